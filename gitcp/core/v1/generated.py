@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 
+from gitcp.core.transcript.facts import ensure_object, list_objects
+from gitcp.core.v1 import summary
 from gitcp.errors import InputError
 
 TYPE_CHECKING = False
@@ -48,17 +50,16 @@ def parse_summary(printed: str) -> dict[str, Any]:
         answer = _parse_object(answer["result"])
     if not isinstance(answer, dict) or not isinstance(answer.get("intent"), str):
         raise InputError(f"no summary in the model's answer: {printed.strip()[:200]!r}")
-    learned = answer.get("learnings")
-    lessons = learned if isinstance(learned, dict) else {}
-    learnings: dict[str, Any] = {key: _list_texts(lessons.get(key)) for key in ("repo", "workflow")}
-    code = lessons.get("code")
-    learnings["code"] = [x for x in code if isinstance(x, dict)] if isinstance(code, list) else []
-    outcome = answer.get("outcome")
+    lessons = ensure_object(answer.get("learnings"))
     return {
         "intent": answer["intent"],
-        "outcome": outcome if isinstance(outcome, str) else "",
-        "learnings": {key: learnings[key] for key in ("repo", "code", "workflow")},
-        **{key: _list_texts(answer.get(key)) for key in _LISTS},
+        "outcome": summary.get_text(answer, "outcome"),
+        "learnings": {
+            "repo": summary.list_strings(lessons.get("repo")),
+            "code": list_objects(lessons.get("code")),
+            "workflow": summary.list_strings(lessons.get("workflow")),
+        },
+        **{key: summary.list_strings(answer.get(key)) for key in _LISTS},
     }
 
 
@@ -85,7 +86,3 @@ def _parse_object(text: str) -> object:
             continue
         return given[-1] if isinstance(given, list) and given else given
     return None
-
-
-def _list_texts(value: object) -> list[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

@@ -104,9 +104,7 @@ def merge_metadata(old: Metadata | None, new: Metadata) -> Metadata:
     for key in ("created_at", "strategy"):
         if old and old.get(key):
             metadata[key] = old[key]
-    if old and isinstance(old.get("files"), dict) and isinstance(new.get("files"), dict):
-        metadata["files"] = {**old["files"], **new["files"]}
-    for key in ("turns", "tools"):
+    for key in ("files", "turns", "tools"):
         if old and isinstance(old.get(key), dict) and isinstance(new.get(key), dict):
             metadata[key] = {**old[key], **new[key]}
     if old and (old.get("tasks") or new.get("tasks")):

@@ -114,15 +114,4 @@ def _is_same(objects: Objects, entry: Staged, other: Staged) -> bool:
 
 def _list_added(objects: Objects, change: Staged) -> set[bytes]:
     _, old, _, new = change
-    return line_evidence.find_added_lines(read_content(objects, old), read_content(objects, new))
-
-
-def read_content(objects: Objects, oid: str | None) -> bytes | None:
-    """The bytes of a blob; None if there is no such blob, as for a submodule."""
-    obj = objects.read(oid) if oid else None
-    return obj[2] if obj and obj[1] == "blob" else None
-
-
-def make_reader(objects: Objects) -> difference.Blob:
-    """read_content() of these objects, as a function of the oid."""
-    return lambda oid: read_content(objects, oid)
+    return line_evidence.find_added_lines(objects.read_blob(old), objects.read_blob(new))

@@ -176,6 +176,11 @@ class Objects:
             raise Error(f"missing {kind} '{oid}'")
         return obj[2]
 
+    def read_blob(self, oid: str | None) -> bytes | None:
+        """The bytes of a blob; None if there is no such blob, as for a submodule."""
+        obj = self.read(oid) if oid else None
+        return obj[2] if obj and obj[1] == "blob" else None
+
     def read_size(self, oid: str) -> int:
         """The size of an object in bytes; raises Error if it is missing."""
         near = self._near.get(oid)

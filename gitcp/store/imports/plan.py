@@ -219,11 +219,7 @@ class Planner:
             _, old, _, new = commit.changes[path]
             versions += [(commit.time - 1, old)] if not versions or versions[-1][1] != old else []
             versions.append((commit.time, new))
-        return [(time, partial(self._read_content, oid)) for time, oid in versions]
-
-    def _read_content(self, oid: str | None) -> bytes | None:
-        blob = self._contents.read(oid) if oid else None
-        return blob[2] if blob and blob[1] == "blob" else None
+        return [(time, partial(self._contents.read_blob, oid)) for time, oid in versions]
 
     def _is_recorded(self, oid: str) -> bool:
         """Whether a commit has another link, or a person has removed that of an import."""

@@ -9,7 +9,6 @@ from gitcp.core.decide import line_evidence
 from gitcp.core.imports import holding
 from gitcp.core.lines import attribution, replay
 from gitcp.core.lines.replay import Replay, Version
-from gitcp.store.git import commit_changes
 from gitcp.store.match import candidates
 
 TYPE_CHECKING = False
@@ -145,5 +144,5 @@ class Calls:
 
     def _read(self, oid: str) -> Version | None:
         """A content by its blob, '' for no file; None if it is missing."""
-        data = commit_changes.read_content(self._contents, oid) if oid else b""
+        data = self._contents.read_blob(oid) if oid else b""
         return None if data is None else Version(oid, replay.split(oid, data))

@@ -55,7 +55,8 @@ def _split_steps(
     if the call's words do not tell."""
     if after is None:
         return []
-    contents = [_read_content(objects, entry) for entry in (before, after)]
+    oids = (entry[1] if entry else None for entry in (before, after))
+    contents = [objects.read_blob(oid) or b"" for oid in oids]
     ends = file_edits.derive_contents(call, *contents)
     if ends is None:
         return []
@@ -67,8 +68,3 @@ def _split_steps(
         start = before
     steps = [(before, start, False), (start, end, True), (end, after, False)]
     return [step for step in steps if step[0] != step[1]]
-
-
-def _read_content(objects: Objects, entry: Version) -> bytes:
-    blob = objects.read(entry[1]) if entry else None
-    return blob[2] if blob and blob[1] == "blob" else b""

@@ -237,8 +237,7 @@ def _find_moves(objects: Objects, changed: Changed) -> dict[str, str]:
 
 def read_blob_lines(objects: Objects, oid: str) -> list[bytes]:
     """The lines of a blob; [] without one."""
-    blob = objects.read(oid) if oid else None
-    return late.replay.split(oid, blob[2] if blob and blob[1] == "blob" else None)
+    return late.replay.split(oid, objects.read_blob(oid))
 
 
 def scan_if_cheap(objects: Objects, journal: Journal, at: int) -> bool:

@@ -142,17 +142,13 @@ def _build_settled_check(
 ) -> Callable[[str, Stretch], bool]:
     """Return a test whether the commit has all of a stretch at a path."""
 
-    def read_blob(oid: str) -> bytes | None:
-        blob = objects.read(oid)
-        return blob[2] if blob and blob[1] == "blob" else None
-
     def is_settled(path: str, stretch: Stretch) -> bool:
         committed, record = find_committed(path), stretch.build_record(path)
         present = [find_present(path)]
         if stretch.live and path in changes:  # a commit of all its lines settles a stretch
             present.append(committed)
         return any(
-            remaining.explain_settled(record, changes, entry, committed, read_blob)
+            remaining.explain_settled(record, changes, entry, committed, objects.read_blob)
             for entry in present
         )
 

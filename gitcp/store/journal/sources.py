@@ -107,8 +107,7 @@ class Sources:
         return entry[1] if entry else ""
 
     def _read_lines(self, oid: str) -> set[bytes]:
-        blob = self._objects.read(oid)
-        lines = replay.split(oid, blob[2] if blob and blob[1] == "blob" else None)
+        lines = replay.split(oid, self._objects.read_blob(oid))
         return line_evidence.select_significant({*lines})
 
     def _list_blobs(self, window: Window, path: str) -> Iterator[Source]:

@@ -43,8 +43,7 @@ class Readers:
 
     def read_blob(self, oid: str | None) -> bytes | None:
         """The bytes of a blob by its full oid; None if it is not here."""
-        stored = self.objects.read(oid) if oid and oid.isalnum() else None
-        return stored[2] if stored and stored[1] == "blob" else None
+        return self.objects.read_blob(oid) if oid and oid.isalnum() else None
 
     def credit_blob(self, records: Sequence[Record], path: str, oid: str) -> LineAuthors:
         """authors.credit_blob() with the blobs and checkpoints of this repository."""

@@ -14,7 +14,7 @@ from gitcp.core.decide import overlap
 from gitcp.core.decide.line_evidence import holds_line
 from gitcp.record import encode_name
 from gitcp.start import late
-from gitcp.store.git import commit_changes, reflog
+from gitcp.store.git import reflog
 from gitcp.store.journal import elsewhere, open_edits
 from gitcp.store.journal.work import Work
 from gitcp.store.session import markers, process
@@ -45,7 +45,7 @@ def match_sessions(
     open_markers: the sessions to match, None for all.  agent: the commit is being made now, so the
     environment or a process above may name its session.  replay: the commit was rewritten from
     another one, so only evidence counts."""
-    stash, blob = reflog.Stash(repo, objects), commit_changes.make_reader(objects)
+    stash, blob = reflog.Stash(repo, objects), objects.read_blob
     linked: dict[str, Linked] = {}
     candidates = markers.read_concerned(repo) if open_markers is None else open_markers
     acting = _find_acting(candidates) if agent else {}
@@ -93,13 +93,12 @@ def _leave_out_lineless(
     if len(writers) < 2:
         return
     _, old, _, new = changes[path]
-    read_blob = commit_changes.make_reader(objects)
-    ends = read_blob(old) if old else b"", read_blob(new) if new else b""
+    ends = [objects.read_blob(oid) if oid else b"" for oid in (old, new)]
     lacking = {
         session_id
         for session_id in writers
         if (stretches := Work(lines, session_id).list_stretches(path))
-        and not any(holds_line(*s.read_contents(read_blob), *ends) for s in stretches)
+        and not any(holds_line(*s.read_contents(objects.read_blob), *ends) for s in stretches)
     }
     for session_id in lacking if len(lacking) < len(writers) else ():
         part = linked[session_id]

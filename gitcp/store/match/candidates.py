@@ -63,8 +63,7 @@ def extract_edits(objects: Objects, checkpoint: Checkpoint, changed: Changes) ->
         for path, file in (files if isinstance(files, dict) else {}).items():
             if isinstance(file, dict) and file:
                 by_path[path] = _parse_edit(path, file)
-        paths = session["metadata"].get("files_touched")
-        touched.update(p for p in (paths if isinstance(paths, list) else ()) if isinstance(p, str))
+        touched.update(session["metadata"]["files_touched"])
     named = changed.keys() & {*by_path, *touched}
     by_path |= {path: _build_edit(path, changed[path]) for path in named}
     by_path = by_path or {path: _build_edit(path, change) for path, change in changed.items()}
@@ -96,8 +95,8 @@ def _limit_lines(objects: Objects, checkpoint: Checkpoint, by_path: Mapping[str,
     credited = False
     for session in checkpoint["sessions"]:
         blob = session["files"].get(summary.LINES)
-        stored = objects.read(blob[1]) if blob else None
-        for path, entries in (summary.parse_json(stored[2] if stored else None) or {}).items():
+        stored = objects.read_blob(blob[1]) if blob else None
+        for path, entries in (summary.parse_json(stored) or {}).items():
             for oid, start, end, author in _list_ranges(entries):
                 numbers = written.setdefault((path, oid), set())
                 if author not in ("person", "unknown"):
@@ -105,7 +104,7 @@ def _limit_lines(objects: Objects, checkpoint: Checkpoint, by_path: Mapping[str,
                     numbers.update(range(start, end + 1))
     for path, edit in by_path.items() if credited else ():
         own = written.get((path, edit["oid"] or ""))
-        text = commit_changes.read_content(objects, edit["oid"]) if own is not None else None
+        text = objects.read_blob(edit["oid"]) if own is not None else None
         if own is not None and text is not None and not line_evidence.is_binary(text):
             lines = enumerate(text.split(b"\n"), 1)
             edit["own"] = frozenset(s.removesuffix(b"\r") for n, s in lines if n in own)
@@ -131,16 +130,15 @@ def match_edits(
 
     is_gone: whether the commit's parent lacks a path.  A file that has been renamed is compared
     under its present name."""
-    read_blob = commit_changes.make_reader(objects)
-    renamed = _rename(edits, changes, read_blob, is_gone)
-    return overlap.match(renamed, changes, read_blob, is_gone)["shared"]
+    renamed = _rename(edits, changes, objects.read_blob, is_gone)
+    return overlap.match(renamed, changes, objects.read_blob, is_gone)["shared"]
 
 
 def is_concerned(
     objects: Objects, edits: list[Recorded], changes: Changes, is_gone: Callable[[str], bool]
 ) -> bool:
     """Return whether changes touch a file of edits, under its own name or another one."""
-    read_blob = commit_changes.make_reader(objects)
+    read_blob = objects.read_blob
     paths = {edit["path"]: edit["oid"] for edit in _rename(edits, changes, read_blob, is_gone)}
     added = {path: new for path, (_, old, _, new) in changes.items() if new and not old}
     edited = {path: oid for path, oid in paths.items() if oid}

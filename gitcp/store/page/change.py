@@ -89,15 +89,9 @@ def read_files(
         objects.fetch_small(oid for p in window for oid in (p["was"], p["oid"]) if oid.strip("0"))
         authors_by_path = lines.find_writers(window, steps)
         for patch in window:
-            old = _read_blob(objects, oids.get(f"{base}:{patch['old']}") or "")
-            gone = not patch["oid"].strip("0")  # an id of zeroes
-            new = old if not patch["oid"] else b"" if gone else _read_blob(objects, patch["oid"])
+            old = objects.read_blob(oids.get(f"{base}:{patch['old']}")) or b""
+            new = old if not patch["oid"] else objects.read_blob(patch["oid"]) or b""
             yield _build_file(patch, old, new, authors_by_path.get(patch["path"], {}))
-
-
-def _read_blob(objects: Prefetched, oid: str) -> bytes:
-    obj = objects.read(oid) if oid else None
-    return obj[2] if obj and obj[1] == "blob" else b""
 
 
 def _build_file(patch: Patch, old: bytes, new: bytes, writers: dict[int, Writer]) -> File:

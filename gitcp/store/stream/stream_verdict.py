@@ -158,5 +158,4 @@ def _read_worktree(repo: Repo, objects: Objects, path: str, entry: Entry | None)
 
 
 def _read_blob(objects: Objects, entry: Entry | None) -> bytes | None:
-    blob = objects.read(entry[1]) if entry and entry[0] != "160000" else None
-    return blob[2] if blob else None
+    return objects.read_blob(entry[1] if entry else None)

@@ -180,8 +180,6 @@ def _write_commit(
 ) -> str:
     """Write a commit of the store with these sessions, signed if that is configured."""
     message = _format_message(prepared, subject)
-    if not (repo.config.get_all("commit.gpgsign") or repo.config.get_all("gitcp.sign")):
-        return write_commit(objects, repo, tree, parents, message)
     return signing.write_signed(objects, repo, tree, parents, message, prepared[0][1]["session_id"])
 
 

@@ -37,13 +37,13 @@ def write_signed(
     """Write a commit by the person; return its oid.  It is signed if that takes no question and at
     most 2 seconds.  about: its session.  After a failure, which is a warning, the session's commits
     are not signed."""
-    path = repo.join_shared("unsigned")
-    failed = private.read_words(path, shapes.is_printable)
-    if is_wanted(repo) and (about or "-") not in failed:
+    path, session_id = repo.join_shared("unsigned"), about or "-"
+    failed = private.read_words(path, shapes.is_printable) if is_wanted(repo) else [session_id]
+    if session_id not in failed:
         try:
             return _write_signed(repo, tree, parents, message)
         except (Late, GitError) as e:
-            private.write_words(repo, path, [*failed[-_MOST:], about or "-"])
+            private.write_words(repo, path, [*failed[-_MOST:], session_id])
             why = "it takes too long" if isinstance(e, Late) else " ".join(e.complaint.split())
             notice.warn(f"checkpoints are not signed, and wait no more: {why}")
     return write_commit(objects, repo, tree, parents, message)
