@@ -64,40 +64,98 @@ def is_huskys(where: str) -> bool:
     return os.path.basename(where) == "_" and os.path.isfile(os.path.join(where, "h"))
 
 
-def plan_hooks(repo: Repo, record: Manifest, py: str, entry: str, force: bool) -> Plan:
-    """Plan what to write so that each of git's hooks runs gitcp; py, entry: hook_scripts."""
+def plan_hooks(repo: Repo, record: Manifest, program: tuple[str, str], force: bool) -> Plan:
+    """Plan what to write so that each of git's hooks runs gitcp; program: the interpreter and the
+    entry file of hook_scripts.build_script()."""
     where = find_folder(repo)
     if os.path.lexists(where) and not os.path.isdir(where):
         return [], [f"git runs no hooks here: '{where}' is not a directory"]
-    closed = set() if force else _list_closed(repo, where)
-    writes: list[Write] = []
-    notes: list[str] = []
-    refused = []
+    planner = _Planner(repo, where, record, program, force)
     for hook in hook_scripts.HOOKS:
-        present = HookFiles(where, hook)
-        if hook in closed and hook_text.is_ours_called(hook, present.texts[""], present.texts):
-            continue
-        if is_huskys(where):
-            above = _plan_for_husky(present, hook, (py, entry), force)
-            if above is not None:
-                writes += above
-                continue
-        moves = present.plan_strays(hook_text.choose_suffix(hook, present.texts[""]))
-        planned = _plan_hook(present, hook, record, (py, entry), force)
-        if isinstance(planned, str):
-            notes.append(planned)
-        elif planned and hook in closed:
-            refused.append(hook)
-        else:
-            writes += [*moves, *([planned] if planned else [])]
-    if refused:
-        notes.append(_format_refusal(where, len(closed) == len(hook_scripts.HOOKS), refused))
+        planner.plan_hook(hook)
+    writes, notes = planner.writes, planner.notes
+    if planner.refused:
+        outside = len(planner.closed) == len(hook_scripts.HOOKS)
+        notes.append(_format_refusal(where, outside, planner.refused))
     if is_huskys(where):
         names = [os.path.basename(w["path"]) for w in writes if w["path"].startswith(where)]
         notes += [_UNTIL_HUSKY.format(where, name) for name in names if "." not in name]
     elif writes and ".lefthook" in where.split(os.sep):
         notes.append(f"if lefthook writes '{where}' again, run 'gitcp enable' again")
     return writes, notes
+
+
+class _Planner:
+    """Plans the hooks of a directory, one by one.
+
+    writes, notes: for the person.  closed: the hooks that others use too; refused: those of them
+    that would have to be written.
+    """
+
+    def __init__(
+        self, repo: Repo, where: str, record: Manifest, program: tuple[str, str], force: bool
+    ) -> None:
+        self._where, self._record, self._program, self._force = where, record, program, force
+        self.closed = set() if force else _list_closed(repo, where)
+        self.writes: list[Write] = []
+        self.notes: list[str] = []
+        self.refused: list[str] = []
+
+    def plan_hook(self, hook: str) -> None:
+        """Plan one of git's hooks, by the files that it has."""
+        present = HookFiles(self._where, hook)
+        if hook in self.closed and hook_text.is_ours_called(hook, present.texts[""], present.texts):
+            return
+        if is_huskys(self._where):
+            above = _plan_for_husky(present, hook, self._program, self._force)
+            if above is not None:
+                self.writes += above
+                return
+        moves = present.plan_strays(hook_text.choose_suffix(hook, present.texts[""]))
+        suffix = hook_text.choose_suffix(hook, present.texts[""])
+        path, old = present.path + suffix, present.texts.get(suffix, "")
+        if self._is_edited(hook, old):
+            self.notes.append(_EDITED.format(path))
+            return
+        write = self._plan_script(present, hook, suffix)
+        unchanged = decode_name(write["data"]) == old and os.access(path, os.X_OK)
+        if unchanged and self._record.find(path):
+            self.writes += moves
+        elif hook in self.closed:
+            self.refused.append(hook)
+        else:
+            self.writes += [*moves, write]
+
+    def _is_edited(self, hook: str, text: str) -> bool:
+        if self._force or not hook_text.is_whole(text):
+            return False
+        unedited = self._record.has_written(encode_name(text))
+        return not (unedited or hook_text.is_untouched(hook, text))
+
+    def _plan_script(self, present: HookFiles, hook: str, suffix: str) -> Write:
+        """Plan gitcp's script in the place of what is there: gitcp's own, the original program's,
+        or another's, which the script calls."""
+        path, old = present.path + suffix, present.texts.get(suffix, "")
+        chain: Chain | None = None
+        write: Write = {"path": path, "kind": "hook", "data": b"", "note": "", "alone": True}
+        write["note"] = f"wrote '{path}'"
+        if hook_text.is_ours(old):
+            chain = hook_text.parse_chain(old)
+            if not self._record.find(path):
+                write["adopted"] = True
+                if chain and chain["suffix"] in present.texts:
+                    write["aside"] = chain["suffix"]
+        elif hook_text.is_entire_hook(old):
+            if hook_text.ENTIRE_BACKUP in present.texts:
+                chain = hook_text.choose_chain(present.texts[hook_text.ENTIRE_BACKUP])
+                chain["suffix"] = hook_text.ENTIRE_BACKUP
+            write["note"], write["aside"] = f"took over '{path}' from Entire", ""
+        elif os.path.lexists(path):
+            chain, write["aside"] = hook_text.choose_chain(old), hook_scripts.BACKUP
+            chain["suffix"] = suffix + hook_scripts.BACKUP
+            write["note"] = f"wrote '{path}', which calls '{hook}{chain['suffix']}' too"
+        write["data"] = encode_name(hook_scripts.build_script(hook, *self._program, chain))
+        return write
 
 
 def _plan_for_husky(
@@ -167,38 +225,6 @@ def is_former(hook: str, text: str, records: Iterable[Manifest]) -> bool:
     if not hook_text.is_whole(text) or hook_text.is_untouched(hook, text):
         return False
     return any(record.has_written(encode_name(text)) for record in records)
-
-
-def _plan_hook(
-    present: HookFiles, hook: str, record: Manifest, baked: tuple[str, str], force: bool
-) -> Write | str | None:
-    """The write for one hook, a note why there is none, or None if the hook is right."""
-    suffix = hook_text.choose_suffix(hook, present.texts[""])
-    path, old = present.path + suffix, present.texts.get(suffix, "")
-    chain: Chain | None = None
-    new: Write = {"path": path, "kind": "hook", "data": b"", "note": "", "alone": True}
-    new["note"] = f"wrote '{path}'"
-    if hook_text.is_ours(old):
-        unedited = record.has_written(encode_name(old)) or hook_text.is_untouched(hook, old)
-        if hook_text.is_whole(old) and not (unedited or force):
-            return _EDITED.format(path)
-        chain = hook_text.parse_chain(old)
-        if not record.find(path):
-            new["adopted"] = True
-            if chain and chain["suffix"] in present.texts:
-                new["aside"] = chain["suffix"]
-    elif hook_text.is_entire_hook(old):
-        if hook_text.ENTIRE_BACKUP in present.texts:
-            chain = hook_text.choose_chain(present.texts[hook_text.ENTIRE_BACKUP])
-            chain["suffix"] = hook_text.ENTIRE_BACKUP
-        new["note"], new["aside"] = f"took over '{path}' from Entire", ""
-    elif os.path.lexists(path):
-        chain, new["aside"] = hook_text.choose_chain(old), hook_scripts.BACKUP
-        chain["suffix"] = suffix + hook_scripts.BACKUP
-        new["note"] = f"wrote '{path}', which calls '{hook}{chain['suffix']}' too"
-    new["data"] = encode_name(hook_scripts.build_script(hook, *baked, chain))
-    unchanged = decode_name(new["data"]) == old and os.access(path, os.X_OK)
-    return None if unchanged and record.find(path) else new
 
 
 def _list_closed(repo: Repo, where: str) -> set[str]:

@@ -123,7 +123,7 @@ def plan_install(repo: Repo, options: Options, record: Manifest) -> Plan:
         return plan_worktree(repo, record, program), []
     plans: list[Plan] = []
     if repo.has_git:  # else no git runs hooks here, and the next event finds commits
-        plans.append(git_hooks.plan_hooks(repo, record, *program, options.force))
+        plans.append(git_hooks.plan_hooks(repo, record, program, options.force))
     names, choice_notes = (options.agents, []) if options.agents else find_agents(repo)
     plans.append(([], choice_notes))
     plans.append(plan_clients(repo, names, options.scope, program, options.force))
