@@ -36,7 +36,7 @@ def run_filter(
     Raise Error if there is no such program or its status is not 0, InputError for its output.
     """
     stdin = b"".join(record.dump_record(r) + b"\n" for r in data)
-    process = _start_program([find_program(words[0], top), *words[1:]], -1, -1, cwd=top)
+    process = _start_program([find_program(words[0], top), *words[1:]], -1, cwd=top)
     out, _ = process.communicate(stdin)
     if process.returncode:
         raise Error(f"'!{' '.join(words)}': exit status {process.returncode}")
@@ -73,7 +73,7 @@ def page_text(text: Iterable[str], core: str = "", own: str = "") -> None:
         return
     sys.stdout.flush()
     try:
-        process = _start_program(["sh", "-c", pager], -1, None, {"LESS": env.get("LESS", "FRX")})
+        process = _start_program(["sh", "-c", pager], None, {"LESS": env.get("LESS", "FRX")})
     except Error:
         write(text)
         return
@@ -118,7 +118,6 @@ def run_git(repo_git: Git, words: Sequence[str]) -> int:
 
 def _start_program(
     words: Sequence[str],
-    stdin: int,
     stdout: int | None,
     more: Mapping[str, str] | None = None,
     cwd: str | None = None,
@@ -128,6 +127,6 @@ def _start_program(
     env = {**os.environ, **(more or {})}  # plumbum's own copy is as old as its import
     try:
         command = local[words[0]][list(words[1:])]
-        return command.popen(stdin=stdin, stdout=stdout, stderr=None, env=env, cwd=cwd)
+        return command.popen(stdin=-1, stdout=stdout, stderr=None, env=env, cwd=cwd)
     except (CommandNotFound, OSError):
         raise Error(f"no such program: '{words[0]}'") from None

@@ -19,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import select
     from collections.abc import Generator, Iterable, Mapping
+    from typing import NoReturn
 
 
 _GRACE = 0.3  # seconds from SIGTERM to SIGKILL, and for the other processes of the group
@@ -145,12 +146,9 @@ class Running:
 
     def _read_next(self) -> bytes:
         """The next output, b"" at its end; raises Late at the deadline."""
-        if self.wait_readable():
-            return os.read(self._out, 1 << 16)
-        self.terminate()
-        for fd in (self._out, self._err):
-            os.close(fd)
-        raise Late(_decode_argv(self._argv), deadline.describe_overrun())
+        if not self.wait_readable():
+            self._end_overdue((self._out, self._err))
+        return os.read(self._out, 1 << 16)
 
     def terminate(self) -> None:
         """End the process without reading its output; if apart, with its whole session."""
@@ -174,41 +172,45 @@ class Running:
                 return
 
     def _communicate(self, stdin: bytes, limit: float | None) -> tuple[bytes, bytes]:
-        # Reading and writing take turns: git does not read on while its output pipe is full.
+        """(output, errors), read while stdin is written: git does not read on while its output
+        pipe is full."""
         parts: dict[int, list[bytes]] = {self._out: [], self._err: self._complaints}
-        poll, left = stdlib.select.poll(), memoryview(stdin)
-        for fd in parts:
-            poll.register(fd, stdlib.select.POLLIN)
-        if self._in >= 0:
-            if left:
-                os.set_blocking(self._in, False)
-                poll.register(self._in, stdlib.select.POLLOUT)
-            else:
-                os.close(self._in)
-        reading, until = {self._out, self._err}, time.monotonic() + (limit or 0)
-        while reading:
+        waiting, left = dict.fromkeys(parts, stdlib.select.POLLIN), memoryview(stdin)
+        if left:
+            os.set_blocking(self._in, False)
+            waiting[self._in] = stdlib.select.POLLOUT
+        elif self._in >= 0:
+            os.close(self._in)
+        poll, until = stdlib.select.poll(), time.monotonic() + (limit or 0)
+        for fd, event in waiting.items():
+            poll.register(fd, event)
+        while parts.keys() & waiting.keys():
             wait = None if limit is None else max(0.0, until - time.monotonic()) * 1000
             ready = poll.poll(wait)
-            if not ready and wait is not None:
-                for fd in reading | ({self._in} if left else set()):
-                    os.close(fd)
-                self.terminate()
-                raise Late(_decode_argv(self._argv), deadline.describe_overrun(limit))
+            if not ready:
+                self._end_overdue(waiting, limit)
             for fd, _ in ready:
                 if fd == self._in:
-                    left = feed_pipe(self._in, left)
-                    if not left:
-                        poll.unregister(fd)
-                        os.close(fd)
-                elif data := os.read(fd, 1 << 16):
-                    parts[fd].append(data)
+                    left = feed_pipe(fd, left)
+                    ended = not left
                 else:
+                    data = os.read(fd, 1 << 16)
+                    parts[fd].append(data)
+                    ended = not data
+                if ended:
                     poll.unregister(fd)
                     os.close(fd)
-                    reading.remove(fd)
-        if left:
-            os.close(self._in)  # git ended without reading all of it
+                    del waiting[fd]
+        for fd in waiting:
+            os.close(fd)  # git ended without reading all of its input
         return b"".join(parts[self._out]), b"".join(parts[self._err])
+
+    def _end_overdue(self, pipes: Iterable[int], limit: float | None = None) -> NoReturn:
+        """Close the pipes, end the process, and raise Late.  limit: its seconds, if its own."""
+        for fd in pipes:
+            os.close(fd)
+        self.terminate()
+        raise Late(_decode_argv(self._argv), deadline.describe_overrun(limit))
 
 
 def feed_pipe(fd: int, left: memoryview) -> memoryview:

@@ -102,23 +102,19 @@ def _judge_end(event: Record) -> list[Record]:
     return [{"type": kind, "message": objection}] if objection else []
 
 
-def _record_edits(event: Record) -> list[Record]:
+def _record_edits(event: Record) -> None:
     """Record the edits that later stages wrote into the journal on the session's ref."""
-    if event["event"] != "tool-end":
-        return []
-    if late.guard.get_mode(Repo.find_here()) == "deny":
+    if event["event"] == "tool-end" and late.guard.get_mode(Repo.find_here()) == "deny":
         ctx = context.open_here()
         if ctx.read_state(event["session_id"], rebuild=False):
             late.session_change.record_call(ctx.repo, ctx.objects, event)
-    return []
 
 
-def _let_go(event: Record) -> list[Record]:
+def _let_go(event: Record) -> None:
     if event["event"] == "tool-end":
         late.guard.let_go(Repo.find_here(), event)
     else:
         claims.leave(Repo.find_here(), event)
-    return []
 
 
 def list_claims(args: Namespace, _: object) -> Iterator[Record]:

@@ -15,11 +15,11 @@ MOST = 16_000  # characters of one answer
 _PROMPT = 72
 
 
-def quote_lines(lines: Iterable[str], mark: str, most: int = MOST) -> str:
+def quote_lines(lines: Iterable[str], mark: str) -> str:
     """The lines between two marks that their authors cannot guess.  Lines beyond the limit are left
     out; a last line counts them."""
     quoted: list[str] = []
-    room, left = most, 0
+    room, left = MOST, 0
     for line in lines:
         room -= len(line) + 1
         if room < 0:

@@ -80,7 +80,7 @@ def draw_session(record: Record, when: When, full: bool) -> Iterator[Line]:
     touched = record.get("files_touched") or ()
     if touched:
         yield [("  Not committed yet:", "bold")]
-        yield from _draw_first([[(f"    {path}", "")] for path in touched], full, "file")
+        yield from _draw_first([[(f"    {path}", "")] for path in touched], full)
     for number, checkpoint in enumerate(record["checkpoints"]):
         if not number:
             yield [("  Checkpoints:", "bold")]
@@ -107,9 +107,9 @@ def _draw_checkpoint(checkpoint: Record, when: When, full: bool) -> Iterator[Lin
         yield [(f"        {letter} ", colour), (path, "dim")]
 
 
-def _draw_first(lines: list[Line], full: bool, word: str) -> list[Line]:
-    """All lines, or the first of them and the number of the others."""
+def _draw_first(lines: list[Line], full: bool) -> list[Line]:
+    """The lines of files: all, or the first of them and the number of the others."""
     more = len(lines) - _LINES
     if full or more <= 1:
         return lines
-    return [*lines[:_LINES], [(f"    … {count_noun(more, f'more {word}')}", "dim")]]
+    return [*lines[:_LINES], [(f"    … {count_noun(more, 'more file')}", "dim")]]

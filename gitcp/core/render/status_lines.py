@@ -122,46 +122,46 @@ def _draw_claims(claims: Sequence[Record], labels: dict[str, str], ago: Ago) -> 
 
 
 def _format_work(session: Record, about: Record) -> str:
-    """The number of uncommitted files: here, on the session's stream and beside it; elsewhere."""
-    files = set(session.get("files_touched") or ())
-    places = session.get("open", {_get_home(session): files})
-    here = files & {*places.get(about["worktree_id"], ())}
-    outside = sum(len(places[place]) for place in places if place != about["worktree_id"])
-    work = _format_work_here(session, about, here) if here else "" if outside else "all committed"
+    """Where the uncommitted files of a session are: here, in other worktrees, or nowhere."""
+    here, home = about["worktree_id"], _get_home(session)
+    touched = set(session.get("files_touched") or ())
+    places = session.get("open", {home: touched})
+    files = touched & {*places.get(here, ())}
+    outside = sum(len(places[place]) for place in places if place != here)
+    parts = [_format_work_here(session, about, files)] if files else []
     if outside:
-        work += f", {outside} more" if here else count_noun(outside, "uncommitted file")
-        work += " in another worktree"
-    if _get_home(session) != about["worktree_id"]:
-        work += f", at home in {session['worktree_path']}"
-    return work
+        counted = f"{outside} more" if files else count_noun(outside, "uncommitted file")
+        parts.append(f"{counted} in another worktree")
+    if home != here:
+        parts.append(f"at home in {session['worktree_path']}")
+    return ", ".join(parts if files or outside else ["all committed", *parts])
 
 
 def _format_work_here(session: Record, about: Record, files: set[str]) -> str:
+    """Where the uncommitted files of this worktree are: new in this turn, on the session's newest
+    stream here, or left beside it."""
     streams = [
         files.intersection(stream["files"])
         for stream in session["streams"]
         if ids.is_in_worktree(stream.get("ref", ""), about["worktree"])
     ]
-    recorded = set().union(*streams)
-    fresh = len(files - recorded) if session["phase"] == "active" else 0
-    return _format_place(session, len(files), fresh, len(streams[-1]) if streams else None)
-
-
-def _format_place(session: Record, files: int, fresh: int, newest: int | None) -> str:
-    """files: the number of uncommitted ones; fresh: those of this turn; newest: those on the
-    session's newest stream here, None if it has none."""
-    if fresh == files:
-        return f"{count_noun(fresh, 'uncommitted file')} of this turn"
-    if newest is None:
-        return f"{count_noun(files, 'uncommitted file')}, which no checkpoint has"
-    if not session["stream"]:
-        return f"{count_noun(files, 'uncommitted file')}, whose stream is gone"
-    if session["stream"].startswith(_ARCHIVE) and not fresh:
-        return f"{count_noun(files, 'file')} left behind on {session['stream']}"
-    besides = f", {fresh} more of this turn" if fresh else ""
-    left = files - fresh - newest
-    besides += f", {left} more stashed or left behind" if left else ""
-    return f"{count_noun(newest, 'uncommitted file')} on {_shorten_ref(session['stream'])}{besides}"
+    ref, uncommitted = session["stream"], count_noun(len(files), "uncommitted file")
+    fresh = len(files.difference(*streams)) if session["phase"] == "active" else 0
+    if fresh == len(files):
+        return f"{uncommitted} of this turn"
+    if not streams:
+        return f"{uncommitted}, which no checkpoint has"
+    if not ref:
+        return f"{uncommitted}, whose stream is gone"
+    if ref.startswith(_ARCHIVE) and not fresh:
+        return f"{count_noun(len(files), 'file')} left behind on {ref}"
+    newest = len(streams[-1])
+    parts = [f"{count_noun(newest, 'uncommitted file')} on {_shorten_ref(ref)}"]
+    if fresh:
+        parts.append(f"{fresh} more of this turn")
+    if left := len(files) - fresh - newest:
+        parts.append(f"{left} more stashed or left behind")
+    return ", ".join(parts)
 
 
 def _draw_other_worktrees(sessions: Sequence[Record], verbose: bool) -> Iterator[Line]:
