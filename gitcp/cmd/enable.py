@@ -11,6 +11,9 @@ from gitcp.console.options import make_flag, make_value
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK, Error, UsageError
 from gitcp.repo import Repo
+from gitcp.store.setup import adapters, install, manifest, takeover
+from gitcp.store.setup.install import Options
+from gitcp.store.v1 import destination
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +22,6 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Record
     from gitcp.core.setup.installation import Write
-    from gitcp.store.setup.install import Options
 
 _NAMES = agents.list_names()
 OPTIONS = (
@@ -60,8 +62,6 @@ _TO_DO = {"wrote": "write", "took": "take", "removed": "remove"}
 
 def install_silently(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
     """Pass records on, then install as the options say, without output."""
-    from gitcp.store.setup import install
-
     yield from records
     install.install(Repo.find_here(), _read_options(args))
 
@@ -70,9 +70,6 @@ STAGES = {"enable": (install_silently, *OPTIONS)}
 
 
 def _read_options(args: Namespace) -> Options:
-    from gitcp.store.setup import adapters
-    from gitcp.store.setup.install import Options
-
     names = dict.fromkeys([*_NAMES, *adapters.list_programs(os.environ.get("PATH", ""))])
     for name in args.agent or ():
         if name not in names:
@@ -85,8 +82,6 @@ def _read_options(args: Namespace) -> Options:
 def run(argv: Sequence[str]) -> int:
     """Install the hooks; a second run changes nothing."""
     import tempfile
-
-    from gitcp.store.setup import install, manifest
 
     args = cli.parse("enable", OPTIONS, argv)
     if args.list:
@@ -158,9 +153,6 @@ def _print_agents() -> int:
 def _choose_destination(repo: Repo, args: Namespace) -> str:
     """The new destination of checkpoints, "" for no change: by the options, or by a question at the
     terminal, which is asked once.  Raises Error for what is neither a remote nor a URL."""
-    from gitcp.store.setup import takeover
-    from gitcp.store.v1 import destination
-
     if args.checkpoints:
         return destination.check_destination(repo, args.checkpoints)
     proposed, file = takeover.find_proposal(repo)
@@ -189,8 +181,6 @@ def _find_usable(repo: Repo) -> Repo:
     Raise ImportError for a missing package, without which some hooks would fail.
     """
     from importlib.util import find_spec
-
-    from gitcp.store.setup import takeover
 
     for name in ending.PACKAGES:
         if find_spec(name) is None:
