@@ -16,7 +16,7 @@ from gitcp.core.redact.patterns import load_pattern
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from typing import TypedDict
 
     Secret = tuple[str, int, int]
@@ -66,11 +66,11 @@ class Formats:
         self._of_text = [rule for rule in table if rule[3] != "run"]
         self._compiled: dict[str, re.Pattern[bytes]] = {}
 
-    def find_in_words(self, words: Iterable[bytes]) -> Iterator[tuple[bytes, Secret]]:
+    def find_in_words(self, words: Collection[bytes]) -> Iterator[tuple[bytes, Secret]]:
         """Yield (word, (rule, start, end)) of the matches of the rules for runs."""
         marked = {mark: [word for word in words if mark in word] for mark in _MARKS}
         blobs = {mark: b"\n".join(marked[mark]) for mark in _MARKS}
-        for mark, name, source, keys in self._of_words:
+        for mark, name, source, keys in self._of_words if words else ():
             blob = blobs[mark]
             if _has_any(keys, blob) and (pattern := self._get_pattern(name, source)).search(blob):
                 for word in marked[mark]:

@@ -8,9 +8,8 @@ import re
 from functools import cache
 
 from pygments import lex
-from pygments.lexers import get_all_lexers, get_lexer_for_filename
+from pygments.lexers import find_lexer_class, get_all_lexers, get_lexer_for_filename
 from pygments.token import Comment, Keyword, Name, String
-from pygments.util import ClassNotFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from pygments.lexer import Lexer
     from pygments.token import _TokenType
 
+_AS_IT_IS = {"stripnl": False, "ensurenl": False}
 LARGEST = 256 << 10  # characters; what is longer stays plain
 Run = list[str]  # kind ('' for plain; c, k, t, f: comment, keyword, text, a defined name), text
 _KINDS = ((Comment, "c"), (Keyword, "k"), (String, "t"), (Name.Function, "f"), (Name.Class, "f"))
@@ -54,19 +54,35 @@ def _shorten_name(name: str) -> str:
 
 
 @cache
+def _list_patterns() -> tuple[list[tuple[str, str]], list[str]]:
+    """((an extension with its dot, the name of a lexer for it)…, the other patterns of names)."""
+    extensions: list[tuple[str, str]] = []
+    peculiar: list[str] = []
+    for kind, _, patterns, _ in get_all_lexers():
+        for pattern in patterns:
+            if pattern[:2] == "*." and not set("*?[") & set(pattern[2:]):
+                extensions.append((pattern[1:], kind))
+            else:
+                peculiar.append(pattern)
+    return extensions, peculiar
+
+
+@cache
 def _match_peculiar() -> Callable[[str], object]:
     """The function that matches names whose lexer depends on more than the extension."""
-    patterns = {pattern for _, _, names, _ in get_all_lexers() for pattern in names}
-    peculiar = (p for p in patterns if p[:2] != "*." or set("*?[") & set(p[2:]))
-    return re.compile("|".join(map(fnmatch.translate, peculiar))).match
+    return re.compile("|".join(map(fnmatch.translate, _list_patterns()[1]))).match
 
 
 @cache
 def _find_lexer(name: str) -> Lexer | None:
-    try:
-        return get_lexer_for_filename(name, stripnl=False, ensurenl=False)
-    except ClassNotFound:
+    if _match_peculiar()(name):
+        return get_lexer_for_filename(name, None, **_AS_IT_IS)
+    # What Pygments does, without a regular expression for each of 900 patterns.
+    kinds = [kind for extension, kind in _list_patterns()[0] if name.endswith(extension)]
+    classes = [kind for kind in map(find_lexer_class, kinds) if kind]
+    if not classes:
         return None
+    return max(classes, key=lambda kind: (kind.priority, kind.__name__))(**_AS_IT_IS)
 
 
 @cache
