@@ -35,6 +35,11 @@ if TYPE_CHECKING:
     from gitcp.core.v1 import summary as summary  # 0.6
     from gitcp.store.auto import save as save  # 13.3
     from gitcp.store.auto import settling as settling  # 21
+    from gitcp.store.back import carry_out as carry_out  # 4
+    from gitcp.store.back import conversation as conversation  # 8
+    from gitcp.store.back import moments as moments  # 4
+    from gitcp.store.back import points as points  # 4
+    from gitcp.store.back import present as present  # 3
     from gitcp.store.care import edits as edits  # 12.6
     from gitcp.store.git import cat_file as cat_file  # 0.1
     from gitcp.store.git import direct as direct  # 0.05
@@ -81,6 +86,7 @@ if TYPE_CHECKING:
     from gitcp.store.setup import guard_files as guard_files  # 0.04
     from gitcp.store.setup import notices as notices  # 8.3
     from gitcp.store.setup import strategy as strategy  # 0.3
+    from gitcp.store.share import sync as sync  # 5
     from gitcp.store.snapshot import blobs as blobs  # 0.2
     from gitcp.store.snapshot import index as index  # 1.2
     from gitcp.store.snapshot import snapshot as snapshot  # 0.7
@@ -123,6 +129,7 @@ else:
         "gitcp.core.transcript": "tool_ends",
         "gitcp.core.v1": "summary",
         "gitcp.store.auto": "save settling",
+        "gitcp.store.back": "carry_out conversation moments points present",
         "gitcp.store.care": "edits",
         "gitcp.store.git": "cat_file direct hook_warnings notes reflog spelling spread",
         "gitcp.store.guard": "guard open_elsewhere roster session_change",
@@ -135,6 +142,7 @@ else:
         "gitcp.store.relink": "catch_up reconcile",
         "gitcp.store.session": "agent_messages conversation_copy",
         "gitcp.store.setup": "adapters guard_files notices strategy",
+        "gitcp.store.share": "sync",
         "gitcp.store.snapshot": "blobs index snapshot through_git",
         "gitcp.store.stream": "carry_forward place recall stash_notice state_copy "
         "stated_checkpoint stream_list stream_verdict",

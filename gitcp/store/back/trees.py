@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
-from tempfile import TemporaryDirectory
 
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import Error
-from gitcp.store.back import carry_out, moments, points
-from gitcp.store.back.present import KeptEdits, Present
+from gitcp.start import late, stdlib
 from gitcp.store.git.commit import need_commit
 from gitcp.store.git.tree import Lookup, compare_trees, edit_tree, list_files
 from gitcp.store.show import lookup, subject
@@ -36,10 +33,10 @@ def find_tree(repo: Repo, objects: Objects, name: str) -> str:
     checkpoint that no commit here carries.
     """
     if name == WORKTREE:
-        return Present(repo, objects, dry=True).tree
-    if point := find_moment(repo, objects, name):
+        return late.present.Present(repo, objects, dry=True).tree
+    point, (kind, key) = _find(repo, objects, name)
+    if point:
         return read_tree(repo, objects, point)
-    kind, key = lookup.resolve_name(repo, objects, name)
     if kind == "checkpoint":
         commits = find_commits.find_carriers(repo, objects, [key])[key]
         if not commits:
@@ -56,15 +53,20 @@ def find_tree(repo: Repo, objects: Objects, name: str) -> str:
 def find_moment(repo: Repo, objects: Objects, name: str) -> Point | None:
     """The point of a moment inside a turn or of the worktree before a step; None if the name is
     that of a commit, a checkpoint or a session.  Raises Error as points.find_point()."""
+    return _find(repo, objects, name)[0]
+
+
+def _find(repo: Repo, objects: Objects, name: str) -> tuple[Point | None, lookup.Subject]:
+    """(the point of find_moment(), what lookup.resolve_name() makes of another name)."""
     try:
-        kind, key = lookup.resolve_name(repo, objects, name)
+        resolved = kind, key = lookup.resolve_name(repo, objects, name)
     except lookup.Unknown as e:
         try:
-            return points.find_point(repo, objects, name)
-        except points.NoPoint:
+            return late.points.find_point(repo, objects, name), ("", "")
+        except late.points.NoPoint:
             raise e from None
     is_step = kind == "commit" and any(step["commit"] == key for step in undo_log.read_steps(repo))
-    return points.find_point(repo, objects, key) if is_step else None
+    return late.points.find_point(repo, objects, key) if is_step else None, resolved
 
 
 def read_tree(repo: Repo, objects: Objects, point: Point) -> str:
@@ -73,28 +75,28 @@ def read_tree(repo: Repo, objects: Objects, point: Point) -> str:
         raise Error(f"point '{point['id'][:10]}' has expired: its content is gone")
     if point["kind"] not in ("prompt", "tool"):
         return _strip(objects, point["tree"])
-    present = Present(repo, objects, dry=True)
-    return edit_tree(objects, present.tree, moments.read_moment(present, point["id"])[0])
+    present = late.present.Present(repo, objects, dry=True)
+    return edit_tree(objects, present.tree, late.moments.read_moment(present, point["id"])[0])
 
 
 def show(repo: Repo, objects: Objects, name: str, lazy: bool = False) -> list[Record]:
-    """The records of a name (subject.read_records()).
+    """The records of a name (subject.read_subject()).
 
     A moment or a step has one record, its point, with `files`: path -> 'added', 'modified' or
     'deleted' by its turn, tool use or step."""
-    point = find_moment(repo, objects, name)
+    point, target = _find(repo, objects, name)
     if point is None:
-        return subject.read_records(repo, objects, name, lazy)
+        return subject.read_subject(repo, objects, target, lazy)
     if point["kind"] == "safety":
         after = undo_log.find_tree(objects, point["id"], "after") or point["tree"]
         changes = {p: (old, new) for p, old, new in compare_trees(objects, point["tree"], after)}
     else:
-        changes = moments.list_changes(KeptEdits(repo), point)
+        changes = late.moments.list_changes(late.present.KeptEdits(repo), point)
     files = {
         path: "added" if before is None else "deleted" if after is None else "modified"
         for path, (before, after) in changes.items()
     }
-    return [{**points.make_record(point), "files": files}]
+    return [{**late.points.make_record(point), "files": files}]
 
 
 def _strip(objects: Objects, tree: str) -> str:
@@ -125,14 +127,14 @@ def write_directory(
     try:
         _check_out(repo, tree, folder)
     except BaseException:
-        shutil.rmtree(folder)
+        stdlib.shutil.rmtree(folder)
         raise
     return count_noun(sum(1 for _ in list_files(objects, tree)), "file")
 
 
 def _check_out(repo: Repo, tree: str, folder: str) -> None:
-    with TemporaryDirectory(prefix="gitcp-") as beside:
+    with stdlib.tempfile.TemporaryDirectory(prefix="gitcp-") as beside:
         place = {"GIT_INDEX_FILE": os.path.join(beside, "index"), "GIT_WORK_TREE": folder}
         git = repo.git.copy_with(folder, place)
-        git.run(*carry_out.WAYS, "read-tree", tree)
-        git.run(*carry_out.WAYS, "checkout-index", "-a", filters=True)
+        git.run(*late.carry_out.WAYS, "read-tree", tree)
+        git.run(*late.carry_out.WAYS, "checkout-index", "-a", filters=True)

@@ -18,7 +18,7 @@ from gitcp.core.search import query
 from gitcp.core.search.turns import cut_turns
 from gitcp.core.v1 import summary
 from gitcp.record import decode_name, encode_name
-from gitcp.store.back import conversation
+from gitcp.start import late
 from gitcp.store.git import notes
 from gitcp.store.git.commit import is_ancestor, list_commits, parse_ident, read_commit
 from gitcp.store.git.objects import Objects
@@ -235,7 +235,8 @@ def _format_version(state: State) -> str:
 
 def _read_live_turns(repo: Repo, state: State) -> list[Turn]:
     redactor = redaction.get_redactor(repo, state["session_id"])
-    return list(cut_turns(redactor.redact_jsonl(conversation.read_live(state)), _get_start(state)))
+    conversation = redactor.redact_jsonl(late.conversation.read_live(state))
+    return list(cut_turns(conversation, _get_start(state)))
 
 
 def _store_source(database: Connection, source: Source, sessions: Spoken) -> None:

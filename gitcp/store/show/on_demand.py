@@ -5,10 +5,10 @@ from __future__ import annotations
 from gitcp.console import notice
 from gitcp.core.git import ids
 from gitcp.errors import Error
+from gitcp.start import late
 from gitcp.store.git import partial
 from gitcp.store.git.commit import list_commits
 from gitcp.store.git.objects import Objects
-from gitcp.store.share import sync
 from gitcp.store.show import lookup
 from gitcp.store.v1 import committed_refs, destination, find_commits
 
@@ -55,7 +55,7 @@ def _fetch_store(repo: Repo, name: str, depth: int) -> None:
     notice.tell(f"fetching checkpoints from '{label}'")
     try:
         with Objects(repo) as objects:
-            sync.fetch_store(repo, objects, source, _SECONDS, lacking)
+            late.sync.fetch_store(repo, objects, source, _SECONDS, lacking)
     except Error as e:
         notice.warn_lacking(str(e))
         return
@@ -80,6 +80,8 @@ def _list_ids(repo: Repo, objects: Objects, name: str, depth: int) -> list[str]:
         return []
     if kind != "commit":
         return []
-    commits = list_commits(repo, "--first-parent", f"--max-count={depth}", oid)
+    commits = [oid]
+    if depth > 1:
+        commits = list_commits(repo, "--first-parent", f"--max-count={depth}", oid)
     linked = (find_commits.list_ids(repo, objects, commit) for commit in commits)
     return next(filter(None, linked), [])

@@ -22,12 +22,19 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 
-def read_records(repo: Repo, objects: Objects, name: str, lazy: bool = False) -> list[Record]:
+def read_records(repo: Repo, objects: Objects, name: str) -> list[Record]:
+    """read_subject() of a name; raises Error also as lookup.resolve_name() does."""
+    return read_subject(repo, objects, lookup.resolve_name(repo, objects, name))
+
+
+def read_subject(
+    repo: Repo, objects: Objects, subject: lookup.Subject, lazy: bool = False
+) -> list[Record]:
     """The checkpoints of a commit, or a checkpoint, or a session with its turns.
 
     Transcripts are bytes.  lazy: the checkpoints of a session are an iterator that reads one at a
-    time.  Raises Error as lookup.resolve_name() does, and for a commit without a checkpoint."""
-    kind, key = lookup.resolve_name(repo, objects, name)
+    time.  Raises Error for a commit without a checkpoint."""
+    kind, key = subject
     if kind == "commit":
         return read_linked(repo, objects, key)
     if kind == "checkpoint":

@@ -7,8 +7,7 @@ another step.  `gitcp clean` removes the oldest steps.
 
 from __future__ import annotations
 
-import json
-
+from gitcp.core import json
 from gitcp.core.back import undo_tree
 from gitcp.errors import Moved
 from gitcp.lock import exclusive
