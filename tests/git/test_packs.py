@@ -6,7 +6,6 @@ import errno
 import os
 import resource
 import shutil
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -121,20 +120,6 @@ def test_large_packs_and_those_git_counts_on_are_not_joined(objects: Objects) ->
     assert {path.name for path in PACKS.glob("*.pack")} > first | second
     git("multi-pack-index", "verify")
     assert_readable(large, *oids)
-
-
-def test_the_age_of_a_pack_in_use_starts_again_once_in_a_while(
-    objects: Objects, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (oid,) = write(objects, "one")
-    (pack,) = PACKS.glob("*.pack")
-    ages = []
-    for seconds in (packs._WHILE, packs._WHILE, 0.0):
-        monkeypatch.setattr(packs, "_WHILE", seconds)
-        age(1)
-        assert objects.packs.find_pack(oid) == pack.stem
-        ages.append(round((time.time() - pack.stat().st_mtime) / 86_400))
-    assert ages == [0, 1, 0]
 
 
 @pytest.mark.parametrize("lock", ["maintenance.lock", "pack/multi-pack-index.lock"])

@@ -12,7 +12,6 @@ without an index, so a kill leaves no half pack.
 from __future__ import annotations
 
 import os
-import time
 import zlib
 
 from gitcp import git, memory, trace
@@ -33,7 +32,6 @@ _HELD = 1 << 20  # bytes in memory that are not written yet
 _LARGEST = 1 << 30  # bytes of a pack that still grows
 _PIECE = 1 << 20
 _FEW = 64  # objects
-_WHILE = 10.0  # seconds; what deletes packs spares those of an hour
 _AS_GIVEN = (
     "-c core.bigFileThreshold=1m -c pack.threads=1 -c pack.compression=1 -c pack.indexVersion=2"
     " -c pack.packSizeLimit=0 pack-objects -q --window=0"
@@ -55,7 +53,6 @@ class Packs:
         self._size, self._written = packfile.START, packfile.START
         self._path, self._fd = "", -1
         self._indexes: dict[str, indexes.Index] | None = None
-        self._renewed: dict[str, float] = {}  # pack -> when its age started again
 
     def add_object(self, kind: str, oid: str, data: bytes) -> None:
         """Add an object, unless it was added before."""
@@ -160,21 +157,14 @@ class Packs:
     def find_pack(self, oid: str) -> str:
         """The name of the pack of gitcp that has an object, '' for none; its age starts again."""
         for name, index in self._read_indexes().items():
-            if index.has(oid) and self._renew(name):
+            if index.has(oid):
+                try:
+                    for end in (".pack", ".idx"):  # git goes by the age of the pack
+                        os.utime(os.path.join(self.folder, name + end))
+                except OSError:
+                    continue  # joined with others meanwhile, or another user's, which stays old
                 return name
         return ""
-
-    def _renew(self, name: str) -> bool:
-        """Start the age of a pack again, once in a while; False if it is not there any more."""
-        now = time.monotonic()
-        if now - self._renewed.get(name, -_WHILE) >= _WHILE:
-            try:
-                for end in (".pack", ".idx"):  # git goes by the age of the pack
-                    os.utime(os.path.join(self.folder, name + end))
-            except OSError:
-                return False  # joined with others meanwhile, or another user's, which stays old
-            self._renewed[name] = now
-        return True
 
     def read_object(self, oid: str) -> tuple[str, bytes] | None:
         """(kind, content) of a small object in a pack of gitcp; None for any other object."""
