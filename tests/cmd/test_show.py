@@ -14,6 +14,7 @@ from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.v1 import committed_write
 from tests.support.checkpoints import DATA, git, session, unbundle
+from tests.support.harness import World
 from tests.support.story import ALPHA, BETA, GAMMA, Story
 from tests.support.warm import run
 
@@ -47,6 +48,16 @@ def test_a_commit_shows_its_checkpoint_session_prompts_files_and_transcript(stor
         "\n    [Assistant] done\n",
     ):
         assert wanted in text, wanted
+
+
+def test_the_agents_lines_are_those_of_its_share(world: World) -> None:
+    world.write("old.txt", "one\ntwo\nthree\n")
+    world.commit("old.txt")
+    world.agent("session-a").turn("tidy", {"old.txt": None, "new.txt": "new\n"})
+    world.write("mine.txt", "mine\n")
+    world.commit("old.txt", "new.txt", "mine.txt")
+    attribution = "attribution: 4 of 5 lines by the agent (80 %), 1 added by the person\n"
+    assert attribution in world.gitcp("show", "HEAD")
 
 
 def test_a_checkpoint_is_found_by_commit_and_by_the_beginning_of_its_id(story: Story) -> None:

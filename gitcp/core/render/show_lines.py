@@ -81,10 +81,12 @@ def _format_time(stored: str) -> str:
 
 def _draw_attribution(credit: Record) -> Iterator[Line]:
     if credit:
-        agent, total = (credit.get(k) or 0 for k in ("agent_lines", "total_committed"))
+        keys = ("agent_lines", "agent_removed", "total_committed")
+        counts = (credit.get(key) for key in keys)
+        added, removed, total = (n if isinstance(n, int) else 0 for n in counts)
         share = credit.get("agent_percentage")
         percent = f" ({share:.0f} %)" if isinstance(share, (int, float)) else ""
-        words = [f"{agent} of {count_noun(total, 'line')} by the agent{percent}"]
+        words = [f"{added + removed} of {count_noun(total, 'line')} by the agent{percent}"]
         people = {k: credit.get(f"human_{k}") or 0 for k in ("added", "modified", "removed")}
         words += [f"{count} {verb} by the person" for verb, count in people.items() if count]
         yield [(f"  attribution: {', '.join(words)}", "")]

@@ -219,6 +219,7 @@ def test_what_is_new_since_the_commit_before_is_shown_unless_all_is_asked_for() 
         {},
         {"initial_attribution": 3, "summary": [], "token_usage": "x"},
         {"initial_attribution": {"agent_percentage": None}, "summary": {"intent": None}},
+        {"initial_attribution": {"agent_lines": "4", "agent_removed": [], "total_committed": {}}},
         {"token_usage": {"subagent_tokens": {"subagent_tokens": "x"}}},
     ],
 )
