@@ -35,11 +35,18 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     kind = _ROLES.get(str(message.get("role") or entry.get("type")), "")
     content = message.get("content")
     blocks = list_objects(content) if isinstance(content, list) else [{"text": content}]
-    blocks += list_objects(entry.get("toolCalls"))
+    calls = list_objects(entry.get("toolCalls"))
+    answered = {call["id"] for call in calls if isinstance(call.get("id"), str)}
+    blocks = [block for block in blocks if _get_call_id(block) not in answered] + calls
     if _is_call(entry) or entry.get("type") in _RESULTS:
         blocks.append(entry)
     for block in blocks:
         yield from _list_block_facts(ensure_object(block.get("functionCall")) or block, kind)
+
+
+def _get_call_id(part: dict[str, Any]) -> Any:
+    """The id of the call that a part of a resumed session repeats; None for another part."""
+    return ensure_object(part.get("functionCall")).get("id")
 
 
 def _unwrap(entry: dict[str, Any]) -> dict[str, Any]:

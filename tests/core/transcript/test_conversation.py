@@ -120,6 +120,17 @@ def test_a_resumed_session_of_gemini_still_shows_the_calls_it_made_before() -> N
     ]
 
 
+def test_a_call_that_a_resumed_session_of_gemini_has_twice_is_shown_once() -> None:
+    path = {"file_path": "a.txt"}
+    call = {"id": "c1", "name": "write_file", "args": path}
+    message = {"id": "2", "type": "gemini", "content": "now", "toolCalls": [call]}
+    parts = [{"text": "now"}, {"functionCall": call}, {"functionCall": {**call, "id": "c2"}}]
+    resumed = {"$set": {"messages": [{**message, "content": parts}]}}
+    wanted = [("Assistant", "now"), *[("Tool", "write_file: a.txt")] * 2]
+    found = list(list_entries(lines({"sessionId": "s", "projectHash": "p"}, message, resumed)))
+    assert found == wanted
+
+
 def test_what_gemini_rewound_is_no_longer_said() -> None:
     head = {"sessionId": "s", "projectHash": "p"}
     said = [{"id": n, "type": "user", "content": f"prompt {n}"} for n in "123"]
