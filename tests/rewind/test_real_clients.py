@@ -86,6 +86,14 @@ def test_with_same_id_the_client_continues_there_and_is_told_which_files_changed
 
 
 @pytest.mark.parametrize("client", AGENTS if LONG else ["codex"], indirect=True)
+def test_a_client_with_a_home_of_its_own_finds_the_conversation_there(
+    world: World, client: Client, tmp_path: Path
+) -> None:
+    world.env["HOME"] = str(tmp_path / "other")
+    assert sent(client, done(world, "rewind", "--to", temporary(world)[-1])) == FIRST
+
+
+@pytest.mark.parametrize("client", AGENTS if LONG else ["codex"], indirect=True)
 def test_in_a_fresh_clone_on_another_machine_the_client_goes_on_from_the_commit(
     world: World, client: Client, tmp_path: Path
 ) -> None:

@@ -164,15 +164,25 @@ def read_live(state: State) -> bytes:
 
 
 def _choose_path(repo: Repo, state: State, agent: Client, new_id: str, same_id: bool) -> str:
-    """A path beside the live transcript; without one, where the client looks for this worktree."""
+    """A path where the client keeps the live transcript; without one, where it looks for this
+    worktree."""
     live = state.get("transcript_path")
     known = isinstance(live, str) and os.path.isdir(os.path.dirname(live))
     if same_id and known:
         return str(live)
     name = agent.name_transcript(new_id, format_now())
-    if known and os.sep not in name:
-        return os.path.join(os.path.dirname(str(live)), name)
-    return os.path.join(find_home(agent, os.path.realpath(repo.worktree)), name)
+    root = _find_root(str(live), name, agent) if known else ""
+    return os.path.join(root or find_home(agent, os.path.realpath(repo.worktree)), name)
+
+
+def _find_root(live: str, name: str, agent: Client) -> str:
+    """The directory below which the client has a live transcript under such a name; "" if it is
+    not where the client's transcripts are, as one that was archived."""
+    root = live
+    for _ in name.split(os.sep):
+        root = os.path.dirname(root)
+    is_flat = os.sep not in name
+    return root if is_flat or root.endswith(os.sep + agent.TRANSCRIPTS) else ""
 
 
 def find_home(agent: Client, cwd: str) -> str:
