@@ -86,7 +86,7 @@ class Repository:
 
     def blame(self, path: str, revision: str = "") -> list[Record]:
         """A record `line` for each line of a file in the worktree, or in a revision."""
-        request = options.parse([*([revision] if revision else []), "--", path])
+        request = options.ask_file(path, revision)
         with self._open_objects() as (repo, objects):
             evidence = Evidence(repo, objects)
             lines = run.run_blame(repo.git, request)

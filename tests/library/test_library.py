@@ -65,6 +65,16 @@ def test_an_open_repository_sees_what_is_recorded_later(world: World) -> None:
         assert [line["checkpoint_id"] for line in repository.blame("one.txt")] == [made]
 
 
+@pytest.mark.parametrize("revision", ["--contents=/etc/passwd", "-s", "HEAD\0"])
+def test_a_revision_is_never_an_option_of_git(world: World, revision: str) -> None:
+    with Repository(str(world.path)) as repository:
+        for ask in (repository.blame, lambda path, at: repository.why(path, 1, 1, at)):
+            with pytest.raises(Error, match="bad revision"):
+                ask("README.md", revision)
+            with pytest.raises(Error, match="no such path"):
+                ask("README.md\0", "HEAD")
+
+
 def test_what_cannot_be_read_is_listed_and_an_error_is_raised(
     world: World, capfd: pytest.CaptureFixture[str]
 ) -> None:

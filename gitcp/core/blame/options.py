@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gitcp.errors import Error
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,6 +54,19 @@ def parse(argv: Sequence[str]) -> Options:
             else:
                 options["names"].append(word)
     return options
+
+
+def ask_file(path: str, revision: str, *words: str) -> Options:
+    """The arguments that blame a file in a revision ("": in the worktree), with further options.
+
+    path and revision may come from anywhere.  Raises Error for a revision that git would take as an
+    option, and for NUL.
+    """
+    if revision.startswith("-") or "\0" in revision:
+        raise Error(f"bad revision '{revision}'")
+    if "\0" in path:
+        raise Error(f"no such path '{path}'")
+    return parse([*words, *([revision] if revision else []), "--", path])
 
 
 def choose_format(options: Options) -> str:

@@ -62,8 +62,7 @@ def list_origins(
     place: as for parse_place().
     """
     path, first, last = parse_place(place)
-    args = ["-L", f"{first},{last}", *([revision] if revision else []), "--", path]
-    options = arguments.parse(args)
+    options = arguments.ask_file(path, revision, "-L", f"{first},{last}")
     lines = evidence.blame_lines(git, options, contents=True)
     file = decode_name(run.find_asked_path(repo, git, options, [entry for entry, _ in lines]))
     for _, group in groupby(lines, _get_key):
