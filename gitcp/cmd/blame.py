@@ -33,11 +33,13 @@ def run(argv: Sequence[str]) -> int:
         late.cli.parse("blame", OPTIONS, argv)  # else the arguments are git's
     options = blame_options.parse(argv)
     flags = options["flags"]
-    if "reverse" in flags or ("s" in flags and not flags & {"json", "p", "line-porcelain"}):
-        # No author is shown, or the commit is not the one that added the line.
+    if "reverse" in flags:  # the commit is not the one that added the line
         os.execvp("git", ["git", "blame", *options["given"]])
     jj_repo = jj.find_root(os.getcwd()) and Repo.find()
     git = jj.choose_git(jj_repo) if jj_repo else Git()
+    if "s" in flags and "json" not in flags and not blame_options.choose_format(options):
+        _print([git_blame.read_table(git, options)])  # no author is shown
+        return OK
     finish = git_blame.start_blame(git, options)  # git works while the modules below are imported
     from gitcp.store.blame import view
     from gitcp.store.git.prefetch import Prefetched

@@ -148,6 +148,17 @@ def test_a_mistake_is_told_in_gits_words(history: Path) -> None:
     assert tool("blame", "nofile").stderr == tool("git", "blame", "nofile").stderr
 
 
+def test_a_file_that_git_does_not_track_is_shown_without_authors(history: Path) -> None:
+    (history / "new.txt").write_text("one\rtwo\nthree")
+    assert tool("blame", "-s", "new.txt").stdout == b"00000000 1) one\rtwo\n00000000 2) three\n"
+
+
+def test_a_file_outside_the_worktree_is_refused_in_gits_words(history: Path) -> None:
+    outside = str(history.parent / "outside.txt")
+    Path(outside).touch()
+    assert tool("blame", outside).stderr == tool("git", "blame", outside).stderr
+
+
 def authors(*argv: str) -> list[str]:
     """The author of each line, as the format for programs has it."""
     out = tool("blame", "--line-porcelain", *argv).stdout.decode()

@@ -43,6 +43,12 @@ def run_blame(git: Git, options: Options) -> Blamed:
     return start_blame(git, options)()
 
 
+def read_table(git: Git, options: Options) -> bytes:
+    """The output of `git blame` with the person's arguments, for eyes.  Raises Error as
+    run_blame() does."""
+    return _start_git(git, options["names"], *options["given"])()
+
+
 def group_by_place(entries: Iterable[Entry]) -> dict[tuple[str, str], list[int]]:
     """(commit, path there) -> line numbers there, of entries."""
     lines: dict[tuple[str, str], list[int]] = {}
@@ -98,7 +104,10 @@ def _add_to_index(git: Git, candidates: Sequence[str]) -> Iterator[dict[str, str
         if os.path.lexists(place) and not os.path.isdir(place)
     ]
     ask = "ls-files", "-z", "--others", "--full-name", "--"
-    untracked = git.read_records(*ask, *map(encode_name, files)) if files else []
+    try:
+        untracked = git.read_records(*ask, *map(encode_name, files)) if files else []
+    except GitError:  # a file outside the worktree
+        untracked = []
     if not untracked:
         yield {}
         return
