@@ -44,6 +44,7 @@ def build_server(folder: str) -> MCPServer:
     """A server for the repository around a directory; each answer opens it again."""
     try:
         from mcp.server import MCPServer
+        from mcp.server.mcpserver.exceptions import ResourceError, ToolError
         from mcp.types import ToolAnnotations
     except ImportError:
         raise Error(_MISSING) from None
@@ -55,7 +56,10 @@ def build_server(folder: str) -> MCPServer:
     @answers.resource("gitcp://checkpoint/{checkpoint_id}", mime_type="text/plain")
     async def checkpoint(checkpoint_id: str) -> str:
         """A committed checkpoint: its commits, prompts, files and conversation."""
-        return _answer(folder, lambda repo: _format_texts(repo, checkpoint_id, True))
+        try:
+            return _answer(folder, lambda repo: _format_texts(repo, checkpoint_id, True))
+        except ToolError as e:
+            raise ResourceError(str(e)) from None
 
     return answers
 

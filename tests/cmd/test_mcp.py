@@ -110,6 +110,18 @@ def test_an_error_is_one_sentence_of_the_tool_and_the_server_goes_on(story: Stor
     assert not fine[0]
 
 
+def test_a_resource_that_is_not_there_is_refused_in_one_sentence(story: Story) -> None:
+    from mcp.shared.exceptions import MCPError
+
+    with pytest.raises(ExceptionGroup) as refused:
+        ask(story.world.path, ("gitcp://checkpoint/000000000000", {}))
+    inner: BaseException = refused.value
+    while isinstance(inner, BaseExceptionGroup):
+        (inner,) = inner.exceptions
+    assert isinstance(inner, MCPError)
+    assert str(inner) == "no such commit, checkpoint or session: '000000000000'"
+
+
 def test_outside_of_a_repository_each_answer_says_so(tmp_path: Path) -> None:
     ((failed, text),) = ask(tmp_path, ("search", {"query": "x"}))
     assert failed and "not a git repository" in text
