@@ -123,7 +123,7 @@ class Context:
     def leave(self) -> None:
         """Write the kept states, release all locks, and forget all data."""
         try:
-            git.settle_pending()
+            git.run_pending()
             while self._kept:
                 session_id = min(self._kept)
                 markers.put(self.repo, session_id, *self._kept[session_id])

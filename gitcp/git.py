@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Self
 
-_UNSETTLED: dict[Callable[[], object], Callable[[], object]] = memory.get_table("unsettled")
+_PENDING: dict[Callable[[], object], Callable[[], object]] = memory.get_table("pending")
 
 # git never prompts, never translates and takes no lock merely to read; and it writes its output in
 # large pieces, not by a system call for each commit.
@@ -25,7 +25,7 @@ QUIET = {
     "GIT_FLUSH": "0",
 }
 # Without allow_fetch() git fetches no missing object from a promisor remote.
-_AT_HOME = {"GIT_NO_LAZY_FETCH": "1"}
+_NO_FETCH = {"GIT_NO_LAZY_FETCH": "1"}
 _ALLOWED: dict[str, bool] = memory.get_table("allowed")
 
 
@@ -40,43 +40,43 @@ def forbid_fetch() -> None:
 
 
 def build_person_env(env: Mapping[str, str]) -> dict[str, str]:
-    """env for the person's programs (filters, hooks, pagers): with the person's own values of the
-    variables that gitcp sets for its git."""
-    ours = {**QUIET, **_build_fetch_env()}
-    kept = {name: value for name, value in env.items() if name not in ours}
-    return kept | {name: os.environ[name] for name in ours if name in os.environ}
+    """env for the person's programs (filters, hooks, pagers): the variables that gitcp sets for its
+    git have the person's own values."""
+    set_here = {**QUIET, **_build_fetch_env()}
+    inherited = {name: value for name, value in env.items() if name not in set_here}
+    return inherited | {name: os.environ[name] for name in set_here if name in os.environ}
 
 
 def build_reading_env() -> dict[str, str]:
-    """The variables that keep git from writing and fetching when it only reads, for a git that runs
-    the person's programs."""
+    """The variables that keep a reading git from writing and fetching, where the person's other
+    variables stay as they are because it runs the person's programs."""
     return {"GIT_OPTIONAL_LOCKS": QUIET["GIT_OPTIONAL_LOCKS"], **_build_fetch_env()}
 
 
 def add_pending(call: Callable[[], object], abandon: Callable[[], object]) -> None:
-    """Call call() once before git starts next, so that git finds written data; if that fails until
-    the process ends, abandon_pending() drops it."""
-    _UNSETTLED[call] = abandon
+    """Call call() before git starts next, so that git finds what this process wrote.  A call that
+    fails stays pending; at the end of the process abandon_pending() calls its abandon() instead."""
+    _PENDING[call] = abandon
 
 
-def settle_pending() -> bool:
+def run_pending() -> bool:
     """Make the pending calls; return whether there were any."""
-    calls = list(_UNSETTLED)
+    calls = list(_PENDING)
     for call in calls:
         call()
-        _UNSETTLED.pop(call, None)
+        _PENDING.pop(call, None)
     return bool(calls)
 
 
-def is_settled() -> bool:
-    """Whether no calls are pending."""
-    return not _UNSETTLED
+def has_pending() -> bool:
+    """Whether calls are pending."""
+    return bool(_PENDING)
 
 
 def abandon_pending() -> None:
-    """Drop the pending calls that failed, at the end of the process."""
-    while _UNSETTLED:
-        _UNSETTLED.popitem()[1]()
+    """Call abandon() for each call that is still pending, at the end of the process."""
+    while _PENDING:
+        _PENDING.popitem()[1]()
 
 
 def is_fetch_allowed() -> bool:
@@ -85,7 +85,7 @@ def is_fetch_allowed() -> bool:
 
 
 def _build_fetch_env() -> dict[str, str]:
-    return {} if is_fetch_allowed() else _AT_HOME
+    return {} if is_fetch_allowed() else _NO_FETCH
 
 
 class Git:
@@ -121,7 +121,7 @@ class Git:
         filters, in the person's environment.
         """
         if args[0] != "config":  # it reads no object
-            settle_pending()
+            run_pending()
         inherited = build_person_env(self.env) if filters else self.env
         where, own = ("-C", self._cwd) if self._cwd else (), {**inherited, **(env or {})}
         return Running(("git", *where, *args), own, feed, apart)

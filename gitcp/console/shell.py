@@ -11,7 +11,7 @@ from signal import SIG_IGN, SIGINT, SIGPIPE, signal
 from gitcp import record
 from gitcp.console import foreground
 from gitcp.errors import Error, InputError
-from gitcp.git import build_person_env, settle_pending
+from gitcp.git import build_person_env, run_pending
 from gitcp.start import stdlib
 
 TYPE_CHECKING = False
@@ -111,7 +111,7 @@ def run_git(repo_git: Git, words: Sequence[str]) -> int:
 
     repo_git: bound to a repository; its settings for plumbing are left out.
     """
-    settle_pending()
+    run_pending()
     sys.stdout.flush()
     return foreground.run(["git", *words], build_person_env(repo_git.env))
 

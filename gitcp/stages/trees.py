@@ -154,7 +154,7 @@ def write_commit(args: Namespace, records: Iterable[Record]) -> Iterator[Record]
             parents = args.parents if args.parents is not None else [base] if base else []
             oids = [commit.need_commit(objects, name)["oid"] for name in parents]
             oid = commit.write_commit(objects, repo, tree, oids, args.message)
-            git.settle_pending()  # the reader of the record may ask git for it
+            git.run_pending()  # the reader of the record may ask git for it
             omitted = {"omitted": record["omitted"]} if "omitted" in record else {}
             yield {"type": "commit", "oid": oid, "tree": tree, "parents": oids, **omitted}
 

@@ -25,6 +25,6 @@ if __name__ == "__main__":
             held.append([line], waiting=True)
         objects.write("blob", b"in the same pack\n")
         held.write_waiting()
-        git.settle_pending()
+        git.run_pending()
         held.append([{"held": "1" * 40}])
         held.drop_repeated()

@@ -54,7 +54,7 @@ class Present:
         if self._seen:
             return self._seen.take(self.objects, head, self.entries)
         aside = journal.JournalCopy(self.repo)
-        look.take_all(self.objects, aside, head, self.entries, time.time_ns())
+        look.record_differences(self.objects, aside, head, self.entries, time.time_ns())
         return aside.lines
 
     @cached_property

@@ -66,7 +66,7 @@ class Objects:
 
     def close(self) -> None:
         """Flush what was written, and end git."""
-        git.settle_pending()
+        git.run_pending()
         if self._batch:
             self._batch.close()
             self._batch = None
@@ -88,7 +88,7 @@ class Objects:
                 return self._near[named[0]] if named else None
             spec = named[0]
         obj = self._get_batch().read_object(spec)
-        if obj is None and git.settle_pending():
+        if obj is None and git.run_pending():
             obj = self._get_batch().read_object(spec)
         return self._keep_near(obj)
 
@@ -105,7 +105,7 @@ class Objects:
         if len(unread) < _FEW:
             unread = [oid for oid in unread if not self._read_direct(oid)]
         if unread:
-            git.settle_pending()
+            git.run_pending()
         for start in range(0, len(unread), _AT_ONCE):
             for obj in self._get_batch().read_objects(unread[start : start + _AT_ONCE]):
                 if obj:
@@ -123,7 +123,7 @@ class Objects:
     def _find_head(self, spec: str) -> tuple[str, int] | None:
         """Batch.find_head(), also of objects that git has not got yet, which no ref names."""
         named = self._get_batch().find_head(spec)
-        if named is None and not spec.startswith("refs/") and git.settle_pending():
+        if named is None and not spec.startswith("refs/") and git.run_pending():
             named = self._get_batch().find_head(spec)
         return named
 
@@ -146,7 +146,7 @@ class Objects:
         """Yield the objects in their order, read in bulk; none stays in memory.  The caller reads
         no other object meanwhile."""
         names = iter(oids)
-        git.settle_pending()
+        git.run_pending()
         while window := list(islice(names, _AT_ONCE)):
             answers = self._get_batch().read_objects(window)
             try:
@@ -161,7 +161,7 @@ class Objects:
         unsure = sorted({oid for oid in oids if oid not in self._near and not self.packs.has(oid)})
         if not unsure:
             return set()
-        git.settle_pending()
+        git.run_pending()
         absent: set[str] = set()
         for start in range(0, len(unsure), _AT_ONCE):
             window = unsure[start : start + _AT_ONCE]

@@ -70,7 +70,7 @@ def _start_workers(objects: Objects, begin: Callable[[Any], Work[Any, Any]]) -> 
     """A worker for each processor, as far as the system allows; none if there is only one."""
     get_affinity = getattr(os, "sched_getaffinity", None)
     count = len(get_affinity(0)) if get_affinity else os.cpu_count() or 1
-    git.settle_pending()  # so that the workers find what was written, and do not write it again
+    git.run_pending()  # so that the workers find what was written, and do not write it again
     workers: list[_Worker] = []
     try:
         while 1 < count > len(workers) < _MOST:

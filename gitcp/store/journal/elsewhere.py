@@ -110,7 +110,7 @@ def _list_away(
     other = find_worktree(repo, worktree_id) if open_paths and exists else None
     if other:
         with Journal(other) as held:
-            look.look_at_paths(Objects.get_shared(other), held, open_paths, read_clock(other))
+            look.record_paths(Objects.get_shared(other), held, open_paths, read_clock(other))
             work = Work(held.lines, session_id)
     for path in open_paths:
         for stretch in work.list_stretches(path):

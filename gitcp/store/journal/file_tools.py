@@ -41,7 +41,7 @@ def begin_call(
     ignored = reader.list_ignored(paths)
     present = _read_entries(reader, [path for path in paths if path not in unchanged], ignored)
     if any(seen.get_entry(path) != entry for path, entry in present.items()):
-        late.look.take_entries(objects, journal, seen, present, at, ignored)
+        late.look.record_entries(objects, journal, seen, present, at, ignored)
     line = entries.build_opening(state, call, "write", at)
     journal.append([{**line, "looked": {**unchanged, **present}, "ignored": sorted(ignored)}])
 

@@ -75,7 +75,7 @@ def _look_until(
     """Look at each path until a monotonic time; return the paths that are left."""
     remaining = sorted(paths, reverse=True)
     while remaining and time.monotonic() < until:
-        look.look_at_paths(objects, journal, [remaining.pop()], at)
+        look.record_paths(objects, journal, [remaining.pop()], at)
     return set(remaining)
 
 

@@ -295,7 +295,7 @@ class Journal:
         data, self._waiting = self._waiting, b""
         if not data:
             return
-        if not git.is_settled():
+        if git.has_pending():
             Objects.get_shared(self.repo).packs.flush_named(data)
         path = self.repo.join_own(NAME)
         file, size, read = _READ.pop(path, (0, 0, []))

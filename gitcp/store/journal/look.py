@@ -1,6 +1,6 @@
 """A look at the worktree: each difference from what was last seen becomes an edit of the journal.
 
-take_scan() takes a scan, scan_if_cheap() makes one, look_at_paths() reads only the named paths.
+record_scan() records a scan, scan_if_cheap() makes one, record_paths() reads only the named paths.
 Each edit gets its author here, by the evidence of that time.
 """
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     Changed = dict[str, tuple[Version, Version]]
 
 # Refs of git whose contents may come back into the worktree.
-_NAMED = ("ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
+_REFS = ("ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
 
 
-def take_scan(
+def record_scan(
     objects: Objects,
     journal: Journal,
     head: str,
@@ -46,16 +46,15 @@ def take_scan(
     dirty: the entries that differ from the commit head.  at: when the look began, by
     read_clock().  cost: in us.
     """
-    take_all(objects, journal, head, dirty, at)
+    record_differences(objects, journal, head, dirty, at)
     last_seen.save_look(journal.repo, head, at, dirty, cost)
     journal.append([{"look": at}])
 
 
-def take_all(
+def record_differences(
     objects: Objects, journal: Journal, head: str, dirty: Mapping[str, Version], at: int
 ) -> None:
-    """Record a look at the whole worktree as take_scan() does, but store nothing beside the
-    journal."""
+    """Record a look at the whole worktree in the journal only; arguments as for record_scan()."""
     repo, seen = journal.repo, LastSeen(journal.repo, objects, journal.lines)
     journal.base, tree = head, Lookup(objects, find_tree(objects, head))
     changed: Changed = {}
@@ -77,7 +76,7 @@ def _list_committed_paths(repo: Repo, objects: Objects, old: str, head: str) -> 
     return {path for path, _, _ in compare_trees(objects, trees[0], trees[1])}
 
 
-def look_at_paths(
+def record_paths(
     objects: Objects, journal: Journal, paths: Iterable[str], at: int, write: bool = True
 ) -> None:
     """Record what stands at these paths now.  write: whether to store its blobs."""
@@ -86,10 +85,10 @@ def look_at_paths(
     if not changed:
         return
     present = late.blobs.read_paths(journal.repo, objects, changed, write=write)
-    take_entries(objects, journal, seen, present, at)
+    record_entries(objects, journal, seen, present, at)
 
 
-def take_entries(
+def record_entries(
     objects: Objects,
     journal: Journal,
     seen: LastSeen,
@@ -187,13 +186,13 @@ def describe_change(
     """A change of a path for evidence.attribute_change().  restored: the content was there
     before."""
     seen_at = seen.get_seen_time(path)
-    commit = "160000" in {(before or after or "")[0], (after or before or "")[0]}
+    is_submodule = "160000" in {(before or after or "")[0], (after or before or "")[0]}
     return {
         "path": path,
-        "at": None if commit else _find_change_time(repo, path, seen_at),
+        "at": None if is_submodule else _find_change_time(repo, path, seen_at),
         "seen": seen_at,
         "new": before is None,
-        "gone": after is None or commit,  # a submodule's HEAD moves without a time here
+        "gone": after is None or is_submodule,  # a submodule's HEAD moves without a time here
         "restored": restored,
     }
 
@@ -250,7 +249,7 @@ def scan_if_cheap(objects: Objects, journal: Journal, at: int) -> bool:
     scan = late.snapshot.scan_worktree(repo)
     cost = measure_children() - started
     dirty = late.blobs.resolve_changes(objects, scan, write=False)
-    take_scan(objects, journal, scan.head or "0" * len(repo.empty_tree), dirty, at, cost)
+    record_scan(objects, journal, scan.head or "0" * len(repo.empty_tree), dirty, at, cost)
     return True
 
 
@@ -275,28 +274,28 @@ class GitTrees:
     def __init__(
         self, repo: Repo, objects: Objects, head: str, commits: Sequence[str] = ()
     ) -> None:
-        """head: HEAD at the last look.  Content of a commit made since is not restored, except
-        that of `commits`, whose paths the journal has seen."""
-        self._repo, self._objects, self._before = repo, objects, head
-        self._seen = commits
-        self._commits: list[Lookup] | None = None
-        self._looks: list[Lookup] | None = None
+        """head: HEAD at the last look.  commits: those made since whose paths the journal has
+        seen; the content of other commits made since does not count as restored."""
+        self._repo, self._objects, self._last_head = repo, objects, head
+        self._seen_commits = commits
+        self._heads: list[Lookup] | None = None
+        self._trees: list[Lookup] | None = None
         self._stash = late.reflog.Stash(repo, objects)
 
     def has(self, path: str, entry: Version) -> bool:
         """Whether some tree has this entry at the path.  For None: whether HEAD has nothing
         there, and had nothing at the last look if only commits have moved it since."""
         if entry is None:
-            return all(look(path) is None for look in self._read_heads())
-        if self._looks is None:
-            self._looks = self._make_lookups(self._list_commits())
-        return any(look(path) == entry for look in self._looks) or self._stash.holds(path, entry)
+            return all(tree(path) is None for tree in self._read_heads())
+        if self._trees is None:
+            self._trees = self._make_lookups(self._list_commits())
+        return any(tree(path) == entry for tree in self._trees) or self._stash.holds(path, entry)
 
     def _read_heads(self) -> list[Lookup]:
-        if self._commits is None:
-            made_here = late.reflog.find_committed_head(self._repo, self._before) is not None
-            self._commits = self._make_lookups(["HEAD", *([self._before] if made_here else [])])
-        return self._commits
+        if self._heads is None:
+            made_here = late.reflog.find_committed_head(self._repo, self._last_head) is not None
+            self._heads = self._make_lookups(["HEAD", *([self._last_head] if made_here else [])])
+        return self._heads
 
     def is_stashed(self, path: str, entry: Version) -> bool:
         """Whether a stash has this entry at the path; False for None."""
@@ -312,8 +311,8 @@ class GitTrees:
 
     def _list_commits(self) -> list[str]:
         git_dir = self._repo.git_dir
-        names = [self._before, *self._seen]
-        names += [n for n in _NAMED if os.path.exists(os.path.join(git_dir, n))]
-        if late.reflog.find_committed_head(self._repo, self._before) is None:
+        names = [self._last_head, *self._seen_commits]
+        names += [n for n in _REFS if os.path.exists(os.path.join(git_dir, n))]
+        if late.reflog.find_committed_head(self._repo, self._last_head) is None:
             names.append("HEAD")
         return names

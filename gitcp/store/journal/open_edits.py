@@ -67,7 +67,7 @@ def build_stay_check(repo: Repo, head: str) -> Callable[[str], bool]:
 def _look_at_open(objects: Objects, held: Journal, paths: Iterable[str]) -> None:
     """Look at the paths, and at those of open edits."""
     open_paths = {line["path"] for line in entries.list_open_edits(held.lines)}
-    look.look_at_paths(objects, held, sorted({*paths, *open_paths}), read_clock(held.repo))
+    look.record_paths(objects, held, sorted({*paths, *open_paths}), read_clock(held.repo))
 
 
 def settle_commit(

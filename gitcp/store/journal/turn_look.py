@@ -48,7 +48,7 @@ class Look:
                 journal.acting = {**markers.build_marker(acting), "phase": "active"}
             edits = journal.list_edits_since(self._begun, self.at)
             newest = {line["path"]: entries.parse_entry(line["after"]) for line in edits}
-            look.take_scan(objects, journal, head, {**dirty, **newest}, self.at, self._cost)
+            look.record_scan(objects, journal, head, {**dirty, **newest}, self.at, self._cost)
             return journal.lines
 
 

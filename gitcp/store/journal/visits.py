@@ -101,7 +101,7 @@ def _end_turn_in(other: Repo, state: State, subject: str, paths: list[str]) -> N
     objects = Objects.get_shared(other)
     with Journal(other) as held:
         held.guests = [{**markers.build_marker(state), "phase": "active"}]
-        look.look_at_paths(objects, held, turn_log.resolve_paths(other, paths), read_clock(other))
+        look.record_paths(objects, held, turn_log.resolve_paths(other, paths), read_clock(other))
         edits_ref.hold_edits(other, objects, held, state["session_id"], subject)
     _note_visit(state, other)
 

@@ -111,7 +111,7 @@ def _look_at_path(repo: Repo, objects: Prefetched, path: str) -> list[JournalLin
     unsettled = {line["path"] for line in entries.list_open_edits(scratch.lines)}
     paths = [path, *sorted(unsettled)[: journal.MANY]]
     try:
-        look.look_at_paths(objects, scratch, paths, time.time_ns(), write=False)
+        look.record_paths(objects, scratch, paths, time.time_ns(), write=False)
     except Error:
         pass  # another path is unreadable
     return scratch.lines
