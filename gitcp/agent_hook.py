@@ -50,7 +50,7 @@ def _read_external(name: str, hook: str, data: bytes) -> Events:
     """The events that the adapter of an agent on PATH makes of a payload."""
     start = os.getcwd()
     try:
-        client = late.adapters.find(Repo.find_here(), name)
+        client = late.adapters.find_adapter(Repo.find_here(), name)
     except NoRepository:
         return  # nothing is recorded where the agent works
     for event in client.read_events(hook, data):

@@ -25,8 +25,8 @@ from gitcp.stages.chain import (
     collect_messages,
     format_pipeline,
     format_table,
-    keep_promise,
-    list_in_force,
+    list_pipelines,
+    store_missing_checkpoint,
 )
 from gitcp.start import late, stdlib
 
@@ -98,8 +98,9 @@ def _run_agent_hook(argv: Sequence[str]) -> int:
 
 
 def run(repo: Repo, first: Record) -> int:
-    """Run the pipelines of an event in order; obey the verdict of a gate, and give the messages of
-    the others as one answer."""
+    """Run the pipelines of an event in order and return the status.
+
+    A gate's refusal ends them and is the answer.  Otherwise their messages are given as one."""
     event, config = str(first["event"]), repo.config
     deadline.begin(config.get_option("gitcp.hook-timeout"), config.get_option("gitcp.git-timeout"))
     if config.get_all("gitcp.hook-timeout"):
@@ -108,43 +109,43 @@ def run(repo: Repo, first: Record) -> int:
     if built_in and event not in pipelines.COMMITTING and os.path.exists(repo.join_own("auto")):
         late.settling.settle_left_over(context.open_context(repo))
     messages: dict[str, list[str]] = {"person": [], "agent": []}
-    wrong, refusal = list[str](), None
-    for pipeline in [p for p in list_in_force(repo, event) if built_in or isinstance(p, str)]:
+    warnings, refusal = list[str](), None
+    for pipeline in [p for p in list_pipelines(repo, event) if built_in or isinstance(p, str)]:
         try:
             with context.open_context(repo):
                 chained, why = begin_pipeline(repo, event, pipeline, [first])
                 records = list(chained)
             if why:
-                wrong.append(f"'{format_pipeline(pipeline)}': {why}; the built-in pipeline ran")
+                warnings.append(f"'{format_pipeline(pipeline)}': {why}; the built-in pipeline ran")
         except Error as e:
-            wrong.append(f"'{format_pipeline(pipeline)}': {e}")
+            warnings.append(f"'{format_pipeline(pipeline)}': {e}")
             continue
         refusal, faults = collect_messages(event, records, messages)
-        wrong += [f"'{format_pipeline(pipeline)}': {fault}" for fault in faults]
+        warnings += [f"'{format_pipeline(pipeline)}': {fault}" for fault in faults]
         if refusal is not None:
             break
-    _settle_warnings(repo, event, wrong)
+    _store_warnings(repo, event, warnings)
     if refusal is not None:
         return _refuse(first, refusal)
     if any(messages.values()):
-        _tell(first, *("\n\n".join(texts) for texts in messages.values()))
+        _send_messages(first, *("\n\n".join(texts) for texts in messages.values()))
     if event == "post-commit" and built_in:
-        keep_promise(repo, first)
+        store_missing_checkpoint(repo, first)
     return OK
 
 
-def _settle_warnings(repo: Repo, event: str, wrong: Sequence[str]) -> None:
-    """Store the warnings of a hook; without any, remove its earlier ones."""
-    for message in wrong:
+def _store_warnings(repo: Repo, event: str, warnings: Sequence[str]) -> None:
+    """Print and store the warnings of a hook; without any, remove its earlier ones."""
+    for message in warnings:
         _warn_person(f"{event}: {message}")
-    if not wrong and os.path.exists(repo.join_shared("warnings")):
+    if not warnings and os.path.exists(repo.join_shared("warnings")):
         late.hook_warnings.drop_warnings(repo, event, " ".join(sys.argv[1:3]))
 
 
-def _tell(first: Record, message: str, more: str = "") -> None:
-    """Give the person a message; more: for the agent alone."""
+def _send_messages(first: Record, message: str, context: str = "") -> None:
+    """Give the person a message, and the agent alone a context."""
     if "agent" in first:
-        late.agent_hook.tell(first, message, more)
+        late.agent_hook.tell(first, message, context)
     else:
         _print_message(f"{message}\n")
 

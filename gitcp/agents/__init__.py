@@ -1,9 +1,9 @@
 """The agents that gitcp supports: each client is a folder beside this file, named nowhere else.
 
 `__init__.py` of the folder has the client's names as data, and functions that replace methods of
-Client.  `transcript.py` reads its transcripts: scan, and for gitcp.agents.reading is_its,
-list_facts (else gitcp.core.transcript.blocks), read_answers, list_messages, SHOWS_FILES.
-`cut.py` cuts its conversations: find_last_leaf, list_prompts, find_leaves_around,
+Client.  `transcript.py` reads its transcripts: scan, and for gitcp.agents.reading
+is_first_entry, list_facts (else gitcp.core.transcript.blocks), read_answers, list_messages,
+SHOWS_FILES.  `cut.py` cuts its conversations: find_last_leaf, list_prompts, find_leaves_around,
 cut_conversation.  Both are optional.
 """
 

@@ -99,7 +99,7 @@ def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
 def _uninstall_adapter(repo: Repo, name: str) -> bool:
     """Let an adapter on PATH remove its agent's hooks; False, with a warning, if it fails."""
     try:
-        adapters.take_out(repo, name)
+        adapters.remove_hooks(repo, name)
     except Error as e:
         notice.warn_lacking(f"the hooks of {name} are still there: {format_error(e)}")
         return False

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Pipeline = Stages | str
 
 
-def list_in_force(repo: Repo, event: str) -> list[Pipeline]:
+def list_pipelines(repo: Repo, event: str) -> list[Pipeline]:
     """The pipelines of an event: the configured ones, where `default` is the built-in one.
 
     A configured one is unparsed text, so that one with a mistake does not stop the others.
@@ -96,7 +96,7 @@ def _leave_after(records: Iterable[Record]) -> Iterable[Record]:
     context.leave_all()
 
 
-def keep_promise(repo: Repo, first: Record) -> None:
+def store_missing_checkpoint(repo: Repo, first: Record) -> None:
     """Store the checkpoint that a new commit's trailer names, if its pipelines left it out or
     failed.  first: the event of post-commit."""
     with context.open_context(repo) as ctx:
@@ -116,7 +116,7 @@ def format_table(repo: Repo) -> Iterator[str]:
     run."""
     for event in list_events(repo):
         values = repo.config.get_all(f"gitcp.{event}.pipeline")
-        for pipeline in list_in_force(repo, event):
+        for pipeline in list_pipelines(repo, event):
             source = "configured" if isinstance(pipeline, str) else "built in"
             stages = format_pipeline(pipeline) + _explain_unable(repo, pipeline)
             yield f"{event:20} {source:11} {stages}"

@@ -18,7 +18,7 @@ from gitcp.store.git.objects import Objects
 from gitcp.store.show import lookup, subject
 from gitcp.store.v1 import committed_list, committed_read, committed_write, find_commits, redaction
 from gitcp.store.v1.merge import histories, notes
-from gitcp.store.v1.transcript import store_given
+from gitcp.store.v1.transcript import store_chunks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def _build_data(repo: Repo, objects: Objects, record: Record, checkpoint_id: str
         data["prompts"] = [redaction.redact_text(repo, p, record["session_id"]) for p in prompts]
     transcript = _read_transcript(repo, record)
     if transcript is not None:
-        data["transcript"] = store_given(objects, transcript)
+        data["transcript"] = store_chunks(objects, transcript)
     return data
 
 

@@ -63,14 +63,14 @@ def condense_matches(args: object, records: Iterable[Record]) -> Iterator[Record
 
 def _condense_commit(match: Record) -> None:
     if match["id"] or match["dismissed"]:
-        _settle_match(match)
+        _store_sessions(match)
     with context.open_here() as ctx:
         for checkpoint_id in match.get("inherited", ()):
             late.notes.add_link(ctx.repo, ctx.objects, match["commit"], checkpoint_id)
         if match["carried"]:
             old_commits = late.commit_sessions.list_taken_back(ctx.repo, match["old"])
-            sources = old_commits if len(old_commits) < late.commit_sessions.MOST else ()
-            replaced = {match["commit"]: sources}
+            is_whole_list = len(old_commits) < late.commit_sessions.MOST_TAKEN_BACK
+            replaced = {match["commit"]: old_commits if is_whole_list else ()}
             late.carried.follow_lines(ctx.repo, ctx.objects, [match["commit"]], replaced)
         if (match["id"] or match["carried"]) and reflog.list_stashes(ctx.repo):
             lost_commits.add_stashed(ctx.repo, ctx.objects, match["commit"])
@@ -78,7 +78,9 @@ def _condense_commit(match: Record) -> None:
             late.ai_notes.keep(ctx.repo, [match["commit"]])
 
 
-def _settle_match(match: Record) -> None:
+def _store_sessions(match: Record) -> None:
+    """Store the sessions of a match as its checkpoint, or dismiss them; one that fails is removed
+    from the match."""
     failed: dict[str, Exception] = {}
     with context.open_here() as ctx:
         repo, objects, old = ctx.repo, ctx.objects, match["old"]
@@ -86,9 +88,10 @@ def _settle_match(match: Record) -> None:
         if match["dismissed"]:
             late.commit_sessions.dismiss_sessions(repo, objects, commit, states.values(), old)
         else:
-            pairs = [(state, match["sessions"][name]) for name, state in states.items()]
-            about = (commit, match["id"], pairs, old, match["noted"])
-            failed = late.commit_sessions.store_sessions(repo, objects, *about)
+            matched = [(state, match["sessions"][name]) for name, state in states.items()]
+            failed = late.commit_sessions.store_sessions(
+                repo, objects, commit, match["id"], matched, old, match["noted"]
+            )
         for session_id, state in states.items():
             if session_id not in failed:
                 ctx.keep(state)
@@ -123,12 +126,12 @@ def _move_streams(match: Record) -> list[Edit]:
             return []  # more commits are replayed: the next event moves the streams
         commit = need_commit(ctx.objects, match["commit"])
         changes = commit_changes.read_changes(ctx.objects, commit)[1]
-        waiting = match.get("left_out", ())
-        open_edits.settle_commit(ctx.repo, ctx.objects, commit, changes, excluded=waiting)
+        left_out = match.get("left_out", ())
+        open_edits.settle_commit(ctx.repo, ctx.objects, commit, changes, excluded=left_out)
         settled = set(match["sessions"]) if match["linked"] else None
         carry_streams = late.carry_forward.carry_streams
         edits = carry_streams(ctx.repo, ctx.objects, match["old"], commit, settled)
-        if not match.get("left_out"):
+        if not left_out:
             # A merge brings commits that were not judged here.
             old = match["old"] if len(commit["parents"]) < 2 else ""
             commit_memory.add_judged(ctx.repo, commit["oid"], old)

@@ -219,6 +219,6 @@ def test_a_transcript_in_our_words_only_grows(
         return b"".join(json.dumps(line).encode() + b"\n" for line in each)
 
     path = tmp_path / "exports" / "s1.jsonl"
-    adapters.append(str(path), lines(there))
-    adapters.append(str(path), lines(words))
+    adapters.append_missing(str(path), lines(there))
+    adapters.append_missing(str(path), lines(words))
     assert path.read_bytes() == lines(expected)

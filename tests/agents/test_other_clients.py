@@ -215,12 +215,12 @@ DONE = {"role": "assistant", "time": {"created": 1, "completed": 2}}
 def test_messages_are_copied_once_and_an_unfinished_one_waits(tmp_path: Path) -> None:
     db, out = tmp_path / "o.db", tmp_path / "exports" / "s1.jsonl"
     database(db, ("m1", ASKED), ("m2", BUSY))
-    assert messages.append(str(db), "s1", str(out), done=False)
+    assert messages.append_messages(str(db), "s1", str(out), done=False)
     assert [json.loads(line)["info"]["id"] for line in out.open()] == ["s1", "m1"]
     first = out.read_bytes()
     database(db, ("m1", {**ASKED, "later": 1}), ("m2", DONE), ("m3", BUSY))
-    assert messages.append(str(db), "s1", str(out), done=False)
-    assert messages.append(str(db), "s1", str(out), done=True)
+    assert messages.append_messages(str(db), "s1", str(out), done=False)
+    assert messages.append_messages(str(db), "s1", str(out), done=True)
     lines = [json.loads(line) for line in out.open()]
     assert [line["info"]["id"] for line in lines] == ["s1", "m1", "m2", "m3"]
     assert lines[2]["parts"][0]["text"] == "text of m2"
@@ -231,25 +231,25 @@ def test_messages_are_copied_once_and_an_unfinished_one_waits(tmp_path: Path) ->
 def test_a_line_that_a_kill_cut_short_is_written_anew(tmp_path: Path) -> None:
     db, out = tmp_path / "o.db", tmp_path / "s1.jsonl"
     database(db, ("m1", ASKED), ("m2", DONE))
-    assert messages.append(str(db), "s1", str(out))
+    assert messages.append_messages(str(db), "s1", str(out))
     whole = out.read_bytes()
     for size in (len(whole) - 5, whole.index(b"\n") + 1, 10, 0):
         out.write_bytes(whole[:size])
-        assert messages.append(str(db), "s1", str(out))
+        assert messages.append_messages(str(db), "s1", str(out))
         assert out.read_bytes() == whole
 
 
 def test_a_database_that_is_locked_or_of_another_shape_is_let_alone(tmp_path: Path) -> None:
     db, out = tmp_path / "o.db", tmp_path / "s1.jsonl"
-    assert not messages.append(str(db), "s1", str(out))
+    assert not messages.append_messages(str(db), "s1", str(out))
     database(db, ("m1", ASKED))
-    assert not messages.append(str(db), "other", str(out))
+    assert not messages.append_messages(str(db), "other", str(out))
     held = sqlite3.connect(db, isolation_level=None)
     held.execute("BEGIN EXCLUSIVE")
-    assert not messages.append(str(db), "s1", str(out))
+    assert not messages.append_messages(str(db), "s1", str(out))
     held.execute("DROP TABLE part")
     held.execute("COMMIT")
     held.close()
-    assert not messages.append(str(db), "s1", str(out))
+    assert not messages.append_messages(str(db), "s1", str(out))
     assert not out.exists()
     assert [name for name in os.listdir(tmp_path) if name.startswith("o.db")] == ["o.db"]

@@ -75,7 +75,7 @@ def test_an_entry_is_nested_as_its_client_reads_it() -> None:
 def test_what_is_ours_goes_with_what_is_empty_without_it(
     found: dict[str, Any], path: tuple[str | int, ...] | None
 ) -> None:
-    assert settings.find_surplus(found, ours) == path
+    assert settings.find_removable(found, ours) == path
 
 
 def test_the_commands_that_are_installed_are_listed() -> None:
@@ -90,7 +90,7 @@ def test_the_commands_that_are_installed_are_listed() -> None:
 @pytest.mark.parametrize("hooks", [[], "x", {"Stop": {}}])
 def test_settings_that_are_not_understood_are_not_touched(hooks: object) -> None:
     with pytest.raises(InputError, match="'hooks'"):
-        settings.find_surplus({"hooks": hooks}, ours)
+        settings.find_removable({"hooks": hooks}, ours)
 
 
 @pytest.mark.parametrize(

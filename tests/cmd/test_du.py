@@ -20,7 +20,7 @@ from gitcp.store.git.commit import write_commit
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.tree import edit_tree
 from gitcp.store.v1 import committed_write
-from gitcp.store.v1.transcript import store_given
+from gitcp.store.v1.transcript import store_chunks
 from tests.support.checkpoints import V1, forget, git, loosened, session, unbundle
 from tests.support.paths import TOP
 
@@ -73,7 +73,7 @@ def test_a_shared_piece_counts_once_and_for_the_permanent_store(
     with Objects(here) as objects:
         for n in range(3):
             data = session("s-one")
-            data["transcript"] = store_given(objects, said)
+            data["transcript"] = store_chunks(objects, said)
             committed_write.write_sessions(here, objects, [(f"{n:012x}", data)])
     once = sums(here)["transcripts"]
     assert 50_000 < once < 110_000
@@ -150,7 +150,7 @@ def test_what_is_missing_is_left_out(repo: Path) -> None:
     here = Repo.find()
     with Objects(here) as objects:
         data = session("s-one")
-        data["transcript"] = given = store_given(objects, noise(1000))
+        data["transcript"] = given = store_chunks(objects, noise(1000))
         committed_write.write_sessions(here, objects, [("0123456789ab", data)])
     loosened(Path(here.common))
     before, (oid,) = sums(here), given.chunks

@@ -63,23 +63,23 @@ def test_ctrl_c_ends_a_hook_at_once_and_without_a_word(repo: Path) -> None:
 
 
 def test_without_configuration_the_built_in_pipeline_is_in_force(repo: Path) -> None:
-    assert chain.list_in_force(Repo.find(), "turn-end") == [pipelines.DEFAULT["turn-end"]]
+    assert chain.list_pipelines(Repo.find(), "turn-end") == [pipelines.DEFAULT["turn-end"]]
 
 
 def test_a_configured_value_replaces_the_built_in_pipeline(repo: Path) -> None:
     configure(repo, "turn-end", "list-refs refs/heads | !cat -u")
-    assert chain.list_in_force(Repo.find(), "turn-end") == ["list-refs refs/heads | !cat -u"]
+    assert chain.list_pipelines(Repo.find(), "turn-end") == ["list-refs refs/heads | !cat -u"]
 
 
 def test_default_stands_for_the_built_in_pipeline_between_others(repo: Path) -> None:
     configure(repo, "turn-end", "list-refs a", "default", "list-refs b")
-    found = chain.list_in_force(Repo.find(), "turn-end")
+    found = chain.list_pipelines(Repo.find(), "turn-end")
     assert found == ["list-refs a", pipelines.DEFAULT["turn-end"], "list-refs b"]
 
 
 def test_an_empty_value_is_no_pipeline(repo: Path) -> None:
     configure(repo, "turn-end", "")
-    assert chain.list_in_force(Repo.find(), "turn-end") == []
+    assert chain.list_pipelines(Repo.find(), "turn-end") == []
 
 
 def test_quotes_are_honoured_and_no_shell_is() -> None:

@@ -64,7 +64,7 @@ def keep(
     path: Path,
     complete: bool = False,
     check: bool = False,
-) -> transcript.Stored:
+) -> transcript.StoredTranscript:
     """transcript.stored, where there is something to store."""
     source = transcript.Source(session_id, str(path), Plain())
     found = transcript.store_transcript(repo, objects, source, complete, check)
@@ -74,7 +74,7 @@ def keep(
 
 
 def session(
-    session_id: str, stored: transcript.Stored | None = None, **metadata: object
+    session_id: str, stored: transcript.StoredTranscript | None = None, **metadata: object
 ) -> SessionData:
     """What a session says in a checkpoint."""
     defaults = {"strategy": "manual-commit", "branch": "main", "agent": "Claude Code"}

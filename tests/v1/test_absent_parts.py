@@ -18,7 +18,7 @@ from gitcp.store.git.objects import Objects
 from gitcp.store.git.tree import edit_tree
 from gitcp.store.share import sync
 from gitcp.store.v1 import committed_write
-from gitcp.store.v1.transcript import store_given
+from gitcp.store.v1.transcript import store_chunks
 from tests.support import warm
 from tests.support.checkpoints import V1, forget, git, loose, loosened, session
 from tests.support.copies import plant
@@ -61,7 +61,7 @@ def store(here: Repo) -> None:
             items = []
             for name in ("s-one", "s-two"):
                 data = session(name)
-                data["transcript"] = store_given(
+                data["transcript"] = store_chunks(
                     objects, b'{"of":"%s %s"}\n' % (cid.encode(), name.encode())
                 )
                 items.append((cid, data))
@@ -260,7 +260,7 @@ def test_a_hook_never_fetches(stored: Repo, tmp_path: Path) -> None:
 def test_a_log_reads_metadata_alone_where_one_prompt_made_the_whole_commit(repo: Path) -> None:
     here, data = Repo.find(), session("s-one")
     with Objects(here) as objects:
-        data["transcript"] = store_given(objects, b'{"of":"one"}\n')
+        data["transcript"] = store_chunks(objects, b'{"of":"one"}\n')
         data["metadata"]["files"] = {
             path: {"turn_id": "t1", "prompt": "do it"} for path in ("a", "b")
         }

@@ -28,7 +28,7 @@ class Counting(Plain):
     redact_jsonl = redact_document = redact_text = line
 
 
-def joined(stored: transcript.Stored) -> bytes:
+def joined(stored: transcript.StoredTranscript) -> bytes:
     return b"\n".join([blob(oid) for oid in stored.chunks])
 
 

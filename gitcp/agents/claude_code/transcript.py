@@ -22,7 +22,7 @@ NOT_SAID = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isSidech
 _RECENT = 8  # the lines of a message are close together
 
 
-def is_its(first: dict[str, Any]) -> bool:
+def is_first_entry(first: dict[str, Any]) -> bool:
     """Whether a transcript with this beginning is the client's, and not Qwen Code's."""
     message = first.get("message")
     is_qwens = "systemPayload" in first or (isinstance(message, dict) and "parts" in message)

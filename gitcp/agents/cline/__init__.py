@@ -104,7 +104,7 @@ def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
     """The call of an adapted payload."""
     tool = payload.read_tool(fields, KINDS, PATHS, cwd)
     if tool["kind"] == "write" and not tool["input_paths"]:
-        paths = transcript.list_written("apply_patch", fields["tool_input"])
+        paths = transcript.list_written_paths("apply_patch", fields["tool_input"])
         tool["input_paths"] = payload.resolve_paths(paths, cwd, "apply_patch")
     payload.add_output(tool, *fields["result"])
     tool["failed"] = bool(fields["tool_error"])

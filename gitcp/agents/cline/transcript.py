@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 _COUNTS = ("inputTokens", "cacheWriteTokens", "cacheReadTokens", "outputTokens")
 WRITES = ("editor", "write_to_file", "replace_in_file")
-list_written = facts.make_written(WRITES, "path", "file_path")
+list_written_paths = facts.make_path_lister(WRITES, "path", "file_path")
 _CREATED = "File created successfully at:"
 
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """Scan a whole document; `bytes` of the result is 0, previous is not used.  See Scan."""
     document = transcript_scan.load(data) or {}
-    return facts.scan_document(list_messages([document]), list_facts, list_written)
+    return facts.scan_document(list_messages([document]), list_facts, list_written_paths)
 
 
 def list_messages(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -30,8 +30,8 @@ def list_messages(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return [message for part in parts for message in list_objects(part.get("messages"))]
 
 
-def is_its(first: dict[str, Any]) -> bool:
-    """Whether a transcript with this beginning is the client's."""
+def is_first_entry(first: dict[str, Any]) -> bool:
+    """Whether a transcript that begins with this entry is the client's."""
     head = (list_messages([first]) or [{}])[0]
     return "role" in head and "type" not in head
 

@@ -50,7 +50,8 @@ MATCHER = "^(?:Bash|apply_patch|spawn_agent|write_stdin|js_repl|mcp__.*)$"
 
 
 def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """(the hook, its payload); a subagent's events name its own transcript, save for its end."""
+    """(the hook, its payload).  In a subagent's events, except its end, transcript_path is the
+    subagent's own."""
     if fields.get("agent_id") is None or name == "SubagentStop":
         return name, fields
     own_path = fields.get("transcript_path")

@@ -1,5 +1,5 @@
-"""Cuts a rollout of Codex at a moment, under a new id.  Its lines are in order, none is
-abandoned."""
+"""Cuts a rollout of Codex at a leaf, and gives it a new id.  A leaf names a line as the end of a
+conversation.  The lines are in order, and none is abandoned."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def list_prompts(data: bytes) -> list[Prompt]:
 
 
 def find_leaves_around(data: bytes, call: str) -> tuple[str, str]:
-    """The leaves of exact cuts before and after a call; '' without one."""
+    """The leaves before and after a call; ('', '') if the rollout does not have it."""
     lines = _split_lines(data)
     callers = (n for n, line in enumerate(lines) if _get_call(line, _CALLS) == call)
     caller = next(callers, None)
@@ -57,11 +57,11 @@ def find_leaves_around(data: bytes, call: str) -> tuple[str, str]:
 def cut_conversation(
     data: bytes, leaf: str, old_id: str, new_id: str, redacted: bool, exact: bool = False
 ) -> tuple[bytes, list[str]]:
-    """(the rollout up to leaf and to the end of its turn, a text for each kind of thing left out).
+    """(the rollout to the end of leaf's turn, a note on what is left out); (b'', []) if the rollout
+    does not have leaf.
 
-    redacted: the bytes were redacted: reasoning whose encrypted content is damaged is left out,
-    because the service refuses it.  exact: end at leaf, with only the outputs of the calls that
-    are kept.  Returns b'' if the rollout does not have leaf.
+    redacted: leave out reasoning, because redaction broke its encryption and the service refuses
+    it.  exact: end at leaf, but with the outputs of the calls before it.
     """
     lines = _split_lines(data)
     end = _Leaves(lines).find_end(leaf)
@@ -70,10 +70,10 @@ def cut_conversation(
     while not exact and end < len(lines) and not _is_end_of_turn(lines[end - 1], lines[end]):
         end += 1
     part = [*lines[:end], *(_list_outputs(lines, end) if exact else [])]
-    left = [line for line in part if not (redacted and _is_reasoning(line))]
-    dropped = len(part) - len(left)
+    remaining = [line for line in part if not (redacted and _is_reasoning(line))]
+    dropped = len(part) - len(remaining)
     notes = [f"{dropped} items of reasoning are left out: redaction broke their encryption"]
-    text = b"".join(line + b"\n" for line in left)
+    text = b"".join(line + b"\n" for line in remaining)
     return text.replace(old_id.encode(), new_id.encode()), notes if dropped else []
 
 
@@ -82,8 +82,9 @@ def _split_lines(data: bytes) -> list[bytes]:
 
 
 class _Leaves:
-    """The leaves of a rollout, the same in every copy: the number of lines that redaction always
-    leaves, and the time of the last of them, which tells rollouts apart."""
+    """The leaves of a rollout.  A leaf is the number of lines up to it without reasoning, which
+    redaction may drop, and the time of its line, by which rollouts differ.  So it is the same in
+    every copy."""
 
     def __init__(self, lines: list[bytes]) -> None:
         self._lines = lines

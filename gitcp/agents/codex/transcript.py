@@ -28,8 +28,8 @@ _KINDS = (
 )
 
 
-def is_its(first: dict[str, Any]) -> bool:
-    """Whether a transcript with this beginning is the client's."""
+def is_first_entry(first: dict[str, Any]) -> bool:
+    """Whether a transcript that begins with this entry is the client's."""
     return first.get("type") == "session_meta"
 
 
@@ -81,8 +81,8 @@ def _list_changes(path: str, change: object) -> Iterator[tuple[str, dict[str, An
 class _Reader:
     """The state of one scan: the directory, patches not yet applied, the last token total.
 
-    forked: the next total includes the usage of the session that was forked, whose lines are not
-    copied.
+    forked: the session is a fork of one whose lines are not copied, and whose usage is in the next
+    total.
     """
 
     def __init__(self, scan: Scan) -> None:
@@ -130,7 +130,7 @@ class _Reader:
         total = _list_counts(info, "total_token_usage")
         if total is None or total == self.total:
             return
-        if self.forked:
+        if self.forked:  # the usage before this line's is the other session's
             last = _list_counts(info, "last_token_usage") or total
             self.total = [count - own for count, own in zip(total, last, strict=True)]
             self.forked = False

@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from gitcp.core.transcript.facts import Fact
 
 _COUNTS = ("inputTokens", "cacheWriteTokens", "cacheReadTokens", "outputTokens")
-list_written = facts.make_written(("create", "edit", "str_replace_editor"), "path", "file_path")
+list_written_paths = facts.make_path_lister(
+    ("create", "edit", "str_replace_editor"), "path", "file_path"
+)
 
 
-def is_its(first: dict[str, Any]) -> bool:
-    """Whether a transcript with this beginning is the client's."""
+def is_first_entry(first: dict[str, Any]) -> bool:
+    """Whether a transcript that begins with this entry is the client's."""
     return "data" in first and "." in str(first.get("type"))
 
 
@@ -53,4 +55,4 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         yield str(data.get("toolCallId")), answer
 
 
-scan = facts.make_scan(list_facts, list_written)
+scan = facts.make_scan(list_facts, list_written_paths)

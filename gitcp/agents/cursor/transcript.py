@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from gitcp.core.transcript.facts import Fact
 
 WRITES = ("Write", "Edit", "StrReplace", "MultiEdit", "EditNotebook", "Delete")
-list_written = facts.make_written(WRITES, "file_path", "path", "target_file")
+list_written_paths = facts.make_path_lister(WRITES, "file_path", "path", "target_file")
 
 
-def is_its(first: dict[str, Any]) -> bool:
-    """Whether a transcript with this beginning is the client's."""
+def is_first_entry(first: dict[str, Any]) -> bool:
+    """Whether a transcript that begins with this entry is the client's."""
     return "role" in first and isinstance(first.get("message"), dict)
 
 
@@ -50,4 +50,4 @@ def _extract_typed(text: str) -> str:
     return inner if end else text
 
 
-scan = facts.make_scan(list_facts, list_written)
+scan = facts.make_scan(list_facts, list_written_paths)

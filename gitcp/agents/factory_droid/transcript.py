@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from gitcp.core.transcript.facts import Fact
 
 SHOWS_FILES = True  # the output of a tool that reads is the file's content
-list_written = facts.make_written(("Create", "Edit"), "file_path")
+list_written_paths = facts.make_path_lister(("Create", "Edit"), "file_path")
 
 
-def is_its(first: dict[str, Any]) -> bool:
-    """Whether a transcript with this beginning is the client's."""
+def is_first_entry(first: dict[str, Any]) -> bool:
+    """Whether a transcript that begins with this entry is the client's."""
     return first.get("type") == "session_start"
 
 
@@ -29,4 +29,4 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     return facts.list_block_facts(message.get("role"), message.get("content"))
 
 
-scan = facts.make_scan(list_facts, list_written)
+scan = facts.make_scan(list_facts, list_written_paths)

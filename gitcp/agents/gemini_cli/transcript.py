@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 SHOWS_FILES = True  # the output of a tool that reads is the file's content
 WRITES = ("write_file", "replace", "edit", "edit_file", "save_file")
-_list_written = facts.make_written(WRITES, "file_path", "path", "filename")
+_list_written_paths = facts.make_path_lister(WRITES, "file_path", "path", "filename")
 _CONTEXT = ("<session_context>", "<state_snapshot>")  # texts by the client in the person's place
 _HEAD = 300
 _LOST = ("tokens", "timestamp")  # keys that a resumed session drops
 
 
-def is_its(first: dict[str, Any]) -> bool:
-    """Whether a transcript with this beginning is the client's."""
+def is_first_entry(first: dict[str, Any]) -> bool:
+    """Whether a transcript that begins with this entry is the client's."""
     head = (facts.list_objects(first.get("messages")) or [{}])[0]
     return "projectHash" in first or first.get("type") == "gemini" or "type" in head
 
@@ -193,4 +193,4 @@ def _has_failed(answer: dict[str, Any]) -> bool:
 
 
 def _list_paths(call: dict[str, Any]) -> list[str]:
-    return _list_written(str(call.get("name")), facts.ensure_object(call.get("args")))
+    return _list_written_paths(str(call.get("name")), facts.ensure_object(call.get("args")))

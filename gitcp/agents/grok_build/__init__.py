@@ -57,14 +57,15 @@ def is_payload(fields: Mapping[str, Any]) -> bool:
 
 
 def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """(the hook by the payload, whatever the settings call it, and the payload); a stop at the end
-    of a session is no event."""
+    """(the hook that the payload names, the payload).  A Stop at the end of a session is no event:
+    its hook is ''."""
     words = payload.get_text(fields, "hookEventName").split("_")
     name = "".join(word.capitalize() for word in words) or name
     prompt = payload.get_words(fields, "prompt")
     inner = prompt.partition("<user_query>")[2].partition("</user_query>")[0]
-    ends = name == "Stop" and fields.get("reason") not in (None, "end_turn")
-    return "" if ends else name, {**fields, "prompt": inner.strip() or prompt}
+    if name == "Stop" and fields.get("reason") not in (None, "end_turn"):
+        name = ""
+    return name, {**fields, "prompt": inner.strip() or prompt}
 
 
 def build_files(path: str, command: Callable[[str], str]) -> dict[str, Any]:

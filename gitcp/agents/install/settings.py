@@ -1,10 +1,14 @@
 """Adds and removes the hook entries of a client's settings, and leaves everything else.
 
-Most clients nest alike: {"hooks": {event: [{"matcher", "hooks": [{"type", "command"}]}]}},
-in a file that may have comments where an adapter's FORM is commented.
-Cursor and Copilot CLI do not: {"version": 1, "hooks": {event: [{"matcher", "command"}]}}, the
-command of the latter being named `bash`; Windsurf, Crush and VS Code do as Cursor, without version
-and matcher.  Antigravity has a name in place of "hooks", and nests only those of tools.
+The shape is the client's FORM:
+
+    nested       {"hooks": {event: [{"matcher", "hooks": [{"type", "command", "timeout"}]}]}}
+    commented    the same in a file that may have comments
+    cursor       {"version": 1, "hooks": {event: [{"matcher", "command"}]}}
+    copilot      {"version": 1, "hooks": {event: [{"type", "matcher", "bash"}]}}
+    windsurf     {"hooks": {event: [{"matcher", "command"}]}}; also Crush's
+    vs-code      {"hooks": {event: [{"type", "command"}]}}
+    antigravity  {"gitcp": {event: [...]}}, with entries as nested for tools, else as vs-code
 """
 
 from __future__ import annotations
@@ -57,11 +61,11 @@ def _build_entry(
     return {**matched, "hooks": [hook]}
 
 
-def find_surplus(
+def find_removable(
     settings: Settings, is_own: Callable[[str], bool], form: str = "nested"
 ) -> tuple[str | int, ...] | None:
-    """The path of the next item to remove, an own hook or what is empty without it; None without
-    one.  is_own: whether a command is to be removed."""
+    """The path of the next item to remove, None without one: an own hook, or the largest item that
+    has nothing else.  is_own: whether a command is to be removed."""
     root, events = _get_root(form), _get_events(settings, form)
     for event, entries in events.items():
         for number, entry in enumerate(entries):
@@ -118,9 +122,10 @@ def get_command(hook: object) -> str:
 
 
 _OURS = r"(?:\bgitcp-hook|\bgitcp hook|/gitcp/entry\.py'?)\s+{agent}\s+[\w.]+\s*$"
-_THERE = "command -v gitcp-hook >/dev/null 2>&1"
+_ON_PATH = "command -v gitcp-hook >/dev/null 2>&1"
 # For sh, since not every client runs commands by it: $0 is the interpreter, $1 the entry point.
-_EITHER = (
+# A Python that does not find the entry point would exit 2, which refuses the call.
+_RUN_OWN_OR_PATH = (
     'if [ -x "$0" ] && [ -f "$1" ]; then "$0" -I -S "$@"; s=$?; '
     f"case $s in {'|'.join(map(str, CANNOT))}) ;; *) exit $s;; esac; fi; "
     'shift; %s; exec gitcp-hook "$@"'
@@ -141,17 +146,17 @@ def make_matcher(agent: str) -> Callable[[str], bool]:
 
 
 def make_own_command(py: str, entry: str, agent: str, lost: str = "") -> Callable[[str], str]:
-    """client's event -> the command for a file of the person's own; the paths are absolute.
+    """client's event -> the command for a file of the person's own.
 
-    If they are gone, or Python cannot start, gitcp-hook of PATH runs; without that the start of a
-    session prints lost.  Without the test a Python that cannot find the entry point would exit 2,
-    which refuses the call.
+    py, entry: absolute paths of Python and of the entry point.  If one is gone, or Python cannot
+    start, the command runs gitcp-hook of PATH.  If there is none, it prints lost at the start of a
+    session, and does nothing at other events.
     """
 
     def format_command(event: str) -> str:
         last = lost.strip() if event.lower() == "sessionstart" else ""
         absent = f"{{ echo {stdlib.shlex.quote(last)}; exit 0; }}" if last else "exit 0"
-        words = ("sh", "-c", _EITHER % f"{_THERE} || {absent}", py, entry, agent, event)
+        words = ("sh", "-c", _RUN_OWN_OR_PATH % f"{_ON_PATH} || {absent}", py, entry, agent, event)
         return f"exec {' '.join(map(stdlib.shlex.quote, words))}"
 
     return format_command
@@ -160,7 +165,7 @@ def make_own_command(py: str, entry: str, agent: str, lost: str = "") -> Callabl
 def make_shared_command(agent: str) -> Callable[[str], str]:
     """client's event -> the command for a file that other people get, too: it does nothing without
     gitcp."""
-    return lambda event: f"! {_THERE} || exec gitcp-hook {agent} {event}"
+    return lambda event: f"! {_ON_PATH} || exec gitcp-hook {agent} {event}"
 
 
 def make_plain_command(py: str, entry: str, agent: str) -> Callable[[str], str]:
@@ -208,7 +213,7 @@ def install(
 
 def remove(text: str, is_own: Callable[[str], bool], form: str = "nested") -> str:
     """The settings without the hooks that are own; raises InputError as install() does."""
-    while path := find_surplus(parse(text, form), is_own, form):
+    while path := find_removable(parse(text, form), is_own, form):
         text = json_text.cut_value(text, path)
     return text
 

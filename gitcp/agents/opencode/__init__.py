@@ -88,7 +88,7 @@ def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
     if tool["kind"] == "write":
         from gitcp.agents.opencode import transcript
 
-        written = transcript.list_written(tool["name"], fields["tool_input"])
+        written = transcript.list_written_paths(tool["name"], fields["tool_input"])
         tool["input_paths"] = payload.resolve_paths(written, cwd, "filePath")
     payload.add_output(tool, result.get("output"))
     child = payload.get_object(result, "metadata").get("sessionId")
@@ -126,11 +126,11 @@ def export(record: Event, folder: str, name: str = NAME) -> None:
     agent = record.get("tool", {}).get("agent_id")
     if agent and record["event"] == "subagent-end":
         path = locate_subagent_transcript(os.path.join(folder, "x"), agent)
-        if messages.append(database, agent, path):
+        if messages.append_messages(database, agent, path):
             record["agent_transcript_path"] = path
     path = os.path.join(folder, ids.check_session_id(record["session_id"]) + ".jsonl")
     done = record["event"] in ("turn-end", "session-end")
-    if messages.append(database, record["session_id"], path, done) or os.path.exists(path):
+    if messages.append_messages(database, record["session_id"], path, done) or os.path.exists(path):
         record["transcript_path"] = path
 
 
@@ -149,7 +149,7 @@ def fetch(name: str, folder: str) -> str:
 
     database, _, key = name.rpartition("#")
     path = os.path.join(folder, ids.check_session_id(key) + ".jsonl")
-    messages.append(database, key, path)
+    messages.append_messages(database, key, path)
     return path
 
 

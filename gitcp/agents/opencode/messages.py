@@ -21,11 +21,11 @@ _MESSAGES = "SELECT id, data FROM message WHERE session_id = ? AND id > ? ORDER 
 _PARTS = "SELECT id, message_id, data FROM part WHERE session_id = ? AND message_id > ? ORDER BY id"
 
 
-def append(database: str, session_id: str, path: str, done: bool = True) -> bool:
+def append_messages(database: str, session_id: str, path: str, done: bool = True) -> bool:
     """Append the messages that the file at path lacks; return whether the session exists.
 
-    A last prompt, whose text may not be there yet, and an unfinished answer are left for later,
-    unless done: the session has ended.
+    done: whether the session has ended.  Else the last message is left for later if it is
+    unfinished: a prompt, whose text may not be there yet, or an answer.
     """
     db = _open(database)
     if db is None:
@@ -80,9 +80,9 @@ def _read_session(db: Connection, session_id: str) -> dict[str, Any]:
         raise LookupError(session_id)
     names = {"project_id": "projectID", "parent_id": "parentID", "directory": "directory"}
     names |= {key: key for key in ("id", "slug", "title", "version", "path", "agent")}
-    known = {ours: row[key] for key, ours in names.items() if key in row.keys()}  # noqa: SIM118
+    fields = {ours: row[key] for key, ours in names.items() if key in row.keys()}  # noqa: SIM118
     time = {"created": row["time_created"], "updated": row["time_updated"]}
-    return {**{key: value for key, value in known.items() if value is not None}, "time": time}
+    return {**{key: value for key, value in fields.items() if value is not None}, "time": time}
 
 
 def _read_messages(db: Connection, session_id: str, after: str) -> Iterator[dict[str, Any]]:

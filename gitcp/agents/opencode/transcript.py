@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from gitcp.core.transcript.facts import Fact
 
 WRITES = ("write", "edit", "multiedit", "patch")
-list_written = facts.make_written(WRITES, "filePath")
+list_written_paths = facts.make_path_lister(WRITES, "filePath")
 
 
-def is_its(first: dict[str, Any]) -> bool:
-    """Whether a transcript with this beginning is the client's."""
+def is_first_entry(first: dict[str, Any]) -> bool:
+    """Whether a transcript that begins with this entry is the client's."""
     return isinstance(first.get("info"), dict)
 
 
@@ -72,4 +72,4 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             yield str(part.get("callID")), answer
 
 
-scan = facts.make_scan(list_facts, list_written)
+scan = facts.make_scan(list_facts, list_written_paths)

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 _WORDS = {"prompt": "prompt", "answer": "reply"}
 
 
-def is_its(first: dict[str, Any]) -> bool:
-    """Whether a transcript with this beginning is in gitcp's format."""
+def is_first_entry(first: dict[str, Any]) -> bool:
+    """Whether a transcript that begins with this entry is in gitcp's format."""
     return first.get("type") == "transcript"
 
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     """The facts of a line (gitcp.core.transcript.facts)."""
-    if not is_its(entry):
+    if entry.get("type") != "transcript":
         return
     kind, tool = entry.get("kind"), ensure_object(entry.get("tool"))
     if kind in _WORDS:
@@ -39,10 +39,10 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
         yield "usage", str(entry.get("id")), usage
 
 
-def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
+def list_written_paths(name: str, arguments: dict[str, Any]) -> list[str]:
     """The paths that a call, in the form of an event record, writes."""
     paths = arguments.get("input_paths")
     return [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
 
 
-scan = facts.make_scan(list_facts, list_written)
+scan = facts.make_scan(list_facts, list_written_paths)

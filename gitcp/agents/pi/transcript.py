@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from gitcp.core.transcript.facts import Fact
 
 SHOWS_FILES = True  # the output of a tool that reads is the file's content
-list_written = facts.make_written(("write", "edit"), "path")
+list_written_paths = facts.make_path_lister(("write", "edit"), "path")
 
 
-def is_its(first: dict[str, Any]) -> bool:
-    """Whether a transcript with this beginning is the client's."""
+def is_first_entry(first: dict[str, Any]) -> bool:
+    """Whether a transcript that begins with this entry is the client's."""
     return first.get("type") == "session" and "version" in first
 
 
@@ -42,4 +42,4 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
         yield "usage", str(entry.get("id")), usage
 
 
-scan = facts.make_scan(list_facts, list_written)
+scan = facts.make_scan(list_facts, list_written_paths)

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 SHOWS_FILES = True  # the output of a tool that reads is the file's content
 _COUNTS = ("promptTokenCount", "", "cachedContentTokenCount", "candidatesTokenCount")
 WRITES = ("write_file", "edit", "replace")
-list_written = facts.make_written(WRITES, "file_path", "path")
+list_written_paths = facts.make_path_lister(WRITES, "file_path", "path")
 
 
-def is_its(first: dict[str, Any]) -> bool:
-    """Whether a transcript with this beginning is the client's."""
+def is_first_entry(first: dict[str, Any]) -> bool:
+    """Whether a transcript that begins with this entry is the client's."""
     return "systemPayload" in first or "parts" in ensure_object(first.get("message"))
 
 
@@ -54,4 +54,4 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         yield str(result.get("callId")), {**answer, **read_display(result.get("resultDisplay"))}
 
 
-scan = facts.make_scan(list_facts, list_written)
+scan = facts.make_scan(list_facts, list_written_paths)

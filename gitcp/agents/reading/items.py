@@ -96,7 +96,7 @@ def recognise_client(entry: dict[str, Any]) -> Client | None:
     """The client of a transcript with this entry at its beginning; None if unknown."""
     for client in map(agents.get_client, agents.list_names()):
         reader = client.get_reader()
-        if hasattr(reader, "is_its") and reader.is_its(entry):
+        if hasattr(reader, "is_first_entry") and reader.is_first_entry(entry):
             return client
     return None
 
@@ -107,7 +107,7 @@ def _open(data: bytes) -> tuple[ModuleType | None, list[dict[str, Any]] | None]:
     lines = _split_lines(data)
     first = transcript_scan.load(lines[0]) if lines else None
     document = first or transcript_scan.load(data) or {}
-    if own_words.is_its(document):
+    if own_words.is_first_entry(document):
         return own_words, None
     client = recognise_client(document)
     reader = client.get_reader() if client else None

@@ -62,14 +62,14 @@ def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
     tool = payload.read_tool(fields, KINDS, PATHS, cwd)
     arguments = payload.get_object(fields, "tool_input")
     if tool["kind"] == "write" and not tool["input_paths"]:
-        tool["input_paths"] = payload.resolve_paths(_list_written(arguments), cwd, "filePath")
+        tool["input_paths"] = payload.resolve_paths(_list_written_paths(arguments), cwd, "filePath")
     if tool["kind"] == "shell" and arguments.get("isBackground") is True:
         tool["background"] = True
     payload.take_response(tool, fields)
     return tool
 
 
-def _list_written(arguments: dict[str, Any]) -> list[str]:
+def _list_written_paths(arguments: dict[str, Any]) -> list[str]:
     """The paths of a call with several: a patch, replacements, files."""
     if patch := payload.get_words(arguments, "input"):
         return apply_patch.list_paths(patch)

@@ -7,15 +7,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def choose(earlier: Sequence[str], asked: bool, usual: str) -> str:
-    """The remote that becomes the destination; "": none, nothing is sent.
+def choose_remote(earlier: Sequence[str], is_push_set: bool, usual: str) -> str:
+    """The remote that becomes the destination; "" for none: then nothing is sent.
 
-    earlier: the remotes to which this clone has sent the store.  asked: gitcp.push is set, by
-    which older versions were told to send it.  usual: the remote of `git push`, "" for none.
+    earlier: the remotes to which this clone has sent the store.  is_push_set: whether gitcp.push
+    is true, the setting by which older versions sent it.  usual: the remote of `git push`, ""
+    for none.
     """
     if len(earlier) == 1:
         return earlier[0]
-    return usual if asked and (not earlier or usual in earlier) else ""
+    return usual if is_push_set and (not earlier or usual in earlier) else ""
 
 
 def is_url(destination: str) -> bool:

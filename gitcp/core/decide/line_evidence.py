@@ -74,7 +74,7 @@ def select_significant(lines: set[bytes], long: Container[bytes] = ()) -> set[by
     }
 
 
-def is_telling(line: bytes) -> bool:
+def is_significant(line: bytes) -> bool:
     """Tell whether a line is significant."""
     return bool(select_significant({line}))
 

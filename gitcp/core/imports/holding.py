@@ -42,7 +42,7 @@ def prove(
     removed_numbers, _ = line_diff.find_changed_lines(old_lines, new_lines)
     for number, writer in zip(removed_numbers, credit["removed"], strict=True):
         line = old_lines[number]
-        is_proven = writer == single or line_evidence.is_telling(line)
+        is_proven = writer == single or line_evidence.is_significant(line)
         removed.append(_keep_proven(writer, b"\0" + line, is_proven, is_taken))
     return {**credit, "added": added, "removed": removed, "lost": []}
 

@@ -60,7 +60,7 @@ class _Reader:
     """The state of one scan: writes without an answer yet, and usages that may come again."""
 
     def __init__(self, scan: Scan, facts: Facts, written: Written) -> None:
-        self.scan, self.list_facts, self.list_written = scan, facts, written
+        self.scan, self.list_facts, self.list_written_paths = scan, facts, written
         carry = scan["carry"]
         self.pending: dict[str, list[str]] = dict(carry.get("pending", {}))
         self.spent: dict[str, Any] = dict(carry.get("spent", {}))
@@ -94,7 +94,7 @@ class _Reader:
         """Replies are not counted."""
 
     def _take_call(self, key: str, name: str, arguments: dict[str, Any]) -> None:
-        if paths := self.list_written(name, arguments):
+        if paths := self.list_written_paths(name, arguments):
             self.pending[key] = paths
 
     def _take_result(self, key: str, failed: bool, text: str) -> None:
@@ -145,18 +145,18 @@ def _is_before(time: str, other: str) -> bool:
     return time.isdecimal() and other.isdecimal() and int(time) < int(other)
 
 
-def make_written(writes: Collection[str], *keys: str) -> Written:
+def make_path_lister(writes: Collection[str], *keys: str) -> Written:
     """The function that returns the paths that a call writes, as its input names them: those of its
     patch, or for the tools in writes the first path under one of keys."""
 
-    def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
+    def list_written_paths(name: str, arguments: dict[str, Any]) -> list[str]:
         if name in ("apply_patch", "ApplyPatch"):
             texts = (value for value in arguments.values() if isinstance(value, str))
             return apply_patch.list_paths("\n".join(texts))
         values = map(arguments.get, keys) if name in writes else ()
         return next(([path] for path in values if isinstance(path, str) and path), [])
 
-    return list_written
+    return list_written_paths
 
 
 def list_block_facts(role: object, content: object) -> Iterator[Fact]:

@@ -69,7 +69,7 @@ def save_work(ctx: Context, event: dict[str, Any]) -> list[Record]:
             return []
         tree = find_tree(ctx.objects, ctx.head)
         tip = branches.find_current(ctx.repo, ctx.objects, state, ctx.head)
-        recorded = shadow_refs.read_recorded(ctx.objects, tip) if tip else {}
+        recorded = shadow_refs.read_changes(ctx.objects, tip) if tip else {}
         work = find_work(ctx.repo, ctx.objects, state, tree, recorded)
         return _tell_waiting(_list_blocked(ctx.repo, tree, work))
     ctx.leave()  # hold no session's lock while the person's hooks run
@@ -126,7 +126,7 @@ def _commit_once(ctx: Context, session_id: str, oid: str) -> list[Record]:
     catch_up.follow_head(repo, objects, state, head)
     ctx.keep(state)
     tip = shadow_refs.read_tip(objects, oid)
-    recorded = shadow_refs.read_recorded(objects, tip) if tip else {}
+    recorded = shadow_refs.read_changes(objects, tip) if tip else {}
     tree = find_tree(objects, head)
     work = find_work(repo, objects, state, tree, recorded)
     blocked = _list_blocked(repo, tree, work)

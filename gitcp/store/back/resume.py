@@ -8,7 +8,7 @@ import uuid
 
 from gitcp.agents import find_client
 from gitcp.errors import Error
-from gitcp.process.files import read_bytes as content
+from gitcp.process.files import read_bytes
 from gitcp.record import format_now
 from gitcp.store.back import conversation
 from gitcp.store.git.commit import read_commit
@@ -55,7 +55,7 @@ def read_stored(repo: Repo, objects: Objects, name: str) -> tuple[str, list[Stor
     """
     kind, key = lookup.resolve_name(repo, objects, name)
     if kind == "commit":
-        commit, ids = _find_carrying(repo, objects, key)
+        commit, ids = _find_nearest_checkpoint(repo, objects, key)
         return commit, list(conversation.read_checkpoints(repo, objects, ids))
     if kind == "checkpoint":
         commits = find_commits.find_carriers(repo, objects, [key])[key]
@@ -65,29 +65,32 @@ def read_stored(repo: Repo, objects: Objects, name: str) -> tuple[str, list[Stor
     return "", [conversation.read_session(repo, objects, key)]
 
 
-def _find_carrying(repo: Repo, objects: Objects, oid: str) -> tuple[str, list[str]]:
-    step: str | None = oid
+def _find_nearest_checkpoint(repo: Repo, objects: Objects, oid: str) -> tuple[str, list[str]]:
+    """(the commit oid or the nearest of its first parents with checkpoints, their ids)."""
+    ancestor: str | None = oid
     for _ in range(DEPTH):
-        commit = read_commit(objects, step) if step else None
+        commit = read_commit(objects, ancestor) if ancestor else None
         if commit is None:
             break
         ids = find_commits.list_ids(repo, objects, commit["oid"])
-        here = [i for i in ids if committed_refs.find_checkpoint(repo, objects, i)]
-        if here:
-            return commit["oid"], here
+        present = [i for i in ids if committed_refs.find_checkpoint(repo, objects, i)]
+        if present:
+            return commit["oid"], present
         if ids:
             missing = f"checkpoint '{ids[0]}' of commit '{commit['oid'][:12]}' is not here"
             raise Error(f"{missing}; 'gitcp fetch' may bring it")
-        step = commit["parents"][0] if commit["parents"] else None
+        ancestor = commit["parents"][0] if commit["parents"] else None
     raise Error(f"no checkpoint belongs to '{oid[:12]}' or the {DEPTH} commits before it")
 
 
 def plan_restoring(repo: Repo, session: Stored, cwd: str, force: bool) -> Restored:
     """Plan what to write so that a conversation can be resumed in cwd (absolute, links resolved).
 
-    A local conversation that has all of the stored one is kept.  Beside one that diverged the
-    stored one is put under a new id; force replaces it instead.  Nothing is written yet.
+    A local conversation that has all of the stored one is kept; one that the stored one continues
+    is replaced.  If the two diverged, the stored one gets a new id and is put beside the local
+    one.  force: replace the local one in any case.  Nothing is written yet.
     """
+    own_id = session["session_id"]
     outcome: Restored = {
         "session_id": session["session_id"],
         "agent": session["agent"],
@@ -99,19 +102,19 @@ def plan_restoring(repo: Repo, session: Stored, cwd: str, force: bool) -> Restor
     }
     agent = find_client(session["agent"])
     if not agent.can_cut() or not session["transcript"]:
-        if path := _find_conversation(repo, session["session_id"]):
-            command = agent.format_resume_command(session["session_id"])
+        if path := _find_conversation(repo, own_id):
+            command = agent.format_resume_command(own_id)
             return {**outcome, "what": KEPT, "path": path, "command": command}
         return {**outcome, "notes": [f"the conversation of {session['agent']} cannot be put back"]}
-    outcome["command"] = agent.format_resume_command(session["session_id"])
+    outcome["command"] = agent.format_resume_command(own_id)
     cutter = agent.get_cutter()
-    leaf, own = cutter.find_last_leaf(session["transcript"]), session["session_id"]
-    data, notes = cutter.cut_conversation(session["transcript"], leaf, own, own, True)
-    path = _find_local(repo, agent, session["session_id"], cwd)
+    leaf = cutter.find_last_leaf(session["transcript"])
+    data, notes = cutter.cut_conversation(session["transcript"], leaf, own_id, own_id, True)
+    path = _find_local(repo, agent, own_id, cwd)
     outcome |= {"path": path, "notes": notes}
-    local = content(path)
+    local = read_bytes(path)
     if local is not None and not force:
-        if cutter.cut_conversation(local, leaf, own, own, False)[0]:
+        if cutter.cut_conversation(local, leaf, own_id, own_id, False)[0]:
             return {**outcome, "what": KEPT, "notes": []}
         if not _is_older(cutter, local, data):
             return _put_beside(repo, agent, session, cwd, outcome)
@@ -122,17 +125,17 @@ def plan_restoring(repo: Repo, session: Stored, cwd: str, force: bool) -> Restor
 def _put_beside(
     repo: Repo, agent: Client, session: Stored, cwd: str, outcome: Restored
 ) -> Restored:
-    """The outcome for a conversation put beside one that diverged.  The new id is made from its
-    last leaf, so that the same conversation is put there once."""
-    own, cutter = session["session_id"], agent.get_cutter()
+    """The outcome for a conversation put beside one that diverged.  Its new id is made from its
+    last leaf: a second call with the same conversation finds it and writes nothing."""
+    own_id, cutter = session["session_id"], agent.get_cutter()
     leaf = cutter.find_last_leaf(session["transcript"])
-    new_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{own} {leaf}"))
+    new_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{own_id} {leaf}"))
     path = _find_local(repo, agent, new_id, cwd)
     outcome = {**outcome, "path": path, "command": agent.format_resume_command(new_id)}
     if os.path.exists(path):
         return {**outcome, "what": KEPT, "notes": []}
-    data = cutter.cut_conversation(session["transcript"], leaf, own, new_id, True)[0]
-    data += agent.format_title(f"session {own[:8]} as it is stored", new_id)
+    data = cutter.cut_conversation(session["transcript"], leaf, own_id, new_id, True)[0]
+    data += agent.format_title(f"session {own_id[:8]} as it is stored", new_id)
     return {**outcome, "what": BESIDE, "effects": [conversation.make_effect(repo, path, data)]}
 
 

@@ -211,7 +211,7 @@ def _list_recorded(survey: Survey, stream_id: str, doomed: set[str]) -> set[str]
     for tip in survey.tips:
         if tip["stream"] == stream_id and tip["ref"] not in doomed:
             try:
-                paths.update(shadow_refs.read_recorded(survey.objects, tip))
+                paths.update(shadow_refs.read_changes(survey.objects, tip))
             except Error:  # objects are missing: it may record any path of its states
                 states = survey.list_states(tip)
                 paths.update(p for s in states for stream in s["streams"] for p in stream["files"])

@@ -58,9 +58,9 @@ def _remove(age: int) -> Mend:
     return lambda case, item: leftovers.remove_leftover(case.repo, item["subject"], age)
 
 
-def _keep_promise(case: Case, item: Finding) -> str:
+def _store_checkpoint(case: Case, item: Finding) -> str:
     name = item["checkpoint_id"]
-    return session_repair.keep_promise(case.repo, case.objects, item["subject"], name)
+    return session_repair.store_missing_checkpoint(case.repo, case.objects, item["subject"], name)
 
 
 def _take_back(case: Case, item: Finding) -> str:
@@ -83,7 +83,7 @@ _STREAM = ("repair", _draw_graph(_mend_either(streams.mend_stream)))
 _EDITS = ("repair", _mend_subject(_mend_either(ref_repair.mend_edits)))
 _STORE = ("repair", _draw_graph(ref_repair.mend_store))
 _JOURNAL = ("repair", _mend_subject(session_repair.mend_journal))
-_PROMISE = ("repair", _keep_promise)
+_STORE_CHECKPOINT = ("repair", _store_checkpoint)
 _BAD_REF = Row("bad-ref", ERROR, "a ref of gitcp has no commit",
     "repair", _mend_subject(ref_repair.mend_ref))  # fmt: skip
 _MISSING = Row("missing-object", ERROR, "an object that a ref of gitcp needs is missing",
@@ -147,8 +147,9 @@ STORED: Checks = {
     ),
     links.look_at_linked: (
         Row("dangling-trailer", WARNING, "a commit names a checkpoint that is not stored",
-            *_PROMISE),
-        Row("left-out", WARNING, "a checkpoint lacks a session's part of its commit", *_PROMISE),
+            *_STORE_CHECKPOINT),
+        Row("left-out", WARNING, "a checkpoint lacks a session's part of its commit",
+            *_STORE_CHECKPOINT),
         Row("dangling-note", WARNING, "a note names a checkpoint that is not stored",
             remedy="gitcp fetch"),
         Row("empty-link", NOTE,

@@ -36,7 +36,7 @@ def count_conversations(repo: Repo, home: str) -> Times:
             if not os.path.basename(path).startswith("agent-"):  # a subagent's
                 folders.setdefault(os.path.dirname(path), []).append(path)
         for group in folders.values():
-            if any(find.open_file(client, path, roots[0], roots) for path in group[:3]):
+            if any(find.find_conversation(client, path, roots[0], roots) for path in group[:3]):
                 times = times_by_client.setdefault(client.NAME, [])
                 times += map(_read_time, group)
     return times_by_client

@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 
 
 class Conversation:
-    """A file with a conversation.  agent: the subagent's id, '' for the session's own.  began:
-    when it was created, or earlier; age: its last change; both in seconds since 1970."""
+    """A file with a conversation.  agent: the subagent's id, '' for the session's own.  created:
+    when the file was created, or earlier; mtime: its last change; in seconds since 1970."""
 
-    __slots__ = ("age", "agent", "began", "client", "cwd", "path", "session", "size")
+    __slots__ = ("agent", "client", "created", "cwd", "mtime", "path", "session", "size")
 
     def __init__(
         self, client: Client, path: str, session: str, agent: str, cwd: str, st: os.stat_result
     ) -> None:
         self.client, self.path, self.session, self.agent = client, path, session, agent
-        self.cwd, self.size, self.age = cwd, st.st_size, st.st_mtime
+        self.cwd, self.size, self.mtime = cwd, st.st_size, st.st_mtime
         born = getattr(st, "st_birthtime", None) or os.stat(os.path.dirname(path) or ".").st_mtime
-        self.began = min(born, self.age)
+        self.created = min(born, self.mtime)
 
 
 def list_roots(repo: Repo, former: Iterable[str] = ()) -> list[str]:
     """The directories of the repository's worktrees, and former ones, the deepest first."""
     lines = decode_lines(repo.git.run("worktree", "list", "--porcelain")[1])
-    trees = [line[9:] for line in lines if line.startswith("worktree ")]
-    roots = [*trees, *map(os.path.abspath, former)]
+    worktrees = [ln.removeprefix("worktree ") for ln in lines if ln.startswith("worktree ")]
+    roots = [*worktrees, *map(os.path.abspath, former)]
     roots += [os.path.realpath(root) for root in roots]
     return sorted(dict.fromkeys(roots), key=len, reverse=True)
 
@@ -62,7 +62,7 @@ def find_conversations(
     clients: Iterable[str] = (),
     since: float = 0.0,
 ) -> list[Conversation]:
-    """The conversations in one of the roots or below it, changed since a time, by age.
+    """The conversations in one of the roots or below it, changed since a time, the oldest first.
 
     folder: the directory for copies from databases.  clients: names of agents, by default all.
     """
@@ -73,9 +73,9 @@ def find_conversations(
                 path = client.fetch(source, folder)
                 if path in conversations:
                     continue
-                if conversation := open_file(client, path, root, roots, since):
+                if conversation := find_conversation(client, path, root, roots, since):
                     conversations[path] = conversation
-    return sorted(conversations.values(), key=lambda item: (item.age, item.path))
+    return sorted(conversations.values(), key=lambda item: (item.mtime, item.path))
 
 
 def find_session(
@@ -92,7 +92,8 @@ def find_session(
         roots += [edits.read_head(name)["cwd"] or roots[0]]
         folders = name.removesuffix(".jsonl"), os.path.join(os.path.dirname(name), "subagents")
         subagent_files = [path for root in folders for path in agents.list_files(root, ".jsonl")]
-        candidates = [open_file(client, path, roots[0], roots) for path in (name, *subagent_files)]
+        files = (name, *subagent_files)
+        candidates = [find_conversation(client, path, roots[0], roots) for path in files]
         own = candidates[0]
         conversations = [c for c in candidates if c and own and c.session == own.session]
     else:
@@ -105,11 +106,11 @@ def find_session(
     return sorted(conversations, key=lambda item: item.agent), roots
 
 
-def open_file(
+def find_conversation(
     client: Client, path: str, default_root: str, roots: Sequence[str], since: float = 0.0
 ) -> Conversation | None:
-    """The conversation in a file; None if it has none, or one of another repository.
-    default_root: its directory if the file names none."""
+    """The conversation in a file; None if it has none, or one of another repository, or was not
+    changed since a time.  default_root: its directory if the file names none."""
     try:
         st = os.stat(path)
         if st.st_mtime < since or not os.path.isfile(path):

@@ -82,7 +82,7 @@ class Session:
 
     def __init__(self, conversation: Conversation) -> None:
         self.client, self.session_id = conversation.client, conversation.session
-        self.path, self.size, self.age = "", 0, 0.0  # of its own transcript
+        self.path, self.size, self.mtime = "", 0, 0.0  # of its own transcript
         self.turns: list[edits.Turn] = []
         self.first = self.last = 0
 
@@ -95,7 +95,7 @@ class Session:
         name = f"{self.session_id} {number}".encode()
         return str(ids.start_sha256(name).hexdigest()[:12])
 
-    def number_at(self, at: int) -> int:
+    def get_turn_number(self, at: int) -> int:
         """The number of the turn at a time in ns."""
         return max(1, bisect_right([turn["at"] for turn in self.turns], at))
 
@@ -111,11 +111,11 @@ class Gathered:
         self._keys: set[tuple[str, int]] = set()  # call and time of all calls
 
     def read(self, conversation: Conversation, roots: Sequence[str]) -> None:
-        """Add a conversation, unless it cannot be read.  A call that an older conversation has,
-        too, belongs to that one."""
+        """Add a conversation, unless it cannot be read.  A call that an older conversation also
+        has belongs to the older one."""
         session = self.sessions.setdefault(conversation.session, Session(conversation))
-        client, agent, began = conversation.client, conversation.agent, conversation.began
-        reading = edits.Reading(client, conversation.cwd, agent, int(began * 10**9))
+        client, agent = conversation.client, conversation.agent
+        reading = edits.Reading(client, conversation.cwd, agent, int(conversation.created * 10**9))
         keys: set[tuple[str, int]] = set()
         try:
             for edit in reading.read_edits(edits.read_entries(conversation.path)):
@@ -131,11 +131,11 @@ class Gathered:
         except OSError:
             return
         if keys and not reading.is_timed:
-            session.note_edit(int(conversation.age * 10**9))
+            session.note_edit(int(conversation.mtime * 10**9))
         self._keys |= keys
         if not agent:
             session.path, session.turns = conversation.path, reading.turns
-            session.size, session.age = conversation.size, conversation.age
+            session.size, session.mtime = conversation.size, conversation.mtime
 
     def list_paths(self) -> Iterable[str]:
         """The paths that calls wrote."""
@@ -145,7 +145,7 @@ class Gathered:
         """(time in ns, writer, content) of each call on a path, oldest first."""
         for at, session_id, number, call, of_subagent, place in sorted(self._calls[path]):
             session = self.sessions[session_id]
-            turn_id = session.make_turn_id(session.number_at(at) if of_subagent else number)
+            turn_id = session.make_turn_id(session.get_turn_number(at) if of_subagent else number)
             yield at, (session_id, turn_id, call), json.loads(self._spool.read(place))
 
     def list_writers(self, path: str, since: int, until: int) -> set[str]:

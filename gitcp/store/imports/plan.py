@@ -122,7 +122,7 @@ class Planner:
             "commit": oid,
             "checkpoint_id": make_import_id(oid or session_id),
             "by_hand": bool(oid),
-            "time": session.last // 10**9 or int(session.age),
+            "time": session.last // 10**9 or int(session.mtime),
             "parts": [_make_bare_part(session_id)],
         }
 

@@ -98,7 +98,7 @@ class Calls:
 
     def _note_unexplained(self, oid: str, lines: set[bytes]) -> None:
         """Note lines of a commit that no call explains."""
-        self._note_taken("", oid, set(filter(line_evidence.is_telling, lines)))
+        self._note_taken("", oid, set(filter(line_evidence.is_significant, lines)))
 
     def _is_taken(self, oid: str, session: str, line: bytes) -> bool:
         """Whether a commit took a session's line, or has it from no call, before commit oid."""
@@ -121,7 +121,7 @@ class Calls:
         if sure and before != self._oid:  # an unknown change came between
             self._lines.add_step(old, UNKNOWN, replay.accepts_any_line, is_kept=True)
         if sure:
-            self._lines.add_step(new, writer, line_evidence.is_telling)
+            self._lines.add_step(new, writer, line_evidence.is_significant)
             self._note_step(writer[0], old, new)
         else:
             self._lines.add_step(new, UNKNOWN)

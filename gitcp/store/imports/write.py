@@ -52,7 +52,9 @@ class _Conversation:
         scan, redactor = session.client.scan, redaction.Lazy(repo, name)
         source = transcript.Source(name, session.path or None, redactor, scan)
         stored = transcript.store_transcript(repo, objects, source, complete=True)
-        self.stored = transcript.Given(stored.chunks, stored.content_hash) if stored else None
+        self.stored = (
+            transcript.StoredChunks(stored.chunks, stored.content_hash) if stored else None
+        )
         scanned = stored.scan if stored and stored.scan else None
         self.prompts = list(scanned["prompts"]) if scanned else []
         self.usage: Usage | None = scanned["usage"] if scanned else None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.commit_changes import Changes
     from gitcp.store.git.objects import Objects
 
-    # (path, blob, a commit that has it, '' to search the recent HEADs) -> writers by line index
+    # (path, blob, a commit that has it or '' to search the recent HEADs) -> line index -> author
     Committed = Callable[[str, str, str], Mapping[int, Writer]]
 
 _FILES = ("100644", "100755", "120000")
@@ -66,8 +66,8 @@ class Edits:
         for path, (old_mode, old, mode, new) in changes.items():
             parent, content = self.get_content(old_mode, old), self.get_content(mode, new)
             if parent is not None and content is not None:
-                there = (self._read_content(files.get(path)) for files in other_parents)
-                parents = [parent, *filter(None, there)]
+                in_parents = (self._read_content(files.get(path)) for files in other_parents)
+                parents = [parent, *filter(None, in_parents)]
                 credited[path] = attribution.credit_path(
                     self.replay_path(path, parent), parents, content
                 )
@@ -84,21 +84,20 @@ class Edits:
 
     def replay_path(self, path: str, parent: Version, reading: bool = False) -> Replay:
         """Replay a path's edits from the content before the first one, or from the parent's if that
-        is missing.  After an edit whose content is missing the author is UNKNOWN.
+        is missing.  The edit after a missing content has the author UNKNOWN.
 
-        reading: whether the caller has time; a person waits for a commit.
+        reading: whether to ask the history for the authors of lines that no edit wrote.  That costs
+        as much as a blame; a commit asks only for a file that was moved or restored.
         """
         chain = self.trace_content(path)
-        before_all = self._read_content(chain[0]["before"]) if chain else parent
-        start, origin = before_all or parent, chain[0]["path"] if chain else path
-        # History costs as much as a blame: a commit reads it only for files that were moved or
-        # restored.
-        back = reading or any("follows" in line or line["how"] == "restored" for line in chain)
-        committed = self._committed if back else None
+        first = self._read_content(chain[0]["before"]) if chain else parent
+        start, origin = first or parent, chain[0]["path"] if chain else path
+        asks = reading or any("follows" in line or line["how"] == "restored" for line in chain)
+        committed = self._committed if asks else None
         lines = replay.Replay(
             start, (lambda: committed(origin, start.oid, "")) if committed else None
         )
-        oid, broken = start.oid, before_all is None
+        oid, is_after_gap = start.oid, first is None
         for line in chain:
             before, after = self._read_content(line["before"]), self._read_content(line["after"])
             if before is not None and before.oid != oid and "follows" not in line:
@@ -106,16 +105,26 @@ class Edits:
                 recorded = committed(line["path"], before.oid, "") if committed else {}
                 lines.add_step(before, UNKNOWN, replay.accepts_any_line, recorded, is_kept=True)
                 oid = before.oid
-            if after is None:
-                broken = True
-                continue
-            recorded = {} if lines.knows(after) else self._find_recorded(line, after)
-            writer = UNKNOWN if broken else entries.get_author(line)
-            is_settled = (line["path"], before.oid if before else "") in self._settled
-            is_kept = is_settled or "stashed" in line
-            lines.add_step(after, writer, choose_regains(line["how"]), recorded, is_kept)
-            oid, broken = after.oid, False
+            if after is not None:
+                writer = UNKNOWN if is_after_gap else entries.get_author(line)
+                self._add_edit(lines, line, before, after, writer)
+                oid = after.oid
+            is_after_gap = after is None
         return lines
+
+    def _add_edit(
+        self,
+        lines: Replay,
+        line: JournalLine,
+        before: Version | None,
+        after: Version,
+        writer: Writer,
+    ) -> None:
+        """Add an edit of writer to the replay of its path."""
+        recorded = {} if lines.knows(after) else self._find_recorded(line, after)
+        is_settled = (line["path"], before.oid if before else "") in self._settled
+        is_kept = is_settled or "stashed" in line
+        lines.add_step(after, writer, choose_regains(line["how"]), recorded, is_kept)
 
     def _find_recorded(self, line: JournalLine, content: Version) -> Mapping[int, Writer]:
         """The recorded authors of lines that an edit copied from other files, or restored."""
@@ -140,6 +149,6 @@ class Edits:
 
 
 def choose_regains(how: str) -> Regains:
-    """Which lines a step may move or restore: any by a restore, only significant ones beside new
-    work."""
-    return replay.accepts_any_line if how == "restored" else line_evidence.is_telling
+    """The test of a line that an edit moves or brings back: a restore may do so with any line, new
+    work only with a significant one."""
+    return replay.accepts_any_line if how == "restored" else line_evidence.is_significant

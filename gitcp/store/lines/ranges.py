@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.prefetch import Prefetched
 
-    Retold = TypeVar("Retold")
+    Converted = TypeVar("Converted")
 
 _WINDOW = 256  # commits whose checkpoints are read at once
 _ALONE = 4  # windows before worker processes are started: they cost what a thousand commits do
@@ -38,25 +38,25 @@ def list_commits(repo: Repo, objects: Prefetched, *chosen: Sequence[str]) -> Ite
 def map_commits(
     repo: Repo,
     objects: Prefetched,
-    tell: Callable[[Evidence, Change], Retold],
+    convert: Callable[[Evidence, Change], Converted],
     revisions: Sequence[str],
     paths: Sequence[str],
     options: Sequence[str] = (),
-) -> Iterator[Retold]:
-    """What tell(evidence, commit) returns for each commit of the revisions, by default HEAD, that
+) -> Iterator[Converted]:
+    """What convert(evidence, commit) returns for each commit of the revisions (default: HEAD) that
     changes paths.
 
-    options: of git log.  A long history is divided among several processes: what tell() returns
+    options: of git log.  A long history is divided among several processes: what convert() returns
     must be what spread_batches() can send.  Raises Error with git's message for a bad revision.
     """
     names = map(encode_name, ("--end-of-options", *revisions, "--", *paths))
     shared: Evidence | None = None  # of this process, which does a batch before it forks
 
-    def begin(objects: Prefetched) -> Callable[[list[Change]], list[Retold]]:
+    def begin(objects: Prefetched) -> Callable[[list[Change]], list[Converted]]:
         nonlocal shared
         evidence = Evidence(repo, objects, revisions=revisions or ["HEAD"], like=shared)
         shared = shared or evidence
-        return partial(_describe_window, tell, evidence)
+        return partial(_describe_window, convert, evidence)
 
     windows = split_windows(run.read_changes(repo, [*options, *names]), _WINDOW)
     for batch in spread_batches(objects, windows, begin, _ALONE):
@@ -64,10 +64,10 @@ def map_commits(
 
 
 def _describe_window(
-    tell: Callable[[Evidence, Change], Retold], evidence: Evidence, window: Sequence[Change]
-) -> list[Retold]:
+    convert: Callable[[Evidence, Change], Converted], evidence: Evidence, window: Sequence[Change]
+) -> list[Converted]:
     evidence.prefetch_changes(window)
-    parts = [tell(evidence, change) for change in window]
+    parts = [convert(evidence, change) for change in window]
     evidence.forget()
     return parts
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
-MOST = 20  # commits that a reset left
+MOST_TAKEN_BACK = 20  # commits that a reset left
 
 
 def store_sessions(
@@ -66,7 +66,7 @@ def _list_replaced(repo: Repo, objects: Objects, commit: Commit, old: str) -> li
 def list_taken_back(repo: Repo, head: str) -> list[str]:
     """The commits, newest first, that the last move of HEAD left if it was a reset to head."""
     tips = reflog.list_reset_from(repo, head)
-    args = ("--first-parent", "--ignore-missing", f"--max-count={MOST}")
+    args = ("--first-parent", "--ignore-missing", f"--max-count={MOST_TAKEN_BACK}")
     return list_commits(repo, *args, *tips, "--not", head) if tips else []
 
 

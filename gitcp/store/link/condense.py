@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.v1.committed_write import SessionData
-    from gitcp.store.v1.transcript import Stored
+    from gitcp.store.v1.transcript import StoredTranscript
 
 
 def condense_sessions(
@@ -56,7 +56,7 @@ def condense_sessions(
     _bring_edits(repo, states, changes)
     credit = commit_lines.Credit(repo, objects, commit, changes, states, replaced)
     items: list[tuple[str, SessionData]] = []
-    storeds: list[tuple[State, Stored | None]] = []
+    storeds: list[tuple[State, StoredTranscript | None]] = []
     for state, linked in sessions:
         with Apart(state["session_id"], failed):
             stored = transcript.store_session(repo, objects, state, check=True)
@@ -186,7 +186,7 @@ def _move_state_on(
     state: State,
     metadata: Mapping[str, Any],
     checkpoint_id: str,
-    stored: Stored | None,
+    stored: StoredTranscript | None,
     head: str,
 ) -> None:
     """Move a state on to a stored checkpoint, which has this metadata of the session."""

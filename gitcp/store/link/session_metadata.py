@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
     from gitcp.store.lines.commit_lines import Credit
     from gitcp.store.v1.committed_write import SessionData
-    from gitcp.store.v1.transcript import Stored
+    from gitcp.store.v1.transcript import StoredTranscript
 
 _SLACK = 60_000_000_000  # ns by which a session's own first lines may be older than its start
 
@@ -39,7 +39,7 @@ def describe_session(
     state: State,
     linked: Linked,
     changes: dict[str, Staged],
-    stored: Stored | None,
+    stored: StoredTranscript | None,
     credit: Credit,
 ) -> SessionData:
     """The data of one session of a commit with these changes; state gets its tokens until now."""
@@ -75,7 +75,7 @@ def describe_session(
     }
 
 
-def note_spent(state: State, stored: Stored | None) -> dict[str, Any]:
+def note_spent(state: State, stored: StoredTranscript | None) -> dict[str, Any]:
     """token_usage of the session and its delta since the last condensation; noted in state."""
     cumulative = count_tokens(state, stored)
     if not cumulative:
@@ -185,7 +185,7 @@ def shorten_home(path: str | None) -> str | None:
     return path
 
 
-def count_tokens(state: State, stored: Stored | None) -> Usage | None:
+def count_tokens(state: State, stored: StoredTranscript | None) -> Usage | None:
     """Cumulative usage of the session's transcript and of its subagents' transcripts on disk.
 
     What the transcript has from before the session's start does not count: a fork begins with a
@@ -214,7 +214,7 @@ def _add_subagents(state: State, scan: Scan, client: Any) -> Usage | None:
     return tokens.add_subagents(scan["usage"], usages)
 
 
-def _note_earlier_costs(state: State, stored: Stored, client: Any) -> None:
+def _note_earlier_costs(state: State, stored: StoredTranscript, client: Any) -> None:
     """Note in state what does not count for our checkpoints: the tokens before the session's
     start, and those that the original program has condensed."""
     before = _add_subagents(state, client.scan(_list_older_lines(stored, state, client)), client)
@@ -227,7 +227,7 @@ def _note_earlier_costs(state: State, stored: Stored, client: Any) -> None:
         state["tokens_at_condensation"] = condensed
 
 
-def _list_older_lines(stored: Stored, state: State, client: Any) -> bytes:
+def _list_older_lines(stored: StoredTranscript, state: State, client: Any) -> bytes:
     """The lines of a transcript from before the session's start, by their times; none if all lines
     are older, since then its clock is another one."""
     lines: list[bytes] = []

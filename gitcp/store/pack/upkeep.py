@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     Span = tuple[int, int, int]  # where an object starts and ends in a pack, its CRC-32
 
 _JOINED = 8 << 20  # bytes of the largest pack that is joined
-_WITHIN = 2  # a pack is joined up to this many times the size of all smaller ones together
+_WITHIN = 2  # a pack that is joined has at most this many times the size of all smaller ones
 _KEPT = 14 * 86400.0  # seconds; git prunes older objects by default
 _MULTI = "multi-pack-index"
 _LEFT = 43200.0  # seconds; an older lock of git was left behind
 _PIECE = 1 << 20
-_STRAY = 86400.0  # seconds; no process moves a pack into place so long
+_STRAY = 86400.0  # seconds; an older pack without an index was left by a kill
 
 
 def join_packs(repo: Repo) -> None:
@@ -49,8 +49,8 @@ def join_packs(repo: Repo) -> None:
 
 
 def _choose_smallest(repo: Repo, folder: str) -> list[str]:
-    """The packs to join: up to the last one that is at most _WITHIN times as large as all smaller
-    ones together."""
+    """The packs to join: by size, the last that is at most _WITHIN times as large as all smaller
+    ones together, and those smaller ones."""
     listed = _read_multi_index(folder)
     sized = sorted(
         (size, name)
@@ -93,7 +93,7 @@ def _write_joined(repo: Repo, folder: str, packs: list[str]) -> None:
             parts[name] = {oid: span for oid, span in spans.items() if oid not in listed}
             listed |= spans.keys()
     joined = copy_objects(repo, parts)
-    needed = _read_multi_index(folder)  # again: git may have written it meanwhile
+    needed = _read_multi_index(folder)  # again: git may have written it since
     for name in parts:
         if name != joined and name.encode() not in needed:
             _remove_pack(repo, folder, name)

@@ -54,7 +54,7 @@ def _report_unknown(repo: Repo, session_id: str) -> str:
     return f"moved what could not be read to '{repo.join_shared('corrupt')}'"
 
 
-def keep_promise(repo: Repo, objects: Objects, oid: str, checkpoint_id: str) -> str:
+def store_missing_checkpoint(repo: Repo, objects: Objects, oid: str, checkpoint_id: str) -> str:
     """Store the open sessions of this worktree, except those at work, in the checkpoint that a
     commit made here names; return what was done."""
     commit = read_commit(objects, oid)

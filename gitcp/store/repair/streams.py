@@ -63,7 +63,7 @@ def mend_stream(repo: Repo, objects: Objects, ref: str) -> str:
         tip = _complete_tip(repo, objects, rebuilder, tip, named)
         refs.update_refs(repo, [(ref, tip, old)], "gitcp: fsck")
         name = ids.parse_stream_name(ref)
-        forget_logs(repo, {ref, *(prefix + name for prefix in shadow_refs.PLACES)})
+        forget_logs(repo, {ref, *(prefix + name for prefix in shadow_refs.PREFIXES)})
     if tip is None:
         return f"nothing of it could be read: removed, noted in '{note}'"
     lost = missing.format_lost(sorted(rebuilder.lost))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 OWN, ENTIRE = "gitcp-agent-", "entire-agent-"
 PROTOCOL = 1
-_SPOKEN = ("turn-end", "compact", "session-end")  # events after which a transcript has more
+_GROWN = ("turn-end", "compact", "session-end")  # events at which a transcript has grown
 _KEY = "gitcp.external-agents"
 KIND = "adapter"  # in the manifest: an adapter wrote hooks
 _LONGEST = 60  # seconds that one answer may take
@@ -64,29 +64,30 @@ class External(Client):
         """Ask the program for its name and abilities.  top: of the repository.  Raises Error if
         the answer is invalid."""
         self.program, self._top = program, top
-        self._entires = os.path.basename(program).startswith(ENTIRE)
+        self._is_entires = os.path.basename(program).startswith(ENTIRE)
         self._module = other.__name__
         about = self._ask("info")
-        key = "protocol_version" if self._entires else "protocol"
+        key = "protocol_version" if self._is_entires else "protocol"
         if about.get(key) != PROTOCOL or about.get("name") != name:
             raise Error(f"'{program}' is not an adapter of '{name}' for protocol {PROTOCOL}")
         self.export = self._write_transcript
         self.NAME, self.AGENT_TYPE = name, other.check_name(about.get("type"))
-        self._theirs = f"entire hooks {name} "
+        self._entire_command = f"entire hooks {name} "
         self._folders = about.get("protected_dirs") or ()
-        self._can = about.get("capabilities") or {}
-        self.RESUME = str(about.get("resume") or "").replace("{}", "\0")
-        self.RESUME = self.RESUME.replace("{", "{{").replace("}", "}}").replace("\0", "{}")
+        self._capabilities = about.get("capabilities") or {}
+        # Of its braces only {} is for format().
+        parts = str(about.get("resume") or "").split("{}")
+        self.RESUME = "{}".join(part.replace("{", "{{").replace("}", "}}") for part in parts)
         self.ANSWERS = "plain" if about.get("answers") == "plain" else "text"
 
     def is_here(self) -> bool:
         """Whether the agent is on this machine, by its adapter."""
-        asked = self._ask("detect" if self._entires else "info")
+        asked = self._ask("detect" if self._is_entires else "info")
         return asked.get("present") is True
 
     def read_events(self, hook: str, payload: bytes) -> list[dict[str, Any]]:
         """The records of one call of a hook of the agent.  Raises Error or InputError."""
-        if self._entires:
+        if self._is_entires:
             event = self._ask("parse-hook", "--hook", hook, stdin=payload)
             records = [self._translate(event)] if event else []
         else:
@@ -124,12 +125,14 @@ class External(Client):
         """Set the record's transcript to one in gitcp's format below folder; append to it at the
         end of a turn."""
         path = record.get("transcript_path")
-        if not path or not (self._entires or self._can.get("transcript")):
+        if not path or not (self._is_entires or self._capabilities.get("transcript")):
             return
         record["transcript_path"] = target = os.path.join(folder, record["session_id"] + ".jsonl")
-        if record["event"] in _SPOKEN and os.path.exists(path):
-            lines = self._transcribe(path) if self._entires else self._run("transcript", path)
-            append(target, lines)
+        if record["event"] in _GROWN and os.path.exists(path):
+            transcript = (
+                self._transcribe(path) if self._is_entires else self._run("transcript", path)
+            )
+            append_missing(target, transcript)
 
     def _transcribe(self, path: str) -> bytes:
         """A transcript in gitcp's format, by what the original protocol gives of it."""
@@ -140,7 +143,7 @@ class External(Client):
             for item in items.list_items(raw)
             if item["kind"] in ("prompt", "answer")
         ]
-        if self._can.get("transcript_analyzer"):
+        if self._capabilities.get("transcript_analyzer"):
             if not lines:
                 answer = self._ask("extract-prompts", "--session-ref", path, *start)
                 lines = [{"kind": "prompt", "text": text} for text in answer.get("prompts") or ()]
@@ -148,7 +151,7 @@ class External(Client):
             for number, file in enumerate(answer.get("files") or ()):
                 tool = {"id": f"file-{number}", "kind": "write", "input_paths": [file]}
                 lines.append({"kind": "call", "tool": tool})
-        if self._can.get("token_calculator"):
+        if self._capabilities.get("token_calculator"):
             spent = self._ask("calculate-tokens", *start, stdin=raw)
             lines.append({**spent, "kind": "usage", "id": "all"})
         entries = ({"type": "transcript", **line} for line in lines)
@@ -158,17 +161,17 @@ class External(Client):
         """Let the adapter write the agent's hooks, which run `command <hook>`.
 
         scope: local (this clone), shared (all its users) or user (the person).  Raises Error."""
-        if self._entires:
+        if self._is_entires:
             self._ask("install-hooks")
-            self._rename_hooks(self._theirs, f"{command} ")
+            self._rename_hooks(self._entire_command, f"{command} ")
         else:
             self._run("install", scope, command)
 
     def uninstall(self, command: str) -> None:
         """Let the adapter remove the agent's hooks, which run command.  Raises Error."""
-        if self._entires:
-            self._rename_hooks(f"{command} ", self._theirs)
-        self._run("uninstall-hooks" if self._entires else "uninstall")
+        if self._is_entires:
+            self._rename_hooks(f"{command} ", self._entire_command)
+        self._run("uninstall-hooks" if self._is_entires else "uninstall")
 
     def _rename_hooks(self, old: str, new: str) -> None:
         """Replace old by new in the hooks that the original program's adapter wrote."""
@@ -182,7 +185,7 @@ class External(Client):
 
     def format_resume_command(self, session_id: str) -> str:
         """The command that resumes a session."""
-        if self._entires:
+        if self._is_entires:
             return str(self._ask("format-resume-command", "--session-id", session_id)["command"])
         return super().format_resume_command(session_id)
 
@@ -207,7 +210,7 @@ class External(Client):
                 capture_output=True,
                 timeout=limit,
                 cwd=self._top,
-                env={**os.environ, **(entire_env if self._entires else {})},
+                env={**os.environ, **(entire_env if self._is_entires else {})},
             )
         except stdlib.subprocess.TimeoutExpired:
             raise Error(f"{words} did not end in {limit:.0f} seconds") from None
@@ -219,15 +222,15 @@ class External(Client):
         return done.stdout
 
 
-def append(path: str, lines: bytes) -> None:
-    """Append to a transcript those of lines, a complete transcript, that it lacks.
-
-    Token counts come after the lines that they count."""
-    new_lines = [line for line in lines.split(b"\n") if line.strip()]
+def append_missing(path: str, transcript: bytes) -> None:
+    """Append the lines of a complete transcript that the file at path lacks: those from the first
+    that differs, then new token counts."""
+    new_lines = [line for line in transcript.split(b"\n") if line.strip()]
     old_lines = (files.read_bytes(path) or b"").split(b"\n")[:-1]
-    talk, old = ([line for line in x if not _is_usage(line)] for x in (new_lines, old_lines))
-    same = next((n for n, (a, b) in enumerate(zip(talk, old, strict=False)) if a != b), len(old))
-    added = talk[same:] + [line for line in new_lines if _is_usage(line) and line not in old_lines]
+    new, old = ([ln for ln in part if not _is_usage(ln)] for part in (new_lines, old_lines))
+    pairs = enumerate(zip(new, old, strict=False))
+    same = next((number for number, (a, b) in pairs if a != b), len(old))
+    added = new[same:] + [ln for ln in new_lines if _is_usage(ln) and ln not in old_lines]
     if added:
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
         with open(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "wb") as f:
@@ -262,9 +265,9 @@ def may_run(repo: Repo) -> bool:
     return not (file and exclude.list_tracked(repo, [file]))
 
 
-def find(repo: Repo, name: str) -> External:
-    """The adapter of a name.  Raises UnknownAgent if there is none, InputError if the one that
-    `enable` used is gone, Error if it may not be run or answers wrongly."""
+def find_adapter(repo: Repo, name: str) -> External:
+    """The adapter of a name.  Raises UnknownAgent if there is none, InputError if `enable` used one
+    that is gone, Error if it may not be run or answers wrongly."""
     program = list_programs(os.environ.get("PATH", "")).get(name)
     if program is None:
         was_here = os.path.exists(repo.join_shared("adapters", name))
@@ -278,9 +281,9 @@ def find(repo: Repo, name: str) -> External:
 def plan_adapter(
     repo: Repo, name: str, scope: str, baked: tuple[str, str], force: bool
 ) -> list[Write]:
-    """Plan a file of the manifest, for which carry_out() lets the adapter write its hooks; [] if
-    that was done.  Raises as find()."""
-    client = find(repo, name)
+    """Plan the manifest's entry for which write_hooks() runs; [] if the hooks are written already.
+    Raises as find_adapter()."""
+    client = find_adapter(repo, name)
     words = ["gitcp-hook"] if scope == "shared" else [baked[0], "-I", "-S", baked[1]]
     data = os.fsencode(f"{client.program}\n{scope}\n{shlex.join([*words, name])}\n")
     path = repo.join_shared("adapters", name)
@@ -290,24 +293,24 @@ def plan_adapter(
     return [{"path": path, "kind": KIND, "data": data, "note": note, "agent": name}]
 
 
-def carry_out(repo: Repo, write: Write) -> None:
+def write_hooks(repo: Repo, write: Write) -> None:
     """Let an adapter write the hooks of its agent.  Raises Error."""
     _, scope, command = os.fsdecode(write["data"]).splitlines()
-    find(repo, write["agent"]).install(scope, command)
+    find_adapter(repo, write["agent"]).install(scope, command)
 
 
-def take_out(repo: Repo, name: str) -> None:
+def remove_hooks(repo: Repo, name: str) -> None:
     """Let an adapter remove the hooks of its agent.  Raises Error."""
     data = files.read_bytes(repo.join_shared("adapters", name)) or b"\n\n\n"
-    find(repo, name).uninstall(os.fsdecode(data).splitlines()[2])
+    find_adapter(repo, name).uninstall(os.fsdecode(data).splitlines()[2])
 
 
-def find_all(repo: Repo) -> Iterator[External | str]:
+def find_adapters(repo: Repo) -> Iterator[External | str]:
     """The adapters whose agents are on this machine; an error message for one that fails."""
     programs = list_programs(os.environ.get("PATH", ""))
     for name in sorted(set(programs) - set(list_names())) if programs and may_run(repo) else ():
         try:
-            client = find(repo, name)
+            client = find_adapter(repo, name)
             if client.is_here():
                 yield client
         except Error as e:

@@ -106,7 +106,7 @@ def carry_out(repo: Repo, write: Write, record: Manifest) -> bool:
             git_hooks.clear_stray(write)
             return True
         if write["kind"] == adapters.KIND:
-            adapters.carry_out(repo, write)
+            adapters.write_hooks(repo, write)
         record.put(write, make_stripper(repo, record))
     except (OSError, Error) as e:
         if "agent" not in write:
@@ -146,7 +146,7 @@ def plan_install(repo: Repo, options: Options, record: Manifest) -> Plan:
 
 def find_agents(repo: Repo) -> tuple[Sequence[str], list[str]]:
     """(the agents on this machine, with those of adapters on PATH; notes about the choice)."""
-    clients = list(adapters.find_all(repo))
+    clients = list(adapters.find_adapters(repo))
     names_on_path = [client.NAME for client in clients if not isinstance(client, str)]
     names, notes = enabling.find_clients(os.path.expanduser("~"), repo.worktree, names_on_path)
     return names, [*notes, *(why for why in clients if isinstance(why, str))]

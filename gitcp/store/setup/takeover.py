@@ -196,7 +196,7 @@ def _add_stream(objects: Objects, state: State) -> bool:
     names = (f"{ids.BRANCHES}{base[:7]}-{home}", ids.BRANCHES + base[:7])
     for ref in names if touched and len(base) >= 7 else ():
         if tip := shadow_refs.peek_tip(objects, ref):
-            recorded = shadow_refs.read_recorded(objects, {**tip, "base": base})
+            recorded = shadow_refs.read_changes(objects, {**tip, "base": base})
             work_files: dict[str, File] = {
                 path: {"oid": e[1] if e else "", "mode": e[0] if e else "000000", "turn_id": ""}
                 for path, e in recorded.items()

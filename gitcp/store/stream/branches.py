@@ -45,7 +45,7 @@ def list_refs(repo: Repo, base: str, candidates: Iterable[str] | None = None) ->
     candidates: the refs to choose from; by default all.
     """
     plain = ids.parse_stream_name(shadow_refs.build_ref(repo, base))
-    patterns = [f"{prefix}{base[:7]}*" for prefix in shadow_refs.PLACES]
+    patterns = [f"{prefix}{base[:7]}*" for prefix in shadow_refs.PREFIXES]
     matching = []
     for ref in refs.list_refs(repo, *patterns) if candidates is None else candidates:
         parsed, name = ids.parse_shadow(ref), ids.parse_stream_name(ref)

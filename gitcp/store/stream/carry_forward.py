@@ -49,7 +49,7 @@ def list_moving_streams(repo: Repo, objects: Objects, base: str, new: str) -> li
     These are the streams of base, and those of other bases (after a pull or cherry-pick) whose
     work is here or settled.  The others stay until HEAD returns to their base.
     """
-    candidates = refs.list_refs(repo, *shadow_refs.PLACES)
+    candidates = refs.list_refs(repo, *shadow_refs.PREFIXES)
     parsed = ((ref, ids.parse_shadow(ref)) for ref in candidates)
     here = [ref for ref, parts in parsed if parts and parts["worktree"] == repo.worktree_hash]
     tips, at_base = [], branches.list_refs(repo, base, candidates)

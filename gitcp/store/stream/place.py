@@ -138,8 +138,8 @@ def rename_stream(repo: Repo, objects: Objects, tip: Tip, base: str) -> list[ref
 
 def move_home(repo: Repo, objects: Objects) -> None:
     """Move the streams to the place that gitcp.streams-hidden says."""
-    home = shadow_refs.get_home(repo)
-    [other] = {*shadow_refs.PLACES} - {home}
+    home = shadow_refs.get_prefix(repo)
+    [other] = {*shadow_refs.PREFIXES} - {home}
     for ref in refs.list_refs(repo, other):
         if ids.parse_shadow(ref):
             with exclusive(repo, shadow_refs.get_lock_name(repo, ref)):

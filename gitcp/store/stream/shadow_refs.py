@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 ARCHIVE = ids.ARCHIVE
-PLACES = (ids.BRANCHES, ids.HIDDEN)
+PREFIXES = (ids.BRANCHES, ids.HIDDEN)
 METADATA = ".entire/metadata/"
 _FOREIGN: dict[str, frozenset[str]] = memory.get_table("foreign")
 # Subjects of checkpoints that no turn made: after a commit, and after a step.
@@ -34,11 +34,13 @@ CARRIED = "carry forward: uncommitted session files"
 FOLLOWED = "rewind: the files as they are now"
 
 
-def get_home(repo: Repo) -> str:
+def get_prefix(repo: Repo) -> str:
     """The prefix of new streams' refs, by gitcp.streams-hidden.  By default they are hidden in a
     repository of jj, which would make bookmarks of branches."""
     hidden = repo.config.get_option("gitcp.streams-hidden")
-    return PLACES[bool(repo.jj_root) if hidden is None else hidden]
+    if hidden is None:
+        hidden = bool(repo.jj_root)
+    return ids.HIDDEN if hidden else ids.BRANCHES
 
 
 def read_foreign(repo: Repo) -> frozenset[str]:
@@ -57,14 +59,17 @@ def add_foreign(repo: Repo, ref: str) -> None:
 
 
 def build_ref(repo: Repo, base: str, suffix: int | None = None, worktree: str = "") -> str:
-    """The full ref of the stream of base in this worktree, or in the one with that hash.  If the
-    person has a branch of that name, it has more digits of the base, unless it has a suffix."""
+    """The full ref of the stream of base in a worktree, by its hash; in this one by default.
+
+    It has seven digits of the base, and more if the person has a branch of that name.  A ref with
+    a suffix always has seven.
+    """
     foreign = read_foreign(repo) if suffix is None else frozenset[str]()
     for digits in range(7, len(base) + 1):
         name = ids.format_stream_name(base, worktree or repo.worktree_hash, suffix, digits)
-        if foreign.isdisjoint(prefix + name for prefix in PLACES):
+        if foreign.isdisjoint(prefix + name for prefix in PREFIXES):
             break
-    return get_home(repo) + name
+    return get_prefix(repo) + name
 
 
 def get_lock_name(repo: Repo, ref: str) -> str:
@@ -98,17 +103,19 @@ def find_trailer(message: str, key: str) -> str:
 
 
 def read_tip(objects: Objects, ref: str) -> Tip | None:
-    """The tip of ref, or of its name in the other of PLACES; None without both.
+    """The tip of ref, or of the ref of that name with the other of PREFIXES; None without both.
 
     Raises Foreign if ref is not a stream: it is the person's.
     """
     trace.append_note("tip", ref)
     if obj := objects.read(ref):
         return parse_tip(ref, obj)
-    prefix = next((PLACES[1 - i] for i in (0, 1) if ref.startswith(PLACES[i])), "")
+    if not ref.startswith(PREFIXES):
+        return None
+    prefix = ids.BRANCHES if ref.startswith(ids.HIDDEN) else ids.HIDDEN
     moved_ref = prefix + ids.parse_stream_name(ref)
     try:
-        return parse_tip(moved_ref, obj) if prefix and (obj := objects.read(moved_ref)) else None
+        return parse_tip(moved_ref, obj) if (obj := objects.read(moved_ref)) else None
     except Foreign:
         return None
 
@@ -149,7 +156,7 @@ def list_tips(repo: Repo, objects: Objects, *patterns: str) -> list[Tip]:
 def list_refs(repo: Repo, *patterns: str, newest_first: bool = False) -> list[str]:
     """The refs below the patterns that are named like streams.  newest_first: sort them by their
     commits, if git has all of these."""
-    existing = refs.drop_empty_patterns(repo, patterns or (*PLACES, ARCHIVE))
+    existing = refs.drop_empty_patterns(repo, patterns or (*PREFIXES, ARCHIVE))
     if not existing:
         return []
     argv = ["for-each-ref", "--format=%(refname)", *existing]
@@ -166,8 +173,8 @@ def read_tips(objects: Objects, refs: Iterable[str]) -> list[Tip]:
     return sorted(tips, key=lambda t: (t["time"], t["ref"]), reverse=True)
 
 
-def read_recorded(objects: Objects, tip: Tip) -> dict[str, Entry | None]:
-    """path -> entry of the tip's tree, None if deleted, where it differs from its base; without
+def read_changes(objects: Objects, tip: Tip) -> dict[str, Entry | None]:
+    """path -> entry, None if deleted, of what the tip's tree changed of its base; without
     `.entire/`."""
     changes = compare_trees(objects, find_tree(objects, tip["base"]), tip["tree"])
     return {path: entry for path, _, entry in changes if not path.startswith(".entire/")}

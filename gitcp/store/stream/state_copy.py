@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 NAME, TURNS = "state.json", "turns"
-_FOLDER = 50  # turns in a directory of their own
+_TURNS_PER_FOLDER = 50
 
 
 def write_files(
@@ -31,21 +31,22 @@ def write_files(
     """path below folder -> entry of the files that copy a state, without those that the previous
     tree has.  folder: the session's metadata directory."""
     turn_id, turns = state.get("turn_id", ""), state.get("turns", {})
-    brief: Any = {**state, "turns": {turn: turns[turn] for turn in (turn_id,) if turn in turns}}
+    last_turn = {turn_id: turns[turn_id]} if turn_id in turns else {}
+    brief: Any = {**state, "turns": last_turn}
     entries = {NAME: ("100644", objects.write("blob", states.dump_state(brief)))}
     for turn, facts in reversed(turns.items()):
         path = _get_path(facts)
         if turn == turn_id:
             continue
         if previous and previous(f"{folder}/{path}"):
-            break
+            break  # the turns before it are there, too
         entries[path] = ("100644", objects.write("blob", json.dumps({turn: facts}).encode()))
     return entries
 
 
 def _get_path(facts: Any) -> str:
     number = int(facts.get("number", 0))
-    return f"{TURNS}/{number // _FOLDER}/{number}.json"
+    return f"{TURNS}/{number // _TURNS_PER_FOLDER}/{number}.json"
 
 
 def read_copy(objects: Objects, tip: Tip, session_id: str) -> State | None:

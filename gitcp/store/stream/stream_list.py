@@ -118,7 +118,7 @@ def _list_files(objects: Objects, tip: Tip, states: list[State]) -> list[str]:
     if recorded_files:
         return sorted({path for files in recorded_files for path in files})
     try:
-        return sorted(shadow_refs.read_recorded(objects, tip))
+        return sorted(shadow_refs.read_changes(objects, tip))
     except Error:  # its base is gone
         return []
 
@@ -137,9 +137,9 @@ def find_stream(repo: Repo, objects: Objects, name: str) -> Tip:
     Raises Error if there is none, or several, which it lists.
     """
     tips = shadow_refs.list_tips(repo, objects)
-    starts = ("", "refs/", "refs/heads/", *shadow_refs.PLACES)
+    starts = ("", "refs/", "refs/heads/", *shadow_refs.PREFIXES)
     full_names = {start + name for start in starts}
-    full_names |= {prefix + ids.parse_stream_name(name) for prefix in shadow_refs.PLACES}
+    full_names |= {prefix + ids.parse_stream_name(name) for prefix in shadow_refs.PREFIXES}
     exact = [tip for tip in tips if tip["ref"] in full_names or tip["stream"] == name]
     matches = exact or [tip for tip in tips if name and tip["stream"].startswith(name)]
     ids.pick_match("stream", name, list(dict.fromkeys(tip["ref"] for tip in matches)))

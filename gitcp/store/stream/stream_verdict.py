@@ -89,7 +89,7 @@ def _build_current_view(
 
 def _list_files(objects: Objects, tip: Tip, streams: dict[str, tuple[str, Entries]]) -> Entries:
     """The files of a stream: the paths that states name, else all; their entries on its tip."""
-    files = shadow_refs.read_recorded(objects, tip)
+    files = shadow_refs.read_changes(objects, tip)
     if tip["stream"] not in streams:
         return files
     session_files = streams[tip["stream"]][1]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.prefetch import Steps
     from gitcp.store.v1.committed_read import Checkpoint
 
-    Retold = TypeVar("Retold")
+    Converted = TypeVar("Converted")
     _Window = tuple[str, list[tuple[str, str]]]
 
 _WINDOW = 32  # checkpoints whose objects are read at once
@@ -48,15 +48,15 @@ def list_checkpoints(repo: Repo, brief: bool = False) -> Iterator[Checkpoint]:
 
 
 def map_checkpoints(
-    repo: Repo, tell: Callable[[Checkpoint], Retold], brief: bool = False
-) -> Iterator[Retold]:
-    """What tell() returns for each checkpoint of list_checkpoints().
+    repo: Repo, convert: Callable[[Checkpoint], Converted], brief: bool = False
+) -> Iterator[Converted]:
+    """What convert() returns for each checkpoint of list_checkpoints().
 
-    A large store is divided among processes: spread_batches() sends what tell() returns."""
+    A large store is divided among processes: spread_batches() sends what convert() returns."""
 
-    def begin(objects: Prefetched) -> Callable[[list[_Window]], list[Retold]]:
+    def begin(objects: Prefetched) -> Callable[[list[_Window]], list[Converted]]:
         return lambda batch: [
-            tell(checkpoint)
+            convert(checkpoint)
             for loaded in run_tasks(objects, (_load_window(objects, *w, brief) for w in batch))
             for checkpoint in loaded
         ]
@@ -151,13 +151,14 @@ def _list_branch_trees(objects: Objects, ref: str, prefix: str) -> Iterator[tupl
     for window in split_windows(_list_shards(ref, root, prefix), _SHARDS):
         objects.read_ahead(oid for _, oid in window)
         below = [(shard, _read_entries(objects, oid, f"{ref}:{shard}")) for shard, oid in window]
-        for shard, name, kind, tree in ((s, n, *e) for s, names in below for n, e in names.items()):
-            if not _HEX.issuperset(name) or not (shard + name).startswith(prefix):
-                continue
-            if kind == TREE:
-                yield shard + name, tree
-            else:
-                notice.warn_lacking(f"checkpoint '{shard}{name}' is no directory")
+        for shard, entries in below:
+            for name, (mode, tree) in entries.items():
+                if not _HEX.issuperset(name) or not (shard + name).startswith(prefix):
+                    continue
+                if mode == TREE:
+                    yield shard + name, tree
+                else:
+                    notice.warn_lacking(f"checkpoint '{shard}{name}' is no directory")
 
 
 def _list_shards(ref: str, entries: Tree, prefix: str) -> Iterator[tuple[str, str]]:

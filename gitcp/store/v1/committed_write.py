@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Commit, Entry
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.v1.transcript import Given, Stored
+    from gitcp.store.v1.transcript import StoredChunks, StoredTranscript
 
     class SessionData(TypedDict, total=False):
         """The data of one session in one checkpoint; only session_id is required.
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         """
 
         session_id: str
-        transcript: Stored | Given | None
+        transcript: StoredTranscript | StoredChunks | None
         prompts: list[str]
         metadata: dict[str, Any]
         tasks: dict[str, bytes]

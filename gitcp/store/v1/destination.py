@@ -116,7 +116,7 @@ def find_inherited_remote(repo: Repo) -> str:
     earlier = [name for name in list_remotes(repo) if _was_pushed_to(repo, name)]
     values = repo.config.get_all("gitcp.push")
     is_on = bool(values) and values[-1].lower() in config_table.YES
-    return rules.choose(earlier, is_on, find_usual_remote(repo) if is_on else "")
+    return rules.choose_remote(earlier, is_on, find_usual_remote(repo) if is_on else "")
 
 
 def _was_pushed_to(repo: Repo, remote: str) -> bool:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _PIECE = 1 << 20  # bytes hashed at once
 
 
-class Stored:
+class StoredTranscript:
     """A transcript whose chunks are in the object database.
 
     chunks: their oids in order; size: bytes of the joined transcript; items: its lines, or the
@@ -71,7 +71,7 @@ class Stored:
         return self._hash
 
 
-class Given:
+class StoredChunks:
     """A stored transcript without a live file: the oids of its chunks, and its hash."""
 
     __slots__ = ("chunks", "content_hash")
@@ -80,10 +80,10 @@ class Given:
         self.chunks, self.content_hash = oids, content_hash
 
 
-def store_given(objects: Objects, data: bytes) -> Given:
+def store_chunks(objects: Objects, data: bytes) -> StoredChunks:
     """Store a whole redacted transcript."""
     oids = [objects.write("blob", piece) for piece in chunks.split(data)]
-    return Given(oids, hash_content(data))
+    return StoredChunks(oids, hash_content(data))
 
 
 def hash_content(data: bytes) -> str:
@@ -121,7 +121,7 @@ class Source:
 
 def store_transcript(
     repo: Repo, objects: Objects, source: Source, complete: bool = False, check: bool = False
-) -> Stored | None:
+) -> StoredTranscript | None:
     """Store what a live transcript has gained; None if nothing was ever read.
 
     complete: take a last line without a newline.  check: compare all bytes read before, not only
@@ -147,7 +147,7 @@ def store_transcript(
         finally:
             if live >= 0:
                 os.close(live)
-        return Stored(copy, tail, reader.list_chunks(tail), reader.scan, stamp)
+        return StoredTranscript(copy, tail, reader.list_chunks(tail), reader.scan, stamp)
 
 
 def _open_live(repo: Repo, path: str | None) -> int:
@@ -206,7 +206,7 @@ def _is_below(path: str, folders: set[str]) -> bool:
 
 def store_session(
     repo: Repo, objects: Objects, state: State, complete: bool = False, check: bool = False
-) -> Stored | None:
+) -> StoredTranscript | None:
     """Store the session's transcript as far as it is on disk; None without one.  The model that it
     names is noted in the state's turn.
 
@@ -222,7 +222,7 @@ def store_session(
     return result
 
 
-def list_prompts(state: State, stored: Stored | None) -> list[str]:
+def list_prompts(state: State, stored: StoredTranscript | None) -> list[str]:
     """The redacted prompts of the transcript, then those of turns that it lacks."""
     prompts = list(stored.scan["prompts"]) if stored and stored.scan else []
     for turn in state.get("turns", {}).values():

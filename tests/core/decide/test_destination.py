@@ -23,7 +23,7 @@ from gitcp.core.decide import destination
 def test_only_what_was_sent_to_before_or_asked_for_is_taken(
     earlier: list[str], asked: bool, usual: str, chosen: str
 ) -> None:
-    assert destination.choose(earlier, asked, usual) == chosen
+    assert destination.choose_remote(earlier, asked, usual) == chosen
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gitcp.core.transcript.facts import Fact
 
 
-def is_its(first: dict[str, Any]) -> bool:
+def is_first_entry(first: dict[str, Any]) -> bool:
     """Whether a transcript that begins so is of this client."""
     return "who" in first and "says" in first
 
@@ -26,4 +26,4 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
         yield "usage", str(entry["id"]), tokens.make_usage(entry["costs"], 0, 0, 1, 1)
 
 
-scan = facts.make_scan(list_facts, facts.make_written(("put",), "where"))
+scan = facts.make_scan(list_facts, facts.make_path_lister(("put",), "where"))
