@@ -237,7 +237,7 @@ def test_what_a_partial_clone_left_with_its_remote_is_no_loss(
 def test_a_search_before_a_push_fetches_nothing_that_a_partial_clone_left_out(
     stored: Repo, partial: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gitcp.git._AT_HOME", {"GIT_NO_LAZY_FETCH": "1"})
+    monkeypatch.setattr("gitcp.git._NO_FETCH", {"GIT_NO_LAZY_FETCH": "1"})
     here = Repo.find()
     with Objects(here) as objects:
         committed_write.write_sessions(here, objects, [("4a4b00000000", session("s-own"))])
