@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.cmd import disable, enable, status
+from gitcp.cmd import disable, doctor, enable, status
 from tests.support.installed import commands, git, write
 
 OTHERS = ["--agent=claude-code", "--agent=codex", "--agent=cline", "--agent=opencode"]
@@ -39,6 +39,23 @@ def test_it_gets_them_kept_out_of_commits_and_they_go_with_an_uninstall(
     assert ".codex/hooks.json" in watched
     assert disable.run(["--uninstall"]) == 0
     assert sorted(path.name for path in there.iterdir()) == [".git", "README.md", "src"]
+
+
+def test_beside_a_bare_repository_the_client_looks_there_and_all_is_well(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git("clone", "-q", "--bare", str(repo), str(tmp_path / "bare.git"))
+    monkeypatch.chdir(tmp_path / "bare.git")
+    add(tmp_path / "linked", "-b", "two")
+    monkeypatch.chdir(tmp_path / "linked")
+    enable.run(OTHERS[:1])
+    assert (tmp_path / "linked" / ".claude" / "settings.local.json").exists()
+    capsys.readouterr()
+    doctor.run([])
+    assert "settings have no such hooks" not in capsys.readouterr().out
+    monkeypatch.chdir(tmp_path / "bare.git")
+    doctor.run([])
+    assert capsys.readouterr().out == "nothing is wrong here\n"
 
 
 def test_the_client_started_there_is_recorded(

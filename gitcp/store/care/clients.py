@@ -23,6 +23,7 @@ from gitcp.store.care.installation import (
     read_state,
 )  # fmt: skip
 from gitcp.store.setup import heard
+from gitcp.store.setup.install import find_main_worktree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,9 +37,10 @@ if TYPE_CHECKING:
 
 def look_at_clients(case: Case) -> Iterator[Finding]:
     """Check the hooks of each enabled agent where its client looks in this worktree.  Nothing is
-    checked when the record of `enable` is damaged: look_at_record() reports that."""
+    checked where no agent works, in a bare repository, and when the record of `enable` is damaged:
+    look_at_record() reports that."""
     repo = case.repo
-    if read_state(repo) != ENABLED or any(look_at_record(case)):
+    if repo.top is None or read_state(repo) != ENABLED or any(look_at_record(case)):
         return
     names = list_enabled(repo)
     if not names:
@@ -109,9 +111,10 @@ def _find_subdirectory(repo: Repo, client: Client) -> Iterator[Finding]:
 
 def _read_settings(repo: Repo, client: Client) -> dict[str, str]:
     """path -> text of each settings file that a client reads in this worktree."""
-    home, main = os.path.expanduser("~"), os.path.dirname(repo.common)
+    home = os.path.expanduser("~")
     paths: dict[str, str] = client.list_settings_paths(home, repo.worktree)
-    if "local" in paths and repo.worktree_id:
+    if "local" in paths:
+        main = find_main_worktree(repo).worktree
         paths["local"] = client.list_settings_paths(home, main)["local"]
     return {path: decode_name(files.peek(path)) for path in paths.values()}
 
