@@ -75,7 +75,7 @@ bench-long: setup
 
 # The demo is installed as a person installs it: without the tools of development.
 build/demo/.stamp: pyproject.toml $(SOURCES)
-	rm -rf build/demo build/lib build/bdist.*
+	rm -rf build/demo
 	$(PYTHON) -m venv build/demo
 	build/demo/bin/python -m pip install -q '.[page]'
 	touch $@

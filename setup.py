@@ -2,10 +2,12 @@
 go where man and shells look for them."""
 
 import os
+import shutil
 import sys
 from glob import glob
 
 from setuptools import setup
+from setuptools.command.build_py import build_py
 
 TOP = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, TOP)
@@ -36,8 +38,19 @@ def data_files() -> list[tuple[str, list[str]]]:
     return files
 
 
+class BuildFromSources(build_py):
+    """Build only what the sources have: build/lib keeps the modules of an earlier build, and pip
+    installs those as well."""
+
+    def run(self) -> None:
+        if not self.editable_mode:
+            shutil.rmtree(os.path.join(self.build_lib, "gitcp"), ignore_errors=True)
+        super().run()
+
+
 os.chdir(TOP)
 setup(
+    cmdclass={"build_py": BuildFromSources},
     data_files=data_files(),
     entry_points={"console_scripts": [f"{name} = gitcp.__main__:main" for name in PROGRAMS]},
 )

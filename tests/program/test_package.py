@@ -30,6 +30,9 @@ def build(at: Path, umask: int) -> Path:
             shutil.copyfile(TOP / name, at / "top" / name, follow_symlinks=False)
             if not (TOP / name).is_symlink():
                 (at / "top" / name).chmod((TOP / name).stat().st_mode & ~umask)
+    stale = at / "top" / "build" / "lib" / "gitcp" / "asked" / "__init__.py"  # of an older version
+    stale.parent.mkdir(parents=True)
+    stale.touch()
     argv = [sys.executable, str(TOP / ".ci" / "dist"), str(at / "top"), str(at / "dist")]
     env = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}
     done = subprocess.run(argv, env=env, capture_output=True, text=True, umask=umask)
@@ -92,6 +95,13 @@ def test_the_wheel_has_pages_completions_types_and_the_licence(built: Path) -> N
     assert "gitcp/py.typed" in names and "gitcp/core/redact/secrets.json" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert not any(name.startswith(("tests/", "bench/", "demo/")) for name in names)
+
+
+def test_the_wheel_has_no_module_of_an_earlier_build(built: Path) -> None:
+    (wheel,) = built.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "gitcp/asked.py" in names
+    assert not [name for name in names if name.startswith("gitcp/asked/")]
 
 
 def test_the_wheel_has_a_program_for_every_command(built: Path) -> None:
