@@ -63,6 +63,7 @@ def _find_command(name: str) -> Callable[[Sequence[str]], int]:
     """The function that runs a command or a stage; raise UsageError for an unknown name."""
     if name not in commands.NAMES:
         _refuse_unknown(name)
+    late.lazy_modules.use()
     if module := commands.get_module(name):
         run: Callable[[Sequence[str]], int] = import_module(module).run
         return run

@@ -6,13 +6,16 @@ import os
 import sys
 
 from gitcp import jj, record
+from gitcp.console import cli, paging
 from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.core.blame import options as blame_options
 from gitcp.errors import OK
 from gitcp.git import Git
 from gitcp.repo import Repo
-from gitcp.stages.sessions import look_at_head
-from gitcp.start import late
+from gitcp.stages import sessions
+from gitcp.store.blame import view
+from gitcp.store.git import prefetch
+from gitcp.store.lines import evidence
 from gitcp.store.lines import run as git_blame
 
 TYPE_CHECKING = False
@@ -30,7 +33,7 @@ OPTIONS = (
 def run(argv: Sequence[str]) -> int:
     """Show a file's lines with their authors."""
     if argv in (["-h"], ["--help"]):
-        late.cli.parse("blame", OPTIONS, argv)  # else the arguments are git's
+        cli.parse("blame", OPTIONS, argv)  # else the arguments are git's
     options = blame_options.parse(argv)
     flags = options["flags"]
     if "reverse" in flags:  # the commit is not the one that added the line
@@ -40,29 +43,23 @@ def run(argv: Sequence[str]) -> int:
     if "s" in flags and "json" not in flags and not blame_options.choose_format(options):
         _print([git_blame.read_table(git, options)])  # no author is shown
         return OK
-    finish = git_blame.start_blame(git, options)  # git works while the modules below are imported
-    from gitcp.store.blame import view
-    from gitcp.store.git.prefetch import Prefetched
-    from gitcp.store.lines.evidence import Evidence
-
+    finish = git_blame.start_blame(git, options)  # git works while modules are imported
     repo = jj_repo or Repo.find()
-    look_at_head(repo)
-    with Prefetched(repo) as objects:
+    sessions.look_at_head(repo)
+    with prefetch.Prefetched(repo) as objects:
         has_contents = any(word.startswith("--contents") for word in options["given"])
-        evidence = Evidence(repo, objects, worktree=not has_contents)
+        about = evidence.Evidence(repo, objects, worktree=not has_contents)
         if "json" in flags:
-            records = view.build_records(repo, options, finish(), evidence)
+            records = view.build_records(repo, options, finish(), about)
             record.write_records(sys.stdout.buffer, records)
         else:
-            _print(view.format_output(repo, git, options, finish(), evidence))
+            _print(view.format_output(repo, git, options, finish(), about))
     return OK
 
 
 def _print(lines: Iterable[bytes]) -> None:
     """Print lines through git's pager at a terminal, and unchanged elsewhere."""
     if sys.stdout.isatty():
-        from gitcp.console import paging
-
-        paging.page_texts(late.cli.show_escaped(record.decode_name(line)) for line in lines)
+        paging.page_texts(cli.show_escaped(record.decode_name(line)) for line in lines)
     else:
-        late.cli.write_bytes(lines)
+        cli.write_bytes(lines)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 
-from gitcp import commands
+from gitcp import agents, commands, repo, stages
 from gitcp.console import cli
 from gitcp.console.notice import escape_unprintable
 from gitcp.console.options import make_flag, make_value
+from gitcp.core import config_table
 from gitcp.core.render import completion
 from gitcp.errors import NO, OK, Error, InputError
+from gitcp.store.search import candidates as names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,10 +48,6 @@ def format_script(shell: str) -> str:
 
 def list_rows(name: str) -> Rows:
     """The options and arguments of a command."""
-    from importlib import import_module
-
-    from gitcp import stages
-
     if module := commands.get_module(name):
         options: Rows = import_module(module).OPTIONS
         return options
@@ -73,16 +72,11 @@ def _list_candidates(words: Sequence[str]) -> Candidates:
 
 
 def _list_values(kind: str, begun: str) -> Candidates:
-    from gitcp import agents
-    from gitcp.core.config_table import KEYS
-    from gitcp.repo import Repo
-    from gitcp.store.search import candidates
-
     if kind == "key":
-        return {name: key["meaning"] for name, key in KEYS.items()}
+        return {name: key["meaning"] for name, key in config_table.KEYS.items()}
     if kind == "agent":
         return {name: agents.get_client(name).AGENT_TYPE for name in agents.list_names()}
     try:
-        return candidates.find_candidates(Repo.find(), kind, begun)
+        return names.find_candidates(repo.Repo.find(), kind, begun)
     except Error:
         return {}  # there is no repository

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.util import find_spec
 
 from gitcp import agents
 from gitcp.console import cli, ending, notice, picker
@@ -11,8 +12,12 @@ from gitcp.console.options import make_flag, make_value
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK, Error, UsageError
 from gitcp.repo import Repo
-from gitcp.store.setup import adapters, install, manifest, takeover
-from gitcp.store.setup.install import Options
+from gitcp.start import stdlib
+from gitcp.store.care import clients as settings
+from gitcp.store.care import installation
+from gitcp.store.imports import counts
+from gitcp.store.setup import adapters, everywhere, install, manifest, takeover
+from gitcp.store.show import recap
 from gitcp.store.v1 import destination
 
 TYPE_CHECKING = False
@@ -22,6 +27,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Record
     from gitcp.core.setup.installation import Write
+    from gitcp.store.setup.install import Options
 
 _NAMES = agents.list_names()
 OPTIONS = (
@@ -76,13 +82,11 @@ def _read_options(args: Namespace) -> Options:
             args.error(f"argument --agent: {cli.describe_unknown(name, list(names))}")
     scope = "shared" if args.shared else "user" if args.user else "local"
     options = scope, args.force, args.strategy, args.guard, args.worktree, args.checkpoints
-    return Options(args.agent or (), *options, skills=args.skills)
+    return install.Options(args.agent or (), *options, skills=args.skills)
 
 
 def run(argv: Sequence[str]) -> int:
     """Install the hooks; a second run changes nothing."""
-    import tempfile
-
     args = cli.parse("enable", OPTIONS, argv)
     if args.list:
         return _print_agents()
@@ -99,13 +103,11 @@ def run(argv: Sequence[str]) -> int:
         if writes and not args.worktree:
             print("'gitcp status' shows what is recorded from now on")
             if sys.stdout.isatty():
-                from gitcp.store.imports import counts
-
                 home = os.path.expanduser("~")
                 for line in counts.describe(repo, home, counts.count_conversations(repo, home)):
                     print(cli.printable(line))
         return OK
-    with tempfile.TemporaryDirectory() as folder:  # a dry run writes nothing here
+    with stdlib.tempfile.TemporaryDirectory() as folder:  # a dry run writes nothing here
         repo = _find_usable(Repo.find(init=folder))
         writes, notes = install.plan_install(repo, options, manifest.load(repo))
         planned = (write["note"].partition(" ") for write in writes)
@@ -115,16 +117,12 @@ def run(argv: Sequence[str]) -> int:
 
 def _enable_everywhere(args: Namespace) -> int:
     """Set up new repositories and those below directories; print what was done and left out."""
-    from gitcp.store.care.clients import find_switch
-    from gitcp.store.setup import everywhere
-    from gitcp.store.show import recap
-
     if args.dry_run:
         raise UsageError("--dry-run does not go with --global")
     repos = recap.find_below(args.directory)
     done, left = everywhere.install_person(args.agent or (), args.force)
     for client in map(agents.get_client, args.agent or _NAMES):
-        left += [str(finding["reason"]) for finding in find_switch(client, {})]
+        left += [str(finding["reason"]) for finding in settings.find_switch(client, {})]
     for line in done:
         print(cli.printable(line))
     count = 0
@@ -180,8 +178,6 @@ def _find_usable(repo: Repo) -> Repo:
 
     Raise ImportError for a missing package, without which some hooks would fail.
     """
-    from importlib.util import find_spec
-
     for name in ending.PACKAGES:
         if find_spec(name) is None:
             raise ModuleNotFoundError(f"No module named '{name}'", name=name)
@@ -212,8 +208,6 @@ def _format_summary(writes: Sequence[Write], verbose: bool) -> list[str]:
 
 
 def _say(repo: Repo, done: list[str], notes: list[str]) -> None:
-    from gitcp.store.care import installation
-
     findings = list(installation.find_in_hooks(repo))
     kept = [str(finding["reason"]) for finding in findings if finding["kind"] == "kept-hook"]
     first = [note for note in notes if note.startswith("found ")]

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import secrets
 
-from gitcp import VERSION
+from gitcp import VERSION, library
 from gitcp.cmd import show
 from gitcp.console import cli, notice, term
-from gitcp.core.render import search_lines, spans, why_lines
-from gitcp.core.render.answer_text import format_blame, quote_lines
+from gitcp.core.render import answer_text, search_lines, spans, why_lines
 from gitcp.errors import OK, Error
-from gitcp.library import Repository
 from gitcp.store.v1 import redaction
 
 TYPE_CHECKING = False
@@ -21,6 +18,7 @@ if TYPE_CHECKING:
     from mcp.server import MCPServer
 
     from gitcp.core.record_types import Record
+    from gitcp.library import Repository
 
 _MISSING = "an agent is answered with the package 'mcp': install gitcp with its extra 'mcp'"
 _WHEN = """gitcp recorded who wrote which line of this repository, in which session, for which \
@@ -86,7 +84,7 @@ def _list_tools(folder: str) -> list[Callable[..., object]]:
     async def blame(file: str, revision: str = "") -> str:
         """Who wrote the lines of a file: commit, agent, session and prompt for each run of
         lines."""
-        return _answer(folder, lambda repo: format_blame(repo.blame(file, revision)))
+        return _answer(folder, lambda repo: answer_text.format_blame(repo.blame(file, revision)))
 
     return [search, why, session, blame]
 
@@ -96,14 +94,14 @@ def _answer(folder: str, ask: Callable[[Repository], Iterable[str]]) -> str:
     from mcp.server.mcpserver.exceptions import ToolError
 
     try:
-        with Repository(folder) as repository:
+        with library.Repository(folder) as repository:
             lines = [line for text in ask(repository) for line in text.split("\n")]
             lines += [f"(not read: {lack})" for lack in repository.lacks]
             redacted = redaction.redact_text(repository.repo, "\n".join(lines))
     except Error as e:
         raise ToolError(notice.escape_unprintable(str(e))) from None
     safe = notice.escape_unprintable(redacted)
-    return quote_lines(safe.split("\n"), secrets.token_hex(8))
+    return answer_text.quote_lines(safe.split("\n"), os.urandom(8).hex())
 
 
 def _search(repository: Repository, query: str, limit: int) -> Iterator[str]:

@@ -11,8 +11,9 @@ from gitcp.console.options import make_flag, make_value
 from gitcp.errors import OK, Error
 from gitcp.process import files
 from gitcp.repo import Repo
-from gitcp.store.git.prefetch import Prefetched
-from gitcp.store.lines.evidence import Evidence
+from gitcp.start import stdlib
+from gitcp.store.git import prefetch
+from gitcp.store.lines import evidence
 from gitcp.store.v1 import redaction
 
 TYPE_CHECKING = False
@@ -48,11 +49,8 @@ def run(argv: Sequence[str]) -> int:
     path = os.path.abspath(args.o or "gitcp-page.html")
     _write(path, data)
     print(path)
-    if args.open:
-        import webbrowser
-
-        if not webbrowser.open("file://" + path):
-            raise Error("no browser could be opened")
+    if args.open and not stdlib.webbrowser.open("file://" + path):
+        raise Error("no browser could be opened")
     return OK
 
 
@@ -66,7 +64,7 @@ def make_page(repo: Repo, name: str, with_prompts: bool = True) -> str:
     title = f"{os.path.basename(repo.top or repo.common)}: {name or 'newest commits'}"
     links = gather.read_forge(repo)
     page = Page(title, lambda text: redaction.redact_text(repo, text), links, with_prompts)
-    with Prefetched(repo) as objects:
+    with prefetch.Prefetched(repo) as objects:
         records = gather.list_commits(repo, objects, name)
         if not records:
             raise Error(f"no commits in '{name}': there is no page to make")
@@ -81,8 +79,8 @@ def make_page(repo: Repo, name: str, with_prompts: bool = True) -> str:
         names = gather.list_refs(repo)
         for record in records:
             page.add_commit(record, lines.get(record["oid"], {}), names.get(record["oid"], ()))
-        evidence, ends = Evidence(repo, objects), change.find_ends(repo, records, name)
-        about = repo, objects, evidence, ends, steps
+        ends = change.find_ends(repo, records, name)
+        about = repo, objects, evidence.Evidence(repo, objects), ends, steps
         for file in change.read_files(*about, progress.show_line):
             page.add_file(file, removers.get(file["old"], ()))
     progress.hide()

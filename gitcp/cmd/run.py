@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from argparse import REMAINDER
-from secrets import token_hex
 from shutil import which
 
 import gitcp
@@ -98,7 +97,7 @@ def _build_common(args: Namespace, program: str) -> dict[str, str]:
 def _make_id(program: str) -> str:
     """The id of a new session, made from the program and the time."""
     name = "".join(c for c in os.path.basename(program) if c.isascii() and c.isalnum())[:20]
-    return f"{name or 'run'}-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{token_hex(3)}"
+    return f"{name or 'run'}-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{os.urandom(3).hex()}"
 
 
 def _send(events: Sequence[Record]) -> int:

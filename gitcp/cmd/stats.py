@@ -8,12 +8,11 @@ import os
 from gitcp.console import cli, paging, progress
 from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.core.render import stats_lines
-from gitcp.core.stats.sums import Sums
+from gitcp.core.stats import sums
 from gitcp.errors import OK, Error
 from gitcp.repo import Repo
-from gitcp.store.git.prefetch import Prefetched
-from gitcp.store.lines import ranges
-from gitcp.store.lines.evidence import Evidence
+from gitcp.store.git import prefetch
+from gitcp.store.lines import evidence, ranges
 from gitcp.store.show import survival
 from gitcp.store.stats import prices
 
@@ -75,9 +74,9 @@ def _count_lines(
     repo: Repo, revisions: list[str], paths: list[str], lived: bool, prices: Prices | None
 ) -> Record:
     gc.disable()  # the objects of each window of commits are freed without it
-    sums = Sums()
-    with Prefetched(repo) as objects:
-        about = repo, Evidence(repo, objects), revisions, paths
+    counted = sums.Sums()
+    with prefetch.Prefetched(repo) as objects:
+        about = repo, evidence.Evidence(repo, objects), revisions, paths
         replay = survival.Replay(*about) if lived else None
         total = f" of {replay.commits}" if replay else ""
         options, limits = (survival.OPTIONS, ()) if replay else (ranges.WHOLE, paths)
@@ -88,11 +87,11 @@ def _count_lines(
             if replay:
                 replay.replay_commit(commit)
             if ranges.limit_patches(commit, paths):
-                sums.take(commit)
-        stats = sums.build_record()
+                counted.take(commit)
+        stats = counted.build_record()
         if replay:
             stats["survival"] = replay.build_record()
         if prices:
-            stats["cost"] = prices.sum_record(sums.spent)
+            stats["cost"] = prices.sum_record(counted.spent)
     progress.hide()
     return stats

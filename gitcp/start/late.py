@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gitcp.core.render import wrapping as wrapping  # 1.3
     from gitcp.core.transcript import tool_ends as tool_ends  # 0.1
     from gitcp.core.v1 import summary as summary  # 0.6
+    from gitcp.start import lazy_modules as lazy_modules  # 4
     from gitcp.store.auto import save as save  # 13.3
     from gitcp.store.auto import settling as settling  # 21
     from gitcp.store.back import carry_out as carry_out  # 4
@@ -128,6 +129,7 @@ else:
         "gitcp.core.render": "spans wrapping",
         "gitcp.core.transcript": "tool_ends",
         "gitcp.core.v1": "summary",
+        "gitcp.start": "lazy_modules",
         "gitcp.store.auto": "save settling",
         "gitcp.store.back": "carry_out conversation moments points present",
         "gitcp.store.care": "edits",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # each with the milliseconds that a hook does not pay
     import subprocess as subprocess  # 45
     import tempfile as tempfile  # 50
     import traceback as traceback  # 21
+    import webbrowser as webbrowser  # 16
 else:
 
     def __getattr__(name: str) -> object:

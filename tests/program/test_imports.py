@@ -1,19 +1,27 @@
 """What each hook imports, opens and starts: all of it is paid for in each tool call, so nothing
 creeps in.  On a slow file system, as Windows has it below Linux, files are what a person waits for.
+
+A command imports at its top what it may need; a module of gitcp runs when it is first used.
 """
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from gitcp import commands
 from gitcp.repo import Repo
 from gitcp.store.journal import journal
 from tests.support.harness import World
 from tests.support.paths import TOP
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # Modules of ours, packages included, that each hook of a turn in a file, and then a commit, takes;
 # who needs one more finds one that is not needed, or has a reason to put in here.
@@ -49,6 +57,30 @@ AROUND = (str(TOP), sys.prefix, sys.base_prefix, "/proc/")
 # Each costs a hook what several of ours do.
 HEAVY = {"re", "enum", "json", "importlib", "collections", "functools", "contextlib", "hashlib"}
 HEAVY |= {"typing", "dataclasses", "pathlib", "subprocess", "logging", "tempfile", "traceback"}
+FOR_OPTIONS = 70  # modules of gitcp that run for a command's options; its work runs up to 180
+# Each line of standard input is a command line, which runs in a process of its own.
+_SCRIPT = """
+import json, os, sys, types
+sys.path.insert(0, {top!r})
+from gitcp import __main__
+for line in sys.stdin:
+    ends = os.pipe()
+    if not os.fork():
+        os.dup2(os.open(os.devnull, os.O_RDWR), 1)
+        os.dup2(1, 2)
+        sys.argv = json.loads(line)
+        try:
+            __main__.main()
+        except SystemExit:
+            pass
+        ran = [n for n, m in sys.modules.items() if type(m) is types.ModuleType]
+        os.write(ends[1], "\\n".join(n for n in ran if n.startswith("gitcp")).encode())
+        os._exit(0)
+    os.close(ends[1])
+    with open(ends[0]) as answer:
+        print(json.dumps(answer.read().split()), flush=True)
+    os.wait()
+"""
 
 
 class Hook(NamedTuple):
@@ -144,3 +176,35 @@ def test_a_tools_hook_imports_neither_snapshots_nor_checkpoints(
 
 def test_these_are_the_names_of_modules() -> None:
     assert sys.stdlib_module_names >= HEAVY
+
+
+def run_each(command_lines: Sequence[Sequence[str]], cwd: str = "/") -> list[list[str]]:
+    """The modules of gitcp that each command line runs."""
+    code = _SCRIPT.format(top=str(TOP))
+    asked = "".join(json.dumps(words) + "\n" for words in command_lines)
+    argv = [sys.executable, "-c", code]
+    out = subprocess.run(argv, input=asked, capture_output=True, text=True, check=True, cwd=cwd)
+    return [json.loads(line) for line in out.stdout.splitlines()]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [["gitcp-{}", "-h"], ["gitcp-{}", "--no-such"], ["gitcp", "completion", "--words", "{}", "-"]],
+    ids=["help", "usage", "completion"],
+)
+def test_the_options_of_a_command_cost_none_of_what_it_does(form: list[str]) -> None:
+    names = [name for name in commands.NAMES if name not in ("hook", "blame")]
+    ran = run_each([[word.format(name) for word in form] for name in names])
+    assert len(ran) == len(names)
+    many = {
+        n: len(ran) for n, ran in zip(names, ran, strict=True) if not 10 < len(ran) <= FOR_OPTIONS
+    }
+    assert not many
+
+
+def test_a_list_of_sessions_runs_nothing_of_checkpoints_and_points(world: World) -> None:
+    world.agent("s").turn("Write a", {"a.txt": "1\n"})
+    [ran] = run_each([["gitcp-sessions"]], str(world.path))
+    assert "gitcp.store.show.recap" in ran
+    rooms = ("gitcp.store.back", "gitcp.store.blame", "gitcp.store.snapshot.")
+    assert not [name for name in ran if name.startswith(rooms)]
