@@ -55,5 +55,5 @@ def run(argv: Sequence[str]) -> int:
         if not plan.links:
             return NO
         if not args.dry_run:
-            imports.carry_out(ctx.repo, ctx.objects, plan)
+            imports.write_links(ctx.repo, ctx.objects, plan)
     return OK

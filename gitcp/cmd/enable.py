@@ -40,7 +40,9 @@ OPTIONS = (
     [
         make_flag("--shared", "put agent hooks into settings that others share"),
         make_flag("--user", "put agent hooks into your own settings, for all repositories"),
-        make_flag("--global", "do so, and set up each new repository and those below directories"),
+        make_flag(
+            "--global", "as --user, and set up each new repository and those below <directory>"
+        ),
     ],
     make_flag("--skills", "write a skill that tells agents when to ask gitcp, and how"),
     make_flag("--list", "list the known agents, and where their hooks are written"),
@@ -93,7 +95,8 @@ def run(argv: Sequence[str]) -> int:
     if getattr(args, "global"):
         return _enable_everywhere(args)
     if args.directory:
-        raise UsageError("a directory goes with --global")
+        name = args.directory[0]
+        raise UsageError(f"a directory goes with --global, an agent with --agent: '{name}'")
     options = _read_options(args)
     if not args.dry_run:
         repo = _find_usable(Repo.find(init=""))

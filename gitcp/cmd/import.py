@@ -69,7 +69,7 @@ def run(argv: Sequence[str]) -> int:
             return OK
         if not (args.yes or args.json or cli.ask_consent("import them?")):
             return OK
-        step = imports.carry_out(ctx.repo, ctx.objects, plan)
+        step = imports.write_links(ctx.repo, ctx.objects, plan)
     if not args.json:
         print(f"linked: 'gitcp undo' takes it back ({step[:8]})")
     return OK

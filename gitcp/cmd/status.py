@@ -8,11 +8,11 @@ import time
 from itertools import islice
 from shutil import get_terminal_size
 
-from gitcp.console import cli, paging, term
+from gitcp.console import cli, notice, paging, term
 from gitcp.console.options import JSON, make_flag
 from gitcp.core.git import ids
 from gitcp.core.render import lane_lines, status_lines
-from gitcp.errors import OK, UsageError
+from gitcp.errors import OK, GitError, UsageError
 from gitcp.repo import Repo
 from gitcp.stages.sessions import look_at_head
 from gitcp.store.care import check, installation
@@ -107,7 +107,7 @@ def gather_status(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
         streams, more = stream_list.list_newest(repo, objects, states, _MOST)
         lost: Record = {
             "stashed": stash_notice.list_held(repo, objects, streams) if repo.top else [],
-            "relinkable": len(reconcile.reconcile(recent, sources.LOST)) if repo.top else 0,
+            "relinkable": _count_relinkable(recent) if repo.top else 0,
         }
     refs = {s["id"]: s["ref"] for s in reversed(streams)}
     sessions = [
@@ -118,6 +118,16 @@ def gather_status(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
     sessions.sort(key=lambda s: -float(s["last"]))
     about = _build_record(repo, states, left + len(states) - len(sessions), more)
     return {**about, **lost, "findings": check.list_findings(repo, states)}, sessions, streams
+
+
+def _count_relinkable(recent: Case) -> int:
+    """The number of recent commits that can be linked again; 0, with a warning, if a ref that git
+    would read is broken."""
+    try:
+        return len(reconcile.reconcile(recent, sources.LOST))
+    except GitError as e:
+        notice.warn(f"cannot look for lost links: {e.shorten()}; 'gitcp doctor' says more")
+        return 0
 
 
 def _gather_facts(repo: Repo, state: State, refs: dict[str, str]) -> Record:

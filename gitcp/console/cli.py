@@ -83,6 +83,7 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, describe_unknown(str(value), names))
 
     def error(self, message: str) -> NoReturn:
+        message = message.replace("ignored explicit argument", "takes no value, but has")
         raise UsageError(f"{message}\n{self.format_usage().rstrip()}")
 
 

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.support.harness import Agent, Json, World
+from tests.support.warm import run
 
 
 def records(world: World, kind: str) -> list[Json]:
@@ -97,3 +98,17 @@ def test_links_that_could_be_found_again_are_counted(world: World, a: Agent) -> 
     assert "1 link could be found again ('gitcp relink')" in world.gitcp("status")
     assert one in world.gitcp("relink")
     assert "found again" not in world.gitcp("status")
+
+
+def test_a_broken_branch_does_not_hide_the_sessions(
+    world: World, a: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a.turn("write a file", {"a.py": "a\n"})
+    world.git("add", "a.py")
+    world.git("commit", "-qm", "add a")
+    a.turn("write more", {"b.py": "b\n"})
+    (world.path / ".git/refs/heads/entire/checkpoints/v1").write_text("1" * 40 + "\n")
+    monkeypatch.chdir(world.path)
+    done = run("status")
+    assert done.returncode == 0 and "write more" in done.stdout
+    assert "bad object" in done.stderr and "'gitcp doctor' says more" in done.stderr

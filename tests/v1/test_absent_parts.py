@@ -231,7 +231,7 @@ def test_what_a_partial_clone_left_with_its_remote_is_no_loss(
     loose(partial / ".git", git("rev-parse", f"{V1}:4a/4b00000000/metadata.json")).unlink()
     _, records, _ = run("check-store", "--json")
     (broken,) = (record for record in records if record["kind"] == "broken-store")
-    assert broken["reason"] == "1 objects that it needs are missing"
+    assert broken["reason"] == "lacks 1 object"
 
 
 def test_a_search_before_a_push_fetches_nothing_that_a_partial_clone_left_out(

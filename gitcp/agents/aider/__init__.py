@@ -27,7 +27,8 @@ _HISTORY = ".aider.chat.history.md"
 
 def export(record: Event, folder: str) -> None:
     """Append the history of a turn so far to the session's transcript in gitcp's format, and set
-    that as transcript_path.  Its lines `begin` have the offset of the next part, and the model."""
+    that as transcript_path.  A line `begin` ends each part: it has the offset in the history at
+    which the next part begins, and the model there."""
     from gitcp.agents.aider import history
 
     path = os.path.join(folder, record["session_id"] + ".jsonl")
@@ -36,8 +37,8 @@ def export(record: Event, folder: str) -> None:
     model = ""
     if record["event"] != "turn-start":
         with open(path, encoding="utf-8") as f:
-            begun = [line for line in map(json.loads, f) if line["kind"] == "begin"][-1]
-        lines, model = history.read_lines(text[begun["size"] :], begun["size"], begun["model"])
+            last = [line for line in map(json.loads, f) if line["kind"] == "begin"][-1]
+        lines, model = history.read_lines(text[last["size"] :], last["size"], last["model"])
     _append(path, [*lines, {"kind": "begin", "size": len(text), "model": model}])
     record["transcript_path"] = path
 

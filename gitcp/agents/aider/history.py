@@ -31,7 +31,7 @@ def read_lines(text: str, start: int = 0, model: str = "") -> tuple[list[Line], 
     lines: list[Line] = []
     texts: list[str] = []
     kind, in_commit = "", False  # in_commit: in the further lines of a commit's message
-    for line in [*text.splitlines(), "# "]:
+    for line in [*text.splitlines(), "# "]:  # a line of the client ends the last text
         line_kind = "prompt" if line.startswith("#### ") else "answer"
         if line.startswith(("> ", "# ")):
             line_kind = ""  # the client's
@@ -43,13 +43,13 @@ def read_lines(text: str, start: int = 0, model: str = "") -> tuple[list[Line], 
         if line.startswith("> "):
             if line[2:].startswith(_MODEL):
                 model = line[2:].removeprefix(_MODEL).split()[0]
-            lines += _read_client(line[2:].strip(), start + len(lines), model)
+            lines += _read_client_line(line[2:].strip(), start + len(lines), model)
         elif line_kind and not in_commit:
             texts.append(line.removeprefix("#### ").rstrip())
     return lines, model
 
 
-def _read_client(text: str, number: int, model: str) -> Iterator[Line]:
+def _read_client_line(text: str, number: int, model: str) -> Iterator[Line]:
     """The record of a line by the client: the tokens of an answer, or an edit."""
     if text.startswith("Tokens: "):
         counts = {

@@ -23,7 +23,7 @@ _RECENT = 8  # the lines of a message are close together
 
 
 def is_first_entry(first: dict[str, Any]) -> bool:
-    """Whether a transcript with this beginning is the client's, and not Qwen Code's."""
+    """Whether a transcript that begins with this entry is the client's, and not Qwen Code's."""
     message = first.get("message")
     is_qwens = "systemPayload" in first or (isinstance(message, dict) and "parts" in message)
     return ("parentUuid" in first or "isSidechain" in first) and not is_qwens
@@ -92,10 +92,10 @@ class _Reader:
         self.spent = scan["usage"]
 
     def read_line(self, line: bytes) -> None:
-        user, assistant, text, first = _SPACED if b'": ' in line[:32] else _COMPACT
+        user, assistant, next_text, first_text = _SPACED if b'": ' in line[:32] else _COMPACT
         if user in line:
-            worded = b'"tool_result"' not in line or text in line or first in line
-            if worded or (self.pending and self.is_awaited(line)):
+            has_text = next_text in line or first_text in line or b'"tool_result"' not in line
+            if has_text or (self.pending and self.is_awaited(line)):
                 self.take_user(line)
         elif assistant in line:
             self.take_assistant(line)
@@ -168,10 +168,12 @@ class _Reader:
         before = self.messages.pop(message, None)
         names = "input_tokens cache_creation_input_tokens cache_read_input_tokens output_tokens"
         now = tuple(tokens.parse_count(counts.get(name)) for name in names.split())
-        self.messages[message] = now = now if before is None or now[3] > before[3] else before
-        old = (*before, 1) if before else (0,) * 5
-        pairs = zip(tokens.list_counts(self.spent), (*now, 1), old, strict=True)
-        self.spent = tokens.make_usage(*(total + new - less for total, new, less in pairs))
+        if before is not None and now[3] <= before[3]:
+            now = before
+        self.messages[message] = now
+        counted = (*before, 1) if before else (0,) * 5
+        sums = zip(tokens.list_counts(self.spent), (*now, 1), counted, strict=True)
+        self.spent = tokens.make_usage(*(total + new - old for total, new, old in sums))
 
     def take_result(self, entry: dict[str, Any], block: dict[str, Any]) -> None:
         path = self.pending.pop(str(block["tool_use_id"]))

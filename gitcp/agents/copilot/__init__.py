@@ -1,8 +1,9 @@
 """Copilot CLI: its hooks, paths and payloads.
 
-It also runs the hooks of Claude Code's settings, with the same payload in another spelling: events
-in PascalCase have keys in snake_case, its own events have camelCase.  No call has an id: its two
-hooks are matched by their arguments.  An event has the same time in both, and counts once.
+It also runs the hooks of Claude Code's settings, and spells their events in PascalCase and their
+keys in snake_case; its own hooks have both in camelCase.  The two payloads of one event have the
+same time, and the event counts once.  No call has an id: its two hooks are matched by their
+arguments.
 """
 
 from __future__ import annotations

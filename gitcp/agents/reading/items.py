@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gitcp import agents
 from gitcp.agents.claude_code.transcript import NOT_SAID
-from gitcp.agents.other import transcript as own_words
+from gitcp.agents.other import transcript as gitcp_format
 from gitcp.core import json
 from gitcp.core.message import prompts
 from gitcp.core.transcript import blocks, transcript_scan
@@ -48,7 +48,7 @@ def list_items(data: bytes, of_subagent: bool = False, start: int = 0) -> Iterat
     start: the first line or message to list.  of_subagent: whether it is a subagent's own
     transcript, all lines of which are marked as beside the main conversation.
     """
-    reader, messages = _open(data)
+    reader, messages = _open_transcript(data)
     marks = getattr(_get_facts(reader), "MARKS", (b"",))
     not_said = [key for key in NOT_SAID if not (of_subagent and key == "isSidechain")]
     for number, entry in _list_entries(data, messages, start, marks):
@@ -101,14 +101,14 @@ def recognise_client(entry: dict[str, Any]) -> Client | None:
     return None
 
 
-def _open(data: bytes) -> tuple[ModuleType | None, list[dict[str, Any]] | None]:
+def _open_transcript(data: bytes) -> tuple[ModuleType | None, list[dict[str, Any]] | None]:
     """(the reader of a transcript, None for an unknown one; its messages if it is a document, or
     lines that build one)."""
     lines = _split_lines(data)
     first = transcript_scan.load(lines[0]) if lines else None
     document = first or transcript_scan.load(data) or {}
-    if own_words.is_first_entry(document):
-        return own_words, None
+    if gitcp_format.is_first_entry(document):
+        return gitcp_format, None
     client = recognise_client(document)
     reader = client.get_reader() if client else None
     if reader is None or not hasattr(reader, "list_messages"):
@@ -130,9 +130,9 @@ def _list_entries(
 
 
 def cut_parts(data: bytes, starts: Sequence[int]) -> list[bytes]:
-    """A transcript cut before the numbers of some items, in parts for its agent's scan: lines that
-    continue the part before, or documents of their own."""
-    messages, lines = _open(data)[1], _split_lines(data)
+    """A transcript cut before the items of these numbers, in parts for its agent's scan: of lines,
+    each continues the part before; of a document, each is one of its own."""
+    messages, lines = _open_transcript(data)[1], _split_lines(data)
     ends = [*starts[1:], len(lines if messages is None else messages)]
     pairs = zip(starts, ends, strict=True)
     if messages is None:
@@ -144,7 +144,7 @@ def find_pictures(data: bytes) -> Iterator[tuple[int, str, str]]:
     """(line as list_items() counts, media type, base64) of each image in a transcript."""
     if b"image" not in data:
         return
-    for number, entry in _list_entries(data, _open(data)[1], 0, [b"image"]):
+    for number, entry in _list_entries(data, _open_transcript(data)[1], 0, [b"image"]):
         for image in dict.fromkeys(_find_images(entry)):
             yield number, *image
 

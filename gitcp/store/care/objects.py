@@ -6,6 +6,7 @@ import re
 
 from gitcp.console import progress
 from gitcp.core.git.ids import CHECKPOINTS, parse_checkpoint_ref
+from gitcp.core.render.spans import count_noun
 from gitcp.core.upkeep.findings import make_finding
 from gitcp.errors import GitError
 from gitcp.record import decode_lines, decode_name, encode_lines
@@ -45,7 +46,7 @@ def look_at_objects(case: Case) -> Iterator[Finding]:
         for ref in sorted(names, key=_rank_ref):
             if (code := _choose_code(ref)) and (gone := list_lacking(case.repo, ref)):
                 lame[ref] = code
-                yield make_finding(code, ref, f"{len(gone)} objects that it needs are missing")
+                yield make_finding(code, ref, f"lacks {count_noun(len(gone), 'object')}")
         survey.objects.forget()
         survey.read_refs()
         names = [ref for ref in survey.refs if ref not in lame]

@@ -154,7 +154,8 @@ def _is_for_all(path: str) -> bool:
 
 
 def touch_private(repo: Repo, path: str) -> None:
-    """Create a file that is a marker, or set its time to now.  It may be of any kind."""
+    """Create a file that is a marker, or set its time to now.  Whatever else has the name, except a
+    link, counts as the file."""
     try:
         os.utime(path)
     except OSError:

@@ -214,10 +214,13 @@ class Planner:
         )
 
     def _list_versions(self, path: str, commits: Sequence[Commit]) -> list[chain.Version]:
+        """The versions of a path with their times: of each commit, and before it the parent's if
+        that is another than the last."""
         versions: list[tuple[int, str | None]] = []
-        for commit in sorted(commits, key=lambda change: change.time):
+        for commit in sorted(commits, key=lambda commit: commit.time):
             _, old, _, new = commit.changes[path]
-            versions += [(commit.time - 1, old)] if not versions or versions[-1][1] != old else []
+            if not versions or versions[-1][1] != old:
+                versions.append((commit.time - 1, old))
             versions.append((commit.time, new))
         return [(time, partial(self._contents.read_blob, oid)) for time, oid in versions]
 
@@ -239,6 +242,7 @@ class Planner:
         if not sessions:
             return []
         credits = {path: credit for path, (credit, _) in proofs.items()}
+        # The attribution counts all paths; nobody is known to have written those without a proof.
         unproven = {path: c for path, c in commit.changes.items() if path not in credits}
         unproven_credits = edit_lines.Edits(self._contents, ()).credit_paths(unproven)
         all_credits = [*credits.values(), *map(holding.forget_all, unproven_credits.values())]

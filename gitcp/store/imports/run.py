@@ -129,7 +129,7 @@ def list_known(repo: Repo) -> tuple[set[str], dict[str, Usage]]:
     return recorded, imported
 
 
-def carry_out(repo: Repo, objects: Objects, plan: Plan) -> str:
+def write_links(repo: Repo, objects: Objects, plan: Plan) -> str:
     """Carry out a plan; return the id of the step that undoes it."""
     reason = plan.format_reason()
-    return write.carry_out(repo, objects, plan.gathered, plan.links, reason, plan.imported)
+    return write.write_links(repo, objects, plan.gathered, plan.links, reason, plan.imported)

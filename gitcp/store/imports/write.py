@@ -40,8 +40,8 @@ _PROMPT = 2000  # characters of a turn's prompt
 
 
 class _Conversation:
-    """A session's stored conversation.  stored: its transcript.  usage: its token usage; spent:
-    time of a link -> its usage by then."""
+    """A session's stored conversation.  stored: its transcript.  usage: its token usage.  spent:
+    time of a link -> its token usage until then."""
 
     __slots__ = ("prompts", "spent", "stored", "turns", "usage")
 
@@ -62,17 +62,18 @@ class _Conversation:
         self.turns: dict[str, dict[str, Any]] = {}
         for number, turn in enumerate(session.turns, 1):
             prompt = redaction.redact_text(repo, turn["prompt"], name)[:_PROMPT]
-            about = {"number": number, "prompt": prompt, "model": turn["model"]}
-            self.turns[session.make_turn_id(number)] = about
+            facts = {"number": number, "prompt": prompt, "model": turn["model"]}
+            self.turns[session.make_turn_id(number)] = facts
         transcript_copy.remove_copy(repo, name, "")
 
 
 def _compute_spent(
     session: Session, times: Sequence[int], total: Usage | None
 ) -> dict[int, Usage | None]:
-    """time in s -> a session's token usage by then.  A conversation that is one document has no
-    lines with times, and counts as a whole."""
-    if total is None or session.client.scan(b"{}\n")["bytes"] == 0:
+    """time in s -> a session's token usage until then.  A conversation that is one document has no
+    lines with times: its total counts at each."""
+    is_document = session.client.scan(b"{}\n")["bytes"] == 0  # its scan cannot be continued
+    if total is None or is_document:
         return dict.fromkeys(times, total)
     spent: dict[int, Usage | None] = {}
     remaining, scan = sorted(times), session.client.scan(b"")
@@ -98,7 +99,7 @@ def _compute_spent(
     return {**dict.fromkeys(times, total), **spent}
 
 
-def carry_out(
+def write_links(
     repo: Repo,
     objects: Objects,
     gathered: Gathered,
@@ -216,7 +217,7 @@ def _make_data(
 def _compute_cost(
     conversation: _Conversation, time: int, session: str, counted: dict[str, Usage]
 ) -> dict[str, Any]:
-    """A session's token usage by the time of a commit, and the part that no checkpoint counts."""
+    """A session's token usage until a commit, and the part of it that no checkpoint counts yet."""
     if not conversation.usage:
         return {}
     spent = conversation.spent[time]

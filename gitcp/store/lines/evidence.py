@@ -109,7 +109,9 @@ class Evidence:
             linked[spec].oid = oid
         if contents:
             self._objects.fetch(place.oid for place in linked.values() if place.oid)
-        self._align([name for name, place in committed.items() if place.has_partly(lines[name])])
+        self._align(
+            [name for name, place in committed.items() if place.has_unrecorded(lines[name])]
+        )
 
     def _align(self, places: Sequence[Name]) -> None:
         """Read git's hunks of places, by which their recorded lines are aligned."""
@@ -125,7 +127,7 @@ class Evidence:
         """Read in bulk what find_line_authors() needs for these commits."""
         self.readers.prefetch_notes([change["oid"] for change in window])
         for change in window:
-            self.get_commit(change["oid"]).maker = change["author"], change["message"]
+            self.get_commit(change["oid"]).author_and_message = change["author"], change["message"]
             for patch in change["patches"]:
                 if patch["hunks"]:
                     place = self.get_place(change["oid"], patch["path"])
@@ -155,7 +157,7 @@ class Evidence:
             for name, lines in pending.items():
                 place = self.get_place(*name)
                 _, previous, alike = places.get(name, ((), "", False))
-                about = previous, alike, bool(place.commit.ids), place.commit.maker[1]
+                about = previous, alike, bool(place.commit.ids), place.commit.author_and_message[1]
                 spots = self._earlier.find_spots(name, lines, *about)
                 place.before |= {n: spots.get(n) for n in lines}
                 place.authors = None
@@ -212,7 +214,7 @@ class Evidence:
             return authors.build_nobody("person")
         if self.get_commit(commit).ids:
             return authors.build_nobody("unknown")
-        author, message = self.get_commit(commit).maker
+        author, message = self.get_commit(commit).author_and_message
         name, seconds = parse_ident(author)
         agent = recording.find_attested_agent(name, message)
         if self._periods is None:

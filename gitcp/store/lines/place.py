@@ -57,8 +57,8 @@ class Commit:
         self.oid, self._readers = oid, readers
 
     @cached_property
-    def maker(self) -> tuple[str, bytes]:
-        """Its author, `Name <mail> seconds`, and its message; empty if it is missing."""
+    def author_and_message(self) -> tuple[str, bytes]:
+        """(its author as `Name <mail> seconds`, its message); empty if it is missing."""
         parsed = read_commit(self._readers.objects, self.oid)
         return (parsed["author"], encode_name(parsed["message"])) if parsed else ("", b"")
 
@@ -66,15 +66,17 @@ class Commit:
     def ids(self) -> list[str]:
         """The ids of its checkpoints."""
         note = self._readers.notes.read_note(self.oid) or b""
-        return find_commits.find_ids(self.maker[1], note, self._readers.recorded.places)
+        return find_commits.find_ids(
+            self.author_and_message[1], note, self._readers.recorded.places
+        )
 
     @cached_property
     def records(self) -> Sequence[Record]:
         """The records of its sessions; those without lines get the lines that their transcripts
         prove."""
         records = self._readers.recorded.read_all_records(self.ids)
-        about = self._readers.repo, self._readers.objects, self.oid
-        return recorded.complete_records(*about, records)
+        repo, objects = self._readers.repo, self._readers.objects
+        return recorded.complete_records(repo, objects, self.oid, records)
 
     def is_merge(self) -> bool:
         """Whether it has more than one parent."""
@@ -85,9 +87,9 @@ class Commit:
 class Place:
     """A path in a commit.
 
-    hunks: of git's diff of the commit, None if they were not read.  before: where its lines were
-    earlier, None: nowhere, as far as they were traced.  authors: the result of
-    Evidence.find_line_authors(), None before it is asked for.
+    hunks: of git's diff of the commit; None if they were not read.  before: line -> its earlier
+    spot, None for a new line; only of the lines that were traced.  authors: the result of
+    Evidence.find_line_authors(); None until it is called.
     """
 
     def __init__(self, readers: Readers, commit: Commit, path: str) -> None:
@@ -129,8 +131,8 @@ class Place:
         attested = self._readers.attested.find_authors(self.commit.oid, self.path)
         return authors.fill_unknown(self.recorded, attested)
 
-    def has_partly(self, lines: Iterable[int]) -> bool:
-        """Whether something is recorded, but not all of lines, which are new here."""
+    def has_unrecorded(self, lines: Iterable[int]) -> bool:
+        """Whether some authors of the path are recorded, but not those of all these lines."""
         return bool(self.recorded) and any(line not in self.recorded for line in lines)
 
     def align(self, hunks: Sequence[Hunk]) -> None:

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from gitcp.core.setup.installation import Write
 
 _KEY = "init.templateDir"
-_THEIRS = "'{}' is {}: 'gitcp enable' in a new repository sets it up, or put hooks into it yourself"
+_NOT_SET = (
+    "'{}' is {}: 'gitcp enable' in a new repository sets it up, or put hooks into it yourself"
+)
 
 
 def locate_template() -> str:
@@ -61,10 +63,10 @@ def _set_template(repo: Repo, baked: tuple[str, str], force: bool, notes: list[s
     """Write git's template and set init.templateDir for the person; return what was done."""
     hooks = repo.config.get("core.hookspath")
     if hooks:
-        notes.append(_THEIRS.format(hooks, "core.hooksPath of all repositories"))
+        notes.append(_NOT_SET.format(hooks, "core.hooksPath of all repositories"))
     configured, own = _read_template(), locate_template()
     if configured not in ("", own) and not force:
-        notes.append(_THEIRS.format(configured, _KEY))
+        notes.append(_NOT_SET.format(configured, _KEY))
         return []
     if not os.path.isdir(own):
         _copy_template(repo, own)
@@ -78,8 +80,8 @@ def _set_template(repo: Repo, baked: tuple[str, str], force: bool, notes: list[s
 
 
 def _find_special_config() -> str:
-    """Git's global configuration if it is no regular file, else ''.  git puts a file in its place,
-    also in that of a device."""
+    """Git's global configuration if it is no regular file, else ''.  To write it, git would replace
+    it by a file, even a device."""
     paths = asked.list_person_sources(os.environ)
     return next((p for p in paths if os.path.exists(p) and not os.path.isfile(p)), "")
 

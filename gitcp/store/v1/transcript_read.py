@@ -31,7 +31,10 @@ _MUCH = 2 << 20  # new bytes, from which on other processes are worth starting
 
 
 class Reader:
-    """One reading, from the live file into the copy and the object database."""
+    """One reading, from the live file into the copy and the object database.
+
+    The copy's "chunks" are [oid, size, stamp of the packs that have it] each.
+    """
 
     def __init__(
         self,
@@ -54,14 +57,14 @@ class Reader:
         old = copy.known.get("live")
         grown = old is None or _is_continued(live, size, old, check)
         start, crc = (old["offset"], old["crc"]) if old and grown else (0, 0)
-        end, stored = start, None if grown else self._list_signs()
-        if stored is not None:
+        end, stored_keys = start, None if grown else self._list_line_keys()
+        if stored_keys is not None:
             trace.append_note("transcript", "the live file shrank or was replaced: a new part")
             copy.known["parts"] = copy.known.get("parts", 1) + 1
         for red, new_end in self._redact_stretches(live, start, size):
             crc = _compute_crc(live, end, new_end, crc)
             end = new_end
-            self._take_lines(red, stored)
+            self._take_lines(red, stored_keys)
         if end > start or not grown:
             copy.known["live"] = _describe_live(live, end, crc)
             self._scan_new(b"")
@@ -88,12 +91,13 @@ class Reader:
         for number, red in enumerate(redacted):
             yield red, ends[number]
 
-    def _take_lines(self, red: bytes, stored: set[bytes] | None) -> None:
-        """Add redacted lines to the copy, store their chunks and scan them; stored: the signs of
-        lines that are left out."""
-        if stored is not None:
+    def _take_lines(self, red: bytes, stored_keys: set[bytes] | None) -> None:
+        """Add redacted lines to the copy, store their chunks and scan them.  stored_keys: of the
+        lines to leave out, None for none."""
+        if stored_keys is not None:
+            lines = (line for line in red.split(b"\n") if line)
             red = b"".join(
-                line + b"\n" for line in red.split(b"\n") if line and _sign_line(line) not in stored
+                line + b"\n" for line in lines if _make_line_key(line) not in stored_keys
             )
         self._copy.append(red)
         known = self._copy.known
@@ -105,15 +109,17 @@ class Reader:
         limit: int = self._repo.config.get_option("gitcp.max-transcript-size")
         return max(limit - self._copy.size, stretches.ROOM)
 
-    def _list_signs(self) -> set[bytes]:
+    def _list_line_keys(self) -> set[bytes]:
         pieces = stretches.read_lines(self._copy.read, 0, self._copy.size)
-        return {_sign_line(line) for piece, _ in pieces for line in piece.split(b"\n")}
+        return {_make_line_key(line) for piece, _ in pieces for line in piece.split(b"\n")}
 
     def take_document(self, live: int) -> None:
         """Take one JSON document, as a whole, if it has changed."""
         copy, st = self._copy, os.fstat(live)
-        sign = [st.st_dev, st.st_ino, st.st_size, st.st_mtime_ns]
-        if copy.known.get("document") == sign or (st.st_size > stretches.DOCUMENT and copy.size):
+        signature = [st.st_dev, st.st_ino, st.st_size, st.st_mtime_ns]
+        if copy.known.get("document") == signature or (
+            st.st_size > stretches.DOCUMENT and copy.size
+        ):
             return
         if st.st_size > stretches.DOCUMENT:
             data = stretches.read_line(_make_reader(live), 0, st.st_size)
@@ -121,7 +127,7 @@ class Reader:
             data = read_span(live, 0, st.st_size)
         red = chunks.merge_documents(copy.read(), self._redactor.redact_document(data))
         self.scan = self._scanner(red, None) if self._scanner else None
-        copy.known = {"document": sign, "scan": self.scan, "lines": 1}
+        copy.known = {"document": signature, "scan": self.scan, "lines": 1}
         copy.known["chunks"] = []
         for piece in chunks.split_document(red)[:-1]:
             self._store_chunk(piece, len(piece) + 1)
@@ -180,11 +186,8 @@ class Reader:
         return red
 
     def _write_missing(self, done: list[Any]) -> None:
-        """Write the chunks again that a prune has removed.
-
-        A chunk's third field is the stamp of the packs that had it: while that is unchanged, the
-        chunk is there.
-        """
+        """Write the chunks again that a prune has removed.  While the packs have the stamp of a
+        chunk, it is there."""
         packs = self._objects.packs
         stamps = packs.list_stamps()
         unsure = {c[0]: packs.find_stamp(c[0]) for c in done if c[2] not in stamps}
@@ -226,7 +229,7 @@ def _compute_crc(live: int, start: int, end: int, crc: int) -> int:
     return crc
 
 
-def _sign_line(line: bytes) -> bytes:
+def _make_line_key(line: bytes) -> bytes:
     """A short key of a line; equal lines have the same."""
     return line if len(line) <= 32 else b"%d %d" % (len(line), hash(line))
 
