@@ -28,7 +28,7 @@ VERBS = set(
     recognise reconcile record recover redact redo refine refresh refuse regain relate release
     relink remember remove rename renew reopen repair replace replay report request resolve
     restart restore retry rewrite round run save say scan score seal search seed select send
-    serve set settle share shorten show sign silence skip snapshot sort spell split spread
+    serve set settle share shorten show silence skip snapshot sort spell split spread
     stage stamp start stash stat store stream strip subtract suggest sum summarize swap
     sweep switch sync take tell terminate time touch trace transcribe translate trim try turn
     type undo unfold uninstall unite unlink unpack unpin unquote unwrap update upgrade use
