@@ -205,3 +205,28 @@ def test_a_session_that_no_commit_has_cannot_be_checked_out(
     ended = run(world, "resume", "--worktree", str(tmp_path / "new"), SID)
     assert ended.returncode == 128 and not (tmp_path / "new").exists()
     assert f"'{SID}' belongs to no commit" in ended.stderr
+
+
+def test_why_a_conversation_cannot_be_put_back_is_told_once(world: World) -> None:
+    world.gitcp("run", "--session", "by-hand", "--", "sh", "-c", "echo one >one.txt")
+    world.commit("one.txt")
+    told = run(world, "resume")
+    assert told.returncode == 1
+    assert told.stdout.splitlines() == [
+        "session by-hand (sh) cannot be put back",
+        "  note: no transcript is stored",
+    ]
+
+
+def test_thinking_that_redaction_broke_is_left_out_with_a_note(world: World, a: Agent) -> None:
+    a.prompt("think of it")
+    thought = {"type": "thinking", "thinking": "hm", "signature": "c2lnbmVk"}
+    a.answer([thought, {"type": "text", "text": "thought of it"}])
+    a.write("one.py", "1\n")
+    a.stop()
+    world.commit("one.py")
+    elsewhere(world, a)
+    note = "  note: 1 thinking blocks are left out: redaction broke their signature"
+    assert note in done(world, "resume").splitlines()
+    stored = place(world, world.path).read_text()
+    assert "thought of it" in stored and "c2lnbmVk" not in stored

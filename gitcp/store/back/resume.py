@@ -105,7 +105,8 @@ def plan_restoring(repo: Repo, session: Stored, cwd: str, force: bool) -> Restor
         if path := _find_conversation(repo, own_id):
             command = agent.format_resume_command(own_id)
             return {**outcome, "what": KEPT, "path": path, "command": command}
-        return {**outcome, "notes": [f"the conversation of {session['agent']} cannot be put back"]}
+        lack = f"the transcripts of {session['agent']} cannot be written"
+        return {**outcome, "notes": [lack if session["transcript"] else "no transcript is stored"]}
     outcome["command"] = agent.format_resume_command(own_id)
     cutter = agent.get_cutter()
     leaf = cutter.find_last_leaf(session["transcript"])
