@@ -8,6 +8,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -181,3 +182,16 @@ def test_open_shows_the_page_in_the_browser_of_the_person(
     done = run("page", "--open", "-o", str(tmp_path / "p.html"), cwd=repo)
     assert done.returncode == 0, done.stderr
     assert shown.read_text().strip() == f"file://{tmp_path / 'p.html'}"
+
+
+def test_without_a_browser_the_page_is_written_and_its_place_told(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "git").symlink_to(str(shutil.which("git")))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.delenv("BROWSER", raising=False)
+    path = tmp_path / "p.html"
+    done = run("page", "--open", "-o", str(path), cwd=repo)
+    assert (done.returncode, done.stdout) == (128, f"{path}\n")
+    assert done.stderr == "fatal: no browser could be opened\n" and path.exists()

@@ -179,6 +179,25 @@ def test_the_destination_can_be_told_later(recorded: World) -> None:
     assert "a drum please" in recorded.gitcp("log")
 
 
+def test_a_destination_that_changes_meanwhile_is_left_as_it_is(recorded: World) -> None:
+    bare = shared(recorded)
+    recorded.git("push", "-q", "origin", "main")
+    hook = bare / "hooks" / "pre-receive"
+    hook.write_text(
+        "#!/bin/sh\nunset GIT_QUARANTINE_PATH\nread old new ref\n"
+        "git update-ref $ref $(git commit-tree -p $old -m theirs $old^{tree})\n"
+    )
+    hook.chmod(0o755)
+    refused = tried(recorded, "forget", "--yes", "--remote", "s-secret")
+    assert refused.returncode == 128
+    assert "fatal: 'origin' has changed meanwhile: refs/" in refused.stderr
+    assert refused.stderr.endswith("; run this again\n") and held(recorded, cwd=bare)
+    hook.unlink()
+    assert "does not have it any more" in recorded.gitcp("forget", "--yes", "--remote", "s-secret")
+    recorded.git("gc", "-q", "--prune=now", cwd=bare)
+    assert held(recorded, cwd=bare) == []
+
+
 def test_a_push_that_was_refused_is_no_finding_once_the_destination_agrees(recorded: World) -> None:
     shared(recorded)
     recorded.git("push", "-q", "origin", "main")
