@@ -77,6 +77,26 @@ def test_a_merge_of_a_forge_that_is_pulled_is_linked_by_a_note_and_told_once(
     sound(world)
 
 
+def test_a_squash_of_commits_that_only_notes_link_is_linked(world: World, tmp_path: Path) -> None:
+    hub, forge = tmp_path / "hub.git", tmp_path / "forge"
+    world.git("config", "gitcp.link", "note")
+    world.git("switch", "-q", "-c", "feature")
+    world.agent("session-a").turn("one", {"one.py": LINES})
+    shell(world, "git add one.py; git commit -qm one")
+    [first] = noted(world)
+    world.git("clone", "-q", "--bare", ".", str(hub))
+    world.git("remote", "add", "origin", str(hub))
+    world.git("clone", "-q", "-b", "main", str(hub), str(forge))
+    made = "-c core.hooksPath=/dev/null -c user.name=f -c user.email=f@x commit -qm squash"
+    squash = f"git merge -q --squash origin/feature; git {made}; git push -q origin main"
+    shell(world, squash, cwd=forge)
+    world.git("switch", "-q", "main")
+    world.git("pull", "-q", "--ff-only", "origin", "main")
+    world.agent("session-b").start()
+    assert noted(world) == [first]
+    sound(world)
+
+
 @pytest.mark.parametrize("how", ["squash", "rebase"])
 def test_a_merge_of_a_forge_is_linked_where_head_has_the_branch_by_a_merge_as_well(
     world: World, tmp_path: Path, how: str

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.commit_forms import ALL, NEW
 from tests.support.harness import World
-from tests.support.linking import editor, ids, linked, shell, sound, types
+from tests.support.linking import NOTES, editor, ids, linked, noted, shell, sound, types
 
 
 @pytest.fixture
@@ -170,6 +170,22 @@ def test_what_is_picked_keeps_its_id(world: World, name: str) -> None:
     [one] = ids(world, "t")
     assert ids(world) == [one]
     sound(world)
+
+
+def test_what_is_picked_keeps_the_id_of_a_note(world: World) -> None:
+    world.git("config", "gitcp.link", "note")
+    shell(world, f"git switch -qc t; {SETTLED}; git switch -qC main main~")
+    shell(world, "git cherry-pick -n t; git commit -qm again")
+    [one] = noted(world, "t")
+    assert [*ids(world), *noted(world)] == [one]
+    sound(world)
+
+
+def test_what_is_picked_keeps_its_id_while_the_ref_of_notes_is_damaged(world: World) -> None:
+    shell(world, f"git switch -qc t; {SETTLED}; git switch -qC main main~")
+    world.git("update-ref", NOTES, world.git("hash-object", "-w", "README.md"))
+    shell(world, "git cherry-pick -n t; git commit -qm again")
+    assert ids(world) == ids(world, "t") != []
 
 
 @pytest.mark.parametrize("how", ["-qm again", "-q --no-edit"])

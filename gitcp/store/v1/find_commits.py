@@ -5,10 +5,10 @@ from __future__ import annotations
 from gitcp.console import notice
 from gitcp.core.git.ids import CHECKPOINT_ID
 from gitcp.core.message import links
-from gitcp.errors import Error
+from gitcp.errors import Error, GitError
 from gitcp.record import decode_name, encode_name
 from gitcp.store.git import notes
-from gitcp.store.git.commit import list_commits, read_commit
+from gitcp.store.git.commit import read_commit
 from gitcp.store.v1 import committed_refs
 
 TYPE_CHECKING = False
@@ -31,6 +31,7 @@ ALL = (
 )
 # Their commits whose message has a line with an id.
 CARRYING = ("-E", "--regexp-ignore-case", "--grep=^Entire-Checkpoint:", *ALL)
+_LOG = "log", "--format=%H", "--no-show-signature", "--no-follow"
 
 
 def find_carriers(repo: Repo, objects: Objects, ids: Iterable[str]) -> dict[str, list[str]]:
@@ -81,15 +82,20 @@ def list_beside(
     tips: Iterable[str] = (),
     paths: Iterable[str] | None = None,
 ) -> list[Commit]:
-    """The newest commits, at most so many, that carry an id and that no base has in its history,
-    reachable from any ref or from tips; oldest first.  paths: only commits that change one of
-    them."""
+    """The newest commits, at most so many, that carry an id, also in their note, and that no base
+    has in its history, reachable from any ref or from tips; oldest first.  paths: only commits
+    that change one of them."""
     args = [f"--max-count={most}", "--no-merges", *CARRYING, *tips, "--not", *bases]
     path_lines = b"\n".join(encode_name(path) for path in paths or () if "\n" not in path)
     if paths is not None and not path_lines:
         return []
     lines = b"--\n" + path_lines + b"\n" if path_lines else b""
-    oids = list_commits(repo, *args, *(["--stdin"] if path_lines else []), stdin=lines)
+    args += ["--stdin"] if path_lines else []
+    try:
+        out = repo.git.run(*_LOG, f"--notes={notes.REF}", *args, stdin=lines)[1]
+    except GitError:  # the ref of the notes is damaged
+        out = repo.git.run(*_LOG, "--no-notes", *args, stdin=lines)[1]
+    oids = out.decode().split()
     return [commit for oid in reversed(oids) if (commit := read_commit(objects, oid))]
 
 
