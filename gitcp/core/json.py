@@ -83,6 +83,10 @@ def dumps(
 
 
 def _format_indented(value: Any, line: str, step: str, quote: Callable[[str], str]) -> str:
+    if isinstance(value, str):
+        return quote(value)
+    if type(value) is int:
+        return str(value)
     inner = line + step
     if isinstance(value, dict) and value:
         items = [f"{quote(k)}: {_format_indented(v, inner, step, quote)}" for k, v in value.items()]
@@ -90,4 +94,4 @@ def _format_indented(value: Any, line: str, step: str, quote: Callable[[str], st
     if isinstance(value, (list, tuple)) and value:
         items = [_format_indented(item, inner, step, quote) for item in value]
         return "[" + inner + ("," + inner).join(items) + line + "]"
-    return quote(value) if isinstance(value, str) else dumps(value)
+    return dumps(value)

@@ -221,6 +221,26 @@ def test_what_is_asked_for_again_is_kept_longer(objects: Objects) -> None:
     assert_readable(*oids)
 
 
+def test_of_many_blobs_those_are_written_that_no_pack_has(objects: Objects) -> None:
+    old = write(objects, "one", "two")
+    oids = objects.write_blobs([b"three", b"two", b"three"])
+    objects.packs.flush()
+    assert oids[1] == old[1] and oids[0] == oids[2]
+    assert "in-pack: 3\n" in git("count-objects", "-v")
+    assert_readable(*old, *oids)
+
+
+def test_blobs_whose_pack_was_pruned_are_written_again(objects: Objects) -> None:
+    old = write(objects, "one", "two")
+    assert objects.packs.list_held(old) == {*old}
+    for path in PACKS.iterdir():
+        path.unlink()
+    oids = objects.write_blobs([b"one", b"two"])
+    objects.packs.flush()
+    assert oids == old
+    assert_readable(*oids)
+
+
 def test_what_is_uninstalled_leaves_all_packs_to_git(objects: Objects) -> None:
     write(objects, "one")
     upkeep.release_packs(objects._repo, age=3600)

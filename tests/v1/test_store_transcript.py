@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gitcp.agents.claude_code import transcript as claude
 from gitcp.repo import Repo
@@ -226,3 +229,19 @@ def test_a_scan_goes_on_from_where_the_last_one_ended(repo: Path, tmp_path: Path
     assert scan() == scan() == (5, ["one", "two"])
     live.write_bytes(live.read_bytes() + prompt("three"))
     assert scan() == (6, ["one", "two", "three"])
+
+
+_PROMPTS = st.lists(st.text("ab", max_size=4), max_size=6)
+
+
+@given(_PROMPTS, _PROMPTS)
+def test_a_prompt_is_listed_unless_an_earlier_one_begins_with_it(
+    scanned: list[str], turns: list[str]
+) -> None:
+    stored = SimpleNamespace(scan={"prompts": scanned})
+    state = {"turns": {str(n): {"prompt": prompt} for n, prompt in enumerate(turns)}}
+    expected = [*scanned]
+    for prompt in turns:
+        if prompt and not any(earlier.startswith(prompt) for earlier in expected):
+            expected.append(prompt)
+    assert transcript.list_prompts(state, stored) == expected  # type: ignore[arg-type]

@@ -27,6 +27,7 @@ PERSON: Writer = ("", "person", "")
 UNKNOWN: Writer = ("", "unknown", "")
 STATED = "stated"  # `how` of an edit that a tool reported and no look saw
 _WORDS = ("person", "unknown")
+_LASTING = frozenset(("stream", "taken", "commit"))
 
 
 def dump_line(line: JournalLine) -> bytes:
@@ -38,12 +39,14 @@ def parse_lines(data: bytes, are_checked: bool = False) -> list[JournalLine]:
     """The lines of a journal in their order, without damaged lines.  are_checked: none is."""
     texts = [line for line in data.split(b"\n") if line.startswith(b"{")]
     try:  # parsing all at once takes half the time
-        items = json.loads(b"[%s]" % b",".join(texts))
+        items: list[JournalLine] = json.loads(b"[%s]" % b",".join(texts))
     except (ValueError, RecursionError):
         items = []
     if len(items) != len(texts):
         items = [item for text in texts for item in _parse_line(text)]
-    return [item for item in items if are_checked or not find_fault(item, shapes.JOURNAL_LINE)]
+    if are_checked:
+        return items
+    return [item for item in items if not find_fault(item, shapes.JOURNAL_LINE)]
 
 
 def _parse_line(text: bytes) -> list[JournalLine]:
@@ -138,10 +141,12 @@ def list_writers(lines: Iterable[JournalLine], paths: Container[str]) -> set[str
 
 def list_lasting(lines: Iterable[JournalLine]) -> list[JournalLine]:
     """The edits, checkpoints and commits among the lines of a journal."""
-    keys = frozenset(("stream", "taken", "commit"))
-    return [
-        line for line in lines if "at" in line and (line.get("path") or not keys.isdisjoint(line))
-    ]
+    return [line for line in lines if is_lasting(line)]
+
+
+def is_lasting(line: JournalLine) -> bool:
+    """Whether a line is an edit, a checkpoint or a commit."""
+    return "at" in line and bool(line.get("path") or not _LASTING.isdisjoint(line))
 
 
 def map_recorded_files(
@@ -298,8 +303,10 @@ def list_open_edits(lines: Iterable[JournalLine]) -> list[JournalLine]:
             continue
         left, taken = line.get("left", {}), line.get("taken", {})
         for path in line.get("settled", ()):
-            edits, stay = open_edits.pop(path, []), left.get(path, ())
-            edits = [(n, {**e, "left": True}) for n, e in edits if get_edit_name(e) in stay]
+            edits, stay = open_edits.pop(path, []), left.get(path)
+            edits = [
+                (n, {**e, "left": True}) for n, e in edits if stay and get_edit_name(e) in stay
+            ]
             open_edits |= {path: edits} if edits else {}
         for path in taken.keys() & open_edits:
             edits = open_edits.pop(path)

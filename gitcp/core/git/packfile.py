@@ -94,11 +94,15 @@ def find_position(oids: bytes, oid: str) -> int:
     return start // len(name)
 
 
+def count_objects(head: bytes) -> int:
+    """The number of objects of an index."""
+    return int.from_bytes(head[_OIDS - 4 : _OIDS], "big")
+
+
 def locate_offset(head: bytes, width: int, number: int) -> int:
     """The place in an index of an object's offset; number: the object's position among all, by
     name."""
-    count = int.from_bytes(head[_OIDS - 4 : _OIDS], "big")
-    return _OIDS + count * (width + 4) + number * 4
+    return _OIDS + count_objects(head) * (width + 4) + number * 4
 
 
 def parse_object(data: bytes) -> tuple[str, bytes] | None:

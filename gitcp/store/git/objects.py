@@ -12,7 +12,7 @@ from gitcp.start import late
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, Self
 
     from gitcp.repo import Repo
@@ -212,6 +212,15 @@ class Objects:
         if oid not in self._near:
             self._remember((oid, kind, data))
         return oid
+
+    def write_blobs(self, contents: Sequence[bytes]) -> list[str]:
+        """Store small blobs, most of which gitcp's packs have, at least one; return their oids."""
+        oids = [self.hash_object("blob", data) for data in contents]
+        held = self.packs.list_held(oids)
+        for oid, data in zip(oids, contents, strict=True):
+            if oid not in held:
+                self.packs.add_object("blob", oid, data)
+        return oids
 
     def write_file(self, path: bytes) -> str:
         """Store the bytes of a regular file, unfiltered, as a blob; a large one is streamed.

@@ -61,7 +61,7 @@ def _was_lost(repo: Repo, lines: list[JournalLine], is_complete: bool) -> bool:
     """Whether this worktree's journal, which _read_raw() gave, has lost lines: what was checked of
     it is gone, or it has no edit although one of its neighbours, or a stream of the worktree, is
     still there."""
-    if is_complete and entries.list_lasting(lines):
+    if is_complete and any(map(entries.is_lasting, lines)):
         return False
     if not is_complete and any(os.path.exists(repo.join_own(name)) for name in _NEIGHBOURS):
         return True

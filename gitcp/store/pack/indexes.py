@@ -16,7 +16,7 @@ from gitcp.store.pack import kept
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from gitcp.repo import Repo
 
@@ -52,6 +52,15 @@ class Index:
     def has(self, oid: str) -> bool:
         """Whether the pack has an object."""
         return self._find_number(oid) >= 0
+
+    def list_held(self, oids: Collection[str]) -> set[str]:
+        """Those of some objects, at least one, that the pack has."""
+        if not self._data:
+            return {oid for oid in oids if self.has(oid)}
+        size = len(next(iter(oids)))
+        names = self._data[packfile.HEAD :].hex()
+        ends = range(size, (packfile.count_objects(self._head) + 1) * size, size)
+        return {names[end - size : end] for end in ends}.intersection(oids)
 
     def read_object(self, oid: str) -> bytes:
         """packfile.SMALL bytes of the pack from the start of an object; b"" if the pack does not

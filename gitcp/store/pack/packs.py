@@ -23,6 +23,7 @@ from gitcp.store.pack import indexes, kept
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import BinaryIO
 
     from gitcp.repo import Repo
@@ -157,14 +158,28 @@ class Packs:
     def find_pack(self, oid: str) -> str:
         """The name of the pack of gitcp that has an object, '' for none; its age starts again."""
         for name, index in self._read_indexes().items():
-            if index.has(oid):
-                try:
-                    for end in (".pack", ".idx"):  # git goes by the age of the pack
-                        os.utime(os.path.join(self.folder, name + end))
-                except OSError:
-                    continue  # joined with others meanwhile, or another user's, which stays old
+            if index.has(oid) and self._restart_age(name):
                 return name
         return ""
+
+    def list_held(self, oids: Collection[str]) -> set[str]:
+        """Those of some objects, at least one, that has() is true of."""
+        held = self._entries.keys() & oids
+        for name, index in self._read_indexes().items():
+            more = index.list_held(oids) - held
+            if more and self._restart_age(name):
+                held |= more
+        return held
+
+    def _restart_age(self, name: str) -> bool:
+        """Set the age of a pack to zero; False if that fails: it was joined with others meanwhile,
+        or it is another user's, which stays old."""
+        try:
+            for end in (".pack", ".idx"):  # git goes by the age of the pack
+                os.utime(os.path.join(self.folder, name + end))
+        except OSError:
+            return False
+        return True
 
     def read_object(self, oid: str) -> tuple[str, bytes] | None:
         """(kind, content) of a small object in a pack of gitcp; None for any other object."""

@@ -71,19 +71,21 @@ class Hasher:
             self._keep_oid(path, change, self._hash_plain(path, change))
             return
         conversion = self._filters.name_conversion(path)
-        oid = self._recall_oid(path, change.st, conversion)
+        oid = self._recall_oid(path, change.st, change.was, conversion)
         if oid is None and conversion:
             self._to_convert[path] = conversion
         else:
             self._keep_oid(path, change, oid or self._hash_plain(path, change), conversion)
 
-    def _recall_oid(self, path: str, st: os.stat_result, conversion: str) -> str | None:
+    def _recall_oid(
+        self, path: str, st: os.stat_result, was: Entry | None, conversion: str
+    ) -> str | None:
         oid = self._cache.find_oid(path, st, conversion)
         if oid is None or not self._write:
             return oid
-        held_entry = self._find_held(path) if self._find_held else None
         # A blob that neither a held tree nor a pack of gitcp has may have been pruned.
-        is_held = held_entry is not None and held_entry[1] == oid
+        held_entries = was, self._find_held(path) if self._find_held else None
+        is_held = any(entry and entry[1] == oid for entry in held_entries)
         return oid if is_held or self._objects.packs.has(oid) else None
 
     def _keep_oid(self, path: str, change: Change, oid: str | None, conversion: str = "") -> None:

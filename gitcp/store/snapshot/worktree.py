@@ -26,7 +26,7 @@ _SPECIAL = {stat.S_IFIFO: "fifo", stat.S_IFSOCK: "socket"}
 class Worktree:
     """The files of a worktree.  Paths are relative to its root, as git prints them."""
 
-    __slots__ = ("_exec_bit", "_folders", "_links", "_workspaces", "repo", "top")
+    __slots__ = ("_exec_bit", "_folders", "_links", "_repositories", "_workspaces", "repo", "top")
 
     def __init__(self, repo: Repo) -> None:
         self.repo, self.top = repo, os.fsencode(repo.worktree)
@@ -34,6 +34,7 @@ class Worktree:
         self._links = repo.config.get_flag("core.symlinks", True)
         self._folders: dict[str, bool] = {"": True}
         self._workspaces: dict[str, str] = {"": ""}
+        self._repositories: dict[str, list[str]] = {}
 
     def join_full(self, path: str) -> bytes:
         return os.path.join(self.top, encode_name(path))
@@ -72,9 +73,12 @@ class Worktree:
 
     def list_repositories(self, path: str) -> list[str]:
         """The directories above path, below the root, where another repository begins."""
-        folders = path.split("/")[:-1]
-        above = ["/".join(folders[: n + 1]) for n in range(len(folders))]
-        return [folder for folder in above if self.has_git(folder) or self._has_jj(folder)]
+        folder = path.rpartition("/")[0]
+        if folder and folder not in self._repositories:
+            begins = self.has_git(folder) or self._has_jj(folder)
+            above = self.list_repositories(folder)
+            self._repositories[folder] = [*above, folder] if begins else above
+        return self._repositories.get(folder, [])
 
     def find_workspace(self, path: str) -> str:
         """The topmost directory above path, below the root, that is a workspace of jj, into which

@@ -33,15 +33,17 @@ def write_files(
     turn_id, turns = state.get("turn_id", ""), state.get("turns", {})
     last_turn = {turn_id: turns[turn_id]} if turn_id in turns else {}
     brief: Any = {**state, "turns": last_turn}
-    entries = {NAME: ("100644", objects.write("blob", states.dump_state(brief)))}
+    finished: dict[str, bytes] = {}
     for turn, facts in reversed(turns.items()):
         path = _get_path(facts)
         if turn == turn_id:
             continue
         if previous and previous(f"{folder}/{path}"):
             break  # the turns before it are there, too
-        entries[path] = ("100644", objects.write("blob", json.dumps({turn: facts}).encode()))
-    return entries
+        finished[path] = json.dumps({turn: facts}).encode()
+    oids = objects.write_blobs([*finished.values()]) if finished else []
+    entries = {path: ("100644", oid) for path, oid in zip(finished, oids, strict=True)}
+    return {NAME: ("100644", objects.write("blob", states.dump_state(brief))), **entries}
 
 
 def _get_path(facts: Any) -> str:

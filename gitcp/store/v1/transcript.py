@@ -225,8 +225,13 @@ def store_session(
 def list_prompts(state: State, stored: StoredTranscript | None) -> list[str]:
     """The redacted prompts of the transcript, then those of turns that it lacks."""
     prompts = list(stored.scan["prompts"]) if stored and stored.scan else []
-    for turn in state.get("turns", {}).values():
-        prompt = turn["prompt"]
-        if prompt and not any(p.startswith(prompt) for p in prompts):
+    known = {"", *prompts}
+    lacking = [turn["prompt"] for turn in state.get("turns", {}).values()]
+    lacking = [prompt for prompt in lacking if prompt not in known]
+    lengths = {len(prompt) for prompt in lacking}
+    beginnings = {prompt[:length] for prompt in prompts for length in lengths}
+    for prompt in lacking:
+        if prompt not in beginnings:
             prompts.append(prompt)
+            beginnings.update(prompt[:length] for length in lengths)
     return prompts
