@@ -76,9 +76,9 @@ def run(argv: Sequence[str]) -> int:
     """List points, go to one, or write one to a new directory."""
     args = cli.parse("rewind", OPTIONS, argv)
     listed = args.list or (args.to is None and not sys.stdin.isatty())
-    look = listed or args.dry_run or args.into is not None
-    with scratch.open_scratch(Repo.find_here(), look) as repo, Objects(repo) as objects:
-        _ = repo.worktree
+    read_only = listed or args.dry_run or args.into is not None
+    with scratch.open_scratch(Repo.find_here(), read_only) as repo, Objects(repo) as objects:
+        _ = repo.worktree  # raises without one
         undo.finish(repo, objects)
         if args.into is not None:
             return _make_directory(repo, objects, args)
@@ -157,7 +157,7 @@ def _pick(repo: Repo, objects: Objects, listed: Sequence[Point]) -> Point | None
 
 
 def _go_to_point(repo: Repo, objects: Objects, args: Namespace, point: Point) -> int:
-    _check(point, args)
+    _check_reachable(point, args)
     below = [present.name_in_worktree(repo, path) for path in args.path]
     wisher = planning.wish_nothing if args.transcript_only else moments.go_to_point(point, below)
     reason = f"to {point['id'][:10]}" + (f", {' '.join(below)}" if below else "")
@@ -196,7 +196,8 @@ def _cut_conversation(
         return None
 
 
-def _check(point: Point, args: Namespace) -> None:
+def _check_reachable(point: Point, args: Namespace) -> None:
+    """Raise UsageError or Error if the point cannot be gone to with these options."""
     name = point["id"][:10]
     if args.path and (args.transcript_only or args.same_id):
         raise UsageError("single paths have no conversation")

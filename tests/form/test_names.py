@@ -37,7 +37,7 @@ VERBS = set(
 CONDITIONS = set(
     """accepts are begins belongs can changes covers differs ends exists
     explains fits had has holds is knows lacks leads looks makes matches may needs overlaps
-    should starts touches wants was will""".split()
+    should touches wants was will""".split()
 )
 # Nouns as well: without an object a reader cannot tell which.
 NOUNS = set(

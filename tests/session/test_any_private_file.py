@@ -115,7 +115,7 @@ def lived(world: World) -> None:
     destination.set_pushed(repo, "origin", {"refs/heads/entire/checkpoints/v1": world.head})
     destination.set_searched(repo, "rules", {"refs/heads/entire/checkpoints/v1": world.head})
     cache = StatCache(repo)
-    cache._settled = sys.maxsize
+    cache._safe_before = sys.maxsize
     cache.put_oid("README.md", (world.path / "README.md").stat(), "", world.head)
     cache.save(complete=False)
     two = world.agent("s-two", tools=True)

@@ -129,7 +129,7 @@ def test_what_other_rules_let_pass_is_searched_again(
     store(here, "aa/0000000000/0/prompt.txt", f"use {TOKEN}\n")
     push(Repo.find())
     git("config", "--unset", "gitcp.redact-allow")
-    monkeypatch.setattr(redaction, "_OF_REPOSITORY", {})  # another process
+    monkeypatch.setattr(redaction, "_REDACTORS", {})  # another process
     with pytest.raises(Error, match="not pushed"):
         push(Repo.find(), second(tmp_path))
     assert not sent(tmp_path, "second.git")

@@ -33,8 +33,8 @@ EVENTS = {"PreInvocation": "turn-start", "PostToolUse": "tool-end", "Stop": "tur
 
 
 def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """(the hook, its payload with Claude Code's keys).  A turn begins before its first call of the
-    model, and ends where nothing runs any more."""
+    """(the hook, its payload with Claude Code's keys).  PreInvocation begins a turn only before the
+    first call of the model; Stop ends it only if the client is idle."""
     call = payload.get_object(fields, "toolCall")
     later = name == "PreInvocation" and fields.get("invocationNum") != 0
     busy = name == "Stop" and fields.get("fullyIdle") is False

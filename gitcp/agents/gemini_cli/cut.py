@@ -33,8 +33,8 @@ def list_prompts(data: bytes) -> list[Prompt]:
 
 
 def find_leaves_around(data: bytes, call: str) -> tuple[str, str]:
-    """(the message before the first call with that id, the message with the result of the last); ''
-    without one, and in a document."""
+    """(the id of the message before the first call of that id, that of the message with the result
+    of the last such call); each '' if there is none, both '' for a document."""
     lines = [] if _load_document(data) else _load_lines(data)
     callers = [n for n, line in enumerate(lines) if call in _name_calls(line)]
     if not callers:
@@ -91,13 +91,13 @@ def _cut_after(parts: list[dict[str, Any]], leaf: str, exact: bool) -> list[dict
     if not leaf or leaf not in ids:
         return []
     end = ids.index(leaf) + 1
-    while not exact and end < len(parts) and not _starts(parts[end]):
+    while not exact and end < len(parts) and not _begins_turn(parts[end]):
         end += 1
     return parts[:end]
 
 
-def _starts(part: dict[str, Any]) -> bool:
-    """Whether a prompt is here, or the client was resumed or rewound."""
+def _begins_turn(part: dict[str, Any]) -> bool:
+    """Whether a part is a prompt, or the client was resumed or rewound there."""
     if "projectHash" in part or "$rewindTo" in part:
         return True
     if part.get("type") != "user":

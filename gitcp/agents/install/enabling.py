@@ -23,10 +23,12 @@ _TRACKED = "'{}' is tracked and was left as it is: --shared writes it for all wh
 _THEIRS = "'{}' is not gitcp's and was left as it is: {}"
 
 
-class Ground:
-    """The ground of a plan.  read: the bytes of a file, or None.  tracked: whether git tracks it.
-    baked: the interpreter and the entry point of commands.  recorded: whether the manifest has
-    it."""
+class Surroundings:
+    """What a plan must know of a repository.
+
+    read: path -> bytes, None without a file.  tracked: path -> whether git tracks it.  baked: the
+    interpreter and the entry point of commands.  recorded: path -> whether the manifest has it.
+    """
 
     def __init__(
         self,
@@ -69,7 +71,7 @@ def find_clients(home: str, top: str, besides: Collection[str]) -> tuple[list[st
 
 
 def plan_client(
-    adapter: Client, scope: str, home: str, top: str, ground: Ground, force: bool
+    adapter: Client, scope: str, home: str, top: str, surroundings: Surroundings, force: bool
 ) -> tuple[list[Write], list[str]]:
     """The files and messages that make a client run gitcp's hooks, and not Entire's.
 
@@ -85,51 +87,55 @@ def plan_client(
     root = os.path.realpath(top) + os.sep
     if scope != "user" and not force and not target.startswith(root):
         notes.append(_OUTSIDE.format(target))
-    elif scope == "local" and not force and ground.tracked(target):
+    elif scope == "local" and not force and surroundings.tracked(target):
         notes.append(_TRACKED.format(target))
     elif adapter.FORM in own_files.FORMS:
-        own, notes = _plan_own_files(adapter, target, scope, ground)
+        own, notes = _plan_own_files(adapter, target, scope, surroundings)
         writes += own
     else:
-        writes.append(_plan_settings(adapter, target, scope, ground, force))
+        writes.append(_plan_settings(adapter, target, scope, surroundings, force))
     if scope == "local" and "local" not in paths:
         for write in filter(None, writes):
             write["worktree"] = os.path.realpath(top)
     if any(writes) and adapter.TRUST:
         notes.append(f"{adapter.AGENT_TYPE} {adapter.TRUST}")
-    for path in _list_with_entires(adapter, paths, ground):
-        if os.path.realpath(path) != target and (force or not ground.tracked(path)):
-            writes.append(plan_removal(adapter, path, ground.read(path) or b""))
+    for path in _list_with_entires(adapter, paths, surroundings):
+        if os.path.realpath(path) != target and (force or not surroundings.tracked(path)):
+            writes.append(plan_removal(adapter, path, surroundings.read(path) or b""))
     return [write for write in writes if write], notes
 
 
-def keep_entires(adapter: Client, home: str, top: str, ground: Ground, force: bool) -> bool:
+def keep_entires(
+    adapter: Client, home: str, top: str, surroundings: Surroundings, force: bool
+) -> bool:
     """Whether Entire's hooks stay in settings that git tracks: other people use those, so that only
     force removes them."""
-    paths = _list_with_entires(adapter, adapter.list_settings_paths(home, top), ground)
-    return not force and any(map(ground.tracked, paths))
+    paths = _list_with_entires(adapter, adapter.list_settings_paths(home, top), surroundings)
+    return not force and any(map(surroundings.tracked, paths))
 
 
-def _list_with_entires(adapter: Client, paths: dict[str, str], ground: Ground) -> list[str]:
+def _list_with_entires(
+    adapter: Client, paths: dict[str, str], surroundings: Surroundings
+) -> list[str]:
     """The client's settings in a repository that have hooks of Entire's."""
     if adapter.FORM not in ("nested", "commented"):
         return []
     inside = [paths[scope] for scope in ("local", "shared") if scope in paths]
-    return [path for path in inside if plan_removal(adapter, path, ground.read(path) or b"")]
+    return [path for path in inside if plan_removal(adapter, path, surroundings.read(path) or b"")]
 
 
 def _plan_own_files(
-    adapter: Client, target: str, scope: str, ground: Ground
+    adapter: Client, target: str, scope: str, surroundings: Surroundings
 ) -> tuple[list[Write], list[str]]:
     """The client's own files of gitcp that are missing or outdated, except the person's."""
-    baked = None if scope == "shared" else ground.baked
+    baked = None if scope == "shared" else surroundings.baked
     writes: list[Write] = []
     notes = []
     for path, data in own_files.build_files(adapter, target, baked).items():
-        old = ground.read(path)
+        old = surroundings.read(path)
         if old is not None and not own_files.is_ours(old):
             notes.append(_THEIRS.format(path, own_files.spell_remedy(adapter, path)))
-        elif old != data or (scope != "shared" and not ground.recorded(path)):
+        elif old != data or (scope != "shared" and not surroundings.recorded(path)):
             note = f"wrote the hooks of {adapter.NAME} into '{path}'"
             kind = "script" if adapter.FORM == "scripts" else "plugin"
             writes.append(
@@ -148,20 +154,20 @@ def _plan_own_files(
 
 
 def _plan_settings(
-    adapter: Client, path: str, scope: str, ground: Ground, force: bool
+    adapter: Client, path: str, scope: str, surroundings: Surroundings, force: bool
 ) -> Write | None:
     """The settings at path with gitcp's hooks and, unless git tracks them, without Entire's; None
     if unchanged.  Raises InputError, naming path, for unreadable settings.
     """
-    name, old = adapter.NAME, ground.read(path)
+    name, old = adapter.NAME, surroundings.read(path)
     lost = replies.format_message(adapter.ANSWERS, _LOST)
-    command = settings.make_own_command(*ground.baked, name, lost)
+    command = settings.make_own_command(*surroundings.baked, name, lost)
     if scope == "shared":
         command = settings.make_shared_command(name)
     try:
         text = None if old is None else old.decode()
         cleaned = text
-        if text and (force or not ground.tracked(path)):
+        if text and (force or not surroundings.tracked(path)):
             cleaned = settings.remove(text, settings.is_entires_command, adapter.FORM)
         new = settings.install(cleaned or None, name, adapter.HOOKS, command, adapter.FORM)
     except UnicodeDecodeError:
@@ -173,8 +179,8 @@ def _plan_settings(
     write = _make_write(path, name, new, note)
     write["alone"], write["user"] = scope == "local", scope == "user"
     write["adopted"] = new == text
-    unknown = scope != "shared" and not ground.recorded(path)
-    return write if unknown or new != text else None
+    is_unrecorded = scope != "shared" and not surroundings.recorded(path)
+    return write if is_unrecorded or new != text else None
 
 
 def plan_removal(adapter: Client, path: str, old: bytes) -> Write | None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
         key: its name.  agent_id: '' for the main agent.  process: the agent's
         (store.session.process.Process).  created: seconds since 1970.  started: the base of the
-        call (verdict.Look), None if it was not read.
+        call (verdict.Base), None if it was not read.
         """
 
         key: str

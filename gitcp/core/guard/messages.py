@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitcp.core.guard.verdict import Look, Verdict
+    from gitcp.core.guard.verdict import Base, Verdict
 
 _SESSION, _CHANGE = 8, 12  # shown characters of an id
 _FILES = 10  # files in a message
@@ -123,30 +123,30 @@ def _name_subject(verdict: Verdict) -> str:
     return "The stored original working copy" if verdict["stored"] else "The working copy"
 
 
-def _name_kind(seen: Look) -> str:
+def _name_kind(seen: Base) -> str:
     return "change" if seen["vcs"] == "jj" else "commit"
 
 
-def _list_ids(seen: Look, session_id: str) -> list[tuple[str, str]]:
+def _list_ids(seen: Base, session_id: str) -> list[tuple[str, str]]:
     return [
         (f"Current {_name_kind(seen)}:", _shorten_id(seen)),
         ("This session:", session_id[:_SESSION]),
     ]
 
 
-def _format_way_back(seen: Look) -> str:
+def _format_way_back(seen: Base) -> str:
     command = "jj edit <your-work>" if seen["vcs"] == "jj" else "git switch <your-branch>"
     return f"Run `{command}` to return to your working copy"
 
 
-def _format_return(seen: Look) -> str:
+def _format_return(seen: Base) -> str:
     if seen["vcs"] == "jj":
         return f"jj edit {_shorten_id(seen)}"
     branch = seen["name"].removeprefix("refs/heads/")
     return f"git switch {branch if branch != 'HEAD' else f'--detach {_shorten_id(seen)}'}"
 
 
-def _format_abandon(seen: Look) -> list[str]:
+def _format_abandon(seen: Base) -> list[str]:
     """The optional step that removes a temporary workspace; none for a detached HEAD."""
     if seen["vcs"] == "jj":
         return [f"Optionally abandon the temp workspace: `jj abandon {_shorten_id(seen)}`"]
@@ -156,11 +156,11 @@ def _format_abandon(seen: Look) -> list[str]:
     return [f"Optionally delete the temp workspace: `git branch -D {branch}`"]
 
 
-def _shorten_id(seen: Look) -> str:
+def _shorten_id(seen: Base) -> str:
     return seen["id"][:_CHANGE]
 
 
-def _format_place(seen: Look) -> str:
+def _format_place(seen: Base) -> str:
     if seen["vcs"] == "jj":
         return _shorten_id(seen)
     return f"{seen['name'].removeprefix('refs/heads/')} {_shorten_id(seen)}"

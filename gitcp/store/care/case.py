@@ -73,7 +73,7 @@ class Case:
 
 
 if TYPE_CHECKING:
-    Look = Callable[[Case], Iterator[Finding]]
+    Check = Callable[[Case], Iterator[Finding]]
     Mend = Callable[[Case, Finding], str]  # returns what was done, '' for nothing
 
 
@@ -102,7 +102,7 @@ class Row:
 
 
 if TYPE_CHECKING:
-    Checks = Mapping[Look, tuple[Row, ...]]  # check -> the rows of its findings
+    Checks = Mapping[Check, tuple[Row, ...]]  # check -> the rows of its findings
 
 BLIND = Row("not-looked", ERROR, "something could not be checked because of other damage")
 

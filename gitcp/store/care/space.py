@@ -92,17 +92,17 @@ def _list_objects(repo: Repo, brief: bool) -> Iterator[tuple[str, Owner]]:
         return
     owners, bases = _read_commits(repo, ours)
     theirs = [ref for ref in refs if ref not in ours and not ref.endswith(_SHARED)]
-    lasting = [ref for ref in ours if ref in sources or ref == notes.REF]
+    permanent = [ref for ref in ours if ref in sources or ref == notes.REF]
     places: Place = {} if brief else _map_places(repo)
     without = ["HEAD", *theirs, *bases]
-    passing = [ref for ref in ours if ref not in lasting]
+    temporary = [ref for ref in ours if ref not in permanent]
     # An object that a checkpoint has too counts as the checkpoint's.
-    left = dict(_name_owners(_walk(repo, passing, without), owners, places))
+    remaining = dict(_name_owners(_walk(repo, temporary, without), owners, places))
     # Checkpoints share no history with the person's commits; excluding those would take long.
-    for oid, owner in _name_owners(_walk(repo, lasting, []), owners, places):
-        left.pop(oid, None)
+    for oid, owner in _name_owners(_walk(repo, permanent, []), owners, places):
+        remaining.pop(oid, None)
         yield oid, owner
-    yield from left.items()
+    yield from remaining.items()
 
 
 def _name_owners(
@@ -168,8 +168,8 @@ def _choose_owner(owner: Owner, path: str, places: Place) -> Owner:
     parts = path.split("/")
     if len(parts) > 1 and chunks.parse_number(parts[-1]) is not None:
         kind = "transcripts"
-    known = places and (places.get("/".join(parts[:3])) or places.get("/".join(parts[:2])))
-    return (kind, *known) if known else (kind, session_id, time)
+    entry = places and (places.get("/".join(parts[:3])) or places.get("/".join(parts[:2])))
+    return (kind, *entry) if entry else (kind, session_id, time)
 
 
 def _map_places(repo: Repo) -> Place:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Finding
     from gitcp.repo import Repo
-    from gitcp.store.care.case import Case, Checks, Look, Mend
+    from gitcp.store.care.case import Case, Check, Checks, Mend
     from gitcp.store.git.objects import Objects
 
     Repair = Callable[[Repo, Objects, str], str]  # mends a subject; returns what was done
@@ -190,7 +190,7 @@ _LINKS: Checks = {
             "relink", sessions.link_commit),
     ),
 }  # fmt: skip
-DOCTOR: dict[Look, tuple[Row, ...]] = {
+DOCTOR: dict[Check, tuple[Row, ...]] = {
     **installation.ROOM,
     states.look_at_journal: STORED[states.look_at_journal],
     **installation.CHECKS,

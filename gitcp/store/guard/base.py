@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.core.guard.verdict import Look
+    from gitcp.core.guard.verdict import Base
     from gitcp.jj import Change
     from gitcp.repo import Repo
 
@@ -35,25 +35,25 @@ def list_keys(repo: Repo) -> tuple[str, ...]:
     return tuple(configured) or verdict.KEYS
 
 
-def look_now(repo: Repo) -> Look:
+def read_base(repo: Repo) -> Base:
     """HEAD of a worktree, or `@` of a jj workspace."""
     if is_jj(repo):
-        return _make_jj_look(repo, late.jj.read_here(repo.worktree))
+        return _make_jj_base(repo, late.jj.read_here(repo.worktree))
     name = _read_branch(repo)
     oid = refs.read_head(repo) if name == "HEAD" else refs.read_ref(repo, name)
-    return _make_git_look(repo, name, oid)
+    return _make_git_base(repo, name, oid)
 
 
-def look_again(repo: Repo, started: Look) -> Look | None:
-    """The current commit or change of the name of an earlier look; None if it is gone."""
+def read_base_again(repo: Repo, started: Base) -> Base | None:
+    """The base that the name of an earlier one has now; None if the name is gone."""
     if started["vcs"] == "jj":
         change = late.jj.find_change(repo.worktree, started["name"])
-        return _make_jj_look(repo, change) if change else None
+        return _make_jj_base(repo, change) if change else None
     name = started["name"]
     if name == "HEAD":  # a detached HEAD: the commit itself is the name
-        return _make_git_look(repo, name, started["id"])
+        return _make_git_base(repo, name, started["id"])
     oid = refs.read_ref(repo, name)
-    return _make_git_look(repo, name, oid) if oid else None
+    return _make_git_base(repo, name, oid) if oid else None
 
 
 def is_jj(repo: Repo) -> bool:
@@ -66,9 +66,9 @@ def is_jj(repo: Repo) -> bool:
         return False
 
 
-def _make_jj_look(repo: Repo, change: Change) -> Look:
+def _make_jj_base(repo: Repo, change: Change) -> Base:
     name = change["change"]
-    return verdict.make_look("jj", name, name, change["message"], list_keys(repo))
+    return verdict.make_base("jj", name, name, change["message"], list_keys(repo))
 
 
 def _read_branch(repo: Repo) -> str:
@@ -84,9 +84,9 @@ def _read_branch(repo: Repo) -> str:
     return name
 
 
-def _make_git_look(repo: Repo, name: str, oid: str | None) -> Look:
+def _make_git_base(repo: Repo, name: str, oid: str | None) -> Base:
     if oid is None:
-        return verdict.make_look("git", name, _UNBORN, b"", ())
+        return verdict.make_base("git", name, _UNBORN, b"", ())
     keys = list_keys(repo)
     cached = private.load_cache(repo.join_own("guard-head"), shapes.GUARD_HEAD) or {}
     if cached.get("id") != oid or cached.get("keys") != list(keys):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.guard.claim_rules import Claim
-    from gitcp.core.guard.verdict import Look, Verdict
+    from gitcp.core.guard.verdict import Base, Verdict
     from gitcp.core.record_types import Record
     from gitcp.repo import Repo
 
@@ -66,7 +66,7 @@ def _start_in_copy(
     repo: Repo, paths: list[str], event: Record, pausing: Callable[[], object] | None
 ) -> str:
     """The objection to a call in one working copy; pausing: None if nothing is denied."""
-    look, session_id, objections = base.look_now(repo), event["session_id"], list[str]()
+    look, session_id, objections = base.read_base(repo), event["session_id"], list[str]()
     judged = verdict.judge_start(look, session_id, _find_live(repo, look))
     verdicts = [judged] if judged["verdict"] != "allow" and not _has_only_moves(event) else []
     if not (verdicts and pausing):
@@ -92,7 +92,7 @@ def _has_only_moves(event: Record) -> bool:
     return bool(command) and late.discards.has_only_moves(command)
 
 
-def _judge_discards(repo: Repo, event: Record, look: Look) -> list[Verdict]:
+def _judge_discards(repo: Repo, event: Record, look: Base) -> list[Verdict]:
     """A verdict for each live session whose open edits here a command discards."""
     tool = event["tool"]
     command = str(tool.get("command") or "")
@@ -140,8 +140,8 @@ def _end_in_copy(repo: Repo, claim: Claim) -> tuple[Verdict, str] | None:
     started: Any = claim["started"]
     if not started:
         return None
-    look, session_id = base.look_now(repo), claim["session_id"]
-    original = look if started["name"] == look["name"] else base.look_again(repo, started)
+    look, session_id = base.read_base(repo), claim["session_id"]
+    original = look if started["name"] == look["name"] else base.read_base_again(repo, started)
     live = _find_live(repo, look, original)
     judged = verdict.judge_end(started, original, look, session_id, live)
     # A command may move HEAD on purpose.
@@ -152,7 +152,7 @@ def _end_in_copy(repo: Repo, claim: Claim) -> tuple[Verdict, str] | None:
 
 def greet(repo: Repo, event: Record) -> str:
     """At a prompt: the objection to a first edit, and the other sessions at work here."""
-    look, session_id = base.look_now(repo), event["session_id"]
+    look, session_id = base.read_base(repo), event["session_id"]
     judged = verdict.judge_start(look, session_id, _find_live(repo, look))
     lines = []
     if judged["verdict"] != "allow":
@@ -182,8 +182,8 @@ def _format_objection(judged: Verdict, session_id: str, path: str = "", age: str
     return late.messages.format_refusal(judged, session_id, path, age)
 
 
-def _find_live(repo: Repo, *looks: Look | None) -> set[str]:
-    return presence.select_live(repo, {name for look in looks if look for name in look["sessions"]})
+def _find_live(repo: Repo, *bases: Base | None) -> set[str]:
+    return presence.select_live(repo, {name for seen in bases if seen for name in seen["sessions"]})
 
 
 def _compute_wait(repo: Repo) -> int:

@@ -37,20 +37,20 @@ def record_call(repo: Repo, objects: Objects, event: dict[str, Any]) -> str:
     """
     tool, session_id = event.get("tool") or {}, event["session_id"]
     with Journal(repo) as journal:
-        edits = _list_written(journal.lines, session_id, str(tool.get("id") or ""))
+        edits = _list_edits(journal.lines, session_id, str(tool.get("id") or ""))
         if not edits:
             return ""
         ref, tree = find_newest(repo, objects, session_id)
-        after, clean = _put(repo, objects, tree, edits) if tree else ("", False)
+        after, clean = _apply_edits(repo, objects, tree, edits) if tree else ("", False)
         if clean and after == tree:
             return ref
         if not clean:
             first = edits_ref.PREFIX + session_id
             ref = f"{first}.{edits_ref.parse_part_number(ref, first) + 1}" if tree else first
-            begun = _begin(repo, objects, edits)
+            start = _build_start(repo, objects, edits)
             subject = f"Where the edits of {session_id} begin"
-            edits_ref.hold_edits(repo, objects, journal, session_id, subject, ref, begun)
-            after = edit_tree(objects, begun, {path: entry for path, _, entry in edits})
+            edits_ref.hold_edits(repo, objects, journal, session_id, subject, ref, start)
+            after = edit_tree(objects, start, {path: entry for path, _, entry in edits})
         edits_ref.hold_edits(
             repo, objects, journal, session_id, _format_subject(event, edits), ref, after
         )
@@ -71,11 +71,11 @@ def find_newest(repo: Repo, objects: Objects, session_id: str) -> tuple[str, str
     return ref, entry[1] if entry else ""
 
 
-def _list_written(lines: list[JournalLine], session_id: str, call: str) -> list[Edit]:
+def _list_edits(lines: list[JournalLine], session_id: str, call: str) -> list[Edit]:
     """The edits of a call, by the journal's lines since it was opened.
 
-    A file tool's are the differences of its paths between its start and its end.  Those of another
-    call are the edits that name it.
+    The edits of a file tool are what its paths became since its start.  Those of any other call
+    are the edits that name the call.
     """
     opened = (n for n, line in enumerate(lines) if line.get("open") == call)
     start = max((n for n in opened if lines[n].get("session") == session_id), default=-1)
@@ -92,7 +92,7 @@ def _list_written(lines: list[JournalLine], session_id: str, call: str) -> list[
     ]
 
 
-def _put(repo: Repo, objects: Objects, tree: str, edits: list[Edit]) -> tuple[str, bool]:
+def _apply_edits(repo: Repo, objects: Objects, tree: str, edits: list[Edit]) -> tuple[str, bool]:
     """(the tree with the edits applied, whether all of them applied)."""
     merge = partial(merge_blobs, repo, objects)
     for path, before, after in edits:
@@ -104,7 +104,7 @@ def _put(repo: Repo, objects: Objects, tree: str, edits: list[Edit]) -> tuple[st
     return tree, True
 
 
-def _begin(repo: Repo, objects: Objects, edits: list[Edit]) -> str:
+def _build_start(repo: Repo, objects: Objects, edits: list[Edit]) -> str:
     """The tree of HEAD with the edited paths as they were before the edits."""
     head = refs.read_head(repo)
     commit = read_commit(objects, head) if head else None

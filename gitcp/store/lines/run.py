@@ -94,9 +94,12 @@ def _start_git(git: Git, candidates: Sequence[str], *args: str) -> Callable[[], 
 
 @contextmanager
 def _add_to_index(git: Git, candidates: Sequence[str]) -> Iterator[dict[str, str]]:
-    """Yield the environment with a copy of the index as `git add` would leave it for the untracked
-    files among candidates, and for deleted ones, from which they may have been moved; {} without an
-    untracked one.  `git blame` refuses a file that neither HEAD nor the index has."""
+    """Yield the environment with a copy of the index to which the untracked files among candidates
+    are added; {} if there are none.
+
+    `git blame` refuses a file that neither HEAD nor the index has.  The copy lacks deleted files,
+    so that git may find that one was moved to the new file.
+    """
     places = [os.path.join(git.cwd, name) for name in candidates]
     files = [
         name

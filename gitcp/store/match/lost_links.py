@@ -66,13 +66,16 @@ def _pair_links(
         oids = originals.get(checkpoint_id)
         original = read_commit(objects, oids[0]) if oids else None
         edits = candidates.read_edits(repo, objects, checkpoint_id, original)
-        for oid in _choose(objects, edits, changed):
+        for oid in _choose_commits(objects, edits, changed):
             pairs.append((oid, {checkpoint_id: candidates.tell_how(edits, changed[oid])}))
     return pairs
 
 
-def _choose(objects: Objects, edits: list[Recorded], changed: dict[str, Changes]) -> list[str]:
-    """The commits that have the edits of a checkpoint, each at least a part of its own.
+def _choose_commits(
+    objects: Objects, edits: list[Recorded], changed: dict[str, Changes]
+) -> list[str]:
+    """The commits that have edits of a checkpoint.  One is left out if another one has all of its
+    edits; if both have the same, both are.
 
     Edits without their old content match only by their exact blobs."""
     paths, oids = {edit["path"] for edit in edits}, {edit["oid"] for edit in edits}

@@ -111,8 +111,11 @@ def _find_sound(repo: Repo, history: list[Commit]) -> str | None:
 def _join_trees(
     objects: Objects, trees: list[str], gone: set[str], lost: list[str], path: str = ""
 ) -> str | None:
-    """Write a tree with the names of the first readable tree, each entry from the first of trees
-    that has it intact, else in lost; None if it is empty."""
+    """Write a tree with the names of the first readable tree; None if it is empty.
+
+    Each entry is from the first tree in which it lacks nothing; if there is none, its path is added
+    to lost.
+    """
     layers = [entries for oid in dict.fromkeys(trees) if (entries := _read_entries(objects, oid))]
     united: Tree = {}
     for name in layers[0] if layers else ():
@@ -159,9 +162,10 @@ def _drop_gone(objects: Objects, tree: str, gone: set[str]) -> str | None:
     if objects.read(tree) is None:
         return None
     entries = read_tree(objects, tree)
-    left = {name: entry for name, entry in entries.items() if objects.read(entry[1])}
-    if "contents" in left:
-        blobs = read_tree(objects, left["contents"][1])
+    present = {name: entry for name, entry in entries.items() if objects.read(entry[1])}
+    if "contents" in present:
+        mode, contents = present["contents"]
+        blobs = read_tree(objects, contents)
         lost = {name: None for name, entry in blobs.items() if entry[1] in gone}
-        left["contents"] = (left["contents"][0], edit_tree(objects, left["contents"][1], lost))
-    return edit_tree(objects, None, left) if left else None
+        present["contents"] = (mode, edit_tree(objects, contents, lost))
+    return edit_tree(objects, None, present) if present else None

@@ -9,7 +9,7 @@ import time
 import gitcp
 from gitcp import agents
 from gitcp.agents.install import enabling, own_files
-from gitcp.agents.install.enabling import Ground
+from gitcp.agents.install.enabling import Surroundings
 from gitcp.console import notice
 from gitcp.core.setup import entire_settings, installation, skill
 from gitcp.core.setup.installation import ENTIRE_SWITCH
@@ -255,15 +255,15 @@ def plan_clients(
         client = agents.get_client(name)
         is_local = scope == "local" and scope in client.list_settings_paths(home, "")
         top = (main if is_local else repo).worktree
-        ground = _make_ground(main if is_local else repo, baked)
+        surroundings = _make_surroundings(main if is_local else repo, baked)
         try:
-            plan = enabling.plan_client(client, scope, home, top, ground, force)
+            plan = enabling.plan_client(client, scope, home, top, surroundings, force)
         except Error as e:
             notice.warn_lacking(_UNREAD.format(e, name, name))
         else:
             writes += plan[0]
             notes += plan[1]
-            has_entires |= enabling.keep_entires(client, home, top, ground, force)
+            has_entires |= enabling.keep_entires(client, home, top, surroundings, force)
     switch = takeover.plan_switch(repo) if has_entires else ([], [])
     return writes + switch[0], notes + switch[1]
 
@@ -272,18 +272,18 @@ def plan_worktree(repo: Repo, record: Manifest, baked: tuple[str, str]) -> list[
     """Plan the settings in a new linked worktree, of the clients that look only there and that
     enable set up in another worktree of this clone."""
     names = {str(e["agent"]) for e in record.entries if record.get_worktree(e) and e.get("agent")}
-    ground = _make_ground(repo, baked)
+    surroundings = _make_surroundings(repo, baked)
     home, top = os.path.expanduser("~"), repo.worktree
     writes: list[Write] = []
     for client in map(agents.get_client, sorted(names)):
-        writes += enabling.plan_client(client, "local", home, top, ground, False)[0]
+        writes += enabling.plan_client(client, "local", home, top, surroundings, False)[0]
     if any(entry["kind"] == ENTIRE_SWITCH for entry in record.entries):
         writes += takeover.plan_switch(repo)[0]
     hidden = exclude.list_addable(repo, [write["path"] for write in writes])
     return [*([exclude.plan_exclude(repo, hidden)] if hidden else []), *writes]
 
 
-def _make_ground(repo: Repo, baked: tuple[str, str]) -> Ground:
+def _make_surroundings(repo: Repo, baked: tuple[str, str]) -> Surroundings:
     records = (manifest.load(repo), manifest.load_person())
 
     def is_tracked(path: str) -> bool:
@@ -292,7 +292,7 @@ def _make_ground(repo: Repo, baked: tuple[str, str]) -> Ground:
     def is_recorded(path: str) -> bool:
         return any(record.find(path) for record in records)
 
-    return Ground(files.read_bytes, is_tracked, baked, is_recorded)
+    return Surroundings(files.read_bytes, is_tracked, baked, is_recorded)
 
 
 def find_main_worktree(repo: Repo) -> Repo:

@@ -193,7 +193,7 @@ def _hash_long(f: Any, size: int, algo: str) -> str:
     return digest.hexdigest()
 
 
-_SETTLED = 2 * 10**9  # ns: a younger file may change and keep its times
+_SAFE_AGE = 2 * 10**9  # ns: a younger file may change and keep its times
 _VERSION = 2
 
 
@@ -204,7 +204,7 @@ class StatCache:
         self._repo, self._file = repo, repo.join_own("stat-cache")
         self._new: dict[str, Record] = {}
         self._old: dict[str, Record] = private.load_sealed(self._file, _VERSION) or {}
-        self._settled = time.time_ns() - _SETTLED
+        self._safe_before = time.time_ns() - _SAFE_AGE
 
     def find_oid(self, path: str, st: os.stat_result, conversion: str) -> str | None:
         """The oid of a file with the same stat data and conversion; None without one."""
@@ -216,7 +216,7 @@ class StatCache:
 
     def put_oid(self, path: str, st: os.stat_result, conversion: str, oid: str) -> None:
         """Add an oid.  st: from before the file was read."""
-        if max(st.st_ctime_ns, st.st_mtime_ns) < self._settled:
+        if max(st.st_ctime_ns, st.st_mtime_ns) < self._safe_before:
             self._new[path] = (*_build_key(st), conversion, oid)
 
     def save(self, complete: bool) -> None:

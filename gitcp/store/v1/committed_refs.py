@@ -31,8 +31,8 @@ _TRACKING_LEGACY = "refs/remotes/**/entire/sessions"
 
 
 def list_sources(repo: Repo) -> list[str]:
-    """The places to read checkpoints from: refs of their own; our branch, without it the remotes'
-    branches; the same for the legacy branch."""
+    """The places to read checkpoints from: CHECKPOINTS if any has a ref of its own; our branch, or
+    the remotes' branches if we have none; then the same of the legacy branch."""
     return _choose_places(repo, _list_all_places(repo))
 
 
@@ -168,7 +168,8 @@ class Places:
         return [oid for oid in oids if oid not in self._trees]
 
     def find_tree(self, place: str, checkpoint_id: str, trouble: list[Error]) -> str | None:
-        """The directory of a checkpoint in one place, else None; trouble gets an error."""
+        """The directory of a checkpoint in one place, else None.  If the place is unreadable, an
+        error is added to trouble."""
         if place == CHECKPOINTS:
             if self._may_have_own is None:
                 self._may_have_own = refs.may_be_below(self._repo, f"{CHECKPOINTS}/")

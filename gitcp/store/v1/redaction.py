@@ -26,7 +26,7 @@ _WORDS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 .,;!?'
 _LONGEST = 15  # bytes of a word: what follows `Bearer ` is a secret from 16 on
 # Stands for a text while a rule is invalid and its secrets cannot be found.
 WITHHELD = "(withheld: a rule of gitcp.redact cannot be read)"
-_OF_REPOSITORY: dict[str, Redactor] = memory.get_table("redactors")
+_REDACTORS: dict[str, Redactor] = memory.get_table("redactors")
 _LARGEST = 1 << 22  # bytes, many times what all rules need
 
 
@@ -36,14 +36,14 @@ def get_redactor(repo: Repo, session: str = "") -> Redactor:
 
     Raises InputError that names an invalid rule.
     """
-    if repo.common not in _OF_REPOSITORY:
+    if repo.common not in _REDACTORS:
         load_patterns()
         rules = repo.config.get_all("gitcp.redact"), _list_readable(repo, "gitcp.redact-allow")
-        _OF_REPOSITORY[repo.common] = late.redactor.Redactor(
+        _REDACTORS[repo.common] = late.redactor.Redactor(
             *rules, _read_personal(repo), _choose_replacer(repo)
         )
         save_patterns()
-    return _OF_REPOSITORY[repo.common].bind_session(session)
+    return _REDACTORS[repo.common].bind_session(session)
 
 
 def _choose_replacer(repo: Repo) -> Callable[[bytes], bytes] | None:
@@ -124,12 +124,12 @@ def redact_text(repo: Repo, value: str, session: str = "") -> str:
     if not can_read_rules(repo):
         return WITHHELD
     data = value.encode("utf-8", "surrogatepass")
-    if not is_words_only(data) or repo.config.get_all("gitcp.redact") or _looks_for_persons(repo):
+    if not is_words_only(data) or repo.config.get_all("gitcp.redact") or has_personal_rules(repo):
         data = get_redactor(repo, session).redact_text(data)
     return data.decode("utf-8", "replace")
 
 
-def _looks_for_persons(repo: Repo) -> bool:
+def has_personal_rules(repo: Repo) -> bool:
     return bool(_list_kinds(repo) or repo.config.list_keys(config_table.LABELS, ""))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gitcp.core.guard import messages, verdict
 
 if TYPE_CHECKING:
-    from gitcp.core.guard.verdict import Look
+    from gitcp.core.guard.verdict import Base
 
 ME, OTHER = "def45678-90ab-4cde", "abc12345-6789-4def"
 CHANGE = "abc123456789klmnopq"
@@ -73,8 +73,8 @@ Edit kept:      src/app.py
 This session:   def45678"""
 
 
-def seen(vcs: str, message: str, name: str = "refs/heads/main") -> Look:
-    return verdict.make_look(
+def seen(vcs: str, message: str, name: str = "refs/heads/main") -> Base:
+    return verdict.make_base(
         vcs, CHANGE if vcs == "jj" else name, CHANGE, message.encode(), verdict.KEYS
     )
 
@@ -83,7 +83,7 @@ CARRIES = f"x\n\nClaude-Session-Id: {OTHER}\n"
 TEMPORARY = f"[Claude Workspace] Temporary workspace for session {OTHER}\n"
 
 
-def start(look: Look) -> str:
+def start(look: Base) -> str:
     return messages.format_refusal(verdict.judge_start(look, ME, {OTHER}), ME)
 
 
@@ -137,7 +137,7 @@ def test_the_way_back_is_named_as_where_it_leads() -> None:
     detached, now = seen("git", "x", "HEAD"), seen("git", "x")
     judged = verdict.judge_end(detached, detached, now, ME, set())
     assert "`git switch --detach abc123456789`" in messages.format_refusal(judged, ME)
-    was, now = seen("jj", "x"), verdict.make_look("jj", "zz", "zz", b"", verdict.KEYS)
+    was, now = seen("jj", "x"), verdict.make_base("jj", "zz", "zz", b"", verdict.KEYS)
     judged = verdict.judge_end(was, was, now, ME, set())
     assert "`jj edit abc123456789`" in messages.format_refusal(judged, ME)
     here = seen("git", "x")

@@ -9,7 +9,7 @@ import pytest
 from gitcp.core.guard import verdict
 
 if TYPE_CHECKING:
-    from gitcp.core.guard.verdict import Look
+    from gitcp.core.guard.verdict import Base
 
 ME, OTHER = "aaaaaaaa-1111", "bbbbbbbb-2222"
 PLAIN = b"Fix the parser\n"
@@ -23,10 +23,10 @@ def workspace(session: str) -> bytes:
     return b"[Claude Workspace] Temporary workspace for session %s\n" % session.encode()
 
 
-def look(message: bytes, vcs: str = "git", name: str = "refs/heads/main", oid: str = "c1") -> Look:
+def look(message: bytes, vcs: str = "git", name: str = "refs/heads/main", oid: str = "c1") -> Base:
     if vcs == "jj":
         name = oid
-    return verdict.make_look(vcs, name, oid, message, verdict.KEYS)
+    return verdict.make_base(vcs, name, oid, message, verdict.KEYS)
 
 
 @pytest.mark.parametrize("vcs", ["git", "jj"])
@@ -71,7 +71,7 @@ def test_of_several_named_sessions_the_live_one_is_named() -> None:
 
 def test_other_trailers_can_be_configured() -> None:
     message = trailer(OTHER, "Agent-Session")
-    seen = verdict.make_look("jj", "c1", "c1", message, ("Claude-Session-Id", "agent-session"))
+    seen = verdict.make_base("jj", "c1", "c1", message, ("Claude-Session-Id", "agent-session"))
     assert verdict.judge_start(seen, ME, set())["verdict"] == "session"
     assert verdict.judge_start(look(message, "jj"), ME, set())["verdict"] == "allow"
 
@@ -101,7 +101,7 @@ START = look(PLAIN)
     ],
 )
 def test_what_became_of_the_stored_original_decides_at_a_tool_end(
-    started: Look | None, original: Look | None, now: Look, want: str, stored: bool
+    started: Base | None, original: Base | None, now: Base, want: str, stored: bool
 ) -> None:
     judged = verdict.judge_end(started, original, now, ME, {OTHER})
     assert (judged["verdict"], judged["stored"]) == (want, stored)
