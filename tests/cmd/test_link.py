@@ -75,6 +75,15 @@ def test_a_session_without_open_files_gives_its_newest_checkpoint(at: World) -> 
     assert noted(at) == [one]
 
 
+def test_of_a_session_with_a_state_the_clock_of_another_machine_changes_nothing(at: World) -> None:
+    [one] = ids(at, "HEAD~")
+    made = {"created_at": "2099-01-01T00:00:00Z"}
+    given = {"type": "session", "checkpoint_id": "ff0000000000", "session_id": SID}
+    run("write-committed", stdin=json.dumps({**given, "metadata": made}).encode())
+    run("link", "HEAD", SID)
+    assert noted(at) == [one]
+
+
 def test_of_a_session_without_a_state_the_store_tells_which_checkpoint_is_newest(
     at: World,
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -64,16 +65,24 @@ def newest(world: World, count: int) -> list[list[str]]:
     return [sorted(noted(world, one.oid)) for one in logged(world, f"-{count}", "origin/main")]
 
 
+def start_sessions(world: World, count: int) -> list[int]:
+    """How many links of pulled commits each new session is told of: one whose time for the search
+    is up settles one commit and leaves the others to the next."""
+    said = [world.agent(f"later-{n}").start().said for n in range(count)]
+    told = [re.search(r"pulled .* by a note: (\d+)", text) for text in said]
+    return [int(match[1]) if match else 0 for match in told]
+
+
 @pytest.mark.parametrize("pull", ["--ff-only", "--rebase", "--no-rebase", CONFLICT])
 @pytest.mark.parametrize("how", ["squash", "rebase"])
 def test_a_merge_of_a_forge_that_is_pulled_is_linked_by_a_note_and_told_once(
     world: World, tmp_path: Path, how: str, pull: str
 ) -> None:
     want = pull_merge(world, tmp_path, how, pull)
-    said = world.agent("session-b").start().said
+    told = start_sessions(world, len(want) + 1)
     assert newest(world, len(want)) == want
-    assert "pulled" in said
-    assert "pulled" not in world.agent("session-c").start().said
+    assert sum(told) == sum(map(len, want))
+    assert told[-1] == 0
     sound(world)
 
 
@@ -102,7 +111,7 @@ def test_a_merge_of_a_forge_is_linked_where_head_has_the_branch_by_a_merge_as_we
     world: World, tmp_path: Path, how: str
 ) -> None:
     want = pull_merge(world, tmp_path, how, MERGED)
-    world.agent("session-b").start()
+    start_sessions(world, len(want))
     assert newest(world, len(want)) == want
     sound(world)
 

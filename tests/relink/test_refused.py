@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from gitcp.repo import Repo
+from gitcp.store.git.objects import Objects
+from gitcp.store.match import commit_memory, sources
+from gitcp.store.match.case import Case, Target
 from tests.support.harness import World
 from tests.support.linking import shell
 
@@ -48,3 +52,41 @@ def test_what_is_refused_of_one_commit_comes_with_a_pick_of_another_that_has_it(
     more = "echo m >m; git add m"
     shell(world, f"git switch -q other; git cherry-pick -n old; {more}; git commit -q {how}")
     assert world.head in world.gitcp("find-commits", one)
+
+
+@pytest.mark.parametrize("place", ["a message that is left", "a copied commit"])
+def test_an_id_that_a_person_refused_is_not_copied_from(world: World, place: str) -> None:
+    """Its checkpoint is not in this store, so nothing else speaks against it."""
+    one, text = "abcdef012345", "work\n\nEntire-Checkpoint: abcdef012345\n"
+    world.git("-c", "core.hooksPath=/dev/null", "commit", "-q", "--allow-empty", "-m", text)
+    copied = world.head if place == "a copied commit" else ""
+    if not copied:
+        (world.path / ".git/MERGE_MSG").write_text(text)
+    repo = Repo.find(str(world.path))
+    with Objects(repo) as objects:
+        target = Target(objects, parent=world.head, changes=dict)  # a commit that is being made
+        case = Case(repo, objects, target=target, copied=copied)
+        found = [[*answer[1]] for answer in sources.list_copied(case)]
+        commit_memory.write_refused(repo, [one])
+        left = [[*answer[1]] for answer in sources.list_copied(case)]
+    assert (found, left) == ([[one]], [[]])
+
+
+def test_a_merge_is_not_taken_for_a_pick_of_several_commits(world: World) -> None:
+    world.git("switch", "-q", "-c", "feature")
+    world.agent("session-a").turn("write", {"new.py": "def new():\n    return 'new'\n"})
+    [one] = world.commit()
+    oid = world.head
+    world.git("switch", "-q", "main")
+    world.git("merge", "-q", "--no-commit", "--no-ff", "feature")
+    repo = Repo.find(str(world.path))
+
+    def ask() -> list[str]:
+        with Objects(repo) as objects:
+            parent, changes = Target(objects, oid).read()
+            case = Case(repo, objects, target=Target(objects, "", parent, lambda: changes))
+            return [i for answer in sources.list_picked_before(case) for i in answer[1]]
+
+    assert ask() == []
+    (world.path / ".git/MERGE_HEAD").unlink()
+    assert ask() == [one], "as a pick without a commit leaves it"
