@@ -71,13 +71,13 @@ def _load_prices(repo: Repo) -> Prices:
 
 
 def _count_lines(
-    repo: Repo, revisions: list[str], paths: list[str], lived: bool, prices: Prices | None
+    repo: Repo, revisions: list[str], paths: list[str], with_survival: bool, prices: Prices | None
 ) -> Record:
     gc.disable()  # the objects of each window of commits are freed without it
     counted = sums.Sums()
     with prefetch.Prefetched(repo) as objects:
-        about = repo, evidence.Evidence(repo, objects), revisions, paths
-        replay = survival.Replay(*about) if lived else None
+        authors = evidence.Evidence(repo, objects)
+        replay = survival.Replay(repo, authors, revisions, paths) if with_survival else None
         total = f" of {replay.commits}" if replay else ""
         options, limits = (survival.OPTIONS, ()) if replay else (ranges.WHOLE, paths)
         commits = ranges.list_commits(repo, objects, revisions, limits, options)

@@ -81,10 +81,10 @@ def run(argv: Sequence[str]) -> int:
 
 
 def run_step(args: Namespace, move: Callable[[Mover], Outcome], word: str) -> int:
-    """Undo or redo steps, or list the undo log."""
-    look = args.list or args.dry_run
-    with scratch.open_scratch(Repo.find_here(), look) as repo, Objects(repo) as objects:
-        _ = repo.worktree
+    """Undo or redo steps by move, or list the undo log.  word: undone or redone."""
+    read_only = args.list or args.dry_run
+    with scratch.open_scratch(Repo.find_here(), read_only) as repo, Objects(repo) as objects:
+        _ = repo.worktree  # raises without one
         finish(repo, objects)
         if args.list:
             return _print_steps(repo, args)
@@ -110,10 +110,10 @@ def finish(repo: Repo, objects: Objects) -> None:
 
 
 class Agreement:
-    """Shows a plan and asks for consent at a terminal, if an edit of the person's is lost, if a
-    file that they deleted comes back, or if ask is set.
+    """Shows a plan, and asks for consent at a terminal if ask is set, or without force if an edit
+    of the person's would be lost or a file that they deleted would come back.
 
-    force: both may happen.
+    Without a terminal such a loss raises Error instead.
     """
 
     def __init__(self, repo: Repo, args: Namespace, ask: bool = False, force: bool = True) -> None:

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from gitcp.store.match.candidates import Search
     from gitcp.store.match.case import Case
 
-    # A commit that lacks links; the ids that it gets, each with what shows it; the ids that it
-    # does not get, each with the reason of the person who removed it, else None; the old commits
-    # that it was made of.
+    # (a commit that lacks links;
+    # the ids that it gets -> what shows each;
+    # the ids that it does not get -> why the person removed each, None if nobody did;
+    # the old commits that it was made of)
     Answer = tuple[Target, dict[str, str], dict[str, str | None], Sequence[str]]
 
 # A commit is being made: of new work, by a merge, by a rebase or pick; or the lines of the index
@@ -48,7 +49,7 @@ def ask_sources(case: Case, when: str) -> Iterator[Answer]:
             yield target, {i: name or how for i, how in ids.items()}, excluded, old_commits
 
 
-def _follow(
+def _follow_commits(
     case: Case, target: Target, old_commits: Sequence[str], excluded: Collection[str] = ()
 ) -> Answer:
     """The ids of the old commits whose work is in target, which git says was made of them."""
@@ -56,10 +57,10 @@ def _follow(
     held = {i for old, ids in linked.items() for i in _select_held(case, old, ids, target)}
     named = [checkpoint_id for ids in linked.values() for checkpoint_id in ids]
     ids = [i for i in named if i in held and i not in excluded]
-    return _answer(case, target, named, ids, old_commits)
+    return _build_answer(case, target, named, ids, old_commits)
 
 
-def _answer(
+def _build_answer(
     case: Case,
     target: Target,
     source_ids: Iterable[str],
@@ -109,14 +110,14 @@ def list_replaced(case: Case) -> Iterator[Answer]:
     if case.amended:
         parent = (case.amended["parents"] or [refs.get_zeros(case.repo)])[0]
         target = Target(case.objects, parent=parent, changes=lambda: read_staged(case.repo, parent))
-        yield _follow(case, target, [case.amended["oid"]])
+        yield _follow_commits(case, target, [case.amended["oid"]])
 
 
 def list_picked(case: Case) -> Iterator[Answer]:
     """Ids of the commit that a cherry-pick, or a step of a rebase, replays."""
     picked = read_commit(case.objects, "CHERRY_PICK_HEAD")
     if picked:
-        yield _follow(case, case.target, [picked["oid"]])
+        yield _follow_commits(case, case.target, [picked["oid"]])
 
 
 def list_taken_back(case: Case) -> Iterator[Answer]:
@@ -154,7 +155,7 @@ def list_squashed(case: Case) -> Iterator[Answer]:
         refused = commit_memory.read_refused(case.repo)
         ids = [i for i in named if i not in refused]
         holds = ids and _holds_squash(case, commits)
-        yield _answer(case, case.target, named, ids if holds else (), old_commits)
+        yield _build_answer(case, case.target, named, ids if holds else (), old_commits)
 
 
 def _holds_squash(case: Case, commits: Sequence[Commit]) -> bool:
@@ -188,7 +189,7 @@ def list_copied(case: Case) -> Iterator[Answer]:
         if not edits or late.candidates.match_edits(case.objects, edits, changes, is_gone):
             ids.append(checkpoint_id)
     if named:
-        yield _answer(case, case.target, named, ids)
+        yield _build_answer(case, case.target, named, ids)
 
 
 def _exists(case: Case, name: str) -> bool:
@@ -221,7 +222,7 @@ def list_rewritten(case: Case) -> Iterator[Answer]:
             _note_left_out(case, old_commits[0], amended, refused)
             carried |= refused
         if old_commits:
-            yield _follow(case, Target(case.objects, new), old_commits, carried)
+            yield _follow_commits(case, Target(case.objects, new), old_commits, carried)
 
 
 def list_split(case: Case) -> Iterator[Answer]:
@@ -248,12 +249,12 @@ def list_killed(case: Case) -> Iterator[Answer]:
     for old, new, reason in moves[starts[-1] if starts else 0 :]:
         amended = read_commit(case.objects, new) if reason.startswith(b"commit (amend)") else None
         if amended and _list_linked(case, new):
-            yield _follow(case, Target(case.objects, new), [old], _list_linked(case, old))
+            yield _follow_commits(case, Target(case.objects, new), [old], _list_linked(case, old))
         elif amended:
             excluded = refused | commit_memory.read_left_out(case.repo, old, amended)
             if case.since:
                 _note_left_out(case, old, amended, excluded)
-            yield _follow(case, Target(case.objects, new), [old], excluded)
+            yield _follow_commits(case, Target(case.objects, new), [old], excluded)
 
 
 def _note_left_out(case: Case, old: str, amended: Commit, excluded: Collection[str]) -> None:
@@ -276,7 +277,7 @@ def list_in_jj(case: Case) -> Iterator[Answer]:
     refused = commit_memory.read_refused(case.repo) if fresh else ()
     sources = late.rewritten.list_jj(case.repo, case.objects, fresh) if fresh else {}
     for new, old_commits in sources.items():
-        yield _follow(case, Target(case.objects, new), old_commits, refused)
+        yield _follow_commits(case, Target(case.objects, new), old_commits, refused)
 
 
 def list_lost(case: Case) -> Iterator[Answer]:

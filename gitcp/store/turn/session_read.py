@@ -93,11 +93,11 @@ def list_recent(repo: Repo, count: int, limit: int | None = None) -> tuple[list[
     ids, marked_ids = states.list_ids(repo), set(markers.list_ids(repo))
     open_ids = [session_id for session_id in ids if session_id in marked_ids]
     closed_ids = [session_id for session_id in ids if session_id not in marked_ids]
-    get_age = partial(_compute_age, states.get_folder(repo))
+    rank = partial(_compute_rank, states.get_folder(repo))
     if len(closed_ids) > count:
-        closed_ids.sort(key=get_age)
+        closed_ids.sort(key=rank)
     if limit is not None and len(open_ids) > limit:
-        open_ids = sorted(open_ids, key=get_age)[:limit]
+        open_ids = sorted(open_ids, key=rank)[:limit]
     chosen = open_ids + closed_ids[:count]
     return _read_own(repo, chosen), len(ids) - len(chosen)
 
@@ -108,7 +108,8 @@ def _read_own(repo: Repo, ids: Iterable[str]) -> list[State]:
     return [state for state in states if state.get("unreadable") != ANOTHERS]
 
 
-def _compute_age(folder: str, session_id: str) -> float:
+def _compute_rank(folder: str, session_id: str) -> float:
+    """A number that sorts the states that were changed last first."""
     try:
         return -os.stat(os.path.join(folder, f"{session_id}.json")).st_mtime
     except OSError:
