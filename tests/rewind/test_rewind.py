@@ -337,6 +337,11 @@ def test_a_path_that_matches_nothing_is_an_error(world: World, kind: str) -> Non
     ended = run(world, "rewind", *where, "--", "a.py", "nothing.py")
     assert (ended.returncode, "no file 'nothing.py'" in ended.stderr) == (128, True), ended
     assert world.read("a.py") == "2\n"
+    world.write(".gitignore", "own.log\n")
+    world.write("own.log", "own\n")
+    ended = run(world, "rewind", *where, "--", "own.log")
+    want = "fatal: 'own.log' is not recorded (ignored by git): it stays as it is\n"
+    assert (ended.returncode, ended.stderr) == (128, want)
 
 
 def test_permissions_and_very_bytes_come_back_with_undo(world: World) -> None:

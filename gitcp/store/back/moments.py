@@ -125,7 +125,7 @@ def _refuse_unknown(present: Present, scopes: Iterable[str], paths: Iterable[str
     """Raise Error for a scope that neither the worktree has nor paths lie below."""
     inside = [*paths]
     planning.refuse_unknown(
-        scopes, present.look, lambda scope: any(plan.is_below(path, [scope]) for path in inside)
+        present, scopes, lambda scope: any(plan.is_below(path, [scope]) for path in inside)
     )
 
 

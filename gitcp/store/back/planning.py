@@ -217,7 +217,7 @@ def go_to_snapshot(point: Point, scopes: Iterable[str]) -> Wisher:
 
     def make_wish(present: Present) -> Wish:
         objects = present.objects
-        refuse_unknown(paths, present.look, Lookup(objects, point["tree"]))
+        refuse_unknown(present, paths, Lookup(objects, point["tree"]))
         changes = compare_trees(objects, present.tree, point["tree"])
         below = [change for change in changes if plan.is_below(change[0], paths)]
         base, left_out = find_tree(objects, point["base_commit"]), _read_left_out(objects, point)
@@ -231,10 +231,14 @@ def go_to_snapshot(point: Point, scopes: Iterable[str]) -> Wisher:
     return make_wish
 
 
-def refuse_unknown(scopes: Iterable[str], *looks: Callable[[str], object]) -> None:
-    """Raise Error for a path that none of looks has."""
+def refuse_unknown(present: Present, scopes: Iterable[str], look: Callable[[str], object]) -> None:
+    """Raise Error for a path that neither the snapshot of the worktree nor look has."""
     for path in scopes:
-        if path and not any(look(path) for look in looks):
+        if path and not present.look(path) and not look(path):
+            st = present.worktree.look_at(path)
+            if st and not stat.S_ISDIR(st.st_mode):
+                why = present.left_out.get(path, "ignored by git")
+                raise Error(f"'{path}' is not recorded ({why}): it stays as it is")
             raise Error(f"no file '{path}' in the worktree, and none at the point")
 
 
