@@ -38,7 +38,10 @@ def find_added_lines(a: bytes | None, b: bytes | None) -> set[bytes]:
 
 def find_place(a: bytes, b: bytes, own: Container[bytes] | None = None) -> bytes:
     """Return what a change from a to b removes and adds, with the line before and the line after
-    that are not blank; b"" if no added line is meaningful, or one is not in own (None: all are)."""
+    that are not blank; b"" if no added line is meaningful, or own lacks one of them.
+
+    own: the lines that may be added, None for any.
+    """
     old, new = a.split(b"\n"), b.split(b"\n")
     start = _count_equal(old, new)
     end = _count_equal(old[start:][::-1], new[start:][::-1])

@@ -124,7 +124,7 @@ class Copy:
 
 
 def remove_copy(repo: Repo, session_id: str, agent_id: str) -> None:
-    """Remove the copy of a subagent's transcript."""
+    """Remove the copy of a session's transcript, or of that of its subagent agent_id."""
     for end in (".json", ".redacted"):
         private.remove_private(
             repo, repo.join_shared("transcript", name_copy(session_id, agent_id) + end)
