@@ -4,29 +4,29 @@
 from __future__ import annotations
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # each with the milliseconds that a hook does not pay
-    import argparse as argparse  # 31
-    import binascii as binascii  # 0.2
+if TYPE_CHECKING:  # each with the milliseconds of its import: `python -ISX importtime`, least of 8
+    import argparse as argparse  # 8.7
+    import binascii as binascii  # 0.6
     import bisect as bisect  # 0.6
-    import calendar as calendar  # 19
-    import contextlib as contextlib  # 8
-    import ctypes as ctypes  # 5
-    import datetime as datetime  # 10
-    import difflib as difflib  # 29
-    import fnmatch as fnmatch  # 15
-    import hashlib as hashlib  # 23
-    import json as json  # 13
-    import math as math  # 0.3
-    import re as re  # 27
-    import select as select  # 4
-    import shlex as shlex  # 26
-    import shutil as shutil  # 50
-    import sqlite3 as sqlite3  # 17
-    import struct as struct  # 0.3
-    import subprocess as subprocess  # 45
-    import tempfile as tempfile  # 50
-    import traceback as traceback  # 21
-    import webbrowser as webbrowser  # 16
+    import calendar as calendar  # 9.3
+    import contextlib as contextlib  # 4.2
+    import ctypes as ctypes  # 3.4
+    import datetime as datetime  # 2.0
+    import difflib as difflib  # 7.5
+    import fnmatch as fnmatch  # 7.3
+    import hashlib as hashlib  # 3.1
+    import json as json  # 7.8
+    import math as math  # 0.5
+    import re as re  # 6.2
+    import select as select  # 0.5
+    import shlex as shlex  # 7.3
+    import shutil as shutil  # 9.1
+    import sqlite3 as sqlite3  # 6.0
+    import struct as struct  # 0.6
+    import subprocess as subprocess  # 12
+    import tempfile as tempfile  # 12
+    import traceback as traceback  # 9.9
+    import webbrowser as webbrowser  # 15
 else:
 
     def __getattr__(name: str) -> object:
