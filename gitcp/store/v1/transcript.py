@@ -227,11 +227,12 @@ def list_prompts(state: State, stored: StoredTranscript | None) -> list[str]:
     prompts = list(stored.scan["prompts"]) if stored and stored.scan else []
     known = {"", *prompts}
     lacking = [turn["prompt"] for turn in state.get("turns", {}).values()]
-    lacking = [prompt for prompt in lacking if prompt not in known]
-    lengths = {len(prompt) for prompt in lacking}
-    beginnings = {prompt[:length] for prompt in prompts for length in lengths}
+    if not (lacking := [prompt for prompt in lacking if prompt not in known]):
+        return prompts
+    in_order = sorted(prompts)  # a prompt comes directly before those that begin with it
     for prompt in lacking:
-        if prompt not in beginnings:
+        place = stdlib.bisect.bisect_left(in_order, prompt)
+        if not any(longer.startswith(prompt) for longer in in_order[place : place + 1]):
             prompts.append(prompt)
-            beginnings.update(prompt[:length] for length in lengths)
+            in_order.insert(place, prompt)
     return prompts
