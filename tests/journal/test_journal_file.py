@@ -14,7 +14,9 @@ from gitcp.core.credit import cutting, entries
 from gitcp.errors import Error
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
+from gitcp.store.git.objects import Objects
 from gitcp.store.journal import journal
+from gitcp.store.repair import sessions as session_repair
 from tests.journal.lines import lengthen, shares, text
 from tests.support import warm
 from tests.support.checkpoints import forget
@@ -276,3 +278,24 @@ def test_reading_on_gives_what_a_first_reading_gives(world: World) -> None:
     assert journal.read(repo) == entries.parse_lines(lines[4]) * 20
     path.write_bytes(lines[5])
     assert journal.read(repo) == entries.parse_lines(lines[5])
+
+
+def test_a_line_that_a_repair_leaves_out_comes_back_from_the_ref_of_its_session(
+    world: World, a: Agent
+) -> None:
+    a.prompt("begin")
+    edit(a, "f.txt", text(1))
+    edit(a, "g.txt", text(2))
+    a.stop()
+    repo, path = Repo.find(str(world.path)), world.path / ".git/gitcp/journal"
+    mark = path.with_name("journal-checked")
+    before = entries.list_edits(journal.read(repo))
+    assert before and int(mark.read_bytes().split()[1]) == path.stat().st_size
+    path.write_bytes(path.read_bytes().replace(b'"path"', b'"path', 1))
+    memory.forget()
+    with Objects(repo) as objects:
+        assert session_repair.mend_journal(repo, objects, str(path)).startswith("kept ")
+    memory.forget()
+    with journal.Journal(repo) as mended:
+        assert entries.list_edits(mended.lines) == before
+    assert int(mark.read_bytes().split()[1]) == path.stat().st_size

@@ -87,8 +87,10 @@ def count_lines(path: str) -> int:
 
 
 def mend_journal(repo: Repo, _: Objects, path: str) -> str:
-    """Move a damaged journal aside and write its readable lines again; return what was done.  If
-    there are none, the next reader makes a journal from the edits of sessions."""
+    """Move a damaged journal aside and write its readable lines again; return what was done.
+
+    The sum of what was checked stays: by it the next reader sees the loss, makes it good from the
+    refs of sessions, as for a journal without a readable line, and notes the new sum."""
     with exclusive(repo, f"journal-{repo.worktree_hash}"):
         count = count_lines(path)
         if not count:
