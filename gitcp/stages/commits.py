@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from gitcp.core.record_types import Record
-    from gitcp.store.git.refs import Edit
+    from gitcp.store.git.refs import Update
 
 
 def match_commit(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
@@ -120,7 +120,7 @@ def carry_forward(args: object, records: Iterable[Record]) -> Iterator[Record]:
                 yield {"type": "ref", "ref": ref, "oid": new, "old_oid": old}
 
 
-def _move_streams(match: Record) -> list[Edit]:
+def _move_streams(match: Record) -> list[Update]:
     with context.open_here() as ctx:
         if commit_memory.is_replaying(ctx.repo):
             return []  # more commits are replayed: the next event moves the streams
@@ -130,12 +130,12 @@ def _move_streams(match: Record) -> list[Edit]:
         open_edits.settle_commit(ctx.repo, ctx.objects, commit, changes, excluded=left_out)
         settled = set(match["sessions"]) if match["linked"] else None
         carry_streams = late.carry_forward.carry_streams
-        edits = carry_streams(ctx.repo, ctx.objects, match["old"], commit, settled)
+        updates = carry_streams(ctx.repo, ctx.objects, match["old"], commit, settled)
         if not left_out:
             # A merge brings commits that were not judged here.
             old = match["old"] if len(commit["parents"]) < 2 else ""
             commit_memory.add_judged(ctx.repo, commit["oid"], old)
-        return edits
+        return updates
 
 
 STAGES = {

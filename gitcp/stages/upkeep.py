@@ -53,8 +53,8 @@ def delete_refs(args: object, records: Iterable[Record]) -> Iterator[Record]:
     temporary data of gitcp.
     """
     doomed = [r for r in records if r.get("type") == "ref"]
-    edits = [(ref, None, oid) for ref, oid in map(_build_deletion, doomed)]
-    refs.update_refs(Repo.find(), edits, "gitcp: delete")
+    updates = [(ref, None, oid) for ref, oid in map(_build_deletion, doomed)]
+    refs.update_refs(Repo.find(), updates, "gitcp: delete")
     yield from doomed
 
 

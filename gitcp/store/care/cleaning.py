@@ -75,8 +75,8 @@ def _delete_refs(repo: Repo, doomed: list[Finding]) -> list[Finding]:
     points = _list_points(repo, doomed)
     while doomed:
         try:
-            edits = [(finding["ref"], None, finding["oid"]) for finding in doomed]
-            refs.update_refs(repo, edits, "gitcp: clean")
+            updates = [(finding["ref"], None, finding["oid"]) for finding in doomed]
+            refs.update_refs(repo, updates, "gitcp: clean")
         except Moved as e:
             left = [finding for finding in doomed if finding["ref"] != e.ref]
             if len(left) == len(doomed):

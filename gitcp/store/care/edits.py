@@ -44,8 +44,8 @@ def enforce_ceiling(repo: Repo) -> None:
         try:
             with exclusive(repo, f"session-{session_id}", 0):
                 if is_settled(repo, session_id):
-                    edits = [(ref, None, tips[ref]) for ref in doomed]
-                    refs.update_refs(repo, edits, "gitcp: max-edits")
+                    updates = [(ref, None, tips[ref]) for ref in doomed]
+                    refs.update_refs(repo, updates, "gitcp: max-edits")
                     gone += [tips[ref] for ref in doomed]
         except Busy:
             continue

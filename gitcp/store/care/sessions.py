@@ -205,8 +205,8 @@ def _discard_work(ctx: Context, session_id: str) -> None:
             tip for stream in state["streams"] if (tip := _find_unshared(ctx, session_id, stream))
         ]
         for tip in tips:
-            edits = [place.archive_stream(ctx.repo, tip), (tip["ref"], None, tip["oid"])]
-            refs.update_refs(ctx.repo, edits, "gitcp: doctor")
+            updates = [place.archive_stream(ctx.repo, tip), (tip["ref"], None, tip["oid"])]
+            refs.update_refs(ctx.repo, updates, "gitcp: doctor")
     paths = {path for stream in state["streams"] for path in stream["files"]}
     open_edits.let_edits_go(ctx.repo, session_id, paths)
     state["streams"], state["checkpoint_count"] = [], 0

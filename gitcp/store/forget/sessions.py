@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import JournalLine, State
     from gitcp.repo import Repo
-    from gitcp.store.git.refs import Edit
+    from gitcp.store.git.refs import Update
     from gitcp.store.v1.committed_read import SessionEntry
 
 _COPIES = ("transcript", "turn", "exports")  # folders with a session's files
@@ -71,8 +71,8 @@ class Choice:
         return not self._before or 0 < session_read.parse_time(time) < self._before
 
 
-def forget_chosen(repo: Repo, choice: Choice) -> tuple[list[Edit], dict[str, int]]:
-    """Forget what is chosen; return the edits of refs, and the number of things of each kind.
+def forget_chosen(repo: Repo, choice: Choice) -> tuple[list[Update], dict[str, int]]:
+    """Forget what is chosen; return the updates of refs, and the number of things of each kind.
 
     Raises Error, with nothing done, if a session at work would lose something.
     """
@@ -86,8 +86,8 @@ def forget_chosen(repo: Repo, choice: Choice) -> tuple[list[Edit], dict[str, int
     moved, count = _forget_stored(repo, choice)
     moved += _delete_refs(repo, sessions, {ref: oid for ref, (oid, _) in streams.items()})
     _forget_files(repo, survey, sessions, set(streams))
-    old = [edit[2] for edit in moved if edit[2]]
-    _purge_objects(repo, survey, [edit[0] for edit in moved], old)
+    old = [update[2] for update in moved if update[2]]
+    _purge_objects(repo, survey, [update[0] for update in moved], old)
     counts = {
         "checkpoint part": count,
         "session": len(known.intersection(sessions)),
@@ -96,13 +96,13 @@ def forget_chosen(repo: Repo, choice: Choice) -> tuple[list[Edit], dict[str, int
     return moved, counts
 
 
-def _forget_stored(repo: Repo, choice: Choice) -> tuple[list[Edit], int]:
-    def move_store() -> tuple[list[Edit], int]:
+def _forget_stored(repo: Repo, choice: Choice) -> tuple[list[Update], int]:
+    def move_store() -> tuple[list[Update], int]:
         with Objects(repo) as objects:
-            edits, count = forgetting.write_forgetting(repo, objects, choice.has)
-        if edits:
-            committed_write.move_refs(repo, edits, "gitcp: forget")
-        return edits, count
+            updates, count = forgetting.write_forgetting(repo, objects, choice.has)
+        if updates:
+            committed_write.move_refs(repo, updates, "gitcp: forget")
+        return updates, count
 
     return refs.retry_moved(repo, "v1", move_store)
 
@@ -124,7 +124,7 @@ def _list_streams(survey: Survey, sessions: Collection[str]) -> dict[str, tuple[
     return streams
 
 
-def _delete_refs(repo: Repo, sessions: Collection[str], streams: dict[str, str]) -> list[Edit]:
+def _delete_refs(repo: Repo, sessions: Collection[str], streams: dict[str, str]) -> list[Update]:
     """Delete the refs with content of sessions: streams, edits, and undo logs, which have whole
     worktrees."""
     gone: dict[str, str] = dict(streams)
@@ -133,9 +133,9 @@ def _delete_refs(repo: Repo, sessions: Collection[str], streams: dict[str, str])
             gone[ref] = oid
     if sessions:
         gone |= refs.list_refs(repo, undo_log.PREFIX)
-    edits: list[Edit] = [(ref, None, oid) for ref, oid in gone.items()]
-    refs.update_refs(repo, edits, "gitcp: forget")
-    return edits
+    updates: list[Update] = [(ref, None, oid) for ref, oid in gone.items()]
+    refs.update_refs(repo, updates, "gitcp: forget")
+    return updates
 
 
 def _forget_files(
@@ -208,8 +208,8 @@ def _find_used(repo: Repo, survey: Survey) -> list[str]:
         return sorted(named - objects.list_absent(named))
 
 
-def is_still_in_git(repo: Repo, moved: Sequence[Edit]) -> bool:
+def is_still_in_git(repo: Repo, moved: Sequence[Update]) -> bool:
     """Whether git still has forgotten objects, loose or in its own packs."""
-    oids = [edit[2] for edit in moved if edit[2]]
+    oids = [update[2] for update in moved if update[2]]
     checked = repo.git.run("cat-file", "--batch-check", stdin="\n".join(oids).encode())[1]
     return any(not line.endswith(" missing") for line in decode_lines(checked))

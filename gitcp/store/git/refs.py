@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
     Result = TypeVar("Result")
-    Edit = tuple[str, str | None, str | None]  # ref, new oid or None, old oid or None
+    Update = tuple[str, str | None, str | None]  # ref, new oid or None, old oid or None
 
 
 # gitcp's transactions do not run the person's reference-transaction hook
@@ -47,16 +47,16 @@ def set_markers(repo: Repo) -> None:
         private.touch_private(repo, repo.join_shared(name))
 
 
-def update_refs(repo: Repo, edits: Sequence[Edit], reason: str) -> None:
-    """Apply edits in their order, all or none, with the reason in the reflog.
+def update_refs(repo: Repo, updates: Sequence[Update], reason: str) -> None:
+    """Make updates in their order, all or none, with the reason in the reflog.
 
     (ref, new, old) moves, (ref, new, None) creates, (ref, None, old) deletes.  Raises Moved if a
     ref is not at its old value, GitError for any other failure.
     """
-    if not edits:
+    if not updates:
         return
     orders = []
-    for ref, new, old in edits:
+    for ref, new, old in updates:
         orders.append("option no-deref")  # else a symbolic ref would move its target
         if new and old:
             orders += [f"update {ref}", new, old]
@@ -68,13 +68,13 @@ def update_refs(repo: Repo, edits: Sequence[Edit], reason: str) -> None:
             raise Error(f"'{ref}': neither an old nor a new value")
     data = encode_name("\0".join(orders) + "\0")
     args = (*_WAYS.split(), "update-ref", "-m", reason, "-z", "--stdin")
-    for left in range(len(edits), -1, -1):  # a killed process may have left each ref's lock
+    for left in range(len(updates), -1, -1):  # a killed process may have left each ref's lock
         try:
             repo.git.run(*args, stdin=data)
             return
         except GitError as e:
-            if not (left and _take_stale_locks(repo, e.complaint, edits)):
-                raise _explain(repo, e, edits) from None
+            if not (left and _take_stale_locks(repo, e.complaint, updates)):
+                raise _explain(repo, e, updates) from None
 
 
 def retry_moved(repo: Repo, lock: str, attempt: Callable[[], Result]) -> Result:
@@ -94,15 +94,15 @@ def retry_moved(repo: Repo, lock: str, attempt: Callable[[], Result]) -> Result:
     raise AssertionError
 
 
-def _explain(repo: Repo, e: GitError, edits: Sequence[Edit]) -> Error:
+def _explain(repo: Repo, e: GitError, updates: Sequence[Update]) -> Error:
     message = e.complaint
     if "reference broken" in message or "Is a directory" in message:
-        names = " or ".join(f"'{ref}'" for ref, _, _ in edits if f"'{ref}'" in message)
+        names = " or ".join(f"'{ref}'" for ref, _, _ in updates if f"'{ref}'" in message)
         return Error(f"git cannot read {names or 'a ref'}: 'gitcp fsck --repair' mends it")
     match = stdlib.re.search(_MOVED, message)
     if match and any(sign in message for sign in _RETRY):
         ref = match[1]
-        old = next((old for name, _, old in edits if name == ref), None)
+        old = next((old for name, _, old in updates if name == ref), None)
         return Moved(ref, old, match[2] or read_ref(repo, ref))
     return e
 
@@ -266,7 +266,7 @@ def _list_files(common: bytes, folders: Sequence[bytes]) -> dict[bytes, bytes] |
     return {path: _read_file(os.path.join(common, path)) for path in paths}
 
 
-def _take_stale_locks(repo: Repo, message: str, edits: Sequence[Edit]) -> bool:
+def _take_stale_locks(repo: Repo, message: str, updates: Sequence[Update]) -> bool:
     """Remove the lock file that git's message names, left by a killed git on one of gitcp's refs,
     and those on the other refs of the transaction; return whether the first was removed.
 
@@ -277,7 +277,7 @@ def _take_stale_locks(repo: Repo, message: str, edits: Sequence[Edit]) -> bool:
     inside = os.path.relpath(path, repo.common) if sign and path.endswith(".lock") else ""
     if not (inside.startswith(_OURS) and _take_stale_lock(repo, path)):
         return False
-    for ref, _, _ in edits:
+    for ref, _, _ in updates:
         if ref.startswith(_OURS):
             _take_stale_lock(repo, os.path.join(repo.common, f"{ref}.lock"))
     return True

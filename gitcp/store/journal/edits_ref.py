@@ -42,10 +42,10 @@ def hold_edits(
 
     The caller holds the locks of the session and of the journal.
     """
-    edit = write_edits(repo, objects, journal, session_id, subject, ref, change)
-    if edit:
-        refs.update_refs(repo, [edit], "gitcp: edits")
-        journal.note_held(edit[1])
+    update = write_edits(repo, objects, journal, session_id, subject, ref, change)
+    if update:
+        refs.update_refs(repo, [update], "gitcp: edits")
+        journal.note_held(update[1])
 
 
 def write_edits(
@@ -56,10 +56,10 @@ def write_edits(
     subject: str,
     ref: str = "",
     change: str = "",
-) -> refs.Edit | None:
+) -> refs.Update | None:
     """Write a commit of the lines that the journal has gained since a ref last held it.
 
-    Returns the edit of the session's ref; None if there is nothing to hold.
+    Returns the update of the session's ref; None if there is nothing to hold.
     ref: the ref of a part instead of the session's (store.guard.session_change).  change: the
     tree of its `change`; without one it keeps the previous `change`.
     """

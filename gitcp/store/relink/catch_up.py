@@ -122,9 +122,9 @@ def _follow_base(repo: Repo, objects: Objects, state: State, tip: Tip, head: str
     if not blobs.list_dirty(repo, objects, files, head):
         trace.append_note("stream", f"'{tip['ref']}' stays: none of its files is changed here")
         return
-    edits = place.rename_stream(repo, objects, tip, head)
-    refs.update_refs(repo, edits, "gitcp: base moved")
+    updates = place.rename_stream(repo, objects, tip, head)
+    refs.update_refs(repo, updates, "gitcp: base moved")
     for stream in state["streams"]:
         if stream["id"] == tip["stream"]:
-            stream["ref"], stream["base_commit"] = edits[0][0], head
-    trace.append_note("stream", f"'{tip['ref']}' -> '{edits[0][0]}': base moved")
+            stream["ref"], stream["base_commit"] = updates[0][0], head
+    trace.append_note("stream", f"'{tip['ref']}' -> '{updates[0][0]}': base moved")

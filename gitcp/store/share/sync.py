@@ -221,9 +221,9 @@ def _fetch_and_unite(repo: Repo, objects: Objects, remote: Remote, theirs: Tips)
         if committed_refs.REF in fetched and repo.jj_root:
             conversion.leave_branch(repo)
     finally:
-        edits = [(target, None, oid) for target, oid in refs.list_refs(repo, prefix).items()]
+        updates = [(target, None, oid) for target, oid in refs.list_refs(repo, prefix).items()]
         with suppress(Error):
-            refs.update_refs(repo, edits, "gitcp: fetched")
+            refs.update_refs(repo, updates, "gitcp: fetched")
 
 
 def _unite_all(repo: Repo, objects: Objects, theirs: Tips, ours: Tips) -> None:

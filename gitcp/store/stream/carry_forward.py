@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 def carry_streams(
     repo: Repo, objects: Objects, old: str, commit: Commit, condensed: set[str] | None
-) -> list[refs.Edit]:
-    """Move the streams of base old to the commit made on it; return the ref edits.
+) -> list[refs.Update]:
+    """Move the streams of base old to the commit made on it; return the ref updates.
 
     condensed: the sessions that the commit is linked to, whose states are saved; None without a
     link.
     """
-    edits: list[refs.Edit] = []
+    updates: list[refs.Update] = []
     with exclusive(repo, f"stream-{repo.worktree_hash}"):
         for tip in list_moving_streams(repo, objects, old, commit["oid"]):
             if condensed is None:
@@ -39,8 +39,8 @@ def carry_streams(
             else:
                 moved = _settle_stream(repo, objects, tip, commit, condensed)
             refs.update_refs(repo, moved, "gitcp: carry forward")
-            edits += moved
-    return edits
+            updates += moved
+    return updates
 
 
 def list_moving_streams(repo: Repo, objects: Objects, base: str, new: str) -> list[Tip]:
@@ -79,15 +79,15 @@ def _is_here(repo: Repo, objects: Objects, tip: Tip, new: str) -> bool:
 
 def _settle_stream(
     repo: Repo, objects: Objects, tip: Tip, commit: Commit, condensed: set[str]
-) -> list[refs.Edit]:
-    """The ref edits that start the stream again, under the same id, with the files that a linked
+) -> list[refs.Update]:
+    """The ref updates that start the stream again, under the same id, with the files that a linked
     commit left."""
     paths_by_session = branches.map_named_paths(
         repo, tip["stream"], shadow_refs.list_sessions(objects, tip)
     )
     unsettled = set().union(*paths_by_session.values())
     present = blobs.list_dirty(repo, objects, unsettled, commit["oid"])
-    edits: list[refs.Edit] = []
+    updates: list[refs.Update] = []
     if present:
         target = place.rename_stream(repo, objects, tip, commit["oid"])[0]
         metadata = {
@@ -102,9 +102,9 @@ def _settle_stream(
         message = shadow_refs.build_message(shadow_refs.CARRIED, *about)
         oid = write_commit(objects, repo, tree, [], message)
         if not target[0].startswith(shadow_refs.ARCHIVE):
-            edits.append((target[0], oid, None))
+            updates.append((target[0], oid, None))
         else:
             present = {}  # the name is taken: everything stays in the archive
     if unsettled - set(present) or recall.holds_lost_work(repo, objects, tip, condensed):
-        edits.insert(0, place.archive_stream(repo, tip))
-    return [*edits, (tip["ref"], None, tip["oid"])]
+        updates.insert(0, place.archive_stream(repo, tip))
+    return [*updates, (tip["ref"], None, tip["oid"])]

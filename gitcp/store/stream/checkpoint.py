@@ -70,7 +70,7 @@ def write(
         place = find_place(repo, objects, state, content["head"])
         _refresh_entries(repo, objects, place, content)
         _record_files(held, state, place, content)
-        held_edit = edits_subject and edits_ref.write_edits(
+        held_update = edits_subject and edits_ref.write_edits(
             repo, objects, held, state["session_id"], edits_subject
         )
         tree = _write_tree(objects, state, place, content)
@@ -78,12 +78,12 @@ def write(
         arguments = (state["session_id"], content["head"], place["stream"], content["trailers"])
         message = shadow_refs.build_message(content["subject"], *arguments)
         oid = write_commit(objects, repo, tree, [parent["oid"]] if parent else [], message)
-        move: refs.Edit = (place["ref"], oid, place["old"])
-        edits = [*place["before"], move, *place["after"], *([held_edit] if held_edit else [])]
+        move: refs.Update = (place["ref"], oid, place["old"])
+        updates = [*place["before"], move, *place["after"], *([held_update] if held_update else [])]
         held.write_waiting()
-        refs.update_refs(repo, edits, "gitcp: checkpoint")
-        if held_edit:
-            held.note_held(held_edit[1])
+        refs.update_refs(repo, updates, "gitcp: checkpoint")
+        if held_update:
+            held.note_held(held_update[1])
     return oid
 
 

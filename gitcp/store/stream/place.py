@@ -1,6 +1,6 @@
 """The place of a session's next checkpoint, by its verdict unless that is void.
 
-Nothing is written here: the writer of the checkpoint makes the ref edits that are returned.
+Nothing is written here: the writer of the checkpoint makes the ref updates that are returned.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
     class Place(TypedDict):
-        """The place of a checkpoint.  parent: the tip that it continues.  before: the ref edits
+        """The place of a checkpoint.  parent: the tip that it continues.  before: the ref updates
         before the branch's own, as to archive the old stream; after: those that follow."""
 
         ref: str
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
         stream: str
         suffix: int | None
         reset: bool
-        before: list[refs.Edit]
-        after: list[refs.Edit]
+        before: list[refs.Update]
+        after: list[refs.Update]
 
 
 NO_VERDICT: Verdict = {"verdict": "none", "ref": "", "tip": "", "reason": ""}
@@ -93,8 +93,8 @@ def _build_place(
     ref: str,
     old: str | None,
     parent: Tip | None,
-    before: Sequence[refs.Edit] = (),
-    after: Sequence[refs.Edit] = (),
+    before: Sequence[refs.Update] = (),
+    after: Sequence[refs.Update] = (),
 ) -> Place:
     parsed = ids.parse_shadow(ref)
     return {
@@ -109,8 +109,8 @@ def _build_place(
     }
 
 
-def archive_stream(repo: Repo, tip: Tip) -> refs.Edit:
-    """The ref edit that archives a stream."""
+def archive_stream(repo: Repo, tip: Tip) -> refs.Update:
+    """The ref update that archives a stream."""
     name = ids.parse_stream_name(tip["ref"])
     archived = refs.list_refs(repo, f"{shadow_refs.ARCHIVE}{name}/")
     for ref, oid in archived.items():
@@ -122,8 +122,8 @@ def archive_stream(repo: Repo, tip: Tip) -> refs.Edit:
     return (f"{shadow_refs.ARCHIVE}{name}/{max([0, *numbers]) + 1}", tip["oid"], None)
 
 
-def rename_stream(repo: Repo, objects: Objects, tip: Tip, base: str) -> list[refs.Edit]:
-    """The ref edits that rename a stream to a new base, or archive it if that name is taken."""
+def rename_stream(repo: Repo, objects: Objects, tip: Tip, base: str) -> list[refs.Update]:
+    """The ref updates that rename a stream to a new base, or archive it if that name is taken."""
     parsed = ids.parse_shadow(tip["ref"])
     number = parsed["suffix"] if parsed else None
     ref = shadow_refs.build_ref(repo, base, number)
@@ -132,8 +132,8 @@ def rename_stream(repo: Repo, objects: Objects, tip: Tip, base: str) -> list[ref
         ref = shadow_refs.build_ref(repo, base, number)
     if ref == tip["ref"]:
         return [(ref, tip["oid"], tip["oid"])]
-    edit = archive_stream(repo, tip) if objects.read(ref) else (ref, tip["oid"], None)
-    return [edit, (tip["ref"], None, tip["oid"])]
+    update = archive_stream(repo, tip) if objects.read(ref) else (ref, tip["oid"], None)
+    return [update, (tip["ref"], None, tip["oid"])]
 
 
 def move_home(repo: Repo, objects: Objects) -> None:
@@ -151,8 +151,8 @@ def _move_home(repo: Repo, objects: Objects, ref: str, new_ref: str) -> None:
         tip = shadow_refs.read_tip(objects, ref)
         if tip and tip["ref"] == ref:
             exists = refs.read_ref(repo, new_ref)
-            edit = archive_stream(repo, tip) if exists else (new_ref, tip["oid"], None)
-            refs.update_refs(repo, [edit, (ref, None, tip["oid"])], "gitcp: streams-hidden")
+            update = archive_stream(repo, tip) if exists else (new_ref, tip["oid"], None)
+            refs.update_refs(repo, [update, (ref, None, tip["oid"])], "gitcp: streams-hidden")
     except Error as e:
         # It is the person's, or is being written to.
         trace.append_note("stream", f"'{ref}' stays: {e}")

@@ -71,14 +71,14 @@ def write_sessions(
 
     def attempt_move() -> dict[str, str]:
         own = _find_own_commits(repo, objects, prepared)
-        edits = [
+        updates = [
             _write_ref(repo, objects, cid, tip, [p for p in prepared if p[0] == cid], subject)
             for cid, tip in own.items()
         ]
         if on_branch := [part for part in prepared if part[0] not in own]:
-            edits.append(_write_branch(repo, objects, on_branch, subject))
-        move_refs(repo, edits, "gitcp: checkpoint")
-        return {ref: new for ref, new, _ in edits if new}
+            updates.append(_write_branch(repo, objects, on_branch, subject))
+        move_refs(repo, updates, "gitcp: checkpoint")
+        return {ref: new for ref, new, _ in updates if new}
 
     restore_branch(repo, objects)
     return refs.retry_moved(repo, "v1", attempt_move)
@@ -89,7 +89,7 @@ def set_trees(repo: Repo, objects: Objects, trees: Mapping[str, str | None]) -> 
     write_sessions()."""
 
     def attempt_move() -> None:
-        edits: list[refs.Edit] = []
+        updates: list[refs.Update] = []
         on_branch: dict[str, Entry | None] = {}
         for cid, tree in trees.items():
             ref = ids.build_checkpoint_ref(cid)
@@ -97,17 +97,19 @@ def set_trees(repo: Repo, objects: Objects, trees: Mapping[str, str | None]) -> 
             if not has_ref and not committed_refs.needs_own_ref(repo):
                 on_branch[f"{cid[:2]}/{cid[2:]}"] = (TREE, tree) if tree else None
             elif tree or has_ref:
-                edits.append(_set_tree(repo, objects, ref, tree, f"Checkpoint: {cid}"))
+                updates.append(_set_tree(repo, objects, ref, tree, f"Checkpoint: {cid}"))
         if on_branch:
             tree = edit_tree(objects, find_tree(objects, REF), on_branch)
-            edits.append(_set_tree(repo, objects, REF, tree, f"Checkpoints: {len(on_branch)}"))
-        move_refs(repo, edits, "gitcp: undo")
+            updates.append(_set_tree(repo, objects, REF, tree, f"Checkpoints: {len(on_branch)}"))
+        move_refs(repo, updates, "gitcp: undo")
 
     refs.retry_moved(repo, "v1", attempt_move)
 
 
-def _set_tree(repo: Repo, objects: Objects, ref: str, tree: str | None, message: str) -> refs.Edit:
-    """Write a commit of a tree on a ref's commit; return the edit that moves the ref there, or
+def _set_tree(
+    repo: Repo, objects: Objects, ref: str, tree: str | None, message: str
+) -> refs.Update:
+    """Write a commit of a tree on a ref's commit; return the update that moves the ref there, or
     deletes it for no tree."""
     tip = read_commit(objects, ref)
     old, parents = (tip["oid"], [tip["oid"]]) if tip else (None, [])
@@ -140,8 +142,8 @@ def _write_ref(
     tip: Commit | None,
     prepared: Sequence[Prepared],
     subject: str | None,
-) -> refs.Edit:
-    """Write the commit of a checkpoint with a ref of its own; return the edit of that ref."""
+) -> refs.Update:
+    """Write the commit of a checkpoint with a ref of its own; return the update of that ref."""
     before, old = (tip["tree"], tip["oid"]) if tip else (None, None)
     if not tip and (stored := committed_refs.find_checkpoint(repo, objects, checkpoint_id)):
         before = stored[1]  # on the branch
@@ -154,8 +156,8 @@ def _write_ref(
 
 def _write_branch(
     repo: Repo, objects: Objects, prepared: Sequence[Prepared], subject: str | None
-) -> refs.Edit:
-    """Write the commit of the branch with these checkpoints; return the edit of the branch.
+) -> refs.Update:
+    """Write the commit of the branch with these checkpoints; return the update of the branch.
     Without our branch it is built on a remote's."""
     tip = ours = read_commit(objects, REF)
     if not ours and (names := committed_refs.list_remote_branches(repo)):
@@ -183,10 +185,10 @@ def _write_commit(
     return signing.write_signed(objects, repo, tree, parents, message, prepared[0][1]["session_id"])
 
 
-def move_refs(repo: Repo, edits: list[refs.Edit], reason: str) -> None:
+def move_refs(repo: Repo, updates: list[refs.Update], reason: str) -> None:
     """Move refs of the store, and MEMORY beside jj; a ref may have its new value already."""
-    branch = [new for ref, new, _ in edits if ref == REF] if repo.jj_root else []
-    moves = [*edits, *((MEMORY, new, refs.read_ref(repo, MEMORY)) for new in branch)]
+    branch = [new for ref, new, _ in updates if ref == REF] if repo.jj_root else []
+    moves = [*updates, *((MEMORY, new, refs.read_ref(repo, MEMORY)) for new in branch)]
     refs.set_markers(repo)
     refs.update_refs(repo, [(ref, new, old) for ref, new, old in moves if new != old], reason)
 

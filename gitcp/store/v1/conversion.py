@@ -40,11 +40,11 @@ def convert_store(repo: Repo) -> dict[str, str]:
 
     def attempt_move() -> dict[str, str]:
         with Objects(repo) as objects:
-            edits = _list_edits(repo, objects)
-        if edits:
+            updates = _list_updates(repo, objects)
+        if updates:
             refs.set_markers(repo)
-            refs.update_refs(repo, edits, "gitcp: convert-store")
-        return {ref: str(new) for ref, new, _ in edits}
+            refs.update_refs(repo, updates, "gitcp: convert-store")
+        return {ref: str(new) for ref, new, _ in updates}
 
     return refs.retry_moved(repo, "v1", attempt_move)
 
@@ -70,7 +70,7 @@ def leave_branch(repo: Repo) -> str:
                 or repo.git.read_line("for-each-ref", "--format=%(worktreepath)", REF)
             ):
                 return ""
-            moved = _list_edits(repo, objects)
+            moved = _list_updates(repo, objects)
         deleted = [(ref, None, oid) for ref, oid in ((REF, tip), (MEMORY, memory)) if oid]
         refs.set_markers(repo)
         refs.update_refs(repo, [*moved, *deleted], "gitcp: beside jj checkpoints have refs")
@@ -83,8 +83,8 @@ def leave_branch(repo: Repo) -> str:
         return ""
 
 
-def _list_edits(repo: Repo, objects: Objects) -> list[refs.Edit]:
-    """The edits of refs: one for each checkpoint that a branch has and its ref lacks."""
+def _list_updates(repo: Repo, objects: Objects) -> list[refs.Update]:
+    """The updates of refs: one for each checkpoint that a branch has and its ref lacks."""
     stored, tips = committed_refs.list_tips(repo), dict[str, str]()
     for place in committed_refs.list_places(repo):
         if place == ids.CHECKPOINTS or place.endswith("/sessions"):

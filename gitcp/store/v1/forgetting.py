@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Entry
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.git.refs import Edit
+    from gitcp.store.git.refs import Update
     from gitcp.store.v1.committed_read import Checkpoint, SessionEntry
 
     Chosen = Callable[[str, SessionEntry], bool]  # by a checkpoint's id
@@ -41,10 +41,10 @@ def _list_chosen(
                 yield checkpoint, indices
 
 
-def write_forgetting(repo: Repo, objects: Objects, chosen: Chosen) -> tuple[list[Edit], int]:
-    """Write histories of the store without the chosen sessions; return (the edits of its refs, the
-    number of sessions removed).  The new commits have no parent.  The caller holds the store's
-    lock."""
+def write_forgetting(repo: Repo, objects: Objects, chosen: Chosen) -> tuple[list[Update], int]:
+    """Write histories of the store without the chosen sessions; return (the updates of its
+    refs, the number of sessions removed).  The new commits have no parent.  The caller holds the
+    store's lock."""
     time = format_now()
     trees: dict[str, dict[str, str]] = {}  # ref -> checkpoint id -> its new tree
     counts: dict[str, int] = {}
@@ -56,7 +56,7 @@ def write_forgetting(repo: Repo, objects: Objects, chosen: Chosen) -> tuple[list
         tree = _write_emptied(objects, checkpoint, indices, time)
         trees.setdefault(ref, {})[checkpoint_id] = tree
         counts[ref] = counts.get(ref, 0) + len(indices)
-    moved: list[Edit] = []
+    moved: list[Update] = []
     for ref, changed in trees.items():
         old = need_commit(objects, ref)
         if own := ids.parse_checkpoint_ref(ref):
