@@ -90,7 +90,10 @@ def make_page(repo: Repo, name: str, with_prompts: bool = True) -> str:
 def _write(path: str, data: bytes) -> None:
     """Write a file at once or not at all, and a device or a pipe directly."""
     if os.path.exists(path) and not os.path.isfile(path):
-        with open(path, "wb") as device:
-            device.write(data)
+        try:
+            with open(path, "wb") as device:
+                device.write(data)
+        except OSError as e:
+            raise Error(f"cannot write '{path}': {e.strerror}") from None
     else:
         files.replace_file(path, data, durable=False)

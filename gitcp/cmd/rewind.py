@@ -17,6 +17,7 @@ from gitcp.store.back import conversation, moments, planning, points, present, t
 from gitcp.store.back.present import KeptEdits
 from gitcp.store.git.objects import Objects
 from gitcp.store.pack import scratch
+from gitcp.store.show import lookup
 from gitcp.store.snapshot import snapshot
 from gitcp.store.undo import undo_log
 
@@ -70,6 +71,12 @@ OPTIONS: Rows = (
     make_value("path", "<path>", "only what is at or below these (after --)", nargs="*"),
 )
 LISTED = 20  # points from which a person chooses
+_HINTS = {
+    "point": "--to goes there",
+    "session": "--session takes back its edits",
+    "checkpoint": "'gitcp resume' restores its conversation",
+    "commit": "'gitcp rewind --list' shows the points, which --to goes to",
+}
 
 
 def run(argv: Sequence[str]) -> int:
@@ -85,6 +92,8 @@ def run(argv: Sequence[str]) -> int:
         if args.session or args.turn or args.tool:
             with snapshot.started(repo):
                 return _take_back_edits(repo, objects, args)
+        if args.to is None and "--" not in argv:
+            _check_words(repo, objects, args.path, listed)
         if listed:
             if args.path:
                 raise UsageError("paths go with a point: name it by --to")
@@ -112,6 +121,32 @@ def _make_directory(repo: Repo, objects: Objects, args: Namespace) -> int:
     if lacking := point_list.describe_lacking(point["kind"], point["lacking"]):
         print(cli.printable(f"note: {lacking}"))
     return OK
+
+
+def _check_words(repo: Repo, objects: Objects, words: Iterable[str], listed: bool) -> None:
+    """Raise UsageError for a word that no file has and that names what --to or --session takes;
+    with listed also for one that names nothing."""
+    for word in words:
+        if not os.path.lexists(word):
+            kind = _find_kind(repo, objects, word)
+            if hint := _HINTS.get(kind):
+                raise UsageError(f"'{word}' is a {kind}: {hint}")
+            if listed:
+                what = f"no such point, session or file: '{word}'"
+                raise UsageError(f"{what} ('gitcp rewind --list' shows the points)")
+
+
+def _find_kind(repo: Repo, objects: Objects, word: str) -> str:
+    """What a word names: a point, or a kind of lookup.resolve_name(); '' for nothing."""
+    try:
+        points.find_point(repo, objects, word)
+        return "point"
+    except points.NoPoint:
+        pass
+    try:
+        return lookup.resolve_name(repo, objects, word)[0]
+    except lookup.Unknown:
+        return ""
 
 
 def _print_points(repo: Repo, objects: Objects, args: Namespace) -> int:

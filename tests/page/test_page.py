@@ -92,10 +92,14 @@ def test_it_goes_into_a_pipe_and_does_not_take_its_place(hostile: Path) -> None:
 
 
 def test_a_file_that_cannot_be_written_is_named_as_the_person_did(hostile: Path) -> None:
-    done = page("-o", "missing/x.html", "HEAD")
-    where = f"'{hostile}/missing/x.html'"
-    assert done.returncode == 128
-    assert done.stderr == f"fatal: cannot write {where}: No such file or directory\n"
+    (hostile / "folder").mkdir(exist_ok=True)
+    for name, why in {
+        "missing/x.html": "No such file or directory",
+        "folder": "Is a directory",
+    }.items():
+        done = page("-o", name, "HEAD")
+        assert done.returncode == 128
+        assert done.stderr == f"fatal: cannot write '{hostile}/{name}': {why}\n"
 
 
 def test_at_a_terminal_it_says_how_far_it_is(hostile: Path) -> None:

@@ -175,6 +175,21 @@ def test_paths_without_a_point_are_an_error_where_nobody_can_choose_one(three: A
         assert ended.returncode == 129 and "name it by --to" in ended.stderr
 
 
+def test_a_word_that_is_no_file_is_told_what_it_names(three: Agent) -> None:
+    world = three.world
+    world.write("mine.txt", "mine\n")
+    point, session, commit = temporary(world)[-1][:8], three.sid, world.head
+    for word, told in {
+        point: f"'{point}' is a point: --to goes there",
+        session: f"'{session}' is a session: --session takes back its edits",
+        commit: f"'{commit}' is a commit: 'gitcp rewind --list' shows the points",
+        "nope": "no such point, session or file: 'nope' ('gitcp rewind --list' shows the points)",
+        "mine.txt": "paths go with a point: name it by --to",
+    }.items():
+        ended = run(world, "rewind", word)
+        assert (ended.returncode, told in ended.stderr) == (129, True), ended.stderr
+
+
 def test_only_the_named_paths_go_back_from_any_subdirectory(world: World, a: Agent) -> None:
     a.turn("one", {"a.py": "1\n", "src/b.py": "1\n"})
     a.turn("two", {"a.py": "2\n", "src/b.py": "2\n", "src/c.py": "2\n"})
