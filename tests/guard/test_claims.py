@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,15 @@ def test_status_and_the_list_say_who_is_here_since_when_on_what(git_copy: Copy) 
     assert "between tool calls" in lines[0]
     git_copy.kill(a)
     assert "src/app.py" not in git_copy.gitcp("list-claims")
+
+
+def test_the_list_has_who_is_in_a_turn_since_when_and_nobody_else(git_copy: Copy) -> None:
+    git_copy.pair()
+    git_copy.agent("cccccccc-3").turn("done", {"c.txt": "open work\n"})
+    heard = datetime.fromisoformat(git_copy.state(A)["last_interaction_time"])
+    (git_copy.store / "entire-sessions" / f"{B}.json").unlink()
+    held = [json.loads(line) for line in git_copy.gitcp("list-claims").splitlines()]
+    assert [(c["session_id"], c["created"]) for c in held] == [(B, 0), (A, heard.timestamp())]
 
 
 def test_parallel_calls_of_one_session_are_in_nobodys_way(git_copy: Copy) -> None:
