@@ -11,6 +11,8 @@ import pytest
 from tests.support.clients.real import CLIENTS, TOOLS, Client, write_file
 from tests.support.harness import World
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.mark.parametrize(("name", "agent"), [("pi", "pi"), ("droid", "factory-droid")])
 def test_what_a_real_client_writes_is_linked_with_what_it_was_asked_and_its_model(

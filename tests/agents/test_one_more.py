@@ -123,7 +123,9 @@ def test_a_ninth_agent_is_recorded_linked_shown_and_taken_out_by_its_folder_alon
     assert not client.settings.exists()
 
 
-@pytest.mark.parametrize("call", ["*", "*' status '*"])  # the first one, and a scan
+@pytest.mark.parametrize(  # the first one, and a scan
+    "call", ["*", pytest.param("*' status '*", marks=pytest.mark.thorough)]
+)
 def test_a_hook_that_comes_to_half_of_its_clients_time_hands_over_to_the_next(
     client: MadeUp, call: str
 ) -> None:

@@ -179,6 +179,7 @@ def test_a_command_without_its_package_says_what_to_install(
     assert "install gitcp with its extra 'mcp'" in done.stderr
 
 
+@pytest.mark.thorough
 def test_the_real_claude_code_calls_a_tool_and_is_sent_the_answer(story: Story) -> None:
     repo = story.world.path
     question = ("looks", "mcp__gitcp__search", {"query": "hello -elsewhere"})

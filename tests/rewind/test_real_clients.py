@@ -15,6 +15,7 @@ from tests.support.harness import World
 AGENTS = {"claude": "claude-code", "codex": "codex", "gemini": "gemini-cli"}
 FIRST = ["the first prompt", "writes a.txt", "writes b.txt", "first is done"]
 SECOND = ["the second prompt", "writes c.txt", "second is done"]
+pytestmark = pytest.mark.thorough
 LONG = bool(os.environ.get("LONG"))  # else each client once, the quickest one more often
 
 

@@ -99,6 +99,7 @@ def test_each_command_of_the_skill_is_one_that_there_is(world: World, line: str)
         assert all(option in text for option in options), command
 
 
+@pytest.mark.thorough
 def test_the_real_claude_code_is_told_of_the_skill(world: World) -> None:
     world.gitcp("enable", "--skills")
     client = Client("claude", world.path, world.home, [("understood", "", None)])
