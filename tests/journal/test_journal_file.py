@@ -15,7 +15,7 @@ from gitcp.errors import Error
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
-from gitcp.store.journal import journal
+from gitcp.store.journal import edits_ref, journal
 from gitcp.store.repair import sessions as session_repair
 from tests.journal.lines import lengthen, shares, text
 from tests.support import warm
@@ -299,3 +299,11 @@ def test_a_line_that_a_repair_leaves_out_comes_back_from_the_ref_of_its_session(
     with journal.Journal(repo) as mended:
         assert entries.list_edits(mended.lines) == before
     assert int(mark.read_bytes().split()[1]) == path.stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("ref", "number"),
+    [("s", 1), ("s.2", 2), ("s.10", 10), ("s.", 0), ("s.x", 0), ("s/2", 0), ("s2", 0), ("t.2", 0)],
+)
+def test_a_ref_tells_which_part_of_a_sessions_edits_it_holds(ref: str, number: int) -> None:
+    assert edits_ref.parse_part_number(edits_ref.PREFIX + ref, edits_ref.PREFIX + "s") == number

@@ -83,10 +83,10 @@ def write_edits(
 def parse_part_number(ref: str, first: str) -> int:
     """The number of the part of a session's edits that a ref holds; 0 for any other ref.  first:
     the ref of part 1."""
-    end = ref.removeprefix(first)
-    if not end:
+    if ref == first:
         return 1
-    return int(end[1:]) if ref != end and end[0] == "." and end[1:].isdecimal() else 0
+    number = ref.removeprefix(f"{first}.")
+    return int(number) if number.isdecimal() else 0
 
 
 def find_session(ref: str, sessions: Iterable[str]) -> str:

@@ -125,6 +125,15 @@ def test_a_file_committed_under_another_name_with_all_its_lines_is_settled(
     assert bool(explain_settled(entry, committed, None, None, blobs.get)) is want
 
 
+def test_a_link_is_no_file_under_another_name_whatever_it_points_to() -> None:
+    lines = b"the first line\nthe second line\n"
+    blobs = {"new": lines, "old": lines}
+    entry: Recorded = {**recorded("old"), "before": None}
+    for mode, want in (("100644", True), ("100755", True), ("120000", False)):
+        link: Staged = (NONE, None, mode, "new")
+        assert bool(explain_settled(entry, {"g": link}, None, None, blobs.get)) is want
+
+
 @pytest.mark.parametrize("oid", EMPTY)
 def test_an_empty_file_is_not_taken_for_another(oid: str) -> None:
     assert not explain_settled(recorded(oid), {"g": change(None, oid)}, None, None)

@@ -195,3 +195,20 @@ def test_metadata_keys_stand_in_the_originals_order() -> None:
 def test_a_new_summary_takes_strategy_and_branch_from_its_sessions() -> None:
     made = summary.summarize(ID, None, [(None, []), ({**ROOT, "cli_version": "1"}, [])])
     assert (made["strategy"], made["branch"], made["cli_version"]) == ("manual-commit", "main", "1")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"", b"{", b"[1]", b'"user"', b'{"content": "x"}', b'{"type": "system"}', b"[" * 100_000],
+    ids=["empty", "cut", "a list", "a string", "no type", "of nobody", "too deep"],
+)
+def test_a_compact_line_that_nobody_said_is_left_out(line: bytes) -> None:
+    said = b'{"type": "user", "content": "x", "ts": "2026-01-01T00:00:00Z"}'
+    expanded = summary.expand_lines(line + b"\n" + said)
+    assert [json.loads(row) for row in expanded.splitlines()] == [
+        {
+            "type": "user",
+            "timestamp": "2026-01-01T00:00:00Z",
+            "message": {"role": "user", "content": "x"},
+        }
+    ]
