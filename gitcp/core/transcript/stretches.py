@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     Read = Callable[[int, int], bytes]  # the bytes from start to end
     Stretch = tuple[bytes, int]  # lines, and the offset after them
 
-STRETCH = 1 << 19  # bytes read at once
+STRETCH = 1 << 20  # bytes read at once
 LINE = 16 << 20  # the longest line that is not shortened
 HEAD, TAIL = 256 << 10, 64 << 10  # bytes that remain of a longer line
 DOCUMENT = 32 << 20  # the largest document that is read whole

@@ -87,7 +87,7 @@ class Reader:
         redacted: Iterable[bytes] = map(redact, read())
         if size - start >= _MUCH:
             self._objects.prepare_large_writes()
-            redacted = late.spread.spread_batches(self._objects, read(), lambda _: redact)
+            redacted = late.spread.spread_batches(self._objects, read(), lambda _: redact, 0)
         for number, red in enumerate(redacted):
             yield red, ends[number]
 
