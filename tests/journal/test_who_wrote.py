@@ -295,3 +295,10 @@ def test_status_names_an_active_session_whose_agent_is_dead(world: World, a: Age
     assert "its agent is gone" not in world.gitcp("status")
     world.kill(a)
     assert "active, its agent is gone" in world.gitcp("status")
+
+
+def test_status_and_sessions_say_alike_that_an_idle_agent_has_ended(world: World, a: Agent) -> None:
+    a.turn("work", {"f.txt": "1\n"})
+    assert "Claude Code  idle" in world.gitcp("status") and "waiting" in world.gitcp("sessions")
+    world.kill(a)
+    assert "Claude Code  ended" in world.gitcp("status") and "ended" in world.gitcp("sessions")

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 _WAKE = "'gitcp enable' wakes it"
 _BEGIN, _BEGIN_ELSEWHERE = "'gitcp enable' installs the hooks", "'gitcp enable' in a worktree of it"
 _PHASES = {"active": "green", "idle": "cyan", "ended": "dim"}
-_DEAD = ("active, its agent is gone", "red")
+# What is said of a session whose agent's process is gone, by its phase.
+_DEAD = {"active": ("active, its agent is gone", "red"), "idle": ("ended", "dim")}
 _PROMPT = 60
 _SESSIONS, _STREAMS, _PLACES = 4, 3, 2  # those that a screen of 24 lines has room for
 _ARCHIVE = "refs/gitcp/archive/"  # of streams that were left
@@ -91,11 +92,10 @@ def _draw_session(
     if "unreadable" in session:
         yield [(f"  {name}  ", "yellow"), (f"cannot be read: {session['unreadable']}", "red")]
         return
-    phase = session["phase"]
     yield [
         (f"  {name}  ", "yellow"),
         (f"{session.get('agent_type') or 'Agent'}  ", ""),
-        _DEAD if session.get("dead") else (phase, _PHASES.get(phase, "")),
+        _describe_phase(session),
         (f"  {ago(session['last'])}  {_format_work(session, about)}", ""),
     ]
     if session["prompt"]:
@@ -103,6 +103,12 @@ def _draw_session(
     verdict = session.get("last_verdict") if verbose else None
     if isinstance(verdict, dict) and verdict.get("reason") and verdict.get("verdict") != "none":
         yield [(f"      {verdict.get('verdict', '')}: {verdict['reason']}", "dim")]
+
+
+def _describe_phase(session: Record) -> tuple[str, str]:
+    phase = session["phase"]
+    usual = (phase, _PHASES.get(phase, ""))
+    return _DEAD.get(phase, usual) if session.get("dead") else usual
 
 
 def _draw_claims(claims: Sequence[Record], labels: dict[str, str], ago: Ago) -> Iterator[Line]:

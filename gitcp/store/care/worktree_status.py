@@ -66,10 +66,9 @@ def _count_relinkable(recent: Case) -> int:
 
 
 def _gather_facts(repo: Repo, state: State, refs: dict[str, str]) -> Record:
-    """Further facts about a session.  dead: it is in a turn, and its agent's process has ended.
-    removed: its worktree is gone.
-    open: worktree -> files with open work, if it has any outside its home.  refs: stream id -> its
-    current ref."""
+    """Further facts about a session.  dead: its agent's process has ended.  removed: its worktree
+    is gone.  open: worktree -> files with open work, if it has any outside its home.  refs: stream
+    id -> its current ref."""
     worktree, last = repo.worktree_hash, state.get("last_interaction_time")
     streams = [s["id"] for s in state["streams"] if ids.is_in_worktree(s["ref"], worktree)]
     facts: Record = {
@@ -77,7 +76,7 @@ def _gather_facts(repo: Repo, state: State, refs: dict[str, str]) -> Record:
         "last": session_read.parse_time(last or state.get("started_at")),
         "stream": refs.get(streams[-1], "") if streams else "",
     }
-    if state["phase"] == "active" and process.is_gone(state.get("agent_process")):
+    if process.is_gone(state.get("agent_process")):
         facts["dead"] = True
     if _is_worktree_removed(repo, state):
         facts["removed"] = True
