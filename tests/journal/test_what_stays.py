@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from gitcp.repo import Repo
+from gitcp.store.turn import session_read
 from tests.journal.lines import ranges, shares, text
 from tests.support.clients.calls import edit, run
 from tests.support.harness import Agent, World
@@ -222,7 +224,25 @@ def test_a_commit_with_all_lines_settles_a_file_that_a_person_went_over(
     assert len(world.commit()) == 1
     assert (world.open() == []) == settled
     assert (world.archives == []) == settled
+    assert session_read.read_state(Repo.find(str(world.path)), a.sid).get("files_touched") is None
     sound(world)
+
+
+def test_lines_that_a_commit_left_out_are_listed_as_uncommitted_while_a_stash_may_have_them(
+    world: World, a: Agent
+) -> None:
+    a.turn("write", {"new.txt": text(1, 2, 3)})
+    world.write("new.txt", text(1, 2))
+    world.write("other.txt", "mine\n")
+    assert len(world.commit("new.txt")) == 1
+    assert "new.txt" not in world.gitcp("sessions", "-a")
+    world.git("stash", "push", "-q", "-u", "other.txt")
+    assert "new.txt" in world.gitcp("sessions")
+    world.git("stash", "pop", "-q")
+    world.write("new.txt", text(1, 2, 3))
+    a.prompt("a question")
+    assert "new.txt" in world.gitcp("sessions"), "they are back"
+    assert len(world.commit("new.txt")) == 1 and world.open() == [a.sid]
 
 
 def test_the_rest_of_a_file_that_was_put_back_after_a_commit_of_part_links_nothing(

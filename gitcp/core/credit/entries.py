@@ -293,8 +293,10 @@ def list_edits_since_look(lines: list[JournalLine]) -> list[JournalLine]:
 
 
 def list_open_edits(lines: Iterable[JournalLine]) -> list[JournalLine]:
-    """The edits that no commit has settled, in their order; `left` is True for an edit of a path
-    that a commit settled without this edit."""
+    """The edits that no commit has settled, in their order.
+
+    An edit of a path that commits settled without this edit has `left`: whether one of them is
+    linked with the edit's session."""
     open_edits: dict[str, list[tuple[int, JournalLine]]] = {}
     for number, line in enumerate(lines):
         if line.get("path") and "at" in line:
@@ -305,7 +307,9 @@ def list_open_edits(lines: Iterable[JournalLine]) -> list[JournalLine]:
         for path in line.get("settled", ()):
             edits, stay = open_edits.pop(path, []), left.get(path)
             edits = [
-                (n, {**e, "left": True}) for n, e in edits if stay and get_edit_name(e) in stay
+                (n, {**e, "left": e.get("left") or get_author(e)[0] in line.get("linked", ())})
+                for n, e in edits
+                if stay and get_edit_name(e) in stay
             ]
             open_edits |= {path: edits} if edits else {}
         for path in taken.keys() & open_edits:

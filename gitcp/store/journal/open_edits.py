@@ -99,7 +99,9 @@ def settle_commit(
         for session_id in {entries.get_author(edit)[0] for edit in open_edits} - {""}:
             decided = session_id not in excluded if sessions is None else session_id in sessions
             work = Work(held.lines, session_id)
-            _divide_edits(line, work, is_settled if decided else lambda *_: False)
+            is_left = _divide_edits(line, work, is_settled if decided else lambda *_: False)
+            if is_left and session_id in (sessions or ()):
+                line.setdefault("linked", []).append(session_id)
         if not recorded and (ends := _read_transcript_ends(repo)):
             line["transcripts"] = ends
         if not recorded or entries.list_open_edits([*held.lines, line]) != open_edits:
@@ -157,15 +159,18 @@ def _build_settled_check(
 
 def _divide_edits(
     line: JournalLine, work: Work, is_settled: Callable[[str, Stretch], bool]
-) -> None:
+) -> bool:
     """Add to a commit's line the session's edits that it left at the paths it settles, and those
-    that it took at others."""
+    that it took at others; whether it left some."""
+    is_left = False
     for path in work.list_paths():
         for stretch in work.list_stretches(path):
             settled = is_settled(path, stretch)
             if settled != (path in line["settled"]):
                 edits = line.setdefault("taken" if settled else "left", {}).setdefault(path, [])
                 edits += map(entries.get_edit_name, stretch.edits)
+                is_left = is_left or not settled
+    return is_left
 
 
 def let_edits_go(repo: Repo, session_id: str, paths: Iterable[str]) -> None:

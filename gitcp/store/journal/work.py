@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.journal.journal import Journal
 
-    # path -> when its oldest open edit was seen; the result of entries.map_recorded_files()
-    _Part = tuple[dict[str, int], dict[str, dict[str, JournalLine] | None]]
+    # path -> when its oldest open edit was seen; the paths with is_left(); the result of
+    # entries.map_recorded_files()
+    _Part = tuple[dict[str, int], set[str], dict[str, dict[str, JournalLine] | None]]
     _Open = tuple[tuple[int, int], list[JournalLine], list[JournalLine], dict[str, _Part]]
 
 
@@ -36,16 +37,16 @@ class Stretch:
 
     before: the content that the first edit changed.  own: the content that the session made last.
     content: own with later changes by others.  live: whether the worktree has it; otherwise it
-    was put away, or a commit left it out.  base: the commit on which it was last seen, '' if
-    unknown.
+    was put away, or a commit left it out.  left: that commit is linked with the session.  base: the
+    commit on which it was last seen, '' if unknown.
     """
 
-    __slots__ = ("_lost", "_seen", "base", "before", "content", "edits", "live", "own")
+    __slots__ = ("_lost", "_seen", "base", "before", "content", "edits", "left", "live", "own")
 
     def __init__(self, before: Version) -> None:
         self.before = self.own = self.content = before
         self.edits: list[JournalLine] = []
-        self.live = True
+        self.live, self.left = True, False
         self.base, self._seen, self._lost = "", 0, False
 
     def add(self, edit: JournalLine) -> None:
@@ -79,7 +80,7 @@ class Stretch:
     def note_return(self, line: JournalLine) -> None:
         """Note that a line restored a content that the stretch has had."""
         version = entries.parse_entry(line["after"])
-        self.live, self.content = True, version
+        self.live, self.left, self.content = True, False, version
         self._note_seen(line)
         if self._has_written(version):
             self.own = version
@@ -153,7 +154,7 @@ class Work:
                     current = Stretch(entries.parse_entry(line["before"]))
                     stretches.append(current)
                 current.add(line)
-                current.live = not is_left
+                current.live, current.left = not is_left, bool(line.get("left"))
             elif line["how"] == "restored" and not is_left:
                 if current and self._is_undoing(line) and not current.has_had(line):
                     stretches.remove(current)
@@ -172,6 +173,11 @@ class Work:
     def list_paths(self) -> list[str]:
         """The paths at which the session has open edits."""
         return [path for path in self._paths if self.list_stretches(path)]
+
+    def is_left(self, path: str) -> bool:
+        """Whether commits that are linked with the session left out all that it has open at a
+        path."""
+        return all(stretch.left for stretch in self.list_stretches(path))
 
     def list_edits(self, path: str) -> list[JournalLine]:
         """The session's open edits at a path."""
@@ -236,7 +242,15 @@ _OPEN: dict[str, _Open] = memory.get_table("open")
 def list_open_paths(repo: Repo, session: Mapping[str, Any]) -> set[str]:
     """The paths at which a session, by its state or marker, has open edits in its home and in the
     worktrees that it visited."""
-    return {path for oldest, _ in _read_parts(repo, session) for path in oldest}
+    return {path for oldest, _, _ in _read_parts(repo, session) for path in oldest}
+
+
+def list_left_paths(repo: Repo, session: Mapping[str, Any]) -> set[str]:
+    """Those of list_open_paths() at which the session's commits left out all that is open: no
+    worktree has it."""
+    parts = _read_parts(repo, session)
+    left = {path for _, paths, _ in parts for path in paths}
+    return left.difference(path for oldest, paths, _ in parts for path in oldest.keys() - paths)
 
 
 def list_open_paths_in(repo: Repo, worktree_id: str, session_id: str) -> set[str]:
@@ -273,7 +287,8 @@ def _read_open(repo: Repo, worktree_id: str, session_id: str) -> _Part:
         if oldest and not stamp[0]:
             touched = (states.peek(repo, session_id) or {}).get("files_touched", ())
             oldest = {path: at for path, at in oldest.items() if path in touched}
-        sessions[session_id] = oldest, entries.map_recorded_files(lines, session_id)
+        left = {path for path in oldest if work.is_left(path)}
+        sessions[session_id] = oldest, left, entries.map_recorded_files(lines, session_id)
     return sessions[session_id]
 
 
@@ -285,11 +300,11 @@ def list_open_streams(repo: Repo, session: State | Marker) -> list[Stream]:
     parts = _read_parts(repo, session)
     streams: list[Stream] = []
     for stream in session["streams"]:
-        recorded = [files[stream["id"]] for _, files in parts if stream["id"] in files] or [{}]
+        recorded = [files[stream["id"]] for *_, files in parts if stream["id"] in files] or [{}]
         lines = {path: line for files in recorded for path, line in (files or {}).items()}
         files: dict[str, File] = {}
         for path, line in lines.items():
-            if any(oldest.get(path, _NEVER) <= line["at"] for oldest, _ in parts):
+            if any(oldest.get(path, _NEVER) <= line["at"] for oldest, *_ in parts):
                 mode, oid = line["files"][path] or ("000000", "")
                 files[path] = {"oid": oid, "mode": mode, "turn_id": line["turn"]}
         if files or {} in recorded:

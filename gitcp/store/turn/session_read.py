@@ -9,7 +9,8 @@ from functools import partial
 from gitcp.core.git.ids import pick_match
 from gitcp.errors import Error
 from gitcp.process.files import Damaged
-from gitcp.store.journal.work import list_open_paths, read_streams
+from gitcp.store.git import reflog
+from gitcp.store.journal.work import list_left_paths, list_open_paths, read_streams
 from gitcp.store.session import markers
 from gitcp.store.session import state as states
 
@@ -50,11 +51,15 @@ def read_state(repo: Repo, session_id: str) -> State:
 
 
 def _list_touched(repo: Repo, state: State) -> None:
-    """Set files_touched to the uncommitted files."""
+    """Set files_touched to the uncommitted files.  What the session's own commits left out does not
+    count, unless a stash may have it."""
     if not state["streams"] and "turns" not in state:
         return  # the state of the original program has its own files_touched
     recorded = {path for stream in state["streams"] for path in stream["files"]}
-    state["files_touched"] = sorted(recorded | list_open_paths(repo, state))
+    touched = recorded | list_open_paths(repo, state)
+    if not reflog.list_stashes(repo):
+        touched -= list_left_paths(repo, state)
+    state["files_touched"] = sorted(touched)
     if not state["files_touched"]:
         del state["files_touched"]
 
