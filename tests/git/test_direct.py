@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gitcp import memory
 from gitcp.repo import Repo
 from gitcp.store.git import direct
 from gitcp.store.git.objects import Objects
@@ -64,3 +65,12 @@ def test_what_is_not_plain_is_left_to_git(repo: Path, case: str) -> None:
 def test_a_name_that_takes_more_than_a_look_is_left_to_git(repo: Path, spec: str) -> None:
     with pytest.raises(direct.Unsure):
         direct.read_object(Repo.find(), spec, {})
+
+
+def test_what_a_process_forgets_is_read_again(repo: Path) -> None:
+    oid = git("rev-parse", "HEAD:README.md").decode().strip()
+    assert Objects.get_shared(Repo.find()).read(oid)
+    (repo / ".git/objects" / oid[:2] / oid[2:]).unlink()
+    assert Objects.get_shared(Repo.find()).read(oid), "as long as the process lasts"
+    memory.forget()
+    assert Objects.get_shared(Repo.find()).read(oid) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from itertools import islice
 
-from gitcp import git, trace
+from gitcp import git, memory, trace
 from gitcp.errors import Error
 from gitcp.record import decode_name
 from gitcp.start import late
@@ -34,8 +34,6 @@ class Objects:
     cat-file runs until the process ends.
     """
 
-    _shared: dict[str, Objects] = {}  # noqa: RUF012
-
     def __init__(self, repo: Repo) -> None:
         self._repo = repo
         self._hasher: Callable[[bytes], Any] | None = None
@@ -47,13 +45,13 @@ class Objects:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._shared.get(self._repo.git_dir) is not self:
+        if _SHARED.get(self._repo.git_dir) is not self:
             self.close()
 
     @classmethod
     def get_shared(cls, repo: Repo) -> Objects:
         """The process's shared database of repo; leaving it as a context does not close it."""
-        return cls._shared.setdefault(repo.git_dir, cls(repo))
+        return _SHARED.setdefault(repo.git_dir, cls(repo))
 
     def reopen(self) -> Self:
         """A database of the same repository for another process, with its own git."""
@@ -238,3 +236,6 @@ class Objects:
                 elif oid := self.packs.add_stream(f, size):
                     return oid
         raise Error(f"'{decode_name(path)}' changes while it is read")
+
+
+_SHARED: dict[str, Objects] = memory.get_table("objects")  # git directory -> database
