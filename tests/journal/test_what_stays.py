@@ -245,6 +245,16 @@ def test_lines_that_a_commit_left_out_are_listed_as_uncommitted_while_a_stash_ma
     assert len(world.commit("new.txt")) == 1 and world.open() == [a.sid]
 
 
+def test_a_commit_made_again_has_its_checkpoint_alone_whatever_a_person_changed(
+    world: World, a: Agent
+) -> None:
+    a.turn("write", {"new.txt": text(1, 2, 3)})
+    world.write("new.txt", text(1, 2) + "by hand\n")
+    [one] = world.commit()
+    world.git("reset", "-q", "--soft", "HEAD~")
+    assert world.commit() == [one]
+
+
 def test_the_rest_of_a_file_that_was_put_back_after_a_commit_of_part_links_nothing(
     world: World, a: Agent
 ) -> None:

@@ -183,12 +183,14 @@ class Work:
         """The session's open edits at a path."""
         return [edit for stretch in self.list_stretches(path) for edit in stretch.edits]
 
-    def build_records(self) -> list[Recorded]:
-        """The records of the session's open edits that match() takes."""
+    def build_records(self, with_left: bool = True) -> list[Recorded]:
+        """The records of the session's open edits that match() takes.  with_left: also of those
+        that a commit of the session left out."""
         return [
             stretch.build_record(path)
             for path in self._paths
             for stretch in reversed(self.list_stretches(path))
+            if with_left or not stretch.left
         ]
 
     def is_present(self, path: str) -> bool:

@@ -79,7 +79,8 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
         return {"ids": brought, "drop": drop, "gather": False, "sessions": {}}
     if when == sources.REPLAYING:
         return _replay(repo, objects, head, args, [*replaced, *brought], drop)
-    sessions = commit_match.match_sessions(repo, objects, target.read()[1], head)
+    parts = _list_sessions(repo, objects, brought)
+    sessions = commit_match.match_sessions(repo, objects, target.read()[1], head, brought=parts)
     checkpoint_id = replaced[-1] if replaced else place.make_id()
     ids = list(dict.fromkeys([*replaced, *brought, *([checkpoint_id] if sessions else [])]))
     parents = amended["parents"] if amended else [head]
@@ -97,6 +98,12 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
     commit_memory.save_verdict(repo, verdict)
     drop = [i for i in drop if i not in ids]
     return {"ids": ids, "drop": drop, "gather": source == "squash", "sessions": sessions}
+
+
+def _list_sessions(repo: Repo, objects: Objects, checkpoint_ids: Sequence[str]) -> set[str]:
+    """The sessions that have a part in one of the checkpoints."""
+    lists = (late.committed_read.list_session_ids(repo, objects, one) for one in checkpoint_ids)
+    return {session_id for ids in lists for session_id in filter(None, ids)}
 
 
 def _ask(case: Case, when: str) -> tuple[list[str], list[str], list[str]]:

@@ -21,7 +21,7 @@ from gitcp.store.session import markers, process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Collection, Container
 
     from gitcp.core.decide.difference import Recorded
     from gitcp.core.decide.overlap import Linked
@@ -39,20 +39,20 @@ def match_sessions(
     open_markers: list[Marker] | None = None,
     agent: bool = True,
     replay: bool = False,
+    brought: Collection[str] = (),
 ) -> dict[str, Linked]:
     """The sessions that a commit with these changes on parent belongs to, each with the reasons.
 
     open_markers: the sessions to match, None for all.  agent: the commit is being made now, so the
     environment or a process above may name its session.  replay: the commit was rewritten from
-    another one, so only evidence counts."""
+    another one, so only evidence counts.  brought: the sessions of checkpoints that come from a
+    commit that is made again; what that one left out links nothing here."""
     stash, blob = reflog.Stash(repo, objects), objects.read_blob
     linked: dict[str, Linked] = {}
     candidates = markers.read_concerned(repo) if open_markers is None else open_markers
     acting = _find_acting(candidates) if agent else {}
-    foreign = [m for m in candidates if not markers.is_home(repo, m)]
-    visitors = [m for m in foreign if m["session_id"] in acting]
-    guests = [m for m in foreign if m["phase"] == "active" and not m["tool_events"]]
-    lines = open_edits.look_for_commit(repo, objects, None if replay else changes, visitors, guests)
+    foreign = _list_foreign(repo, candidates, acting)
+    lines = open_edits.look_for_commit(repo, objects, None if replay else changes, *foreign)
     if open_markers is None:
         writers = entries.list_writers(lines, changes)
         if not writers <= {marker["session_id"] for marker in candidates}:
@@ -60,7 +60,7 @@ def match_sessions(
     is_here = open_edits.build_stay_check(repo, parent)
     for marker in candidates:
         session_id, how = marker["session_id"], acting.get(marker["session_id"])
-        edits = Work(lines, session_id, is_here).build_records()
+        edits = Work(lines, session_id, is_here).build_records(session_id not in brought)
         edits = _mark_stashed(stash, edits, changes, replay)
         edits += [] if replay else _list_elsewhere(repo, marker, changes)
         verdict = overlap.match(edits, changes, blob, lambda path: _is_gone(repo, path))
@@ -71,6 +71,15 @@ def match_sessions(
     for path in {path for part in linked.values() for path in part["paths"]}:
         _leave_out_lineless(objects, lines, linked, path, changes)
     return linked
+
+
+def _list_foreign(
+    repo: Repo, candidates: list[Marker], acting: Container[str]
+) -> tuple[list[Marker], list[Marker]]:
+    """(the sessions of other worktrees that make the commit; those that may write here unseen)."""
+    foreign = [m for m in candidates if not markers.is_home(repo, m)]
+    visitors = [m for m in foreign if m["session_id"] in acting]
+    return visitors, [m for m in foreign if m["phase"] == "active" and not m["tool_events"]]
 
 
 def _list_elsewhere(repo: Repo, marker: Marker, changes: Changes) -> list[Recorded]:
