@@ -136,6 +136,10 @@ def test_a_person_reads_commit_prompt_and_match_and_what_to_type_next(past: Worl
     assert "gitcp show" in text
 
 
+def test_a_prompt_that_matches_is_shown_once(past: World) -> None:
+    assert run("search", "grammar", cwd=past.path).stdout.count("Name the tokens") == 1
+
+
 def test_a_commit_is_shown_with_its_own_checkpoint(world: World) -> None:
     a = world.agent("session-a")
     a.turn("Write two", {"one.txt": "one\n", "two.txt": "two\n"})

@@ -41,10 +41,14 @@ def _draw_hit(hit: Hit, ago: Ago) -> Iterator[Line]:
     if commit:
         note = "" if commit["live"] else "  (on no branch)"
         yield [("    ", ""), (shorten(commit["message"], _PROMPT), "bold"), (note, "dim")]
+    snippet = [*_split_snippet(hit["snippet"])]
+    if "".join(text for text, _ in snippet) == hit["prompt"]:
+        yield [("    > ", "dim"), *snippet]
+        return
     if hit["prompt"]:
         yield [("    > ", "dim"), (shorten(hit["prompt"], _PROMPT), "")]
     if hit["snippet"]:
-        yield [("      ", ""), *_split_snippet(hit["snippet"])]
+        yield [("      ", ""), *snippet]
 
 
 def _find_link(hit: Hit) -> tuple[Mapping[str, Any] | None, str]:
