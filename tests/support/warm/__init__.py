@@ -1,9 +1,9 @@
 """Run our hooks and commands without waiting for their imports again and again.
 
-Each is a process of its own, forked from one that has imported gitcp, started once in a run of
-tests; see server.py.  What git, clients and scripts run is started so too, where there is a
-compiler for start.c, which then stands for Python; COLD=1 in the environment has it become Python.
-Tests of how a program starts do not use it.
+They run in processes forked from one that has imported gitcp, started once in a run of tests; see
+server.py.  What git, clients and scripts run is started so too, where there is a compiler for
+start.c, which then stands for Python; COLD=1 in the environment has it become Python.  Tests of how
+a program starts do not use it.
 """
 
 from __future__ import annotations

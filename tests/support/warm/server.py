@@ -7,8 +7,8 @@ and environment, with the descriptors 0 to 2; the answer is how the program ende
 asks ends first, the program is killed.  What one program imported, the next begins with.  All else
 is its own: its streams, its signals, what it keeps in memory.
 
-Most of a hook's time goes into the first use of memory that its fork shares with the server.  So a
-fork runs hooks one after the other, until one of them leaves something behind.
+Most of a program's time goes into the first use of memory that its fork shares with the server.  So
+a fork runs one program after the other, until one of them leaves something behind.
 """
 
 from __future__ import annotations
@@ -335,8 +335,7 @@ def main() -> None:
     _read_no_bundle()
     _trust_young_files()
     import_module("gitcp.store.session.process")
-    reuse = hook and os.path.isdir(_OPEN)
-    server = Server(socket.socket(fileno=int(listening)), int(life), reuse)
+    server = Server(socket.socket(fileno=int(listening)), int(life), os.path.isdir(_OPEN))
     if asked := server.serve():
         asked.run(_run_hook if hook else _run_command)
 
