@@ -60,7 +60,7 @@ def test_lines_whose_edits_the_journal_has_no_more_keep_their_authors_in_a_moved
     [checkpoint] = world.commit()
     metadata = sessions(world, checkpoint)[b.sid]
     counts = metadata["initial_attribution"]["lines_added"]
-    assert counts == {"agent": 0, "others": 4, "person": 0, "unknown": 0}
+    assert counts == {"agent": 0, "others": 0, "person": 0, "unknown": 0}, "git counts none"
     assert blame_names(world, "m.txt") == ["session-a"] * 3 + ["session-c"]
 
 

@@ -40,6 +40,12 @@ COUNTED: dict[str, tuple[Files, Files, Files, str, tuple[int, ...]]] = {
     "the agent deletes lines and a file": (
         {"old.py": "one\ntwo\n", "b.py": B}, {"b.py": "b = 1\n", "old.py": None}, {},
         "b.py old.py", (0, 4, 0, 0, 0, 4)),
+    "the agent moves a file and adds a line": (
+        {"old.py": TEN}, {"old.py": None, "new.py": TEN + "one more\n"}, {}, "new.py old.py",
+        (1, 0, 0, 0, 0, 1)),
+    "the person moves a file and changes a line": (
+        {"old.py": TEN}, {"a.py": B}, {"old.py": None, "new.py": TEN.replace(" 0\n", " zero\n")},
+        "a.py new.py old.py", (3, 0, 0, 1, 0, 4)),
     "what is not committed does not count": (
         MINE, {"a.py": TEN}, {"dirty.py": "dirty\n"}, "a.py", (10, 0, 0, 0, 0, 10)),
     "what was dirty before the prompt is the person's": (
@@ -57,13 +63,16 @@ def test_lines_are_counted_as_by_hand(world: World, a: Agent) -> None:
         at = f"{number}/"
         for path, text in before.items():
             world.write(at + path, text or "")
-        if None in wrote.values():
+        if None in {*wrote.values(), *after.values()}:
             world.commit(at)
         a.turn(name, {at + path: text for path, text in wrote.items()})
         world.write("between.txt", name)
         assert world.commit("between.txt") == []
         for path, text in after.items():
-            world.write(at + path, text or "")
+            if text is None:
+                (world.path / at / path).unlink()
+            else:
+                world.write(at + path, text)
         [one] = world.commit(*(at + path for path in paths.split()))
         assert list(sessions(world, one)) == [a.sid], "a stale session changes nothing"
         assert lines(world, one) == want, name

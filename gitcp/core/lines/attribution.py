@@ -32,30 +32,36 @@ if TYPE_CHECKING:
     class PathCredit(TypedDict):
         """A path of a commit.  added: (1-based line, author) of each added line, in order.
         removed: who removed each removed line.  lost: (author, who removed it) of each line
-        written and removed since the parent.  whole: the content has one author, not lines."""
+        written and removed since the parent.  moved: numbers of added lines that the file had at
+        another path.  uncounted: the content has no lines, or was moved to another path."""
 
         oid: str
         added: list[tuple[int, Writer]]
         removed: list[Writer]
         lost: list[tuple[Writer, Writer]]
-        whole: bool
+        moved: set[int]
+        uncounted: bool
 
     Entry = Mapping[str, Any]
 
 _KEYS = "ranges", "others"
 
 
-def credit_path(lines: Replay, parents: Sequence[Version], committed: Version) -> PathCredit:
+def credit_path(
+    lines: Replay, parents: Sequence[Version], committed: Version, origin: Version | None = None
+) -> PathCredit:
     """Credit a path of a commit; a line that no step explains is the person's.
 
     parents: the path's content in each parent.  A line that a parent has is not added; removed
-    lines are those of the first.
+    lines are those of the first.  origin: the content at the path that the file was moved from,
+    in the place of the first parent's.
     """
     present = set(lines.numbers)
-    parent_numbers = lines.find_numbers(parents[0], UNKNOWN) if parents else []
+    old = origin or parents[0]
+    parent_numbers = lines.find_numbers(old, UNKNOWN)
     new_numbers = lines.find_numbers(committed, PERSON)
-    old_lines = parents[0].lines if parents else ()
-    removed, added = line_diff.find_changed_lines(old_lines, committed.lines)
+    removed, changed = line_diff.find_changed_lines(old.lines, committed.lines)
+    added = list(range(len(committed.lines))) if origin else changed
     for later_parent in parents[1:]:
         new = set(line_diff.find_changed_lines(later_parent.lines, committed.lines)[1])
         added = [j for j in added if j in new]
@@ -67,18 +73,19 @@ def credit_path(lines: Replay, parents: Sequence[Version], committed: Version) -
         "added": [(j + 1, lines.get_author(new_numbers[j])) for j in added],
         "removed": [lines.get_taker(n, UNKNOWN if n in standing else PERSON) for n in gone],
         "lost": [(lines.get_author(number), taker) for number, taker in lost],
-        "whole": any(line.startswith(b"\0") for line in committed.lines[:1])
-        or any(line.startswith(b"\0") for parent in parents for line in parent.lines[:1]),
+        "moved": {j + 1 for j in set(added).difference(changed)},
+        "uncounted": any(
+            line.startswith(b"\0") for side in (*parents, committed) for line in side.lines[:1]
+        ),
     }
 
 
 def compute_attribution(session_id: str, paths: Iterable[PathCredit]) -> dict[str, Any]:
-    """The initial_attribution of a session, without `calculated_at`.  Binary and too large contents
-    do not count."""
+    """The initial_attribution of a session, without `calculated_at`."""
     added, removed = _make_counts(), _make_counts()
     net = {"agent_removed": 0, "modified": 0, "removed": 0, "total": 0}
     for path in paths:
-        if not path["whole"]:
+        if not path["uncounted"]:
             _count_path(session_id, path, added, removed, net)
     share = added["agent"] + net["agent_removed"]
     return {
@@ -107,7 +114,8 @@ def _count_path(
 ) -> None:
     added_here, removed_here = _make_counts(), _make_counts()
     surplus: dict[str, int] = {}
-    for _, author in path["added"]:
+    added_authors = [author for line, author in path["added"] if line not in path["moved"]]
+    for author in added_authors:
         added_here[_get_column(author, session_id)] += 1
         surplus[_get_author_key(author)] = surplus.get(_get_author_key(author), 0) - 1
     for taker in path["removed"]:
@@ -118,7 +126,7 @@ def _count_path(
     net["agent_removed"] += max(0, surplus.get(session_id, 0))
     net["modified"] += modified
     net["removed"] += len(lost) + removed_here["person"] - modified
-    net["total"] += len(path["added"]) + sum(n for n in surplus.values() if n > 0)
+    net["total"] += len(added_authors) + sum(n for n in surplus.values() if n > 0)
     for key in added:
         added[key] += added_here[key]
         removed[key] += removed_here[key]

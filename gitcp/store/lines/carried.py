@@ -194,7 +194,14 @@ def _is_recorded(record: Record, path: str, oid: str) -> bool:
 def _build_credit(oid: str, decided: Mapping[int, Author], persons: Iterable[int]) -> PathCredit:
     writers = {n: history.make_writer(author) for n, author in decided.items()}
     added: list[tuple[int, Writer]] = sorted({**writers, **dict.fromkeys(persons, PERSON)}.items())
-    return {"oid": oid, "added": added, "removed": [], "lost": [], "whole": False}
+    return {
+        "oid": oid,
+        "added": added,
+        "removed": [],
+        "lost": [],
+        "moved": set(),
+        "uncounted": False,
+    }
 
 
 def _build_data(

@@ -6,6 +6,7 @@ from gitcp.core.credit import entries
 from gitcp.core.decide import line_evidence
 from gitcp.core.lines import attribution, replay
 from gitcp.core.lines.replay import UNKNOWN, Version
+from gitcp.start import late
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,15 +64,31 @@ class Edits:
         """
         credited = {}
         self._read_ahead(changes)
+        origins = self._find_moves(changes)
         for path, (old_mode, old, mode, new) in changes.items():
             parent, content = self.get_content(old_mode, old), self.get_content(mode, new)
             if parent is not None and content is not None:
                 in_parents = (self._read_content(files.get(path)) for files in other_parents)
                 parents = [parent, *filter(None, in_parents)]
+                origin = self.get_content(*changes[origins[path]][:2]) if path in origins else None
                 credited[path] = attribution.credit_path(
-                    self.replay_path(path, parent), parents, content
+                    self.replay_path(path, origin or parent), parents, content, origin
                 )
+        for path in credited.keys() & set(origins.values()):
+            credited[path]["uncounted"] = True
         return credited
+
+    def _find_moves(self, changes: Changes) -> dict[str, str]:
+        """new path -> the path that its file was moved from."""
+        removed = {path: old for path, (_, old, _, new) in changes.items() if old and not new}
+        added = {path: new for path, (_, old, _, new) in changes.items() if new and not old}
+        if not removed or not added:
+            return {}
+        return late.moves.find_moves(removed, added, self._read_lines)
+
+    def _read_lines(self, oid: str) -> Sequence[bytes]:
+        content = self.get_content(_FILES[0], oid)
+        return content.lines if content else ()
 
     def _read_ahead(self, changes: Changes) -> None:
         """Have the contents in memory that credit_paths() asks for one by one."""

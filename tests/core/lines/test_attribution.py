@@ -99,7 +99,7 @@ def test_a_content_that_stands_for_a_binary_file_has_one_author(
 ) -> None:
     before, now = Version("before", parent), Version("now", lines)
     replay = Replay(before)
-    assert attribution.credit_path(replay, [before], now)["whole"] is want
+    assert attribution.credit_path(replay, [before], now)["uncounted"] is want
 
 
 @pytest.mark.parametrize(("added", "removed", "want"), [(0, 2, 2), (1, 1, 0), (1, 3, 2), (2, 1, 0)])
@@ -112,6 +112,7 @@ def test_a_session_has_removed_what_it_has_not_written_in_its_place(
         "added": [(n, session) for n in range(1, added + 1)],
         "removed": [session] * removed,
         "lost": [],
-        "whole": False,
+        "moved": set(),
+        "uncounted": False,
     }
     assert attribution.compute_attribution("s", [path])["agent_removed"] == want
