@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gitcp import hook as hook  # 18
     from gitcp import jj as jj  # 0.2
     from gitcp.agents import other as other  # 0.1
+    from gitcp.agents.reading import items as items  # 1.7
     from gitcp.console import cli as cli  # 9.2
     from gitcp.console import ending as ending  # 5.7
     from gitcp.console import foreground as foreground  # 8.8
@@ -121,6 +122,7 @@ else:
     _PLACES = {
         "gitcp": "agent_hook agents hook jj",
         "gitcp.agents": "other",
+        "gitcp.agents.reading": "items",
         "gitcp.console": "cli ending foreground shell",
         "gitcp.core.credit": "cutting evidence",
         "gitcp.core.decide": "line_evidence",

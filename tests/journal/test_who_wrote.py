@@ -228,6 +228,20 @@ def test_a_write_of_which_only_the_transcript_tells_is_the_sessions(world: World
     assert shares(world) == {a.sid: 2, "person": 1}
 
 
+@pytest.mark.parametrize("asked", ["nothing", "to read"])
+def test_what_the_person_writes_while_a_session_only_answers_is_the_persons(
+    world: World, a: Agent, asked: str
+) -> None:
+    a.prompt("explain it")
+    if asked == "to read":
+        given = {"file_path": str(world.path / "README.md")}
+        a.answer([{"type": "tool_use", "id": "toolu_1", "name": "Read", "input": given}])
+    world.write("README.md", world.read("README.md") + text(1))
+    a.stop()
+    assert world.commit("README.md") == []
+    sound(world)
+
+
 # 6. Two shells at once.
 
 

@@ -103,6 +103,7 @@ def test_each_kind_of_change_is_linked(world: World, a: Agent, name: str) -> Non
     shell(world, f"{before}; git add -A; git commit -q --allow-empty -m before")
     base = world.head
     a.prompt("do it")
+    a.ran("./do-it")
     act(world.path)
     a.stop()
     shell(world, "git add -A -f; git commit -q -m it")
@@ -143,6 +144,7 @@ def test_what_the_person_does_to_a_new_file_does_not_unlink_it(
     world: World, a: Agent, act: Callable[[Path], None], script: str
 ) -> None:
     a.prompt("do it")
+    a.ran("./do-it")
     act(world.path)
     a.stop()
     shell(world, f"{script}; git commit -q -m it")
@@ -195,6 +197,7 @@ def test_a_submodule_that_the_agent_moves_is_linked(world: World, a: Agent) -> N
         " git -c protocol.file.allow=always submodule --quiet add ../sub sub; git commit -qm sub",
     )
     a.prompt("move the submodule")
+    a.ran("git -C sub commit -m two")
     shell(world, "git -C sub commit -q --allow-empty -m two")
     a.stop()
     [one] = world.commit("sub")

@@ -106,6 +106,7 @@ def test_what_a_killed_hook_promised_is_stored_by_whatever_comes_next(
 def test_what_the_agents_own_commit_promised_is_stored_without_evidence(world: World) -> None:
     a = world.agent("session-own")
     a.prompt("commit it")
+    a.ran("git commit -m own")
     world.write("m", "nobody's\n")
     hook = world.path / ".git" / "hooks" / "post-commit"
     text = hook.read_text()

@@ -167,7 +167,7 @@ def test_a_session_that_is_not_busy_elsewhere_moves_and_says_so(
     done = there.prompt("there")
     assert done.said.startswith(f"session 'session-a' moves from worktree '{world.path}'")
     assert str(other) in done.said
-    (other / "src/there.py").write_text("there = 1\n")
+    there.write("src/there.py", "there = 1\n")
     there.stop()
     assert a.state["worktree_path"] == str(other)
     assert a.state["worktree_id"] == "other"

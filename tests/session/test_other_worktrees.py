@@ -64,6 +64,7 @@ def test_an_agents_commits_in_another_worktree_are_known_by_the_processes_above_
     a: Agent = world.agent("session-a", tools=True)
     here(a)
     a.prompt("commit over there")
+    a.ran("git commit -m 'over there'")
     (there / "a.py").write_text(A)
     for path, wrote in (("a.py", ["a.py"]), ("before.py", [])):
         [one] = world.commit(path, cwd=there)

@@ -114,6 +114,12 @@ class Agent:
         if self.tools:
             self.event("PostToolUse", **tool, tool_response={})
 
+    def ran(self, command: str) -> None:
+        """Tell in the transcript of a shell call whose hooks did not run."""
+        self._calls += 1
+        given = {"id": f"toolu_{self._calls}", "name": "Bash", "input": {"command": command}}
+        self.answer([{"type": "tool_use", **given}])
+
     def answer(self, content: list[Json]) -> None:
         usage = {"input_tokens": 5, "output_tokens": 7}
         message = {"id": f"msg_{uuid.uuid4().hex[:8]}", "role": "assistant", "usage": usage}

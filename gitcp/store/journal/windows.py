@@ -12,6 +12,7 @@ from gitcp.agents import find_client
 from gitcp.core.credit import entries, evidence
 from gitcp.core.transcript import tool_ends
 from gitcp.process import files
+from gitcp.start import late
 from gitcp.store.journal.journal import get_home, read
 from gitcp.store.session import intent, markers, process, turn_log
 from gitcp.store.v1 import transcript_copy
@@ -123,7 +124,7 @@ def _list_turn_windows(
     git_dir: str | None = None,
 ) -> list[Window]:
     """The windows of a running turn: the paths that its transcript says were written, its open
-    file tools, and the whole turn if its client does not report tools.
+    file tools, and the whole turn if its client reports no tools and may have used some.
 
     naming: the paths named by the tool that is being reported; None without one.
     """
@@ -141,9 +142,26 @@ def _list_turn_windows(
     windows = _list_tool_windows(repo, marker, lines, baseline) if git_dir is None else []
     if written:
         windows.append({**common, "names": written, "late": False, "kind": "transcript"})  # type: ignore[typeddict-item]
-    if not marker["tool_events"] and naming is None:
+    is_silent = not marker["tool_events"] and naming is None
+    if is_silent and not _is_only_talk(marker["agent_type"], baseline):
         windows.append({**common, "names": (), "late": False, "kind": "turn"})  # type: ignore[typeddict-item]
     return windows
+
+
+def _is_only_talk(agent_type: str, baseline: turn_log.Baseline) -> bool:
+    """Whether a turn has no call of a tool that may write: its client reports those, and its
+    transcript has something else of the turn."""
+    client = find_client(agent_type)
+    if "tool-end" not in client.EVENTS.values() or not client.get_reader():
+        return False
+    start = int(baseline.get("offset", 0))
+    try:
+        data = transcript_copy.read_live(baseline.get("transcript") or "", start)
+    except (OSError, ValueError):
+        return False
+    items = [*late.items.list_items(data)]
+    tools = {item["name"] for item in items if item["kind"] == "call"}
+    return bool(items) and all(client.KINDS.get(name) in ("read", "todo") for name in tools)
 
 
 def _list_tool_windows(
