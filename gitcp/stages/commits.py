@@ -12,12 +12,14 @@ from gitcp.store.git.commit import need_commit
 from gitcp.store.journal import open_edits
 from gitcp.store.link import commit_hooks, commit_match
 from gitcp.store.match import commit_memory, lost_commits
+from gitcp.store.session import markers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterable, Iterator, Mapping
 
+    from gitcp.context import Context
     from gitcp.core.record_types import Record
     from gitcp.store.git.refs import Update
 
@@ -36,11 +38,24 @@ def _match_events(records: Iterable[Record]) -> Iterator[Record]:
             continue
         with context.open_here() as ctx:
             if hook == "prepare-commit-msg":
-                prepared = commit_hooks.prepare(ctx.repo, ctx.objects, record["args"])
+                _settle_unseen(ctx)
+                prepared = commit_hooks.prepare(ctx.repo, ctx.objects, ctx.head, record["args"])
                 match: Record = {**prepared, "args": record["args"]}
             else:
                 match = {**commit_hooks.conclude(ctx.repo, ctx.objects)}
         yield {"type": "match", **match}
+
+
+def _settle_unseen(ctx: Context) -> None:
+    """Link what commits hold that no hook has judged, before the next one settles it."""
+    repo, head = ctx.repo, ctx.head
+    if all(marker["base_commit"] == head for marker in markers.read_recent(repo)):
+        return
+    if commit_memory.is_replaying(repo) or not commit_memory.is_unseen(repo, head):
+        return
+    if head not in commit_memory.read_judged(repo):
+        late.reconcile.follow_head(ctx)
+        ctx.leave()  # markers are read from the disk
 
 
 def _judge_commit(commit: str) -> Iterator[Record]:

@@ -40,7 +40,7 @@ ASKS = {
     "PreToolUse": (0, 21),
     "PostToolUse": (0, 37),
     "Stop": (2, 71),
-    "prepare-commit-msg": (1, 25),
+    "prepare-commit-msg": (1, 24),
     "post-commit": (2, 75),
 }
 # How often a hook asks what a path in the repository is, without opening it.
@@ -49,7 +49,7 @@ LOOKS = {
     "PreToolUse": 22,
     "PostToolUse": 24,
     "Stop": 62,
-    "prepare-commit-msg": 19,
+    "prepare-commit-msg": 20,
     "post-commit": 58,
 }
 # What runs comes out of one file (test_bundle.py); the processes above a hook are the test's own.

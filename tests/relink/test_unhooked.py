@@ -63,6 +63,24 @@ def test_a_commit_without_hooks_after_the_session_ended_is_found(
     sound(world)
 
 
+@pytest.mark.parametrize("when", ["after the turn", "in the turn"])
+def test_a_commit_without_hooks_is_linked_though_one_with_hooks_follows_it(
+    world: World, when: str
+) -> None:
+    base, a = world.head, world.agent("session-c", tools=True)
+    a.prompt("write")
+    a.write("README.md", world.read("README.md") + "a line of the session\n")
+    if when == "after the turn":
+        a.stop()
+    shell(world, f"{BARE} commit -qm 'without hooks' README.md")
+    world.write("README.md", world.read("README.md") + "a line of the person\n")
+    world.git("commit", "-q", "-m", "with hooks", "README.md")
+    if when == "in the turn":
+        a.stop()
+    assert linked(world, base) == [[], ["(README.md)"]]
+    sound(world)
+
+
 def test_relink_looks_in_the_range_it_is_given(world: World) -> None:
     base = world.head
     world.agent("session-a").end()

@@ -49,10 +49,11 @@ def look_for_commit(
 def build_stay_check(repo: Repo, head: str) -> Callable[[str], bool]:
     """Return a test whether an edit made on a commit was in the worktree when HEAD was at head:
     HEAD was that commit, or came from it without leaving the edit behind."""
-    answers, head_now = {"": True, head: True}, refs.read_head(repo) or head
+    answers = {"": True, head: True}
 
     def has_stayed(base: str) -> bool:
         if base not in answers:
+            head_now = refs.read_head(repo) or head
             answers[base] = reflog.leads_to(repo, base, head) or (
                 # The commit lies between head and HEAD of now.
                 head != head_now

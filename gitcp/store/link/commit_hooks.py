@@ -58,11 +58,10 @@ if TYPE_CHECKING:
         inherited: list[str]
 
 
-def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
-    """prepare-commit-msg(file, source, revision): match the commit, store the verdict, return the
-    ids.  A step of a rebase, cherry-pick or am gets no new id."""
+def prepare(repo: Repo, objects: Objects, head: str, args: Sequence[str]) -> Prepared:
+    """prepare-commit-msg(file, source, revision) on HEAD: match the commit, store the verdict,
+    return the ids.  A step of a rebase, cherry-pick or am gets no new id."""
     source = args[1] if len(args) > 1 else ""
-    head = refs.read_base(repo)
     when = sources.REPLAYING if commit_memory.is_replaying(repo) else sources.MAKING
     if source == "merge" and when == sources.MAKING:
         when = sources.MERGING

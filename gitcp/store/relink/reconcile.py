@@ -72,12 +72,22 @@ def settle(ctx: Context, settled: str = "") -> int:
     return sum(oid not in made_here for oid in restored)
 
 
-def _settle_session(ctx: Context, session_id: str, head: str) -> None:
+def follow_head(ctx: Context) -> None:
+    """Have every session here follow a HEAD that moved, also those at work."""
+    for marker in markers.read_here(ctx.repo):
+        if marker["base_commit"] != ctx.head:
+            is_over = not markers.is_at_work(ctx.repo, marker)
+            _settle_session(ctx, marker["session_id"], ctx.head, is_over)
+
+
+def _settle_session(ctx: Context, session_id: str, head: str, is_over: bool = True) -> None:
+    """Have a session follow HEAD.  is_over: whether its turn is, so its transcript is complete."""
     state = ctx.read_state(session_id)
     try:
         if state and state.get("base_commit") != head:
             catch_up.follow_head(ctx.repo, ctx.objects, state, head)
-            finalize.finalize(ctx.repo, ctx.objects, state)
+            if is_over:
+                finalize.finalize(ctx.repo, ctx.objects, state)
             ctx.keep(state)
     except (Error, OSError) as e:  # its data is damaged; the others go on
         trace.append_note("settle", f"'{session_id}': {e}")
