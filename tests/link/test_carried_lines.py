@@ -180,6 +180,24 @@ def test_a_reset_and_a_commit_do_not_give_the_person_what_was_picked_into_a_rena
     sound(world)
 
 
+def test_an_amend_of_two_commits_of_a_session_squashed_keeps_the_prompt_of_each_line(
+    world: World, a: Agent
+) -> None:
+    for number in (1, 2):
+        a.turn(f"prompt {number}", {f"{number}.txt": text(number)})
+        world.commit()
+    world.git("reset", "-q", "--soft", "HEAD~2")
+    world.git("commit", "-q", "-m", "both")
+    both = ids(world)
+    assert len(both) == 2
+    world.git("commit", "-q", "--amend", "-m", "both, in other words")
+    assert ids(world) == both
+    for number, made_by in enumerate(both, 1):
+        line = json.loads(world.gitcp("blame", "--json", f"{number}.txt"))
+        assert (line["prompt"], line["checkpoint_id"]) == (f"prompt {number}", made_by)
+    sound(world)
+
+
 def test_a_squash_has_the_lines_of_all_its_commits(world: World, a: Agent) -> None:
     worked(world, a)
     a.prompt("more")

@@ -77,8 +77,12 @@ def credit_blob(
     counts; if they are of the same time, the author is unknown.
     """
     best: dict[int, tuple[tuple[bool, str], Author]] = {}
+
+    def spread(record: Record, entry: Mapping[str, Any]) -> dict[int, Author]:
+        return _spread(record, entry, records)
+
     for record in records:
-        for line, author in _credit_lines(record, path, oid, blob, _spread).items():
+        for line, author in _credit_lines(record, path, oid, blob, spread).items():
             is_session = author["who"] == "session"
             rank = is_session, record["time"]
             old_rank, old = best.get(line, ((False, ""), _UNKNOWN))
@@ -129,15 +133,27 @@ def _credit_lines(
     return {}
 
 
-def _spread(record: Record, entry: Mapping[str, Any]) -> dict[int, Author]:
+def _spread(
+    record: Record, entry: Mapping[str, Any], records: Sequence[Record]
+) -> dict[int, Author]:
     authors: dict[int, Author] = {}
     for lines, parts in _list_ranges(entry.get("ranges")):
         who, tool = (*parts, None, None)[:2]
         if isinstance(who, str):
-            person = who in ("person", "unknown")
-            author = build_nobody(who) if person else build_author(record, who, _get_name(tool))
+            person, teller = who in ("person", "unknown"), _find_turn(record, who, records)
+            author = build_nobody(who) if person else build_author(teller, who, _get_name(tool))
             authors |= dict.fromkeys(lines, author)
     return authors
+
+
+def _find_turn(record: Record, turn_id: str, records: Sequence[Record]) -> Record:
+    """The record that tells of a turn: this one, else another one of its session.  The commit of
+    several checkpoints of a session, when amended, has lines of all in each."""
+    for other in (record, *records):
+        is_same = other["session_id"] == record["session_id"]
+        if is_same and turn_id in _get_mapping(other["metadata"].get("turns")):
+            return other
+    return record
 
 
 def _spread_foreign(entry: Mapping[str, Any], other: Other) -> dict[int, Author]:
