@@ -320,6 +320,19 @@ def test_a_wrong_note_stays_gone_where_another_clone_has_it(world: World, tmp_pa
     assert own not in world.gitcp("find-commits", one)
 
 
+def test_a_commit_from_before_a_checkpoint_is_not_taken_for_its_lost_one(world: World) -> None:
+    a, content = world.agent("session-a"), "a line of before\nanother line of before\n"
+    world.write("old.txt", content)
+    world.commit()
+    world.git("switch", "-q", "-c", "side")
+    a.turn("copy it", {"copy.txt": content})
+    assert len(world.commit()) == 1
+    world.git("switch", "-q", "main")
+    world.git("branch", "-q", "-D", "side")
+    assert world.gitcp("relink", "--dry-run") == ""
+    assert "nothing is wrong" in world.gitcp("doctor")
+
+
 def test_a_note_that_a_person_made_stays(world: World) -> None:
     one, own = wrongly_noted(world)
     world.gitcp("unlink", "HEAD", one)

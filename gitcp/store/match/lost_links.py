@@ -9,7 +9,7 @@ from gitcp.core.decide import relink_rules
 from gitcp.core.message import trailers
 from gitcp.errors import GitError
 from gitcp.store.git import commit_changes
-from gitcp.store.git.commit import list_commits, read_commit
+from gitcp.store.git.commit import is_ancestor, list_commits, read_commit
 from gitcp.store.match import candidates, commit_memory
 from gitcp.store.v1 import committed_list, committed_refs, find_commits
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from gitcp.core.decide.difference import Recorded
+    from gitcp.core.record_types import Commit
     from gitcp.repo import Repo
     from gitcp.store.git.commit_changes import Changes
     from gitcp.store.git.objects import Objects
@@ -66,16 +67,20 @@ def _pair_links(
         oids = originals.get(checkpoint_id)
         original = read_commit(objects, oids[0]) if oids else None
         edits = candidates.read_edits(repo, objects, checkpoint_id, original)
-        for oid in _choose_commits(objects, edits, changed):
+        for oid in _choose_commits(repo, objects, edits, changed, original):
             pairs.append((oid, {checkpoint_id: candidates.tell_how(edits, changed[oid])}))
     return pairs
 
 
 def _choose_commits(
-    objects: Objects, edits: list[Recorded], changed: dict[str, Changes]
+    repo: Repo,
+    objects: Objects,
+    edits: list[Recorded],
+    changed: dict[str, Changes],
+    original: Commit | None,
 ) -> list[str]:
-    """The commits that have edits of a checkpoint.  One is left out if another one has all of its
-    edits; if both have the same, both are.
+    """The commits that have edits of a checkpoint, without those that its original commit is based
+    on.  One is left out if another one has all of its edits; if both have the same, both are.
 
     Edits without their old content match only by their exact blobs."""
     paths, oids = {edit["path"] for edit in edits}, {edit["oid"] for edit in edits}
@@ -86,7 +91,8 @@ def _choose_commits(
             continue
         if knows_before or candidates.tell_how(edits, changes) == candidates.BLOBS:
             shared = candidates.match_edits(objects, edits, changes)
-            evidence += [{oid: {(p, line) for p in shared for line in shared[p]}}] if shared else []
+            if shared and not (original and is_ancestor(repo, oid, original["oid"])):
+                evidence.append({oid: {(p, line) for p in shared for line in shared[p]}})
     return relink_rules.choose(evidence)
 
 
