@@ -54,15 +54,16 @@ def list_entries(data: bytes, start: int = 0) -> Iterator[Entry]:
             yield _ROLES[item["kind"]], item["text"]
 
 
-def list_turn_entries(data: bytes, number: int) -> list[Entry]:
-    """The messages in the turn of a session's prompt, counted from 1; [] without one."""
-    spoken: list[Entry] = []
-    prompts_seen = 0
+def list_turn_entries(data: bytes, turn: object) -> list[Entry]:
+    """The messages in a recorded turn {number, prompt}; [] if the transcript does not have it."""
+    spoken: list[list[Entry]] = [[]]
     for role, text in list_entries(data):
-        prompts_seen += role == "User"
-        if prompts_seen == number:
-            spoken.append((role, text))
-    return spoken
+        if role == "User":
+            spoken.append([])
+        spoken[-1].append((role, text))
+    asked = {number: own[0][1] for number, own in enumerate(spoken) if number}
+    number = prompts.find_number(asked, turn)
+    return spoken[number] if number else []
 
 
 def _format_call(name: str, arguments: object) -> Entry:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 from gitcp.core.lines import authors
+from gitcp.core.message import prompts
 from gitcp.core.stats import sums
 from gitcp.core.transcript import tokens, tool_ends
 from gitcp.errors import Error
@@ -152,18 +153,15 @@ def make_spoken_rows(record: Record, items: Iterable[Item], text: bool) -> Rows:
     metadata = record["metadata"]
     start = tokens.parse_count(metadata.get("checkpoint_transcript_start"))
     turn_facts = metadata.get("turns")
-    ids = {
-        about["number"]: (key, str(about.get("model") or ""))
-        for key, about in (turn_facts.items() if isinstance(turn_facts, dict) else ())
-        if isinstance(about, dict) and isinstance(about.get("number"), int)
-    }
     names = record["checkpoint_id"], record["session_id"]
     turns: dict[int, list[Any]] = {}  # number -> its columns from `begun` on
+    asked: dict[int, str] = {}
     calls: dict[str | int, list[Any]] = {}
     number, prompt = 0, ""
     for item in items:
         if item["kind"] == "prompt":
             number, prompt = number + 1, item["text"]
+            asked[number] = prompt
         if item["line"] < start:
             continue
         begun = _parse_seconds(item["time"])
@@ -173,6 +171,11 @@ def make_spoken_rows(record: Record, items: Iterable[Item], text: bool) -> Rows:
             calls[item["id"] or len(calls)] = [number, item["id"], item["name"], begun, False]
         elif item["kind"] == "result" and item["id"] in calls:
             calls[item["id"]][4] = item["failed"]
+    ids = {
+        prompts.find_number(asked, about): (key, str(about.get("model") or ""))
+        for key, about in (turn_facts.items() if isinstance(turn_facts, dict) else ())
+        if isinstance(about, dict)
+    }
     return {
         "turns": [(*names, n, *ids.get(n, ("", "")), *columns) for n, columns in turns.items()],
         "calls": [(*names, *columns) for columns in calls.values()],

@@ -22,6 +22,7 @@ _POLITE = (
     "i'd like you to ",
     "i need you to ",
 )
+_COMPARED = 1000  # characters of a prompt, which a record may have cut
 # The beginnings of prompts that clients write themselves.
 _CONTEXT = (
     "<environment_context>",
@@ -117,6 +118,25 @@ def list_turn_prompts(prompts: list[str], prompt: str) -> list[str]:
     If none does, prompt itself; if that is empty, the last."""
     own = [n for n, text in enumerate(prompts) if prompt and text[: len(prompt)] == prompt]
     return prompts[own[-1] :] if own else [prompt] if prompt else prompts[-1:]
+
+
+def find_number(asked: Mapping[int, str], turn: object) -> int:
+    """The number of the prompt that began a recorded turn, among those of its transcript; 0 for
+    none.
+
+    asked: number -> prompt.  turn: {number, prompt} as recorded, which may be damaged.  A prompt
+    that was not recorded has no number there: the text decides, and the number tells equal prompts
+    apart.
+    """
+    facts: Mapping[str, Any] = turn if isinstance(turn, dict) else {}
+    number, prompt = facts.get("number"), str(facts.get("prompt") or "")
+    words = _join_words(prompt.rstrip("…"))[:_COMPARED]
+    likely = [number] if isinstance(number, int) and number in asked else []
+    candidates: list[int] = [*likely, *(reversed(asked) if words else ())]
+    for n in candidates:
+        if _join_words(asked[n][: 2 * _COMPARED]).startswith(words):
+            return n
+    return 0
 
 
 def make_task_subject(tool_use_id: str, subagent_type: str = "", task: str = "") -> str:

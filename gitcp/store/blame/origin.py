@@ -119,9 +119,9 @@ def read_words(repo: Repo, objects: Objects, author: Author) -> tuple[Around | N
     transcript is not here.
     """
     transcripts = _read_transcripts(repo, objects, author)
-    tool, number = author["tool_use_id"], author["number"]
+    tool = author["tool_use_id"]
     call = conversation.find_call(*transcripts, tool) if tool else None
-    return call, conversation.list_turn_entries(transcripts[0], number) if number else []
+    return call, conversation.list_turn_entries(transcripts[0], author)
 
 
 def _read_transcripts(repo: Repo, objects: Objects, author: Author) -> Transcripts:

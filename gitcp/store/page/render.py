@@ -247,8 +247,7 @@ class Page:
             mark = people.NOBODY.get(author["who"]) or self.clean_text(people.mark_person(label))
             return {"who": author["who"], "color": author["who"], "mark": mark, "name": name}
         session = self._get_session(author["session_id"], author["agent"], author["model"])
-        keys = ("tool_use_id", "number", "prompt")
-        turn, call = self._talk.find_writer(session["id"], *(author[key] for key in keys))
+        turn, call = self._talk.find_writer(session["id"], author)
         prompt = author["prompt"] if self._with_prompts else ""
         line = shorten(people.take_line(self.clean_text(prompt)), _LINE)
         view = next((t for t in session["turns"] if t["id"] == turn), None)

@@ -6,6 +6,7 @@ import hashlib
 import re
 from datetime import datetime
 
+from gitcp.core.message import prompts
 from gitcp.core.page.people import take_line
 from gitcp.core.redact import images
 from gitcp.core.render.spans import count_noun, format_usage, shorten
@@ -39,14 +40,14 @@ class Talk:
         self._room = _GALLERY
         self._results: dict[str, Any] = {}  # text of a long result -> where it is stored
         self._calls: dict[tuple[str, str], tuple[str, str]] = {}  # session, tool use -> turn, call
-        self._numbers: dict[tuple[str, int], tuple[str, str]] = {}  # -> turn, its prompt
+        self._prompts: dict[str, dict[int, str]] = {}  # session -> number -> prompt
         self._asked: dict[tuple[str, str], str] = {}  # session, prompt -> turn
 
     def add_turn(self, session: str, turn: Mapping[str, Any], agent: str) -> tuple[Record, Record]:
         """(the view of a turn, the value that is unfolded on demand)."""
-        name = f"turn-{session}-{turn['number']}"
+        name = _name_turn(session, turn["number"])
         prompt = self._clean(turn["prompt"])
-        self._numbers[session, turn["number"]] = name, turn["prompt"].strip()
+        self._prompts.setdefault(session, {})[turn["number"]] = turn["prompt"]
         self._asked.setdefault((session, prompt.strip()), name)
         start, end = parse_seconds(turn["start"]), parse_seconds(turn["end"])
         count = len(turn["ticks"])
@@ -112,21 +113,21 @@ class Talk:
             self._results[text] = {"chunk": chunk, "index": index}
         return self._results[text]
 
-    def find_writer(
-        self, session: str, tool: str | None, number: int | None, prompt: str
-    ) -> tuple[str, str]:
+    def find_writer(self, session: str, author: Mapping[str, Any]) -> tuple[str, str]:
         """The anchors of the (turn, call) that wrote a line; '' if it is not on the page."""
-        if tool and (session, tool) in self._calls:
-            return self._calls[session, tool]
-        turn, asked = self._numbers.get((session, number or 0), ("", ""))
-        words = " ".join(prompt.rstrip("…").split())
-        if turn and " ".join(asked.split()).startswith(words[:60]):
-            return turn, ""
-        return self.find_asked(session, self._clean(prompt).strip()), ""
+        call = session, author["tool_use_id"] or ""
+        if call in self._calls:
+            return self._calls[call]
+        number = prompts.find_number(self._prompts.get(session, {}), author)
+        return _name_turn(session, number) if number else "", ""
 
     def find_asked(self, session: str, prompt: str) -> str:
         """The anchor of the turn that a prompt began, '' for none."""
         return self._asked.get((session, prompt), "")
+
+
+def _name_turn(session: str, number: int) -> str:
+    return f"turn-{session}-{number}"
 
 
 def make_key(name: str) -> str:

@@ -13,7 +13,7 @@ from zlib import crc32
 
 from gitcp.core import json
 from gitcp.core.git.ids import parse_checkpoint_ref
-from gitcp.core.message import links
+from gitcp.core.message import links, prompts
 from gitcp.core.search import query
 from gitcp.core.search.turns import cut_turns
 from gitcp.core.v1 import summary
@@ -180,10 +180,11 @@ def _add_files(turns: list[Turn], metadata: Mapping[str, Any]) -> None:
     """Add to turns the files of a checkpoint's metadata; a transcript names none for a shell."""
     files, stored = metadata.get("files"), metadata.get("turns")
     by_number = {turn["number"]: turn for turn in turns}
+    asked = {number: turn["prompt"] for number, turn in by_number.items()}
     for path, file in files.items() if isinstance(files, dict) else ():
         for turn_id in file.get("turns") or () if isinstance(file, dict) else ():
             facts = stored.get(turn_id) if isinstance(stored, dict) else None
-            turn = by_number.get(facts.get("number", 0)) if isinstance(facts, dict) else None
+            turn = by_number.get(prompts.find_number(asked, facts))
             if turn and not any(f"/{named}".endswith(f"/{path}") for named in turn["files"]):
                 turn["files"].append(path)
 

@@ -91,9 +91,10 @@ def _unite_states(ctx: Context, state: State) -> State:
         new = states.make_state(ctx.repo, state["session_id"], state["agent_type"], ctx.head)
         return {**new, **moving}
     turns = state.get("turns", {})
+    last = max((turn.get("number", 0) for turn in turns.values()), default=0)
     later = {
-        turn_id: {**turn, "number": len(turns) + turn["number"]}
-        for turn_id, turn in existing.get("turns", {}).items()
+        turn_id: {**turn, "number": last + number}
+        for number, (turn_id, turn) in enumerate(existing.get("turns", {}).items(), 1)
         if turn_id not in turns
     }
     older: State = {key: moving[key] for key in ("first_prompt", "started_at") if key in moving}  # type: ignore

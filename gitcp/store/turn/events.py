@@ -53,7 +53,8 @@ def begin_turn(
     if prompt and not state.get("first_prompt"):
         state["first_prompt"] = prompts.shorten_prompt(prompt)
     turns = state.setdefault("turns", {})
-    turns[state["turn_id"]] = {"number": len(turns) + 1, "prompt": prompt[:_PROMPT]}
+    number = max((turn.get("number", 0) for turn in turns.values()), default=0) + 1
+    turns[state["turn_id"]] = {"number": number, "prompt": prompt[:_PROMPT]}
     if event.get("model"):
         turns[state["turn_id"]]["model"] = event["model"]
     state.pop("resumed", None)

@@ -8,6 +8,7 @@ import stat
 from gitcp.agents import find_client
 from gitcp.console import notice
 from gitcp.core.git import ids
+from gitcp.core.message import prompts
 from gitcp.core.transcript import chunks, stretches
 from gitcp.lock import exclusive
 from gitcp.process import files
@@ -17,7 +18,7 @@ from gitcp.store.v1.transcript_read import Reader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from gitcp.core.record_types import State
@@ -208,7 +209,7 @@ def store_session(
     repo: Repo, objects: Objects, state: State, complete: bool = False, check: bool = False
 ) -> StoredTranscript | None:
     """Store the session's transcript as far as it is on disk; None without one.  The model that it
-    names is noted in the state's turn.
+    names, and the number that the turn's prompt has in it, are noted in the state's turn.
 
     complete, check: as for store_transcript().
     """
@@ -217,22 +218,33 @@ def store_session(
     source = Source(state["session_id"], path, redactor, scan)
     result = store_transcript(repo, objects, source, complete, check)
     turn = state.get("turns", {}).get(state.get("turn_id", ""))
-    if result and result.scan and turn and result.scan.get("model"):
-        turn["model"] = result.scan["model"]
+    if result and result.scan and turn:
+        if result.scan.get("model"):
+            turn["model"] = result.scan["model"]
+        _number_turn(state, turn, result.scan["prompts"])
     return result
+
+
+def _number_turn(state: State, turn: dict[str, Any], asked: Sequence[str]) -> None:
+    """Number the last turn as its prompt is in the transcript: earlier prompts were not recorded if
+    the session is older than its hooks."""
+    earlier = [old.get("number", 0) for old in state["turns"].values() if old is not turn]
+    number = prompts.find_number(dict(enumerate(asked, 1)), turn)
+    if number > max(earlier, default=0):
+        turn["number"] = number
 
 
 def list_prompts(state: State, stored: StoredTranscript | None) -> list[str]:
     """The redacted prompts of the transcript, then those of turns that it lacks."""
-    prompts = list(stored.scan["prompts"]) if stored and stored.scan else []
-    known = {"", *prompts}
+    asked = list(stored.scan["prompts"]) if stored and stored.scan else []
+    known = {"", *asked}
     lacking = [turn["prompt"] for turn in state.get("turns", {}).values()]
     if not (lacking := [prompt for prompt in lacking if prompt not in known]):
-        return prompts
-    in_order = sorted(prompts)  # a prompt comes directly before those that begin with it
+        return asked
+    in_order = sorted(asked)  # a prompt comes directly before those that begin with it
     for prompt in lacking:
         place = stdlib.bisect.bisect_left(in_order, prompt)
         if not any(longer.startswith(prompt) for longer in in_order[place : place + 1]):
-            prompts.append(prompt)
+            asked.append(prompt)
             in_order.insert(place, prompt)
-    return prompts
+    return asked

@@ -144,3 +144,24 @@ def test_a_task_that_says_nothing_is_named_by_its_call() -> None:
 )
 def test_a_step_of_a_task_is_named_by_what_was_completed(todos: Any, expected: str) -> None:
     assert prompts.make_todo_subject(todos, 3, "toolu_01TASKmanual") == expected
+
+
+@pytest.mark.parametrize(
+    ("turn", "expected"),
+    [
+        ({"number": 1, "prompt": "add it"}, 3),
+        ({"number": 2, "prompt": "go on"}, 2),
+        ({"number": 1, "prompt": "go on"}, 4),
+        ({"number": 9, "prompt": "add"}, 3),
+        ({"number": 1, "prompt": "never said"}, 0),
+        ({"number": 1, "prompt": ""}, 1),
+        ({"number": 9, "prompt": ""}, 0),
+        ({"number": "3", "prompt": "add it"}, 3),
+        (None, 0),
+    ],
+)
+def test_a_recorded_turn_is_found_by_its_prompt_then_by_its_number(
+    turn: object, expected: int
+) -> None:
+    asked = {1: "think first", 2: "go  on", 3: "add it\nnow", 4: "go on"}
+    assert prompts.find_number(asked, turn) == expected
