@@ -55,7 +55,9 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("resume", OPTIONS, argv)
     repo = Repo.find()
     if args.switch:
-        _switch(repo, args.name)
+        if repo.git.run("status", "--porcelain", "-z", filters=True)[1]:
+            raise Error("there are uncommitted changes: nothing is switched")
+        repo.git.run("switch", "--", args.name, filters=True)
     on_demand.fetch_missing(repo, args.name, resume.DEPTH, offline=args.offline)
     with Objects(repo) as objects:
         commit, stored = resume.read_stored(repo, objects, args.name)
@@ -65,12 +67,6 @@ def run(argv: Sequence[str]) -> int:
         resume.write_restored(repo, objects, restored, args.name)
     _report_restored(restored, args)
     return NO if any(outcome["what"] == resume.IMPOSSIBLE for outcome in restored) else OK
-
-
-def _switch(repo: Repo, name: str) -> None:
-    if repo.git.run("status", "--porcelain", "-z", filters=True)[1]:
-        raise Error("there are uncommitted changes: nothing is switched")
-    repo.git.run("switch", "--", name, filters=True)
 
 
 def _find_folder(repo: Repo, args: Namespace, commit: str) -> str:

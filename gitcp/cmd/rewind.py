@@ -192,7 +192,13 @@ def _pick(repo: Repo, objects: Objects, listed: Sequence[Point]) -> Point | None
 
 
 def _go_to_point(repo: Repo, objects: Objects, args: Namespace, point: Point) -> int:
-    _check_reachable(point, args)
+    name = point["id"][:10]
+    if args.path and (args.transcript_only or args.same_id):
+        raise UsageError("single paths have no conversation")
+    if point["is_logs_only"]:
+        raise Error(f"'{name}' is a commit: 'gitcp resume {name}' restores its conversation")
+    if not args.transcript_only or point["gone"]:
+        _check_complete(point, args)
     below = [present.name_in_worktree(repo, path) for path in args.path]
     wisher = planning.wish_nothing if args.transcript_only else moments.go_to_point(point, below)
     reason = f"to {point['id'][:10]}" + (f", {' '.join(below)}" if below else "")
@@ -229,17 +235,6 @@ def _cut_conversation(
             raise
         print(cli.printable(f"note: {e}"), file=sys.stderr)
         return None
-
-
-def _check_reachable(point: Point, args: Namespace) -> None:
-    """Raise UsageError or Error if the point cannot be gone to with these options."""
-    name = point["id"][:10]
-    if args.path and (args.transcript_only or args.same_id):
-        raise UsageError("single paths have no conversation")
-    if point["is_logs_only"]:
-        raise Error(f"'{name}' is a commit: 'gitcp resume {name}' restores its conversation")
-    if not args.transcript_only or point["gone"]:
-        _check_complete(point, args)
 
 
 def _check_complete(point: Point, args: Namespace) -> None:

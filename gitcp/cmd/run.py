@@ -52,7 +52,9 @@ def run(argv: Sequence[str]) -> int:
     repo = Repo.find()  # nothing is run outside a repository
     if not which(words[0]):
         raise Error(f"no such program: '{words[0]}'")
-    _warn_disabled(repo)
+    if installation.read_state(repo) == installation.DISABLED:
+        wake = status_lines.explain_beginning(installation.DISABLED)
+        print(f"warning: gitcp is disabled here: {wake}", file=sys.stderr)
     common = _build_common(args, words[0])
     call = {"id": f"run-{os.getpid()}", "kind": "shell", "command": " ".join(words)}
     prompt = args.prompt or _read_prompt(common["agent"], words)
@@ -77,13 +79,6 @@ def _read_prompt(agent: str, words: Sequence[str]) -> str:
         if option in options and (text or words[number:]):
             return text or words[number]
     return " ".join(words)
-
-
-def _warn_disabled(repo: Repo) -> None:
-    """Warn if gitcp is disabled, so that nothing is recorded."""
-    if installation.read_state(repo) == installation.DISABLED:
-        wake = status_lines.explain_beginning(installation.DISABLED)
-        print(f"warning: gitcp is disabled here: {wake}", file=sys.stderr)
 
 
 def _build_common(args: Namespace, program: str) -> dict[str, str]:

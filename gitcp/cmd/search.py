@@ -56,7 +56,16 @@ def run(argv: Sequence[str]) -> int:
     if not (query["words"] or query["filters"]):
         raise UsageError("nothing to search for: give a word, a phrase or a filter")
     hits, left = _find(repo, query, args)
-    _show(hits, left, args)
+    if args.json:
+        plain = ({**hit, "snippet": hit["snippet"].translate({1: "", 2: ""})} for hit in hits)
+        cli.write_records({"type": "hit", **hit} for hit in plain)
+    elif args.compact:
+        for hit in hits:
+            print(search_lines.format_compact(hit))
+    elif hits:
+        paging.page_lines(search_lines.draw_hits(hits, left, term.format_since))
+    else:
+        print("no turn has all of these; '--exact' finds parts of words", file=sys.stderr)
     return OK if hits else NO
 
 
@@ -86,16 +95,3 @@ def _read_date(repo: Repo, key: str, date: str | None) -> float | None:
         return None
     answer = repo.git.read_line("rev-parse", f"--{key}={date}")
     return float(answer.rpartition(b"=")[2])
-
-
-def _show(hits: Sequence[Hit], left: int, args: Namespace) -> None:
-    if args.json:
-        plain = ({**hit, "snippet": hit["snippet"].translate({1: "", 2: ""})} for hit in hits)
-        cli.write_records({"type": "hit", **hit} for hit in plain)
-    elif args.compact:
-        for hit in hits:
-            print(search_lines.format_compact(hit))
-    elif hits:
-        paging.page_lines(search_lines.draw_hits(hits, left, term.format_since))
-    else:
-        print("no turn has all of these; '--exact' finds parts of words", file=sys.stderr)

@@ -87,18 +87,14 @@ def run_step(args: Namespace, move: Callable[[Mover], Outcome], word: str) -> in
         _ = repo.worktree  # raises without one
         finish(repo, objects)
         if args.list:
-            return _print_steps(repo, args)
+            steps = undo_log.read_steps(repo)
+            if args.json:
+                return cli.write_records({"type": "step", **step} for step in steps)
+            paging.page_lines(rewind_lines.draw_undo_log(steps, term.format_since))
+            return OK
         with snapshot.started(repo):
             outcome = move(make_mover(repo, objects, args))
         return tell(repo, outcome, args, word)
-
-
-def _print_steps(repo: Repo, args: Namespace) -> int:
-    steps = undo_log.read_steps(repo)
-    if args.json:
-        return cli.write_records({"type": "step", **step} for step in steps)
-    paging.page_lines(rewind_lines.draw_undo_log(steps, term.format_since))
-    return OK
 
 
 def finish(repo: Repo, objects: Objects) -> None:
@@ -170,11 +166,6 @@ def tell(repo: Repo, outcome: Outcome, args: Namespace, word: str) -> int:
         paths = [a["path"] for a in plan.list_effective(outcome["plan"]["actions"])]
         name = _STEPS.get(word, "rewind")
         outcome["notes"] += follow.tell_agents(repo, name, paths) if paths else []
-    return report_outcome(outcome, args, word)
-
-
-def report_outcome(outcome: Outcome, args: Namespace, word: str) -> int:
-    """Print what was done; NO if a file is not as planned."""
     if args.json:
         if not args.dry_run:
             talk = {k: v for k, v in (outcome["conversation"] or {}).items() if k != "effects"}

@@ -207,15 +207,11 @@ def finalize_turns(args: object, records: Iterable[Record]) -> Iterator[Record]:
             with context.open_here() as ctx:
                 done = _complete_session(ctx, record["session_id"])
                 if record["event"] in _STARTS and not record.get("refused"):
-                    _limit_markers(ctx)
+                    if len(markers.list_recent_ids(ctx.repo)) > markers.MOST:
+                        ctx.leave()
+                        markers.put_away(ctx.repo)
                     done += _settle_head(ctx, record["session_id"])
             yield from done
-
-
-def _limit_markers(ctx: Context) -> None:
-    if len(markers.list_recent_ids(ctx.repo)) > markers.MOST:
-        ctx.leave()
-        markers.put_away(ctx.repo)
 
 
 def _settle_head(ctx: Context, session_id: str) -> list[Record]:

@@ -22,7 +22,7 @@ VERBS = set(
     fix flatten flush fold follow forbid forget format gather generate get go greet grep group
     guess handle hash hide highlight hold hook identify import index insert install invert
     iterate join judge keep lay leave let limit link list load locate lock look make map mark
-    match measure mend merge migrate move mute name need nest normalise note number obey omit
+    match measure mend merge move mute name need nest normalise note number obey omit
     open order pack pad page paint pair parse pass peek pick place plan prefer prefetch prepare
     print prove prune publish purge push put quote raise rank reach read rebuild recall receive
     recognise reconcile record recover redact redo refine refresh refuse regain relate release

@@ -79,7 +79,14 @@ def credit_blob(
     best: dict[int, tuple[tuple[bool, str], Author]] = {}
 
     def spread(record: Record, entry: Mapping[str, Any]) -> dict[int, Author]:
-        return _spread(record, entry, records)
+        authors: dict[int, Author] = {}
+        for lines, parts in _list_ranges(entry.get("ranges")):
+            who, tool = (*parts, None, None)[:2]
+            if isinstance(who, str):
+                person, teller = who in ("person", "unknown"), _find_turn(record, who, records)
+                author = build_nobody(who) if person else build_author(teller, who, _get_name(tool))
+                authors |= dict.fromkeys(lines, author)
+        return authors
 
     for record in records:
         for line, author in _credit_lines(record, path, oid, blob, spread).items():
@@ -131,19 +138,6 @@ def _credit_lines(
             paired = replay.pair_lines(line_diff.split_lines(old), line_diff.split_lines(new))
             return {j + 1: authors[i + 1] for i, j in paired if i + 1 in authors}
     return {}
-
-
-def _spread(
-    record: Record, entry: Mapping[str, Any], records: Sequence[Record]
-) -> dict[int, Author]:
-    authors: dict[int, Author] = {}
-    for lines, parts in _list_ranges(entry.get("ranges")):
-        who, tool = (*parts, None, None)[:2]
-        if isinstance(who, str):
-            person, teller = who in ("person", "unknown"), _find_turn(record, who, records)
-            author = build_nobody(who) if person else build_author(teller, who, _get_name(tool))
-            authors |= dict.fromkeys(lines, author)
-    return authors
 
 
 def _find_turn(record: Record, turn_id: str, records: Sequence[Record]) -> Record:

@@ -81,16 +81,12 @@ def _gather_facts(repo: Repo, state: State, refs: dict[str, str]) -> Record:
     if _is_worktree_removed(repo, state):
         facts["removed"] = True
     if state.get("visits"):
-        facts["open"] = _map_open_files(repo, state)
+        touched, session_id = state.get("files_touched", ()), state["session_id"]
+        facts["open"] = {
+            name: sorted(work.list_open_paths_in(repo, name, session_id).intersection(touched))
+            for name in (state.get("worktree_id") or "", *state["visits"])
+        }
     return facts
-
-
-def _map_open_files(repo: Repo, state: State) -> dict[str, list[str]]:
-    touched, session_id = state.get("files_touched", ()), state["session_id"]
-    return {
-        name: sorted(work.list_open_paths_in(repo, name, session_id).intersection(touched))
-        for name in (state.get("worktree_id") or "", *state["visits"])
-    }
 
 
 def _is_of_interest(repo: Repo, state: State) -> bool:

@@ -231,12 +231,7 @@ def _find_moves(objects: Objects, changed: Changed) -> dict[str, str]:
     # A move needs a path that went and one that came, or a content that stood elsewhere.
     if not ("" in removed and "" in added) and removed.isdisjoint(added - {""}):
         return {}
-    return late.moves.find_origins(oids, lambda oid: read_blob_lines(objects, oid))
-
-
-def read_blob_lines(objects: Objects, oid: str) -> list[bytes]:
-    """The lines of a blob; [] without one."""
-    return late.replay.split(oid, objects.read_blob(oid))
+    return late.moves.find_origins(oids, lambda oid: late.replay.split(oid, objects.read_blob(oid)))
 
 
 def scan_if_cheap(objects: Objects, journal: Journal, at: int) -> bool:

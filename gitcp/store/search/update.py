@@ -219,7 +219,9 @@ def _take_conversations(repo: Repo, database: Connection) -> None:
     _forget_sources(database, versions.keys() - live.keys())
     for (kind, name), (version, state) in live.items():
         if versions.get((kind, name)) != version:
-            turns = _read_live_turns(repo, state)
+            redactor = redaction.get_redactor(repo, state["session_id"])
+            conversation = redactor.redact_jsonl(late.conversation.read_live(state))
+            turns = list(cut_turns(conversation, _get_start(state)))
             database.execute("begin immediate")
             sessions = [(name, str(state.get("agent_type") or ""), "", turns)]
             _store_source(database, (kind, name, version), sessions)
@@ -232,12 +234,6 @@ def _format_version(state: State) -> str:
     except OSError:
         return ""
     return f"{status.st_size}:{status.st_mtime_ns}"
-
-
-def _read_live_turns(repo: Repo, state: State) -> list[Turn]:
-    redactor = redaction.get_redactor(repo, state["session_id"])
-    conversation = redactor.redact_jsonl(late.conversation.read_live(state))
-    return list(cut_turns(conversation, _get_start(state)))
 
 
 def _store_source(database: Connection, source: Source, sessions: Spoken) -> None:

@@ -41,7 +41,20 @@ def take_verdict(
     mode = branches.get_mode(repo)
 
     def is_left(view: View) -> bool:
-        return _is_work_left(repo, objects, view, dirty)
+        """Whether agent lines survive in the files that the stream and the worktree share."""
+        rule = repo.config.get_option("gitcp.suffix-match")
+        tip = shadow_refs.read_tip(objects, view["ref"])
+        base_lookup = Lookup(objects, find_tree(objects, tip["base"] if tip else None))
+        return any(
+            late.line_evidence.is_change_left(
+                _read_blob(objects, base_lookup(path)),
+                _read_blob(objects, entry),
+                _read_worktree(repo, objects, path, dirty[path]),
+                rule,
+            )
+            for path, entry in (view["files"] or {}).items()
+            if path in dirty
+        )
 
     verdict = stream_rules.choose_stream(mode, current, alternatives, dirty, is_left)
     if verdict["reason"] == stream_rules.UNREADABLE:
@@ -126,23 +139,6 @@ def find_tip(repo: Repo, objects: Objects, stream: str, ref: str) -> Tip | None:
     if tip and tip["stream"] == stream:
         return tip
     return next((t for t in shadow_refs.list_tips(repo, objects) if t["stream"] == stream), None)
-
-
-def _is_work_left(repo: Repo, objects: Objects, view: View, dirty: dict[str, Entry | None]) -> bool:
-    """Whether agent lines survive in the files that the stream and the worktree share."""
-    rule = repo.config.get_option("gitcp.suffix-match")
-    tip = shadow_refs.read_tip(objects, view["ref"])
-    base_lookup = Lookup(objects, find_tree(objects, tip["base"] if tip else None))
-    return any(
-        late.line_evidence.is_change_left(
-            _read_blob(objects, base_lookup(path)),
-            _read_blob(objects, entry),
-            _read_worktree(repo, objects, path, dirty[path]),
-            rule,
-        )
-        for path, entry in (view["files"] or {}).items()
-        if path in dirty
-    )
 
 
 def _read_worktree(repo: Repo, objects: Objects, path: str, entry: Entry | None) -> bytes | None:

@@ -84,17 +84,13 @@ def wants_warning(repo: Repo) -> bool:
         old = repo.config.get_option(f"gitcp.{_OLD}")
         enabled = _read_settings(repo) if old is None else not old
         if enabled is not None:
-            _migrate_setting(repo, enabled)
+            scope = ("config", "--local")
+            repo.git.run(*scope, f"gitcp.{_NEW}", "true" if enabled else "false")
+            repo.git.run(*scope, "--unset-all", f"gitcp.{_OLD}", ok=(0, 5))
     except Error as e:
         notice.warn(str(e))
         return False
     return bool(enabled)
-
-
-def _migrate_setting(repo: Repo, enabled: bool) -> None:
-    scope = ("config", "--local")
-    repo.git.run(*scope, f"gitcp.{_NEW}", "true" if enabled else "false")
-    repo.git.run(*scope, "--unset-all", f"gitcp.{_OLD}", ok=(0, 5))
 
 
 def _read_settings(repo: Repo) -> bool | None:

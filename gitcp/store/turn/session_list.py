@@ -77,7 +77,16 @@ def add_stored(repo: Repo, records: list[Record], session_id: str = "") -> list[
                 continue
             part = _build_part(checkpoint["checkpoint_id"], entry)
             if entry_id not in sessions:
-                sessions[entry_id] = _build_stored_session(entry)
+                metadata = entry["metadata"]
+                sessions[entry_id] = {
+                    "type": "session",
+                    "session_id": entry["session_id"],
+                    "description": "",
+                    "strategy": metadata.get("strategy", ""),
+                    "started_at": "",
+                    "agent_type": metadata.get("agent", ""),
+                    "checkpoints": [],
+                }
             if entry_id not in first or part["time"] < first[entry_id][0]:
                 first[entry_id] = (part["time"], entry)
             _add_part(sessions[entry_id]["checkpoints"], part)
@@ -93,19 +102,6 @@ def _add_part(checkpoints: list[Record], part: Record) -> None:
         checkpoints[-1] = part
     else:
         checkpoints.append(part)
-
-
-def _build_stored_session(entry: SessionEntry) -> Record:
-    metadata = entry["metadata"]
-    return {
-        "type": "session",
-        "session_id": entry["session_id"],
-        "description": "",
-        "strategy": metadata.get("strategy", ""),
-        "started_at": "",
-        "agent_type": metadata.get("agent", ""),
-        "checkpoints": [],
-    }
 
 
 def _build_part(checkpoint_id: str, entry: SessionEntry) -> Record:

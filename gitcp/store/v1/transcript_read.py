@@ -78,7 +78,8 @@ class Reader:
         ends: list[int] = []
 
         def read() -> Iterator[bytes]:
-            room = self._count_room()
+            limit: int = self._repo.config.get_option("gitcp.max-transcript-size")
+            room = max(limit - self._copy.size, stretches.ROOM)
             for new, end in stretches.read_stretches(_make_reader(live), start, size, room):
                 ends.append(end)
                 yield new
@@ -104,10 +105,6 @@ class Reader:
         known["lines"] = known.get("lines", 0) + red.count(b"\n")
         self._store_chunks()
         self._scan_new(red)
-
-    def _count_room(self) -> int:
-        limit: int = self._repo.config.get_option("gitcp.max-transcript-size")
-        return max(limit - self._copy.size, stretches.ROOM)
 
     def _list_line_keys(self) -> set[bytes]:
         pieces = stretches.read_lines(self._copy.read, 0, self._copy.size)
