@@ -22,7 +22,7 @@ def find_moves(
     """new path -> the path it was moved from.  deleted, created: path -> oid.
 
     Each deleted path is used once: for the same content first, then for the most similar one that
-    shares more than half of its lines.
+    shares more than half of its lines, blank ones aside.
     """
     origins: dict[str, str] = {}
     left = {path: oid for path, oid in deleted.items() if oid not in _EMPTY}
@@ -65,7 +65,8 @@ def find_origins(changed: Mapping[str, tuple[str, str]], lines: Lines) -> dict[s
 
 
 def _compute_likeness(a: Sequence[bytes], b: Sequence[bytes]) -> float:
-    """The share of the longer text's lines that both have, white space aside."""
-    counts_a, counts_b = (count_equal_lines(map(remove_space, text)) for text in (a, b))
-    common = sum(min(n, counts_b.get(line, 0)) for line, n in counts_a.items() if line)
-    return common / max(len(a), len(b), 1)
+    """The share of the longer text's lines that both have, white space and blank lines aside."""
+    texts = [[line for line in map(remove_space, text) if line] for text in (a, b)]
+    counts_a, counts_b = map(count_equal_lines, texts)
+    common = sum(min(n, counts_b.get(line, 0)) for line, n in counts_a.items())
+    return common / max(*map(len, texts), 1)

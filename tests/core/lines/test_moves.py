@@ -44,6 +44,8 @@ TEXTS = {
     "8": "k",
     "9": "k",
     "10": "abcde",
+    "11": "ab   c   ",
+    "12": "ab   c   de",
 }
 
 
@@ -72,6 +74,7 @@ def lines(oid: str) -> list[bytes]:
         ({"a": "6"}, {"n": "6"}, {"n": "a"}),  # nothing in it, and no blob of git's for nothing
         ({"a": "7"}, {"n": "6"}, {}),
         ({"a": EMPTY}, {"n": EMPTY}, {}),
+        ({"a": "11"}, {"n": "12"}, {"n": "a"}),  # blank lines make nothing less alike
         ({}, {"n": "1"}, {}),
         ({"a": "1"}, {}, {}),
     ],
