@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 
-from gitcp.console import cli, term
+from gitcp.console import cli
 from gitcp.console.options import JSON, make_flag, make_value
+from gitcp.core.render import spans
 from gitcp.core.upkeep import space_sums
 from gitcp.errors import OK
 from gitcp.repo import Repo
@@ -59,7 +60,7 @@ def format_table(sums: Sequence[Sum], by: str, exact: bool) -> list[str]:
     rows = [(size, f"{_name_group(name, by)}  ({count})") for name, size, count in sums]
     rows.append((sum(size for _, size, _ in sums), "total"))
     width = max(len(format_size(size)) for size, _ in rows)
-    return [f"{format_size(size):>{width}}  {term.clean(name)}" for size, name in rows]
+    return [f"{format_size(size):>{width}}  {spans.join_words(name)}" for size, name in rows]
 
 
 def _name_group(name: str, by: str) -> str:

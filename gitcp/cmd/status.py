@@ -72,8 +72,7 @@ def _watch_status(repo: Repo, verbose: bool) -> int:
         frame = [first, *drawn, *rest]
         if at_terminal:
             width, height = get_terminal_size()
-            safe = ([(paging.escape_part(part), ink) for part, ink in line] for line in frame)
-            frame = [lane_lines.fit_line(line, width) for line in islice(safe, height - 1)]
+            frame = [lane_lines.fit_line(line, width) for line in islice(frame, height - 1)]
         # Without a terminal a changed age alone is not printed.
         state = frame if at_terminal else (about, sessions, streams, at_work)
         if state != last:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from gitcp import memory
+from gitcp.start import late
 
-_PLAIN = "\n\t\u200c\u200d"  # the joiners join emoji and letters, and control no terminal
 _PRINTED: dict[str, bool] = memory.get_table("printed")  # message -> whether something is left out
 _COLLECTED: dict[int, list[str]] = memory.get_table("collected")  # depth -> messages
 
@@ -54,13 +54,5 @@ def is_incomplete() -> bool:
 
 
 def escape_unprintable(message: str) -> str:
-    """A message with control and unprintable characters escaped; surrogates, which stand for bytes
-    that are not UTF-8, as these bytes."""
-    if message.isprintable():
-        return message
-    return "".join(c if c.isprintable() or c in _PLAIN else _escape_character(c) for c in message)
-
-
-def _escape_character(c: str) -> str:
-    code = ord(c) - 0xDC00 if "\udc80" <= c <= "\udcff" else ord(c)
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+    """spans.escape(), whose module is imported for the few messages that need it."""
+    return message if message.isprintable() else late.spans.escape(message)

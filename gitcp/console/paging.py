@@ -27,7 +27,7 @@ def choose_drawing(folded: bool = True) -> Callable[[Iterable[Line]], Iterator[s
     by git's color.ui."""
 
     def paint_part(part: str, colour: str) -> str:
-        safe = escape_part(part)
+        safe = spans.escape_part(part)
         return term.paint(safe, colour) if colour else safe
 
     def fold_rows(lines: Iterable[Line]) -> Iterator[Line]:
@@ -37,12 +37,8 @@ def choose_drawing(folded: bool = True) -> Callable[[Iterable[Line]], Iterator[s
     width = cli.read_width() if folded else 0
     if cli.needs_colour(sys.stdout, _read_settings()("color.ui")):
         return lambda lines: spans.paint_lines(fold_rows(lines), paint_part)
-    return lambda lines: (f"{escape_part(text)}\n" for text in spans.list_texts(fold_rows(lines)))
-
-
-def escape_part(part: str) -> str:
-    """A part of a line with unprintable characters and newlines escaped."""
-    return part if part.isprintable() else cli.printable(part).replace("\n", "\\n")
+    escape = spans.escape_part
+    return lambda lines: (f"{escape(text)}\n" for text in spans.list_texts(fold_rows(lines)))
 
 
 def page_texts(texts: Iterable[str], paged: bool = True) -> None:

@@ -30,9 +30,3 @@ def format_since(then: float) -> str:
 def format_time(seconds: float) -> str:
     """A local time, as in `2026-11-22 09:30`."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
-
-
-def clean(text: str) -> str:
-    """text on one line, without control characters."""
-    line = " ".join(text.split())
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)

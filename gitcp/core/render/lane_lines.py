@@ -7,7 +7,7 @@ row `=` is a turn and `#` a tool call.
 from __future__ import annotations
 
 from gitcp.core.page import timeline
-from gitcp.core.render.spans import clip, shorten, shorten_ids
+from gitcp.core.render.spans import clip, escape_part, shorten, shorten_ids
 from gitcp.core.transcript.facts import ensure_object
 
 TYPE_CHECKING = False
@@ -117,10 +117,11 @@ def fit_line(line: Line, width: int) -> Line:
     """A line in at most so many cells of a terminal."""
     fitted, left = [], width
     for text, colour in line:
-        part, cells = clip(text, left)
+        escaped = escape_part(text)
+        part, cells = clip(escaped, left)
         fitted.append((part, colour))
         left -= cells
-        if part != text:
+        if part != escaped:
             break
     return fitted
 

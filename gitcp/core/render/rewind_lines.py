@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.back import plan as plans
 from gitcp.core.back import point_list, undo_tree
-from gitcp.core.render.spans import count_cells, count_noun
+from gitcp.core.render.spans import count_cells, count_noun, join_words
 from gitcp.core.render.wrapping import fit_words
 
 TYPE_CHECKING = False
@@ -41,7 +41,7 @@ def draw_point(
     facts += [format_effect(changes) if changes else ""]
     marks = [_format_marks([_KINDS[kind], *facts]), _format_marks(facts), ""]
     session = f"{point['session_id'][:8] or '-':<8}  "
-    prompt = message if kind == "tool" else point["session_prompt"] or message
+    prompt = join_words(message if kind == "tool" else point["session_prompt"] or message)
     age = f"  {ago(point['time']):>9}  "
     room = width - count_cells(name) - count_cells(age)
     least = min(_PROMPT_FIRST, count_cells(prompt))

@@ -1,6 +1,7 @@
 """Lines as spans of text with a colour, and the formats of small texts in them.
 
-Text from data is always the text of a span, so that all of it is escaped when it is drawn.
+Text from data is always the text of a span, so that all of it is escaped when it is drawn.  What
+measures a text escapes it first.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     Ago = Callable[[float], str]  # seconds since 1970 -> `5m ago`
 
 _JOINER, _AS_EMOJI = "\u200d", "\ufe0f"
-JOINERS = f"\u200c{_JOINER}"  # they take no cell, and join emoji and letters
+_JOINERS = f"\u200c{_JOINER}"  # they take no cell, and join emoji and letters
 _MODIFIERS = frozenset(f"\ufe0e{_AS_EMOJI}\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
 AUTHORS = {"agent": "agents", "person": "people", "unknown": "unknown", "unrecorded": "unrecorded"}
 SHORTEST = 8  # characters of a session id
@@ -39,19 +40,43 @@ def list_texts(lines: Iterable[Line]) -> Iterator[str]:
         yield "".join([text for text, _ in line])
 
 
+def escape(text: str) -> str:
+    """text with control and unprintable characters escaped, but for newlines and tabs; surrogates,
+    which stand for bytes that are not UTF-8, as these bytes."""
+    if text.isprintable():
+        return text
+    plain = f"\n\t{_JOINERS}"
+    return "".join(c if c.isprintable() or c in plain else _escape_character(c) for c in text)
+
+
+def _escape_character(c: str) -> str:
+    code = ord(c) - 0xDC00 if "\udc80" <= c <= "\udcff" else ord(c)
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+
+
+def escape_part(part: str) -> str:
+    """A part of a line with unprintable characters and newlines escaped."""
+    return part if part.isprintable() else escape(part).replace("\n", "\\n")
+
+
+def join_words(text: str) -> str:
+    """text on one line, with one space between words, escaped."""
+    return escape(" ".join(text.split()))
+
+
 def shorten(text: str, size: int) -> str:
-    """text on one line in at most size cells of a terminal, `…` in place of what is cut off.
+    """join_words() in at most size cells of a terminal, `…` in place of what is cut off.
 
     An emoji of several characters, or a letter with its accents, is not cut.
     """
-    line = " ".join(text.split())
+    line = join_words(text)
     if len(line) * 2 <= size or count_cells(line) <= size:
         return line
     return clip(line, max(0, size - 1))[0].rstrip() + "…"
 
 
 def count_cells(text: str) -> int:
-    """The number of cells that a text on one line takes in a terminal."""
+    """The number of cells that an escaped text on one line takes in a terminal."""
     return len(text) if text.isascii() else sum(wide for _, wide in _split_signs(text))
 
 
@@ -62,7 +87,7 @@ def pad(text: str, size: int) -> str:
 
 
 def clip(text: str, size: int) -> tuple[str, int]:
-    """(the longest beginning of text that fits in so many cells, its cells)."""
+    """(the longest beginning of an escaped text that fits in so many cells, its cells)."""
     if text.isascii():
         return text[:size], min(len(text), size)
     kept, taken = "", 0
@@ -77,7 +102,7 @@ def _split_signs(line: str) -> Iterator[tuple[str, int]]:
     """Each sign of a line with its cells: two for wide characters and emoji."""
     sign, taken = "", 0
     for c in line:
-        joined = sign.endswith(_JOINER) or c in JOINERS or combining(c) or c in _MODIFIERS
+        joined = sign.endswith(_JOINER) or c in _JOINERS or combining(c) or c in _MODIFIERS
         if sign and not joined:
             yield sign, taken
             sign, taken = "", 0

@@ -73,7 +73,7 @@ def _draw_survival(lived: Record, width: int) -> Iterator[Line]:
     share = _format_share(lived["alive"], lived["added"]).strip()
     takers = [f"{AUTHORS[who]} {format_number(n)}" for who, n in lived["rewritten"].items()]
     yield [(f"  {share}; the rest rewritten by {', '.join(takers)}", "")]
-    labels = [_mark_unprintable(_name_model(row)) for row in lived["models"]]
+    labels = [spans.escape_part(_name_model(row)) for row in lived["models"]]
     bar, size = _fit_columns(labels, width - 9)
     for label, row in zip(labels, lived["models"], strict=True):
         start = f"  {pad(label, size)} {_format_share(row['alive'], row['added'])}"
@@ -129,7 +129,7 @@ def _draw_rows(rows: Sequence[tuple[str, Mapping[str, int]]], width: int) -> Ite
     if left_out:
         left = {who: sum(row.get(who, 0) for _, row in left_out) for who in AUTHORS}
         visible.append((f"… {count_noun(len(left_out), 'more row')}", left))
-    labels = [_mark_unprintable(label) for label, _ in visible]
+    labels = [spans.escape_part(label) for label, _ in visible]
     bar, size = _fit_columns(labels, width - 12)  # a bar has up to three ends
     for label, (_, row) in zip(labels, visible, strict=True):
         total = format_number(sum(row.get(who, 0) for who in AUTHORS))
@@ -177,9 +177,4 @@ def format_markdown(stats: Record) -> Iterator[str]:
 
 def _quote_label(label: str) -> str:
     """A label as code, so that it cannot end its cell, become markup, or mention a person."""
-    return quote_code(_mark_unprintable(label).replace("|", "\\|"))
-
-
-def _mark_unprintable(label: str) -> str:
-    """A label with `?` for each character that drawing escapes, so that its width is known."""
-    return "".join(c if c.isprintable() or c in spans.JOINERS else "?" for c in label)
+    return quote_code(spans.escape_part(label).replace("|", "\\|"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gitcp.core.render.spans import clip, count_cells, shorten
+from gitcp.core.render.spans import clip, count_cells, escape_part, join_words, shorten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _WORDS = re.compile(r"\s*\S+|\s+$")
 def fit_words(text: str, size: int) -> str:
     """text on one line in at most size cells, `…` in place of words that are left out; a word is
     cut only if it is the first and too long."""
-    line, cut = " ".join(text.split()), shorten(text, size)
+    line, cut = join_words(text), shorten(text, size)
     if cut == line:
         return line
     kept = cut.removesuffix("…")
@@ -33,7 +33,8 @@ def wrap_line(line: Line, size: int) -> Iterator[Line]:
 
     A row ends between words; only a word that is longer than a row is cut.
     """
-    if sum(count_cells(text.expandtabs(4)) for text, _ in line) <= size:
+    line = [(escape_part(text).expandtabs(4), colour) for text, colour in line]
+    if sum(count_cells(text) for text, _ in line) <= size:
         yield line
         return
     start = "".join(text for text, _ in line)
@@ -41,7 +42,7 @@ def wrap_line(line: Line, size: int) -> Iterator[Line]:
     row: Line = []
     taken = margin = 0
     for text, colour in line:
-        for word in _WORDS.findall(text.expandtabs(4)):
+        for word in _WORDS.findall(text):
             part = word
             if taken > margin and taken + count_cells(part) > size:
                 last, last_colour = row[-1]

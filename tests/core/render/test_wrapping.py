@@ -6,7 +6,8 @@ import pytest
 
 from gitcp.core.back import point_list
 from gitcp.core.render import rewind_lines
-from gitcp.core.render.spans import count_cells
+from gitcp.core.render.lane_lines import fit_line
+from gitcp.core.render.spans import count_cells, pad, shorten
 from gitcp.core.render.wrapping import fit_words, wrap_line
 
 
@@ -43,6 +44,19 @@ def test_a_line_is_wrapped_between_words(line: list[tuple[str, str]], size: int,
     assert len(drawn) == rows, drawn
     text = "".join(text for text, _ in line)
     assert "".join("".join(drawn).split()) == "".join(text.split())
+
+
+def test_a_text_is_measured_as_it_is_shown() -> None:
+    hostile = "one \x1b[31mred\x1b[0m two"
+    shown = "one \\x1b[31mred\\x1b[0m two"
+    assert shorten(hostile, len(shown)) == fit_words(hostile, len(shown)) == shown
+    assert fit_words(hostile, 9) == "one…"
+    assert pad("\x07", 5) == "\\x07 "
+    rows = wrap_line([(hostile, "")], 22)
+    assert [[text for text, _ in row] for row in rows] == [
+        ["one", " \\x1b[31mred\\x1b[0m"], ["  ", "two"]
+    ]  # fmt: skip
+    assert fit_line([("a\n", ""), ("\x07b", "")], 6) == [("a\\n", ""), ("\\x0", "")]
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 200])
