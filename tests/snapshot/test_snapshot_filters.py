@@ -158,8 +158,12 @@ def test_a_required_filter_that_fails_omits_its_paths_alone(repo: Path, crlf: bo
 
 def test_a_file_not_in_the_encoding_of_its_attributes_is_omitted(repo: Path) -> None:
     sh("echo '*.x text working-tree-encoding=UTF-16' >.gitattributes; echo 1 >f.x; echo 2 >g")
-    scan = take()[1]
-    assert scan.omitted == [{"path": "f.x", "reason": "unconverted"}]
+    assert take()[1].omitted == [{"path": "f.x", "reason": "unconverted"}]
+    repo_ = Repo.find()
+    with Objects(repo_) as objects:
+        dry = blobs.read_paths_and_omitted(repo_, objects, ["f.x", "g"], write=False)
+        assert dry == blobs.read_paths_and_omitted(repo_, objects, ["f.x", "g"], write=True)
+    assert dry[1] == [{"path": "f.x", "reason": "unconverted"}]
 
 
 def test_a_filter_that_changes_is_not_answered_from_the_cache(repo: Path) -> None:

@@ -55,13 +55,14 @@ def open_quarantine(repo: Repo, objects: Objects, keep: bool) -> Iterator[dict[s
 
 
 def hash_files(
-    work: Worktree, objects: Objects, paths: Sequence[str], write: bool
+    work: Worktree, objects: Objects, paths: Sequence[str], write: bool, strict: bool = False
 ) -> dict[str, str | None]:
     """path -> oid of regular files, converted by their attributes, None if git cannot convert it.
 
-    write: whether to store the blobs.  Paths that are no regular files any more are left out.
+    write: whether to store the blobs.  strict: fail as if they were stored.  Paths that are no
+    regular files any more are left out.
     """
-    args = (*_WAYS, "hash-object", *(["-w"] if write else []), "--stdin-paths")
+    args = (*_WAYS, "hash-object", *(["-w"] if write or strict else []), "--stdin-paths")
     for _ in range(3):
         present = [path for path in paths if _is_regular(work, path)]
         if not present:
@@ -78,7 +79,11 @@ def hash_files(
                 continue  # a file went away meanwhile
             if len(present) == 1 and not _is_storable(work, objects, present[0]):
                 raise
-            return _convert_halves(present, lambda part: hash_files(work, objects, part, write))
+            return _convert_halves(
+                present, lambda part: hash_files(work, objects, part, write, strict)
+            )
+        if running.errors and not (write or strict):  # git only warns of what it would not store
+            return hash_files(work, objects, paths, write, strict=True)
         return dict(zip(present, out.decode().split("\n")[:-1], strict=True))
     raise Error(f"'{present[0]}' changes while it is read")
 
