@@ -96,6 +96,25 @@ def test_nothing_is_said_of_a_file_that_only_the_session_itself_has_open(
     assert ask(a, command)[:2] == (0, "")
 
 
+@pytest.mark.parametrize(
+    ("command", "lost"),
+    [
+        ("git reset --hard", "f.txt, new.txt"),
+        ("git stash -- new.txt", "new.txt"),
+        ("git clean -f", "README.md"),
+        ("git clean -fX", ""),
+    ],
+)
+def test_what_git_tracks_is_what_its_index_has(world: World, command: str, lost: str) -> None:
+    a, b = two(world)
+    b.write("README.md", TEXT)
+    world.git("add", "new.txt")
+    world.git("rm", "-q", "--cached", "README.md")
+    files = f"Files:          {lost}" if lost else ""
+    assert files in ask(a, command)[1]
+    assert ("Files:" in ask(a, command)[1]) == bool(lost)
+
+
 def test_a_session_that_has_ended_or_died_or_committed_is_in_nobodys_way(world: World) -> None:
     a, b = two(world)
     world.kill(b)

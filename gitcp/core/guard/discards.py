@@ -210,7 +210,7 @@ def _find_losses_by_git(
             yield TRACKED, PATHSPEC, named
         case "reset" if options & {"--hard", "--merge"}:
             yield TRACKED, PATHSPEC, ()
-        case "clean" if is_forced:
+        case "clean" if is_forced and "X" not in letters:  # gitcp keeps no ignored file
             yield UNTRACKED, PATHSPEC, named or ["."]
         case "rm" if is_forced and "--cached" not in options:
             yield TRACKED, PATHSPEC, named

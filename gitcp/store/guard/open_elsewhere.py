@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.guard.discards import covers
+from gitcp.store.auto.index_files import list_staged
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.tree import Lookup, find_file, find_tree
 from gitcp.store.guard import presence
@@ -22,13 +23,15 @@ def find_lost(repo: Repo, session_id: str, discards: Sequence[Discard]) -> dict[
     """session -> the paths of its open edits that the discards of a command of session_id cover,
     for sessions whose agent runs."""
     open_here = [m["session_id"] for m in markers.read_recent(repo) if presence.is_open(repo, m)]
-    lines = journal.read(repo)
-    head = Lookup(Objects.get_shared(repo), find_tree(Objects.get_shared(repo), "HEAD"))
-    lost: dict[str, list[str]] = {}
+    lines, lost = journal.read(repo), dict[str, list[str]]()
+    objects = Objects.get_shared(repo)
+    tree = find_tree(objects, "HEAD")
+    head, staged = Lookup(objects, tree), list_staged(repo, tree or repo.empty_tree)
     for other in set(open_here) - {session_id}:
         work = Work(lines, other)
         for path in filter(work.is_present, work.list_paths()):
-            tracked = find_file(head, path) is not None
+            # What the index lacks and HEAD has is in the reach of both kinds of commands.
+            tracked = (staged[path] and True) if path in staged else bool(find_file(head, path))
             if any(covers(discard, path, tracked) for discard in discards):
                 lost.setdefault(other, []).append(path)
     return lost
