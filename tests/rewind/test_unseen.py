@@ -88,6 +88,20 @@ def test_what_is_known_comes_back_without_force(
     assert "not seen" not in done(world, "rewind", "--dry-run", "--to", point["id"] + ":after")
 
 
+@pytest.mark.parametrize("command", ["git clean -fdq", "rm -f 'of the\nperson'"])
+def test_a_call_that_deletes_what_was_looked_at_before_it_is_a_point(
+    world: World, a: Agent, command: str
+) -> None:
+    world.write("of the\nperson", TEXT)
+    a.prompt("tidy up")
+    world.git("config", "gitcp.look-budget", "0")
+    calls.run(a, command)
+    a.stop()
+    (point,) = [p for p in points(world) if p["kind"] == "tool"]
+    done(world, "rewind", "--files-only", "--to", point["id"])
+    assert world.read("of the\nperson") == TEXT
+
+
 def test_what_git_ignores_is_not_kept_where_a_command_names_it(world: World, a: Agent) -> None:
     world.write(".gitignore", ".env\n")
     world.commit()

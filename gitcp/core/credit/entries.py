@@ -228,10 +228,10 @@ def had_content(lines: Iterable[JournalLine], path: str, after: Version) -> bool
 
 
 def map_looked_times(lines: Iterable[JournalLine]) -> dict[str, int]:
-    """path -> when a call that names it began last, in ns."""
+    """path -> when a call before which it was looked at began last, in ns."""
     times: dict[str, int] = {}
     for line in lines:
-        for path in line.get("looked", ()):
+        for path in (*line.get("looked", ()), *line.get("seen", ())):
             times[path] = max(int(line["at"]), times.get(path, 0))
     return times
 

@@ -191,7 +191,7 @@ JOURNAL_LINE = {
     "base?": is_object_name,
     **dict.fromkeys(("at?", "look?", "made?", "since?"), is_count),
     **dict.fromkeys(("open?", "close?", "session?", "turn?", "how?", "goes_on?", "task?"), str),
-    **{key: [str] for key in ("names?", "ignored?", "settled?", "cut?", "unseen?")},
+    **{key: [str] for key in ("names?", "ignored?", "settled?", "cut?", "seen?", "unseen?")},
     **dict.fromkeys(("looked?", "files?"), is_entries),
     "stream?": is_short_id,
     "out?": {None: [is_path]},

@@ -70,11 +70,10 @@ def _open_call(
     at: int,
 ) -> None:
     call = event["tool"]
-    unseen = _look_for_changes(objects, journal, event, at)
+    seen, unseen = _look_for_changes(objects, journal, event, at)
     words = [*paths, *_list_words(journal.repo, event, call.get("command") or "")]
     line = {**entries.build_opening(state, call, "shell", at), "names": words}
-    if unseen:
-        line["unseen"] = unseen
+    line |= {key: paths for key, paths in (("seen", seen), ("unseen", unseen)) if paths}
     if "stash" in words:
         line["stashes"] = late.reflog.list_stashes(journal.repo)
     if state.get("transcript_path"):
@@ -122,14 +121,15 @@ def _list_words(repo: Repo, event: dict[str, Any], text: str) -> list[str]:
 
 def _look_for_changes(
     objects: Objects, journal: Journal, event: dict[str, Any], at: int
-) -> list[str]:
+) -> tuple[list[str], list[str]]:
     """Look at the whole worktree; if that costs too much, at what a command may discard.
 
-    Returns the discarded paths that were not looked at, as look_at_losses() does.
+    Returns the paths that were, and that were not, looked at for a command, as look_at_losses()
+    does.
     """
     command = str(event["tool"].get("command") or "")
     if late.look.scan_if_cheap(objects, journal, at) or not command:
-        return []
+        return [], []
     return late.first_look.look_at_losses(objects, journal, command, event.get("cwd") or "", at)
 
 

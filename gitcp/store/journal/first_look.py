@@ -28,18 +28,18 @@ _MANY = 20  # paths that are reported one by one
 
 def look_at_losses(
     objects: Objects, journal: Journal, command: str, cwd: str, at: int
-) -> list[str]:
+) -> tuple[list[str], list[str]]:
     """Look at the files that a command, run in cwd, may discard: those that it names and HEAD
     has, and those in its reach that git reports as changed.
 
-    Returns the paths, from the root of the worktree, that were not looked at within
-    gitcp.loss-budget.  If they are many or unknown, returns the paths that the command names
-    instead; '.' for the whole worktree.
+    Returns the paths, from the root of the worktree, that were looked at, and those that were not
+    within gitcp.loss-budget.  If the latter are many or unknown, they are the paths that the
+    command names; '.' for the whole worktree.
     """
     root = journal.repo.worktree
     losses = find_losses(journal.repo, command, cwd)
     if not losses:
-        return []
+        return [], []
     until = time.monotonic() + int(journal.repo.config.get_option("gitcp.loss-budget")) / 1000
     reached = {path for loss in losses for path in loss["paths"] or ["."]}
     seen = LastSeen(journal.repo, objects, journal.lines)
@@ -53,9 +53,10 @@ def look_at_losses(
     try:
         changed = _read_answers(queries, losses, until) - named
         unseen |= _look_until(until, objects, journal, changed, at)
+        named |= changed
     except Late:
         unseen |= unsure
-    return sorted(unseen if len(unseen) <= _MANY else reached)
+    return sorted(named - unseen), sorted(unseen if len(unseen) <= _MANY else reached)
 
 
 def find_losses(repo: Repo, command: str, cwd: str) -> list[Discard]:
