@@ -8,7 +8,7 @@ from importlib import import_module
 from gitcp import agents, commands, repo, stages
 from gitcp.console import cli
 from gitcp.console.notice import escape_unprintable
-from gitcp.console.options import make_flag, make_value
+from gitcp.console.options import flatten_rows, make_flag, make_value
 from gitcp.core import config_table
 from gitcp.core.render import completion
 from gitcp.errors import NO, OK, Error, InputError
@@ -63,7 +63,7 @@ def _list_candidates(words: Sequence[str]) -> Candidates:
         candidates = {name: commands.get_summary(name) for name in commands.NAMES}
         candidates["help"] = "show a page of the manual"
     elif command in commands.NAMES:
-        candidates, kind = completion.list_candidates(list_rows(command), arguments)
+        candidates, kind = completion.list_candidates(flatten_rows(list_rows(command)), arguments)
         if kind:
             candidates |= _list_values(kind, begun)
         if begun.startswith("-"):

@@ -74,7 +74,7 @@ def _format_form(row: Row) -> str:
     return forms.get(repeated, value)
 
 
-def _flatten_rows(rows: Rows) -> list[Row]:
+def flatten_rows(rows: Rows) -> list[Row]:
     """All rows, with those of lists."""
     return [row for group in rows for row in (group if isinstance(group, list) else [group])]
 
@@ -82,7 +82,7 @@ def _flatten_rows(rows: Rows) -> list[Row]:
 def list_defaults(rows: Rows) -> dict[str, Any]:
     """The arguments of an empty command line, as argparse has them."""
     defaults = {}
-    for spellings, more in _flatten_rows(rows):
+    for spellings, more in flatten_rows(rows):
         longest = next((name for name in spellings if name.startswith("--")), spellings[0])
         empty = [] if more.get("nargs") == "*" else more.get("action") != "store_true" and None
         key = more.get("dest", longest.lstrip("-").replace("-", "_"))

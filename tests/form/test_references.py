@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 
-from tests.form.source import none
+from tests.form.source import MODULES, definitions, name, none, tree
 from tests.support.paths import TOP
 
 DOC = TOP / "doc"
@@ -27,11 +29,11 @@ def texts() -> Iterator[tuple[str, str]]:
     """Path and text of every file that may refer to a page."""
     places = "gitcp tests bench mutate demo man doc HACKING.md README.md conftest.py".split()
     argv = ["git", "ls-files", "-z", "--", *places, ":!*.png"]
-    for name in subprocess.check_output(argv, cwd=TOP).decode().split("\0")[:-1]:
-        path = TOP / name
-        if "data" not in path.parts and path.is_file() and not name.endswith("test_references.py"):
+    for file in subprocess.check_output(argv, cwd=TOP).decode().split("\0")[:-1]:
+        path = TOP / file
+        if "data" not in path.parts and path.is_file() and not file.endswith("test_references.py"):
             text = path.read_bytes().decode(errors="replace")
-            yield name, text.replace("\\(dq", '"') if name.startswith("man/") else text
+            yield file, text.replace("\\(dq", '"') if file.startswith("man/") else text
 
 
 def unresolved(text: str) -> Iterator[str]:
@@ -48,7 +50,7 @@ def unresolved(text: str) -> Iterator[str]:
 
 
 def test_every_reference_leads_to_a_heading() -> None:
-    none(f"{name}: {lost}" for name, text in texts() for lost in unresolved(text))
+    none(f"{file}: {lost}" for file, text in texts() for lost in unresolved(text))
 
 
 def test_a_reference_that_leads_nowhere_is_found() -> None:
@@ -62,3 +64,18 @@ def test_a_page_has_each_heading_once() -> None:
     for page in DOC.iterdir():
         found = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
         none(f"{page.name}: {h}" for h in found if found.count(h) > 1)
+
+
+def test_a_function_that_a_docstring_names_is_in_that_module_or_class() -> None:
+    named = {
+        (getattr(node, "name", name(path).rpartition(".")[2]), word)
+        for path in MODULES
+        for node in (tree(path), *definitions(path))
+        for part in node.body
+        for word in (getattr(part, "name", ""), getattr(getattr(part, "target", part), "id", ""))
+    }
+    for path in MODULES:
+        texts = [ast.get_docstring(node) or "" for node in (tree(path), *definitions(path))]
+        calls = set(re.findall(r"\b(\w+)\.(\w+)\(\)", "\n".join(texts)))
+        calls -= {call for call in calls if call[0] in ("str", *sys.stdlib_module_names)}
+        none(f"{name(path)}: {'.'.join(call)}()" for call in calls - named)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.cmd import completion
-from gitcp.console.options import make_flag, make_value
+from gitcp.console.options import flatten_rows, make_flag, make_value
 from gitcp.core.render.completion import format_script, list_candidates, split_words
 from tests.support.harness import Agent, World
 from tests.support.paths import BIN, TOP
@@ -57,7 +57,7 @@ source "$1"
 def test_what_may_follow_is_told_by_the_rows(
     words: list[str], kind: str, offered: list[str]
 ) -> None:
-    found, wanted = list_candidates(ROWS, words)
+    found, wanted = list_candidates(flatten_rows(ROWS), words)
     assert (wanted, [*found]) == (kind, offered)
 
 

@@ -31,10 +31,10 @@ def list_links(message: bytes, note: bytes = b"") -> dict[str, str]:
 def list_carried(message: bytes, note: bytes = b"") -> dict[str, str]:
     """id -> 'trailer' or 'note', in their order, without those that the note removes."""
     links = dict.fromkeys(trailers.read(message), "trailer")
-    for key, checkpoint_id in _parse_lines(note):
+    for key, checkpoint_id, _ in _parse_lines(note):
         if key == KEY:
             links.setdefault(checkpoint_id, "note")
-        else:
+        elif key == REMOVED:
             links.pop(checkpoint_id, None)
     return links
 
@@ -42,10 +42,8 @@ def list_carried(message: bytes, note: bytes = b"") -> dict[str, str]:
 def list_removed(note: bytes) -> dict[str, str]:
     """id -> reason, of the links that a note removes."""
     removed: dict[str, str] = {}
-    for line in note.decode(errors="replace").splitlines():
-        key, _, value = line.partition(":")
-        checkpoint_id, _, reason = value.strip().partition(" ")
-        if key == REMOVED and is_checkpoint_id(checkpoint_id):
+    for key, checkpoint_id, reason in _parse_lines(note):
+        if key == REMOVED:
             removed[checkpoint_id] = reason
         elif key == KEY:
             removed.pop(checkpoint_id, None)
@@ -80,8 +78,7 @@ def add_link_by_hand(note: bytes, checkpoint_id: str) -> bytes:
 
 def list_by_hand(note: bytes) -> set[str]:
     """The ids that a person linked in a note."""
-    pairs = (line.decode(errors="replace").partition(": ") for line in note.splitlines())
-    return {value for key, _, value in pairs if key == BY_HAND}
+    return {checkpoint_id for key, checkpoint_id, _ in _parse_lines(note) if key == BY_HAND}
 
 
 def remove_link(note: bytes, checkpoint_id: str, reason: str) -> bytes:
@@ -97,10 +94,11 @@ def _append_line(note: bytes, line: str) -> bytes:
     return note.rstrip(b"\n") + gap + line.encode("utf-8", "surrogateescape") + b"\n"
 
 
-def _parse_lines(note: bytes) -> Iterator[tuple[str, str]]:
+def _parse_lines(note: bytes) -> Iterator[tuple[str, str, str]]:
+    """(key, checkpoint id, reason) of each line of gitcp's; only a removal has a reason."""
     for line in note.decode(errors="replace").splitlines():
         key, _, value = line.partition(":")
-        checkpoint_id = value.strip().partition(" ")[0]
-        fits = key == REMOVED or checkpoint_id == value.strip()
-        if key in (KEY, REMOVED) and fits and is_checkpoint_id(checkpoint_id):
-            yield key, checkpoint_id
+        checkpoint_id, _, reason = value.strip().partition(" ")
+        fits = key == REMOVED or (key in (KEY, BY_HAND) and not reason)
+        if fits and is_checkpoint_id(checkpoint_id):
+            yield key, checkpoint_id, reason

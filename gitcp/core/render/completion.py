@@ -7,7 +7,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gitcp.console.options import Row, Rows
+    from gitcp.console.options import Row
 
     Candidates = dict[str, str]  # word -> what it is, in a few words, or ""
 
@@ -89,11 +89,10 @@ def split_words(words: Sequence[str]) -> list[str]:
     return joined
 
 
-def list_candidates(rows: Rows, words: Sequence[str]) -> tuple[Candidates, str]:
+def list_candidates(rows: Sequence[Row], words: Sequence[str]) -> tuple[Candidates, str]:
     """(the candidates for the last word by the command's rows; the kind of further ones that only
     the repository has, or "").  words: those after the command's name."""
-    flat = _flatten_rows(rows)
-    options = {name: row for row in flat for name in row[0] if name.startswith("-")}
+    options = {name: row for row in rows for name in row[0] if name.startswith("-")}
     *before, last = words
     valued = {name for name, (_, more) in options.items() if "metavar" in more}
     if "--" not in before:
@@ -105,15 +104,11 @@ def list_candidates(rows: Rows, words: Sequence[str]) -> tuple[Candidates, str]:
     count = len(before[end + 1 :])  # of the arguments before the last word
     for previous, word in zip(["", *before], before[:end], strict=False):
         count += not word.startswith("-") and previous not in valued
-    arguments = [row for row in flat if not row[0][0].startswith("-")]
+    arguments = [row for row in rows if not row[0][0].startswith("-")]
     for row in arguments[count : count + 1] or arguments[-1:]:
         if count < len(arguments) or row[1].get("nargs") in ("*", "+"):
             return _list_values(row)
     return {}, ""
-
-
-def _flatten_rows(rows: Rows) -> list[Row]:
-    return [row for group in rows for row in (group if isinstance(group, list) else [group])]
 
 
 def _list_values(row: Row) -> tuple[Candidates, str]:

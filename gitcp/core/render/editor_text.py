@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from gitcp.core.render.spans import SHORTEST, count_noun, shorten
+from gitcp.core.render.why_lines import describe_other_author
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,12 +35,7 @@ def _format_author(record: Record) -> str:
     if record["who"] == "session":
         model = f" ({record['model']})" if record["model"] else ""
         return f"{name_turn(record)}{model}, session {record['session_id'][:SHORTEST]}"
-    if record["who"] == "unknown":
-        return "written by an unknown author: nothing was recorded about this line"
-    if not record["commit"].strip("0"):
-        return "written here, by no session"
-    unrecorded = ", where nothing was recorded" if record["who"] == "unrecorded" else ""
-    return f"written by {record['author']}{unrecorded}"
+    return describe_other_author(record, record["commit"].strip("0"))
 
 
 def _choose_answer(words: Words) -> str:

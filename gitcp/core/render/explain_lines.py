@@ -36,7 +36,7 @@ def draw_branch(branch: str, rows: Iterable[Record], when: When) -> Iterator[Lin
 
 
 def draw_committed(checkpoint: Record, when: When, how: str) -> Iterator[Line]:
-    """A committed checkpoint with each of its sessions, as of checkpoint_view.committed()."""
+    """A committed checkpoint with each of its sessions, as of subject.read_committed()."""
     yield from _draw_fact("Checkpoint", checkpoint["checkpoint_id"])
     if checkpoint.get("missing"):
         yield [("It is not in this repository; 'gitcp fetch' may bring it.", "dim")]
@@ -67,7 +67,7 @@ def draw_committed(checkpoint: Record, when: When, how: str) -> Iterator[Line]:
 
 
 def draw_temporary(checkpoint: Record, when: When, how: str) -> Iterator[Line]:
-    """A temporary checkpoint as of checkpoint_view.temporary()."""
+    """A temporary checkpoint as of subject.read_temporary()."""
     yield from _draw_fact("Checkpoint", f"{checkpoint['oid'][:12]} [temporary]")
     yield from _draw_fact("Session", checkpoint["session_id"])
     yield from _draw_fact("Agent", checkpoint["agent"])

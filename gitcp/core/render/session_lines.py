@@ -25,7 +25,7 @@ _CHANGES = {"added": ("A", "green"), "modified": ("M", "yellow"), "deleted": ("D
 
 
 def draw_temporary(checkpoint: Record, when: When, full: bool, transcript: bool) -> Iterator[Line]:
-    """A temporary checkpoint as of shown.temporary()."""
+    """A temporary checkpoint as of subject.read_temporary()."""
     yield [("temporary checkpoint ", ""), (checkpoint["oid"], "cyan")]
     yield [(f"  {when(checkpoint['time'])}  {checkpoint['message']}", "")]
     agent = checkpoint["agent"] or "Agent"

@@ -21,7 +21,7 @@ _PROMPT = 60
 
 
 def draw_committed(checkpoint: Record, when: When, full: bool, transcript: bool) -> Iterator[Line]:
-    """A committed checkpoint as of shown.committed()."""
+    """A committed checkpoint as of subject.read_committed()."""
     yield [("checkpoint ", ""), (checkpoint["checkpoint_id"], "cyan")]
     if checkpoint.get("missing"):
         yield [("  is not stored here; 'gitcp relink' or 'gitcp fetch' may bring it", "dim")]

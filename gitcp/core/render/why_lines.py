@@ -7,7 +7,7 @@ from gitcp.core.transcript.facts import ensure_object, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
     from gitcp.core.record_types import Record
@@ -33,7 +33,7 @@ def _draw_origin(origin: Record, full: bool) -> Iterator[Line]:
     for line in _cut_lines(origin["content"], full):
         yield [(f"    {line}", "")]
     if origin["who"] != "session":
-        yield [("  " + _describe_other_author(origin), "")]
+        yield [("  " + describe_other_author(origin, origin["commit"]), "")]
     else:
         yield from _draw_session(origin, full)
     commit = origin["commit"]
@@ -50,15 +50,16 @@ def _draw_origin(origin: Record, full: bool) -> Iterator[Line]:
         yield [("  go on: ", ""), (origin["resume"], "green")]
 
 
-def _describe_other_author(origin: Record) -> str:
-    if origin["who"] == "unknown":
+def describe_other_author(record: Mapping[str, Any], commit: object) -> str:
+    """Who wrote a line that is no session's; commit: whether a commit has it."""
+    if record["who"] == "unknown":
         return "written by an unknown author: nothing was recorded about this line"
-    if not origin["commit"]:
+    if not commit:
         return "written here, by no session"
-    if origin["who"] == "unrecorded":
-        agent = f"; the commit names {origin['agent']}" if origin["agent"] else ""
-        return f"committed by {origin['author']}, where nothing was recorded{agent}"
-    return f"written by {origin['author']}"
+    if record["who"] == "unrecorded":
+        agent = f"; the commit names {record['agent']}" if record["agent"] else ""
+        return f"committed by {record['author']}, where nothing was recorded{agent}"
+    return f"written by {record['author']}"
 
 
 def _draw_session(origin: Record, full: bool) -> Iterator[Line]:

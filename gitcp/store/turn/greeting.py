@@ -62,9 +62,8 @@ def find_refusal(
     conflicting = list_company(repo, objects, state["session_id"], head)
     session_ids = sorted(m["session_id"] for m in conflicting)
     last_warning = state.get("multisession_warned") or {}
-    is_repeated = event.get("turn") and event["turn"] == last_warning.get(
-        "prompt"
-    )  # two settings name us
+    # Two settings files may both call the hook for one prompt.
+    is_repeated = event.get("turn") and event["turn"] == last_warning.get("prompt")
     if not session_ids or (session_ids == last_warning.get("sessions") and not is_repeated):
         return None
     state["multisession_warned"] = {"sessions": session_ids, "prompt": event.get("turn")}
