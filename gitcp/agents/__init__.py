@@ -57,6 +57,7 @@ class Client:
     KEYS: Mapping[str, str] = {}  # its key in a payload -> Claude Code's, where they differ
     KINDS: Mapping[str, str]  # its tool -> gitcp's kind of tool
     EVENTS: Mapping[str, str]  # its hook -> gitcp's event
+    NAMES_CALLS = False  # True: a call's input names it, as its hooks have no id of its transcript
     PATHS: tuple[str, ...] = ("file_path",)  # the keys of the path in a tool that writes
     TRANSCRIPTS = ""  # the folder of its transcripts, below home
     CONVERSATION = ".jsonl"  # the end of the name of a file with a conversation
@@ -123,7 +124,8 @@ class Client:
 
     def read_tool(self, name: str, fields: dict[str, Any], cwd: str) -> Tool:
         """The call in the payload of a tool's hook; raises InputError for an invalid field."""
-        fields.setdefault("tool_use_id", self.make_call_id(fields))
+        if self.NAMES_CALLS:
+            fields = {**fields, "tool_use_id": payload.name_call(fields.get("tool_input"))}
         tool = payload.read_tool(fields, self.KINDS, self.PATHS, cwd)
         payload.take_response(tool, fields)
         tool["failed"] = tool["failed"] or bool(fields.get("tool_error"))
@@ -138,11 +140,6 @@ class Client:
         have the hook."""
         own = (seconds for hook, _, seconds in self.HOOKS if hook == name and seconds)
         return next(own, self.SECONDS) if host == self.NAME else self.SECONDS
-
-    def make_call_id(self, fields: Mapping[str, Any]) -> str | None:
-        """The id of a payload's call, if the client's hooks give none: the same at its end and in
-        the transcript."""
-        return None
 
     def is_own(self, fields: Mapping[str, Any]) -> bool:
         """False if a payload may be of another client that runs this one's hooks."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from gitcp import agents
 from tests.blame.recorded_lines import linked
 from tests.support import warm
 from tests.support.checkpoints import git
@@ -119,24 +120,33 @@ def test_bad_input_is_one_line_that_names_it(explained: Path, argv: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("recording", "call", "name"),
+    ("recording", "name"),
     [
-        ("claude-code/basic", b'"type":"tool_use","id":"', "Write"),
-        ("codex/basic", b'"call_id":"', "apply_patch"),
-        ("gemini-cli/basic", b'"toolCalls":[{"id":"', "write_file"),
+        ("claude-code/basic", "Write"),
+        ("cline/basic", "run_commands"),
+        ("codex/basic", "apply_patch"),
+        ("copilot/basic-resume", "create"),
+        ("copilot/claude-settings", "create"),
+        ("factory-droid/basic", "Create"),
+        ("gemini-cli/basic", "write_file"),
+        ("pi/basic-resume", "write"),
+        ("qwen-code/basic-resume", "read_file"),
     ],
 )
-def test_the_calls_of_every_recorded_client_are_found(
-    recording: str, call: bytes, name: str
+def test_the_calls_that_hooks_tell_of_are_found_in_the_transcript_of_their_client(
+    recording: str, name: str
 ) -> None:
     from gitcp.agents.reading import conversation
 
-    (path,) = (DATA / "recordings" / recording).glob("transcript.*")
-    data = path.read_bytes()
-    at = data.replace(b'": ', b'":').replace(b", ", b",")
-    start = at.index(call) + len(call)
-    found = conversation.find_call(data, {}, at[start : at.index(b'"', start)].decode())
+    folder = DATA / "recordings" / recording
+    client, ids = agents.get_client(recording.split("/", maxsplit=1)[0]), []
+    for event in map(json.loads, (folder / "events.jsonl").read_text().splitlines()):
+        record = client.read_event(event["event"], event["payload"])
+        ids += [record["tool"]["id"]] if record["event"] == "tool-start" else []
+    data = next(folder.glob("transcript.*")).read_bytes()
+    found = conversation.find_call(data, {}, ids[0])
     assert found is not None and found["given"] and found["name"] == name
+    assert all(conversation.find_call(data, {}, one) for one in ids)
     assert conversation.find_call(data, {}, "toolu_nothing") is None
 
 

@@ -103,7 +103,7 @@ def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
     """The call of a payload, with an id by its arguments."""
     arguments = _load_arguments(fields.pop("tool_args", fields.get("tool_input")))
-    call = {**fields, "tool_input": arguments, "tool_use_id": _make_id(arguments)}
+    call = {**fields, "tool_input": arguments, "tool_use_id": payload.name_call(arguments)}
     tool = payload.read_tool(call, KINDS, PATHS, cwd)
     if tool["kind"] == "write" and "patch" in arguments:
         from gitcp.core.transcript import apply_patch
@@ -134,12 +134,6 @@ def _load_arguments(arguments: object) -> dict[str, Any]:
 
         return load(arguments.encode(errors="replace")) or {"patch": arguments}
     return payload.get_object({"tool_input": arguments}, "tool_input")
-
-
-def _make_id(arguments: dict[str, Any]) -> str:
-    """An id by the arguments of a call, which both its hooks have."""
-    text = stdlib.json.dumps(arguments, sort_keys=True)
-    return f"args-{stdlib.hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
 def _format_moment(stamp: object) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from gitcp.core import json
 from gitcp.core.git import ids
 from gitcp.core.message import prompts
 from gitcp.errors import InputError
@@ -35,6 +36,7 @@ _OLD = "old_string", "old_str", "oldString", "old_text", "oldText", "before"
 _NEW = "new_string", "new_str", "newString", "new_text", "newText", "after"
 _EVERYWHERE = "replace_all", "replaceAll", "change_all"
 _CONTENT = "content", "contents", "file_text"
+NAMED = "args-"  # begins the id of a call that is named by its input
 _OUTPUT = 65536  # characters of a shell's output that an event carries
 
 
@@ -49,6 +51,19 @@ def build_matcher(kinds: Mapping[str, str], *left_out: str) -> str:
     It matches the whole name, as Copilot CLI does.
     """
     return f"^(?!(?:{'|'.join(name for name, kind in kinds.items() if kind in left_out)})$).*$"
+
+
+def name_call(arguments: object) -> str:
+    """An id for a call by its input, which its hooks and the transcript have alike; equal calls
+    have equal ids."""
+    fields = dict(sorted(arguments.items())) if isinstance(arguments, dict) else arguments
+    text = json.dumps(fields).encode("utf-8", "surrogatepass")
+    return f"{NAMED}{ids.start_sha256(text).hexdigest()[:16]}"
+
+
+def is_call(key: str, given_id: str, arguments: object) -> bool:
+    """Whether an id is that of a call in a transcript, or its name by its input."""
+    return key == given_id or (key.startswith(NAMED) and key == name_call(arguments))
 
 
 def make_unknown(agent: str) -> Event:

@@ -23,6 +23,7 @@ KINDS = payload.make_kinds(
     read="Read LS Grep Glob TodoWrite ToolSearch WebSearch FetchUrl",
 )
 EVENTS = claudes.omit_events("PostToolUseFailure")
+NAMES_CALLS = True
 MATCHER = payload.build_matcher(KINDS, "read")
 
 

@@ -7,14 +7,12 @@ import os
 
 from gitcp.agents import list_files
 from gitcp.agents.exchange import payload
-from gitcp.core import json
 from gitcp.core.git import ids
 from gitcp.errors import InputError
 from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
 NAME = "gemini-cli"
@@ -47,19 +45,8 @@ EVENTS = {
     "SessionEnd": "session-end",
 }
 MATCHER = payload.build_matcher(KINDS, "read")
+NAMES_CALLS = True
 PATHS = ("file_path", "path", "filename")  # keys of its tools, new and old
-
-
-def make_call_id(fields: Mapping[str, Any]) -> str:
-    """An id for a call by its tool and input: equal calls have equal ids."""
-    return name_call(fields.get("tool_name"), fields.get("tool_input"))
-
-
-def name_call(name: object, arguments: object) -> str:
-    """The id of a call by its tool and input, in a payload or in a transcript."""
-    digest = ids.start_sha256()
-    digest.update(json.dumps([name, arguments]).encode("utf-8", "surrogatepass"))
-    return f"call-{digest.hexdigest()[:12]}"
 
 
 def name_project(home: str, cwd: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from gitcp.agents.gemini_cli import name_call
+from gitcp.agents.exchange.payload import is_call
 from gitcp.core.transcript import transcript_scan
 from gitcp.core.transcript.facts import extract_prompt, list_objects
 
@@ -36,7 +36,7 @@ def find_leaves_around(data: bytes, call: str) -> tuple[str, str]:
     """(the id of the message before the first call of that id, that of the message with the result
     of the last such call); each '' if there is none, both '' for a document."""
     lines = [] if _load_document(data) else _load_lines(data)
-    callers = [n for n, line in enumerate(lines) if call in _name_calls(line)]
+    callers = [n for n, line in enumerate(lines) if _has_call(line, call)]
     if not callers:
         return "", ""
     message_id = lines[callers[0]].get("id")
@@ -46,12 +46,9 @@ def find_leaves_around(data: bytes, call: str) -> tuple[str, str]:
     return earlier[-1] if earlier else "", answers[0] if answers else ""
 
 
-def _name_calls(line: dict[str, Any]) -> list[str]:
-    """The ids of the calls of a message, as in the payloads of hooks."""
-    return [
-        name_call(call.get("name"), call.get("args"))
-        for call in list_objects(line.get("toolCalls"))
-    ]
+def _has_call(line: dict[str, Any], key: str) -> bool:
+    calls = list_objects(line.get("toolCalls"))
+    return any(is_call(key, str(call.get("id")), call.get("args")) for call in calls)
 
 
 def cut_conversation(

@@ -45,6 +45,7 @@ _TOOLS = {
 }
 # (client's event, matcher or None, milliseconds or None)
 HOOKS = tuple((name, _TOOLS.get(name), None) for name in EVENTS)
+NAMES_CALLS = True
 PATHS = ("file_path", "path", "notebook_path")
 
 

@@ -5,6 +5,7 @@ The agent is recognised by the shape of the transcript: its name in stored data 
 
 from __future__ import annotations
 
+from gitcp.agents.exchange.payload import NAMED, is_call
 from gitcp.agents.reading.items import list_items
 from gitcp.core.message import prompts
 from gitcp.core.transcript import apply_patch
@@ -95,7 +96,7 @@ def find_call(data: bytes, tasks: Mapping[str, bytes], tool_use_id: str) -> Arou
 
 
 def _find_in(data: bytes, tool_use_id: str, of_subagent: bool = False) -> Around | None:
-    if not tool_use_id or tool_use_id.encode() not in data:
+    if not tool_use_id or not (tool_use_id.startswith(NAMED) or tool_use_id.encode() in data):
         return None
     around: Around | None = None
     before = ""
@@ -108,8 +109,10 @@ def _find_in(data: bytes, tool_use_id: str, of_subagent: bool = False) -> Around
             before = item["text"]
         elif item["kind"] == "answer" and around:
             around["after"] = around["after"] or item["text"]
-        elif item["kind"] == "call" and item["id"] == tool_use_id and around is None:
+        elif item["kind"] == "call" and around is None:
             name, given = item["name"], item["input"]
+            if not is_call(tool_use_id, item["id"], given):
+                continue
             around = {"before": before, "name": name, "given": given, "after": "", "task": None}
     return around
 

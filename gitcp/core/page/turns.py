@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+from gitcp.agents.exchange.payload import name_call
 from gitcp.agents.reading.items import cut_parts, find_pictures, list_items
 from gitcp.core.transcript import facts, tokens, transcript_scan
 
@@ -20,16 +21,16 @@ if TYPE_CHECKING:
         """A part of a turn: kind "answer" with text, "image" with its media type and its data in
         base64, or "call" with the other keys.
 
-        id: of the tool use.  diff: lines that an edit removed and added, as (sign, text); given:
-        any other input; ended: how the call failed, '' if it did not; task: the parts of a
-        subagent.
+        ids: of the tool use, and by its input.  diff: lines that an edit removed and added, as
+        (sign, text); given: any other input; ended: how the call failed, '' if it did not; task:
+        the parts of a subagent.
         """
 
         kind: str
         text: str
         type: str
         data: str
-        id: str
+        ids: list[str]
         name: str
         path: str
         diff: list[tuple[str, str]]
@@ -80,9 +81,9 @@ def gather_turns(
         turn["end"] = item["time"] or turn["end"]
         if item["kind"] == "call":
             part = calls[item["id"]] = _build_call(item["name"], item["input"])
-            part["id"] = item["id"]
+            part["ids"] = [item["id"], name_call(item["input"])]
             left = dict(tasks or {})
-            if task := left.pop(item["id"], b""):
+            if task := next((left.pop(key) for key in part["ids"] if key in left), b""):
                 part["task"] = [p for t in gather_turns(task, left, True) for p in t["parts"]]
             turn["parts"].append(part)
             turn["ticks"].append(item["time"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from datetime import datetime
+from itertools import count
 
 from gitcp.core.message import prompts
 from gitcp.core.page.people import take_line
@@ -39,6 +40,7 @@ class Talk:
         self._clean, self._keep = clean, keep
         self._room = _GALLERY
         self._results: dict[str, Any] = {}  # text of a long result -> where it is stored
+        self._numbers = count()  # of calls
         self._calls: dict[tuple[str, str], tuple[str, str]] = {}  # session, tool use -> turn, call
         self._prompts: dict[str, dict[int, str]] = {}  # session -> number -> prompt
         self._asked: dict[tuple[str, str], str] = {}  # session, prompt -> turn
@@ -77,8 +79,9 @@ class Talk:
             if part["kind"] == "answer":
                 views.append({"text": parse_markdown(self._clean(part["text"]))})
                 continue
-            call = f"call-{session}-{len(self._calls)}"
-            self._calls.setdefault((session, part.get("id", "")), (turn, call))
+            call = f"call-{session}-{next(self._numbers)}"
+            for key in part["ids"]:
+                self._calls.setdefault((session, key), (turn, call))
             view = self._clean({k: v for k, v in part.items() if k in _KEYS and v})
             if part.get("result"):
                 view["result"] = self._build_result(part["result"])

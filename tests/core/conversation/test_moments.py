@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from gitcp.agents import gemini_cli
 from gitcp.agents.claude_code import cut as cut_claude
 from gitcp.agents.codex import cut as cut_codex
+from gitcp.agents.exchange.payload import name_call
 from gitcp.agents.gemini_cli import cut as cut_gemini
 from gitcp.agents.reading import items
 from gitcp.agents.reading.conversation import find_prompt
@@ -110,10 +110,10 @@ def test_a_call_of_gemini_is_known_by_what_it_was_told_in_hook_and_transcript() 
     events = (DATA / "recordings/gemini-cli/basic/events.jsonl").read_text().splitlines()
     payloads = [event["payload"] for event in map(json.loads, events)]
     named = [
-        gemini_cli.make_call_id(one) for one in payloads if one["hook_event_name"] == "BeforeTool"
+        name_call(one["tool_input"]) for one in payloads if one["hook_event_name"] == "BeforeTool"
     ]
     ended = [
-        gemini_cli.make_call_id(one) for one in payloads if one["hook_event_name"] == "AfterTool"
+        name_call(one["tool_input"]) for one in payloads if one["hook_event_name"] == "AfterTool"
     ]
     assert named == ended and len(set(named)) == 6
     for number in range(4):
