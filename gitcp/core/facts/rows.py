@@ -128,9 +128,9 @@ def _make_session_row(record: Record) -> Row:
     metadata = record["metadata"]
     turns = metadata.get("turns")
     turns = turns if isinstance(turns, dict) else {}
-    used = metadata.get("token_usage_delta")
-    counts = tokens.list_counts(tokens.flatten(used) if isinstance(used, dict) else None)  # type: ignore[arg-type]
     names = record["checkpoint_id"], record["session_id"], str(metadata.get("agent") or "")
+    spent = tokens.count_spent(metadata.get("token_usage_delta"), names[2])
+    counts = tokens.list_counts(spent)
     return *names, _find_model(metadata, turns), len(turns), *counts, None
 
 

@@ -75,7 +75,7 @@ def draw_session(record: Record, when: When, full: bool) -> Iterator[Line]:
     if record.get("worktree_path"):
         facts.append(f"in {record['worktree_path']} at {str(record.get('base_commit'))[:12]}")
     yield from ([(f"  {fact}", "")] for fact in [*facts, shorten(record["description"], 100)])
-    if used := format_usage(record.get("token_usage")):
+    if used := format_usage(record.get("token_usage"), agent):
         yield [(f"  {used}", "")]
     touched = record.get("files_touched") or ()
     if touched:

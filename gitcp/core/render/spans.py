@@ -127,13 +127,9 @@ def format_number(count: int) -> str:
 
 
 def format_usage(usage: Any, agent: str = "") -> str:
-    """A token usage as text, with its subagents'; '' if it is empty.
-
-    Cached input is listed separately: stored usages of Gemini CLI also count it as input.
-    """
-    counted: Any = ensure_object(usage)
-    fresh, creation, read, output, calls = tokens.list_counts(tokens.flatten(counted))
-    fresh = max(0, fresh - read) if agent == "Gemini CLI" else fresh
+    """A token usage as text, with its subagents'; '' if it is empty.  agent: whose stored usage it
+    is; '' for a sum (gitcp.core.transcript.tokens.count_spent)."""
+    fresh, creation, read, output, calls = tokens.list_counts(tokens.count_spent(usage, agent))
     if not any((fresh, creation, read, output, calls)):
         return ""
     cached = f", {format_number(creation + read)} cached" if creation + read else ""

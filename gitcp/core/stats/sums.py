@@ -101,7 +101,7 @@ class Sums:
         self._checkpoints.add(key)
         used = metadata.get("token_usage_delta")
         if isinstance(used, dict):
-            spent: Usage = tokens.flatten(used)  # type: ignore[arg-type]
+            spent = tokens.count_spent(used, session["agent"])
             session["tokens"] = tokens.add(session["tokens"], spent)
             key = session["agent"], find_model(turns)
             self.spent[key] = tokens.add(self.spent.get(key), spent)

@@ -89,6 +89,17 @@ def flatten(tokens: Usage) -> Usage:
     return add(total, flatten(part)) if part else total
 
 
+def count_spent(stored: Any, agent: object) -> Usage:
+    """The counts of a stored usage with its subagents'; zeros for a value that is none.
+
+    Those of Gemini CLI count what was read from the cache as input, too: it is subtracted.
+    """
+    total = flatten(stored) if isinstance(stored, dict) else make_usage()  # type: ignore[arg-type]
+    if agent == "Gemini CLI":
+        total["input_tokens"] = max(0, total["input_tokens"] - total["cache_read_tokens"])
+    return total
+
+
 def _get_subagents(tokens: Usage | None) -> Usage | None:
     """The subagents' part; None if there is none, or stored data has no object there."""
     part = tokens.get("subagent_tokens") if tokens else None

@@ -111,7 +111,8 @@ def _describe_session(
 ) -> Record:
     """The record of a session with its turns; cost is None if its prices are unknown."""
     spent = [turn["spent"] for turn in turns if turn["spent"]]
-    used = tokens.add(*spent) if spent else part.get("token_usage")
+    stored = tokens.add(*spent) if spent else part.get("token_usage")
+    used = tokens.count_spent(stored, part.get("agent")) if stored else None
     model = str(metadata.get("model") or find_model(metadata.get("turns")))
     return {
         "session_id": session_id,

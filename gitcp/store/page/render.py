@@ -79,7 +79,7 @@ class Page:
             name = self.clean_text(people.name_session(asked, story["agent"]))
             session["name"] = shorten(name, _NAME)
         session["usage"] = story["tokens"]
-        session["spent"] = format_usage(session["usage"], story["agent"])
+        session["spent"] = format_usage(session["usage"])
         if story["cost"] is not None:
             self._cost, self._prices = self._cost + story["cost"], story["prices"]
             session["spent"] += f", {story['cost']:.2f} {story['prices'].currency}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gitcp.core.facts import rows
 from gitcp.core.lines import authors
 from gitcp.core.stats import sums
 from gitcp.core.transcript import tokens
@@ -136,6 +137,15 @@ def test_a_checkpoint_on_two_commits_gives_its_tokens_once() -> None:
     assert record["tokens"] == used
     assert (record["checkpoints"], record["turns"], record["commits"]) == (1, 2, 2)
     assert record["sessions"][0]["turns"] == 2
+
+
+def test_what_gemini_cli_read_from_its_cache_is_no_input_in_any_sum() -> None:
+    stored = tokens.make_usage(fresh=110, cache_read=100, output=5, calls=2)
+    one = part(agent="Gemini CLI", token_usage_delta=stored)
+    spent = tokens.make_usage(fresh=10, cache_read=100, output=5, calls=2)
+    assert summed(commit(one))["tokens"] == spent
+    [row] = rows.make_commit_rows(commit(one), {}, "")["sessions"]
+    assert row[5:10] == tokens.list_counts(spent)
 
 
 def test_damaged_metadata_counts_as_nothing() -> None:
