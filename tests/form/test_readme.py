@@ -35,3 +35,10 @@ def test_every_place_that_hacking_names_is_there() -> None:
     inside = {f"{room}/{name}" for room, name in re.findall(r"`(\w+(?:/\w+)*)/(\w+)`", text)}
     below = [TOP / "gitcp", TOP / "gitcp" / "store", TOP]
     none(n for n in inside if not any((d / f"{n}.py").exists() or (d / n).exists() for d in below))
+
+
+def test_hacking_names_every_room_in_its_row() -> None:
+    for folder in ("core", "store"):
+        (row,) = re.findall(rf"^\| `gitcp/{folder}/` \|(.*)", (TOP / "HACKING.md").read_text(), re.M)
+        rooms = {path.parent.name for path in (TOP / "gitcp" / folder).glob("*/__init__.py")}
+        none(rooms - set(re.findall(r"`(\w+)`", row)))
