@@ -9,7 +9,7 @@ from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     Bad = tuple[str, str, str]  # key, value, what is wrong with it
 
@@ -18,42 +18,40 @@ _QUOTE = '"'
 _CLOSE = 0.7  # similarity of two names from which one may be meant by the other
 
 
-def list_complaints(
-    values: Mapping[str, Sequence[str]], events: Iterable[str] = tuple(pipelines.DEFAULT)
-) -> list[Bad]:
-    """The complaints about a configuration (key -> its values, the strongest last), sorted by key.
-    events: those that may have a pipeline."""
+def list_complaints(values: Mapping[str, Sequence[str]]) -> list[Bad]:
+    """The complaints about a configuration (key -> its values, the strongest last), sorted by
+    key."""
     bad: list[Bad] = []
     for key, texts in sorted(values.items()):
-        if about := find_key(key, events):
+        if about := find_key(key):
             for text in texts if about.get("many") else texts[-1:]:
                 if why := config_table.find_complaint(about, text) or _check_pipeline(about, text):
                     bad.append((key, text, f"{why}; {_describe_default(about)}"))
-        elif meant := suggest_key(key, events):
+        elif meant := suggest_key(key):
             bad.append((key, texts[-1], f"no such key: did you mean '{meant}'?"))
         elif key.startswith("gitcp."):
             bad.append((key, texts[-1], "no such key"))
     return bad
 
 
-def find_key(key: str, events: Iterable[str]) -> config_table.Key | None:
+def find_key(key: str) -> config_table.Key | None:
     """The entry of a key, spelled as git does; None for an unknown key."""
     if key in config_table.KEYS:
         return config_table.KEYS[key]
     if key.startswith(config_table.LABELS):
         return config_table.LABEL
-    is_pipeline = any(key == f"gitcp.{event}.pipeline" for event in events)
+    is_pipeline = any(key == f"gitcp.{event}.pipeline" for event in pipelines.DEFAULT)
     return config_table.PIPELINE if is_pipeline else None
 
 
-def suggest_key(key: str, events: Iterable[str]) -> str:
+def suggest_key(key: str) -> str:
     """The key that may be meant by an unknown name, '' if none is like it.  A name in a section
     like `gitcp` counts only if its last part is that of a key."""
     section, _, name = key.rpartition(".")
     if section in _GITS:
         return ""
     plain_key = _normalise(key)
-    keys = [*config_table.KEYS, *(f"gitcp.{event}.pipeline" for event in events)]
+    keys = [*config_table.KEYS, *(f"gitcp.{event}.pipeline" for event in pipelines.DEFAULT)]
     by_plain = {_normalise(candidate): candidate for candidate in keys}
     if same := by_plain.get(plain_key) or by_plain.get(f"gitcp{plain_key}"):
         return same

@@ -70,7 +70,7 @@ def judge_checkpoint(rules: Mapping[str, Any], verified: Record) -> Iterable[Rea
         yield {"rule": "need-signatures", "commit": oid, "reason": reason}
 
 
-def judge_secret(path: str, kind: str, commit: str = "") -> Reason:
+def judge_secret(path: str, kind: str) -> Reason:
     """The complaint about a secret in a path; kind: the rule of redaction that found it."""
     reason = f"what looks like a secret ({kind}) is in '{path}'"
-    return {"rule": "no-secrets", "commit": commit, "reason": reason}
+    return {"rule": "no-secrets", "commit": "", "reason": reason}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from gitcp import pipelines
 from gitcp.core import config_table
 from gitcp.core.setup import config_check
 from gitcp.core.upkeep.findings import make_finding
@@ -86,7 +85,7 @@ def list_settings(repo: Repo, keys: Sequence[str] = ()) -> list[Record]:
     besides = sorted(pipes | {key for key, _ in wrong})
     records: list[Record] = []
     for key in keys or dict.fromkeys([*config_table.KEYS, *besides]):
-        about = config_check.find_key(key, pipelines.DEFAULT)
+        about = config_check.find_key(key)
         texts = values.get(key, [])
         if about and not about.get("many"):
             texts = texts[-1:]

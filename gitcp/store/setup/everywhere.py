@@ -69,7 +69,7 @@ def _set_template(repo: Repo, baked: tuple[str, str], force: bool, notes: list[s
         notes.append(_NOT_SET.format(configured, _KEY))
         return []
     if not os.path.isdir(own):
-        _copy_template(repo, own)
+        _copy_template(own)
     writes = list(_plan_hooks(own, baked))
     record = manifest.load_person()
     done = [write["note"] for write in writes if install.carry_out(repo, write, record)]
@@ -91,7 +91,7 @@ def _read_template() -> str:
     return decode_name(Git().run("config", "--global", "--get", _KEY, ok=(0, 1))[1]).rstrip("\n")
 
 
-def _copy_template(repo: Repo, own: str) -> None:
+def _copy_template(own: str) -> None:
     """Copy git's default template, which gitcp's template replaces."""
     os.makedirs(os.path.dirname(own), exist_ok=True)
     with tempfile.TemporaryDirectory(dir=os.path.dirname(own)) as folder:
