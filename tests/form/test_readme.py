@@ -38,7 +38,8 @@ def test_every_place_that_hacking_names_is_there() -> None:
 
 
 def test_hacking_names_every_room_in_its_row() -> None:
+    text = (TOP / "HACKING.md").read_text()
     for folder in ("core", "store"):
-        (row,) = re.findall(rf"^\| `gitcp/{folder}/` \|(.*)", (TOP / "HACKING.md").read_text(), re.M)
+        (row,) = re.findall(rf"^\| `gitcp/{folder}/` \|(.*)", text, re.M)
         rooms = {path.parent.name for path in (TOP / "gitcp" / folder).glob("*/__init__.py")}
         none(rooms - set(re.findall(r"`(\w+)`", row)))
