@@ -10,8 +10,8 @@ import pytest
 from gitcp.errors import Error
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
-from gitcp.store.v1 import committed_list, committed_read, find_commits
-from tests.support.checkpoints import V1, blob, git, tree, unbundle
+from gitcp.store.v1 import committed_list, committed_read, committed_write, find_commits
+from tests.support.checkpoints import V1, blob, git, session, tree, unbundle
 from tests.support.paths import DATA
 
 SAMPLE = {
@@ -116,6 +116,13 @@ def test_the_layout_before_v1_is_read(repo: Path) -> None:
     assert [s["session_id"] for s in found["sessions"]] == ["new", "old"]
     assert [c["transcript"] for c in contents] == [b"{}\n", b"old\n"]
     assert len(list(committed_list.list_checkpoints(Repo.find()))) == 1
+    git("config", "gitcp.store", "refs")
+    r = Repo.find()
+    with Objects(r) as objects:  # written again, it has today's layout
+        committed_write.write_sessions(r, objects, [("aabbccddeeff", session("third"))])
+    found, contents = read(r, "aabbccddeeff")
+    assert [s["session_id"] for s in found["sessions"]] == ["new", "old", "third"]
+    assert [c["transcript"] for c in contents] == [b"{}\n", b"old\n", b""]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from gitcp.core.v1 import summary
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any, TypedDict
+    from typing import Any, NotRequired, TypedDict
 
     Entry = tuple[str, str]  # mode, oid
     Files = dict[str, Entry]  # by name; a directory is one entry
@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     Pick = Callable[[Entry, Entry], Entry]  # chooses between two that differ, in either order
 
     class Session(TypedDict):
-        """A session's directory: its parsed metadata, and its other files by name."""
+        """A session's directory: its parsed metadata, and its other files by name; tree: its oid
+        while nothing has changed."""
 
         metadata: dict[str, Any] | None
         files: Files
+        tree: NotRequired[str]
 
     class Directory(TypedDict):
         """A checkpoint: its parsed summary, its sessions in order, and its other files by name."""
@@ -39,9 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 _KINDS = {type(None): 0, bool: 1, int: 2, float: 2, str: 3, list: 4, dict: 5}
 _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)")
-KEY = "forgotten"  # in a session's metadata: the time
 TRAILER = "Gitcp-Forgets"  # of a commit: the root of a history that it replaces
-_KEPT = ("cli_version", "checkpoint_id", "session_id", "strategy", "created_at", "branch", "agent")
 
 
 def merge_directories(a: Directory, b: Directory, size: Size, pick: Pick) -> Directory:
@@ -55,9 +55,19 @@ def merge_directories(a: Directory, b: Directory, size: Size, pick: Pick) -> Dir
     ]
     root = _join_optional(a["root"], b["root"])
     files = unite_files(a["files"], b["files"], pick)
-    if sessions and all(is_forgotten(session["metadata"]) for session in sessions):
-        root, files = None, {}
     return {"root": root, "sessions": sorted(sessions, key=_compute_order), "files": files}
+
+
+def find_lost_sides(a: Directory, b: Directory) -> set[int]:
+    """The sides, 0 for a or 1 for b, that have the content of a session which the other has
+    forgotten."""
+    recorded, gone = [set[object](), set[object]()], [set[object](), set[object]()]
+    for side, directory in enumerate((a, b)):
+        for session in directory["sessions"]:
+            metadata = session["metadata"] or {}
+            chosen = gone if summary.is_forgotten(metadata) else recorded
+            chosen[side].add(str(metadata.get("session_id")))
+    return {side for side in (0, 1) if recorded[side] & gone[1 - side]}
 
 
 def _index_sessions(sessions: list[Session]) -> dict[tuple[str, int, str], Session]:
@@ -88,14 +98,12 @@ def _compute_order(session: Session) -> tuple[tuple[int, str], str, str]:
 
 
 def _merge_sessions(a: Session, b: Session, size: Size, pick: Pick) -> Session:
-    forgotten = [session for session in (a, b) if is_forgotten(session["metadata"])]
+    forgotten = [s["metadata"] for s in (a, b) if summary.is_forgotten(s["metadata"])]
     if forgotten:
-        metadata = (
-            forgotten[0]["metadata"]
-            if len(forgotten) == 1
-            else _join_optional(a["metadata"], b["metadata"])
-        )
-        return {"metadata": metadata, "files": {}}
+        metadata = _join_optional(forgotten[0], forgotten[-1])
+        named = (summary.list_strings((s["metadata"] or {}).get("tasks")) for s in (a, b))
+        tasks = {"tasks": united} if (united := sorted(set().union(*named))) else {}
+        return {"metadata": {**(metadata or {}), **tasks}, "files": {}}
     metadata = _join_optional(a["metadata"], b["metadata"])
     mine, my_rest = _split_transcript(a["files"])
     theirs, their_rest = _split_transcript(b["files"])
@@ -173,19 +181,6 @@ def parse_time(created: str) -> tuple[int, str]:
     days = 365 * years + years // 4 - years // 100 + years // 400
     days += (153 * ((month + 9) % 12) + 2) // 5 + day
     return ((days * 24 + hour) * 60 + minute - shift) * 60 + second, (match[7] or "").rstrip("0")
-
-
-def build_forgotten(metadata: Mapping[str, Any], at: str) -> dict[str, Any]:
-    """The metadata of a forgotten session; at: the time.  `tasks` stays: the ids of subagents whose
-    files have to go as well."""
-    kept = {key: metadata[key] for key in _KEPT if key in metadata}
-    tasks = {"tasks": metadata["tasks"]} if metadata.get("tasks") else {}
-    return {**kept, "checkpoints_count": 0, "files_touched": [], **tasks, KEY: at}
-
-
-def is_forgotten(metadata: Mapping[str, Any] | None) -> bool:
-    """Whether a session's metadata says that its content was forgotten."""
-    return bool(metadata and metadata.get(KEY))
 
 
 def format_message(count: int, roots: Iterable[str]) -> str:

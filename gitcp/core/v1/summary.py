@@ -34,6 +34,8 @@ _STRING = rb'(?s)"[^"\\]*(?:\\.[^"\\]*)*"'
 _NO_BRACKETS = bytes({*range(256)} - {*b"{}[]"})
 _GO = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
 NAME = "transcript.jsonl"
+_FORGOTTEN = "forgotten"  # in a session's metadata: the time
+_KEPT = ("cli_version", "checkpoint_id", "session_id", "strategy", "created_at", "branch", "agent")
 _ROLES = ("user", "assistant")
 
 
@@ -187,6 +189,19 @@ def get_text(metadata: Metadata, key: str) -> str:
 def list_strings(value: Any) -> list[str]:
     """The strings in a list; [] for any other value."""
     return [v for v in value if isinstance(v, str)] if isinstance(value, list) else []
+
+
+def build_forgotten(metadata: Mapping[str, Any], at: str) -> dict[str, Any]:
+    """The metadata of a forgotten session; at: the time.  `tasks` stays: the ids of subagents whose
+    files have to go as well."""
+    kept = {key: metadata[key] for key in _KEPT if key in metadata}
+    tasks = {"tasks": metadata["tasks"]} if metadata.get("tasks") else {}
+    return {**kept, "checkpoints_count": 0, "files_touched": [], **tasks, _FORGOTTEN: at}
+
+
+def is_forgotten(metadata: Mapping[str, Any] | None) -> bool:
+    """Whether a session's metadata says that its content was forgotten."""
+    return bool(metadata and metadata.get(_FORGOTTEN))
 
 
 def order_keys(value: Metadata, keys: Sequence[str]) -> Metadata:

@@ -70,9 +70,9 @@ def encode_index_info(entries: Mapping[str, Entry]) -> bytes:
 def edit_tree(objects: Objects, base: str | None, edits: Mapping[str, Entry | None]) -> str:
     """The tree base (None: the empty one) with edits applied; return its oid.
 
-    edits: path -> entry to set, or None to remove a file or a directory.  A path set below a file
-    replaces the file; a file set over a directory replaces the directory.  Directories that become
-    empty are removed.
+    edits: path -> entry to set, or None to remove a file or a directory.  A directory that is set
+    is changed by the edits below it.  A path set below a file replaces the file; a file set over a
+    directory replaces the directory.  Directories that become empty are removed.
     """
     return _edit_folder(objects, base, edits) or objects.write("tree", b"")
 
@@ -89,6 +89,8 @@ def _edit_folder(
             below.setdefault(name, {})[tail] = entry
         elif entry is None:
             tree.pop(name, None)
+        else:
+            tree[name] = entry
     for name, inner in below.items():
         mode, oid = tree.get(name, ("", ""))
         is_tree = mode == TREE
@@ -99,9 +101,6 @@ def _edit_folder(
             tree[name] = (TREE, subtree)
         else:
             tree.pop(name, None)
-    for path, entry in edits.items():
-        if entry is not None and "/" not in path:
-            tree[path] = entry
     if base and tree == before:
         return base
     return write_tree(objects, tree) if tree else None

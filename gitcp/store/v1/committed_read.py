@@ -11,7 +11,7 @@ from gitcp.errors import Error
 from gitcp.record import decode_name
 from gitcp.store.git.tree import TREE, list_files, read_tree
 from gitcp.store.v1 import committed_refs
-from gitcp.store.v1.committed_tree import list_numbers
+from gitcp.store.v1.committed_tree import FILES, list_directories, list_numbers
 from gitcp.store.v1.transcript import hash_content
 
 TYPE_CHECKING = False
@@ -60,7 +60,6 @@ if TYPE_CHECKING:
         lacks: list[str]
 
 
-FILES = ("100644", "100755")
 _MOST = 20_000  # entries below one directory
 
 
@@ -194,26 +193,6 @@ def find_sole_session(entries: Tree) -> str:
     order is in the summary."""
     names = list(entries.keys() - {summary.METADATA, "tasks"})
     return names[0] if len(names) == 1 and names == list_numbers(entries) else ""
-
-
-def list_directories(entries: Tree, root: dict[str, Any]) -> list[str]:
-    """The session directories of a checkpoint: those of sessions[] in its order, then the others.
-
-    Paths in sessions[] may be doubled or wrong: only the number before the file name counts.  ""
-    is the checkpoint's own directory, which has the newest session in the legacy layout.
-    """
-    folders = list_numbers(entries)
-    if len(folders) == 1 and "session_id" not in root:
-        return folders
-    listed = []
-    sessions = root.get("sessions")
-    for item in sessions if isinstance(sessions, list) else ():
-        path = item.get("metadata") if isinstance(item, dict) else None
-        parts = path.split("/") if isinstance(path, str) else []
-        if len(parts) > 1 and parts[-2] in folders:
-            listed.append(parts[-2])
-    own = [""] if "session_id" in root and "sessions" not in root else []
-    return list(dict.fromkeys([*own, *listed, *folders]))
 
 
 def read_session(objects: Objects, checkpoint: Checkpoint, which: int | str) -> Content:

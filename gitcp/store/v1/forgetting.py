@@ -6,10 +6,10 @@ from gitcp.core.git import ids
 from gitcp.core.v1 import merge_rules, summary
 from gitcp.record import format_now
 from gitcp.store.git.commit import list_commits, need_commit
-from gitcp.store.git.tree import TREE, edit_tree, read_tree
+from gitcp.store.git.tree import TREE, edit_tree
 from gitcp.store.v1 import committed_list, committed_read, committed_refs, pictures, signing
 from gitcp.store.v1.committed_read import Parts
-from gitcp.store.v1.committed_tree import BLOB
+from gitcp.store.v1.committed_tree import read_directory, write_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def _list_chosen(
             indices = [
                 entry["index"]
                 for entry in checkpoint["sessions"]
-                if chosen(name, entry) and not merge_rules.is_forgotten(entry["metadata"])
+                if chosen(name, entry) and not summary.is_forgotten(entry["metadata"])
             ]
             if indices:
                 yield checkpoint, indices
@@ -87,32 +87,10 @@ def list_forgotten_roots(repo: Repo, objects: Objects, tip: str) -> set[str]:
 
 def _write_emptied(objects: Objects, checkpoint: Checkpoint, indices: list[int], time: str) -> str:
     """Write the tree of a checkpoint with tombstones for the sessions of these indices."""
-    entries = read_tree(objects, checkpoint["tree"])
-    edits: dict[str, Entry | None] = {}
-    sessions: list[summary.Session] = []
-    tasks: set[str] = set()
-    for entry in checkpoint["sessions"]:
-        metadata, files = entry["metadata"], set(entry["files"])
-        if entry["index"] in indices:
-            metadata = merge_rules.build_forgotten(metadata, time)
-            metadata.setdefault("checkpoint_id", checkpoint["checkpoint_id"])
-            tasks.update(summary.list_strings(metadata.get("tasks")))
-            blob = objects.write("blob", summary.dump_json(metadata))
-            folder = edit_tree(objects, None, {summary.METADATA: (BLOB, blob)})
-            edits[str(entry["index"])] = (TREE, folder)
-            files = {summary.METADATA}
-        elif entry["directory"]:
-            edits[str(entry["index"])] = (TREE, entry["tree"])
-        sessions.append((metadata, files))
-    old_summary = None
-    if not all(merge_rules.is_forgotten(metadata) for metadata, _ in sessions):
-        old_summary = {**checkpoint["summary"], "files_touched": []}
-        edits |= {
-            name: item
-            for name, item in entries.items()
-            if not name.isdigit() and name != summary.METADATA
-        }
-        edits |= {f"tasks/{task}": None for task in tasks}
-    root = summary.summarize(checkpoint["checkpoint_id"], old_summary, sessions)
-    edits[summary.METADATA] = (BLOB, objects.write("blob", summary.dump_json(root)))
-    return edit_tree(objects, None, edits)
+    checkpoint_id = checkpoint["checkpoint_id"]
+    directory = read_directory(objects, checkpoint["tree"], lenient=True)
+    for index in indices:
+        metadata = summary.build_forgotten(checkpoint["sessions"][index]["metadata"], time)
+        metadata.setdefault("checkpoint_id", checkpoint_id)
+        directory["sessions"][index] = {"metadata": metadata, "files": {}}
+    return write_directory(objects, checkpoint_id, directory)

@@ -46,22 +46,26 @@ def merge_histories(
     if joined:
         united = note_trees.unite_notes(objects, our_tree, their_tree, joined=joined)
         return write_commit(objects, repo, united, [ours, theirs], "notes: Merged by gitcp")
+    union = Union(objects)
     if checkpoint_id:
-        united = Union(objects).unite_checkpoints(our_tree, their_tree, checkpoint_id)
+        united = union.unite_checkpoints(our_tree, their_tree, checkpoint_id)
     else:
-        united = Union(objects).unite_stores(our_tree, their_tree)
-    return _merge_stores(repo, objects, united, ours, theirs)
+        united = union.unite_stores(our_tree, their_tree)
+    return _merge_stores(repo, objects, united, (ours, theirs), union.lost)
 
 
-def _merge_stores(repo: Repo, objects: Objects, tree: str, ours: str, theirs: str) -> str:
-    """Write the merge of two stores.  A history that the other side has forgotten is no parent."""
+def _merge_stores(
+    repo: Repo, objects: Objects, tree: str, tips: tuple[str, str], lost: set[int]
+) -> str:
+    """Write the merge of two stores.  A history that the other side has forgotten is no parent,
+    nor is one of a side in lost, which has what the other has forgotten."""
     parents, forgotten = [], set[str]()
-    for tip, other_tip in ((ours, theirs), (theirs, ours)):
-        roots = forgetting.list_forgotten_roots(repo, objects, other_tip)
-        if roots.isdisjoint(list_commits(repo, "--max-parents=0", tip)):
-            parents.append(tip)
+    for side, tip in enumerate(tips):
+        roots = forgetting.list_forgotten_roots(repo, objects, tips[1 - side])
+        if side in lost or not roots.isdisjoint(list_commits(repo, "--max-parents=0", tip)):
+            forgotten |= forgetting.list_roots(repo, objects, tip)
         else:
-            forgotten |= roots
+            parents.append(tip)
     if len(parents) == 2:
         return signing.write_signed(objects, repo, tree, parents, _SUBJECT)
     if parents and need_commit(objects, parents[0])["tree"] == tree:

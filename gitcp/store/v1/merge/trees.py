@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from gitcp.console import notice
 from gitcp.core.v1 import merge_rules, summary
-from gitcp.store.git.tree import TREE, edit_tree, read_tree, write_tree
-from gitcp.store.v1.committed_read import FILES
-from gitcp.store.v1.committed_tree import BLOB, list_numbers
+from gitcp.store.git.tree import TREE, read_tree, write_tree
+from gitcp.store.v1.committed_tree import FILES, list_numbers, read_directory, write_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gitcp.core.record_types import Entry, Tree
-    from gitcp.core.v1.merge_rules import Directory, Files
+    from gitcp.core.v1.merge_rules import Directory
     from gitcp.store.git.objects import Objects
 
 _HEX = frozenset("0123456789abcdef")
@@ -39,6 +38,7 @@ class Union:
     def __init__(self, objects: Objects) -> None:
         self._objects, self._left = objects, _ALL
         self._united: dict[tuple[str, str], str] = {}
+        self.lost = set[int]()  # the sides, 0 or 1, with what the other has forgotten
 
     def unite_stores(self, a: str, b: str) -> str:
         """Write the union of two trees of the permanent store; return its oid.
@@ -88,29 +88,21 @@ class Union:
             return a
         if not (self._is_bounded(a) and self._is_bounded(b)):
             return min(a, b, key=lambda oid: (self._objects.read_size(oid), oid))
-        joined = merge_rules.merge_directories(
-            self._read_directory(a),
-            self._read_directory(b),
-            self._objects.read_size,
-            self._pick_entry,
-        )
-        edits: dict[str, Entry | None] = dict(joined["files"])
-        sessions: list[summary.Session] = []
-        for index, session in enumerate(joined["sessions"]):
-            metadata, files = session["metadata"], session["files"]
-            if metadata is not None:
-                files = {
-                    **files,
-                    summary.METADATA: self._write_json(metadata, summary.SESSION_KEYS),
-                }
-            if merge_rules.is_forgotten(metadata) and "tasks" in edits:
-                tasks = summary.list_strings((metadata or {}).get("tasks"))
-                edits.update({f"tasks/{task}": None for task in tasks})
-            edits.update({f"{index}/{name}": entry for name, entry in files.items()})
-            sessions.append((metadata, files))
-        root = summary.summarize(checkpoint_id, joined["root"], sessions)
-        edits[summary.METADATA] = self._write_json(root, summary.ROOT_KEYS)
-        return edit_tree(self._objects, None, edits)
+        mine, theirs = (self._read_directory(tree) for tree in (a, b))
+        self.lost |= merge_rules.find_lost_sides(mine, theirs)
+        size, pick = self._objects.read_size, self._pick_entry
+        joined = merge_rules.merge_directories(mine, theirs, size, pick)
+        for session in joined["sessions"]:
+            metadata = session["metadata"]
+            session["metadata"] = metadata and _order_keys(metadata, summary.SESSION_KEYS)
+        joined["root"] = joined["root"] and _order_keys(joined["root"], summary.ROOT_KEYS)
+        return write_directory(self._objects, checkpoint_id, joined)
+
+    def _read_directory(self, tree: str) -> Directory:
+        directory = read_directory(self._objects, tree, _DOCUMENT)
+        for session in directory["sessions"]:
+            session.pop("tree", None)  # of two clones that merge, each writes it in the same form
+        return directory
 
     def _is_bounded(self, tree: str) -> bool:
         """Whether a checkpoint may be merged: its sessions are few, and small enough."""
@@ -129,34 +121,8 @@ class Union:
             notice.warn_lacking(_CUT)
         return self._left >= 0
 
-    def _read_directory(self, tree: str) -> Directory:
-        entries = read_tree(self._objects, tree)
-        folders = list_numbers(entries)
-        files: Files = {n: e for n, e in entries.items() if not (n.isascii() and n.isdigit())}
-        root = self._take_json(files)
-        directory: Directory = {"root": root, "sessions": [], "files": files}
-        for name in folders:
-            inner: Files = read_tree(self._objects, entries[name][1])
-            metadata = self._take_json(inner)
-            directory["sessions"].append({"metadata": metadata, "files": inner})
-        return directory
-
-    def _take_json(self, files: Files) -> summary.Metadata | None:
-        """Remove metadata.json from files and return it; an unreadable one stays in files."""
-        entry = files.get(summary.METADATA)
-        if not entry or not self._is_small(entry):
-            return None
-        metadata = summary.parse_json(self._objects.need(entry[1], "blob"))
-        if metadata is not None:
-            del files[summary.METADATA]
-        return metadata
-
     def _is_small(self, entry: Entry) -> bool:
         return entry[0] in FILES and self._objects.read_size(entry[1]) <= _DOCUMENT
-
-    def _write_json(self, metadata: summary.Metadata, keys: Sequence[str]) -> Entry:
-        tidy = summary.order_keys({k: metadata[k] for k in sorted(metadata)}, keys)
-        return BLOB, self._objects.write("blob", summary.dump_json(tidy))
 
     def _pick_entry(self, a: Entry, b: Entry, depth: int = 1) -> Entry:
         """The union of two directories, the directory if the other is a file, the larger file."""
@@ -177,6 +143,10 @@ class Union:
                 united = write_tree(self._objects, entries)
             self._united[a, b] = united
         return self._united[a, b]
+
+
+def _order_keys(metadata: summary.Metadata, keys: Sequence[str]) -> summary.Metadata:
+    return summary.order_keys({k: metadata[k] for k in sorted(metadata)}, keys)
 
 
 def _get_directory(name: str, entry: Entry | None, digits: int) -> str | None:

@@ -1,0 +1,110 @@
+"""What one clone has forgotten: no merge, no other clone and no later write brings it back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gitcp.repo import Repo
+from gitcp.store.forget import sessions
+from gitcp.store.git.objects import Objects
+from gitcp.store.share import sync
+from gitcp.store.v1 import committed_read, committed_write
+from tests.support.checkpoints import V1, blob, git, session, tree
+from tests.v1.conftest import clone, write
+
+A, AT = "a1b2c3d4e5f6", "a1/b2c3d4e5f6"
+
+
+def write_tasks(repo: Repo, sid: str) -> None:
+    """A session of A with a file and a subagent of its own."""
+    data = session(sid, None, files_touched=[f"{sid}.py"], tasks=[f"t-{sid}"])
+    data["tasks"] = {f"t-{sid}/agent-1.jsonl": b"words\n"}
+    with Objects(repo) as objects:
+        committed_write.write_sessions(repo, objects, [(A, data)])
+
+
+def forget(repo: Repo, sid: str) -> None:
+    sessions.forget_chosen(repo, sessions.Choice(session=sid))
+
+
+def fetch(repo: Repo) -> None:
+    with Objects(repo) as objects:
+        sync.fetch_store(repo, objects, "origin", 30)
+
+
+@pytest.fixture
+def pair(bare: Path, repo: Path) -> tuple[Repo, Repo]:
+    """Two clones of a store with a checkpoint of two sessions."""
+    mine, yours = clone(bare, "mine"), clone(bare, "yours")
+    for sid in ("s1", "s2"):
+        write_tasks(mine, sid)
+    with Objects(mine) as objects:
+        sync.push_store(mine, objects, "origin", 30)
+    fetch(yours)
+    return mine, yours
+
+
+def test_a_merge_leaves_out_what_the_root_has_of_a_forgotten_session(
+    pair: tuple[Repo, Repo],
+) -> None:
+    mine, yours = pair
+    forget(mine, "s1")
+    write_tasks(yours, "s3")
+    with Objects(yours) as objects:
+        sync.push_store(yours, objects, "origin", 30)
+    fetch(mine)
+    at = mine.worktree
+    assert sorted(path.split("/")[3] for path in tree(f"{V1}", at) if "/tasks/" in path) == [
+        "t-s2",
+        "t-s3",
+    ]
+    root = json.loads(blob(f"{V1}:{AT}/metadata.json", at))
+    assert root["files_touched"] == ["s2.py", "s3.py"]
+
+
+def test_a_tombstone_names_the_subagents_that_only_another_clone_knew(
+    pair: tuple[Repo, Repo],
+) -> None:
+    mine, yours = pair
+    forget(mine, "s1")
+    data = session("s1", None, tasks=["t-s1", "late"])
+    data["tasks"] = {"late/agent-1.jsonl": b"words\n"}
+    with Objects(yours) as objects:
+        committed_write.write_sessions(yours, objects, [(A, data)])
+        sync.push_store(yours, objects, "origin", 30)
+    fetch(mine)
+    assert not [path for path in tree(V1, mine.worktree) if "late" in path]
+
+
+def test_of_two_clones_that_forget_neither_brings_back_what_the_other_forgot(
+    pair: tuple[Repo, Repo], bare: Path
+) -> None:
+    mine, yours = pair
+    forget(mine, "s1")
+    forget(yours, "s2")
+    forgetful = [git("rev-parse", V1, cwd=repo.worktree) for repo in pair]
+    with Objects(mine) as objects:
+        git("update-ref", "-d", V1, cwd=bare)
+        sync.push_store(mine, objects, "origin", 30)
+    fetch(yours)
+    history = git("rev-list", V1, cwd=yours.worktree).split()
+    assert not {*forgetful} & {*history}
+    message = git("log", "-1", "--format=%B", V1, cwd=yours.worktree)
+    assert all(f"Gitcp-Forgets: {tip}" in message for tip in forgetful)
+    assert "words" not in git("log", "-p", "--format=", V1, cwd=yours.worktree)
+
+
+def test_what_was_forgotten_is_not_written_again(bare: Path, repo: Path) -> None:
+    here = clone(bare, "here")
+    write(here, A, "s1")
+    forget(here, "s1")
+    tip = git("rev-parse", V1, cwd=here.worktree)
+    write(here, A, "s1", summary={"intent": "words"})
+    assert git("rev-parse", V1, cwd=here.worktree) == tip
+    write(here, A, "s2")
+    with Objects(here) as objects:
+        assert committed_read.list_session_ids(here, objects, A) == ["s1", "s2"]
+    assert "words" not in blob(f"{V1}:{AT}/0/metadata.json", here.worktree).decode()
