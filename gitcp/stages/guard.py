@@ -71,14 +71,14 @@ def release_claim(args: Namespace, records: Iterable[Record]) -> Iterator[Record
 
 
 def _release_event(event: Record) -> Iterator[Record]:
-    messages = _run_guarded(_judge_end, event)
+    messages = _run_guarded(_judge_end, event) or []
     try:
         yield event
         if not event.get("poisoned"):
-            _run_guarded(_record_edits, event)
+            messages += _run_guarded(_record_edits, event) or []
     finally:
         _run_guarded(_let_go, event)
-    yield from messages or ()
+    yield from messages
 
 
 def _run_guarded(work: Callable[[Record], Result], event: Record) -> Result | None:
@@ -98,16 +98,28 @@ def _judge_end(event: Record) -> list[Record]:
     if mode == "off":
         return []
     objection, event["poisoned"] = late.guard.end_call(repo, event)
+    return _tell_objection(objection, mode)
+
+
+def _tell_objection(objection: str, mode: str) -> list[Record]:
     kind = "refuse" if mode == "deny" else "say"
     return [{"type": kind, "message": objection}] if objection else []
 
 
-def _record_edits(event: Record) -> None:
-    """Record the edits that later stages wrote into the journal on the session's ref."""
-    if event["event"] == "tool-end" and late.guard.get_mode(Repo.find_here()) == "deny":
+def _record_edits(event: Record) -> list[Record]:
+    """Record the edits that later stages wrote into the journal on the session's ref, and judge
+    them."""
+    if event["event"] != "tool-end":
+        return []
+    repo = Repo.find_here()
+    mode = late.guard.get_mode(repo)
+    if mode == "deny":
         ctx = context.open_here()
         if ctx.read_state(event["session_id"], rebuild=False):
             late.session_change.record_call(ctx.repo, ctx.objects, event)
+    if mode == "off" or (event.get("tool") or {}).get("kind") == "write":
+        return []
+    return _tell_objection(late.guard.judge_losses(repo, event), mode)
 
 
 def _let_go(event: Record) -> None:

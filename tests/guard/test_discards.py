@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 
-from tests.rewind.going import Files, files
+from tests.rewind.going import Files, files, run
 from tests.support.harness import Agent, World
 
 A, B = "11111111-aaaa-4a87-9186-848bdd83d62e", "22222222-bbbb-4a87-9186-848bdd83d62e"
@@ -113,6 +115,35 @@ def test_what_git_tracks_is_what_its_index_has(world: World, command: str, lost:
     files = f"Files:          {lost}" if lost else ""
     assert files in ask(a, command)[1]
     assert ("Files:" in ask(a, command)[1]) == bool(lost)
+
+
+@pytest.mark.parametrize(
+    ("script", "lost"),
+    [
+        ("find . -name '*.txt' -delete", ["f.txt", "new.txt"]),
+        ("git reset -q --hard", ["f.txt"]),
+        ("git mv f.txt g.txt; echo b >>new.txt; git stash -q; git stash pop -q", []),
+    ],
+)
+@pytest.mark.parametrize("mode", ["warn", "deny"])
+def test_a_call_that_has_discarded_files_is_told_so_whatever_its_words_are(
+    world: World, script: str, lost: list[str], mode: str
+) -> None:
+    a, b = two(world)
+    world.git("config", "gitcp.guard", mode)
+    tool = {"tool_name": "Bash", "tool_input": {"command": "sh tidy"}, "tool_use_id": "toolu_9"}
+    assert a.event("PreToolUse", **tool).status == 0  # type: ignore[arg-type]
+    before = files(world.path)
+    subprocess.run(["sh", "-c", script], cwd=world.path, check=True)
+    call = a.event("PostToolUse", **tool, tool_response={})  # type: ignore[arg-type]
+    assert call.status == (2 if lost and mode == "deny" else 0)
+    said = call.said or call.stderr
+    assert ("This command has discarded another session's work" in said) == bool(lost)
+    assert not lost or f"Files:          {', '.join(lost)}" in said
+    assert not lost or f"Other session:  {b.sid[:8]}" in said
+    if lost:
+        assert run(world, "rewind", "--tool", "toolu_9", "--", *lost).returncode == 0
+        assert files(world.path) == before
 
 
 def test_a_session_that_has_ended_or_died_or_committed_is_in_nobodys_way(world: World) -> None:

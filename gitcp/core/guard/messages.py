@@ -76,12 +76,14 @@ def _format_editing(verdict: Verdict, session_id: str, age: str) -> str:
 
 
 def _format_discarding(verdict: Verdict, session_id: str) -> str:
-    paths = verdict["paths"]
+    paths, call = verdict["paths"], verdict["call"]
     more = f" and {len(paths) - _FILES} more" if len(paths) > _FILES else ""
     return _lay_out(
-        "This command discards another session's work",
+        f"This command {'has discarded' if call else 'discards'} another session's work",
         "Another session is open in this working copy, and has not committed these files.",
-        ["Name the files of this session alone", "Retry this session"],
+        [f"Run `gitcp rewind --tool {call} -- <files>` to bring them back"]
+        if call
+        else ["Name the files of this session alone", "Retry this session"],
         [
             ("Files:", ", ".join(paths[:_FILES]) + more),
             ("This session:", session_id[:_SESSION]),

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         was: NotRequired[Base]
         claim: NotRequired[dict[str, Any]]
         paths: NotRequired[list[str]]
+        call: NotRequired[str]
 
 
 KEYS = ("Claude-Session-Id",)
@@ -104,10 +105,11 @@ def judge_editing(base: Base, claim: dict[str, Any]) -> Verdict:
     return {**_make_verdict("editing", "another tool call holds the path", base), "claim": claim}
 
 
-def judge_discard(base: Base, other: str, paths: Sequence[str]) -> Verdict:
-    """The verdict on a command that would discard open edits of another live session."""
+def judge_discard(base: Base, other: str, paths: Sequence[str], call: str = "") -> Verdict:
+    """The verdict on a command that would discard open edits of another live session, or on the
+    call that has done so."""
     judged = _make_verdict("discard", "it discards another session's open edits", base)
-    return {**judged, "other": other, "paths": list(paths)}
+    return {**judged, "other": other, "paths": list(paths), "call": call}
 
 
 def _find_unsafe(

@@ -119,6 +119,20 @@ def end_call(repo: Repo, event: Record) -> tuple[str, bool]:
     return "\n\n".join(objections), any(x["stored"] for x, _ in judged)
 
 
+def judge_losses(repo: Repo, event: Record) -> str:
+    """The objection to a call that has discarded another session's work, '' if it has not, by the
+    look at its end, whatever its words are."""
+    session_id, objections = event["session_id"], list[str]()
+    if not presence.list_open(repo, session_id):
+        return ""
+    look = base.read_base(repo)
+    for tool in event.get("tools") or [event.get("tool") or {}]:
+        lost = late.open_elsewhere.find_discarded(repo, session_id, str(tool.get("id") or ""))
+        verdicts = (verdict.judge_discard(look, other, lost[other], tool["id"]) for other in lost)
+        objections += [_format_objection(judged, session_id) for judged in verdicts]
+    return "\n\n".join(objections)
+
+
 def let_go(repo: Repo, event: Record) -> None:
     """Release the claims of a tool call in every working copy that has its paths."""
     for copy, claim in _list_claimed(repo, event):

@@ -19,8 +19,14 @@ def is_at_work(repo: Repo, marker: Marker) -> bool:
     return markers.is_home(repo, marker) and markers.is_at_work(repo, marker)
 
 
-def is_open(repo: Repo, marker: Marker) -> bool:
-    """Whether a session of this working copy is open and its agent runs, in a turn or not."""
+def list_open(repo: Repo, session_id: str) -> set[str]:
+    """The other sessions of this working copy that are open and whose agent runs, in a turn or
+    not."""
+    recent = (m for m in markers.read_recent(repo) if m["session_id"] != session_id)
+    return {m["session_id"] for m in recent if _is_open(repo, m)}
+
+
+def _is_open(repo: Repo, marker: Marker) -> bool:
     if marker["phase"] == "ended" or not markers.is_home(repo, marker):
         return False
     return process.is_at_work(marker["agent_process"], markers.read_last_heard(repo, marker))
