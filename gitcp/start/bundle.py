@@ -1,7 +1,8 @@
 """The bytecode of the modules that a hook imports, in one file for each hook.
 
 To find, open and check the .pyc files of a hundred modules takes 8 ms, as long as to run them.
-importlib takes 5 ms more: a module of the file loads the modules that it imports at its top itself.
+importlib takes 5 ms more: the imports at the top of a module are in the file as names, which its
+loader binds without a statement of Python's.
 
 The file begins with a table, which is read at once.  The table has the code that the hook always
 needs, so that marshal makes a name of many modules once.  Other code lies after the table and is
@@ -28,12 +29,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     Stamp = tuple[int, int, int]  # of a module's source: its times in ns, its size
-    Needs = tuple[str, ...]  # the names that its top imports, modules and others
+    # A module that its top imports, the names in it (none for the module itself), their names here.
+    Imports = tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]
     Place = tuple[int, int]  # of marshalled code: its offset after the table, its size
-    # Whether it is a package; stamp; needs; its code, or the place of it; the places of functions
-    # whose code is apart.
-    Part = tuple[bool, Stamp, Needs, CodeType | Place, dict[str, Place]]
-    Compiled = tuple[bool, Stamp, Needs, CodeType | bytes, dict[str, bytes]]  # with the code itself
+    # Whether it is a package; stamp; imports; its code, or the place of it; the places of functions
+    # whose code is apart, marshalled {name: Place}, or nothing.
+    Part = tuple[bool, Stamp, Imports, CodeType | Place, bytes]
+    Compiled = tuple[bool, Stamp, Imports, CodeType | bytes, dict[str, bytes]]  # with the code
 
 # git's hooks get arguments that differ from call to call; a client's hook names the event.
 GIT_HOOKS = (
@@ -96,11 +98,12 @@ class Bundle:
                 return None
             self.late.append(name)
         self.loaded += 1
-        loader: Any = self
-        kind = type(sys.__spec__)  # importing importlib.machinery costs 0.5 ms
-        spec = kind(name, loader, origin=origin, loader_state=code, is_package=package)
+        kind: Any = type(sys.__spec__)  # importing importlib.machinery costs 0.5 ms
+        spec: ModuleSpec = kind(name, self, origin=origin, loader_state=code, is_package=package)
         spec.has_location = True
         spec.cached = self._cached
+        # Each import of the module asks for it; for one without it Python makes an error.
+        spec._initializing = False  # type: ignore[attr-defined]
         if package:
             spec.submodule_search_locations = [os.path.dirname(origin)]
         return spec
@@ -111,14 +114,29 @@ class Bundle:
     def exec_module(self, module: "ModuleType") -> None:
         """Run the module's code in it."""
         spec: Any = module.__spec__
-        part = self.parts[spec.name]
-        for name in part[2]:
-            if name not in sys.modules and name in self.parts:
-                self._load(name)
+        space, part = module.__dict__, self.parts[spec.name]
+        for name, theirs, ours in part[2]:
+            source = sys.modules.get(name) or self._import(name)
+            if not theirs:
+                space[ours[0]] = source
+            for own, other in zip(ours, theirs, strict=False):
+                try:
+                    space[own] = getattr(source, other)
+                except AttributeError:  # a module of this package
+                    space[own] = self._import(f"{name}.{other}")
         if part[4]:
-            module.__dict__[_DEFER] = self._make_deferrer(spec.name, module.__dict__)
-        exec(spec.loader_state, module.__dict__)
+            space[_DEFER] = self._make_deferrer(spec.name, space)
+        exec(spec.loader_state, space)
         spec.loader_state = None
+
+    def _import(self, name: str) -> "ModuleType":
+        """A module that is not imported yet, from the file if it has it."""
+        above = name.rpartition(".")[0]
+        if above and above not in sys.modules:
+            self._import(above)
+        if name in self.parts and name not in sys.modules:
+            self._load(name)
+        return sys.modules.get(name) or __import__(name, fromlist=[""])
 
     def _make_deferrer(self, module: str, space: "dict[str, Any]") -> "Callable[[str], Any]":
         """The function by which a module's code makes a deferred function; space: the module's
@@ -144,7 +162,7 @@ class Bundle:
     def _read_function(self, module: str, name: str, space: "dict[str, Any]") -> "Any":
         """A function that has the code of a deferred one."""
         try:
-            code = marshal.loads(self.read_code(self.parts[module][4][name]))
+            code = marshal.loads(self.read_code(marshal.loads(self.parts[module][4])[name]))
         except _DAMAGE:
             from gitcp.start import trim
 
@@ -157,11 +175,11 @@ class Bundle:
         return read[name.rpartition(".")[2]]
 
     def _load(self, name: str) -> None:
-        """Import a module from the file, unless its package is not imported yet."""
+        """Import a module from the file, unless its source has changed."""
         above, _, own = name.rpartition(".")
-        spec = self.find_spec(name) if above in sys.modules else None
+        spec = self.find_spec(name)
         if spec is None:
-            return  # importlib finds it when it is imported
+            return
         module = type(sys)(name)
         module.__spec__, module.__package__ = spec, spec.parent
         module.__file__ = spec.origin
@@ -304,14 +322,14 @@ def _build_content(bundle: Bundle, fresh: "list[ModuleSpec]", often: "Container[
     for name, part in parts.items():
         if part is None:
             continue
-        package, stamp, needs, code, deferred = part
+        package, stamp, imports, code, deferred = part
         entry: CodeType | Place
         if name in in_table or name in often:
             entry = marshal.loads(code) if isinstance(code, bytes) else code
         else:
             entry = append_code(code if isinstance(code, bytes) else marshal.dumps(code))
         places = {function: append_code(data) for function, data in deferred.items()}
-        table[name] = package, stamp, needs, entry, places
+        table[name] = package, stamp, imports, entry, marshal.dumps(places) if places else b""
     head = marshal.dumps(table)
     return b"%s%d\n%s%s" % (_build_mark(), len(head), head, b"".join(codes))
 
@@ -319,14 +337,15 @@ def _build_content(bundle: Bundle, fresh: "list[ModuleSpec]", often: "Container[
 def _take_part(bundle: Bundle, name: str, part: "Part") -> "Compiled | None":
     """A module of the file, compiled again if functions of it were called, so that it contains
     them; None if its source has changed."""
-    package, stamp, needs, code, places = part
+    package, stamp, imports, code, packed = part
+    places = marshal.loads(packed) if packed else {}
     if name in bundle.called:
         return _compile_part(name, package, {*places}.difference(bundle.called[name]))
     if _read_stamp(_locate_source(name, package)) != stamp:
         return None
     own = bundle.read_code(code) if isinstance(code, tuple) else code
     deferred = {function: bundle.read_code(place) for function, place in places.items()}
-    return package, stamp, needs, own, deferred
+    return package, stamp, imports, own, deferred
 
 
 def _compile_part(name: str, package: bool, defer: "Container[str] | None") -> "Compiled | None":
@@ -337,5 +356,5 @@ def _compile_part(name: str, package: bool, defer: "Container[str] | None") -> "
     stamp = _read_stamp(source)
     if stamp is None:
         return None
-    needs, code, deferred = trim.compile_module(source, defer, _DEFER)
-    return package, stamp, needs, code, deferred
+    imports, code, deferred = trim.compile_module(source, defer, _DEFER)
+    return package, stamp, imports, code, deferred

@@ -11,13 +11,15 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator
     from types import CodeType
 
+    from gitcp.start.bundle import Imports
+
 _BY_CLASS = ("__new__", "__init_subclass__", "__class_getitem__")  # Python asks them of the class
 
 
 def compile_module(
     source: str, functions: Container[str] | None, defer: str
-) -> tuple[tuple[str, ...], CodeType, dict[str, bytes]]:
-    """(the names of gitcp that the top of a source file imports, its code, name -> marshalled code
+) -> tuple[Imports, CodeType, dict[str, bytes]]:
+    """(the imports with which a source file begins, its code without them, name -> marshalled code
     of each deferred function).
 
     The code has no docstrings, no types, and no imports for them.  For a deferred function it calls
@@ -26,15 +28,15 @@ def compile_module(
     """
     with open(source, "rb") as f:
         tree = ast.parse(f.read())
-    needs = tuple(dict.fromkeys(_list_imports(tree)))
     statements = [left for statement in tree.body for left in _strip_types(statement)]
+    imports = _take_out_imports(statements)
     for node in ast.walk(tree):
         if isinstance(node, ast.arg):
             node.annotation = None
         elif isinstance(node, ast.FunctionDef):
             node.returns = None
     deferred = dict(_take_out_functions(statements, "", source, functions, defer))
-    return needs, _compile(statements, source), deferred
+    return imports, _compile(statements, source), deferred
 
 
 def _take_out_functions(
@@ -98,11 +100,20 @@ def _strip_types(statement: ast.stmt) -> list[ast.stmt]:
     return [statement]
 
 
-def _list_imports(tree: ast.Module) -> Iterator[str]:
-    """The names that a module imports from gitcp, each after its package; attributes, too."""
-    for statement in tree.body:
-        if isinstance(statement, ast.ImportFrom) and statement.module:
-            names = statement.module.split(".")
-            if names[0] == "gitcp":
-                yield from (".".join(names[:n]) for n in range(2, len(names) + 1))
-                yield from (f"{statement.module}.{alias.name}" for alias in statement.names)
+def _take_out_imports(statements: list[ast.stmt]) -> Imports:
+    """Remove the imports with which a module begins, up to one that names a module by its path."""
+    imports: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = []
+    while statements:
+        match statements[0]:
+            case ast.Expr(value=ast.Constant()):  # the docstring
+                pass
+            case ast.Import(names=[ast.alias(name=name, asname=own)]) if "." not in name:
+                imports.append((name, (), (own or name,)))
+            case ast.ImportFrom(module=str(module), names=names, level=0):
+                theirs = tuple(alias.name for alias in names)
+                ours = tuple(alias.asname or alias.name for alias in names)
+                imports.append((module, theirs, theirs if ours == theirs else ours))
+            case _:
+                break
+        del statements[0]
+    return tuple(imports)

@@ -118,7 +118,7 @@ def test_an_upgrade_that_dates_its_files_alike_runs_the_new_ones(lib: Path) -> N
 def test_an_upgrade_that_lays_the_file_out_otherwise_does_not_read_the_old_one(lib: Path) -> None:
     source = lib / "gitcp" / "start" / "bundle.py"
     text = source.read_text()
-    other = re.sub(r"stamp, needs, (code|own|entry)\b", r"needs, stamp, \1", text)
+    other = re.sub(r"stamp, imports, (code|own|entry)\b", r"imports, stamp, \1", text)
     other = other.replace("package, stamp, _, code, _ = part", "package, _, stamp, code, _ = part")
     other = other.replace("in part[2]:", "in part[1]:")
     assert other != text
@@ -224,7 +224,7 @@ def _list_behind(lib: Path) -> list[str]:
 
 def _list_waiting(lib: Path, module: str) -> list[str]:
     """The functions of a module whose code lies there."""
-    return sorted(_read_table(lib)[module][4])
+    return sorted(marshal.loads(_read_table(lib)[module][4] or marshal.dumps({})))
 
 
 def _read_table(lib: Path) -> dict[str, Any]:
