@@ -84,3 +84,37 @@ def test_a_session_of_whose_lines_none_is_left_beside_anothers_is_not_linked(
     [one] = world.commit(path)
     assert list(sessions(world, one)) == [b.sid]
     sound(world)
+
+
+@pytest.mark.parametrize("more", ["", "a line of the person\n"])
+def test_a_moved_file_links_although_another_session_made_a_new_one_in_its_place(
+    world: World, a: Agent, b: Agent, more: str
+) -> None:
+    mine = "print('app')\nimport the_first_module\nimport the_other_module\n"
+    a.turn("add two lines", {"src/app.py": mine})
+    world.git("mv", "src/app.py", "src/moved.py")
+    world.write("src/moved.py", mine + more)
+    b.turn("make a new one", {"src/app.py": "a file of its own\n"})
+    [one] = world.commit()
+    linked = sessions(world, one)
+    assert {sid: part["files_touched"] for sid, part in linked.items()} == {
+        a.sid: ["src/moved.py"],
+        b.sid: ["src/app.py"],
+    }
+    sound(world)
+
+
+def test_the_rest_of_an_undone_commit_links_beside_lines_of_others(
+    world: World, a: Agent, b: Agent
+) -> None:
+    first, second = "the first line of the session\n", "the second line of the session\n"
+    a.turn("add two lines", {"new.txt": first + second})
+    [undone] = world.commit("new.txt")
+    world.git("reset", "-q", "HEAD~")
+    world.write("new.txt", first)
+    world.git("add", "new.txt")
+    world.write("new.txt", first + second)
+    world.git("commit", "-q", "-m", "a part")
+    b.turn("add more", {"new.txt": "above the others\n" + first + second + "below the others\n"})
+    assert undone in world.commit("new.txt")
+    sound(world)

@@ -143,7 +143,8 @@ def _compare_texts(change: Change, record: Change, own: frozenset[bytes] | None)
         return common, "every line the commit adds was recorded"
     if line_evidence.is_contained(recorded, added):
         return common, "every line of the record is in the commit"
-    if line_evidence.has_enough_in_common(added, recorded, long):
+    awaited = recorded - line_evidence.collect_lines(change[0])
+    if line_evidence.has_enough_in_common(added, awaited, long):
         return common, "significant lines in common with the record"
     common = frozenset(b"\0" + line for line in removed & recorded_removed)
     if common and not added and removed <= recorded_removed:

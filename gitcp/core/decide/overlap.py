@@ -61,7 +61,8 @@ def match(
 
     `reasons` has the reason for each path, also for one that does not count.  A moved file, which
     git shows as a deletion and an addition, counts under its new path if that has the recorded
-    content, or most of it and the old path is gone: from the worktree, by `gone`, or in the commit.
+    content, or most of it and the old path is gone: from the worktree, by `gone`, or in the commit,
+    which may have another file there.
     """
     shared: dict[str, frozenset[bytes]] = {}
     reasons: dict[str, str] = {}
@@ -69,7 +70,7 @@ def match(
     for entry in entries:
         path = entry["path"]
         change = staged.get(path)
-        if change is None or (change[2] == ABSENT and entry["oid"]):
+        if change is None or change[3] != entry["oid"]:
             moved.append(entry)
         if change is not None and path not in shared:
             common, reasons[path] = find_overlap(entry, change, blob)
@@ -110,14 +111,23 @@ def _pair_moves(
         unchanged = path in staged and staged[path][1] == oid  # the parent's content: no evidence
         if oid is None or unchanged or entry.get("mode", REGULAR[0]) not in REGULAR:
             continue
-        exact = [target for target, new_oid in new.items() if new_oid == oid]
-        is_gone = path in staged or (len(new) <= MOST_NEW and gone(path))
-        targets = exact or (list(new) if is_gone else [])
+        targets = [target for target, new_oid in new.items() if new_oid == oid]
+        if not targets and len(new) <= MOST_NEW and _is_gone(entry, staged.get(path), blob, gone):
+            targets = [*new]
         data = blob(oid) if targets else None
         if data:
             shared = ((target, _compare_moved(oid, data, new[target], blob)) for target in targets)
             pairs += [(path, target, common) for target, common in shared if common]
     return pairs
+
+
+def _is_gone(
+    entry: Recorded, change: Staged | None, blob: Blob, gone: Callable[[str], bool]
+) -> bool:
+    """Whether the recorded file is gone from its path, or the commit has another file there."""
+    if change is None:
+        return gone(entry["path"])
+    return change[2] == ABSENT or not _has_any_change(entry, change, blob)
 
 
 def _compare_moved(oid: str, data: bytes, new: str, blob: Blob) -> frozenset[bytes]:

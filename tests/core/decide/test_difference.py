@@ -35,6 +35,10 @@ CASES: dict[str, tuple[str | None, str | None, str | None, str | None, set[str] 
         text("a"), text("a", "b"), text("b"), text("a", "b"), None, False),
     "part of it": ("", text("a", "b", "c"), "", text("b"), None, True),
     "it and more": ("", text("a"), "", text("a", "x", "y"), None, True),
+    "the rest of it and more, where a part came before": (
+        "", text("a", "b"), text("a"), text("a", "b", "x", "y"), None, True),
+    "the part that came before and more": (
+        "", text("a", "b"), text("a"), text("a", "x", "y"), None, False),
     "another's line": ("", text("a", "b"), "", text("b"), {"a"}, False),
     "a line of the session's": ("", text("a", "b"), "", text("a"), {"a"}, True),
     "the removed line": (text("a", "b"), text("a"), text("b", "c"), text("c"), None, True),

@@ -215,6 +215,13 @@ MOVES: list[tuple[str, Recorded, dict[str, Staged], list[str]]] = [
     ("the parent's content", entry(P), {"f": change(P, None), "g": change(None, P)}, []),
     ("empty files are all alike", entry(b""), {"g": change(None, b"")}, []),
     ("so are small ones", entry(b"{}\n"), {"g": change(None, b"{}\n")}, []),
+    ("and another file in its place", entry(AGENT),
+     {"f": change(P, text("x")), "g": change(None, AGENT)},
+     ["f", "g"]),
+    ("with a line more, and another file in its place", entry(AGENT),
+     {"f": change(P, text("x")), "g": change(None, AGENT + text("x"))}, ["f", "g"]),
+    ("a copy with a line more of a file kept", entry(AGENT),
+     {"f": change(P, AGENT + text("y")), "g": change(None, AGENT + text("x"))}, ["f"]),
     ("a file kept and copied", entry(AGENT), {"f": change(P, AGENT), "g": change(None, AGENT)},
      ["f"]),
 ]  # fmt: skip
