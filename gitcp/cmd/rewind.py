@@ -13,7 +13,7 @@ from gitcp.core.back import point_list
 from gitcp.core.render import rewind_lines
 from gitcp.errors import OK, Error, UsageError
 from gitcp.repo import Repo
-from gitcp.store.back import conversation, moments, planning, points, present, trees
+from gitcp.store.back import conversation, moments, points, present, trees, wishes
 from gitcp.store.back.present import KeptEdits
 from gitcp.store.git.objects import Objects
 from gitcp.store.pack import scratch
@@ -200,7 +200,7 @@ def _go_to_point(repo: Repo, objects: Objects, args: Namespace, point: Point) ->
     if not args.transcript_only or point["gone"]:
         _check_complete(point, args)
     below = [present.name_in_worktree(repo, path) for path in args.path]
-    wisher = planning.wish_nothing if args.transcript_only else moments.go_to_point(point, below)
+    wisher = wishes.wish_nothing() if args.transcript_only else wishes.go_to_point(point, below)
     reason = f"to {point['id'][:10]}" + (f", {' '.join(below)}" if below else "")
     talk = _cut_conversation(repo, objects, args, point)
     step = undo_log.make_step("rewind", reason, session_id=point["session_id"], point=point["id"])
@@ -216,7 +216,7 @@ def _take_back_edits(repo: Repo, objects: Objects, args: Namespace) -> int:
         raise UsageError("--session, --turn and --tool go to no point, and have no conversation")
     below = [present.name_in_worktree(repo, path) for path in args.path]
     what, lines = moments.find_edits(KeptEdits(repo), args.session, args.turn, args.tool)
-    wisher = moments.leave_out_edits(lines, below, args.conflict)
+    wisher = wishes.take_back_edits(lines, below, args.conflict)
     step = undo_log.make_step("rewind", f"the edits of {what}")
     outcome = undo.make_mover(repo, objects, args).take_step(wisher, step)
     return undo.tell(repo, outcome, args, "taken back")

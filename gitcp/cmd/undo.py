@@ -11,7 +11,7 @@ from gitcp.core.render import rewind_lines
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import NO, OK, Error
 from gitcp.repo import Repo
-from gitcp.store.back import carry_out, follow, planning, steps
+from gitcp.store.back import carry_out, follow, steps, wishes
 from gitcp.store.git.objects import Objects
 from gitcp.store.pack import scratch
 from gitcp.store.snapshot import snapshot
@@ -46,8 +46,8 @@ CONFLICT = make_value(
     "--conflict",
     "<how>",
     "a file changed since in the same place: refuse (default), markers or keep",
-    choices=planning.CONFLICTS,
-    default=planning.REFUSE,
+    choices=wishes.CONFLICTS,
+    default=wishes.REFUSE,
 )
 PLAN = make_flag("--dry-run", "show the plan and stop")
 PATCH = make_flag("-p --patch", "show the plan as a diff too")

@@ -13,8 +13,8 @@ import pytest
 from gitcp.cmd import rewind
 from gitcp.core.back import plan as plans
 from gitcp.repo import Repo
-from gitcp.store.back import planning, steps
 from gitcp.store.back import points as listed_points
+from gitcp.store.back import steps, wishes
 from gitcp.store.back.planning import Prepared
 from gitcp.store.git.objects import Objects
 from gitcp.store.undo import undo_log
@@ -164,7 +164,7 @@ def test_a_write_while_the_plan_is_shown_makes_it_void_and_it_is_shown_again(
 
     with Objects(repo) as objects:
         known = listed_points.find_point(repo, objects, oldest)
-        wisher = planning.go_to_snapshot(known, [])
+        wisher = wishes.go_to_point(known, [])
         step = undo_log.make_step("rewind", "test")
         outcome = steps.Mover(repo, objects, agree, lambda done, total: None).take_step(
             wisher, step

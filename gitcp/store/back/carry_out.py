@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     Intent = dict[str, Any]  # step, id, commit, staging, actions, merged, effects, raw
 
 
-WAYS = (
+_WAYS = (
     "-c core.hooksPath=/dev/null -c core.splitIndex=false -c core.fsmonitor=false"
     " -c core.sparseCheckout=false -c core.bare=false -c core.useReplaceRefs=false"
 ).split()
@@ -222,21 +222,8 @@ class Staging:
         attributes files.  Raises Error when a content is missing or cannot be written."""
         self._repo.make_folder(os.path.dirname(self.place))
         os.makedirs(self.new, exist_ok=True)
-        if not targets:
-            return
         attributes = {path: entry for path in _list_attributes(targets) if (entry := will(path))}
-        info = encode_index_info({**attributes, **targets})
-        env = {"GIT_INDEX_FILE": f"{self.new}.index", "GIT_WORK_TREE": self.new}
-        git = self._repo.git.copy_with(self.new, env)
-        try:
-            git.run(*WAYS, "update-index", "-z", "--index-info", stdin=info)
-            names = encode_lines(targets, "\0")
-            git.run(*WAYS, "checkout-index", "-f", "-z", "--stdin", stdin=names, filters=True)
-        except GitError as e:
-            raise Error(f"cannot prepare the files: {e.complaint.splitlines()[0]}") from None
-        for path in targets:
-            if not os.path.lexists(self.get_path(path)):
-                raise Error(f"cannot prepare '{path}': its content is not here")
+        check_out(self._repo, targets, attributes, self.new, f"{self.new}.index")
 
     def add_raw(self, objects: Objects, raw: Mapping[str, Raw]) -> None:
         """Give the written files the bytes and permissions that git does not keep."""
@@ -254,6 +241,32 @@ class Staging:
     def remove_all(self) -> None:
         """Remove the directory."""
         shutil.rmtree(self.place, ignore_errors=True)
+
+
+def check_out(
+    repo: Repo,
+    targets: Mapping[str, Entry],
+    attributes: Mapping[str, Entry],
+    folder: str,
+    index: str,
+) -> None:
+    """Write files to a folder (absolute) as git does, by an index file made for that.
+
+    attributes: the entries of attributes files, which apply and are not written.  Raises Error
+    when a content is missing or cannot be written."""
+    if not targets:
+        return
+    info = encode_index_info({**attributes, **targets})
+    git = repo.git.copy_with(folder, {"GIT_INDEX_FILE": index, "GIT_WORK_TREE": folder})
+    try:
+        git.run(*_WAYS, "update-index", "-z", "--index-info", stdin=info)
+        names = encode_lines(targets, "\0")
+        git.run(*_WAYS, "checkout-index", "-f", "-z", "--stdin", stdin=names, filters=True)
+    except GitError as e:
+        raise Error(f"cannot prepare the files: {e.complaint.splitlines()[0]}") from None
+    for path in targets:
+        if not os.path.lexists(os.path.join(os.fsencode(folder), encode_name(path))):
+            raise Error(f"cannot prepare '{path}': its content is not here")
 
 
 def list_abandoned(repo: Repo) -> list[str]:

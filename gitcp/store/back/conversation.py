@@ -14,7 +14,7 @@ from gitcp.agents.reading.conversation import find_prompt
 from gitcp.errors import Error
 from gitcp.process.files import read_bytes as content
 from gitcp.record import format_now
-from gitcp.store.back.moments import AFTER
+from gitcp.store.back.moments import AFTER, KINDS
 from gitcp.store.git.commit import read_commit
 from gitcp.store.git.tree import Lookup
 from gitcp.store.session import process
@@ -57,7 +57,6 @@ if TYPE_CHECKING:
 
 
 _AGENT = "Claude Code"  # for a session that names no agent: the original program knew no other
-MOMENTS = ("prompt", "tool")
 
 
 def cut_at_point(repo: Repo, objects: Objects, point: Point, same_id: bool) -> Conversation | None:
@@ -70,7 +69,7 @@ def cut_at_point(repo: Repo, objects: Objects, point: Point, same_id: bool) -> C
     if not point["session_id"]:
         return None
     state = states.peek(repo, point["session_id"]) or {}
-    find_place = _place_in_turn if point["kind"] in MOMENTS else _place_at_end
+    find_place = _place_in_turn if point["kind"] in KINDS else _place_at_end
     place = find_place(repo, objects, point, state)
     if place is None:
         return None

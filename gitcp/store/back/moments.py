@@ -1,4 +1,4 @@
-"""Taking back single edits, and going to a moment inside a turn, by the edits of the journal.
+"""The moments inside a turn, and the edits of a session, turn or tool use, by the journal.
 
 Edits that were cut from the journal are read from the refs of their sessions."""
 
@@ -6,27 +6,24 @@ from __future__ import annotations
 
 import time
 
-from gitcp.core.back import plan, point_list
+from gitcp.core.back import point_list
 from gitcp.core.credit import entries
 from gitcp.errors import Error
-from gitcp.store.back import planning
+from gitcp.store.git.tree import edit_tree
 from gitcp.store.turn import session_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from gitcp.core.back.plan import Conflict
     from gitcp.core.back.point_list import Point
     from gitcp.core.record_types import JournalLine, Version, Writer
-    from gitcp.store.back.planning import Wish, Wisher
     from gitcp.store.back.present import KeptEdits, Present
-
-    Pairs = dict[str, list[tuple[Version, Version]]]
 
 
 AFTER = ":after"
+KINDS = ("prompt", "tool")  # of the points that are moments inside a turn
 
 
 def find_edits(
@@ -93,47 +90,6 @@ def _pick_id(kind: str, name: str, ids: Iterable[str]) -> str:
         raise Error(message.replace("session id", f"{kind} id")) from None
 
 
-def leave_out_edits(lines: Sequence[JournalLine], scopes: Sequence[str], conflict: str) -> Wisher:
-    """Build the wish for the worktree without some lines of find_edits(), limited to scopes.
-
-    Later edits by others stay."""
-    pairs: Pairs = {}
-    unseen = [path for line in lines for path in line.get("unseen", ())]
-    for line in entries.list_edits(lines):
-        if plan.is_below(line["path"], scopes):
-            before, after = entries.parse_entry(line["before"]), entries.parse_entry(line["after"])
-            pairs.setdefault(line["path"], []).append((before, after))
-    inner = planning.leave_out_edits(pairs, conflict, "taken back")
-
-    def make_wish(present: Present) -> Wish:
-        _refuse_unknown(present, scopes, pairs)
-        read = present.objects.read
-        lost: list[Conflict] = [
-            {"path": path, "reason": "its content is not kept any more"}
-            for path, versions in pairs.items()
-            if not all(e is None or read(e[1]) for pair in versions for e in pair)
-        ]
-        if lost and conflict != planning.KEEP:
-            return {**planning.EMPTY, "conflicts": lost}
-        wish = inner(present)
-        return {**wish, "notes": [*wish["notes"], *_describe_unseen(unseen)]}
-
-    return make_wish
-
-
-def _refuse_unknown(present: Present, scopes: Iterable[str], paths: Iterable[str]) -> None:
-    """Raise Error for a scope that neither the worktree has nor paths lie below."""
-    inside = [*paths]
-    planning.refuse_unknown(
-        present, scopes, lambda scope: any(plan.is_below(path, [scope]) for path in inside)
-    )
-
-
-def _describe_unseen(paths: Iterable[str]) -> list[str]:
-    words = point_list.describe_lacking("tool", dict.fromkeys(paths))
-    return [words] if words else []
-
-
 def make_point(kind: str, point_id: str, seconds: int, message: str, **more: Any) -> Point:
     """A point at a time, in seconds since 1970; more: other keys of Point."""
     date = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
@@ -174,9 +130,9 @@ def list_moments(
     return points[::-1]
 
 
-def read_moment(present: Present, name: str) -> tuple[dict[str, Version], str]:
-    """(path -> its entry before a tool use or a turn, for each path changed since; the first
-    commit made since, '' for none).  name: its id; with AFTER appended, the moment after it."""
+def read_tree(present: Present, name: str) -> tuple[str, str]:
+    """(the tree of the worktree before a tool use or a turn; the first commit made since, '' for
+    none).  name: its id; with AFTER appended, the moment after it."""
     moment_id, after = name.removesuffix(AFTER), name.endswith(AFTER)
     moment = present.kept_edits.find_since(moment_id, after)
     if moment is None:
@@ -185,7 +141,7 @@ def read_moment(present: Present, name: str) -> tuple[dict[str, Version], str]:
     versions: dict[str, Version] = {}
     for line in since:
         versions.setdefault(line["path"], entries.parse_entry(line["before"]))
-    return versions, commit
+    return edit_tree(present.objects, present.tree, versions), commit
 
 
 def list_changes(edits_kept: KeptEdits, point: Point) -> dict[str, tuple[Version, Version]]:
@@ -199,30 +155,3 @@ def list_changes(edits_kept: KeptEdits, point: Point) -> dict[str, tuple[Version
             first = changes.get(line["path"], (entries.parse_entry(line["before"]), None))[0]
             changes[line["path"]] = (first, entries.parse_entry(line["after"]))
     return {path: pair for path, pair in sorted(changes.items()) if pair[0] != pair[1]}
-
-
-def go_to_moment(name: str, scopes: Sequence[str]) -> Wisher:
-    """Build the wish for the worktree as it was at a moment (read_moment())."""
-
-    def make_wish(present: Present) -> Wish:
-        versions, commit = read_moment(present, name)
-        _refuse_unknown(present, scopes, versions)
-        changes = [
-            (path, present.get_file(path), entry)
-            for path, entry in versions.items()
-            if present.get_file(path) != entry and plan.is_below(path, scopes)
-        ]
-        notes = _describe_unseen(present.kept_edits.list_unseen(name))
-        if commit:
-            before = f"the point is from before commit {commit[:7]}; HEAD stays where it is"
-            notes = [before, *notes]
-        return planning.plan_changes(present, changes, None, {}, notes)
-
-    return make_wish
-
-
-def go_to_point(point: Point, scopes: Sequence[str]) -> Wisher:
-    """Build the wish for the worktree as it was at a point, limited to scopes."""
-    if point["kind"] in ("prompt", "tool"):
-        return go_to_moment(point["id"], scopes)
-    return planning.go_to_snapshot(point, scopes)

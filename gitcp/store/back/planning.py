@@ -2,59 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
-import time
-from functools import partial
 
-from gitcp.core.back import lineage, plan, three_way
-from gitcp.core.back.point_list import describe_lacking
+from gitcp.core.back import plan
 from gitcp.errors import Error
 from gitcp.record import decode_name
-from gitcp.store.auto.refusal import list_under_way
-from gitcp.store.back import raw_files
-from gitcp.store.back.merging import merge_blobs
-from gitcp.store.back.present import Owners, Present, find_other_names, read_signatures
-from gitcp.store.git.tree import Lookup, compare_trees, edit_tree, find_file, find_tree
-from gitcp.store.snapshot import snapshot
-from gitcp.store.undo import undo_log
+from gitcp.store.back.present import find_other_names, read_signatures
+from gitcp.store.git.tree import Lookup, edit_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from typing import TypedDict
+    from collections.abc import Collection, Iterable, Sequence
 
-    from gitcp.core.back.plan import Action, Conflict, Facts, Plan
-    from gitcp.core.back.point_list import Point
-    from gitcp.core.back.undo_tree import Step
-    from gitcp.core.record_types import JournalLine, Version
-    from gitcp.repo import Repo
-    from gitcp.store.back.present import Signature
-    from gitcp.store.back.raw_files import Known
-    from gitcp.store.git.objects import Objects
+    from gitcp.core.back.plan import Action, Conflict, Plan
+    from gitcp.store.back.present import Present, Signature
+    from gitcp.store.back.wishes import Wisher
     from gitcp.store.snapshot.worktree import Worktree
-
-    class Wish(TypedDict):
-        """Actions wanted in the worktree, conflicts of contents, notes.  merged: the paths whose
-        content is merged from several versions.  raw: bytes and permissions that git does not
-        keep (raw_files)."""
-
-        actions: list[Action]
-        conflicts: list[Conflict]
-        notes: list[str]
-        merged: list[str]
-        raw: Known
-
-    Wisher = Callable[[Present], Wish]
-
-    Edits = Mapping[str, Sequence[tuple[Version, Version]]]  # path -> (before, after), in order
-
-
-REFUSE, MARKERS, KEEP = CONFLICTS = ("refuse", "markers", "keep")
-EMPTY: Wish = {"actions": [], "conflicts": [], "notes": [], "merged": [], "raw": {}}
-_RECENT = 20 * 3600  # seconds during which a time is shown without its date
-_BOTH = "changed since in the same place (--conflict=markers keeps both, =keep what is there)"
 
 
 class Prepared:
@@ -156,159 +120,3 @@ def _find_twins(after: Lookup, todo: Iterable[Action]) -> list[Conflict]:
                 path = "/".join(parts[: n + 1])
                 conflicts[path] = {"path": path, "reason": f"cannot stand beside '{other[0]}' here"}
     return list(conflicts.values())
-
-
-def plan_changes(
-    present: Present,
-    changes: Iterable[plan.Change],
-    base: str | None,
-    left_out: Mapping[str, str],
-    notes: Iterable[str],
-) -> Wish:
-    """Build the wish for changes: (path, current entry, wanted entry) each.
-
-    base: the tree of the point's base commit, None if unknown.  left_out: path -> the reason why
-    the point's snapshot lacks it.
-    """
-    facts = gather_facts(present, base)
-    facts["left_out"] = {**left_out, **present.left_out}
-    all_notes = [*notes, *describe_operations(present.repo)]
-    return {**EMPTY, "actions": plan.plan_tree(changes, facts), "notes": all_notes}
-
-
-def gather_facts(present: Present, base: str | None = None) -> Facts:
-    """The facts that a plan needs; base: the tree of the point's base commit, None if unknown."""
-    head = Lookup(present.objects, present.head_tree)
-    before = Lookup(present.objects, base)
-    owners = Owners(present)
-    return {
-        "head": lambda path: find_file(head, path),
-        "base": lambda path: find_file(before, path),
-        "owner": owners.find_owner,
-        "edited": lambda path, version: _format_time(owners.find_edit(path, version)),
-        "committed": owners.is_committed,
-        "left_out": dict(present.left_out),
-        "hidden": {
-            path
-            for path in snapshot.list_sparse(present.repo)
-            if not os.path.lexists(present.worktree.join_full(path))
-        },
-    }
-
-
-def _format_time(edit: JournalLine | None) -> str:
-    """The local time of an edit, with the date if it is old; '' for None."""
-    if edit is None:
-        return ""
-    seconds = lineage.time_made(edit) // 10**9
-    days = time.time() - seconds > _RECENT
-    return time.strftime("%Y-%m-%d %H:%M" if days else "%H:%M", time.localtime(seconds))
-
-
-def wish_nothing(present: Present) -> Wish:
-    """The wish that changes no file."""
-    return EMPTY
-
-
-def go_to_snapshot(point: Point, scopes: Iterable[str]) -> Wisher:
-    """Build the wish for the worktree as it was at a point, limited to scopes (paths from the
-    root; none: all)."""
-    paths = list(scopes)
-
-    def make_wish(present: Present) -> Wish:
-        objects = present.objects
-        refuse_unknown(present, paths, Lookup(objects, point["tree"]))
-        changes = compare_trees(objects, present.tree, point["tree"])
-        below = [change for change in changes if plan.is_below(change[0], paths)]
-        base, left_out = find_tree(objects, point["base_commit"]), _read_left_out(objects, point)
-        notes = [
-            *_describe_base(point, present),
-            *filter(None, [describe_lacking(point["kind"], point["lacking"])]),
-        ]
-        wish = plan_changes(present, below, base, left_out, notes)
-        return {**wish, "raw": _read_raw(present, point)}
-
-    return make_wish
-
-
-def refuse_unknown(present: Present, scopes: Iterable[str], look: Callable[[str], object]) -> None:
-    """Raise Error for a path that neither the snapshot of the worktree nor look has."""
-    for path in scopes:
-        if path and not present.look(path) and not look(path):
-            st = present.worktree.look_at(path)
-            if st and not stat.S_ISDIR(st.st_mode):
-                why = present.left_out.get(path, "ignored by git")
-                raise Error(f"'{path}' is not recorded ({why}): it stays as it is")
-            raise Error(f"no file '{path}' in the worktree, and none at the point")
-
-
-def _read_raw(present: Present, point: Point) -> Known:
-    """For a point before a step, the bytes and permissions that the step kept."""
-    if point["kind"] != "safety":
-        return {}
-    steps = undo_log.read_steps(present.repo)
-    step: Step = next((step for step in steps if step["commit"] == point["id"]), {})
-    before = undo_log.open_tree(present.objects, point["id"], "before")
-    return {path: (before(path), raw_files.read_step(step, path)) for path in step.get("raw", {})}
-
-
-def _read_left_out(objects: Objects, point: Point) -> dict[str, str]:
-    """path -> the reason why the point's snapshot left it out."""
-    listed = f"{point['metadata_dir']}/omitted.json"
-    entry = Lookup(objects, point["tree"])(listed) if point["metadata_dir"] else None
-    if entry is None:
-        return {}
-    omitted = json.loads(objects.need(entry[1], "blob"))
-    return {item["path"]: item["reason"] for item in omitted}
-
-
-def _describe_base(point: Point, present: Present) -> list[str]:
-    base = point["base_commit"]
-    if not base or base == (present.head or "0" * len(base)):
-        return []
-    head = (present.head or "")[:7] or "unborn"
-    return [f"the point stands on commit {base[:7]}, HEAD is {head}; HEAD stays where it is"]
-
-
-def describe_operations(repo: Repo) -> list[str]:
-    """A sentence for each operation of git that is under way in this worktree."""
-    return [
-        f"{what} is under way; it is neither ended nor continued" for what in list_under_way(repo)
-    ]
-
-
-def leave_out_edits(edits: Edits, conflict: str, why: str, raw: Known | None = None) -> Wisher:
-    """Build the wish for the worktree without some edits; later edits of the same files stay.
-
-    conflict: what to do with a path whose later edits do not merge: REFUSE, MARKERS or KEEP.
-    """
-
-    def make_wish(present: Present) -> Wish:
-        merge = partial(merge_blobs, present.repo, present.objects)
-        changes: list[tuple[str, Version, Version, str]] = []
-        unchanged: list[Action] = []
-        merged: list[str] = []
-        conflicts: list[Conflict] = []
-        for path, pairs in edits.items():
-            current = present.get_file(path)
-            target, clean = three_way.take_back(current, three_way.join_edits(pairs), merge)
-            if clean or (conflict == MARKERS and target != current):
-                both = current is not None and pairs[-1][1] != current
-                merged += [path] if both else []
-                reason = f"{why}, with what was changed since" if both else why
-                changes += [(path, current, target, reason)] if target != current else []
-            elif conflict == KEEP:
-                reason = "changed since, and the change cannot be unchanged beside it"
-                unchanged.append(plan.make_action(path, plan.KEEP, current, target, reason))
-            else:
-                conflicts.append({"path": path, "reason": _BOTH})
-        actions = [*plan.plan_paths(changes, gather_facts(present)), *unchanged]
-        return {
-            "actions": actions,
-            "conflicts": conflicts,
-            "notes": describe_operations(present.repo),
-            "merged": merged,
-            "raw": raw or {},
-        }
-
-    return make_wish

@@ -10,11 +10,12 @@ from gitcp.core.back import point_list, undo_tree
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
 from gitcp.record import decode_name
-from gitcp.store.back import moments
+from gitcp.store.back import moments, wishes
+from gitcp.store.back.planning import Prepared
 from gitcp.store.back.present import KeptEdits, Present
 from gitcp.store.git import refs
 from gitcp.store.git.commit import list_commits, parse_ident, read_commit
-from gitcp.store.git.tree import Lookup, edit_tree, read_tree
+from gitcp.store.git.tree import Lookup, read_tree
 from gitcp.store.show import commit_list, lookup
 from gitcp.store.stream import expired, shadow_refs, stream_list
 from gitcp.store.turn import session_read
@@ -245,42 +246,39 @@ def make_record(point: Point) -> Record:
 
 
 class Preview:
-    """Makes the plans of points, all for one scan of the worktree."""
+    """What going to each point would do, all for one scan of the worktree."""
 
     def __init__(self, repo: Repo, objects: Objects) -> None:
         self._repo, self._objects = repo, objects
         self._present: Present | None = None
-        self._plans: dict[str, Plan] = {}
+        self._prepared: dict[str, Prepared] = {}
 
     def get_plan(self, point: Point) -> Plan:
         """The plan to go to a point; without actions if no file changes."""
-        if point["id"] not in self._plans:
-            self._plans[point["id"]] = self._make_plan(point)
-        return self._plans[point["id"]]
+        return self._prepare(point).plan
 
     def draw_diff(self, point: Point) -> list[str]:
         """The first rows of the patch that going to a point would make."""
-        edits = {a["path"]: a["now"] for a in plans.list_effective(self.get_plan(point)["actions"])}
-        if self._present is None or not edits:
-            return []
-        tree = edit_tree(self._objects, self._present.tree, edits)
-        out = self._repo.git.run(*_DIFF, self._present.tree, tree)[1]
+        prepared = self._prepare(point)
+        trees = prepared.present.tree, prepared.tree
+        out = self._repo.git.run(*_DIFF, *trees)[1] if prepared.todo else b""
         return decode_name(out[:_LONGEST]).splitlines()
 
     def count_verbs(self, point: Point) -> dict[str, int] | None:
         """verb -> number of paths; None for a point that has no files."""
-        if point["is_logs_only"] or point["gone"]:
-            return None
-        return plans.count_verbs(self.get_plan(point)["actions"])
+        return plans.count_verbs(self.get_plan(point)["actions"]) if _has_files(point) else None
 
-    def _make_plan(self, point: Point) -> Plan:
-        nothing: Plan = {"actions": [], "conflicts": [], "notes": []}
-        if point["is_logs_only"] or point["gone"]:
-            return nothing
-        if self._present is None:
-            self._present = Present(self._repo, self._objects, dry=True)
-        try:
-            wish = moments.go_to_point(point, ())(self._present)
-        except Error as e:
-            return {**nothing, "notes": [str(e)]}
-        return {"actions": wish["actions"], "conflicts": wish["conflicts"], "notes": wish["notes"]}
+    def _prepare(self, point: Point) -> Prepared:
+        if point["id"] not in self._prepared:
+            self._present = self._present or Present(self._repo, self._objects, dry=True)
+            way = wishes.go_to_point(point, ()) if _has_files(point) else wishes.wish_nothing()
+            try:
+                prepared = Prepared(self._present, way)
+            except Error as e:
+                prepared = Prepared(self._present, wishes.wish_nothing(str(e)))
+            self._prepared[point["id"]] = prepared
+        return self._prepared[point["id"]]
+
+
+def _has_files(point: Point) -> bool:
+    return not (point["is_logs_only"] or point["gone"])

@@ -119,11 +119,6 @@ class KeptEdits:
         lines = sorted([*edits, *calls], key=lambda line: int(line["at"]))
         return lines, set() if everywhere else self._cut
 
-    def list_unseen(self, name: str) -> list[str]:
-        """The paths whose unseen content a tool use may have overwritten; '.' for any path."""
-        calls = (line for line in self._lines if "unseen" in line)
-        return next((line["unseen"] for line in calls if line["open"] == name), [])
-
     def find_since(self, name: str, after: bool) -> tuple[list[JournalLine], str] | None:
         """(the edits since the beginning of a turn or tool use, or since its end; the first commit
         that the journal has since then, '' for none); None for an unknown name."""

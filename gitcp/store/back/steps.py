@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitcp.core.back import plan as plans
 from gitcp.core.back import undo_tree
 from gitcp.errors import Busy, Changed, Moved
-from gitcp.store.back import carry_out, follow, planning, raw_files
+from gitcp.store.back import carry_out, follow, raw_files, wishes
 from gitcp.store.back.planning import Prepared, refuse_conflicts
 from gitcp.store.back.present import Present
 from gitcp.store.git.tree import compare_trees
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.back.apply import Progress
     from gitcp.store.back.conversation import Conversation
-    from gitcp.store.back.planning import Wisher
     from gitcp.store.back.raw_files import Known, Raw
+    from gitcp.store.back.wishes import Edits, Wisher
     from gitcp.store.git.objects import Objects
 
     Agree = Callable[[Prepared], bool]  # shows a plan; returns whether to carry it out
@@ -129,20 +129,18 @@ class Mover:
         raw = _map_raw(self._objects, undone[-1:], edits)
         return self._leave_out(edits, raw, f"redo of {target['kind']}", step, conflict)
 
-    def _leave_out(
-        self, edits: planning.Edits, raw: Known, why: str, step: Step, conflict: str
-    ) -> Outcome:
+    def _leave_out(self, edits: Edits, raw: Known, why: str, step: Step, conflict: str) -> Outcome:
         """Take a step of undo or redo, with those of its effects that are still possible."""
-        wisher = planning.leave_out_edits(edits, conflict, why, raw)
+        wisher = wishes.leave_out_edits(edits, conflict, why, raw)
         possible, notes, blocked = effects.find_possible(
-            self._repo, self._objects, step["effects"], conflict == planning.KEEP
+            self._repo, self._objects, step["effects"], conflict == wishes.KEEP
         )
         refuse_conflicts(blocked)
         outcome = self.take_step(wisher, {**step, "effects": possible})
         return {**outcome, "subject": step["reason"], "notes": [*outcome["notes"], *notes]}
 
 
-def _map_edits(objects: Objects, steps: Iterable[Step], old: str, new: str) -> planning.Edits:
+def _map_edits(objects: Objects, steps: Iterable[Step], old: str, new: str) -> Edits:
     """path -> (its version in the tree old, in the tree new) of each step that changed it; old and
     new are 'before' and 'after', or the reverse."""
     edits: dict[str, list[tuple[Version, Version]]] = {}

@@ -73,10 +73,9 @@ def read_tree(repo: Repo, objects: Objects, point: Point) -> str:
     """The tree of the worktree at a point; raises Error if its content has expired."""
     if point["gone"]:
         raise Error(f"point '{point['id'][:10]}' has expired: its content is gone")
-    if point["kind"] not in ("prompt", "tool"):
+    if point["kind"] not in late.moments.KINDS:
         return _strip(objects, point["tree"])
-    present = late.present.Present(repo, objects, dry=True)
-    return edit_tree(objects, present.tree, late.moments.read_moment(present, point["id"])[0])
+    return late.moments.read_tree(late.present.Present(repo, objects, dry=True), point["id"])[0]
 
 
 def show(repo: Repo, objects: Objects, name: str, lazy: bool = False) -> list[Record]:
@@ -123,18 +122,12 @@ def write_directory(
         if missing := [path for path in scopes if look(path) is None]:
             raise Error(f"no file '{missing[0]}' at the point")
         tree = edit_tree(objects, None, {path: look(path) for path in scopes})
+    files = dict(list_files(objects, tree))
     os.makedirs(folder, exist_ok=True)
     try:
-        _check_out(repo, tree, folder)
+        with stdlib.tempfile.TemporaryDirectory(prefix="gitcp-") as beside:
+            late.carry_out.check_out(repo, files, {}, folder, os.path.join(beside, "index"))
     except BaseException:
         stdlib.shutil.rmtree(folder)
         raise
-    return count_noun(sum(1 for _ in list_files(objects, tree)), "file")
-
-
-def _check_out(repo: Repo, tree: str, folder: str) -> None:
-    with stdlib.tempfile.TemporaryDirectory(prefix="gitcp-") as beside:
-        place = {"GIT_INDEX_FILE": os.path.join(beside, "index"), "GIT_WORK_TREE": folder}
-        git = repo.git.copy_with(folder, place)
-        git.run(*late.carry_out.WAYS, "read-tree", tree)
-        git.run(*late.carry_out.WAYS, "checkout-index", "-a", filters=True)
+    return count_noun(len(files), "file")
