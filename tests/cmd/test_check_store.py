@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from gitcp.cmd import fsck
 from tests.support.checkpoints import git, unbundle
-from tests.support.paths import TOP
 
 CHECKPOINT = "bad-number note bde5096363d6: its directories are 0 2\n"
 
@@ -50,11 +46,3 @@ def test_what_was_repaired_is_no_failure(repo: Path, capsys: pytest.CaptureFixtu
     assert "moved the marker to '" in capsys.readouterr().out
     assert fsck.run([]) == 0
     assert not marker.exists()
-
-
-def test_the_number_of_git_processes_does_not_grow(tmp_path: Path) -> None:
-    unbundle("v1-sample", tmp_path / "r")
-    command = [sys.executable, str(TOP / "bin/gitcp-check-store"), "-q"]
-    env = {**os.environ, "GITCP_TRACE": str(tmp_path / "trace")}
-    subprocess.run(command, cwd=tmp_path / "r", env=env, check=True)
-    assert 5 <= (tmp_path / "trace").read_text().count(" ms)") <= 10

@@ -13,7 +13,6 @@ import pytest
 
 from gitcp.cmd import disable, enable
 from gitcp.core.setup import hook_scripts
-from gitcp.errors import Error, UsageError
 from tests.support.installed import ENTIRE, commands, git, ours, snapshot, write
 
 ALL = ["--agent=claude-code", "--agent=gemini-cli", "--agent=codex"]
@@ -199,14 +198,6 @@ def test_a_dry_run_takes_out_nothing(repo: Path, capsys: pytest.CaptureFixture[s
 def test_what_is_not_installed_is_said(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     uninstall()
     assert capsys.readouterr().out == "gitcp is not installed here\n"
-
-
-def test_misuse_and_no_repository_are_refused(repo: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError):
-        disable.run(["--user"])
-    os.chdir(tmp_path)
-    with pytest.raises(Error, match="not a git repository"):
-        disable.run([])
 
 
 def test_an_interrupted_enable_is_finished_by_the_next(repo: Path) -> None:

@@ -137,15 +137,6 @@ def test_what_is_no_stream_is_an_error_naming_it(story: Story, name: str) -> Non
         list(bind_stage("read-stream", [name])(()))
 
 
-def test_outside_a_repository_there_is_one_clear_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
-    done = run("list-streams", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (128, "")
-    assert done.stderr == f"fatal: not a git repository: '{tmp_path}'\n"
-
-
 def test_listed_streams_are_read_by_the_next_command(story: Story) -> None:
     listed = run("list-streams").stdout
     read = run("read-stream", stdin=listed.encode())

@@ -84,15 +84,6 @@ def test_the_pipe_runs_again_onto_its_own_ref(repo: Path) -> None:
     assert f'"old":"{first}"' in run(PIPE).stdout
 
 
-def test_outside_a_repository_nothing_is_listed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = run("gitcp-list-changes")
-    assert (done.returncode, done.stdout) == (128, "")
-    assert done.stderr == f"fatal: not a git repository: '{tmp_path}'\n"
-
-
 def test_a_failure_at_the_head_of_the_pipe_makes_no_commit(repo: Path) -> None:
     done = run(f"export HOME={repo}; {PIPE}")
     assert "refusing to snapshot the home directory" in done.stderr

@@ -245,13 +245,3 @@ def test_a_repository_that_git_refuses_is_told_with_gits_reason(repo: Path) -> N
     assert done.stderr.endswith(f"safe.directory {repo}' trusts it\n")
     (repo / ".git/config").write_text("[core\n")
     assert run("status").stderr.startswith("fatal: bad config line 1 in file ")
-
-
-def test_outside_a_repository_status_fails_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
-    for command in ("status", "log", "show"):
-        done = run(command, cwd=tmp_path)
-        assert (done.returncode, done.stdout) == (128, "")
-        assert done.stderr == f"fatal: not a git repository: '{tmp_path}'\n"

@@ -82,8 +82,8 @@ def test_bookmarks_come_move_and_go_without_a_link_or_a_stream_lost(worked: Work
     assert links(copy) == {"two": True, "one": True, "initial": False}
 
 
-def test_a_workspace_that_is_forgotten_takes_no_record_with_it(new_copy: NewCopy) -> None:
-    copy = new_copy("non-colocated")
+def work_and_forget(copy: Copy) -> Path:
+    """A workspace in which a session worked, and which was forgotten."""
     there = copy.path.parent / "there"
     copy.jj("workspace", "add", str(there))
     b = copy.agent("second", there, tools=True)
@@ -91,6 +91,12 @@ def test_a_workspace_that_is_forgotten_takes_no_record_with_it(new_copy: NewCopy
     run(["jj", "--quiet", "commit", "-m", "there"], there)
     b.prompt("after it")
     copy.jj("workspace", "forget", "there")
+    return there
+
+
+def test_a_workspace_that_is_forgotten_takes_no_record_with_it(new_copy: NewCopy) -> None:
+    copy = new_copy("non-colocated")
+    there = work_and_forget(copy)
     a, _ = copy.pair()
     a.turn("here", {"a.txt": "by A\n"})
     copy.jj("new", "description(substring:'there')")
@@ -101,14 +107,19 @@ def test_a_workspace_that_is_forgotten_takes_no_record_with_it(new_copy: NewCopy
     assert warm.run("doctor", cwd=copy.path).returncode == 0
 
 
-def test_a_conflict_is_resolved_by_a_session_and_its_commit_linked(worked: Work) -> None:
-    copy, agent = worked
+def merge_with_conflict(copy: Copy, agent: Agent) -> None:
+    """Commit the session's two.txt, and merge it with the person's."""
     copy.jj("commit", "-m", "two")
     agent.prompt("after two")
     agent.stop()
     copy.jj("new", "@--", "-m", "side")
     copy.write("two.txt", "the person's\n")
     copy.jj("new", "@", "description(exact:'two\n')", "-m", "merge")
+
+
+def test_a_conflict_is_resolved_by_a_session_and_its_commit_linked(worked: Work) -> None:
+    copy, agent = worked
+    merge_with_conflict(copy, agent)
     assert "<<<<<<<" in (copy.path / "two.txt").read_text()
     agent.turn("resolve it", {"two.txt": "both\n"})
     assert agent.state["files_touched"] == ["two.txt"]
@@ -124,12 +135,7 @@ def test_a_conflict_is_resolved_by_a_session_and_its_commit_linked(worked: Work)
 
 def test_work_upon_a_commit_that_holds_a_conflict_names_no_file_of_jjs(worked: Work) -> None:
     copy, agent = worked
-    copy.jj("commit", "-m", "two")
-    agent.prompt("after two")
-    agent.stop()
-    copy.jj("new", "@--", "-m", "side")
-    copy.write("two.txt", "the person's\n")
-    copy.jj("new", "@", "description(exact:'two\n')", "-m", "merge")
+    merge_with_conflict(copy, agent)
     copy.jj("new", "-m", "above")
     agent.turn("go on", {"three.txt": "by A\n"})
     assert agent.state["files_touched"] == ["three.txt"]

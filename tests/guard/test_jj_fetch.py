@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.guard.test_jj_everyday import NewCopy, links, share
+from tests.guard.test_jj_everyday import NewCopy, links, share, work_and_forget
 from tests.guard.working_copies import run
 
 
@@ -39,13 +39,7 @@ def test_what_a_fetch_brings_is_nobodys_and_our_links_stay(
 
 def test_a_workspace_of_a_shared_directory_comes_and_goes(new_copy: NewCopy) -> None:
     copy = new_copy("colocated")
-    there = copy.path.parent / "there"
-    copy.jj("workspace", "add", str(there))
-    b = copy.agent("second", there, tools=True)
-    b.turn("work there", {"b.txt": "by B\n"})
-    run(["jj", "--quiet", "commit", "-m", "there"], there)
-    b.prompt("after it")
-    copy.jj("workspace", "forget", "there")
+    work_and_forget(copy)
     copy.jj("new", "description(substring:'there')")
     a, _ = copy.pair()
     a.turn("here", {"a.txt": "by A\n"})

@@ -68,8 +68,7 @@ def test_the_guard_sees_two_names_of_one_file(disk: World, spelling: str) -> Non
     _begin(second, spelling, "t2", "Another session is editing")
 
 
-def test_a_rename_in_case_only_is_a_rename(disk: World) -> None:
-    agent = disk.agent("s", tools=True)
+def _rename_in_case_only(disk: World, agent: Agent) -> None:
     agent.prompt("rename it")
     tool: Json = {"tool_name": "Bash", "tool_use_id": "toolu_rename"}
     tool["tool_input"] = {"command": "git mv README.md Readme.md"}
@@ -77,6 +76,10 @@ def test_a_rename_in_case_only_is_a_rename(disk: World) -> None:
     disk.git("mv", "README.md", "Readme.md")
     agent.event("PostToolUse", **tool, tool_response={})
     agent.stop()
+
+
+def test_a_rename_in_case_only_is_a_rename(disk: World) -> None:
+    _rename_in_case_only(disk, disk.agent("s", tools=True))
     stream = disk.branch()
     assert disk.tree(stream) == {"README.md": "", "Readme.md": disk.read("Readme.md")}
     assert disk.commit()
@@ -86,13 +89,7 @@ def test_a_rename_in_case_only_is_a_rename(disk: World) -> None:
 def test_a_rewind_brings_back_the_case_of_a_name(disk: World) -> None:
     agent = disk.agent("s", tools=True)
     agent.turn("first", {"a.txt": "one\n"})
-    agent.prompt("rename it")
-    tool: Json = {"tool_name": "Bash", "tool_use_id": "toolu_rename"}
-    tool["tool_input"] = {"command": "git mv README.md Readme.md"}
-    agent.event("PreToolUse", **tool)
-    disk.git("mv", "README.md", "Readme.md")
-    agent.event("PostToolUse", **tool, tool_response={})
-    agent.stop()
+    _rename_in_case_only(disk, agent)
     disk.gitcp("rewind", "--to", "toolu_rename", "--force")
     assert "README.md" in os.listdir(disk.path)
     disk.gitcp("undo")

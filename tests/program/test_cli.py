@@ -132,6 +132,16 @@ def test_what_is_no_number_is_said_in_plain_words(repo: Path, line: str, says: s
     assert (done.returncode, done.stderr.splitlines()[0]) == (129, f"error: {says}")
 
 
+def test_outside_a_repository_there_is_one_clear_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    for name in ("disable", "list-changes", "list-streams", "log", "show", "status"):
+        done = warm.run(name, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (128, ""), name
+        assert done.stderr == f"fatal: not a git repository: '{tmp_path}'\n", name
+
+
 def test_what_cannot_be_done_is_one_line_that_says_why(
     repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,6 +149,7 @@ def test_what_cannot_be_done_is_one_line_that_says_why(
     for line, status, says in (
         ("forget", 128, "fatal: name a session or a checkpoint, or give --before or --all"),
         ("forget --before=soon", 128, "fatal: not a day such as 2026-11-22: 'soon'"),
+        ("disable --user", 129, "error: --user goes with --uninstall"),
         ("enable --global --dry-run", 129, "error: --dry-run does not go with --global"),
         ("completion tcsh", 128, "fatal: not one of bash, zsh, fish: 'tcsh'"),
         (

@@ -56,7 +56,8 @@ def test_a_subagent_that_only_read_is_stored_with_its_session(world: World, a: A
     sound(world)
 
 
-def test_two_subagents_that_end_together_are_both_stored(world: World, a: Agent) -> None:
+def two_that_end_together(a: Agent) -> tuple[Task, Task]:
+    """Two subagents that wrote alpha.py and beta.py, and ended in the same turn."""
     a.prompt("delegate twice")
     alpha, beta = Task(a, "alpha").start(), Task(a, "beta").start()
     alpha.write("alpha.py", ALPHA)
@@ -66,6 +67,11 @@ def test_two_subagents_that_end_together_are_both_stored(world: World, a: Agent)
     alpha.end()
     beta.end()
     a.stop()
+    return alpha, beta
+
+
+def test_two_subagents_that_end_together_are_both_stored(world: World, a: Agent) -> None:
+    alpha, beta = two_that_end_together(a)
     [one] = world.commit("alpha.py", "beta.py")
     assert "alpha is done" in read_task(world, one, alpha)
     assert "beta is done" in read_task(world, one, beta)
@@ -75,15 +81,7 @@ def test_two_subagents_that_end_together_are_both_stored(world: World, a: Agent)
 def test_of_two_that_end_together_each_goes_to_the_commit_of_its_work(
     world: World, a: Agent
 ) -> None:
-    a.prompt("delegate twice")
-    alpha, beta = Task(a, "alpha").start(), Task(a, "beta").start()
-    alpha.write("alpha.py", ALPHA)
-    beta.write("beta.py", BETA)
-    said(alpha, "alpha is done")
-    said(beta, "beta is done")
-    alpha.end()
-    beta.end()
-    a.stop()
+    alpha, beta = two_that_end_together(a)
     [first] = world.commit("alpha.py")
     [second] = world.commit("beta.py")
     assert read_task(world, first, alpha) and not read_task(world, first, beta)
