@@ -16,7 +16,7 @@ from gitcp.start import late
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, NoReturn
 
     from gitcp.console.options import Rows
@@ -52,6 +52,17 @@ def bind_stage(name: str, argv: Sequence[str]) -> Stage:
         else:
             vars(args).update(options.list_defaults(rows), hook=True)
     return lambda records: function(args, records)
+
+
+def map_events(
+    records: Iterable[Record], handle: Callable[[Record], Iterable[Record]]
+) -> Iterator[Record]:
+    """The records, with those that handle() makes of an agent's event in its place."""
+    for item in records:
+        if item.get("type") == "event" and item.get("session_id"):
+            yield from handle(item)
+        else:
+            yield item
 
 
 def run(name: str, argv: Sequence[str]) -> int:

@@ -6,6 +6,7 @@ from gitcp import context
 from gitcp.console import notice
 from gitcp.console.options import make_flag, make_value
 from gitcp.repo import Repo
+from gitcp.stages import map_events
 from gitcp.start import late
 from gitcp.store.guard import claims
 
@@ -23,16 +24,12 @@ if TYPE_CHECKING:
 def check_claim(args: object, records: Iterable[Record]) -> Iterator[Record]:
     """Pass events on, but refuse a tool-start that may not run (`deny`), or warn the person
     (`warn`).  Prompts are not refused here; those that were refused before are only passed on."""
-    for record in records:
-        is_event = record.get("type") == "event" and record.get("session_id")
-        if is_event and not record.get("refused"):
-            yield from _check_event(record)
-        else:
-            yield record
+    return map_events(records, _check_event)
 
 
 def _check_event(event: Record) -> Iterator[Record]:
-    refused, message = _run_guarded(_judge_start, event) or (False, "")
+    judged = None if event.get("refused") else _run_guarded(_judge_start, event)
+    refused, message = judged or (False, "")
     if refused:
         yield {"type": "refuse", "message": message}
         return
@@ -63,11 +60,7 @@ def release_claim(args: Namespace, records: Iterable[Record]) -> Iterator[Record
     """
     if args.session:
         records = late.roster.release_session(Repo.find_here(), args.session)
-    for record in records:
-        if record.get("type") == "event" and record.get("session_id"):
-            yield from _release_event(record)
-        else:
-            yield record
+    yield from map_events(records, _release_event)
 
 
 def _release_event(event: Record) -> Iterator[Record]:

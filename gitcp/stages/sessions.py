@@ -11,6 +11,7 @@ from gitcp.agents import get_agent_type
 from gitcp.console.options import make_flag, make_value
 from gitcp.errors import Error, InputError
 from gitcp.repo import Repo
+from gitcp.stages import map_events
 from gitcp.start import late
 from gitcp.store.git import refs
 from gitcp.store.git.objects import Objects
@@ -44,11 +45,7 @@ def read_event(args: Namespace, _: object) -> Iterator[Record]:
 
 def update_session(args: object, records: Iterable[Record]) -> Iterator[Record]:
     """Update the session's state by each event record, and pass all on."""
-    for record in records:
-        if record.get("type") == "event" and record.get("session_id"):
-            yield from _update_state(record)
-        else:
-            yield record
+    return map_events(records, _update_state)
 
 
 def _update_state(event: Record) -> Iterator[Record]:

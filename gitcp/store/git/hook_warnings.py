@@ -10,10 +10,6 @@ from gitcp.errors import Error
 from gitcp.repo import Repo
 from gitcp.store.git import private
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from gitcp.repo import Repo
-
 KEPT = 20  # warnings
 _ROOM = 16384  # bytes of them, before the oldest go
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from gitcp.core.decide.difference import Recorded
     from gitcp.core.record_types import JournalLine, State
-    from gitcp.repo import Repo
     from gitcp.store.journal.work import Stretch
 
 

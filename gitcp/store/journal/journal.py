@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import JournalLine, Marker
     from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
 
 NAME = "journal"
 _NEIGHBOURS = "journal-checked", "look", "turn"

@@ -13,7 +13,6 @@ from gitcp.store.git.commit import need_commit, parse_ident, read_commit, write_
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.git.tree import edit_tree
 from gitcp.store.lines import ranges
-from gitcp.store.lines.evidence import Evidence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Entry, Record
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+    from gitcp.store.lines.evidence import Evidence
 
 _SUBJECT = "Notes added by gitcp"
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.record_types import Record
-    from gitcp.repo import Repo
 
 
 def build_recap(repo: Repo, since: str, until: str = "", author: str = "") -> Record:
