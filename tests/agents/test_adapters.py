@@ -128,6 +128,11 @@ def test_a_field_that_cannot_be_right_is_named(field: str, payload: dict[str, An
         claude_code.read_event("PostToolUse", payload)
 
 
+def test_a_result_that_is_no_text_of_utf_8_names_no_subagent() -> None:
+    payload = call("spawn_agent", {"message": "go"}, tool_response='{"agent_id": "\ud800"')
+    assert "agent_id" not in codex.read_event("PostToolUse", payload)["tool"]
+
+
 @pytest.mark.parametrize(
     ("adapter", "event", "payload", "paths"),
     [

@@ -73,10 +73,8 @@ def cut_conversation(
         if cleaned is None:
             left_out[uuid] = tree.parent.get(uuid)
             continue
-        parent = cleaned.get("parentUuid")
-        while parent in left_out:
-            parent = left_out[parent]
-            cleaned = {**cleaned, "parentUuid": parent}
+        while (parent := str(cleaned.get("parentUuid"))) in left_out:
+            cleaned = {**cleaned, "parentUuid": left_out[parent]}
         text = raw if cleaned is line else _format_line(cleaned)
         parts.append(_rename_session(text, old_id, new_id) + b"\n")
     notes = [f"{dropped} thinking blocks are left out: redaction broke their signature"]
@@ -84,7 +82,7 @@ def cut_conversation(
 
 
 def _is_history(line: dict[str, Any], uuids: set[str]) -> bool:
-    return line.get("type") in _HISTORY and line.get("messageId") in uuids
+    return line.get("type") in _HISTORY and str(line.get("messageId")) in uuids
 
 
 def _drop_thinking(line: dict[str, Any]) -> tuple[dict[str, Any] | None, int]:
@@ -119,7 +117,8 @@ class _Tree:
         for number, (_, line) in enumerate(lines):
             if uuid := _get_uuid(line):
                 self.at[uuid] = number
-                self.parent[uuid] = line.get("parentUuid", previous)
+                parent = line.get("parentUuid", previous)
+                self.parent[uuid] = parent if isinstance(parent, str) else None
                 previous = uuid
 
     def find_end_of_turn(self, leaf: str) -> str:
@@ -140,8 +139,8 @@ class _Tree:
         line = self._lines[position][1]
         if line.get("subtype") != "compact_boundary":
             return leaf
-        if (before := line.get("logicalParentUuid")) in self.at:
-            return str(before)
+        if (before := str(line.get("logicalParentUuid"))) in self.at:
+            return before
         earlier = [uuid for uuid, number in self.at.items() if number < position]
         return earlier[-1] if earlier else leaf
 

@@ -67,7 +67,8 @@ def _read_diff(file: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """(path, its change) of a file that a command changed, by the client's diff."""
     edits: list[list[Any]] = []
     for hunk in _list_objects(file.get("hunks")):
-        lines = [line for line in hunk.get("lines") or () if isinstance(line, str)]
+        listed = hunk.get("lines")
+        lines = [s for s in listed if isinstance(s, str)] if isinstance(listed, list) else []
         old, new = (
             "".join(f"{s[1:]}\n" for s in lines if s[:1] in kinds) for kinds in (" -", " +")
         )
@@ -104,7 +105,7 @@ class _Reader:
 
     def is_awaited(self, line: bytes) -> bool:
         """Whether a block is the result of a call whose outcome is needed."""
-        return any(b'"%s"' % key.encode() in line for key in self.pending)
+        return any(b'"%s"' % key.encode(errors="replace") in line for key in self.pending)
 
     def load(self, line: bytes) -> dict[str, Any]:
         entry = transcript_scan.load(line)

@@ -52,7 +52,7 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         if block.get("type") == "tool_result":
             content = block.get("content")
             if isinstance(content, str):
-                content = [transcript_scan.load(content.encode()) or content]
+                content = [transcript_scan.load(content) or content]
             results = list_objects(content)
             failures = (result for result in results if result.get("success") is False)
             answer = {"failed": block.get("is_error") is True or any(failures)}

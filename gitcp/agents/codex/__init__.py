@@ -78,7 +78,7 @@ def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
         tool["failed"] = bool(response) and not response.startswith("Exit code: 0\n")
     elif tool["kind"] == "task":
         tool["description"] = payload.get_words(arguments, "message")
-        agent = (load(response.encode()) or {}).get("agent_id")
+        agent = (load(response) or {}).get("agent_id")
         if agent is not None:
             tool["agent_id"] = ids.check_component(agent, "agent_id")
     return tool

@@ -68,7 +68,7 @@ def _is_done(item: dict[str, Any]) -> bool:
 def _list_changes(path: str, change: object) -> Iterator[tuple[str, dict[str, Any]]]:
     """The change of a path; none if it was moved."""
     fields = facts.ensure_object(change)
-    kind = fields.get("type") or next(iter(fields), "")
+    kind = str(fields.get("type") or next(iter(fields), ""))
     fields = facts.ensure_object(fields.get(kind)) or fields
     if kind == "add" and isinstance(fields.get("content"), str):
         yield path, {"content": fields["content"], "created": True}

@@ -132,7 +132,7 @@ def _load_arguments(arguments: object) -> dict[str, Any]:
     if isinstance(arguments, str):
         from gitcp.core.transcript.transcript_scan import load
 
-        return load(arguments.encode(errors="replace")) or {"patch": arguments}
+        return load(arguments) or {"patch": arguments}
     return payload.get_object({"tool_input": arguments}, "tool_input")
 
 

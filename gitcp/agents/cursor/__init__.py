@@ -68,7 +68,7 @@ def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """(the hook in Cursor's spelling, its payload with Claude Code's keys)."""
     arguments, output = fields.get("tool_input"), fields.get("tool_output")
     if isinstance(arguments, str):
-        arguments = load(arguments.encode(errors="replace")) or {}
+        arguments = load(arguments) or {}
     return _CLAUDES.get(name, name[:1].lower() + name[1:]), {
         **fields,
         "session_id": fields.get("conversation_id") or fields.get("session_id"),

@@ -37,7 +37,7 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     blocks = list_objects(content) if isinstance(content, list) else [{"text": content}]
     calls = list_objects(entry.get("toolCalls"))
     answered = {call["id"] for call in calls if isinstance(call.get("id"), str)}
-    blocks = [block for block in blocks if _get_call_id(block) not in answered] + calls
+    blocks = [block for block in blocks if str(_get_call_id(block)) not in answered] + calls
     if _is_call(entry) or entry.get("type") in _RESULTS:
         blocks.append(entry)
     for block in blocks:
@@ -66,8 +66,7 @@ def _list_block_facts(block: dict[str, Any], kind: str) -> Iterator[Fact]:
     elif _is_call(block):
         arguments = _get_first(block, _INPUTS)
         if isinstance(arguments, str):
-            text = arguments.encode("utf-8", "surrogatepass")
-            arguments = transcript_scan.load(text) or arguments
+            arguments = transcript_scan.load(arguments) or arguments
         yield "call", key, str(block.get("name") or "shell"), arguments
         result = block.get("result", block.get("resultDisplay"))
         if result is not None:

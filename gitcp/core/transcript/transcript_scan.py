@@ -61,7 +61,7 @@ def split(data: bytes) -> tuple[list[bytes], int]:
     return [*lines, last_line], len(data)
 
 
-def load(line: bytes) -> dict[str, Any] | None:
+def load(line: bytes | str) -> dict[str, Any] | None:
     """The JSON object in a line, or None."""
     try:
         value = json.loads(line)

@@ -5,7 +5,16 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
+from gitcp import agents
+from gitcp.agents.reading import edits
 from gitcp.agents.reading.items import list_items
+
+# Values of a wrong type, in a call and a change that are right otherwise.
+CALL = {"type": "tool_use", "name": "Write", "input": {"file_path": "/a"}}
+SAID = {"type": "assistant", "uuid": "d"}
+CHANGE = {"type": [1], "content": "x"}
 
 
 def read(*entries: dict[str, Any]) -> list[tuple[str, str]]:
@@ -41,3 +50,34 @@ def test_codex_calls_and_their_results_share_an_id() -> None:
     found = list(list_items("\n".join(map(json.dumps, entries)).encode()))
     assert [(item["kind"], item["id"]) for item in found] == [("call", "c"), ("result", "c")]
     assert found[0]["input"] == {"command": ["ls"]}
+
+
+@pytest.mark.parametrize(
+    ("agent", "entry"),
+    [
+        ("claude-code", {"type": "user", "uuid": "a", "parentUuid": [1], "message": {}}),
+        ("claude-code", {"type": "file-history-snapshot", "messageId": {}}),
+        ("claude-code", {"subtype": "compact_boundary", "uuid": "c", "logicalParentUuid": [1]}),
+        (
+            "claude-code",
+            {"toolUseResult": {"bashEditDiff": {"files": [{"hunks": [{"lines": 5}]}]}}},
+        ),
+        ("claude-code", {"message": {"content": [{"id": "\ud800", **CALL}]}, **SAID}),
+        ("codex", {"payload": {"type": "FileChange", "success": True, "changes": {"/a": CHANGE}}}),
+        ("gemini-cli", {"type": "gemini", "content": [{"functionCall": {"id": [1]}}]}),
+    ],
+)
+def test_a_value_of_a_wrong_type_in_a_transcript_stops_no_reading(
+    agent: str, entry: dict[str, Any]
+) -> None:
+    client = agents.get_client(agent)
+    after = {"type": "user", "uuid": "z", "message": {"role": "user", "content": "go"}}
+    answer = {"type": "user", "message": {"content": [{"type": "tool_result"}]}}
+    data = b"".join(json.dumps(one).encode() + b"\n" for one in (entry, answer, after))
+    assert agent != "claude-code" or client.scan(data)["prompts"] == ["go"]
+    assert list(edits.Reading(client, "/r").read_edits([entry, after])) == []
+    cutter = client.get_cutter()
+    cutter.find_leaves_around(data, "call")
+    for _, _, leaf in cutter.list_prompts(data):
+        cutter.cut_conversation(data, leaf, "old", "new", True)
+    cutter.cut_conversation(data, cutter.find_last_leaf(data), "old", "new", True)
