@@ -24,7 +24,7 @@ from gitcp.store.session import process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from gitcp.core.guard.claim_rules import Claim
@@ -61,12 +61,14 @@ def make_claim(event: dict[str, Any], paths: Iterable[str], started: Any, env: A
 
 
 def take(
-    repo: Repo, mine: Claim, wait: float, pausing: Callable[[], object]
+    repo: Repo, mine: Claim, wait: float = 0, pausing: Callable[[], object] | None = None
 ) -> tuple[Claim, str] | None:
-    """Claim paths; None on success, else (the claim in the way, its path) after wait seconds.
+    """Claim paths; None if they were free, else (the claim in the way, its path) after wait
+    seconds.
 
-    Claims of the same agent's earlier calls that its transcript shows ended are removed at once.
-    pausing() is called before each pause, to release locks that others need.
+    Without pausing they are claimed although another holds them.  Else pausing() is called before
+    each pause, to release locks that others need.  Claims of calls that their transcript shows
+    ended are removed at once.
     """
     limit, pause = time.monotonic() + wait, _POLL[0]
     while True:
@@ -76,10 +78,10 @@ def take(
             if other and has_ended(other[0]):
                 _remove(repo, other[0]["key"])
                 continue
-            if not other:
+            if not (other and pausing):
                 _drop_earlier(repo, mine, held)
                 _write(repo, mine)
-                return None
+                return other
         if time.monotonic() >= limit:
             return other
         trace.append_note(
@@ -90,36 +92,17 @@ def take(
         pause = min(pause * 1.5, _POLL[1])
 
 
-def put(repo: Repo, mine: Claim) -> tuple[Claim, str] | None:
-    """Claim paths although others may hold them; return (the claim in the way, its path)."""
-    with _lock_claims(repo):
-        held = _list_living(repo)
-        other = claim_rules.find_blocking_claim(mine, held)
-        if other and has_ended(other[0]):
-            _remove(repo, other[0]["key"])
-            other = None
-        _drop_earlier(repo, mine, held)
-        _write(repo, mine)
-    return other
-
-
 def release_claims(repo: Repo, match: Callable[[Claim], bool]) -> None:
     """Remove every claim that matches.  No lock is taken if none does."""
-    if not any(map(match, _read(repo))):
-        return
-    with _lock_claims(repo):
-        for claim in filter(match, _read(repo)):
-            _remove(repo, claim["key"])
-
-
-def select_claims(repo: Repo, keys: Collection[str]) -> list[Claim]:
-    """The claims with these keys."""
-    return [claim for claim in _read(repo) if claim["key"] in keys]
+    if select_claims(repo, match):
+        with _lock_claims(repo):
+            for claim in select_claims(repo, match):
+                _remove(repo, claim["key"])
 
 
 def list_claims(repo: Repo) -> list[Claim]:
     """The claims whose agent is at work, oldest first; nothing is removed."""
-    living = [claim for claim in _read(repo) if _is_held(repo, claim)]
+    living = select_claims(repo, lambda claim: _is_held(repo, claim))
     return sorted(living, key=lambda claim: claim["created"])
 
 
@@ -170,12 +153,12 @@ def _drop_earlier(repo: Repo, mine: Claim, held: Iterable[Claim]) -> None:
             _remove(repo, claim["key"])
 
 
-def _read(repo: Repo) -> list[Claim]:
-    """Every readable claim; nothing is changed."""
+def select_claims(repo: Repo, match: Callable[[Claim], bool]) -> list[Claim]:
+    """The readable claims that match; nothing is changed."""
     claims: list[Claim] = []
     for name in files.list_names(repo.join_own("claims")):
         claim: Claim | None = private.load_cache(repo.join_own("claims", name), shapes.CLAIM)
-        if claim and claim["key"] == name:
+        if claim and claim["key"] == name and match(claim):
             claims.append(claim)
     return claims
 

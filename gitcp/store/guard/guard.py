@@ -76,11 +76,8 @@ def _start_in_copy(
         if pausing:
             return objections[0]
     mine = claims.make_claim(event, paths, look, repo.git.env)
-    if not pausing or not paths:
-        held = claims.put(repo, mine)
-    else:
-        held = claims.take(repo, mine, _compute_wait(repo), pausing)
-    if held:
+    wait = _compute_wait(repo) if pausing else 0
+    if held := claims.take(repo, mine, wait, pausing):
         judged = verdict.judge_editing(look, {**held[0], "path": held[1]})
         age = max(0, int(time.time() - held[0]["created"]))
         objections.append(_format_objection(judged, session_id, age=f"{age} s"))
@@ -145,7 +142,8 @@ def _list_claimed(repo: Repo, event: Record) -> list[tuple[Repo, Claim]]:
         copies = place.group_by_working_copy(repo, tool.get("input_paths") or ())
         for copy, paths in _add_home(copies, repo):
             keys = {claims.make_key(event, tool, paths), claims.make_key(event, tool, ())}
-            pairs += [(copy, claim) for claim in claims.select_claims(copy, keys)]
+            held = claims.select_claims(copy, lambda claim, keys=keys: claim["key"] in keys)  # type: ignore[misc]
+            pairs += [(copy, claim) for claim in held]
     return pairs
 
 

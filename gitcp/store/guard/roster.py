@@ -10,6 +10,7 @@ from gitcp.store.turn import session_read
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import Any
 
     from gitcp.core.guard.claim_rules import Claim
     from gitcp.core.record_types import Marker, Record
@@ -59,14 +60,11 @@ def _make_records(repo: Repo, claim: Claim) -> Iterator[Record]:
 
 def _make_idle_record(repo: Repo, marker: Marker) -> Record:
     state = states.peek(repo, marker["session_id"]) or {}
-    return {
-        "type": "claim",
+    idle: Any = {
+        **dict.fromkeys(("agent_id", "tool_use_id", "tool"), ""),
         "session_id": marker["session_id"],
-        "agent_id": "",
-        "tool_use_id": "",
-        "tool": "",
-        "path": None,
+        "paths": [],
         "created": session_read.parse_time(state.get("last_interaction_time")),
         "process": marker.get("agent_process"),
-        "worktree_path": repo.worktree,
     }
+    return next(_make_records(repo, idle))
