@@ -11,7 +11,7 @@ from gitcp.core.render import rewind_lines
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import NO, OK, Error
 from gitcp.repo import Repo
-from gitcp.store.back import carry_out, follow, steps, wishes
+from gitcp.store.back import follow, steps, wishes
 from gitcp.store.git.objects import Objects
 from gitcp.store.pack import scratch
 from gitcp.store.snapshot import snapshot
@@ -99,8 +99,6 @@ def run_step(args: Namespace, move: Callable[[Mover], Outcome], word: str) -> in
 
 def finish(repo: Repo, objects: Objects) -> None:
     """Finish the step that a kill left unfinished, and warn about it."""
-    if not carry_out.list_abandoned(repo):
-        return
     for sentence in steps.finish_interrupted(repo, objects):
         print(cli.printable(f"warning: {sentence}"), file=sys.stderr)
 

@@ -194,6 +194,21 @@ def test_an_undo_that_was_killed_is_completed_too(prepared: World) -> None:
     assert files(world.path) == old
 
 
+def test_sessions_and_streams_follow_a_step_that_was_killed(world: World, a: Agent) -> None:
+    a.turn("one", {"a.py": "1\n"})
+    a.turn("two", {"a.py": "2\n", "b.py": "2\n"})
+    a.prompt("three")
+    point = temporary(world)[-1]
+
+    def kill(name: str, n: int) -> None:
+        if name == "rename" and not (world.path / "b.py").exists():
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    in_child(world.path, lambda: rewind.run(["--to", point]), kill)
+    assert "is at work here" in run(world, "undo", "--list").stderr
+    assert world.tree(world.branch()) == {"a.py": "1\n"}
+
+
 def test_a_file_that_changes_while_the_plan_is_applied_is_not_overwritten(
     world: World, a: Agent
 ) -> None:

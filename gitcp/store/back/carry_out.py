@@ -49,12 +49,14 @@ _WAYS = (
 ATTRIBUTES = ".gitattributes"
 
 
-def carry_out_plan(prepared: Prepared, step: Step, progress: Progress) -> list[str]:
+def carry_out_plan(
+    prepared: Prepared, step: Step, progress: Progress
+) -> tuple[list[str], list[str]]:
     """Carry out a plan and step's effects as one step of the undo log.
 
-    Returns the paths whose content differs from the plan when they are read again.  Raises
-    Changed when the worktree is not as planned, and Error when the system refuses a write; the
-    worktree is then as it was.  The caller holds the log's lock.
+    Returns the paths whose content differs from the plan when they are read again, and sentences
+    about the sessions at work.  Raises Changed when the worktree is not as planned, and Error when
+    the system refuses a write; the worktree is then as it was.  The caller holds the log's lock.
     """
     repo, objects = prepared.present.repo, prepared.present.objects
     staging = Staging(repo, f"step-{step['id']}")
@@ -73,10 +75,10 @@ def carry_out_plan(prepared: Prepared, step: Step, progress: Progress) -> list[s
         record = {"step": step["kind"], "commit": written[0], "staging": f"step-{step['id']}"}
         record |= {"actions": prepared.todo, "effects": step["effects"], "raw": chosen}
         record |= {"id": step["id"], "merged": prepared.merged}
-        _do_step(prepared, record, staging, written, progress)
+        notes = _do_step(prepared, record, staging, written, progress)
     finally:
         staging.remove_all()
-    return _list_differing(prepared)
+    return _list_differing(prepared), notes
 
 
 def _do_step(
@@ -85,8 +87,9 @@ def _do_step(
     staging: Staging,
     written: tuple[str, str | None],
     progress: Progress,
-) -> None:
-    """Log a step, apply its plan and make its effects; undo all of them if one fails.
+) -> list[str]:
+    """Log a step, apply its plan and make its effects; undo all of them if one fails.  Return
+    sentences about the sessions at work.
 
     record: the intent.  written: the step's commit, for undo_log.append_step().
     """
@@ -110,10 +113,11 @@ def _do_step(
             raise Error(f"{e.strerror}{where}; everything is as it was") from None
         raise
     try:
-        follow.note_step(repo, objects, record["id"], prepared.todo, prepared.merged)
+        notes = follow.follow_step(repo, objects, record["id"], prepared.todo, prepared.merged)
         _remove_intent(repo)
     except OSError:
-        pass  # the step is done: the next command finds nothing left to do
+        return []  # the step is done: the next command finds nothing left to do
+    return notes
 
 
 def _list_differing(prepared: Prepared) -> list[str]:
@@ -155,12 +159,13 @@ def _finish_intent(repo: Repo, objects: Objects, left: Intent) -> list[str]:
     _apply_rest(repo, objects, staging, todo, left)
     effects.put_effects(repo, objects, left["effects"])
     done = [a for a in _list_actions(left) if a["path"] not in foreign]
-    follow.note_step(repo, objects, left.get("id", ""), done, left.get("merged", ()))
+    notes = follow.follow_step(repo, objects, left.get("id", ""), done, left.get("merged", ()))
     staging.remove_all()
     _remove_intent(repo)
     count = count_noun(len(todo), "file")
     sentence = f"an interrupted {left['step']} has been completed ({count} left)"
-    return [sentence, *(f"'{path}' was changed since, and stays as it is" for path in foreign)]
+    stay = (f"'{path}' was changed since, and stays as it is" for path in foreign)
+    return [sentence, *stay, *notes]
 
 
 def _list_actions(left: Intent) -> list[Action]:

@@ -25,7 +25,7 @@ from gitcp.store.stream import recall, shadow_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from gitcp.core.back.plan import Action
     from gitcp.core.record_types import Entry, File, JournalLine, State, Stream, Tip
@@ -60,7 +60,16 @@ def tell_agents(repo: Repo, what: str, paths: Collection[str]) -> list[str]:
     return notes
 
 
-def note_step(
+def follow_step(
+    repo: Repo, objects: Objects, step_id: str, actions: Sequence[Action], merged: Collection[str]
+) -> list[str]:
+    """Bring the journal, the turns under way and the streams up to date after a step; return
+    sentences about the sessions at work."""
+    _note_step(repo, objects, step_id, actions, merged)
+    return _follow_files(repo, objects, [action["path"] for action in actions])
+
+
+def _note_step(
     repo: Repo, objects: Objects, step_id: str, actions: Iterable[Action], merged: Collection[str]
 ) -> None:
     """Record the edits of a step that the journal lacks, as nobody's work.
@@ -76,7 +85,7 @@ def note_step(
         journal.append(pack_edits(objects, edits))
 
 
-def follow_files(repo: Repo, objects: Objects, paths: Collection[str] = ()) -> list[str]:
+def _follow_files(repo: Repo, objects: Objects, paths: Collection[str]) -> list[str]:
     """Set these paths in the baseline of every turn under way here to their current entries;
     return sentences about the sessions at work."""
     if not paths:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitcp.core.back import plan as plans
 from gitcp.core.back import undo_tree
 from gitcp.errors import Busy, Changed, Moved
-from gitcp.store.back import carry_out, follow, raw_files, wishes
+from gitcp.store.back import carry_out, raw_files, wishes
 from gitcp.store.back.planning import Prepared, refuse_conflicts
 from gitcp.store.back.present import Present
 from gitcp.store.git.tree import compare_trees
@@ -50,8 +50,7 @@ def finish_interrupted(repo: Repo, objects: Objects) -> list[str]:
     if not carry_out.list_abandoned(repo):
         return []
     with undo_log.hold_log(repo):
-        sentences = carry_out.recover_step(repo, objects)
-        return [*sentences, *follow.follow_files(repo, objects)]
+        return carry_out.recover_step(repo, objects)
 
 
 class Mover:
@@ -89,8 +88,7 @@ class Mover:
             agreed = prepared.plan
             try:
                 with undo_log.hold_log(repo):
-                    differ = carry_out.carry_out_plan(prepared, step, self._progress)
-                    notes = follow.follow_files(repo, objects, [a["path"] for a in prepared.todo])
+                    differ, notes = carry_out.carry_out_plan(prepared, step, self._progress)
             except (Changed, Moved):
                 continue
             return {**_build_outcome(prepared, step["id"], differ, notes), "conversation": talk}
