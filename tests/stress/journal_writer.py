@@ -11,7 +11,7 @@ if __name__ == "__main__":
 
     from gitcp import git
     from gitcp.core.credit import entries
-    from gitcp.core.lines.replay import PERSON
+    from gitcp.core.credit.entries import PERSON
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.journal.journal import Journal

@@ -14,7 +14,7 @@ from gitcp.record import decode_name
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.snapshot import blobs, index, snapshot
-from gitcp.store.snapshot.snapshot import Scan
+from gitcp.store.snapshot.changes import Scan
 
 Listing = dict[str, tuple[str, str]]
 

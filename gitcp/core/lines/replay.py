@@ -7,7 +7,7 @@ path had before gets its authors back.  A line that no step explains gets the ca
 from __future__ import annotations
 
 from gitcp.core.credit.entries import PERSON, UNKNOWN
-from gitcp.core.decide.line_evidence import remove_space
+from gitcp.core.decide.line_evidence import is_binary, remove_space
 from gitcp.core.lines import line_diff
 
 TYPE_CHECKING = False
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Writer
 
     Regains = Callable[[bytes], bool]
-
-__all__ = ["PERSON", "UNKNOWN", "Replay", "Version", "accepts_any_line", "split"]
 
 
 class Version:
@@ -31,7 +29,6 @@ class Version:
 
 
 LARGEST = 2 << 20  # bytes: a larger content is not split into lines
-_SNIFFED = 8000  # bytes in which git looks for a NUL to tell binary content
 
 
 def accepts_any_line(line: bytes) -> bool:
@@ -41,7 +38,7 @@ def accepts_any_line(line: bytes) -> bool:
 
 def has_no_lines(data: bytes) -> bool:
     """Whether a content is binary or too large to be split into lines."""
-    return len(data) > LARGEST or b"\0" in data[:_SNIFFED]
+    return len(data) > LARGEST or is_binary(data)
 
 
 def split(oid: str, data: bytes | None) -> list[bytes]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import time
 
 from gitcp import trace
+from gitcp.core.credit.entries import UNKNOWN
 from gitcp.core.decide import difference
-from gitcp.core.lines.replay import UNKNOWN
 from gitcp.core.message.trailers import KEY
 from gitcp.errors import Busy, Moved
 from gitcp.lock import exclusive

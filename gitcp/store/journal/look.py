@@ -142,10 +142,10 @@ def _record_changes(
             added = _read_added(objects, before, after)
             verdict = late.evidence.attribute_change(change, windows, added)
         who, how = verdict["who"], verdict["how"]
-        if who == late.replay.PERSON and late.windows.is_made_by_hook(
+        if who == entries.PERSON and late.windows.is_made_by_hook(
             judged, journal.lines, path, before
         ):
-            who, how = late.replay.UNKNOWN, late.evidence.HOOK
+            who, how = entries.UNKNOWN, late.evidence.HOOK
         line = entries.build_edit(path, before, after, who, how, at)
         line |= _build_details(verdict, origins.get(path), change, at)
         if verdict["by"] and late.evidence.can_bring_in(verdict["by"]):

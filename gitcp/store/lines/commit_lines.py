@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import count
 
 from gitcp.core.credit import entries
+from gitcp.core.credit.entries import PERSON, UNKNOWN
 from gitcp.core.lines import attribution
-from gitcp.core.lines.replay import PERSON, UNKNOWN
 from gitcp.record import format_now
 from gitcp.start import late
 from gitcp.store.git.prefetch import Prefetched

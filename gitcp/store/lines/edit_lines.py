@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from gitcp.core.credit import entries
+from gitcp.core.credit.entries import UNKNOWN
 from gitcp.core.decide import line_evidence
 from gitcp.core.lines import attribution, replay
-from gitcp.core.lines.replay import UNKNOWN, Version
+from gitcp.core.lines.replay import Version
 from gitcp.start import late
 
 TYPE_CHECKING = False

@@ -78,8 +78,8 @@ def find_authors(
         return dict.fromkeys(range(1, data.count(b"\n") + 2), author)
     replayed = edits.replay_path(path, parent, reading=True)
     if not replayed.knows(content):
-        replayed.add_step(content, replay.PERSON, edit_lines.choose_regains(evidence.BETWEEN))
-    numbers = enumerate(replayed.find_numbers(content, replay.PERSON), 1)
+        replayed.add_step(content, entries.PERSON, edit_lines.choose_regains(evidence.BETWEEN))
+    numbers = enumerate(replayed.find_numbers(content, entries.PERSON), 1)
     return {n: _build_author(repo, replayed.get_author(number)) for n, number in numbers}
 
 
@@ -90,8 +90,8 @@ def _find_sole_writer(chain: Sequence[JournalLine], committed: str) -> Writer:
         writers.add(entries.get_author(line))
         if (entries.parse_entry(line["after"]) or ("", ""))[1] == committed:
             writers.clear()
-    writers = writers or {replay.PERSON}
-    return writers.pop() if len(writers) == 1 else replay.UNKNOWN
+    writers = writers or {entries.PERSON}
+    return writers.pop() if len(writers) == 1 else entries.UNKNOWN
 
 
 def list_brought_ids(repo: Repo, objects: Prefetched, path: str, oid: str) -> list[str]:

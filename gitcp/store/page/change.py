@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from gitcp.core.blame import options, porcelain
+from gitcp.core.decide.line_evidence import is_binary
 from gitcp.core.lines import authors
 from gitcp.core.page.hunks import list_added
 from gitcp.core.page.origins import trace_lines
@@ -95,7 +96,7 @@ def read_files(
 
 
 def _build_file(patch: Patch, old: bytes, new: bytes, writers: dict[int, Writer]) -> File:
-    binary = b"\0" in old[:8000] or b"\0" in new[:8000]
+    binary = is_binary(old) or is_binary(new)
     dos = all(side.count(b"\n") == side.count(b"\r\n") for side in (old, new))
     end = "\r\n" if dos else "\n"
     return {

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
-__all__ = ["Change", "Scan", "refuse_root", "scan_worktree", "started", "write_tree"]
 # Scans begun by started(), until scan_worktree() takes them.
 _STARTED: dict[str, tuple[Running, Running | None]] = memory.get_table("scans")
 _ANY = "--no-index"  # for check-ignore: disregard the person's index

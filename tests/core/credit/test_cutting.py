@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gitcp.core.credit import cutting, entries
-from gitcp.core.lines.replay import PERSON
+from gitcp.core.credit.entries import PERSON
 
 NOW = ("100644", "1" * 40)
 

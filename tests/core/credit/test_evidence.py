@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gitcp.core.credit import entries, evidence
-from gitcp.core.lines.replay import PERSON, UNKNOWN
+from gitcp.core.credit.entries import PERSON, UNKNOWN
 
 A = ("session-a", "turn-1", "tool-1")
 B = ("session-b", "turn-2", "tool-2")

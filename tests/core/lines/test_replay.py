@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitcp.core.credit.entries import PERSON, UNKNOWN
 from gitcp.core.lines import attribution, replay
-from gitcp.core.lines.replay import PERSON, UNKNOWN, Version
+from gitcp.core.lines.replay import Version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
