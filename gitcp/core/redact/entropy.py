@@ -40,7 +40,7 @@ def find_random_part(run: bytes) -> tuple[int, int] | None:
     if len(set(run)) <= 16:
         return None
     name = _NAME.match(run)
-    start = name.end() if name else 0
+    start = name.end() if name else len(run) - len(run.lstrip(b"-"))  # of a removed line
     if _PUBLIC.match(run, start):
         return None
     is_random = _is_random(run[start:])
