@@ -50,6 +50,23 @@ def test_a_commit_shows_its_checkpoint_session_prompts_files_and_transcript(stor
         assert wanted in text, wanted
 
 
+@pytest.mark.parametrize("link", ["trailer", "note"])
+def test_all_who_read_commits_name_an_author_as_git_log_does(world: World, link: str) -> None:
+    world.git("config", "gitcp.link", link)
+    world.write(".mailmap", "New Name <author@example.com>\n")
+    world.agent("session-a").turn("add a greeting", {"hello.txt": "hello\n"})
+    world.commit()
+    for name, *words in (
+        ("log", "-n", "1"),
+        ("show",),
+        ("explain", "HEAD"),
+        ("blame", "HEAD", "--", ".mailmap"),
+        ("search", "--json", "author:new", "greeting"),
+    ):
+        told = world.gitcp(name, *words)
+        assert "New Name" in told and "A U Thor" not in told, name
+
+
 def test_the_agents_lines_are_those_of_its_share(world: World) -> None:
     world.write("old.txt", "one\ntwo\nthree\n")
     world.commit("old.txt")

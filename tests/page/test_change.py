@@ -93,10 +93,25 @@ def test_lines_have_the_authors_that_git_blame_names(repo: Path) -> None:
             patches = run.compare_trees(at, *ends)
             evidence = Evidence(at, objects)
             asked.append(
-                change.AddedLines(at, objects, evidence, ends).find_writers(patches, steps)
+                change.AddedLines(at, objects, evidence, ends[1]).find_writers(patches, steps)
             )
     assert asked[0] == asked[1]
     assert {path: len(lines) for path, lines in asked[0].items() if lines} == {
         "-L odd": 1, ".mailmap": 1, "text": 6, "zero": 5,
     }  # fmt: skip
     assert asked[0]["text"][1][1] == "New Name"
+
+
+def test_a_line_of_an_ignored_commit_has_the_author_from_before_the_range(repo: Path) -> None:
+    for name, text in (("First", "    a line\n"), ("Second", ""), ("Third", "\ta line\n")):
+        (repo / "old").write_text(text or "    a line\n")
+        git("add", "-A")
+        git("commit", "-q", "--allow-empty", f"--author={name} <a@example.com>", "-m", name)
+    (repo / ".git" / "ignored").write_text(git("rev-parse", "HEAD") + "\n")
+    git("config", "blame.ignoreRevsFile", str(repo / ".git" / "ignored"))
+    at = Repo.find_here()
+    with Prefetched(at) as objects:
+        ends = git("rev-parse", "HEAD~1"), git("rev-parse", "HEAD")
+        lines = change.AddedLines(at, objects, Evidence(at, objects), ends[1])
+        writers = lines.find_writers(run.compare_trees(at, *ends), {})
+    assert writers["old"][1][1] == "First"

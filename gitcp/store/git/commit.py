@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 
 from gitcp.errors import Error
-from gitcp.record import decode_name, encode_name
+from gitcp.record import decode_name, encode_lines, encode_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from gitcp.core.record_types import Commit
     from gitcp.repo import Repo
@@ -46,6 +46,17 @@ def parse_ident(ident: str) -> tuple[str, int]:
     name, _, date = ident.rpartition("> ")
     seconds = date.partition(" ")[0]
     return f"{name}>", int(seconds) if seconds.isdecimal() else 0
+
+
+def read_names(repo: Repo, commits: Iterable[str]) -> dict[str, str]:
+    """oid -> the name of its author by the mailmap, as git log and git blame show it, of commits
+    (full oids)."""
+    if not (oids := encode_lines(commits)):
+        return {}
+    options = "--no-walk=unsorted", "--no-show-signature", "--no-notes", "--format=%H %aN"
+    _, out = repo.git.run("log", *options, "--stdin", stdin=oids)
+    rows = (line.split(b" ", 1) for line in out.splitlines())
+    return {oid.decode(): decode_name(name) for oid, name in rows}
 
 
 def write_commit(

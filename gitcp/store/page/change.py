@@ -10,7 +10,8 @@ from gitcp.core.lines import authors
 from gitcp.core.page.hunks import list_added
 from gitcp.core.page.origins import trace_lines
 from gitcp.errors import Error, GitError
-from gitcp.record import decode_name, encode_lines
+from gitcp.record import decode_name, encode_name
+from gitcp.store.git.commit import read_names
 from gitcp.store.lines import run
 from gitcp.store.page import gather
 
@@ -83,7 +84,7 @@ def read_files(
     every = run.compare_trees(repo, base, tip)
     patches = [p for p in every if p["path"] in steps or p["old"] in steps]
     oids = objects.resolve([f"{base}:{p['old']}" for p in patches if p["old"]])
-    lines = AddedLines(repo, objects, evidence, ends)
+    lines = AddedLines(repo, objects, evidence, tip)
     for start in range(0, len(patches), _WINDOW):
         say(f"files: {start} of {len(patches)}")
         window = patches[start : start + _WINDOW]
@@ -115,12 +116,10 @@ def _split_lines(data: bytes, end: str) -> list[str]:
 
 
 class AddedLines:
-    """Finds the authors of lines that were added between two commits."""
+    """Finds the authors of lines that were added up to a commit."""
 
-    def __init__(
-        self, repo: Repo, objects: Prefetched, evidence: Evidence, ends: tuple[str, str]
-    ) -> None:
-        self._repo, self._objects, self._evidence, self._ends = repo, objects, evidence, ends
+    def __init__(self, repo: Repo, objects: Prefetched, evidence: Evidence, tip: str) -> None:
+        self._repo, self._objects, self._evidence, self._tip = repo, objects, evidence, tip
         # Only git follows blame.ignoreRevsFile.
         self._may_trace = not repo.config.get("blame.ignorerevsfile")
 
@@ -173,27 +172,20 @@ class AddedLines:
         ]
 
     def _add_authors(self, entries: Sequence[Entry]) -> None:
-        """Add the authors of their commits to entries, by the mailmap, as git blame does."""
-        if not entries:
-            return
-        commits = dict.fromkeys(entry["oid"] for entry in entries)
-        args = "log", "--no-walk=unsorted", "--no-show-signature", "--format=%H %aN", "--stdin"
-        _, out = self._repo.git.run(*args, stdin=encode_lines(commits))
-        names = dict(line.split(b" ", 1) for line in out.splitlines())
+        """Add the authors of their commits to entries, as git blame does."""
+        names = read_names(self._repo, dict.fromkeys(entry["oid"] for entry in entries))
         for entry in entries:
-            entry["headers"] = [(b"author", names[entry["oid"].encode()])]
+            entry["headers"] = [(b"author", encode_name(names[entry["oid"]]))]
 
     def _blame_lines(self, spans: Mapping[str, Spans]) -> dict[str, list[Entry]]:
         """The entries of git blame for lines of files."""
-        base, tip = self._ends
-        since = [] if base == self._repo.empty_tree else [f"^{base}"]
         entries: dict[str, list[Entry]] = {}
         paths = list(spans)
         for start in range(0, len(paths), _BESIDE):
             running = {}
             for path in paths[start : start + _BESIDE]:
                 ranges = [f"-L{first},{last}" for first, last in spans[path]]
-                request = options.parse([*ranges, tip, *since, "--", path])
+                request = options.parse([*ranges, self._tip, "--", path])
                 running[path] = run.start_blame(self._repo.git, request)
             for path, wait in running.items():
                 with suppress(Error):

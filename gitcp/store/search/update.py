@@ -20,7 +20,7 @@ from gitcp.core.v1 import summary
 from gitcp.record import decode_name, encode_name
 from gitcp.start import late
 from gitcp.store.git import notes
-from gitcp.store.git.commit import is_ancestor, list_commits, parse_ident, read_commit
+from gitcp.store.git.commit import is_ancestor, list_commits, parse_ident, read_commit, read_names
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.prefetch import Prefetched, split_windows
 from gitcp.store.git.spread import spread_batches
@@ -351,15 +351,15 @@ def _list_linked(repo: Repo, objects: Objects) -> Iterator[Commit]:
     """Each link of a commit of branches and tags by its message, unless a note removes it, and each
     link by a note."""
     reader = notes.Reader(objects)
-    args = ("log", "-z", "--no-show-signature", "--no-notes", "--format=%H%n%an%n%ct%n%s%n%B")
+    args = ("log", "-z", "--no-show-signature", "--no-notes", "--format=%H%n%aN%n%ct%n%s%n%B")
     for item in repo.git.stream_records(*args, *find_commits.CARRYING):
         oid, author, seconds, subject, message = decode_name(item).split("\n", 4)
         for checkpoint in links.list_links(encode_name(message), reader.read_note(oid) or b""):
             yield oid, author, int(seconds or 0), subject, checkpoint, message
-    for oid, names in notes.list_links(objects):
-        commit = read_commit(objects, oid)
+    noted = [(read_commit(objects, oid), names) for oid, names in notes.list_links(objects)]
+    authors = read_names(repo, {commit["oid"] for commit, _ in noted if commit})
+    for commit, names in noted:
         if commit:
-            person, time = parse_ident(commit["author"])
-            author, message = person.partition(" <")[0], commit["message"]
-            subject = message.partition("\n")[0]
-            yield from ((oid, author, time, subject, name, message) for name in names)
+            oid, message = commit["oid"], commit["message"]
+            subject, time = message.partition("\n")[0], parse_ident(commit["author"])[1]
+            yield from ((oid, authors[oid], time, subject, name, message) for name in names)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _KEYS = "oid tree parents author email date day time message".split()
 # Only the message and the note may have newlines; no field has a NUL.
-_FORMAT = "%H%n%T%n%P%n%an%n%ae%n%aI%n%as%n%ct%n%s%x00%B%x00%N%x00"
+_FORMAT = "%H%n%T%n%P%n%aN%n%aE%n%aI%n%as%n%ct%n%s%x00%B%x00%N%x00"
 _LOG = f"log --no-color --no-show-signature --no-notes --notes={notes.REF} --format={_FORMAT}"
 _WINDOW = 64  # commits whose checkpoints are read at once
 # Commits in the first batch, which is small so that the first line comes soon, and in others;

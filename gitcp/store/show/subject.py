@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.v1 import session_part
 from gitcp.errors import Error
-from gitcp.store.git.commit import parse_commit, parse_ident
+from gitcp.store.git.commit import parse_commit, parse_ident, read_names
 from gitcp.store.git.tree import Lookup, read_tree
 from gitcp.store.session import state as states
 from gitcp.store.show import lookup
@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gitcp.core.record_types import Commit, Record, Tip
+    from gitcp.core.record_types import Record, Tip
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
@@ -106,11 +106,12 @@ def read_committed(repo: Repo, objects: Objects, ids: list[str], first: str = ""
     (the commit first at the front), and contents: each session's part, prompts and transcript
     (bytes)."""
     carrying = find_commits.find_carriers(repo, objects, ids)
+    names = read_names(repo, {oid for oids in carrying.values() for oid in oids})
     records = []
     for name in ids:
         checkpoint = committed_read.read_checkpoint(repo, objects, name)
         oids = sorted(carrying[name], key=lambda oid: oid != first)
-        commits = [_describe_commit(parse_commit(oid, objects.need(oid, "commit"))) for oid in oids]
+        commits = [_describe_commit(objects, oid, names[oid]) for oid in oids]
         contents = []
         for entry in checkpoint["sessions"]:
             content = committed_read.read_session(objects, checkpoint, entry["index"])
@@ -122,12 +123,12 @@ def read_committed(repo: Repo, objects: Objects, ids: list[str], first: str = ""
     return records
 
 
-def _describe_commit(commit: Commit) -> Record:
-    person, seconds = parse_ident(commit["author"])
+def _describe_commit(objects: Objects, oid: str, author: str) -> Record:
+    commit = parse_commit(oid, objects.need(oid, "commit"))
     return {
-        "oid": commit["oid"],
-        "author": person.partition(" <")[0],
-        "time": seconds,
+        "oid": oid,
+        "author": author,
+        "time": parse_ident(commit["author"])[1],
         "message": commit["message"].partition("\n")[0],
     }
 
