@@ -138,6 +138,8 @@ def test_a_person_reads_commit_prompt_and_match_and_what_to_type_next(past: Worl
 
 def test_a_prompt_that_matches_is_shown_once(past: World) -> None:
     assert run("search", "grammar", cwd=past.path).stdout.count("Name the tokens") == 1
+    past.agent("session-z").turn(f"Sort the shelves\nby {'colour and ' * 30} size")
+    assert run("search", "shelves", cwd=past.path).stdout.count("Sort the") == 1
 
 
 def test_a_commit_is_shown_with_its_own_checkpoint(world: World) -> None:

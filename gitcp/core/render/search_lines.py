@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core import json
-from gitcp.core.render.spans import SHORTEST, count_noun, shorten
+from gitcp.core.render.spans import SHORTEST, count_noun, join_words, shorten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ def _draw_hit(hit: Hit, ago: Ago) -> Iterator[Line]:
         note = "" if commit["live"] else "  (on no branch)"
         yield [("    ", ""), (shorten(commit["message"], _PROMPT), "bold"), (note, "dim")]
     snippet = [*_split_snippet(hit["snippet"])]
-    if "".join(text for text, _ in snippet) == hit["prompt"]:
+    piece = "".join(text for text, _ in snippet).removesuffix("…")
+    if piece and join_words(hit["prompt"]).startswith(join_words(piece)):
         yield [("    > ", "dim"), *snippet]
         return
     if hit["prompt"]:
