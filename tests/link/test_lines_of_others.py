@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.harness import Agent, World
+from tests.support.harness import Agent, Json, World
 from tests.support.linking import sessions, sound
 
 
@@ -101,6 +101,40 @@ def test_a_moved_file_links_although_another_session_made_a_new_one_in_its_place
         a.sid: ["src/moved.py"],
         b.sid: ["src/app.py"],
     }
+    sound(world)
+
+
+@pytest.mark.parametrize("lines", ["a line\n", "the first line\nthe second line\n"])
+def test_a_new_file_that_another_session_moves_and_extends_links_who_wrote_it(
+    world: World, a: Agent, b: Agent, lines: str
+) -> None:
+    a.prompt("make a file")
+    b.prompt("move it")
+    a.write("new.txt", lines)
+    tool: Json = {"tool_name": "Bash", "tool_input": {"command": "mv new.txt moved.txt"}}
+    b.event("PreToolUse", **tool, tool_use_id="toolu_mv")
+    (world.path / "new.txt").rename(world.path / "moved.txt")
+    b.event("PostToolUse", **tool, tool_use_id="toolu_mv", tool_response={})
+    b.write("moved.txt", "".join(f"line {n} of the other\n" for n in range(4)) + lines)
+    a.stop()
+    b.stop()
+    [one] = world.commit()
+    assert sorted(sessions(world, one)) == [a.sid, b.sid]
+    sound(world)
+
+
+def test_a_move_that_is_committed_before_the_lines_leaves_the_link_to_them(
+    world: World, a: Agent
+) -> None:
+    before = "".join(f"line {n} that was there\n" for n in range(4))
+    world.write("old.txt", before)
+    world.commit("old.txt")
+    a.turn("add a line", {"old.txt": before + "a line of the session\n"})
+    world.git("mv", "old.txt", "moved.txt")
+    world.git("commit", "-q", "-m", "move")
+    assert world.ids("HEAD") == []
+    [one] = world.commit("moved.txt")
+    assert sessions(world, one)[a.sid]["files_touched"] == ["moved.txt"]
     sound(world)
 
 

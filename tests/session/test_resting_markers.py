@@ -64,6 +64,12 @@ def test_a_commit_of_what_one_of_them_left_is_linked_to_it(left: World) -> None:
     left.git("fsck", "--no-dangling")
 
 
+def test_a_commit_of_a_file_of_theirs_that_was_moved_is_linked_to_it(left: World) -> None:
+    (left.path / "old.py").rename(left.path / "moved.py")
+    [one] = left.commit("moved.py")
+    assert "session-old" in left.committed(one)
+
+
 def test_a_commit_is_linked_where_all_of_them_are_put_aside(left: World) -> None:
     left.commit("new.py")
     assert os.listdir(left.path / ".git/gitcp/open") == [markers.RESTING]

@@ -104,20 +104,20 @@ def _pair_moves(
 ) -> list[tuple[str, str, frozenset[bytes]]]:
     """Pair recorded paths that the commit lacks with new files that have their content: (recorded
     path, new path, what they have in common)."""
-    new = {path: c[3] for path, c in staged.items() if c[0] == ABSENT and c[2] in REGULAR and c[3]}
+    new = {path: c for path, c in staged.items() if c[0] == ABSENT and c[2] in REGULAR and c[3]}
     pairs = []
     for entry in entries if new else ():
         path, oid = entry["path"], entry.get("oid")
-        unchanged = path in staged and staged[path][1] == oid  # the parent's content: no evidence
+        change = staged.get(path)
+        unchanged = change and change[1] == oid  # the parent's content: no evidence
         if oid is None or unchanged or entry.get("mode", REGULAR[0]) not in REGULAR:
             continue
-        targets = [target for target, new_oid in new.items() if new_oid == oid]
-        if not targets and len(new) <= MOST_NEW and _is_gone(entry, staged.get(path), blob, gone):
+        targets = [target for target in new if new[target][3] == oid]
+        if not targets and len(new) <= MOST_NEW and _is_gone(entry, change, blob, gone):
             targets = [*new]
-        data = blob(oid) if targets else None
-        if data:
-            shared = ((target, _compare_moved(oid, data, new[target], blob)) for target in targets)
-            pairs += [(path, target, common) for target, common in shared if common]
+        old = change[:2] if change else (ABSENT, None)
+        shared = ((to, _compare_moved(entry, (*old, *new[to][2:]), blob)) for to in targets)
+        pairs += [(path, target, common) for target, common in shared if common]
     return pairs
 
 
@@ -130,14 +130,16 @@ def _is_gone(
     return change[2] == ABSENT or not _has_any_change(entry, change, blob)
 
 
-def _compare_moved(oid: str, data: bytes, new: str, blob: Blob) -> frozenset[bytes]:
-    """What a new file has in common with the recorded one if it has most of its lines."""
-    record = line_evidence.find_added_lines(None, data)
+def _compare_moved(entry: Recorded, change: Staged, blob: Blob) -> frozenset[bytes]:
+    """What the change of a moved file, from its content at the recorded path, has in common with
+    the record if the new file has most of the recorded lines."""
+    oid, new = entry["oid"] or "", change[3] or ""
+    data, content = blob(oid), blob(new)
+    if data is None or content is None:
+        return frozenset()
+    record, mine = (line_evidence.find_added_lines(None, text) for text in (data, content))
     if oid == new:
         tells = line_evidence.is_binary(data) or line_evidence.select_significant(record)
-        return frozenset([b"\0" + oid.encode()]) if tells else frozenset()
-    content = blob(new)
-    if content is None or line_evidence.is_binary(data) or line_evidence.is_binary(content):
-        return frozenset()
-    mine = line_evidence.find_added_lines(None, content)
-    return frozenset(mine & record) if line_evidence.is_renamed(mine, record) else frozenset()
+        return frozenset([b"\0" + new.encode()]) if tells else frozenset()
+    is_moved = line_evidence.is_renamed(mine, record)
+    return difference.compare(entry, change, blob)[0] if is_moved else frozenset()

@@ -94,10 +94,12 @@ class Stretch:
         )
         return before, after
 
-    def build_record(self, path: str) -> Recorded:
-        """The record that match() takes."""
-        mode, oid = (self.own if self.live else self.content) or ("000000", None)
-        live, before = self.live, self.before
+    def build_record(self, path: str, later_name: str = "") -> Recorded:
+        """The record that match() takes.  later_name: where its file was moved or copied since:
+        the record is evidence there."""
+        live = self.live and not later_name
+        mode, oid = (self.own if self.live or later_name else self.content) or ("000000", None)
+        path, before = later_name or path, self.before
         return {"path": path, "mode": mode, "oid": oid, "live": live, "before": before}
 
     def _has_written(self, version: Version) -> bool:
@@ -132,9 +134,18 @@ class Work:
     ) -> None:
         self._session, self._is_here = session_id, is_here
         self._paths: dict[str, list[JournalLine]] = {}
+        self._later_names: dict[str, list[str]] = {}
         for line in entries.list_open_edits(lines):
             self._paths.setdefault(line["path"], []).append(line)
+            if "follows" in line:
+                self._note_move(line["follows"], line["path"])
         self._looks = sorted((x["look"], x["base"]) for x in lines if "look" in x and "base" in x)
+
+    def _note_move(self, source: str, path: str) -> None:
+        self._later_names.setdefault(source, [])
+        for first, names in self._later_names.items():
+            if source in (first, *names):
+                names.append(path)
 
     def list_stretches(self, path: str) -> list[Stretch]:
         """The session's stretches at a path, the newest last, less those that changed nothing.
@@ -184,13 +195,14 @@ class Work:
         return [edit for stretch in self.list_stretches(path) for edit in stretch.edits]
 
     def build_records(self, with_left: bool = True) -> list[Recorded]:
-        """The records of the session's open edits that match() takes.  with_left: also of those
-        that a commit of the session left out."""
+        """The records of the session's open edits that match() takes, of a file that was moved or
+        copied under each name.  with_left: also of those that a commit of the session left out."""
         return [
-            stretch.build_record(path)
+            stretch.build_record(path, name)
             for path in self._paths
             for stretch in reversed(self.list_stretches(path))
             if with_left or not stretch.left
+            for name in ("", *(self._later_names.get(path, ()) if stretch.own else ()))
         ]
 
     def is_present(self, path: str) -> bool:

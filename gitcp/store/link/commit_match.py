@@ -54,9 +54,7 @@ def match_sessions(
     foreign = _list_foreign(repo, candidates, acting)
     lines = open_edits.look_for_commit(repo, objects, None if replay else changes, *foreign)
     if open_markers is None:
-        writers = entries.list_writers(lines, changes)
-        if not writers <= {marker["session_id"] for marker in candidates}:
-            candidates = markers.read_concerned(repo, writers)
+        candidates = _add_writers(repo, candidates, lines, changes)
     is_here = open_edits.build_stay_check(repo, parent)
     for marker in candidates:
         session_id, how = marker["session_id"], acting.get(marker["session_id"])
@@ -71,6 +69,17 @@ def match_sessions(
     for path in {path for part in linked.values() for path in part["paths"]}:
         _leave_out_lineless(objects, lines, linked, path, changes)
     return linked
+
+
+def _add_writers(
+    repo: Repo, candidates: list[Marker], lines: list[JournalLine], changes: Changes
+) -> list[Marker]:
+    """Add the sessions that wrote one of the changed files, also before it was moved."""
+    moved = {line["follows"] for line in lines if "follows" in line and line["path"] in changes}
+    writers = entries.list_writers(lines, {*changes, *moved})
+    if writers <= {marker["session_id"] for marker in candidates}:
+        return candidates
+    return markers.read_concerned(repo, writers)
 
 
 def _list_foreign(

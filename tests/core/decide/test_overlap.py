@@ -212,6 +212,8 @@ MOVES: list[tuple[str, Recorded, dict[str, Staged], list[str]]] = [
     ("a copy with a line more", entry(AGENT), {"g": change(None, AGENT + text("x"))}, []),
     ("with few of its lines", entry(AGENT), {"g": change(None, text("a", "b", *"stuvwxyz"))}, []),
     ("onto a file of the parent", entry(AGENT), {"g": change(P, AGENT)}, []),
+    ("the parent's content, moved without the record", entry(text("p", "q", "a")),
+     {"f": change(P, None), "g": change(None, P)}, []),
     ("the parent's content", entry(P), {"f": change(P, None), "g": change(None, P)}, []),
     ("empty files are all alike", entry(b""), {"g": change(None, b"")}, []),
     ("so are small ones", entry(b"{}\n"), {"g": change(None, b"{}\n")}, []),
