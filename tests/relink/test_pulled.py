@@ -14,7 +14,7 @@ from gitcp.store.match.candidates import Search
 from gitcp.store.match.case import Target
 from gitcp.store.v1 import find_commits
 from tests.support import warm
-from tests.support.harness import World
+from tests.support.harness import V1, World
 from tests.support.linking import logged, noted, shell, sound
 
 LINES = "def power(a, b):\n    return a ** b\n\n\ndef root(a):\n    return a ** 0.5\n"
@@ -104,6 +104,29 @@ def test_a_squash_of_commits_that_only_notes_link_is_linked(world: World, tmp_pa
     world.agent("session-b").start()
     assert noted(world) == [first]
     sound(world)
+
+
+def test_a_squash_that_is_pulled_with_the_commits_that_it_holds_is_linked(
+    world: World, tmp_path: Path
+) -> None:
+    there = World(tmp_path / "clone", world.home, world.env)
+    world.git("clone", "-q", ".", str(there.path))
+    there.gitcp("enable", "--agent", "claude-code")
+    there.agent("session-b").start()
+    world.git("switch", "-q", "-c", "feature")
+    agent, links = world.agent("session-a"), []
+    for number in range(1, 3):
+        agent.turn("write", {"one.py": LINES[: 35 * number]})
+        links += world.commit()
+    made = "-c core.hooksPath=/dev/null commit -qm squash"
+    shell(world, f"git switch -q main; git merge -q --squash feature; git {made}")
+    world.git("merge", "-q", "--no-ff", "--no-edit", "feature")
+    there.git("fetch", "-q", "origin", f"{V1}:{V1}")
+    there.git("pull", "-q", "--ff-only", "origin", "main")
+    there.agent("session-c").start()
+    assert sorted(noted(there, "HEAD^")) == sorted(links)
+    assert noted(there) == noted(there, "HEAD^2") == []
+    there.close()
 
 
 @pytest.mark.parametrize("how", ["squash", "rebase"])

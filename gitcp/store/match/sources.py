@@ -297,16 +297,24 @@ def list_lost(case: Case) -> Iterator[Answer]:
 
 def _list_beside(case: Case, fresh: Sequence[str]) -> list[Commit]:
     """The linked commits of the reflog and of branches that are not in the history of every fresh
-    commit, and of which an id is on no fresh commit."""
+    commit, and of which an id is on no other fresh commit.  Those that came with the fresh ones
+    count if a merge brought them: then another fresh commit may be their squash."""
     repo, objects = case.repo, case.objects
     moves = reflog.list_head_moves(repo)[-MOST:]
     tips = dict.fromkeys(new for _, new, _ in moves if read_commit(objects, new))
     bases = repo.git.run("merge-base", "--octopus", *fresh, ok=(0, 1))[1].decode().split()
-    most = MOST + len(fresh)
-    beside = late.find_commits.list_beside(repo, objects, bases, most, tips)
-    fresh_ids = {i for oid in fresh for i in _list_linked(case, oid)}
-    unplaced = [c for c in beside if not fresh_ids.issuperset(_list_linked(case, c["oid"]))]
-    return unplaced[-MOST:]
+    beside = late.find_commits.list_beside(repo, objects, bases, MOST + len(fresh), tips)
+    carriers: dict[str, set[str]] = {}
+    for oid in fresh:
+        for checkpoint_id in _list_linked(case, oid):
+            carriers.setdefault(checkpoint_id, set()).add(oid)
+    has_merge = list_commits(repo, "--merges", "--max-count=1", case.head, f"^{case.since}")
+
+    def is_unplaced(commit: Commit) -> bool:
+        own = {commit["oid"]} if has_merge else set[str]()
+        return any(carriers.get(i, own) <= own for i in _list_linked(case, commit["oid"]))
+
+    return list(filter(is_unplaced, beside))[-MOST:]
 
 
 def list_merged(case: Case) -> Iterator[Answer]:
