@@ -95,10 +95,9 @@ def _append_line(note: bytes, line: str) -> bytes:
 
 
 def _parse_lines(note: bytes) -> Iterator[tuple[str, str, str]]:
-    """(key, checkpoint id, reason) of each line of gitcp's; only a removal has a reason."""
+    """(key, checkpoint id, reason) of each line that has these; only a removal has a reason."""
     for line in note.decode(errors="replace").splitlines():
         key, _, value = line.partition(":")
         checkpoint_id, _, reason = value.strip().partition(" ")
-        fits = key == REMOVED or (key in (KEY, BY_HAND) and not reason)
-        if fits and is_checkpoint_id(checkpoint_id):
+        if (key == REMOVED or not reason) and is_checkpoint_id(checkpoint_id):
             yield key, checkpoint_id, reason

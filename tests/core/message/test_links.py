@@ -54,3 +54,45 @@ def test_a_glance_says_only_what_it_can_see(end: str) -> None:
     message = f"Subject\n\nEntire-Checkpoint: {OTHER}\n\n{end}".encode()
     assert trailers.read_simple(message) is None
     assert trailers.read_simple(b"Subject\n\nbody\n") == []
+
+
+KEY, GONE, HAND = "Entire-Checkpoint", "Entire-Checkpoint-Removed", "Linked-By-Hand"
+
+
+@pytest.mark.parametrize(
+    ("note", "carried", "removed", "by_hand"),
+    [
+        ("", [], {}, []),
+        (f"{KEY}: {ONE}\n", [ONE], {}, []),
+        (f"A word\n\n{KEY}: {ONE}\n{KEY}: {OTHER}\n", [ONE, OTHER], {}, []),
+        (f"{KEY}: {ONE}\n{GONE}: {ONE} not mine at all\n", [], {ONE: "not mine at all"}, []),
+        (f"{GONE}: {ONE}\n{KEY}: {ONE}\n", [ONE], {}, []),
+        (f"{GONE}: {ONE} why\n{KEY}: {ONE} why\n", [], {ONE: "why"}, []),
+        (f"{KEY}: {ONE}\n{HAND}: {ONE}\n", [ONE], {}, [ONE]),
+        (f"{HAND}: {ONE} why\n{KEY}: 0123\n{GONE}: 0123 why\n", [], {}, []),
+        (f"Reviewed-by: {ONE}\n{KEY}-Else: {ONE}\n", [], {}, []),
+    ],
+)
+def test_the_lines_of_a_note_link_and_unlink_in_their_order(
+    note: str, carried: list[str], removed: dict[str, str], by_hand: list[str]
+) -> None:
+    data = note.encode()
+    assert links.list_carried(b"", data) == dict.fromkeys(carried, "note")
+    assert (links.list_removed(data), links.list_by_hand(data)) == (removed, set(by_hand))
+    text = f"squashed\n\n    {KEY}: {ONE}\n    {KEY}: {OTHER}\nmore\n".encode()
+    further = [oid for oid in (ONE, OTHER) if oid not in (*carried, *removed)]
+    assert links.find_ids(text, data) == (carried, further)
+
+
+def test_what_is_written_into_a_note_is_read_from_it() -> None:
+    first = links.add_link(b"", ONE)
+    assert first == f"{KEY}: {ONE}\n".encode() == links.add_link(first, ONE)
+    both = links.add_link(b"of a person\n\n\n", ONE)
+    assert both == f"of a person\n\n{KEY}: {ONE}\n".encode()
+    hand = links.add_link_by_hand(both, OTHER)
+    assert hand == both + f"{KEY}: {OTHER}\n{HAND}: {OTHER}\n".encode()
+    assert links.add_link_by_hand(hand, OTHER) == hand
+    gone = links.remove_link(hand, ONE, " not \n mine\udcff")
+    assert gone == hand + f"{GONE}: {ONE} not mine".encode() + b"\xff\n"
+    assert links.remove_link(b"", ONE, "") == f"{GONE}: {ONE}\n".encode()
+    assert (list(links.list_carried(b"", gone)), links.list_by_hand(gone)) == ([OTHER], {OTHER})
