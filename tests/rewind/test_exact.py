@@ -224,6 +224,23 @@ def test_a_sparse_checkout_stays_sparse(world: World, a: Agent) -> None:
     assert world.read("a.py") == "1\n"
 
 
+def test_undo_restores_bytes_whose_attributes_a_sparse_checkout_left_out(
+    world: World, a: Agent
+) -> None:
+    world.write("d/.gitattributes", "*.txt text eol=crlf\n")
+    world.write("d/e/f.txt", "one\n")
+    world.git("add", ".", warns=".")
+    world.git("commit", "-qm", "attributes")
+    world.git("sparse-checkout", "set", "--no-cone", "/d/e/*")
+    a.turn("one", {"d/e/f.txt": "one\n\ttwo\n"})
+    a.turn("two", {"d/e/f.txt": "one\n\tthree\n"})
+    before = files(world.path)
+    run(world, "rewind", "--files-only", "--force", "--to", temporary(world)[-1])
+    assert world.read("d/e/f.txt").split() == ["one", "two"]
+    done(world, "undo")
+    assert files(world.path) == before
+
+
 def test_names_that_differ_in_case_alone_are_refused_where_case_is_not_told(
     world: World, a: Agent
 ) -> None:

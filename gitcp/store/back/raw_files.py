@@ -10,6 +10,7 @@ import os
 import stat
 
 from gitcp.core.git.porcelain import EXECUTABLE, FILE
+from gitcp.store.git.tree import Lookup
 from gitcp.store.snapshot.filters import Filters
 
 TYPE_CHECKING = False
@@ -33,7 +34,8 @@ def keep_raw(
     present: Present, actions: Iterable[Action], signs: Mapping[str, Signature]
 ) -> dict[str, Raw]:
     """path -> the Raw, stored, of each regular file that actions replace or delete."""
-    filters, mask = Filters(present.worktree, present.objects, lambda path: None), _read_umask()
+    head, mask = Lookup(present.objects, present.head_tree), _read_umask()
+    filters = Filters(present.worktree, present.objects, head)
     raw: dict[str, Raw] = {}
     for action in actions:
         path, was, sign = action["path"], action["was"], signs.get(action["path"])
