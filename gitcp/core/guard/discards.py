@@ -1,7 +1,7 @@
 """Derive from the words of a shell command which files it discards, and whether it only reads and
 moves between commits.
 
-Plain calls and `cd` are understood; scripts and variables are not.
+Plain calls, `cd` and `sh -c` are understood; scripts and variables are not.
 """
 
 from __future__ import annotations
@@ -27,7 +27,12 @@ if TYPE_CHECKING:
 
 ANY, TRACKED, UNTRACKED = "any", "tracked", "untracked"
 EXACT, BELOW, PATHSPEC = "exact", "below", "pathspec"
-_HINTS = ("git ", "rm ", "mv ", "cp ", "sed ", "truncate ", ">")
+_HINTS = ("git ", "rm ", "mv ", "cp ", "sed ", "tee ", "truncate ", "unlink ", "shred ", ">")
+_SHELLS = ("sh", "bash", "dash", "zsh")
+# Words before a command in a call, beside assignments, options and numbers.
+_PREFIXES = frozenset(
+    "sudo env command exec time nice nohup timeout if then elif else while until do ! {".split()
+)
 _VCS = ("git", "jj")
 _READS = ("cd", "ls", "cat", "head", "tail", "grep", "wc", "pwd", "echo", "true")
 _QUIET = {(">&", "1"), (">&", "2"), (">", "/dev/null"), ("&>", "/dev/null"), ("<", "/dev/null")}
@@ -50,8 +55,10 @@ def find_discards(
         for call in split_calls(command):
             words, redirections = _split_redirections(call)
             targets = [file for sign, file in redirections if sign in _OVERWRITES and file]
-            while words and ("=" in words[0] or words[0] in ("sudo", "env", "command")):
-                words = words[1:]
+            words = _skip_prefixes(words)
+            if words[:1] and words[0] in _SHELLS and "-c" in words:
+                script = words[words.index("-c") + 1]
+                discards += find_discards(script, folder, root, fold)
             if words[:1] == ["cd"] and len(words) == 2:
                 folder = posixpath.join(folder, words[1])
             call_folder = folder
@@ -65,6 +72,14 @@ def find_discards(
     except (ValueError, IndexError):
         pass  # an unterminated quotation, or a call that git refuses: the calls before it count
     return discards
+
+
+def _skip_prefixes(words: Sequence[str]) -> list[str]:
+    """The words of a call from its command on, which is without its directory."""
+    for n, word in enumerate(words):
+        if not (word in _PREFIXES or "=" in word or word[:1] == "-" or word[:1].isdigit()):
+            return [posixpath.basename(word), *words[n + 1 :]]
+    return []
 
 
 def has_only_moves(command: str) -> bool:
@@ -182,7 +197,7 @@ def _find_losses(words: Sequence[str]) -> Iterator[tuple[str, str, Sequence[str]
         target = plain[-1]
         inside = [posixpath.join(target, posixpath.basename(path)) for path in plain[:-1]]
         yield ANY, EXACT, [target, *inside]
-    elif name == "truncate" and plain:
+    elif plain and (name in ("truncate", "unlink", "shred") or [name, *options] == ["tee"]):
         yield ANY, EXACT, plain
     elif name == "sed" and any(o.startswith(("-i", "--in-place")) for o in options) and plain:
         scripted = any(o.startswith(("-e", "-f", "--expression=", "--file=")) for o in options)

@@ -51,6 +51,11 @@ def find(command: str, folder: str = ROOT) -> list[Discard]:
         ("sed -i s/a/b/ f.txt", ANY, ["f.txt"]),
         ("sed -i -es/a/b/ f.txt g.txt", ANY, ["f.txt", "g.txt"]),
         ("true; git reset --hard # all", TRACKED, []),
+        ("LANG=C nice -n 5 /usr/bin/git reset --hard", TRACKED, []),
+        ("if true; then time timeout 10s /bin/rm f.txt; fi", ANY, ["f.txt"]),
+        ("cd sub && bash -c 'git reset --hard && true'", TRACKED, []),
+        ("cd sub && sh -c 'cd x; unlink f.txt'", ANY, ["sub/x/f.txt"]),
+        ("make | tee f.txt", ANY, ["f.txt"]),
     ],
 )
 def test_what_a_command_discards(command: str, reach: str, paths: list[str]) -> None:
@@ -75,6 +80,10 @@ def test_a_root_has_other_names_where_the_disk_ignores_case() -> None:
         "git rm --cached -f f.txt",
         "git clean -n",
         "git stash pop",
+        "make | tee -a f.txt",
+        "make | tee",
+        "sh -c",
+        "bash tidy.sh -c",
         "git -C",
         "echo more >>f.txt",
         "make 2>/dev/null",
