@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 SEPARATOR = "\n\n---\n\n"
 # Blocks that clients insert into a prompt (doc/formats.md "The original program").
 _BLOCK = r"<(ide_\w+|system-reminder|local-command-[a-z]+|command-[a-z]+)(?:\s[^<>]*)?>"
+# What Gemini CLI and Qwen Code add for `@file`.
+_REFERENCED, _REFERENCED_END = "--- Content from referenced files ---", "--- End of content ---"
 _POLITE = (
     "can you ",
     "could you ",
@@ -39,6 +41,9 @@ def clean(prompt: str) -> str:
     """The prompt without the blocks that its client inserted.  A lone surrogate, which JSON allows,
     becomes "?": the result is UTF-8."""
     prompt = replace_surrogates(prompt)
+    head, mark, tail = prompt.partition(_REFERENCED)
+    if mark and _REFERENCED_END in tail:
+        prompt = head + tail.rpartition(_REFERENCED_END)[2]
     if "<" not in prompt:
         return prompt.strip()
     opening = stdlib.re.compile(_BLOCK)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from gitcp.core.message import prompts
 from gitcp.core.transcript import transcript_scan
 from gitcp.core.transcript.facts import ensure_object, extract_text, list_objects
 
@@ -22,6 +23,7 @@ _RESULTS = ("tool_result", "function_call_output", "custom_tool_call_output")
 _IDS = ("tool_use_id", "call_id", "callId", "tool_call_id", "id")
 _INPUTS = ("input", "arguments", "args", "parameters", "action")
 _OUTPUTS = ("content", "output", "result")
+_ENDED = ("success", "error", "cancelled")  # what Gemini CLI says of a call that is over
 
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
@@ -40,8 +42,15 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     blocks = [block for block in blocks if str(_get_call_id(block)) not in answered] + calls
     if _is_call(entry) or entry.get("type") in _RESULTS:
         blocks.append(entry)
+    typed: list[str] = []
     for block in blocks:
-        yield from _list_block_facts(ensure_object(block.get("functionCall")) or block, kind)
+        for fact in _list_block_facts(ensure_object(block.get("functionCall")) or block, kind):
+            if fact[0] != "prompt":
+                yield fact
+            elif prompts.extract_typed(fact[1]):
+                typed.append(fact[1])
+    if typed:
+        yield "prompt", "\n\n".join(typed)
 
 
 def _get_call_id(part: dict[str, Any]) -> Any:
@@ -68,9 +77,9 @@ def _list_block_facts(block: dict[str, Any], kind: str) -> Iterator[Fact]:
         if isinstance(arguments, str):
             arguments = transcript_scan.load(arguments) or arguments
         yield "call", key, str(block.get("name") or "shell"), arguments
-        result = block.get("result", block.get("resultDisplay"))
-        if result is not None:
-            yield "result", key, False, extract_text(result)
+        result, status = block.get("result", block.get("resultDisplay")), block.get("status")
+        if result is not None or status in _ENDED:
+            yield "result", key, status in _ENDED[1:], extract_text(result)
     elif kind and isinstance(block.get("text"), str):
         yield kind, block["text"]
 

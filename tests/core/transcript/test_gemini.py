@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from gitcp import agents
 from gitcp.agents.gemini_cli import transcript as gemini
+from gitcp.agents.reading.items import list_items
 from gitcp.core.transcript import tokens
 from tests.support import recording
 
@@ -41,7 +43,7 @@ def test_a_real_transcript_is_read(
 ) -> None:
     found = gemini.scan(recording.transcript("gemini-cli", scenario))
     assert (found["items"], found["skipped"]) == (messages, 0)
-    assert (found["prompts"], found["written"]) == (prompts, written)
+    assert (found["prompts"], sorted(found["written"])) == (prompts, sorted(written))
     assert found["usage"] == tokens.make_usage(10 * calls, 0, 0, 5 * calls, calls)
 
 
@@ -111,3 +113,37 @@ def test_a_resume_forgets_no_path_and_counts_none_twice() -> None:
     at = data.index(b"\n", data.index(b"functionCall"))
     alone = data[data.rindex(b"\n", 0, at) + 1 :]
     assert sorted(gemini.scan(alone)["written"]) == sorted([*WRITTEN, "/repo/second.txt"])
+
+
+def test_a_referenced_file_is_no_part_of_the_prompt_that_names_it() -> None:
+    asked = "Look at @README.md then do it"
+    parts = [asked, "\n--- Content from referenced files ---", "\nContent from @README.md:\n"]
+    parts += ["one\n--- End of content ---\ntwo", "\n--- End of content ---"]
+    message = {"id": "1", "type": "user", "content": [{"text": part} for part in parts]}
+    data = json.dumps(message).encode()
+    assert gemini.scan(data)["prompts"] == [asked]
+    assert [(item["kind"], item["text"]) for item in list_items(data)] == [("prompt", asked)]
+    told = {"session_id": "s", "cwd": "/r", "prompt": "\n".join(parts)}
+    event = agents.get_client("gemini-cli").read_event("BeforeAgent", told)
+    assert event["prompt"] == asked
+
+
+def test_a_rewound_message_counts_in_its_place_with_its_tokens_alone() -> None:
+    spent = {"tokens": {"input": 7, "output": 1}}
+    lines = [
+        {"id": "1", "type": "user", "content": "first"},
+        {"id": "2", "type": "user", "content": "no"},
+        {"id": "3", "type": "gemini", "content": "wrong", **spent},
+        {"$rewindTo": "2"},
+        {"id": "4", "type": "user", "content": "then"},
+    ]
+    data = "\n".join(map(json.dumps, lines)).encode()
+    found = gemini.scan(data)
+    assert (found["items"], found["prompts"]) == (4, ["first", "then"])
+    assert found["usage"] == tokens.make_usage(7, 0, 0, 1, 1)
+    assert [item["text"] for item in list_items(data, start=3)] == ["then"]
+
+
+def test_a_call_that_failed_says_so_in_every_list() -> None:
+    failed = [item["failed"] for item in list_items(json.dumps(MESSAGES[1]).encode())]
+    assert failed == [False, False, False, False, True, False, False]
