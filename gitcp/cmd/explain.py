@@ -11,6 +11,7 @@ from gitcp.core.render import explain_lines
 from gitcp.errors import OK, Error, UsageError
 from gitcp.repo import Repo
 from gitcp.store.back import points
+from gitcp.store.git import refs
 from gitcp.store.git.objects import Objects
 from gitcp.store.show import on_demand, subject, summary
 
@@ -98,8 +99,8 @@ def _read_records(repo: Repo, name: str, offline: bool) -> Iterator[Record]:
 
 
 def _gather_records(repo: Repo, name: str, offline: bool) -> list[Record]:
-    on_demand.fetch_missing(repo, name, offline=offline)
     with Objects(repo) as objects:
+        on_demand.fetch_missing(repo, objects, name, offline=offline)
         return subject.read_records(repo, objects, name)
 
 
@@ -115,8 +116,8 @@ def _draw_lines(records: Iterable[Record], args: Namespace) -> Iterator[Line]:
 
 
 def _draw_points(repo: Repo) -> Iterator[Line]:
-    args = ("symbolic-ref", "-q", "--short", "HEAD")
-    branch = repo.git.run(*args, ok=(0, 1))[1].decode(errors="replace").strip()
+    branch = refs.read_branch(repo)
+    branch = "(detached)" if branch == "HEAD" else branch.removeprefix("refs/heads/")
     with Objects(repo) as objects:
         branch_points = points.list_points(repo, objects, depth=_COMMITS)
     rows: dict[str, Record] = {}
@@ -130,4 +131,4 @@ def _draw_points(repo: Repo) -> Iterator[Line]:
             commit = {"time": point["time"], "oid": point["id"], "message": point["message"]}
             row["rows"] += [] if commit in row["rows"] else [commit]
     shown_rows = list(rows.values())[:_POINTS]
-    yield from explain_lines.draw_branch(branch or "(detached)", shown_rows, term.format_time)
+    yield from explain_lines.draw_branch(branch, shown_rows, term.format_time)

@@ -58,8 +58,8 @@ def run(argv: Sequence[str]) -> int:
         if repo.git.run("status", "--porcelain", "-z", filters=True)[1]:
             raise Error("there are uncommitted changes: nothing is switched")
         repo.git.run("switch", "--", args.name, filters=True)
-    on_demand.fetch_missing(repo, args.name, resume.DEPTH, offline=args.offline)
     with Objects(repo) as objects:
+        on_demand.fetch_missing(repo, objects, args.name, resume.DEPTH, offline=args.offline)
         commit, stored = resume.read_stored(repo, objects, args.name)
         cwd = _find_folder(repo, args, commit)
         newest = {session["session_id"]: session for session in stored}.values()

@@ -40,8 +40,8 @@ OPTIONS = (
 def run(argv: Sequence[str]) -> int:
     """Show the records of a name."""
     args, repo = cli.parse("show", OPTIONS, argv), Repo.find_here()
-    on_demand.fetch_missing(repo, args.name, offline=args.offline)
     with Objects(repo) as objects:
+        on_demand.fetch_missing(repo, objects, args.name, offline=args.offline)
         records = trees.show(repo, objects, args.name, lazy=not args.json)
         if args.transcript:
             cli.write_bytes(t.removesuffix(b"\n") + b"\n" for t in list_transcripts(records))

@@ -131,6 +131,14 @@ def read_head(repo: Repo) -> str | None:
     return read_ref(repo, "HEAD")  # unborn, or another ref storage
 
 
+def read_branch(repo: Repo) -> str:
+    """The full name of the branch that HEAD is on; HEAD if it is detached."""
+    content = _read_file(os.path.join(os.fsencode(repo.git_dir), b"HEAD"))
+    if content.endswith(b"/.invalid"):  # refs are not stored in files
+        content = b"ref: " + repo.git.run("symbolic-ref", "-q", "HEAD", ok=(0, 1))[1].strip()
+    return decode_name(content[5:]) if content[:5] == b"ref: " and content[5:] else "HEAD"
+
+
 def read_base(repo: Repo) -> str:
     """The oid of HEAD; zeros if it is unborn."""
     return read_head(repo) or get_zeros(repo)

@@ -6,8 +6,6 @@ nothing.
 
 from __future__ import annotations
 
-import os
-
 from gitcp.core import json
 from gitcp.core.guard import verdict
 from gitcp.core.upkeep import shapes
@@ -39,7 +37,7 @@ def read_base(repo: Repo) -> Base:
     """HEAD of a worktree, or `@` of a jj workspace."""
     if is_jj(repo):
         return _make_jj_base(repo, late.jj.read_here(repo.worktree))
-    name = _read_branch(repo)
+    name = refs.read_branch(repo)
     oid = refs.read_head(repo) if name == "HEAD" else refs.read_ref(repo, name)
     return _make_git_base(repo, name, oid)
 
@@ -69,19 +67,6 @@ def is_jj(repo: Repo) -> bool:
 def _make_jj_base(repo: Repo, change: Change) -> Base:
     name = change["change"]
     return verdict.make_base("jj", name, name, change["message"], list_keys(repo))
-
-
-def _read_branch(repo: Repo) -> str:
-    """The full name of the branch that HEAD is on; HEAD if it is detached."""
-    with open(os.path.join(repo.git_dir, "HEAD"), encoding="utf-8", errors="surrogateescape") as f:
-        content = f.read()
-    if not content.startswith("ref: "):
-        return "HEAD"
-    name = content[5:].rstrip("\n")
-    if name.endswith("/.invalid"):  # refs are not stored in files
-        status, out = repo.git.run("symbolic-ref", "-q", "HEAD", ok=(0, 1))
-        return os.fsdecode(out).rstrip("\n") if status == 0 else "HEAD"
-    return name
 
 
 def _make_git_base(repo: Repo, name: str, oid: str | None) -> Base:

@@ -9,6 +9,7 @@ from gitcp.core.stats.sums import find_model
 from gitcp.core.transcript import tokens
 from gitcp.errors import Error
 from gitcp.record import decode_name
+from gitcp.store.git import refs
 from gitcp.store.lines import ranges
 from gitcp.store.show import commit_list, lookup, turn_tokens
 from gitcp.store.stats import prices
@@ -139,7 +140,7 @@ def _gather_turns(data: bytes, tasks: dict[str, bytes], agent: object, root: str
 
 def read_forge(repo: Repo) -> Links:
     """The addresses at the forge of the current branch's remote, or else of origin."""
-    branch = decode_name(repo.git.read_line("rev-parse", "--abbrev-ref", "HEAD"))
+    branch = refs.read_branch(repo).removeprefix("refs/heads/")
     remote = repo.config.get(f"branch.{branch}.remote") or "origin"
     kind = repo.config.get("gitcp.page-forge") or "auto"
     return forge.find_links(repo.config.get(f"remote.{remote}.url") or "", kind)

@@ -8,18 +8,20 @@ from gitcp.errors import Error
 from gitcp.start import late
 from gitcp.store.git import partial
 from gitcp.store.git.commit import list_commits
-from gitcp.store.git.objects import Objects
 from gitcp.store.show import lookup
 from gitcp.store.v1 import committed_refs, destination, find_commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
 
 _SECONDS = 5.0
 
 
-def fetch_missing(repo: Repo, name: str, depth: int = 1, *, offline: bool = False) -> None:
+def fetch_missing(
+    repo: Repo, objects: Objects, name: str, depth: int = 1, *, offline: bool = False
+) -> None:
     """Fetch the store if it lacks the checkpoint of name, a checkpoint or a commit, and objects of
     it that a partial clone left out.
 
@@ -29,45 +31,44 @@ def fetch_missing(repo: Repo, name: str, depth: int = 1, *, offline: bool = Fals
     if offline:
         partial.forbid_fetch(repo)
         return
-    _fetch_store(repo, name, depth)
+    _fetch_store(repo, objects, name, depth)
     if remote := partial.find_remote(repo):
-        _fetch_parts(repo, remote, name, depth)
+        _fetch_parts(repo, objects, remote, name, depth)
 
 
-def _fetch_parts(repo: Repo, remote: str, name: str, depth: int) -> None:
-    with Objects(repo) as objects:
-        names = _list_ids(repo, objects, name, depth)
-        stored = (committed_refs.find_checkpoint(repo, objects, id_) for id_ in names)
-        trees = [place[1] for place in stored if place]
+def _fetch_parts(repo: Repo, objects: Objects, remote: str, name: str, depth: int) -> None:
+    names = _list_ids(repo, objects, name, depth)
+    stored = (committed_refs.find_checkpoint(repo, objects, id_) for id_ in names)
+    trees = [place[1] for place in stored if place]
     if not trees or not partial.lacks_objects(repo, trees):
         return
     notice.tell(f"fetching transcripts from '{remote}'")
     if not partial.fetch_missing(repo, remote, trees, _SECONDS, walk=True):
         partial.forbid_fetch(repo)
+        objects.close()  # a git that runs may fetch
         notice.warn_lacking(f"'{remote}' did not answer in {_SECONDS:g} seconds")
 
 
-def _fetch_store(repo: Repo, name: str, depth: int) -> None:
-    lacking = _list_lacking(repo, name, depth)
-    if not lacking or not (source := destination.find_source(repo)):
+def _fetch_store(repo: Repo, objects: Objects, name: str, depth: int) -> None:
+    source = destination.find_source(repo)
+    lacking = _list_lacking(repo, objects, name, depth) if source else []
+    if not lacking:
         return
     label = destination.hide_password(source)
     notice.tell(f"fetching checkpoints from '{label}'")
     try:
-        with Objects(repo) as objects:
-            late.sync.fetch_store(repo, objects, source, _SECONDS, lacking)
+        late.sync.fetch_store(repo, objects, source, _SECONDS, lacking)
     except Error as e:
         notice.warn_lacking(str(e))
         return
-    if _list_lacking(repo, name, depth):
+    if _list_lacking(repo, objects, name, depth):
         notice.tell(f"'{label}' does not have the missing checkpoints")
 
 
-def _list_lacking(repo: Repo, name: str, depth: int) -> list[str]:
+def _list_lacking(repo: Repo, objects: Objects, name: str, depth: int) -> list[str]:
     """The ids of the checkpoints of name that are not stored here."""
-    with Objects(repo) as objects:
-        names = _list_ids(repo, objects, name, depth)
-        return [id_ for id_ in names if committed_refs.find_checkpoint(repo, objects, id_) is None]
+    names = _list_ids(repo, objects, name, depth)
+    return [id_ for id_ in names if committed_refs.find_checkpoint(repo, objects, id_) is None]
 
 
 def _list_ids(repo: Repo, objects: Objects, name: str, depth: int) -> list[str]:

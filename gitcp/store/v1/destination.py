@@ -101,8 +101,7 @@ def is_address(repo: Repo, destination: str) -> bool:
 
 def find_usual_remote(repo: Repo) -> str:
     """The remote that `git push` uses; "" if there are several."""
-    _, out = repo.git.run("symbolic-ref", "-q", "--short", "HEAD", ok=(0, 1))
-    branch = decode_name(out).strip()
+    branch = refs.read_branch(repo).removeprefix("refs/heads/")
     keys = (f"branch.{branch}.pushremote", "remote.pushdefault", f"branch.{branch}.remote")
     for key in keys:
         if name := repo.config.get(key):
