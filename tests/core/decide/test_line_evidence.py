@@ -6,6 +6,7 @@ from gitcp.core.decide.line_evidence import (
     find_added_lines,
     has_enough_in_common,
     holds_change,
+    holds_line,
     is_binary,
     is_change_left,
     is_contained,
@@ -148,3 +149,27 @@ def test_a_text_includes_a_change_with_all_its_lines(
 ) -> None:
     _, whole, base, tip, want = row
     assert holds_change(whole, base, tip) == want
+
+
+FILE = b"one = 1\ntwo = 2\n"
+TOP, END = b"top = 0\n" + FILE, FILE + b"end = 3\n"
+BOTH = b"top = 0\n" + END
+
+CASES = {
+    "the line it added": (FILE, TOP, FILE, TOP, True),
+    "the other's line alone": (TOP, BOTH, FILE, TOP, False),
+    "both": (TOP, BOTH, FILE, BOTH, True),
+    "the line it removed": (FILE, b"one = 1\n", FILE, b"one = 1\nmore = 4\n", True),
+    "a removed line that stays": (FILE, b"one = 1\n", FILE, TOP, False),
+    "its line, reformatted": (FILE, TOP, FILE, b"top  =  0\n" + FILE, True),
+    "a new file": (None, FILE, None, FILE, True),
+    "another new file": (None, FILE, None, b"three = 3\n", False),
+    "no line that means anything": (FILE, FILE + b"}\n", FILE, TOP, True),
+    "binary content": (b"\0a", b"\0b", b"\0a", b"\0c", True),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_commit_holds_a_line_of_an_edit(name: str) -> None:
+    *contents, want = CASES[name]
+    assert holds_line(*contents) is want

@@ -1,4 +1,4 @@
-"""Many small texts are searched at once, and none with a secret is passed over."""
+"""Many small texts are searched at once, long ones where they grew: no secret is passed over."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitcp.core.redact import line_search
 from gitcp.core.redact.redactor import Redactor
-from tests.core.redact.test_redact import spelled
+from tests.core.redact.test_redact import GITHUB, dumped, spelled
 from tests.support.paths import DATA
 
 REDACTOR = Redactor()
@@ -64,3 +65,21 @@ def test_a_list_of_secrets_is_redacted_in_a_transcript_as_in_a_document(value: s
 def test_a_value_on_another_line_than_its_name_is_seen(text: str) -> None:
     assert REDACTOR.find(text.encode(), "document")
     assert REDACTOR.find_suspects([b"", text.encode()]) == [1]
+
+
+def test_what_grew_is_searched_from_where_it_is_new() -> None:
+    redactor, line = Redactor(), dumped({"text": "word " * 99}) + b"\n"
+    first = line * 500
+    assert len(first) > 2 * line_search.BLOCK
+    assert redactor.find(first, "jsonl") == []
+    grown = first + dumped({"text": f"use {GITHUB}"}) + b"\n" + line
+    assert [rule for rule, _, _ in redactor.find(grown, "jsonl")] == ["github-token"]
+    changed = first.replace(b"word", GITHUB.encode(), 1)
+    assert [rule for rule, _, _ in redactor.find(changed, "jsonl")] == ["github-token"]
+    assert len(redactor.find(changed, "jsonl")) == 1  # a block with a secret is never passed over
+
+
+def test_a_token_stands_out_of_a_run_of_many_megabytes() -> None:
+    for hidden in (f"-{GITHUB}-", f"/{spelled('AKIA{U16}')}/"):
+        run = f"{'x' * (1 << 20)}{hidden}{'y' * (1 << 20)}"
+        assert len(Redactor().find(run.encode())) == 1

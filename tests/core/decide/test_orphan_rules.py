@@ -1,4 +1,4 @@
-"""Which refs are past keeping."""
+"""Which refs are past keeping, and whose edits go where there are more than may be."""
 
 from __future__ import annotations
 
@@ -45,3 +45,28 @@ def test_the_newest_of_each_directory_and_the_young_are_kept(
 )
 def test_only_temporary_data_of_ours_may_be_deleted(name: str, ours: bool) -> None:
     assert orphan_rules.is_deletable(name) is ours
+
+
+SIZES = {"old": 10, "middle": 20, "new": 30, "at work": 40}
+SETTLED = ["old", "middle", "new"]
+
+
+@pytest.mark.parametrize(
+    ("ceiling", "going"),
+    [
+        (100, []),
+        (99, ["old"]),
+        (90, ["old"]),
+        (89, ["old", "middle"]),
+        (40, ["old", "middle", "new"]),
+        (0, ["old", "middle", "new"]),
+    ],
+)
+def test_the_oldest_settled_sessions_give_way_until_the_rest_fits(
+    ceiling: int, going: list[str]
+) -> None:
+    assert orphan_rules.choose_surplus(SIZES, SETTLED, ceiling) == going
+
+
+def test_a_session_without_edits_gives_nothing() -> None:
+    assert orphan_rules.choose_surplus({"a": 5, "b": 0}, ["b", "a"], 1) == ["a"]
