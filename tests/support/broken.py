@@ -42,6 +42,10 @@ class Store:
         names = git("for-each-ref", "--format=%(refname)", "refs/heads/entire", cwd=self.path)
         return next(name for name in names.split() if name != V1)
 
+    def pack(self, end: str) -> Path:
+        """A file of a pack of gitcp."""
+        return sorted(self.git_dir.glob(f"objects/pack/*{end}"))[0]
+
     def put(self, name: str, data: bytes | None) -> None:
         """Change a file of the checkpoint's directory, None: delete it; commit that."""
         with Objects(self.repo) as objects:
@@ -129,6 +133,12 @@ def delete(*patterns: str) -> Broken:
             refs.update_refs(store.repo, [(name, None, refs.read_ref(store.repo, name))], "test")
 
     return broken
+
+
+def cut(path: Path) -> None:
+    data = path.read_bytes()
+    path.unlink()
+    path.write_bytes(data[: len(data) // 2])
 
 
 def append(path: str, text: str = "# mine\n") -> Broken:
@@ -256,6 +266,8 @@ MENDED: dict[str, tuple[Broken, str]] = {
     "a ref at a file": (at_a_blob, "bad-ref"),
     "a branch whose commit is missing": (
         lambda s: (s.git_dir / "refs/heads/entire/mine").write_text("1" * 40 + "\n"), "bad-ref"),
+    "a pack without its index": (lambda s: s.pack(".idx").unlink(), "bad-pack"),
+    "a pack whose index is cut short": (lambda s: cut(s.pack(".idx")), "bad-pack"),
     "a line of the journal that is nothing": (append("gitcp/journal", "{x\n"), "bad-journal"),
     "a stream's ref that git cannot read": (
         lambda s: (s.git_dir / s.stream).write_text("garbage"), "bad-ref"),

@@ -75,6 +75,13 @@ def parse_index(data: bytes, width: int) -> dict[str, Entry]:
     return entries
 
 
+def is_index(head: bytes, size: int) -> bool:
+    """Whether a file of this size with these first HEAD bytes is an index that build_index() made,
+    by its length."""
+    count = count_objects(head)
+    return head.startswith(_INDEX) and size in (_OIDS + count * (w + 8) + 2 * w for w in (20, 32))
+
+
 def find_bucket(head: bytes, oid: str) -> tuple[int, int]:
     """The start and end, in an index, of the object names that share the first byte of oid.
 

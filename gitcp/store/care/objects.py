@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from gitcp.console import progress
@@ -12,6 +13,8 @@ from gitcp.errors import GitError
 from gitcp.record import decode_lines, decode_name, encode_lines
 from gitcp.store.git import partial
 from gitcp.store.journal import edits_ref
+from gitcp.store.pack import kept
+from gitcp.store.repair import packs
 from gitcp.store.repair.missing import WALK, list_lacking
 from gitcp.store.repair.streams import is_stream
 from gitcp.store.v1 import committed_refs, redaction
@@ -30,6 +33,14 @@ _TRANSCRIPTS = re.compile(
     r"(?:[0-9a-f]{2}/[0-9a-f]{10}/|\.entire/metadata/[^/]+/)"
     r"(?:.*/)?(?:full\.(?:jsonl|log)[.\d]*|prompt\.txt|context\.md|summary\.txt|agent-.*\.jsonl)"
 )
+
+
+def look_at_packs(case: Case) -> Iterator[Finding]:
+    """Check that git can open gitcp's packs."""
+    folder = kept.locate_folder(case.repo)
+    for path in (os.path.join(folder, name) for name in kept.list_packs(case.repo)):
+        if fault := packs.find_fault(case.repo, path):
+            yield make_finding("bad-pack", path, fault)
 
 
 def look_at_objects(case: Case) -> Iterator[Finding]:

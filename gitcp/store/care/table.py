@@ -20,7 +20,7 @@ from gitcp.store.care import (
 )
 from gitcp.store.care.case import Row
 from gitcp.store.relink import by_hand
-from gitcp.store.repair import leftovers, streams
+from gitcp.store.repair import leftovers, packs, streams
 from gitcp.store.repair import refs as ref_repair
 from gitcp.store.repair import sessions as session_repair
 
@@ -83,14 +83,19 @@ _STREAM = ("repair", _draw_graph(_mend_either(streams.mend_stream)))
 _EDITS = ("repair", _mend_subject(_mend_either(ref_repair.mend_edits)))
 _STORE = ("repair", _draw_graph(ref_repair.mend_store))
 _JOURNAL = ("repair", _mend_subject(session_repair.mend_journal))
+_PACK = ("repair", _mend_subject(packs.mend_pack))
 _STORE_CHECKPOINT = ("repair", _store_checkpoint)
 _BAD_REF = Row("bad-ref", ERROR, "a ref of gitcp has no commit",
     "repair", _mend_subject(ref_repair.mend_ref))  # fmt: skip
 _MISSING = Row("missing-object", ERROR, "an object that a ref of gitcp needs is missing",
     remedy="'git fetch' it from a clone that has it")  # fmt: skip
 
-# The journal is first, since reading states moves a damaged one aside.
+# Packs are first, since everything is read from them; then the journal, since reading states moves
+# a damaged one aside.
 STORED: Checks = {
+    objects.look_at_packs: (
+        Row("bad-pack", ERROR, "git cannot open a pack of gitcp", *_PACK),
+    ),
     states.look_at_journal: (
         Row("bad-journal", ERROR, "the journal of a worktree has lines that cannot be read",
             *_JOURNAL),
@@ -192,6 +197,7 @@ _LINKS: Checks = {
 }  # fmt: skip
 DOCTOR: dict[Check, tuple[Row, ...]] = {
     **installation.ROOM,
+    objects.look_at_packs: STORED[objects.look_at_packs],
     states.look_at_journal: STORED[states.look_at_journal],
     **installation.CHECKS,
     **clients.CHECKS,

@@ -7,6 +7,7 @@ used, and go with the file when packs are joined.
 
 from __future__ import annotations
 
+import errno
 import os
 
 from gitcp.core.git import packfile
@@ -25,7 +26,7 @@ _MOST = 1 << 22  # bytes of the file
 
 
 class Index:
-    """The index of one pack.  Raises OSError if there is none.
+    """The index of one pack.  Raises OSError if there is none, or it is damaged.
 
     path: of the pack, without `.pack`.  data: the index, b"" to read it from its file.
     """
@@ -37,6 +38,8 @@ class Index:
         if not data:
             self._fd = os.open(f"{path}.idx", os.O_RDONLY | os.O_CLOEXEC)
         self._head = self._read(packfile.HEAD, 0)
+        if not data and not packfile.is_index(self._head, os.fstat(self._fd).st_size):
+            raise OSError(errno.EINVAL, "not an index", f"{path}.idx")
 
     def __del__(self, close: Callable[[int], None] = os.close) -> None:
         # At the end of the process a module may be gone before the objects in memory.py.
@@ -97,7 +100,7 @@ def read_all(repo: Repo) -> dict[str, Index]:
         try:
             indexes[name] = Index(os.path.join(folder, name), stored.get(name, b""))
         except OSError:
-            continue  # joined with others, or not there yet
+            continue  # joined with others, not there yet, or damaged, which fsck reports
         if name not in stored:
             add_index(repo, name, indexes[name].read_small())
     return indexes
