@@ -216,6 +216,12 @@ class Repo:
         """A path in gitcp's directory that all worktrees share."""
         return os.path.join(self.common, "gitcp", *parts)
 
+    def list_folders(self) -> list[str]:
+        """gitcp's directory of each worktree; it may not exist."""
+        worktrees = os.path.join(self.common, "worktrees")
+        names = sorted(os.listdir(worktrees)) if os.path.isdir(worktrees) else ()
+        return [self.join_shared(), *(os.path.join(worktrees, n, "gitcp") for n in names)]
+
     def share_file(self, path: str) -> None:
         """Set the permissions of gitcp's file or directory as git sets those of its own
         (core.sharedRepository).  Raise OSError."""

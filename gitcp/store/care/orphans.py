@@ -108,7 +108,7 @@ def _list_session_files(survey: Survey) -> Iterator[tuple[str, str, set[str]]]:
     """(kind, path, the sessions to which it may belong) of each file of a session."""
     repo = survey.repo
     folders = [("transcript-cache", repo.join_shared("transcript"))]
-    folders += [("turn-file", os.path.join(folder, "turn")) for folder in survey.list_folders()]
+    folders += [("turn-file", os.path.join(folder, "turn")) for folder in repo.list_folders()]
     for kind, folder in folders:
         for name in files.list_names(folder):
             yield kind, os.path.join(folder, name), orphan_rules.list_possible_owners(name)

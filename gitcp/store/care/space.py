@@ -197,10 +197,7 @@ def _list_files(repo: Repo) -> Iterator[Item]:
     for name in files.list_names(os.path.join(repo.common, "entire-sessions")):
         path = os.path.join(repo.common, "entire-sessions", name)
         yield from _measure_file(path, "states", name.removesuffix(".json"))
-    folders = [repo.join_shared()]
-    worktrees = os.path.join(repo.common, "worktrees")
-    folders += [os.path.join(worktrees, name, "gitcp") for name in files.list_names(worktrees)]
-    for top in folders:
+    for top in repo.list_folders():
         for folder, _, names in os.walk(top):
             for name in sorted(names):
                 session = ""

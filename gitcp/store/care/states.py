@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from gitcp.core.git import ids
 from gitcp.core.render.spans import count_noun
 from gitcp.core.upkeep.findings import make_finding
@@ -44,11 +46,11 @@ def look_at_states(case: Case) -> Iterator[Finding]:
 
 
 def look_at_journal(case: Case) -> Iterator[Finding]:
-    """Check the journal of this worktree, whose readers skip lines that they cannot read."""
-    path = case.repo.join_own(journal.NAME)
-    if count := damaged.count_lines(path):
-        what = f"{count} of its lines cannot be read" if count > 0 else "it is not a text file"
-        yield make_finding("bad-journal", path, what)
+    """Check the journal of each worktree, whose readers skip lines that they cannot read."""
+    for path in (os.path.join(top, journal.NAME) for top in case.repo.list_folders()):
+        if count := damaged.count_lines(path):
+            what = f"{count} of its lines cannot be read" if count > 0 else "it is not a text file"
+            yield make_finding("bad-journal", path, what)
 
 
 def _find_fault(state: State) -> str:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 from gitcp.core.git import ids
 from gitcp.errors import Error
-from gitcp.process import files
 from gitcp.record import decode_name
 from gitcp.store.session import markers
 from gitcp.store.session import state as states
@@ -15,8 +12,6 @@ from gitcp.store.turn import session_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from gitcp.core.record_types import Marker, State, Tip
     from gitcp.repo import Repo
     from gitcp.store.git.prefetch import Prefetched
@@ -121,13 +116,6 @@ class Survey:
             return state_copy.read_copy(self.objects, tip, session_id)
         except Error:
             return None
-
-    def list_folders(self) -> Iterator[str]:
-        """The gitcp directory of each worktree."""
-        yield os.path.join(self.repo.common, "gitcp")
-        worktrees = os.path.join(self.repo.common, "worktrees")
-        for name in files.list_names(worktrees):
-            yield os.path.join(worktrees, name, "gitcp")
 
     def _read_tips(self) -> None:
         self.objects.fetch(self.refs.values())

@@ -150,7 +150,7 @@ def _forget_files(
                 work.save(repo, state)
         for name in owners:
             markers.forget(repo, name)
-    for top in survey.list_folders():
+    for top in repo.list_folders():
         for folder in _COPIES:
             for name in files.list_names(os.path.join(top, folder)):
                 if orphan_rules.list_possible_owners(name) & owners:
@@ -193,7 +193,7 @@ def _purge_objects(repo: Repo, survey: Survey, ids: Iterable[str], old: Sequence
 def _find_used(repo: Repo, survey: Survey) -> list[str]:
     """The existing objects that journals, private indexes and copies of transcripts name."""
     named: set[str] = set()
-    for top in survey.list_folders():
+    for top in repo.list_folders():
         for line in journal.read(repo, os.path.dirname(top)):
             ends = (line.get("before"), line.get("after"))
             named |= {end[1] for end in ends if isinstance(end, list)} | {*line.get("trees", ())}

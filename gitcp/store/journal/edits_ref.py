@@ -110,11 +110,11 @@ def _build_files(objects: Objects, lines: list[JournalLine]) -> dict[str, tuple[
     return {name: entry for name, entry in files.items() if entry and entry[1] not in absent}
 
 
-def rebuild_lines(repo: Repo, left: list[JournalLine]) -> list[JournalLine]:
-    """This worktree's journal from the lines that are left of it, and the edits and what settled
+def rebuild_lines(repo: Repo, worktree_hash: str, left: list[JournalLine]) -> list[JournalLine]:
+    """A worktree's journal from the lines that are left of it, and the edits and what settled
     them in the sessions' refs, by time.  An edit of the refs at a path that its session's state
     does not name counts as settled."""
-    lines, lost = _unite_lines(repo, left)
+    lines, lost = _unite_lines(repo, worktree_hash, left)
     names: dict[str, list[list[object]]] = {}
     for line in entries.list_edits(lost):
         names.setdefault(line["path"], []).append(entries.get_edit_name(line))
@@ -130,7 +130,7 @@ def rebuild_lines(repo: Repo, left: list[JournalLine]) -> list[JournalLine]:
 
 def unite_edits(repo: Repo, journal_lines: list[JournalLine]) -> list[JournalLine]:
     """The edits of the journal and those that only the sessions' refs hold, by time."""
-    return entries.list_edits(_unite_lines(repo, journal_lines)[0])
+    return entries.list_edits(_unite_lines(repo, repo.worktree_hash, journal_lines)[0])
 
 
 def read_lines(repo: Repo, worktree_hash: str, session_id: str = "") -> list[JournalLine]:
@@ -150,12 +150,12 @@ def read_lines(repo: Repo, worktree_hash: str, session_id: str = "") -> list[Jou
 
 
 def _unite_lines(
-    repo: Repo, left: list[JournalLine]
+    repo: Repo, worktree_hash: str, left: list[JournalLine]
 ) -> tuple[list[JournalLine], list[JournalLine]]:
     """(the lines that are left of a journal in their order, with those that only the sessions'
     refs hold at their times; the latter)."""
     known = set(map(entries.dump_line, left))
-    lost = [x for x in read_lines(repo, repo.worktree_hash) if entries.dump_line(x) not in known]
+    lost = [x for x in read_lines(repo, worktree_hash) if entries.dump_line(x) not in known]
     # A line without a time stays behind the one before it.
     times = accumulate((int(line.get("at", 0)) for line in left), max)
     dated = [*zip(times, left, strict=True), *((int(line["at"]), line) for line in lost)]

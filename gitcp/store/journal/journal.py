@@ -47,27 +47,43 @@ _READ: dict[str, tuple[int, int, list[JournalLine]]] = memory.get_table("journal
 
 def read(repo: Repo, git_dir: str | None = None) -> list[JournalLine]:
     """Return the lines of this worktree's journal, or of git_dir's; [] without a journal."""
+    git_dir = git_dir or repo.git_dir
     lines, is_complete = _read_raw(repo, git_dir)
-    if git_dir in (None, repo.git_dir) and _was_lost(repo, lines, is_complete):
+    if _was_lost(repo, git_dir, lines, is_complete):
         try:
-            return late.edits_ref.rebuild_lines(repo, expand_trees(repo, lines))
+            return rebuild(repo, git_dir, lines)
         except Error:
             pass  # the refs cannot be read: what is left counts
     return expand_trees(repo, lines)
 
 
-def _was_lost(repo: Repo, lines: list[JournalLine], is_complete: bool) -> bool:
-    """Whether this worktree's journal, which _read_raw() gave, has lost lines: what was checked of
-    it is gone, or it has no edit although one of its neighbours, or a stream of the worktree, is
+def rebuild(repo: Repo, git_dir: str, lines: list[JournalLine]) -> list[JournalLine]:
+    """The journal of a worktree from the lines that are left of it and the refs of sessions."""
+    worktree_hash = hash_home(repo, git_dir)
+    return late.edits_ref.rebuild_lines(repo, worktree_hash, expand_trees(repo, lines))
+
+
+def _was_lost(repo: Repo, git_dir: str, lines: list[JournalLine], is_complete: bool) -> bool:
+    """Whether the journal of a worktree, which _read_raw() gave, has lost lines: what was checked
+    of it is gone, or it has no edit although one of its neighbours, or a stream of the worktree, is
     still there."""
-    if is_complete and any(map(entries.is_lasting, lines)):
+    if (is_complete and any(map(entries.is_lasting, lines))) or not os.path.isdir(git_dir):
         return False
-    if not is_complete and any(os.path.exists(repo.join_own(name)) for name in _NEIGHBOURS):
+    neighbours = (os.path.join(git_dir, "gitcp", name) for name in _NEIGHBOURS)
+    if not is_complete and any(map(os.path.exists, neighbours)):
         return True
+    worktree_hash = hash_home(repo, git_dir)
     return any(
-        (parsed := parse_shadow(ref)) and parsed["worktree"] == repo.worktree_hash
+        (parsed := parse_shadow(ref)) and parsed["worktree"] == worktree_hash
         for ref in refs.list_refs(repo, *_STREAMS)
     )
+
+
+def hash_home(repo: Repo, git_dir: str) -> str:
+    """The hash of the id of a worktree, by its git directory."""
+    if git_dir == repo.git_dir:
+        return repo.worktree_hash
+    return hash_worktree("" if git_dir == repo.common else os.path.basename(git_dir))
 
 
 def _read_raw(repo: Repo, git_dir: str | None = None) -> tuple[list[JournalLine], bool]:
@@ -250,10 +266,10 @@ class Journal:
     def _read(self) -> None:
         lines, is_complete = _read_raw(self.repo)
         self.lines = expand_trees(self.repo, lines)
-        if _was_lost(self.repo, lines, is_complete):
-            rebuilt = late.edits_ref.rebuild_lines(self.repo, self.lines)
+        if _was_lost(self.repo, self.repo.git_dir, lines, is_complete):
+            rebuilt = rebuild(self.repo, self.repo.git_dir, lines)
             if rebuilt != self.lines or not is_complete:
-                _replace(self.repo, self.repo.git_dir, rebuilt)
+                replace(self.repo, self.repo.git_dir, rebuilt)
                 self.lines = rebuilt
 
     def __exit__(self, *_: object) -> None:
@@ -347,21 +363,22 @@ class Journal:
             self._shorten(remaining)
 
     def _shorten(self, lines: list[JournalLine]) -> None:
-        _replace(self.repo, self.repo.git_dir, lines)
+        replace(self.repo, self.repo.git_dir, lines)
         self.lines = expand_trees(self.repo, lines)
 
 
 def leave_out(repo: Repo, git_dir: str, is_gone: Callable[[JournalLine], bool]) -> None:
     """Rewrite the journal of a worktree, by its git directory, without the lines that are gone."""
-    worktree_id = os.path.basename(git_dir) if git_dir != repo.common else ""
-    with exclusive(repo, f"journal-{hash_worktree(worktree_id)}"):
-        lines, _ = _read_raw(repo, git_dir)
+    with exclusive(repo, f"journal-{hash_home(repo, git_dir)}"):
+        lines, is_complete = _read_raw(repo, git_dir)
+        if _was_lost(repo, git_dir, lines, is_complete):
+            lines = rebuild(repo, git_dir, lines)
         remaining = [line for line in lines if not is_gone(line)]
         if len(remaining) < len(lines):
-            _replace(repo, git_dir, remaining)
+            replace(repo, git_dir, remaining)
 
 
-def _replace(repo: Repo, git_dir: str, lines: list[JournalLine]) -> None:
+def replace(repo: Repo, git_dir: str, lines: list[JournalLine]) -> None:
     """Replace the journal of a worktree; the caller holds its lock."""
     path, data = os.path.join(git_dir, "gitcp", NAME), b"".join(map(entries.dump_line, lines))
     private.remove_private(repo, f"{path}-checked")  # after a kill it would tell of a loss

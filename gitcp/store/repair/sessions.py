@@ -7,9 +7,8 @@ import os
 from gitcp.core.credit import entries
 from gitcp.lock import exclusive
 from gitcp.process.files import Damaged, move_aside, read_file
-from gitcp.store.git import private
 from gitcp.store.git.commit import read_commit
-from gitcp.store.journal import work
+from gitcp.store.journal import journal, work
 from gitcp.store.link import unhooked
 from gitcp.store.session import markers
 from gitcp.store.session import state as states
@@ -87,17 +86,14 @@ def count_lines(path: str) -> int:
 
 
 def mend_journal(repo: Repo, _: Objects, path: str) -> str:
-    """Move a damaged journal aside and write its readable lines again; return what was done.
-
-    The sum of what was checked stays: by it the next reader sees the loss, makes it good from the
-    refs of sessions, as for a journal without a readable line, and notes the new sum."""
-    with exclusive(repo, f"journal-{repo.worktree_hash}"):
+    """Move a damaged journal aside and write it again from its readable lines and the refs of
+    sessions; return what was done."""
+    git_dir = os.path.dirname(os.path.dirname(path))
+    with exclusive(repo, f"journal-{journal.hash_home(repo, git_dir)}"):
         count = count_lines(path)
         if not count:
             return ""
-        data = b"" if count < 0 else read_file(path, _MOST) or b""
+        lines = entries.parse_lines(b"" if count < 0 else read_file(path, _MOST) or b"")
         aside = move_aside(repo.common, path)
-        lines = [line for line in data.splitlines(True) if entries.parse_lines(line)]
-        if lines:
-            private.write_private(repo, path, b"".join(lines))
+        journal.replace(repo, git_dir, journal.rebuild(repo, git_dir, lines))
     return f"kept {len(lines)} lines, moved it to '{aside}'"
