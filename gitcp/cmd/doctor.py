@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gitcp.core.record_types import Finding, Record
-    from gitcp.store.care.case import Row
+    from gitcp.store.care.case import Mend, Row
 
 OPTIONS = (make_flag("--fix", "mend it, asking at a terminal"), JSON)
 
@@ -30,8 +30,7 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("doctor", OPTIONS, argv)
     repo = Repo.find()
     guard_files.write_configured(repo)
-    diagnosis = check.diagnose(repo)
-    findings = _fix(repo, diagnosis, args.json) if args.fix else [item for _, item in diagnosis]
+    findings = _fix(repo, args.json) if args.fix else [item for _, item in check.diagnose(repo)]
     if args.json:
         cli.write_records(findings)
     else:
@@ -52,19 +51,28 @@ def _print_findings(repo: Repo, findings: Iterable[Record]) -> None:
         print(cli.printable(line))
 
 
-def _fix(repo: Repo, diagnosis: Iterable[tuple[Row, Finding]], quiet: bool) -> list[Finding]:
-    """Mend the findings that have a fix, if the person agrees; return those that are gone, with
-    `fixed`, and those that a new diagnosis finds."""
-    done: list[Finding] = []
-    for row, item in diagnosis:
-        mend = row.mend if item["fix"] else None
-        if mend and row.choices and not quiet:
-            mend = row.choices.get(cli.ask_choice(f"{item['reason']}:", [*row.choices, "skip"]))
-        elif mend and not quiet and not cli.ask_consent(f"{item['reason']}: {item['remedy']}?"):
-            mend = None
-        if mend:
-            with Case(repo, ctx=context.open_context(repo)) as case:
-                done.append(check.mend_finding(case, mend, item, "fixed"))
-    left = [item for _, item in check.diagnose(repo)]
-    keys = {check.get_key(item) for item in left}
-    return [item for item in done if "fixed" in item and check.get_key(item) not in keys] + left
+def _fix(repo: Repo, quiet: bool) -> list[Finding]:
+    """Mend the findings that have a fix, if the person agrees, who is asked once about each."""
+    chosen: dict[str, Mend | None] = {}
+
+    def mend(row: Row, item: Finding) -> Finding:
+        question = f"{item['reason']}: {item['remedy']}"
+        if question not in chosen:
+            chosen[question] = _choose_mend(row, item, quiet)
+        with Case(repo, ctx=context.open_context(repo)) as case:
+            return check.mend_finding(case, chosen[question], item, "fixed")
+
+    def find(mends: bool) -> list[Finding]:
+        return [mend(row, item) if mends else item for row, item in check.diagnose(repo)]
+
+    return check.mend_all(find, "fixed")
+
+
+def _choose_mend(row: Row, item: Finding, quiet: bool) -> Mend | None:
+    """The mend of a finding, None if it has none or the person wants none."""
+    mend = row.mend if item["fix"] else None
+    if mend and row.choices and not quiet:
+        return row.choices.get(cli.ask_choice(f"{item['reason']}:", [*row.choices, "skip"]))
+    if mend and not quiet and not cli.ask_consent(f"{item['reason']}: {item['remedy']}?"):
+        return None
+    return mend

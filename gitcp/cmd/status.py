@@ -10,7 +10,7 @@ from shutil import get_terminal_size
 from gitcp.console import cli, paging, term
 from gitcp.console.options import JSON, make_flag
 from gitcp.core.render import lane_lines, status_lines
-from gitcp.errors import OK, UsageError
+from gitcp.errors import OK, Error, GitError, UsageError
 from gitcp.repo import Repo
 from gitcp.stages.sessions import look_at_head
 from gitcp.store.care import worktree_status
@@ -44,7 +44,10 @@ def run(argv: Sequence[str]) -> int:
     guard_files.write_configured(repo)
     if args.watch:
         return _watch_status(repo, args.verbose)
-    records = worktree_status.gather_status(repo)
+    try:
+        records = worktree_status.gather_status(repo)
+    except GitError as e:
+        raise Error(f"{e.shorten()}; 'gitcp doctor' says more") from None
     if args.json:
         about, sessions, streams = records
         return cli.write_records([about, *sessions, *streams])

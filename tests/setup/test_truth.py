@@ -13,7 +13,7 @@ import pytest
 from gitcp import agents
 from gitcp.store.care import clients
 from tests.support import warm
-from tests.support.harness import World
+from tests.support.harness import V1, World
 from tests.support.installed import git, write
 from tests.support.paths import TOP
 from tests.support.scenes import Scenes
@@ -64,8 +64,21 @@ def as_file(folder: Path) -> None:
     folder.write_text("")
 
 
-def cut_short(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:200])
+def cut_short(path: Path, end: int = 200) -> None:
+    path.chmod(path.stat().st_mode | 0o200)
+    path.write_bytes(path.read_bytes()[:end])
+
+
+def as_link_to_nothing(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("/nowhere/file")
+
+
+def pack_of_the_store(world: World, end: str) -> Path:
+    """A file of the pack that has the newest checkpoints."""
+    tip = bytes.fromhex(world.refs(V1)[V1])
+    [path] = [p for p in world.path.glob(".git/objects/pack/*.idx") if tip in p.read_bytes()]
+    return path.with_suffix(end)
 
 
 def replaced(world: World, old: str, new: str) -> None:
@@ -133,6 +146,46 @@ MENDED: dict[str, tuple[Break, str]] = {
         lambda w: as_file(w.path / ".git/gitcp/lock"),
         ".git/gitcp/lock' is not a directory",
     ),
+    "a directory in the place of the store's ref": (
+        lambda w: as_directory(w.path / ".git" / V1),
+        "refs/heads/entire/checkpoints/v1: it is gone, and its reflog remains",
+    ),
+    "a file in the place of a directory of refs": (
+        lambda w: as_file(w.path / ".git/refs/heads/entire/checkpoints"),
+        "refs/heads/entire/checkpoints: git cannot read it",
+    ),
+    "a ref that is a link to nothing": (
+        lambda w: as_link_to_nothing(w.path / ".git/refs/gitcp/edits/s1"),
+        "refs/gitcp/edits/s1: git cannot read it",
+    ),
+    "a file in the place of a directory of reflogs": (
+        lambda w: as_file(w.path / ".git/logs/refs/heads/entire"),
+        "refs/heads/entire: it is gone, and its reflog remains",
+    ),
+    "a state that is a link to nothing": (
+        lambda w: as_link_to_nothing(w.path / ".git/entire-sessions/s1.json"),
+        "s1: it is gone",
+    ),
+    "the index of a pack is gone": (
+        lambda w: pack_of_the_store(w, ".idx").unlink(),
+        "its index is gone",
+    ),
+    "an index that is cut short": (
+        lambda w: cut_short(pack_of_the_store(w, ".idx")),
+        "its index is damaged",
+    ),
+    "a pack whose last bytes are gone": (
+        lambda w: cut_short(pack_of_the_store(w, ".pack"), -20),
+        "it is cut short or overwritten",
+    ),
+    "a hook that a power cut left empty": (
+        lambda w: (w.path / ".git/hooks/commit-msg").write_bytes(bytes(600)),
+        "commit-msg in '",
+    ),
+    "a directory in the place of a hook": (
+        lambda w: as_directory(w.path / ".git/hooks/pre-push"),
+        "pre-push in '",
+    ),
     "an installation that moved": (
         lambda w: replaced(w, str(TOP / "gitcp"), "/nowhere/gitcp"),
         "'/nowhere/gitcp/entry.py', which is gone",
@@ -143,12 +196,14 @@ MENDED: dict[str, tuple[Break, str]] = {
 @pytest.mark.parametrize("what", MENDED)
 def test_what_is_broken_is_named_and_mended(enabled: World, what: str) -> None:
     broken, words = MENDED[what]
+    stored = enabled.checkpoints()
     broken(enabled)
     status, said = doctor(enabled)
     assert status == 1 and words in said, said
     status, said = doctor(enabled, "--fix")
     assert status == 0, said
     assert doctor(enabled) == (0, "nothing is wrong here\n")
+    assert enabled.checkpoints() == stored
     enabled.agent("s2").turn("make another", {"four.txt": "4\n"})
     assert len(enabled.commit("four.txt")) == 1
 
@@ -253,3 +308,28 @@ def test_settings_are_not_gone_for_a_hook_that_runs_in_the_git_directory(enabled
 def test_fsck_is_silent_after_what_a_person_may_delete(enabled: World) -> None:
     enabled.git("branch", "-D", enabled.branch().removeprefix("refs/heads/"))
     assert "note s1" in enabled.gitcp("fsck") and doctor(enabled)[0] == 0
+
+
+def test_what_another_worktree_recorded_is_made_good_from_here(enabled: World) -> None:
+    other = enabled.path.parent / "other"
+    enabled.git("worktree", "add", "-q", str(other), "-b", "side")
+    enabled.agent("s2", other, tools=True).turn("make six", {"six.txt": "6\n"})
+    own = enabled.path / ".git/worktrees/other/gitcp"
+    cut_short(own / "journal")
+    assert doctor(enabled, "--fix")[0] == 0 and "s2" in enabled.open()
+    assert len(enabled.commit("six.txt", cwd=other)) == 1
+    as_file(own)
+    assert f"'{own}' is not a directory" in doctor(enabled)[1]
+    assert doctor(enabled, "--fix")[0] == 0
+
+
+def test_doctor_says_why_it_could_not_mend_what_is_left(enabled: World) -> None:
+    ref(enabled, "gitcp/open/no-id.lock").write_text("")
+    status, said = doctor(enabled, "--fix")
+    assert status == 1 and "no-id.lock: it has a marker and no state; not fixed: " in said
+
+
+def test_status_names_the_doctor_where_git_cannot_read_the_store(enabled: World) -> None:
+    cut_short(pack_of_the_store(enabled, ".idx"))
+    done = warm.run("status", cwd=enabled.path)
+    assert done.returncode == 0 or "; 'gitcp doctor' says more\n" in done.stderr, done

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gitcp.console import notice
 from gitcp.core.upkeep.findings import NOTE
 from gitcp.errors import Busy, Error, Moved
 from gitcp.store.care import clients, installation
@@ -11,14 +12,14 @@ from gitcp.store.care.table import DOCTOR, STORED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from gitcp.core.record_types import Finding, State
     from gitcp.repo import Repo
     from gitcp.store.care.case import Mend, Row
 
 
-_PASSES = 4  # a repair may uncover findings, which the next pass repairs
+_PASSES = 4
 
 
 def check_store(repo: Repo, *, secrets: bool = False, repair: bool = False) -> Iterator[Finding]:
@@ -38,20 +39,31 @@ def check_store(repo: Repo, *, secrets: bool = False, repair: bool = False) -> I
 
 
 def _repair_store(repo: Repo, secrets: bool) -> list[Finding]:
-    """Every finding; those that a repair removed have `repaired`."""
-    seen: dict[tuple[str, ...], Finding] = {}
-    for _ in range(_PASSES):
+    def find(mends: bool) -> Iterator[Finding]:
         with Case(repo, secrets) as case:
-            left = [mend_finding(case, row.mend, item) for row, item in search_case(case, STORED)]
-        for finding in left:
-            seen.setdefault(get_key(finding), finding)
-        if not any("repaired" in finding for finding in left):
+            for row, item in search_case(case, STORED):
+                yield mend_finding(case, row.mend, item) if mends else item
+
+    return mend_all(find, "repaired")
+
+
+def mend_all(find: Callable[[bool], Iterable[Finding]], word: str) -> list[Finding]:
+    """Mend until nothing more is mended: a mend may uncover findings, or make way for another.
+
+    find(mends) yields every finding, with what was done under word if it mends.  Returns what was
+    mended and is gone, then what is left, with the reason.
+    """
+    mended: dict[tuple[str, ...], Finding] = {}
+    for mends in (*[True] * _PASSES, False):
+        with notice.Collected() as warnings:
+            left = list(find(mends))
+        for warning in warnings:  # the findings say what is lacking
+            notice.warn(warning)
+        if not (done := {_get_key(item): item for item in left if word in item}):
             break
-    else:
-        with Case(repo, secrets) as case:
-            left = [finding for _, finding in search_case(case, STORED)]
-    still = {get_key(finding): finding for finding in left}
-    return [still.get(key, finding) for key, finding in seen.items()]
+        mended |= done
+    keys = {_get_key(item) for item in left}
+    return [item for key, item in mended.items() if key not in keys] + left
 
 
 def mend_finding(case: Case, mend: Mend | None, item: Finding, word: str = "repaired") -> Finding:
@@ -64,7 +76,7 @@ def mend_finding(case: Case, mend: Mend | None, item: Finding, word: str = "repa
     return {**item, word: done} if done else item
 
 
-def get_key(item: Finding) -> tuple[str, ...]:
+def _get_key(item: Finding) -> tuple[str, ...]:
     """What identifies a finding between two checks."""
     return item["kind"], item["subject"], str(item.get("checkpoint_id"))
 

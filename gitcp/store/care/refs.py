@@ -28,7 +28,8 @@ def look_at_refs(case: Case) -> Iterator[Finding]:
         logs = os.path.join(common, "logs")
         for path in _list_files(os.path.join(logs, start)):
             ref = os.path.relpath(path, logs)
-            if ref not in survey.refs and not os.path.lexists(os.path.join(common, ref)):
+            place = os.path.join(common, ref)
+            if ref not in survey.refs and (os.path.isdir(place) or not os.path.lexists(place)):
                 yield make_finding("bad-ref", ref, "it is gone, and its reflog remains")
                 survey.read_refs()
         for path in _list_files(os.path.join(common, start)):

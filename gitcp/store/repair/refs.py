@@ -37,20 +37,22 @@ def mend_ref(repo: Repo, objects: Objects, ref: str) -> str:
     '' if it has a commit by now."""
     with exclusive(repo, _LOCKS.get(ref) or shadow_refs.get_lock_name(repo, ref)):
         path = os.path.join(os.fsencode(repo.common), encode_name(ref))
+        log_path = os.path.join(repo.common, "logs", ref)
         old, log = refs.read_ref(repo, ref), missing.read_log(repo, ref)
-        if (old and is_commit(objects, old)) or not (old or log or os.path.isfile(path)):
+        stands = os.path.lexists(path) and (os.path.islink(path) or not os.path.isdir(path))
+        if (old and is_commit(objects, old)) or not (old or stands or os.path.isfile(log_path)):
             return ""
-        if os.path.isfile(path):
+        if stands:
             aside = choose_place_aside(repo.common, ref)
             os.rename(path, encode_name(aside))
         else:
             aside = missing.write_note(repo, ref, old or "", log)
         packed = refs.read_ref(repo, ref)  # the file hid this value
         oid = next((oid for oid in [*log, packed or ""] if is_commit(objects, oid)), None)
+        if oid is None and os.path.isfile(log_path):
+            os.rename(log_path, choose_place_aside(repo.common, f"logs/{ref}"))
         if oid != packed:
             refs.update_refs(repo, [(ref, oid, packed)], "gitcp: fsck")
-        if oid is None and os.path.isfile(log_path := os.path.join(repo.common, "logs", ref)):
-            os.rename(log_path, choose_place_aside(repo.common, f"logs/{ref}"))
     return f"{f'put it back to {oid[:7]}, ' if oid else ''}moved what stood there to '{aside}'"
 
 

@@ -150,7 +150,7 @@ class _Planner:
                 chain = hook_text.choose_chain(present.texts[hook_text.ENTIRE_BACKUP])
                 chain["suffix"] = hook_text.ENTIRE_BACKUP
             write["note"], write["aside"] = f"took over '{path}' from Entire", ""
-        elif os.path.lexists(path):
+        elif os.path.islink(path) or old.strip("\0\n\t "):  # a power cut may leave nothing in it
             chain, write["aside"] = hook_text.choose_chain(old), hook_scripts.BACKUP
             chain["suffix"] = suffix + hook_scripts.BACKUP
             write["note"] = f"wrote '{path}', which calls '{hook}{chain['suffix']}' too"

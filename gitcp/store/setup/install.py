@@ -78,9 +78,8 @@ def install(repo: Repo, options: Options) -> tuple[list[Write], list[str], list[
 
 def find_no_directories(repo: Repo) -> list[str]:
     """The files that are in the place of a directory of gitcp."""
-    if os.path.lexists(repo.join_shared()) and not os.path.isdir(repo.join_shared()):
-        return [repo.join_shared()]
-    paths = [os.path.join(repo.common, "entire-sessions"), *map(repo.join_shared, _FOLDERS)]
+    paths = [os.path.join(repo.common, "entire-sessions"), *repo.list_folders()]
+    paths += [os.path.join(top, name) for top in repo.list_folders() for name in _FOLDERS]
     return [path for path in paths if os.path.lexists(path) and not os.path.isdir(path)]
 
 
@@ -107,6 +106,8 @@ def carry_out(repo: Repo, write: Write, record: Manifest) -> bool:
             return True
         if write["kind"] == adapters.KIND:
             adapters.write_hooks(repo, write)
+        if os.path.isdir(write["path"]):
+            move_aside(repo.common, write["path"])
         record.put(write, make_stripper(repo, record))
     except (OSError, Error) as e:
         if "agent" not in write:

@@ -39,7 +39,7 @@ def read_state(repo: Repo, session_id: str) -> State:
     try:
         state = states.read(repo, session_id)
         if state is None:
-            exists = os.path.lexists(states.get_path(repo, session_id))
+            exists = os.path.exists(states.get_path(repo, session_id))
             return {**bare, "unreadable": ANOTHERS if exists else "it is gone"}
         read_streams(repo, state)
         _list_touched(repo, state)
