@@ -11,6 +11,7 @@ from gitcp import agents
 from gitcp.agents.claude_code import transcript as claude
 from gitcp.agents.exchange import replies
 from gitcp.agents.gemini_cli import transcript as gemini
+from gitcp.agents.reading import edits
 from gitcp.errors import InputError
 from tests.support.clients.matchers import matches
 from tests.support.paths import TOP
@@ -126,6 +127,24 @@ def test_a_hook_that_means_nothing_to_us_is_unknown_whatever_it_holds(
 def test_a_field_that_cannot_be_right_is_named(field: str, payload: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=f"^'{field}' "):
         claude_code.read_event("PostToolUse", payload)
+
+
+def test_a_file_about_patches_is_what_was_written_and_no_patch() -> None:
+    text = f"It begins with:\n{PATCH}"
+    tool = claude_code.read_event("PreToolUse", call("Write", {"file_path": "/a", "content": text}))
+    assert (tool["tool"]["input_paths"], tool["tool"]["content"]) == (["/a"], text)
+    use = {"type": "tool_use", "id": "t", "name": "Write"}
+    said = {"content": [{**use, "input": {"file_path": "/a", "content": text}}]}
+    client = agents.get_client("claude-code")
+    [edit] = edits.Reading(client, "/r").read_edits([{"type": "assistant", "message": said}])
+    assert (edit["path"], edit["tells"]) == ("/a", {"content": text})
+
+
+def test_a_patch_of_cursor_names_its_paths() -> None:
+    record = agents.get_client("cursor").read_event(
+        "preToolUse", {**COMMON, "tool_name": "ApplyPatch", "tool_input": PATCH}
+    )
+    assert record["tool"]["input_paths"] == ["/repo/a b.txt", "/repo/c.txt"]
 
 
 def test_a_result_that_is_no_text_of_utf_8_names_no_subagent() -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents.cline import transcript
 from gitcp.agents.exchange import payload
 from gitcp.core.git import ids
 from gitcp.core.transcript.facts import list_objects
@@ -103,9 +102,6 @@ def _adapt_call(fields: dict[str, Any], event: str) -> dict[str, Any]:
 def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
     """The call of an adapted payload."""
     tool = payload.read_tool(fields, KINDS, PATHS, cwd)
-    if tool["kind"] == "write" and not tool["input_paths"]:
-        paths = transcript.list_written_paths("apply_patch", fields["tool_input"])
-        tool["input_paths"] = payload.resolve_paths(paths, cwd, "apply_patch")
     payload.add_output(tool, *fields["result"])
     tool["failed"] = bool(fields["tool_error"])
     return tool

@@ -65,13 +65,12 @@ def is_in_background(fields: Mapping[str, Any]) -> bool:
 
 def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
     """The call of a payload."""
-    tool = payload.read_tool(fields, KINDS)
+    tool = payload.read_tool(fields, KINDS, cwd=cwd)
     response = fields.get("tool_response")
     response = response if isinstance(response, str) else ""
     arguments = payload.get_object(fields, "tool_input")
-    if tool["kind"] in ("write", "shell"):  # a shell may have the patch in a here-document
-        patch = payload.get_text(arguments, "command")
-        paths = apply_patch.list_paths(patch) if "*** Begin Patch" in patch else []
+    if tool["kind"] == "shell":  # it may have the patch in a here-document
+        paths = apply_patch.list_paths(payload.find_patch(arguments))
         tool["input_paths"] = payload.resolve_paths(paths, cwd, "command")
     payload.add_output(tool, response)
     if tool["kind"] == "write":

@@ -102,15 +102,10 @@ def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
     """The call of a payload, with an id by its arguments."""
-    arguments = _load_arguments(fields.pop("tool_args", fields.get("tool_input")))
+    arguments = payload.load_input(fields.pop("tool_args", fields.get("tool_input")))
     call = {**fields, "tool_input": arguments, "tool_use_id": payload.name_call(arguments)}
     tool = payload.read_tool(call, KINDS, PATHS, cwd)
-    if tool["kind"] == "write" and "patch" in arguments:
-        from gitcp.core.transcript import apply_patch
-
-        paths = apply_patch.list_paths(payload.get_text(arguments, "patch"))
-        tool["input_paths"] = payload.resolve_paths(paths, cwd, "patch")
-    elif tool["kind"] == "shell" and (arguments.get("mode") == "async" or arguments.get("detach")):
+    if tool["kind"] == "shell" and (arguments.get("mode") == "async" or arguments.get("detach")):
         tool["background"] = True
     elif tool["kind"] == "task":
         tool["subagent_type"] = payload.get_text(arguments, "agent_type")
@@ -125,15 +120,6 @@ def _take_result(tool: Tool, result: dict[str, Any]) -> None:
     shell = tool.get("output", "").partition("in background with shellId: ")[2]
     if shell:
         tool["background"], tool["background_id"] = True, shell.partition(">")[0].strip()
-
-
-def _load_arguments(arguments: object) -> dict[str, Any]:
-    """The arguments of a call: an object, the text of one, or the patch itself."""
-    if isinstance(arguments, str):
-        from gitcp.core.transcript.transcript_scan import load
-
-        return load(arguments) or {"patch": arguments}
-    return payload.get_object({"tool_input": arguments}, "tool_input")
 
 
 def _format_moment(stamp: object) -> str:

@@ -10,7 +10,6 @@ import os
 
 from gitcp.agents import list_files
 from gitcp.agents.exchange import payload
-from gitcp.core.transcript.transcript_scan import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,15 +65,13 @@ def is_payload(fields: dict[str, Any]) -> bool:
 
 def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """(the hook in Cursor's spelling, its payload with Claude Code's keys)."""
-    arguments, output = fields.get("tool_input"), fields.get("tool_output")
-    if isinstance(arguments, str):
-        arguments = load(arguments) or {}
+    output = fields.get("tool_output")
     return _CLAUDES.get(name, name[:1].lower() + name[1:]), {
         **fields,
         "session_id": fields.get("conversation_id") or fields.get("session_id"),
         "turn_id": fields.get("generation_id"),
         "cwd": fields.get("cwd") or payload.get_first(fields, "workspace_roots"),
-        "tool_input": arguments,
+        "tool_input": payload.load_input(fields.get("tool_input")),
         "tool_response": output if isinstance(output, str) else None,
         "duration_ms": fields.get("duration", fields.get("duration_ms")),
     }

@@ -105,7 +105,7 @@ def read_tool(
     payload: Mapping[str, Any], kinds: Mapping[str, str], keys: tuple[str, ...] = (), cwd: str = ""
 ) -> Tool:
     """The call of a payload.  keys: the keys of its input for the path of a call that writes,
-    relative to cwd; without them the client's adapter sets input_paths."""
+    relative to cwd; a call that names none is known by its patch."""
     name, arguments = get_text(payload, "tool_name"), get_object(payload, "tool_input")
     if not name:
         raise InputError("'tool_name' is missing")
@@ -124,7 +124,10 @@ def read_tool(
         call["background"] = True
     if kind == "write":
         call["input_paths"] = find_paths(arguments, keys, cwd)
-        call.update(_describe_write(arguments, payload.get("tool_response")))  # type: ignore[typeddict-item]
+        if patch := "" if call["input_paths"] else find_patch(arguments):
+            call.update(_describe_patch(patch, cwd))  # type: ignore[typeddict-item]
+        else:
+            call.update(_describe_write(arguments, payload.get("tool_response")))  # type: ignore[typeddict-item]
     elif kind == "shell":
         call["command"] = get_words(arguments, "command")
     elif kind == "task":
@@ -142,9 +145,6 @@ def _guess_kind(name: str, payload: Mapping[str, Any]) -> str:
 
 def _describe_write(arguments: Mapping[str, Any], response: object) -> dict[str, Any]:
     """The contents before and after a call that writes, as far as its input has them."""
-    for value in arguments.values():
-        if isinstance(value, str) and "*** Begin Patch" in value:
-            return _describe_patch(value)
     content, new = _find_value(arguments, _CONTENT), arguments.get("new_text")
     described: dict[str, Any] = {}
     if replacements := _list_replacements(arguments):
@@ -171,16 +171,32 @@ def _list_replacements(arguments: Mapping[str, Any]) -> list[list[Any]]:
     return edits if all(isinstance(text, str) for edit in edits for text in edit[:2]) else []
 
 
-def _describe_patch(patch: str) -> dict[str, Any]:
-    """The contents by the patch of a single file."""
+def find_patch(arguments: Mapping[str, Any]) -> str:
+    """The text of a call's input that has a patch; "" without one."""
+    texts = (value for value in arguments.values() if isinstance(value, str))
+    return next((text for text in texts if "*** Begin Patch" in text), "")
+
+
+def _describe_patch(patch: str, cwd: str) -> dict[str, Any]:
+    """The paths of a patch, and of one of a single file the contents."""
     from gitcp.core.transcript import apply_patch
 
-    hunks = list(apply_patch.parse_hunks(patch))
-    if len(apply_patch.list_paths(patch)) != 1 or not hunks:
-        return {}
-    if hunks[0][1] is None:
-        return {"content": hunks[0][2]}
-    return {"edits": [[old, new, False] for _, old, new in hunks]}
+    paths, hunks = apply_patch.list_paths(patch), list(apply_patch.parse_hunks(patch))
+    described: dict[str, Any] = {"input_paths": resolve_paths(paths, cwd, "patch")}
+    if len(paths) == 1 and hunks and hunks[0][1] is None:
+        described["content"] = hunks[0][2]
+    elif len(paths) == 1 and hunks:
+        described["edits"] = [[old, new, False] for _, old, new in hunks]
+    return described
+
+
+def load_input(arguments: object) -> dict[str, Any]:
+    """The input of a call that may be the text of an object, or of a patch."""
+    if isinstance(arguments, str):
+        from gitcp.core.transcript.transcript_scan import load
+
+        return load(arguments) or {"patch": arguments}
+    return get_object({"tool_input": arguments}, "tool_input")
 
 
 def _find_value(fields: Mapping[str, Any], keys: tuple[str, ...]) -> object:

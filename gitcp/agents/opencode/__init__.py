@@ -33,6 +33,7 @@ FORM = "plugin"
 PLUGIN = "opencode/plugin.js"
 SECONDS = 0  # the plugin waits
 RESUME = "opencode --session {}"
+PATHS = ("filePath",)
 KINDS = payload.make_kinds(
     write="write edit multiedit patch apply_patch",
     shell="bash",
@@ -84,12 +85,7 @@ def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
     """The call of an adapted payload."""
-    tool, result = payload.read_tool(fields, KINDS), fields["result"]
-    if tool["kind"] == "write":
-        from gitcp.agents.opencode import transcript
-
-        written = transcript.list_written_paths(tool["name"], fields["tool_input"])
-        tool["input_paths"] = payload.resolve_paths(written, cwd, "filePath")
+    tool, result = payload.read_tool(fields, KINDS, PATHS, cwd), fields["result"]
     payload.add_output(tool, result.get("output"))
     child = payload.get_object(result, "metadata").get("sessionId")
     if tool["kind"] == "task" and child is not None:

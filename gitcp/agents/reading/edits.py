@@ -244,8 +244,8 @@ class Reading:
         self, name: str, kind: str, arguments: dict[str, Any]
     ) -> Iterator[tuple[str, dict[str, Any]]]:
         """(path, its change) of a call that writes."""
-        patch = next((v for v in arguments.values() if "*** Begin Patch" in str(v)), None)
-        if isinstance(patch, str):
+        named = _find_text([arguments], *self._path_keys)
+        if patch := "" if named else payload.find_patch(arguments):
             yield from _parse_patch(patch)
             return
         if kind == "shell":

@@ -8,7 +8,6 @@ their usual payloads.  Its transcript is not known.
 from __future__ import annotations
 
 from gitcp.agents.exchange import claudes, payload
-from gitcp.core.transcript import apply_patch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,17 +61,16 @@ def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
     tool = payload.read_tool(fields, KINDS, PATHS, cwd)
     arguments = payload.get_object(fields, "tool_input")
     if tool["kind"] == "write" and not tool["input_paths"]:
-        tool["input_paths"] = payload.resolve_paths(_list_written_paths(arguments), cwd, "filePath")
+        paths = _list_replaced_paths(arguments)
+        tool["input_paths"] = payload.resolve_paths(paths, cwd, "filePath")
     if tool["kind"] == "shell" and arguments.get("isBackground") is True:
         tool["background"] = True
     payload.take_response(tool, fields)
     return tool
 
 
-def _list_written_paths(arguments: dict[str, Any]) -> list[str]:
-    """The paths of a call with several: a patch, replacements, files."""
-    if patch := payload.get_words(arguments, "input"):
-        return apply_patch.list_paths(patch)
+def _list_replaced_paths(arguments: dict[str, Any]) -> list[str]:
+    """The paths of a call with several: replacements, files."""
     replacements = payload.get_objects(arguments, "replacements")
     files = arguments.get("files")
     paths = [part.get("filePath") for part in replacements] + (files if type(files) is list else [])
