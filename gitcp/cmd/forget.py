@@ -16,7 +16,7 @@ from gitcp.store.forget.sessions import Choice
 from gitcp.store.git.objects import Objects
 from gitcp.store.share import sending, sync
 from gitcp.store.show import lookup
-from gitcp.store.v1 import destination
+from gitcp.store.v1 import conversion, destination
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +40,13 @@ def run(argv: Sequence[str]) -> int:
     """Forget what is chosen, and print what is left to do."""
     args, repo = cli.parse("forget", OPTIONS, argv), Repo.find()
     choice = _read_choice(repo, args)
+    try:
+        return _forget(repo, args, choice)
+    finally:
+        conversion.leave_branch(repo)
+
+
+def _forget(repo: Repo, args: Namespace, choice: Choice) -> int:
     remote = _fetch_destination(repo) if args.remote else ""
     if not (args.yes or _ask_consent()):
         return OK
@@ -84,7 +91,7 @@ def _fetch_destination(repo: Repo) -> str:
     """Fetch the destination's store, and return its name.  Raises Error without a destination."""
     name = destination.need_destination(repo)
     with Objects(repo) as objects:
-        sync.fetch_store(repo, objects, name, choose_timeout(repo))
+        sync.fetch_store(repo, objects, name, choose_timeout(repo), keep_branch=True)
     return name
 
 

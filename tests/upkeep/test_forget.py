@@ -221,6 +221,21 @@ def test_the_branch_of_a_converted_store_is_forgotten_there(recorded: World) -> 
     assert WORD not in there.gitcp("log", "--all") and "a drum please" in there.gitcp("log")
 
 
+def test_the_branch_of_the_others_is_forgotten_there_from_beside_jj(recorded: World) -> None:
+    bare = shared(recorded)
+    recorded.git("push", "-q", "origin", "main")
+    there = clone(recorded, bare, "there")
+    there.git("config", "--unset", "gitcp.store")
+    (there.path / ".jj").mkdir()
+    there.git("update-ref", "-d", V1)
+    there.gitcp("fetch")
+    assert there.git("for-each-ref", V1) == ""
+    there.gitcp("forget", "--yes", "--remote", "s-secret")
+    there.git("gc", "-q", "--prune=now", cwd=bare)
+    assert held(there, cwd=bare) == []
+    assert there.git("for-each-ref", V1) == ""
+
+
 def test_what_is_before_the_first_day_is_nothing(recorded: World) -> None:
     recorded.env["TZ"] = "UTC"
     assert "nothing to forget" in recorded.gitcp("forget", "--yes", "--before", "1970-01-01")

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.core.git.ids import build_checkpoint_ref
 from gitcp.repo import Repo
 from gitcp.store.forget import sessions
 from gitcp.store.git.objects import Objects
 from gitcp.store.share import sync
-from gitcp.store.v1 import committed_read, committed_write
+from gitcp.store.v1 import committed_read, committed_write, conversion
 from tests.support.checkpoints import V1, blob, git, session, tree
 from tests.v1.conftest import clone, write
 
@@ -108,3 +109,18 @@ def test_what_was_forgotten_is_not_written_again(bare: Path, repo: Path) -> None
     with Objects(here) as objects:
         assert committed_read.list_session_ids(here, objects, A) == ["s1", "s2"]
     assert "words" not in blob(f"{V1}:{AT}/0/metadata.json", here.worktree).decode()
+
+
+def test_a_ref_forgets_what_the_branch_it_was_made_of_has_forgotten(
+    pair: tuple[Repo, Repo], bare: Path
+) -> None:
+    mine, yours = pair
+    conversion.convert_store(yours)
+    forget(mine, "s1")
+    assert sync.forget_there(mine, "origin", 30) == (1, [])
+    fetch(yours)
+    ref = build_checkpoint_ref(A)
+    assert "t-s1/" not in git("log", "-p", "--format=", ref, cwd=yours.worktree)
+    assert tree(ref, yours.worktree).keys() == {
+        path.removeprefix(f"{AT}/") for path in tree(V1, yours.worktree)
+    }

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gitcp.core.git.ids import build_checkpoint_ref
 from gitcp.repo import Repo
 from gitcp.store.git import notes
 from gitcp.store.git.objects import Objects
 from gitcp.store.share import sync
-from gitcp.store.v1 import find_commits
+from gitcp.store.v1 import committed_read, conversion, find_commits
 from tests.support.checkpoints import V1, git, tree
 from tests.v1.conftest import clone, push, write
 
@@ -127,3 +128,20 @@ def test_history_on_the_remote_is_never_rewritten(bare: Path) -> None:
         if old:
             git("merge-base", "--is-ancestor", old, V1, cwd=bare)
     assert len(ids(bare)) == 6
+
+
+def test_what_a_clone_adds_to_the_branch_reaches_the_ref_that_another_has_made(bare: Path) -> None:
+    mine, yours = clone(bare, "mine"), clone(bare, "yours")
+    write(mine, A)
+    push(mine)
+    fetch(yours)
+    conversion.convert_store(yours)
+    push(yours)
+    write(mine, A, "late")
+    for repo in (mine, yours, mine):
+        fetch(repo)
+        push(repo)
+    tips = {git("rev-parse", build_checkpoint_ref(A), cwd=repo.worktree) for repo in (mine, yours)}
+    assert len(tips) == 1
+    with Objects(yours) as objects:
+        assert sorted(committed_read.list_session_ids(yours, objects, A)) == ["late", "s"]

@@ -136,11 +136,18 @@ def _push_chunks(repo: Repo, remote: Remote, tips: Tips, remote_tips: Tips) -> l
 
 
 def fetch_store(
-    repo: Repo, objects: Objects, name: str, timeout: float, ids: Collection[str] = ()
+    repo: Repo,
+    objects: Objects,
+    name: str,
+    timeout: float,
+    ids: Collection[str] = (),
+    *,
+    keep_branch: bool = False,
 ) -> Tips:
     """Fetch the remote's checkpoints and notes and unite them with ours; return our tips.
 
-    ids: fetch only these checkpoints if each has a ref of its own there.  Raises Error that names
+    ids: fetch only these checkpoints if each has a ref of its own there.  keep_branch: have our
+    branch beside jj too, until conversion.leave_branch() is called.  Raises Error that names
     the remote if it cannot be reached in timeout seconds.
     """
     remote = Remote(repo, name, timeout)
@@ -149,7 +156,7 @@ def fetch_store(
     if own_refs and own_refs == theirs.keys():
         _fetch_and_unite(repo, objects, remote, theirs)
     else:
-        known = _fetch_all(repo, objects, remote)
+        known = _fetch_all(repo, objects, remote, keep_branch)
         destination.set_pushed(repo, name, known)
     return list_local(repo)
 
@@ -194,10 +201,12 @@ def _choose_join(ref: str) -> Join | None:
     return note_trees.unite_lines if ref == notes.REF else None
 
 
-def _fetch_all(repo: Repo, objects: Objects, remote: Remote) -> Tips:
+def _fetch_all(repo: Repo, objects: Objects, remote: Remote, keep_branch: bool = False) -> Tips:
     """Fetch the remote's tips and unite them with ours; return them."""
     theirs = _list_remote(repo, remote)
     _fetch_and_unite(repo, objects, remote, theirs)
+    if not keep_branch:
+        conversion.leave_branch(repo)
     return theirs
 
 
@@ -218,8 +227,7 @@ def _fetch_and_unite(repo: Repo, objects: Objects, remote: Remote, theirs: Tips)
         remote.fetch_refs({ref: target for target, ref in temporary.items()})
         fetched = {temporary[t]: oid for t, oid in refs.list_refs(repo, prefix).items()}
         _unite_all(repo, objects, fetched, ours)
-        if committed_refs.REF in fetched and repo.jj_root:
-            conversion.leave_branch(repo)
+        conversion.unite_places(repo)
     finally:
         updates = [(target, None, oid) for target, oid in refs.list_refs(repo, prefix).items()]
         with suppress(Error):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from gitcp import trace
 from gitcp.core.git import ids
 from gitcp.errors import Error, InputError
@@ -38,15 +40,24 @@ def convert_store(repo: Repo) -> dict[str, str]:
     if not repo.config.get_all(_KEY) or repo.config.get_option(_KEY) != "refs":
         repo.git.run("config", "--local", _KEY, "refs")
 
-    def attempt_move() -> dict[str, str]:
-        with Objects(repo) as objects:
-            updates = _list_updates(repo, objects)
-        if updates:
-            refs.set_markers(repo)
-            refs.update_refs(repo, updates, "gitcp: convert-store")
-        return {ref: str(new) for ref, new, _ in updates}
+    return refs.retry_moved(repo, "v1", partial(_move_refs, repo, "gitcp: convert-store"))
 
-    return refs.retry_moved(repo, "v1", attempt_move)
+
+def unite_places(repo: Repo) -> None:
+    """Unite the checkpoints that have refs with what a branch has of them: a clone may have added
+    to the branch, or forgotten there, before it knew of the ref."""
+    if committed_refs.list_tips(repo):
+        refs.retry_moved(repo, "v1", partial(_move_refs, repo, "gitcp: merge", known=True))
+
+
+def _move_refs(repo: Repo, reason: str, *, known: bool = False) -> dict[str, str]:
+    """Make the updates of _list_updates(); return the refs that moved, with their tips."""
+    with Objects(repo) as objects:
+        updates = _list_updates(repo, objects, known)
+    if updates:
+        refs.set_markers(repo)
+        refs.update_refs(repo, updates, reason)
+    return {ref: str(new) for ref, new, _ in updates}
 
 
 def leave_branch(repo: Repo) -> str:
@@ -83,13 +94,17 @@ def leave_branch(repo: Repo) -> str:
         return ""
 
 
-def _list_updates(repo: Repo, objects: Objects) -> list[refs.Update]:
-    """The updates of refs: one for each checkpoint that a branch has and its ref lacks."""
+def _list_updates(repo: Repo, objects: Objects, known: bool = False) -> list[refs.Update]:
+    """The updates of refs: one for each checkpoint of which a branch has what its ref lacks.
+
+    known: only of those that have a ref.
+    """
     stored, tips = committed_refs.list_tips(repo), dict[str, str]()
+    objects.read_ahead(stored.values())
     for place in committed_refs.list_places(repo):
         if place == ids.CHECKPOINTS or place.endswith("/sessions"):
             continue
-        authors = _read_authors(repo, place)
+        authors: Authors = {}
         for checkpoint_id, tree in committed_list.list_trees(repo, objects, place, ""):
             try:
                 ref = ids.build_checkpoint_ref(ids.check_checkpoint_id(checkpoint_id))
@@ -97,15 +112,23 @@ def _list_updates(repo: Repo, objects: Objects) -> list[refs.Update]:
                 continue
             old = tips.get(ref) or stored.get(ref)
             before = need_commit(objects, old)["tree"] if old else ""
-            if before == tree:
+            if (
+                before == tree
+                or (known and not old)
+                or (before and _has(objects, before, tree, ref))
+            ):
                 continue
+            authors = authors or _read_authors(repo, place)
             root = _write_root(objects, checkpoint_id, tree, authors)
-            merged = histories.merge_histories(
+            tips[ref] = histories.merge_histories(
                 repo, objects, old, root, checkpoint_id=checkpoint_id
             )
-            if need_commit(objects, merged)["tree"] != before:
-                tips[ref] = merged
     return [(ref, new, stored.get(ref)) for ref, new in tips.items()]
+
+
+def _has(objects: Objects, tree: str, other: str, ref: str) -> bool:
+    """Whether the tree of a checkpoint has all of another tree of it."""
+    return Union(objects).unite_checkpoints(tree, other, ids.parse_checkpoint_ref(ref)) == tree
 
 
 def _write_root(objects: Objects, checkpoint_id: str, tree: str, authors: Authors) -> str:
