@@ -134,18 +134,16 @@ class Work:
     ) -> None:
         self._session, self._is_here = session_id, is_here
         self._paths: dict[str, list[JournalLine]] = {}
-        self._later_names: dict[str, list[str]] = {}
+        self._later_names: dict[str, dict[str, None]] = {}
+        origins: dict[str, dict[str, None]] = {}  # path -> the names that its content had before
         for line in entries.list_open_edits(lines):
             self._paths.setdefault(line["path"], []).append(line)
             if "follows" in line:
-                self._note_move(line["follows"], line["path"])
+                path, source = line["path"], line["follows"]
+                origins[path] = {source: None, **origins.get(source, {})}
+                for name in origins[path].keys() - {path}:
+                    self._later_names.setdefault(name, {})[path] = None
         self._looks = sorted((x["look"], x["base"]) for x in lines if "look" in x and "base" in x)
-
-    def _note_move(self, source: str, path: str) -> None:
-        self._later_names.setdefault(source, [])
-        for first, names in self._later_names.items():
-            if source in (first, *names):
-                names.append(path)
 
     def list_stretches(self, path: str) -> list[Stretch]:
         """The session's stretches at a path, the newest last, less those that changed nothing.
