@@ -39,7 +39,6 @@ def convert_store(repo: Repo) -> dict[str, str]:
     """
     if not repo.config.get_all(_KEY) or repo.config.get_option(_KEY) != "refs":
         repo.git.run("config", "--local", _KEY, "refs")
-
     return refs.retry_moved(repo, "v1", partial(_move_refs, repo, "gitcp: convert-store"))
 
 
@@ -47,13 +46,13 @@ def unite_places(repo: Repo) -> None:
     """Unite the checkpoints that have refs with what a branch has of them: a clone may have added
     to the branch, or forgotten there, before it knew of the ref."""
     if committed_refs.list_tips(repo):
-        refs.retry_moved(repo, "v1", partial(_move_refs, repo, "gitcp: merge", known=True))
+        refs.retry_moved(repo, "v1", partial(_move_refs, repo, "gitcp: merge", create=False))
 
 
-def _move_refs(repo: Repo, reason: str, *, known: bool = False) -> dict[str, str]:
+def _move_refs(repo: Repo, reason: str, *, create: bool = True) -> dict[str, str]:
     """Make the updates of _list_updates(); return the refs that moved, with their tips."""
     with Objects(repo) as objects:
-        updates = _list_updates(repo, objects, known)
+        updates = _list_updates(repo, objects, create)
     if updates:
         refs.set_markers(repo)
         refs.update_refs(repo, updates, reason)
@@ -94,10 +93,10 @@ def leave_branch(repo: Repo) -> str:
         return ""
 
 
-def _list_updates(repo: Repo, objects: Objects, known: bool = False) -> list[refs.Update]:
+def _list_updates(repo: Repo, objects: Objects, create: bool = True) -> list[refs.Update]:
     """The updates of refs: one for each checkpoint of which a branch has what its ref lacks.
 
-    known: only of those that have a ref.
+    create: also for one that has no ref.
     """
     stored, tips = committed_refs.list_tips(repo), dict[str, str]()
     objects.read_ahead(stored.values())
@@ -112,23 +111,16 @@ def _list_updates(repo: Repo, objects: Objects, known: bool = False) -> list[ref
                 continue
             old = tips.get(ref) or stored.get(ref)
             before = need_commit(objects, old)["tree"] if old else ""
-            if (
-                before == tree
-                or (known and not old)
-                or (before and _has(objects, before, tree, ref))
-            ):
+            if before == tree or not (old or create):
                 continue
             authors = authors or _read_authors(repo, place)
             root = _write_root(objects, checkpoint_id, tree, authors)
-            tips[ref] = histories.merge_histories(
+            merged = histories.merge_histories(
                 repo, objects, old, root, checkpoint_id=checkpoint_id
             )
+            if need_commit(objects, merged)["tree"] != before:
+                tips[ref] = merged
     return [(ref, new, stored.get(ref)) for ref, new in tips.items()]
-
-
-def _has(objects: Objects, tree: str, other: str, ref: str) -> bool:
-    """Whether the tree of a checkpoint has all of another tree of it."""
-    return Union(objects).unite_checkpoints(tree, other, ids.parse_checkpoint_ref(ref)) == tree
 
 
 def _write_root(objects: Objects, checkpoint_id: str, tree: str, authors: Authors) -> str:
