@@ -83,9 +83,9 @@ def _condense_commit(match: Record) -> None:
         for checkpoint_id in match.get("inherited", ()):
             late.notes.add_link(ctx.repo, ctx.objects, match["commit"], checkpoint_id)
         if match["carried"]:
-            old_commits = late.commit_sessions.list_taken_back(ctx.repo, match["old"])
-            is_whole_list = len(old_commits) < late.commit_sessions.MOST_TAKEN_BACK
-            replaced = {match["commit"]: old_commits if is_whole_list else ()}
+            taken_back = late.commit_sessions.list_taken_back(ctx.repo, match["old"])
+            is_whole_list = len(taken_back) < late.commit_sessions.MOST_TAKEN_BACK
+            replaced = {match["commit"]: match["merged"] or (taken_back if is_whole_list else ())}
             late.carried.follow_lines(ctx.repo, ctx.objects, [match["commit"]], replaced)
         if (match["id"] or match["carried"]) and reflog.list_stashes(ctx.repo):
             lost_commits.add_stashed(ctx.repo, ctx.objects, match["commit"])

@@ -161,6 +161,7 @@ COMMIT_VERDICT = {
     **dict.fromkeys(("told?", "commented?", "brings?"), bool),
     "maker?": _PROCESS,
     "picked?": is_object_name,
+    "merged?": [is_object_name],
 }
 
 

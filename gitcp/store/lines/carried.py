@@ -6,7 +6,7 @@ from __future__ import annotations
 from gitcp.core.credit.entries import PERSON
 from gitcp.core.lines import attribution, authors, line_diff, moves
 from gitcp.store.git import commit_changes
-from gitcp.store.git.commit import need_commit, read_commit
+from gitcp.store.git.commit import read_commit
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.git.tree import Lookup, find_tree
 from gitcp.store.lines import commit_lines, history
@@ -60,27 +60,6 @@ def follow_lines(
             elif _are_sources_complete(objects, before, changes, ids, old_commits):
                 typed = _list_typed_lines(repo, objects, commit, changes, old_commits)
             items += _build_items(ids, changes, before, evidence, typed, credit)
-    _write(repo, database, items)
-
-
-def follow_squash(
-    repo: Repo,
-    database: Objects,
-    ids: Iterable[str],
-    changes: Changes,
-    head: str,
-    merged: Sequence[str],
-) -> None:
-    """follow_lines() for a coming commit on head that squashes the merged commits, which git names
-    only until it is made."""
-    with Prefetched(repo) as objects:
-        evidence = Evidence(repo, objects, worktree=False)
-        commit: Commit = {**need_commit(objects, head), "oid": "", "parents": [head]}
-        before = Lookup(objects, find_tree(objects, head))
-        typed: Lines = {}
-        if _are_sources_complete(objects, before, changes, ids, merged):
-            typed = _list_typed_lines(repo, objects, commit, changes, merged)
-        items = _build_items(ids, changes, before, evidence, typed)
     _write(repo, database, items)
 
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         """id: '' if nothing is condensed; dismissed: whether the person removed the id; noted:
         whether the link is a note; old: the base of the streams; linked: whether they move on;
         carried: the other ids of the commit; inherited: those of them that its message could not
-        get and its note gets."""
+        get and its note gets; merged: the commits that it squashes."""
 
         commit: str
         old: str
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         linked: bool
         carried: list[str]
         inherited: list[str]
+        merged: list[str]
 
 
 def prepare(repo: Repo, objects: Objects, head: str, args: Sequence[str]) -> Prepared:
@@ -71,7 +72,7 @@ def prepare(repo: Repo, objects: Objects, head: str, args: Sequence[str]) -> Pre
     copied = args[2] if source == "commit" and args[2:] and not amended else ""
     case = Case(repo, objects, head, target=target, amended=amended, copied=copied)
     case.is_seen = source == "squash"
-    replaced, brought, drop = _ask(case, when)
+    replaced, brought, drop, merged = _ask(case, when)
     if when == sources.MERGING:
         commit_memory.forget_verdict(repo)  # conclude() decides, when the merge is made
         drop = sorted(commit_memory.read_refused(repo).difference(brought))
@@ -89,6 +90,7 @@ def prepare(repo: Repo, objects: Objects, head: str, args: Sequence[str]) -> Pre
         "parent": parents[0] if parents else refs.get_zeros(repo),
         "sessions": sessions,
         "ids": ids,
+        "merged": merged,
     }
     if sessions:
         verdict["maker"] = process.find_git()
@@ -105,17 +107,15 @@ def _list_sessions(repo: Repo, objects: Objects, checkpoint_ids: Sequence[str]) 
     return {session_id for ids in lists for session_id in filter(None, ids)}
 
 
-def _ask(case: Case, when: str) -> tuple[list[str], list[str], list[str]]:
+def _ask(case: Case, when: str) -> tuple[list[str], list[str], list[str], list[str]]:
     """(ids of the commit that is amended; ids of other commits; ids that the message must not
-    have)."""
-    replaced, brought, drop = list[str](), list[str](), list[str]()
-    for target, ids, excluded, squashed in sources.ask_sources(case, when):
+    have; the commits that it squashes)."""
+    replaced, brought, drop, merged = list[str](), list[str](), list[str](), list[str]()
+    for target, ids, excluded, old_commits in sources.ask_sources(case, when):
         (brought if target is case.target else replaced).extend(ids)
         drop += excluded
-        if "squash" in ids.values():
-            about = [*ids], target.read()[1], case.head, squashed
-            late.carried.follow_squash(case.repo, case.objects, *about)
-    return replaced, list(dict.fromkeys(brought)), drop
+        merged += old_commits if "squash" in ids.values() else ()
+    return replaced, list(dict.fromkeys(brought)), drop, merged
 
 
 def _replay(
@@ -163,6 +163,7 @@ def conclude(repo: Repo, objects: Objects) -> Conclusion:
         "linked": False,
         "carried": trailers.read(encode_name(commit["message"])),
         "inherited": [],
+        "merged": verdict.get("merged", []) if verdict and holds else [],
     }
     replays = commit_memory.is_replaying(repo)
     if not phases.find_transition(phases.ACTIVE, phases.GIT_COMMIT, rewriting=replays)[1]:

@@ -35,9 +35,10 @@ if TYPE_CHECKING:
         """id: '' if no session is linked; head: HEAD when it was decided; parent: the first
         parent of the coming commit, zeros for none; ids: all ids that the message gets; told:
         whether they were written into it; commented: whether as comments, because git skips the
-        check of the message; picked: the commit that a cherry-pick replays; maker: the git that
-        commits; brings: whether the commit takes over lines of others.  The script of
-        post-commit reads brings to start although no session is open."""
+        check of the message; picked: the commit that a cherry-pick replays; merged: those
+        that a squash is made of; maker: the git that commits; brings: whether the commit takes over
+        lines of others.  The script of post-commit reads brings to start although no session is
+        open."""
 
         id: str
         head: str
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
         maker: NotRequired[Process | None]
         commented: NotRequired[bool]
         picked: NotRequired[str]
+        merged: NotRequired[list[str]]
         brings: NotRequired[bool]
 
 
