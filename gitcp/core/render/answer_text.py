@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from gitcp.core.render.spans import SHORTEST, count_noun, shorten
 
 TYPE_CHECKING = False
@@ -33,14 +35,8 @@ def quote_lines(lines: Iterable[str], mark: str) -> str:
 
 def format_blame(records: Iterable[Line]) -> Iterator[str]:
     """A line for each run of a file's lines with the same author and commit."""
-    run: list[Line] = []
-    for record in records:
-        if run and _get_author_fields(run[-1]) != _get_author_fields(record):
-            yield _format_run(run)
-            run = []
-        run.append(record)
-    if run:
-        yield _format_run(run)
+    for _, run in groupby(records, _get_author_fields):
+        yield _format_run([*run])
 
 
 def _get_author_fields(record: Line) -> tuple[object, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.back.point_list import describe_lacking
 from gitcp.core.render.show_lines import draw_excerpt, draw_prompts
-from gitcp.core.render.spans import count_noun, format_usage, shorten
+from gitcp.core.render.spans import count_noun, cut_rows, format_usage, shorten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,7 +80,10 @@ def draw_session(record: Record, when: When, full: bool) -> Iterator[Line]:
     touched = record.get("files_touched") or ()
     if touched:
         yield [("  Not committed yet:", "bold")]
-        yield from _draw_first([[(f"    {path}", "")] for path in touched], full)
+        most = len(touched) if full else _LINES
+        rows = [(f"    {path}", "") for path in touched]
+        rows = cut_rows(rows, most, lambda n: (f"    … {count_noun(n, 'more file')}", "dim"))
+        yield from ([row] for row in rows)
     for number, checkpoint in enumerate(record["checkpoints"]):
         if not number:
             yield [("  Checkpoints:", "bold")]
@@ -105,11 +108,3 @@ def _draw_checkpoint(checkpoint: Record, when: When, full: bool) -> Iterator[Lin
     for path, change in files.items() if full else ():
         letter, colour = _CHANGES.get(change, (" ", ""))
         yield [(f"        {letter} ", colour), (path, "dim")]
-
-
-def _draw_first(lines: list[Line], full: bool) -> list[Line]:
-    """The lines of files: all, or the first of them and the number of the others."""
-    more = len(lines) - _LINES
-    if full or more <= 1:
-        return lines
-    return [*lines[:_LINES], [(f"    … {count_noun(more, 'more file')}", "dim")]]

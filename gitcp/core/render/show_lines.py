@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.agents.reading import conversation
-from gitcp.core.render.spans import count_noun, format_shares, format_usage, shorten
+from gitcp.core.render.spans import count_noun, cut_rows, format_shares, format_usage, shorten
 from gitcp.core.transcript.facts import ensure_object
 
 TYPE_CHECKING = False
@@ -117,8 +117,7 @@ def draw_excerpt(transcript: bytes, start: int, full: bool) -> Iterator[Line]:
         if not number:
             yield [("  Transcript:", "bold")]
         rows = text.split("\n")
-        more = len(rows) - _LINES
-        if more > 1 and not full:
-            rows = [*rows[:_LINES], f"… {count_noun(more, 'more line')}"]
+        if not full:
+            rows = cut_rows(rows, _LINES, lambda left: f"… {count_noun(left, 'more line')}")
         yield [(f"    [{role}] ", _ROLES[role]), (rows[0], "dim" if role == "Tool" else "")]
         yield from ([(f"      {line}", "")] for line in rows[1:])

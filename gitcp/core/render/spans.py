@@ -13,9 +13,10 @@ from gitcp.core.transcript.facts import ensure_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
-    from typing import Any
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from typing import Any, TypeVar
 
+    Row = TypeVar("Row")
     Line = list[tuple[str, str]]  # text, colour ('' for none) as term.paint knows it
     Ink = Callable[[str, str], str]
     Ago = Callable[[float], str]  # seconds since 1970 -> `5m ago`
@@ -110,6 +111,12 @@ def _split_signs(line: str) -> Iterator[tuple[str, int]]:
         sign, taken = sign + c, max(taken, wide)
     if sign:
         yield sign, taken
+
+
+def cut_rows(rows: Sequence[Row], most: int, make_last: Callable[[int], Row]) -> list[Row]:
+    """The first rows, and in place of several others one that make_last() makes of their number."""
+    left = len(rows) - most
+    return [*rows] if left <= 1 else [*rows[:most], make_last(left)]
 
 
 def count_noun(count: int, word: str) -> str:

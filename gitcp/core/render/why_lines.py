@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.render.spans import count_noun
+from gitcp.core.render.spans import count_noun, cut_rows
 from gitcp.core.transcript.facts import ensure_object, list_objects
 
 TYPE_CHECKING = False
@@ -99,10 +99,9 @@ def _draw_call(name: str, tool_input: Any, full: bool) -> Iterator[Line]:
     for old, new in pairs:
         lines += [("-" + line, "red") for line in str(old or "").split("\n") if old]
         lines += [("+" + line, "green") for line in str(new or "").split("\n") if new]
-    visible = lines if full else lines[:_LONG]
-    yield from ([(f"    {line}", colour)] for line, colour in visible)
-    if len(visible) < len(lines):
-        yield [(f"    … {count_noun(len(lines) - len(visible), 'more line')}", "dim")]
+    most = len(lines) if full else _LONG
+    lines = cut_rows(lines, most, lambda left: (f"… {count_noun(left, 'more line')}", "dim"))
+    yield from ([(f"    {line}", colour)] for line, colour in lines)
 
 
 def _format_input(arguments: Record) -> str:
@@ -113,6 +112,5 @@ def _format_input(arguments: Record) -> str:
 
 
 def _cut_lines(lines: list[str], full: bool) -> list[str]:
-    if full or len(lines) <= _LONG + 1:
-        return lines
-    return [*lines[:_LONG], f"… {count_noun(len(lines) - _LONG, 'more line')}"]
+    most = len(lines) if full else _LONG
+    return cut_rows(lines, most, lambda left: f"… {count_noun(left, 'more line')}")
