@@ -24,9 +24,9 @@ COMMANDS = {
     "log": ((), ("git", "log", "--numstat"), 4.5),
     "stats": (("--json",), ("git", "log", "--numstat"), 9),
     "stats --survival": (("--survival", "--json"), ("git", "log", "-p", "-U0"), 8),
-    "show": (("main",), ("git", "log", "--format=%H%n%B"), 6),
+    "show": (("main",), ("git", "log", "--format=%H%n%B"), 4),
     "fsck": ((), ("sh", "-c", STORE), 5),
-    "search": (("change",), ("git", "log", "--grep=change"), 7),
+    "search": (("change",), ("git", "log", "--grep=change"), 2.5),
 }
 FILE = ("main", "--", "dir00/file000.py")
 SHARE = 0.15  # of the bytes of real transcripts, for the index of a search

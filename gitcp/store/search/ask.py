@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from gitcp.core import json
 from gitcp.core.search import query as queries
 from gitcp.lock import exclusive
 from gitcp.store.search import database as storage
@@ -11,7 +12,7 @@ from gitcp.store.search import update
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from sqlite3 import Connection
     from typing import Any
 
@@ -58,30 +59,59 @@ def find_hits(
 
     def answer(database: Connection) -> tuple[list[Hit], int]:
         update.refresh_index(repo, database, progress)
-        hits = _find_turns(database, query, exact, outputs, since, until)
-        for hit in hits[:most]:
+        hits, left = _find_turns(database, query, exact, outputs, since, until, most)
+        for hit in hits:
             hit["snippet"] = _read_snippet(database, hit.pop("turn"), query, exact)
-        return hits[:most], max(0, len(hits) - most)
+        return hits, left
 
     with exclusive(repo, "search", _PATIENCE):
         return storage.use_database(repo, answer)
 
 
 def _find_turns(
-    database: Connection, query: Query, exact: bool, outputs: bool, since: float, until: float
-) -> list[Hit]:
-    narrow = query["filters"] or since or until != _EVER
+    database: Connection,
+    query: Query,
+    exact: bool,
+    outputs: bool,
+    since: float,
+    until: float,
+    most: int,
+) -> tuple[list[Hit], int]:
+    """(the best hits, at most `most`; the number of others)."""
+    narrow = bool(query["filters"] or since or until != _EVER)
     scores, carriers = _score_turns(database, query, exact, outputs, -1 if narrow else _CANDIDATES)
     hits: list[Hit] = []
-    for turn, score in sorted(scores.items(), key=lambda item: -item[1]):
-        if len(hits) == _CANDIDATES:
+    left = 0
+    for score, turn in _rank_turns(database, scores):
+        if len(hits) + left == _CANDIDATES:
             break
+        if len(hits) == most and not narrow:
+            left += 1
+            continue
         hit = _build_hit(database, turn, carriers.get(turn, ""))
         if hit and _fits_filters(hit, query, since, until):
-            hit["score"] = round(score * _weigh_hit(hit), 4)
-            hits.append(hit)
-    hits.sort(key=lambda hit: (-hit["score"], -hit["time"], hit["number"]))
-    return hits
+            hit["score"] = score
+            left += len(hits) == most
+            hits += [hit] if len(hits) < most else []
+    return hits, left
+
+
+def _rank_turns(database: Connection, scores: Mapping[int, float]) -> list[tuple[float, int]]:
+    """(score, turn), the best first: by age, and by whether a branch has one of its commits."""
+    rows = database.execute(
+        "select turn.id, number, coalesce(nullif(turn.time, 0), max(linked.time), 0) as moment,"
+        " max(live) from json_each(?) join turn on turn.id = value"
+        " left join source_turn on source_turn.turn = turn.id"
+        " left join source on source.id = source and kind = 'checkpoint'"
+        " left join linked on checkpoint = name group by turn.id",
+        (json.dumps([*scores]),),
+    )
+    now = time.time()
+    ranked = []
+    for turn, number, moment, live in rows:
+        weight = _HALF / (_HALF + max(0.0, now - moment) / _DAY) * (_LOST if live == 0 else 1.0)
+        ranked.append((-round(scores[turn] * weight, 4), -moment, number, turn))
+    return [(-score, turn) for score, _, _, turn in sorted(ranked)]
 
 
 def _read_snippet(database: Connection, turn: int, query: Query, exact: bool) -> str:
@@ -139,26 +169,17 @@ def _score_messages(
     database: Connection, expression: str, most: int
 ) -> Iterator[tuple[int, str, float]]:
     """(turn, commit, score) of the last turn of each session of commits with matching messages."""
-    commits = database.execute(
-        "select checkpoint, oid, bm25(messages) as rank from messages"
-        " join linked on linked.id = messages.rowid where messages match ?"
-        " order by rank limit ?",
-        (expression, most),
-    ).fetchall()
-    for checkpoint, commit, rank in commits:
-        for turn in _list_last_turns(database, checkpoint):
-            yield turn, commit, _MESSAGE * -rank
-
-
-def _list_last_turns(database: Connection, checkpoint: str) -> list[int]:
-    """The last turn of each session in a checkpoint."""
     rows = database.execute(
-        "select max(turn.id) from source join source_turn on source_turn.source = source.id"
+        "with found as (select linked.id, checkpoint, oid, bm25(messages) as rank from messages"
+        " join linked on linked.id = messages.rowid where messages match ? order by rank limit ?)"
+        " select max(turn.id), oid, rank from found"
+        " join source on kind = 'checkpoint' and name = checkpoint"
+        " join source_turn on source_turn.source = source.id"
         " join turn on turn.id = source_turn.turn"
-        " where source.kind = 'checkpoint' and source.name = ? group by turn.session",
-        (checkpoint,),
+        " group by found.id, session order by rank, found.id",
+        (expression, most),
     )
-    return [turn for (turn,) in rows]
+    yield from ((turn, commit, _MESSAGE * -rank) for turn, commit, rank in rows)
 
 
 def _match_outputs(database: Connection, query: Query) -> list[int]:
@@ -286,13 +307,6 @@ def _matches_filter(key: str, wanted: str, values: Sequence[str]) -> bool:
         return any(inside in f"/{value.strip('/')}/" for value in values)
     plain = wanted.lower().replace("-", " ")
     return any(plain in value.lower().replace("-", " ") for value in values)
-
-
-def _weigh_hit(hit: Hit) -> float:
-    """The factor of a hit by its age, and by whether a branch or tag has one of its commits."""
-    age = max(0.0, time.time() - hit["time"]) / _DAY
-    lost = hit["commits"] and not any(commit["live"] for commit in hit["commits"])
-    return float(_HALF / (_HALF + age) * (_LOST if lost else 1.0))
 
 
 def _cut_surroundings(texts: Sequence[str], words: Sequence[str]) -> str:

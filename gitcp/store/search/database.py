@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # SQLite's errors of the machine: permission, busy, locked, out of memory, read only, input and
 # output, full, cannot open.
 _MACHINE = (3, 5, 6, 7, 8, 10, 13, 14)
-_VERSION = 4
+_VERSION = 5
 _TABLES = """
 create table source(id integer primary key, kind text, name text, version text,
   unique(kind, name));
