@@ -85,7 +85,7 @@ def test_a_prompt_in_any_script_is_shown_as_it_is_and_turns_nothing_round(
         assert "\u202e" not in "".join(lines)
         assert line.startswith(f"{PROMPT} {SHOWN}")
         if name == "status":
-            assert line.endswith("…") and 58 < spans.count_cells(line.replace(SHOWN, DRIVEN)) <= 60
+            assert line.endswith("…") and 58 < spans.count_cells(line) <= 60
 
 
 @pytest.mark.parametrize("name", ["list-sessions", "list-streams", "list-checkpoints"])
