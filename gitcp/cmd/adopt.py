@@ -37,11 +37,11 @@ def run(argv: Sequence[str]) -> int:
         cli.write_records([record])
         return OK
     if record["from"] == record["worktree"]:
-        print(cli.printable(f"session {record['session_id']} is at home here"))
+        cli.show(f"session {record['session_id']} is at home here")
     else:
-        print(cli.printable(f"session {record['session_id']} goes on here, from {record['from']}"))
+        cli.show(f"session {record['session_id']} goes on here, from {record['from']}")
     for place in record["left"]:
         where = place["worktree"] or "a worktree that is gone"
         what = count_noun(len(place["files"]), "file")
-        print(cli.printable(f"  left in {where}: {what} that no commit has"))
+        cli.show(f"  left in {where}: {what} that no commit has")
     return OK

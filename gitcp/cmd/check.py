@@ -34,8 +34,7 @@ def run(argv: Sequence[str]) -> int:
     if args.json:
         cli.write_records([record])
     else:
-        for line in _format_lines(record):
-            print(cli.printable(line))
+        cli.show(*_format_lines(record))
     return NO if record["reasons"] else OK
 
 

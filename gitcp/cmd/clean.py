@@ -37,8 +37,7 @@ def run(argv: Sequence[str]) -> int:
     if args.json:
         records = [{**finding, "deleted": args.force} for finding in settled]
         return cli.write_records([*records, *({**finding, "deleted": False} for finding in kept)])
-    for line in format_report(settled, kept, args.force):
-        print(cli.printable(line))
+    cli.show(*format_report(settled, kept, args.force))
     return OK
 
 

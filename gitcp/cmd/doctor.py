@@ -43,12 +43,11 @@ def _print_findings(repo: Repo, findings: Iterable[Record]) -> None:
     if (state := installation.read_state(repo)) != installation.ENABLED:
         lines.append(f"gitcp is {state} here: {explain_beginning(state, not repo.top)}")
     for line in lines or ["nothing is wrong here"]:
-        print(cli.printable(line).replace("\n", " "))
+        cli.show(line.replace("\n", " "))
     if any(item.get("fix") and "fixed" not in item for item in findings):
         print("\n'gitcp doctor --fix' mends what it can")
     home = os.path.expanduser("~")
-    for line in counts.list_deletions(repo, home, counts.count_conversations(repo, home)):
-        print(cli.printable(line))
+    cli.show(*counts.list_deletions(repo, home, counts.count_conversations(repo, home)))
 
 
 def _fix(repo: Repo, quiet: bool) -> list[Finding]:

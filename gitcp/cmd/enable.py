@@ -107,8 +107,7 @@ def run(argv: Sequence[str]) -> int:
             print("'gitcp status' shows what is recorded from now on")
             if sys.stdout.isatty():
                 home = os.path.expanduser("~")
-                for line in counts.describe(repo, home, counts.count_conversations(repo, home)):
-                    print(cli.printable(line))
+                cli.show(*counts.describe(repo, home, counts.count_conversations(repo, home)))
         return OK
     with stdlib.tempfile.TemporaryDirectory() as folder:  # a dry run writes nothing here
         repo = _find_usable(Repo.find(init=folder))
@@ -126,8 +125,7 @@ def _enable_everywhere(args: Namespace) -> int:
     done, left = everywhere.install_person(args.agent or (), args.force)
     for client in map(agents.get_client, args.agent or _NAMES):
         left += [str(finding["reason"]) for finding in settings.find_switch(client, {})]
-    for line in done:
-        print(cli.printable(line))
+    cli.show(*done)
     count = 0
     for repo in repos:
         written, why = everywhere.install_repository(repo.top or repo.common, args.agent or ())
@@ -135,10 +133,10 @@ def _enable_everywhere(args: Namespace) -> int:
         if why:
             left.append(f"{repo.top or repo.common}: {why}")
         elif written:
-            print(cli.printable(f"set up '{repo.top}'"))
+            cli.show(f"set up '{repo.top}'")
     print(f"gitcp is enabled for new repositories, and in {count} of {len(repos)} that are there")
     for line in left:
-        print(cli.printable(f"left out: {line}"))
+        cli.show(f"left out: {line}")
     return OK
 
 
@@ -214,7 +212,6 @@ def _say(repo: Repo, done: list[str], notes: list[str]) -> None:
     findings = list(installation.find_in_hooks(repo))
     kept = [str(finding["reason"]) for finding in findings if finding["kind"] == "kept-hook"]
     first = [note for note in notes if note.startswith("found ")]
-    for line in [*first, *done, *(note for note in notes if note not in first), *kept]:
-        print(cli.printable(line))
+    cli.show(*first, *done, *(note for note in notes if note not in first), *kept)
     if not (done or findings or notice.is_incomplete()):
         print("gitcp is enabled here already: nothing to do")

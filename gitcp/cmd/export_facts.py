@@ -41,7 +41,7 @@ def run(argv: Sequence[str]) -> int:
     else:
         rows = count_noun(sum(done["rows"].values()), "row")
         commits = count_noun(done["commits"], "new commit")
-        print(cli.printable(f"{done['repository']}: {commits}, {rows}"))
+        cli.show(f"{done['repository']}: {commits}, {rows}")
     return OK
 
 

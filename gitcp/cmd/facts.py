@@ -43,8 +43,7 @@ def show(columns: list[str], rows: list[tuple[Any, ...]], as_records: bool) -> N
     if as_records:
         cli.write_records({"type": "fact", **dict(zip(columns, row, strict=True))} for row in rows)
         return
-    for line in _format_table(columns, rows):
-        print(cli.printable(line))
+    cli.show(*_format_table(columns, rows))
 
 
 def _format_table(columns: list[str], rows: list[tuple[Any, ...]]) -> Iterator[str]:

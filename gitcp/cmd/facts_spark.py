@@ -49,7 +49,7 @@ def run(argv: Sequence[str]) -> int:
             if args.json:
                 cli.write_records([record])
             else:
-                print(cli.printable(_format_line(record)))
+                cli.show(_format_line(record))
         for question in args.ask:
             facts.show(*fleet.ask(spark, directory, question), args.json)
     if failed:

@@ -24,5 +24,5 @@ def run(argv: Sequence[str]) -> int:
         if args.json:
             cli.write_records([finding])
         else:
-            print(cli.printable(findings.format_line(finding)).replace("\n", " "))
+            cli.show(findings.format_line(finding).replace("\n", " "))
     return NO if failures else OK

@@ -97,14 +97,14 @@ def show(plan: Plan, objects: Objects) -> None:
         subject = "no commit"
         if link["commit"]:
             subject = need_commit(objects, link["commit"])["message"].partition("\n")[0][:50]
-        print(cli.printable(f"  {link['commit'][:10] or '-'} {subject}"))
+        cli.show(f"  {link['commit'][:10] or '-'} {subject}")
         for part in link["parts"]:
             agent = plan.gathered.sessions[part["session"]].client.AGENT_TYPE
             files = count_noun(len(part["files"]), "file")
             lines = count_noun(part["attribution"]["agent_lines"], "line")
             evidence = " (by time and files alone)" if part["coarse"] else ""
             evidence = " (by your word alone)" if link["by_hand"] else evidence
-            print(cli.printable(f"    {agent} {part['session'][:8]}: {files}, {lines}{evidence}"))
+            cli.show(f"    {agent} {part['session'][:8]}: {files}, {lines}{evidence}")
     if len(plan.links) > _LISTED:
         print(f"  and {len(plan.links) - _LISTED} more: 'gitcp import --dry-run --json' lists all")
     unlinked = plan.gathered.sessions.keys() - plan.list_linked_sessions()

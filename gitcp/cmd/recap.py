@@ -46,11 +46,10 @@ def run(argv: Sequence[str]) -> int:
     if args.json:
         cli.write_records(records)
     elif args.markdown:
-        for line in recap_lines.format_markdown(records):
-            print(cli.printable(line))
+        cli.show(*recap_lines.format_markdown(records))
     elif args.generate and records:
         request = redaction.redact_text(repos[0], recap_lines.format_request(records))
-        print(cli.printable(summary.write_prose(repos[0], request)))
+        cli.show(summary.write_prose(repos[0], request))
     elif records:
         paging.page_lines(recap_lines.draw_recap(records))
     else:

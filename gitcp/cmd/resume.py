@@ -86,8 +86,8 @@ def _report_restored(restored: Sequence[Restored], args: Namespace) -> None:
         return
     for outcome in restored:
         words = _WORDS[outcome["what"]]
-        print(cli.printable(f"session {outcome['session_id']} ({outcome['agent']}) {words}"))
+        cli.show(f"session {outcome['session_id']} ({outcome['agent']}) {words}")
         for note in outcome["notes"]:
-            print(cli.printable(f"  note: {note}"))
+            cli.show(f"  note: {note}")
         if outcome["command"]:
-            print(cli.printable(f"  {outcome['command']}"))
+            cli.show(f"  {outcome['command']}")

@@ -117,9 +117,9 @@ def _make_directory(repo: Repo, objects: Objects, args: Namespace) -> int:
     _check_complete(point, args)
     below = [present.name_in_worktree(repo, path) for path in args.path]
     what = trees.write_directory(repo, objects, point, os.path.abspath(args.into), below)
-    print(cli.printable(f"made {what} in '{args.into}'"))
+    cli.show(f"made {what} in '{args.into}'")
     if lacking := point_list.describe_lacking(point["kind"], point["lacking"]):
-        print(cli.printable(f"note: {lacking}"))
+        cli.show(f"note: {lacking}")
     return OK
 
 

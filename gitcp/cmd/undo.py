@@ -173,7 +173,7 @@ def tell(repo: Repo, outcome: Outcome, args: Namespace, word: str) -> int:
     elif not args.dry_run:
         changed = steps.summarize_plan(outcome["plan"]) or "no file changed"
         done = f"{outcome['subject']} ({changed})" if outcome["subject"] else changed
-        print(cli.printable(f"{word}: {done}") if outcome["step"] else "nothing changed")
+        cli.show(f"{word}: {done}" if outcome["step"] else "nothing changed")
         if outcome["step"] and word not in _STEPS:
             print("'gitcp undo' takes it back")
         _tell_conversation(outcome)
@@ -192,4 +192,4 @@ def _tell_conversation(outcome: Outcome) -> None:
     for note in talk["notes"]:
         print(cli.printable(f"note: {note}"), file=sys.stderr)
     print("to go on with the conversation from there:")
-    print(f"  {cli.printable(talk['command'])}")
+    cli.show(f"  {talk['command']}")

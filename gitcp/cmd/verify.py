@@ -27,7 +27,7 @@ def run(argv: Sequence[str]) -> int:
         if args.json:
             cli.write_records([record])
         else:
-            print(*map(cli.printable, _format_lines(record)), sep="\n")
+            cli.show(*_format_lines(record))
     return NO if failed else OK
 
 

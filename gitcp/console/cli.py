@@ -131,6 +131,12 @@ def read_width() -> int:
     return stdlib.shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
 
 
+def show(*lines: str) -> None:
+    """Print lines, their unprintable characters escaped."""
+    for line in lines:
+        print(printable(line))
+
+
 def say(text: str) -> None:
     """Print lines of text, at a terminal folded between words."""
     if width := read_width():
