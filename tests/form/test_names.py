@@ -32,7 +32,7 @@ VERBS = set(
     stage stamp start stash stat store stream strip subtract suggest sum summarize swap
     sweep switch sync take tell terminate time touch trace transcribe translate trim try turn
     type undo unfold uninstall unite unlink unpack unpin unquote unwrap update upgrade use
-    verify wait walk warn watch weigh wish withdraw wrap write""".split()
+    verify wait walk warn watch wish withdraw wrap write""".split()
 )
 CONDITIONS = set(
     """accepts are begins belongs can changes covers differs ends exists
