@@ -1,10 +1,11 @@
 """The agents that gitcp supports: each client is a folder beside this file, named nowhere else.
 
 `__init__.py` of the folder has the client's names as data, and functions that replace methods of
-Client.  `transcript.py` reads its transcripts: scan, and for gitcp.agents.reading
-is_first_entry, list_facts (else gitcp.core.transcript.blocks), read_answers, list_messages,
-SHOWS_FILES.  `cut.py` cuts its conversations: find_last_leaf, list_prompts, find_leaves_around,
-cut_conversation.  Both are optional.
+Client.  `transcript.py` reads its transcripts: is_first_entry, list_facts (else
+gitcp.core.transcript.blocks), list_messages of a document, read_answers, SHOWS_FILES; scan,
+list_scanned or list_written_paths where that of its facts is not enough.  `cut.py` cuts its
+conversations: find_last_leaf, list_prompts, find_leaves_around, cut_conversation.  Both are
+optional.
 """
 
 from __future__ import annotations
@@ -154,7 +155,16 @@ class Client:
         from gitcp.core.transcript import transcript_scan
 
         reader = self.get_reader()
-        return reader.scan(data, previous) if reader else transcript_scan.begin(previous)
+        if reader is None or hasattr(reader, "scan"):
+            return reader.scan(data, previous) if reader else transcript_scan.begin(previous)
+        from gitcp.core.transcript import facts
+
+        written = getattr(reader, "list_written_paths", None)
+        written = written or facts.make_path_lister(self.KINDS, self.PATHS)
+        if hasattr(reader, "list_messages"):
+            list_facts = getattr(reader, "list_scanned", reader.list_facts)
+            return facts.scan_document(data, reader.list_messages, list_facts, written)
+        return facts.make_scan(reader.list_facts, written)(data, previous)
 
     def get_reader(self) -> Any:
         """The module that reads its transcripts; None without one."""

@@ -10,7 +10,6 @@ import pytest
 from gitcp import agents
 from gitcp.agents.claude_code import transcript as claude
 from gitcp.agents.exchange import replies
-from gitcp.agents.gemini_cli import transcript as gemini
 from gitcp.agents.reading import edits
 from gitcp.errors import InputError
 from tests.support.clients.matchers import matches
@@ -77,11 +76,8 @@ def test_codexs_matcher_is_one_that_its_expressions_know() -> None:
 
 
 def test_the_tools_that_write_are_the_same_in_events_and_transcripts() -> None:
-    for adapter, writes in (
-        (claude_code, claude.WRITES),
-        (gemini_cli, gemini.WRITES),
-    ):
-        assert [name for name, kind in adapter.KINDS.items() if kind == "write"] == list(writes)
+    writes = [name for name, kind in claude_code.KINDS.items() if kind == "write"]
+    assert writes == list(claude.WRITES)
 
 
 @pytest.mark.parametrize(

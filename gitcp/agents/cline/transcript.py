@@ -10,19 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from gitcp.core.record_types import Scan
     from gitcp.core.transcript.facts import Fact
 
 _COUNTS = ("inputTokens", "cacheWriteTokens", "cacheReadTokens", "outputTokens")
-WRITES = ("editor", "write_to_file", "replace_in_file")
-list_written_paths = facts.make_path_lister(WRITES, "path", "file_path")
 _CREATED = "File created successfully at:"
-
-
-def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """Scan a whole document; `bytes` of the result is 0, previous is not used.  See Scan."""
-    document = transcript_scan.load(data) or {}
-    return facts.scan_document(list_messages([document]), list_facts, list_written_paths)
 
 
 def list_messages(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from gitcp.core.transcript.facts import Fact
 
 _COUNTS = ("inputTokens", "cacheWriteTokens", "cacheReadTokens", "outputTokens")
-list_written_paths = facts.make_path_lister(
-    ("create", "edit", "str_replace_editor"), "path", "file_path"
-)
 
 
 def is_first_entry(first: dict[str, Any]) -> bool:
@@ -53,6 +50,3 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         if [edit.get("kind") for edit in list_objects(data.get("fileEdits"))] == ["create"]:
             answer["created"] = True
         yield str(data.get("toolCallId")), answer
-
-
-scan = facts.make_scan(list_facts, list_written_paths)

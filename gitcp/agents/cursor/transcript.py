@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
     from gitcp.core.transcript.facts import Fact
 
-WRITES = ("Write", "Edit", "StrReplace", "MultiEdit", "EditNotebook", "Delete")
-list_written_paths = facts.make_path_lister(WRITES, "file_path", "path", "target_file")
-
 
 def is_first_entry(first: dict[str, Any]) -> bool:
     """Whether a transcript that begins with this entry is the client's."""
@@ -48,6 +45,3 @@ def _extract_typed(text: str) -> str:
     """The person's part of a prompt, inside the client's element."""
     inner, end, _ = text.partition("<user_query>")[2].partition("</user_query>")
     return inner if end else text
-
-
-scan = facts.make_scan(list_facts, list_written_paths)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from gitcp.core.transcript.facts import Fact
 
 SHOWS_FILES = True  # the output of a tool that reads is the file's content
-list_written_paths = facts.make_path_lister(("Create", "Edit"), "file_path")
 
 
 def is_first_entry(first: dict[str, Any]) -> bool:
@@ -27,6 +26,3 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     """The facts of a line (gitcp.core.transcript.facts)."""
     message = facts.ensure_object(entry.get("message"))
     return facts.list_block_facts(message.get("role"), message.get("content"))
-
-
-scan = facts.make_scan(list_facts, list_written_paths)

@@ -7,19 +7,16 @@ the document.  A resumed session sets all its messages again, without tokens, an
 
 from __future__ import annotations
 
-from gitcp.core.transcript import blocks, facts, tokens, transcript_scan
+from gitcp.core.transcript import blocks, facts, tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from gitcp.core.record_types import Scan
     from gitcp.core.transcript.facts import Fact
 
 SHOWS_FILES = True  # the output of a tool that reads is the file's content
-WRITES = ("write_file", "replace", "edit", "edit_file", "save_file")
-_list_written_paths = facts.make_path_lister(WRITES, "file_path", "path", "filename")
 _LOST = ("tokens", "timestamp")  # keys that a resumed session drops
 
 
@@ -27,22 +24,6 @@ def is_first_entry(first: dict[str, Any]) -> bool:
     """Whether a transcript that begins with this entry is the client's."""
     head = (facts.list_objects(first.get("messages")) or [{}])[0]
     return "projectHash" in first or first.get("type") == "gemini" or "type" in head
-
-
-def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """Scan a whole document; `bytes` of the result is 0, previous is not used.  See Scan.
-
-    items counts messages in the order of the first appearance of their ids.
-    """
-    lines = [line for line in data.split(b"\n") if line.strip()]
-    is_document = bool(lines) and transcript_scan.load(lines[0]) is None
-    document = transcript_scan.load(data) if is_document else None
-    lines = lines if document is None else []
-    parts = [document, *map(transcript_scan.load, lines)]
-    messages = list_messages(part for part in parts if part)
-    read = facts.scan_document(messages, _list_scanned, _list_written_paths)
-    read["skipped"] = sum(transcript_scan.load(line) is None for line in lines)
-    return read
 
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
@@ -54,7 +35,7 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
         yield "usage", str(entry.get("id")), usage
 
 
-def _list_scanned(message: dict[str, Any]) -> Iterator[Fact]:
+def list_scanned(message: dict[str, Any]) -> Iterator[Fact]:
     """The facts of a message, and the errors of calls in the form of a resumed session."""
     yield from list_facts(message)
     for part in facts.list_objects(message.get("content")):

@@ -17,6 +17,7 @@ PLUGIN = opencode.PLUGIN
 SECONDS = 0  # the plugin waits
 RESUME = "kilo --session {}"
 KINDS = opencode.KINDS
+PATHS = opencode.PATHS
 EVENTS = opencode.EVENTS
 locate = opencode.locate
 adapt = opencode.adapt

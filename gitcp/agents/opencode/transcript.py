@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
     from gitcp.core.transcript.facts import Fact
 
-WRITES = ("write", "edit", "multiedit", "patch")
-list_written_paths = facts.make_path_lister(WRITES, "filePath")
-
 
 def is_first_entry(first: dict[str, Any]) -> bool:
     """Whether a transcript that begins with this entry is the client's."""
@@ -70,6 +67,3 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             if ensure_object(state.get("metadata")).get("exists") is False:
                 answer["created"] = True
             yield str(part.get("callID")), answer
-
-
-scan = facts.make_scan(list_facts, list_written_paths)

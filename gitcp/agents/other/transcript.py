@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.transcript import facts, tokens
+from gitcp.core.transcript import tokens
 from gitcp.core.transcript.facts import ensure_object
 
 TYPE_CHECKING = False
@@ -43,6 +43,3 @@ def list_written_paths(name: str, arguments: dict[str, Any]) -> list[str]:
     """The paths that a call, in the form of an event record, writes."""
     paths = arguments.get("input_paths")
     return [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
-
-
-scan = facts.make_scan(list_facts, list_written_paths)

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from gitcp.core.transcript.facts import Fact
 
 SHOWS_FILES = True  # the output of a tool that reads is the file's content
-list_written_paths = facts.make_path_lister(("write", "edit"), "path")
 
 
 def is_first_entry(first: dict[str, Any]) -> bool:
@@ -40,6 +39,3 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
         counts = ensure_object(message.get("usage"))
         usage = tokens.read_usage(counts, "input", "cacheWrite", "cacheRead", "output")
         yield "usage", str(entry.get("id")), usage
-
-
-scan = facts.make_scan(list_facts, list_written_paths)

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 SHOWS_FILES = True  # the output of a tool that reads is the file's content
 _COUNTS = ("promptTokenCount", "", "cachedContentTokenCount", "candidatesTokenCount")
-WRITES = ("write_file", "edit", "replace")
-list_written_paths = facts.make_path_lister(WRITES, "file_path", "path")
 
 
 def is_first_entry(first: dict[str, Any]) -> bool:
@@ -52,6 +50,3 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     if result := ensure_object(entry.get("toolCallResult")):
         answer = {"failed": result.get("status") != "success"}
         yield str(result.get("callId")), {**answer, **read_display(result.get("resultDisplay"))}
-
-
-scan = facts.make_scan(list_facts, list_written_paths)

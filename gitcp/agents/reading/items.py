@@ -104,17 +104,15 @@ def recognise_client(entry: dict[str, Any]) -> Client | None:
 def _open_transcript(data: bytes) -> tuple[ModuleType | None, list[dict[str, Any]] | None]:
     """(the reader of a transcript, None for an unknown one; its messages if it is a document, or
     lines that build one)."""
-    lines = _split_lines(data)
-    first = transcript_scan.load(lines[0]) if lines else None
-    document = first or transcript_scan.load(data) or {}
+    first = next(iter(_split_lines(data)), b"")
+    document = transcript_scan.load(first) or transcript_scan.load(data) or {}
     if gitcp_format.is_first_entry(document):
         return gitcp_format, None
     client = recognise_client(document)
     reader = client.get_reader() if client else None
     if reader is None or not hasattr(reader, "list_messages"):
         return reader, None
-    parts = [document] if first is None else filter(None, map(transcript_scan.load, lines))
-    return reader, reader.list_messages(parts)
+    return reader, reader.list_messages(transcript_scan.load_parts(data)[0])
 
 
 def _list_entries(

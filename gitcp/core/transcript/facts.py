@@ -21,7 +21,7 @@ from gitcp.core.transcript import apply_patch, tokens, transcript_scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from gitcp.core.record_types import Scan, Usage
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     Fact = tuple[Any, ...]
     Prompt = tuple[str, str, str]  # text, time as written, the leaf before it
     Facts = Callable[[dict[str, Any]], Iterator[Fact]]
+    Merge = Callable[[Iterable[dict[str, Any]]], Iterable[dict[str, Any]]]
     Written = Callable[[str, dict[str, Any]], list[str]]  # tool's name and input -> paths
 
 _TEXTS = "text output content functionResponse response result error message".split()
@@ -47,10 +48,13 @@ def make_scan(facts: Facts, written: Written) -> Callable[..., Scan]:
     return scan
 
 
-def scan_document(entries: Iterable[dict[str, Any]], facts: Facts, written: Written) -> Scan:
-    """Scan all entries of a transcript that is a single document."""
+def scan_document(data: bytes, merge: Merge, facts: Facts, written: Written) -> Scan:
+    """Scan a whole transcript that is a document, or lines that build one; `bytes` of the result is
+    0.  merge: makes messages of its parts."""
+    parts, skipped = transcript_scan.load_parts(data)
     reader = _Reader(transcript_scan.begin(), facts, written)
-    for entry in entries:
+    reader.scan["skipped"] = skipped
+    for entry in merge(parts):
         reader.read_entry(entry)
         reader.scan["items"] += 1
     return reader.finish()
@@ -145,15 +149,15 @@ def _is_before(time: str, other: str) -> bool:
     return time.isdecimal() and other.isdecimal() and int(time) < int(other)
 
 
-def make_path_lister(writes: Collection[str], *keys: str) -> Written:
+def make_path_lister(kinds: Mapping[str, str], keys: Sequence[str]) -> Written:
     """The function that returns the paths that a call writes, as its input names them: those of its
-    patch, or for the tools in writes the first path under one of keys."""
+    patch, or for the tools that write by their kinds the first path under one of keys."""
 
     def list_written_paths(name: str, arguments: dict[str, Any]) -> list[str]:
         if name in ("apply_patch", "ApplyPatch"):
             texts = (value for value in arguments.values() if isinstance(value, str))
             return apply_patch.list_paths("\n".join(texts))
-        values = map(arguments.get, keys) if name in writes else ()
+        values = map(arguments.get, keys) if kinds.get(name) == "write" else ()
         return next(([path] for path in values if isinstance(path, str) and path), [])
 
     return list_written_paths

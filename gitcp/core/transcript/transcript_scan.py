@@ -70,6 +70,17 @@ def load(line: bytes | str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
+def load_parts(data: bytes) -> tuple[list[dict[str, Any]], int]:
+    """(the objects of a transcript: a document, or those of its lines; the number of lines that are
+    none)."""
+    lines = [line for line in data.split(b"\n") if line.strip()]
+    document = load(data) if lines and load(lines[0]) is None else None
+    if document is not None:  # of several lines
+        return [document], 0
+    parts = [entry for line in lines if (entry := load(line)) is not None]
+    return parts, len(lines) - len(parts)
+
+
 def read(reader: Reader, data: bytes) -> Scan:
     """Scan the complete lines of data.  The reader gets each line that is not empty, which counts
     as an item, and at the end all lines."""

@@ -9,7 +9,6 @@ import pytest
 
 from gitcp import agents
 from gitcp.agents.claude_code import transcript as claude
-from gitcp.agents.gemini_cli import transcript as gemini
 from gitcp.core.page import turns
 from gitcp.core.transcript import tokens
 from tests.support import recording
@@ -57,7 +56,7 @@ def test_the_turns_of_one_document_have_the_tokens_that_their_messages_tell() ->
         messages.append({**message, **spent})
     data = json.dumps({"messages": messages}, indent=1).encode()
     gathered = turns.gather_turns(data)
-    turns.add_tokens(data, gathered, gemini.scan)
+    turns.add_tokens(data, gathered, agents.get_client("gemini-cli").scan)
     outputs = [turn["spent"] and turn["spent"]["output_tokens"] for turn in gathered]
     assert outputs == [3, None, 4]
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from gitcp import agents
-from gitcp.agents.gemini_cli import transcript as gemini
 from gitcp.agents.reading.items import list_items
 from gitcp.core.transcript import tokens
 from tests.support import recording
 
+gemini = agents.get_client("gemini-cli")
 # read by hand: scenario, messages, prompts, calls of 10 tokens in and 5 out, written
 FIRST = "Create hello.py and edit README"
 WRITTEN = ["/repo/hello.py", "/repo/README.md", "/repo/a.txt", "/repo/b.txt"]

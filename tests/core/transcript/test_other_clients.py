@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-from types import ModuleType
 from typing import Any
 
 import pytest
 
-from gitcp.agents.cline import transcript as cline
-from gitcp.agents.copilot import transcript as copilot
-from gitcp.agents.cursor import transcript as cursor
-from gitcp.agents.opencode import transcript as opencode
-from gitcp.agents.qwen_code import transcript as qwen
+from gitcp import agents
+from gitcp.agents import Client
 from gitcp.agents.reading import conversation
 from gitcp.core.transcript import tokens
 from tests.support import recording
 
+copilot, qwen, cline, opencode, cursor = map(
+    agents.get_client, ("copilot", "qwen-code", "cline", "opencode", "cursor")
+)
 BOTH = ["Create hello.py and edit README", "Second prompt please"]
 PART: dict[str, Any] = {"type": "text", "text": "done"}
 
@@ -58,7 +57,7 @@ def lines(*entries: object) -> bytes:
 def test_a_real_transcript_is_read(
     agent: str,
     scenario: str,
-    reader: ModuleType,
+    reader: Client,
     prompts: list[str],
     written: list[str],
     usage: tuple[int, int, int, int, int],
@@ -83,7 +82,7 @@ def test_a_real_transcript_is_read(
     ],
 )
 def test_a_scan_that_goes_on_finds_what_one_scan_finds(
-    agent: str, scenario: str, reader: ModuleType
+    agent: str, scenario: str, reader: Client
 ) -> None:
     data = recording.transcript(agent, scenario)
     whole = reader.scan(data)
@@ -171,7 +170,7 @@ def test_a_line_of_cursor_says_what_its_message_holds() -> None:
         {"messages": [3, {"role": "user", "content": 3}]},
     ],
 )
-def test_what_is_odd_in_a_transcript_does_no_harm(reader: ModuleType, entry: object) -> None:
+def test_what_is_odd_in_a_transcript_does_no_harm(reader: Client, entry: object) -> None:
     data = lines(entry, {"info": 3}, {"data": {}, "type": "x.y"}, {"message": {"parts": 3}})
     assert reader.scan(data)["prompts"] == []
     list(conversation.list_entries(data))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.transcript import facts, tokens
+from gitcp.core.transcript import tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +24,3 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
         yield "call", str(entry["id"]), "put", entry["puts"]
         yield "result", str(entry["id"]), False, "it is there"
         yield "usage", str(entry["id"]), tokens.make_usage(entry["costs"], 0, 0, 1, 1)
-
-
-scan = facts.make_scan(list_facts, facts.make_path_lister(("put",), "where"))
