@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
 from gitcp.cmd import show
-from gitcp.console import cli, paging, term
+from gitcp.console import cli, notice, paging, term
 from gitcp.console.options import OFFLINE, make_flag, make_value
 from gitcp.core.render import explain_lines
 from gitcp.errors import OK, Error, UsageError
@@ -77,7 +75,7 @@ def _generate(repo: Repo, name: str | None, args: Namespace) -> None:
     for checkpoint_id in ids:
         with Objects(repo) as objects:
             for session_id in summary.summarize_sessions(repo, objects, checkpoint_id, args.force):
-                print(f"summarized session {session_id} of {checkpoint_id}", file=sys.stderr)
+                notice.tell(f"summarized session {session_id} of {checkpoint_id}")
 
 
 def _find_name(args: Namespace) -> str | None:

@@ -7,7 +7,7 @@ import sys
 from contextlib import nullcontext
 
 from gitcp.cmd import undo
-from gitcp.console import cli, paging, picker, term
+from gitcp.console import cli, notice, paging, picker, term
 from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.core.back import point_list
 from gitcp.core.render import rewind_lines
@@ -233,7 +233,7 @@ def _cut_conversation(
     except Error as e:
         if args.transcript_only or args.same_id:
             raise
-        print(cli.printable(f"note: {e}"), file=sys.stderr)
+        notice.tell(f"note: {e}")
         return None
 
 

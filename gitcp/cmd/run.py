@@ -11,7 +11,7 @@ from shutil import which
 import gitcp
 from gitcp import record
 from gitcp.agents import find_client, other
-from gitcp.console import cli, foreground, shell
+from gitcp.console import cli, foreground, notice, shell
 from gitcp.console.options import make_value
 from gitcp.core.git import ids
 from gitcp.core.render import status_lines
@@ -54,7 +54,7 @@ def run(argv: Sequence[str]) -> int:
         raise Error(f"no such program: '{words[0]}'")
     if installation.read_state(repo) == installation.DISABLED:
         wake = status_lines.explain_beginning(installation.DISABLED)
-        print(f"warning: gitcp is disabled here: {wake}", file=sys.stderr)
+        notice.warn(f"gitcp is disabled here: {wake}")
     common = _build_common(args, words[0])
     call = {"id": f"run-{os.getpid()}", "kind": "shell", "command": " ".join(words)}
     prompt = args.prompt or _read_prompt(common["agent"], words)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gitcp.console import cli, paging, progress, shell, term
+from gitcp.console import cli, notice, paging, progress, shell, term
 from gitcp.console.options import JSON, make_flag, make_value, parse_positive
 from gitcp.core.back import plan
 from gitcp.core.render import rewind_lines
@@ -100,7 +100,7 @@ def run_step(args: Namespace, move: Callable[[Mover], Outcome], word: str) -> in
 def finish(repo: Repo, objects: Objects) -> None:
     """Finish the step that a kill left unfinished, and warn about it."""
     for sentence in steps.finish_interrupted(repo, objects):
-        print(cli.printable(f"warning: {sentence}"), file=sys.stderr)
+        notice.warn(sentence)
 
 
 class Agreement:
@@ -178,10 +178,9 @@ def tell(repo: Repo, outcome: Outcome, args: Namespace, word: str) -> int:
             print("'gitcp undo' takes it back")
         _tell_conversation(outcome)
     for path in outcome["differ"]:
-        warning = cli.printable(f"warning: '{path}' was changed again by another process")
-        print(warning, file=sys.stderr)
+        notice.warn(f"'{path}' was changed again by another process")
     for note in outcome["notes"]:
-        print(cli.printable(f"note: {note}"), file=sys.stderr)
+        notice.tell(f"note: {note}")
     return NO if outcome["differ"] else OK
 
 
@@ -190,6 +189,6 @@ def _tell_conversation(outcome: Outcome) -> None:
     if talk is None:
         return
     for note in talk["notes"]:
-        print(cli.printable(f"note: {note}"), file=sys.stderr)
+        notice.tell(f"note: {note}")
     print("to go on with the conversation from there:")
     cli.show(f"  {talk['command']}")
