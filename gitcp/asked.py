@@ -174,10 +174,12 @@ def _read_stamp(file: str) -> Stamp:
 
 
 _CONFIG = ("config", "-z", "--list", "--show-origin")
-# The top level comes last: in a bare repository git fails there, after the other answers.
+# The object format parts the paths, which may have line breaks.  The top level comes last: in a
+# bare repository git fails there, after the other answers.
+_FORMAT = "--show-object-format"
 _WHERE = (
-    *("rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir"),
-    *("--show-object-format", "--show-toplevel"),
+    *("rev-parse", "--path-format=absolute", "--git-dir", _FORMAT, "--git-common-dir", _FORMAT),
+    "--show-toplevel",
 )
 
 
@@ -221,8 +223,12 @@ def read_place(running: Running) -> list[str]:
         raise
     except GitError as e:
         raise Error(str(e)) from None
-    lines = [os.fsdecode(line) for line in out.split(b"\n")[:-1]]
-    return lines if status == 0 else lines[:3]
+    for algo in ("sha1", "sha256"):
+        paths = os.fsdecode(out).split(f"\n{algo}\n")
+        if len(paths) == 3:
+            top = [paths[2].removesuffix("\n")] if status == 0 else []
+            return [*paths[:2], algo, *top]
+    return []
 
 
 def ask_config(git: Git) -> Values:

@@ -77,6 +77,11 @@ class Parser(argparse.ArgumentParser):
             self.error(f"unknown argument: '{more[0]}'{meant}")
         return parsed
 
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> object:
+        values = super()._get_values(action, arg_strings)
+        # Python 3.11 takes an argument '--' for the end of options, each time.
+        return "--" if values == [] and action.nargs is None else values
+
     def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is not None and value not in action.choices:
             names = [str(choice) for choice in action.choices if choice]
@@ -96,6 +101,8 @@ def describe_unknown(value: str, choices: Sequence[str]) -> str:
 
 def suggest(word: str, choices: Sequence[str]) -> str:
     """'; did you mean …?' with up to three choices that resemble word or begin with it, else ''."""
+    if not word.strip("-"):
+        return ""
     near = stdlib.difflib.get_close_matches(word, choices, 3, 0.6)
     near = near or [k for k in choices if k.startswith(word)][:3]
     return f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""

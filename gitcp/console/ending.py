@@ -61,7 +61,7 @@ def _run_body(body: Callable[[], int]) -> int:
     except Error as e:
         kind = "error:" if e.status == USAGE else "fatal:"
         message = _explain_refusal(e) if isinstance(e, NoRepository) else str(e)
-        print(kind, escape_unprintable(message), file=sys.stderr)
+        print(kind, _join_lines(escape_unprintable(message)), file=sys.stderr)
         return e.status
     except OSError as e:
         if e.errno in _BUGS:
@@ -79,6 +79,12 @@ def _run_body(body: Callable[[], int]) -> int:
     except Exception:
         sys.excepthook(*sys.exc_info())
         return BUG
+
+
+def _join_lines(message: str) -> str:
+    """A message in one line, but for usage and lists: a name in it may have a line break."""
+    first, *rest = message.split("\n")
+    return first + "".join(f"\n{x}" if x.startswith(("usage: ", "  ")) else f" {x}" for x in rest)
 
 
 def _explain_refusal(e: NoRepository) -> str:

@@ -46,6 +46,19 @@ def test_minus_c_goes_to_another_directory_first(repo: Path, tmp_path: Path) -> 
     assert (bad.returncode, bad.stderr[:24]) == (128, "fatal: cannot change to ")
 
 
+def test_a_wrong_word_is_told_in_one_line_whatever_it_is(repo: Path) -> None:
+    for words, told in (
+        (["rewind", "a\nb"], "fatal: "),
+        (["show", "a\n\nb"], "fatal: "),
+        (["doctor", "a\nb"], "error: unknown argument: 'a b'"),
+        (["doctor", ""], "error: unknown argument: ''"),
+        (["why", "--", "--"], "fatal: not <file>:<line>: '--'"),
+    ):
+        first, *rest = run(*words).stderr.splitlines()
+        assert first.startswith(told) and "did you mean" not in first
+        assert all(line.startswith(("usage: ", "  ")) for line in rest)
+
+
 @pytest.mark.parametrize(
     ("args", "subjects"),
     [

@@ -13,6 +13,7 @@ import pytest
 from gitcp import agents
 from gitcp.store.care import clients
 from tests.support import warm
+from tests.support.copies import plant
 from tests.support.harness import V1, World
 from tests.support.installed import git, write
 from tests.support.paths import TOP
@@ -333,3 +334,12 @@ def test_status_names_the_doctor_where_git_cannot_read_the_store(enabled: World)
     cut_short(pack_of_the_store(enabled, ".idx"))
     done = warm.run("status", cwd=enabled.path)
     assert done.returncode == 0 or "; 'gitcp doctor' says more\n" in done.stderr, done
+
+
+def test_a_repository_whose_path_has_a_line_break_is_recorded(ground: Path, tmp_path: Path) -> None:
+    broken = World(plant(ground, tmp_path / "a\nb"), tmp_path / "home")
+    agent = broken.agent("s1", tools=True)
+    agent.turn("make it", {"one.txt": "1\n"})
+    assert len(broken.commit("one.txt")) == 1
+    assert doctor(broken) == (0, "nothing is wrong here\n")
+    broken.close()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.prefetch import Prefetched
 
 OURS = ("refs/heads/entire", "refs/gitcp", "refs/notes/gitcp", "refs/entire")
-_FORMAT = "--format=%(refname)%00%(objectname)%00%(worktreepath)"
+_FORMAT = "--format=%(refname)%00%(objectname)%00%(if)%(worktreepath)%(then)held%(end)"
 
 
 class Survey:
@@ -46,9 +46,9 @@ class Survey:
         self.refs: dict[str, str] = {}
         self.held: set[str] = set()
         for line in repo.git.read_records("for-each-ref", _FORMAT, *OURS, sep=b"\n"):
-            ref, oid, place = decode_name(line).split("\0")
+            ref, oid, held = decode_name(line).split("\0")
             self.refs[ref] = oid
-            if place:
+            if held:
                 self.held.add(ref)
         self.tips: list[Tip] = []
         self._metadata: dict[str, set[str]] = {}
