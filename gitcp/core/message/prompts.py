@@ -119,10 +119,10 @@ def join_prompts(prompts: Iterable[str]) -> str:
 
 
 def list_turn_prompts(prompts: list[str], prompt: str) -> list[str]:
-    """The prompts of a session's last turn: the newest that begins with prompt and those after it.
-    If none does, prompt itself; if that is empty, the last."""
-    own = [n for n, text in enumerate(prompts) if prompt and text[: len(prompt)] == prompt]
-    return prompts[own[-1] :] if own else [prompt] if prompt else prompts[-1:]
+    """The prompts of a session's last turn: the newest that begins with prompt and those after it;
+    if none does, prompt itself, unless it is empty."""
+    own = [n for n, text in enumerate(prompts) if text.startswith(prompt)]
+    return prompts[own[-1] :] if own else [prompt] if prompt else []
 
 
 def find_number(asked: Mapping[int, str], turn: object) -> int:

@@ -43,6 +43,32 @@ def test_a_hostile_prompt_is_cleaned_in_one_pass() -> None:
 )
 def test_a_notification_of_the_client_is_no_prompt(prompt: str, expected: bool) -> None:
     assert prompts.is_notification(prompt) is expected
+    assert prompts.extract_typed(prompt) == ("" if expected else prompt)
+    assert prompts.extract_typed(f"<environment_context>{prompt}") == ""
+
+
+@pytest.mark.parametrize(
+    ("notification", "tasks"),
+    [
+        (
+            "<task-notification><task-id> a </task-id><status>done</status></task-notification>\n"
+            "<task-notification><task-id>b<tool-use-id>toolu_1</tool-use-id></task-notification>",
+            [("a", "", "done"), ("", "toolu_1", "")],
+        ),
+        (
+            "<system_notification>Shell 1 (shellId: 7) has completed, 2 (shellId: x9) has failed",
+            [("7", "", "completed"), ("x9", "", "failed")],
+        ),
+        ("<task-notification>", [("", "", "")]),
+        ("go on", []),
+    ],
+)
+def test_a_notification_tells_which_tasks_have_ended(
+    notification: str, tasks: list[tuple[str, str, str]]
+) -> None:
+    keys = ("id", "tool_use_id", "status")
+    expected = [dict(zip(keys, task, strict=True)) for task in tasks]
+    assert prompts.parse_ended_tasks(notification) == expected
 
 
 @pytest.mark.parametrize(
@@ -55,6 +81,7 @@ def test_a_notification_of_the_client_is_no_prompt(prompt: str, expected: bool) 
         ("I need you to let's see", "See"),
         ("Pleased to meet you", "Pleased to meet you"),
         ("please", "Please"),
+        ("please " * 20 + "?", ("Please " + "please " * 10)[:72]),
         ("why\n\nis   this?", "Why is this"),
         ("?", "?"),
         ("x" * 80, "X" + "x" * 71),
@@ -98,6 +125,7 @@ def test_the_first_prompt_is_kept_on_one_line_of_100_characters(prompt: str, exp
 )
 def test_the_prompts_of_a_turn_begin_with_its_own(prompt: str, expected: list[str]) -> None:
     assert prompts.list_turn_prompts(["one", "two", "and more"], prompt) == expected
+    assert prompts.list_turn_prompts([], prompt) == ([prompt] if prompt else [])
 
 
 @pytest.mark.parametrize(
@@ -139,6 +167,7 @@ def test_a_task_that_says_nothing_is_named_by_its_call() -> None:
         ([{"content": "x" * 61, "status": "completed"}], f"{'x' * 60}... (toolu_01TASK)"),
         ([{"content": "One", "status": "pending"}] * 2, "Planning: 2 todos (toolu_01TASK)"),
         ([{"status": "completed"}], "Planning: 1 todos (toolu_01TASK)"),
+        ([{"content": " ", "status": "completed"}], "Planning: 1 todos (toolu_01TASK)"),
         ([], "Checkpoint #3: toolu_01TASK"),
     ],
 )
@@ -157,11 +186,14 @@ def test_a_step_of_a_task_is_named_by_what_was_completed(todos: Any, expected: s
         ({"number": 1, "prompt": ""}, 1),
         ({"number": 9, "prompt": ""}, 0),
         ({"number": "3", "prompt": "add it"}, 3),
+        ({"number": [], "prompt": "add it"}, 3),
+        ({"number": 9, "prompt": "long " * 800 + "…"}, 5),
+        ({"number": 2}, 2),
         (None, 0),
     ],
 )
 def test_a_recorded_turn_is_found_by_its_prompt_then_by_its_number(
     turn: object, expected: int
 ) -> None:
-    asked = {1: "think first", 2: "go  on", 3: "add it\nnow", 4: "go on"}
+    asked = {1: "think first", 2: "go  on", 3: "add it\nnow", 4: "go on", 5: "long " * 1000}
     assert prompts.find_number(asked, turn) == expected
