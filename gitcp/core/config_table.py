@@ -189,7 +189,7 @@ KEYS: dict[str, Key] = {
     "gitcp.external-agents": {
         "kind": "flag",
         "default": "false",
-        "meaning": "whether adapters on PATH are run; counts only where git does not track it",
+        "meaning": "whether adapters on PATH are run; read only from files that git does not track",
     },
     "gitcp.remote": {
         "kind": "text",
