@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from gitcp.core.message import prompts
 from gitcp.core.transcript import transcript_scan
-from gitcp.core.transcript.facts import ensure_object, extract_text, list_objects
+from gitcp.core.transcript.facts import ensure_object, extract_text, join_prompt, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,15 +41,8 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     blocks = [block for block in blocks if str(_get_call_id(block)) not in answered] + calls
     if _is_call(entry) or entry.get("type") in _RESULTS:
         blocks.append(entry)
-    typed: list[str] = []
-    for block in blocks:
-        for fact in _list_block_facts(ensure_object(block.get("functionCall")) or block, kind):
-            if fact[0] != "prompt":
-                yield fact
-            elif prompts.extract_typed(fact[1]):
-                typed.append(fact[1])
-    if typed:
-        yield "prompt", "\n\n".join(typed)
+    blocks = [ensure_object(block.get("functionCall")) or block for block in blocks]
+    yield from join_prompt(fact for block in blocks for fact in _list_block_facts(block, kind))
 
 
 def _get_call_id(part: dict[str, Any]) -> Any:

@@ -165,6 +165,22 @@ def make_path_lister(kinds: Mapping[str, str], keys: Sequence[str]) -> Written:
 
 def list_block_facts(role: object, content: object) -> Iterator[Fact]:
     """The facts of a message in blocks of type text, tool_use and tool_result."""
+    return join_prompt(_list_block_facts(role, content))
+
+
+def join_prompt(facts: Iterable[Fact]) -> Iterator[Fact]:
+    """The facts of a message, with all that the person typed in it as one prompt."""
+    typed: list[str] = []
+    for fact in facts:
+        if fact[0] != "prompt":
+            yield fact
+        elif prompts.extract_typed(fact[1]):
+            typed.append(fact[1])
+    if typed:
+        yield "prompt", "\n\n".join(typed)
+
+
+def _list_block_facts(role: object, content: object) -> Iterator[Fact]:
     for block in list_objects(content):
         kind = block.get("type")
         if kind == "text":

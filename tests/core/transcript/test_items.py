@@ -30,6 +30,23 @@ def test_a_prompt_typed_while_the_agent_was_at_work_is_one() -> None:
     ) == [("prompt", "do it"), ("prompt", "and this too")]
 
 
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"type": "user", "uuid": "1", "parentUuid": None},
+        {"type": "response_item", "payload": {"type": "message"}},
+        {"type": "session_start"},
+    ],
+)
+def test_the_texts_of_a_prompt_are_one_without_those_of_the_client(entry: dict[str, Any]) -> None:
+    texts = ["<system-reminder>now</system-reminder>", "look at", "this file"]
+    message = {"role": "user", "content": [{"type": "text", "text": text} for text in texts]}
+    entry = {**entry, "message": message}
+    if "payload" in entry:
+        entry["payload"] |= message
+    assert read(entry) == [("prompt", "look at\n\nthis file")]
+
+
 def test_what_gemini_rewound_or_said_again_is_there_once() -> None:
     assert read(
         {"projectHash": "x"},
