@@ -41,8 +41,8 @@ def clean(prompt: str) -> str:
     """The prompt without the blocks that its client inserted.  A lone surrogate, which JSON allows,
     becomes "?": the result is UTF-8."""
     prompt = replace_surrogates(prompt)
-    head, mark, tail = prompt.partition(_REFERENCED)
-    if mark and _REFERENCED_END in tail:
+    head, _, tail = prompt.partition(_REFERENCED)
+    if _REFERENCED_END in tail:
         prompt = head + tail.rpartition(_REFERENCED_END)[2]
     if "<" not in prompt:
         return prompt.strip()

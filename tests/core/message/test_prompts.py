@@ -6,6 +6,8 @@ import pytest
 
 from gitcp.core.message import prompts
 
+FILES, END = "--- Content from referenced files ---", "--- End of content ---"
+
 
 @pytest.mark.parametrize(
     ("prompt", "expected"),
@@ -22,6 +24,9 @@ from gitcp.core.message import prompts
         ("<command-name>/clear</command-name>\n <command-args></command-args>", ""),
         ("<system-reminder>never closed", "<system-reminder>never closed"),
         ("half \ud83d of one", "half ? of one"),
+        (f"ask\n{FILES}\nof a file\n{END}\n{END} on", "ask\n on"),
+        (f"ask {FILES} no end", f"ask {FILES} no end"),
+        (f"{END} ask", f"{END} ask"),
     ],
 )
 def test_what_the_client_added_is_cut_out_of_a_prompt(prompt: str, expected: str) -> None:
