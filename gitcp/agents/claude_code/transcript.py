@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.message import prompts
 from gitcp.core.transcript import tokens, transcript_scan
+from gitcp.core.transcript.transcript_scan import ensure_object, list_blocks, list_objects
 from gitcp.start import stdlib
 
 TYPE_CHECKING = False
@@ -24,8 +25,7 @@ _RECENT = 8  # the lines of a message are close together
 
 def is_first_entry(first: dict[str, Any]) -> bool:
     """Whether a transcript that begins with this entry is the client's, and not Qwen Code's."""
-    message = first.get("message")
-    is_qwens = "systemPayload" in first or (isinstance(message, dict) and "parts" in message)
+    is_qwens = "systemPayload" in first or "parts" in ensure_object(first.get("message"))
     return ("parentUuid" in first or "isSidechain" in first) and not is_qwens
 
 
@@ -50,12 +50,12 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             answer["original"] = result["originalFile"]
         elif result.get("type") == "create":
             answer["created"] = True
-        file = result.get("file")
-        if isinstance(file, dict) and file.get("numLines") == file.get("totalLines"):
+        file = ensure_object(result.get("file"))
+        if file and file.get("numLines") == file.get("totalLines"):
             answer["seen"] = file.get("content")
         if isinstance(diff := result.get("bashEditDiff"), dict):
-            answer["by_command"] = [_read_diff(file) for file in _list_objects(diff.get("files"))]
-    for block in _list_blocks(entry) if entry.get("type") == "user" else ():
+            answer["by_command"] = [_read_diff(file) for file in list_objects(diff.get("files"))]
+    for block in list_blocks(entry) if entry.get("type") == "user" else ():
         if block.get("type") == "tool_result":
             failed = block.get("is_error") is True or isinstance(result, str)
             if str(block.get("content")).startswith("File created successfully at:"):
@@ -66,7 +66,7 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 def _read_diff(file: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """(path, its change) of a file that a command changed, by the client's diff."""
     edits: list[list[Any]] = []
-    for hunk in _list_objects(file.get("hunks")):
+    for hunk in list_objects(file.get("hunks")):
         listed = hunk.get("lines")
         lines = [s for s in listed if isinstance(s, str)] if isinstance(listed, list) else []
         old, new = (
@@ -117,7 +117,7 @@ class _Reader:
         entry = self.load(line)
         if entry.get("type") != "user":
             return
-        blocks = _list_blocks(entry)
+        blocks = list_blocks(entry)
         for block in blocks:
             if block.get("type") == "tool_result" and str(block.get("tool_use_id")) in self.pending:
                 self.take_result(entry, block)
@@ -127,8 +127,8 @@ class _Reader:
 
     def take_queued(self, line: bytes) -> None:
         """Add a prompt typed while the agent worked, which is only an attachment."""
-        attachment = self.load(line).get("attachment")
-        if isinstance(attachment, dict) and attachment.get("type") == "queued_command":
+        attachment = ensure_object(self.load(line).get("attachment"))
+        if attachment.get("type") == "queued_command":
             prompt = attachment.get("prompt")
             self.add_prompt(prompt if isinstance(prompt, str) else "")
 
@@ -146,7 +146,7 @@ class _Reader:
             return
         if entry.get("requestSessionId", entry.get("sessionId")) != entry.get("sessionId"):
             self.scan["prompts"].clear()  # a fork: the prompts so far are another session's
-        for block in _list_blocks(entry):
+        for block in list_blocks(entry):
             if block.get("type") == "tool_use":
                 self.take_call(block)
         if isinstance(message.get("usage"), dict) and message.get("model") != "<synthetic>":
@@ -185,8 +185,7 @@ class _Reader:
             self.pending = {k: p for k, p in self.pending.items() if p != path}
 
     def add_subagent(self, entry: dict[str, Any], block: dict[str, Any]) -> None:
-        result = entry.get("toolUseResult")
-        agent = result.get("agentId") if isinstance(result, dict) else None
+        agent = ensure_object(entry.get("toolUseResult")).get("agentId")
         if not isinstance(agent, str):  # older clients have it only in the text
             text = stdlib.re.search(r"agentId: ([A-Za-z0-9_-]+)", str(block.get("content")))
             agent = text[1] if text else None
@@ -203,16 +202,3 @@ class _Reader:
         self.scan["carry"] = carry
         transcript_scan.note_newest(self.scan, lines, transcript_scan.find_newest(lines, "uuid"))
         return self.scan
-
-
-def _list_blocks(entry: dict[str, Any]) -> list[dict[str, Any]]:
-    """The content of a message as blocks; a bare text is one."""
-    message = entry.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return _list_objects(content)
-
-
-def _list_objects(value: Any) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     Merge = Callable[[Iterable[dict[str, Any]]], Iterable[dict[str, Any]]]
     Written = Callable[[str, dict[str, Any]], list[str]]  # tool's name and input -> paths
 
+ensure_object, list_objects = transcript_scan.ensure_object, transcript_scan.list_objects
 _TEXTS = "text output content functionResponse response result error message".split()
 _NAMES = ("model", "modelID", "modelId")  # of the model, in an entry or a part of it
 _PARTS = {**dict.fromkeys(("message", "payload", "data", "info"), _NAMES), "modelInfo": ("id",)}
@@ -217,13 +218,3 @@ def extract_text(content: object) -> str:
             if content.get(key):
                 return extract_text(content[key])
     return ""
-
-
-def list_objects(value: object) -> list[dict[str, Any]]:
-    """The objects in a list; [] for any other value."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-def ensure_object(value: object) -> dict[str, Any]:
-    """The value if it is an object, else an empty one."""
-    return value if isinstance(value, dict) else {}

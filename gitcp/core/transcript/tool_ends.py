@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.transcript.transcript_scan import load
+from gitcp.core.transcript.transcript_scan import ensure_object, list_blocks, load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,37 +45,22 @@ def find_last_time(tail: bytes) -> int | None:
 
 def _is_end(line: dict[str, Any], tool_id: str, runs_on: bool) -> bool:
     """Whether a line is the end of a command, or, unless it runs_on, the result of its call."""
-    payload = line.get("payload")
-    if isinstance(payload, dict):
-        item = payload.get("item")
-        if isinstance(item, dict) and item.get("type") == "CommandExecution":
+    if payload := ensure_object(line.get("payload")):
+        item = ensure_object(payload.get("item"))
+        if item.get("type") == "CommandExecution":
             return item.get("id") == tool_id and payload.get("type") == "item_completed"
         output = str(payload.get("type", "")).endswith("_output")
         if output and payload.get("call_id") == tool_id:
             return not runs_on and _RUNS_ON not in str(payload.get("output"))
-    return not runs_on and _is_result(line, tool_id)
-
-
-def _is_result(line: dict[str, Any], tool_id: str) -> bool:
-    return any(
-        part.get("type") == "tool_result" and part.get("tool_use_id") == tool_id
-        for part in _list_parts(line)
-    )
+    results = (part for part in list_blocks(line) if part.get("type") == "tool_result")
+    return not runs_on and any(part.get("tool_use_id") == tool_id for part in results)
 
 
 def _is_interruption(line: dict[str, Any]) -> bool:
-    payload = line.get("payload")
-    if isinstance(payload, dict):
+    if payload := ensure_object(line.get("payload")):
         return payload.get("type") == "turn_aborted"
-    texts = [str(part.get("text")) for part in _list_parts(line) if part.get("type") == "text"]
+    texts = [str(part.get("text")) for part in list_blocks(line) if part.get("type") == "text"]
     return line.get("type") == "user" and any(text.startswith(_INTERRUPTED) for text in texts)
-
-
-def _list_parts(line: dict[str, Any]) -> list[dict[str, Any]]:
-    message = line.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
-    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    return [p for p in parts if isinstance(p, dict)] if isinstance(parts, list) else []
 
 
 def parse_time(text: str) -> int | None:

@@ -113,3 +113,21 @@ def find_newest(lines: list[bytes], key: str) -> str | None:
 def join_unique(*words: list[str]) -> list[str]:
     """All the texts in order, each once."""
     return list(dict.fromkeys(text for texts in words for text in texts))
+
+
+def list_blocks(entry: dict[str, Any]) -> list[dict[str, Any]]:
+    """The content of an entry's message as blocks; a bare text is one."""
+    content = ensure_object(entry.get("message")).get("content")
+    return (
+        [{"type": "text", "text": content}] if isinstance(content, str) else list_objects(content)
+    )
+
+
+def list_objects(value: object) -> list[dict[str, Any]]:
+    """The objects in a list; [] for any other value."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def ensure_object(value: object) -> dict[str, Any]:
+    """The value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
