@@ -55,4 +55,5 @@ def is_incomplete() -> bool:
 
 def escape_unprintable(message: str) -> str:
     """spans.escape(), whose module is imported for the few messages that need it."""
-    return message if message.isprintable() else late.spans.escape(message)
+    plain = message.replace("\n", "").replace("\t", "")  # they stay
+    return message if plain.isprintable() else late.spans.escape(message)
