@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     Stamp = tuple[int, int, int]  # of a module's source: its times in ns, its size
-    # A module that its top imports, the names in it (none for the module itself), their names here.
-    Imports = tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]
+    # Each module that its top imports, and the names from it; without names the module itself.
+    Imports = tuple[tuple[str, tuple[str, ...]], ...]
     Place = tuple[int, int]  # of marshalled code: its offset after the table, its size
     # Whether it is a package; stamp; imports; its code, or the place of it; the places of functions
     # whose code is apart, marshalled {name: Place}, or nothing.
@@ -114,16 +114,16 @@ class Bundle:
     def exec_module(self, module: "ModuleType") -> None:
         """Run the module's code in it."""
         spec: Any = module.__spec__
-        space, part = module.__dict__, self.parts[spec.name]
-        for name, theirs, ours in part[2]:
-            source = sys.modules.get(name) or self._import(name)
-            if not theirs:
-                space[ours[0]] = source
-            for own, other in zip(ours, theirs, strict=False):
+        space, part, modules = module.__dict__, self.parts[spec.name], sys.modules
+        for name, names in part[2]:
+            source = modules[name] if name in modules else self._import(name)
+            if not names:
+                space[name] = source
+            for own in names:
                 try:
-                    space[own] = getattr(source, other)
+                    space[own] = getattr(source, own)
                 except AttributeError:  # a module of this package
-                    space[own] = self._import(f"{name}.{other}")
+                    space[own] = self._import(f"{name}.{own}")
         if part[4]:
             space[_DEFER] = self._make_deferrer(spec.name, space)
         exec(spec.loader_state, space)

@@ -101,19 +101,21 @@ def _strip_types(statement: ast.stmt) -> list[ast.stmt]:
 
 
 def _take_out_imports(statements: list[ast.stmt]) -> Imports:
-    """Remove the imports with which a module begins, up to one that names a module by its path."""
-    imports: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = []
+    """Remove the imports with which a module begins, but for those that give another name."""
+    imports: list[tuple[str, tuple[str, ...]]] = []
+    renaming: list[ast.stmt] = []
     while statements:
         match statements[0]:
             case ast.Expr(value=ast.Constant()):  # the docstring
                 pass
-            case ast.Import(names=[ast.alias(name=name, asname=own)]) if "." not in name:
-                imports.append((name, (), (own or name,)))
-            case ast.ImportFrom(module=str(module), names=names, level=0):
-                theirs = tuple(alias.name for alias in names)
-                ours = tuple(alias.asname or alias.name for alias in names)
-                imports.append((module, theirs, theirs if ours == theirs else ours))
+            case ast.Import(names=[ast.alias(name=name, asname=None)]) if "." not in name:
+                imports.append((name, ()))
+            case ast.ImportFrom(module=str(name), names=names) if not any(a.asname for a in names):
+                imports.append((name, tuple(alias.name for alias in names)))
+            case ast.Import() | ast.ImportFrom() as statement:
+                renaming.append(statement)
             case _:
                 break
         del statements[0]
+    statements[:0] = renaming
     return tuple(imports)
