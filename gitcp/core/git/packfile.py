@@ -83,13 +83,18 @@ def is_index(head: bytes, size: int) -> bool:
 
 
 def find_bucket(head: bytes, oid: str) -> tuple[int, int]:
-    """The start and end, in an index, of the object names that share the first byte of oid.
+    """The start and end, in an index, of the object names that share the first byte of oid; the
+    same twice for none, as in most indexes of gitcp.
 
     head: the first HEAD bytes of the index.
     """
-    width, position = len(oid) // 2, _FANOUT + 4 * int(oid[:2], 16)
-    low = int.from_bytes(head[position - 4 : position], "big") if position > _FANOUT else 0
-    return _OIDS + low * width, _OIDS + int.from_bytes(head[position : position + 4], "big") * width
+    position = _FANOUT + 4 * int(oid[:2], 16)
+    low = head[position - 4 : position] if position > _FANOUT else b"\0\0\0\0"
+    high = head[position : position + 4]
+    if low == high:
+        return 0, 0
+    width = len(oid) // 2
+    return _OIDS + int.from_bytes(low, "big") * width, _OIDS + int.from_bytes(high, "big") * width
 
 
 def find_position(oids: bytes, oid: str) -> int:

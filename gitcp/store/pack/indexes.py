@@ -82,6 +82,8 @@ class Index:
     def _find_number(self, oid: str) -> int:
         """The number of an object in the order of oids; -1 if the pack does not have it."""
         start, end = packfile.find_bucket(self._head, oid)
+        if start == end:
+            return -1
         number = packfile.find_position(self._read(end - start, start), oid)
         before = (start - packfile.HEAD) // (len(oid) // 2)
         return number if number < 0 else before + number

@@ -183,9 +183,10 @@ class Packs:
 
     def read_object(self, oid: str) -> tuple[str, bytes] | None:
         """(kind, content) of a small object in a pack of gitcp; None for any other object."""
-        starts = (index.read_object(oid) for index in self._read_indexes().values())
-        data = next(filter(None, starts), b"")
-        return packfile.parse_object(data) if data else None
+        for index in self._read_indexes().values():
+            if data := index.read_object(oid):
+                return packfile.parse_object(data)
+        return None
 
     def find_stamp(self, oid: str) -> int | None:
         """The stamp of the pack of gitcp that has an object, 0 for the pack that this process is
