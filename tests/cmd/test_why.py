@@ -184,6 +184,13 @@ def test_what_is_not_committed_yet_is_told_from_the_conversation_as_it_is(world:
     ]
 
 
+def test_the_end_of_a_dos_line_is_no_part_of_it(world: World) -> None:
+    world.agent("session-a", tools=True).turn("go on", {"f.txt": "one\r\ntwo\r\n"})
+    told = world.gitcp("why", "f.txt:2")
+    assert "\n    two\n" in told and "\n    one\n" in told and "x0d" not in told
+    assert json.loads(world.gitcp("why", "--json", "f.txt:2"))["content"] == ["two\r"]
+
+
 def test_a_line_of_a_file_that_git_does_not_track_yet_is_told_as_any_other(world: World) -> None:
     world.write(".gitignore", "*.log\n")
     world.commit()

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from gitcp.agents.reading import conversation
-from gitcp.core.render.spans import count_noun, cut_rows, format_shares, format_usage, shorten
+from gitcp.core.render.spans import (
+    count_noun,
+    cut_rows,
+    format_shares,
+    format_usage,
+    shorten,
+    split_rows,
+)
 from gitcp.core.transcript.facts import ensure_object
 
 TYPE_CHECKING = False
@@ -116,7 +123,7 @@ def draw_excerpt(transcript: bytes, start: int, full: bool) -> Iterator[Line]:
     for number, (role, text) in enumerate(entries):
         if not number:
             yield [("  Transcript:", "bold")]
-        rows = text.split("\n")
+        rows = split_rows(text)
         if not full:
             rows = cut_rows(rows, _LINES, lambda left: f"… {count_noun(left, 'more line')}")
         yield [(f"    [{role}] ", _ROLES[role]), (rows[0], "dim" if role == "Tool" else "")]

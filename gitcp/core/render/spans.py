@@ -113,6 +113,11 @@ def _split_signs(line: str) -> Iterator[tuple[str, int]]:
         yield sign, taken
 
 
+def split_rows(text: str) -> list[str]:
+    """The lines of a text, without the carriage return that may be part of their end."""
+    return [row.removesuffix("\r") for row in text.split("\n")]
+
+
 def cut_rows(rows: Sequence[Row], most: int, make_last: Callable[[int], Row]) -> list[Row]:
     """The first rows, and in place of several others one that make_last() makes of their number."""
     left = len(rows) - most

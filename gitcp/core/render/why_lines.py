@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.render.spans import count_noun, cut_rows
+from gitcp.core.render.spans import count_noun, cut_rows, split_rows
 from gitcp.core.transcript.facts import ensure_object, list_objects
 
 TYPE_CHECKING = False
@@ -30,8 +30,7 @@ def _draw_origin(origin: Record, full: bool) -> Iterator[Line]:
     if origin["last"] != origin["first"]:
         where += f",{origin['last']}"
     yield [(where, "bold")]
-    for line in _cut_lines(origin["content"], full):
-        yield [(f"    {line}", "")]
+    yield from _draw_rows("\n".join(origin["content"]), full)
     if origin["who"] != "session":
         yield [("  " + describe_other_author(origin, origin["commit"]), "")]
     else:
@@ -82,7 +81,7 @@ def _draw_session(origin: Record, full: bool) -> Iterator[Line]:
 def _draw_words(head: str, text: str, full: bool) -> Iterator[Line]:
     if text:
         yield [(f"  {head}:", "bold")]
-        yield from ([(f"    {line}", "")] for line in _cut_lines(text.split("\n"), full))
+        yield from _draw_rows(text, full)
 
 
 def _draw_call(name: str, tool_input: Any, full: bool) -> Iterator[Line]:
@@ -93,12 +92,12 @@ def _draw_call(name: str, tool_input: Any, full: bool) -> Iterator[Line]:
     pairs = [(e.get("old_string"), e.get("new_string")) for e in edits]
     if all(new is None for _, new in pairs):
         text = tool_input if isinstance(tool_input, str) else _format_input(arguments)
-        yield from ([(f"    {line}", "")] for line in _cut_lines(text.split("\n"), full))
+        yield from _draw_rows(text, full)
         return
     lines = []
     for old, new in pairs:
-        lines += [("-" + line, "red") for line in str(old or "").split("\n") if old]
-        lines += [("+" + line, "green") for line in str(new or "").split("\n") if new]
+        lines += [("-" + line, "red") for line in split_rows(str(old or "")) if old]
+        lines += [("+" + line, "green") for line in split_rows(str(new or "")) if new]
     most = len(lines) if full else _LONG
     lines = cut_rows(lines, most, lambda left: (f"… {count_noun(left, 'more line')}", "dim"))
     yield from ([(f"    {line}", colour)] for line, colour in lines)
@@ -111,6 +110,8 @@ def _format_input(arguments: Record) -> str:
     return ", ".join(f"{key}: {value}" for key, value in arguments.items())
 
 
-def _cut_lines(lines: list[str], full: bool) -> list[str]:
-    most = len(lines) if full else _LONG
-    return cut_rows(lines, most, lambda left: f"… {count_noun(left, 'more line')}")
+def _draw_rows(text: str, full: bool) -> Iterator[Line]:
+    rows = split_rows(text)
+    most = len(rows) if full else _LONG
+    rows = cut_rows(rows, most, lambda left: f"… {count_noun(left, 'more line')}")
+    yield from ([(f"    {row}", "")] for row in rows)
