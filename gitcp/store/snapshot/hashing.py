@@ -161,25 +161,12 @@ class Hasher:
         if filters.has_hung(work.repo):
             oids.update(dict.fromkeys(late.through_git.list_filtered(work, paths)))
         remaining = [path for path in paths if path not in oids]
-        by_index = {path for path in remaining if self._needs_index(path)}
-        plain = [path for path in remaining if path not in by_index]
-        oids |= late.through_git.hash_files(work, self._objects, plain, self._write)
-        if by_index:
-            changes = self._scan.changes
-            index = {path: entry for path in by_index if (entry := changes[path].was)}
-            for name in {name for path in by_index for name in self._filters.list_from_head(path)}:
-                index[name] = self._find_head(name) or index[name]
-            oids |= late.through_git.add_files(
-                work, self._objects, sorted(by_index), self._write, index
-            )
-        return oids
-
-    def _needs_index(self, path: str) -> bool:
-        if self._filters.list_from_head(path):
-            return True
-        was = self._scan.changes[path].was
-        return was is not None and late.through_git.has_crlf(
-            self._work, self._objects, path, was[1]
+        index = {path: entry for path in remaining if (entry := self._scan.changes[path].was)}
+        for name in {name for path in remaining for name in self._filters.list_from_head(path)}:
+            if entry := self._find_head(name):
+                index[name] = entry
+        return oids | late.through_git.hash_files(
+            work, self._objects, remaining, self._write, index
         )
 
 

@@ -10,21 +10,19 @@ import os
 import stat
 from contextlib import contextmanager
 
-from gitcp.errors import Error, GitError, Late
+from gitcp.errors import GitError, Late
 from gitcp.record import decode_name, encode_lines, encode_name
 from gitcp.store.git.tree import encode_index_info
 from gitcp.store.snapshot import filters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gitcp.core.record_types import Entry
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.snapshot.worktree import Worktree
-
-    Convert = Callable[[Sequence[str]], dict[str, str | None]]
 
 # Large files become loose objects, too: all of them go into one pack.
 _WAYS = "-c core.bigFileThreshold=1024g -c core.safecrlf=false".split()
@@ -54,40 +52,6 @@ def open_quarantine(repo: Repo, objects: Objects, keep: bool) -> Iterator[dict[s
         _remove_folder(folder)
 
 
-def hash_files(
-    work: Worktree, objects: Objects, paths: Sequence[str], write: bool, strict: bool = False
-) -> dict[str, str | None]:
-    """path -> oid of regular files, converted by their attributes, None if git cannot convert it.
-
-    write: whether to store the blobs.  strict: fail as if they were stored.  Paths that are no
-    regular files any more are left out.
-    """
-    args = (*_WAYS, "hash-object", *(["-w"] if write or strict else []), "--stdin-paths")
-    for _ in range(3):
-        present = [path for path in paths if _is_regular(work, path)]
-        if not present:
-            return {}
-        names = b"".join(quote_name(encode_name(path)) + b"\n" for path in present)
-        try:
-            with open_quarantine(work.repo, objects, write) as env:
-                running = work.repo.git.start(*args, feed=True, env=env, filters=True)
-                _, out = running.finish(names, limit=filters.compute_patience(work.repo))
-        except Late:
-            raise  # halving would wait for more files
-        except GitError:
-            if not all(_is_regular(work, path) for path in present):
-                continue  # a file went away meanwhile
-            if len(present) == 1 and not _is_storable(work, objects, present[0]):
-                raise
-            return _convert_halves(
-                present, lambda part: hash_files(work, objects, part, write, strict)
-            )
-        if running.errors and not (write or strict):  # git only warns of what it would not store
-            return hash_files(work, objects, paths, write, strict=True)
-        return dict(zip(present, out.decode().split("\n")[:-1], strict=True))
-    raise Error(f"'{present[0]}' changes while it is read")
-
-
 def list_filtered(work: Worktree, paths: Sequence[str]) -> set[str]:
     """The paths that a filter applies to."""
     names = encode_lines(paths, "\0")
@@ -113,61 +77,52 @@ def _is_storable(work: Worktree, objects: Objects, path: str) -> bool:
     return True
 
 
-def _convert_halves(paths: Sequence[str], convert: Convert) -> dict[str, str | None]:
-    """The result of convert for many paths, found by halving; None for those that fail."""
-    if len(paths) == 1:
-        return {paths[0]: None}
-    half = len(paths) // 2
-    return {**convert(paths[:half]), **convert(paths[half:])}
-
-
-def add_files(
+def hash_files(
     work: Worktree,
     objects: Objects,
     paths: Sequence[str],
     write: bool,
-    index: dict[str, Entry],
+    index: Mapping[str, Entry],
 ) -> dict[str, str | None]:
-    """Hash files as hash_files() does if the conversion depends on the index: files with CRLF in
-    HEAD.
+    """path -> oid of regular files, converted by their attributes, None if git cannot convert it.
 
-    index: path -> entry for git's index, .gitattributes included.
+    write: whether to store the blobs.  index: path -> entry for git's index, by which it keeps
+    CRLF, and which has .gitattributes that are not in the worktree.  Paths that are no regular
+    files any more are left out.
     """
-    repo = work.repo
-    path_set = set(paths)
-    with open_quarantine(repo, objects, write) as env:
+    present = [path for path in paths if _is_regular(work, path)]
+    try:
+        return _convert(work, objects, present, write, index) if present else {}
+    except Late:
+        raise  # halving would wait for more files
+    except GitError:
+        if len(present) == 1 and _is_regular(work, present[0]):
+            if not _is_storable(work, objects, present[0]):
+                raise
+            return {present[0]: None}
+    half = len(present) // 2  # 0 for one that has gone meanwhile
+    parts = present[:half], present[half:]
+    halves = (hash_files(work, objects, part, write, index) for part in parts)
+    return {path: oid for oids in halves for path, oid in oids.items()}
+
+
+def _convert(
+    work: Worktree, objects: Objects, paths: list[str], write: bool, index: Mapping[str, Entry]
+) -> dict[str, str | None]:
+    git = work.repo.git
+    with open_quarantine(work.repo, objects, write) as env:
         env["GIT_INDEX_FILE"] = os.path.join(env["GIT_OBJECT_DIRECTORY"], "index")
         command = (*_OWN_INDEX, "update-index", "-z")
-        repo.git.run(*command, "--index-info", stdin=encode_index_info(index), env=env)
-        names = encode_lines(paths, "\0")
-        try:
-            args = (*command, "--add", "--remove", "--stdin")
-            running = repo.git.start(*args, feed=True, env=env, filters=True)
-            running.finish(names, limit=filters.compute_patience(repo))
-        except Late:
-            raise
-        except GitError:
-            if len(paths) == 1 and not _is_storable(work, objects, paths[0]):
-                raise
-            return _convert_halves(paths, lambda part: add_files(work, objects, part, write, index))
-        _, out = repo.git.run("ls-files", "-s", "-z", env=env)
-    oids: dict[str, str | None] = {}
-    for line in out.split(b"\0")[:-1]:
-        fields, _, path = line.partition(b"\t")
-        if decode_name(path) in path_set:
-            oids[decode_name(path)] = fields.split(b" ")[1].decode()
-    return oids
-
-
-def has_crlf(work: Worktree, objects: Objects, path: str, oid: str) -> bool:
-    """Whether both the file and a blob have CRLF line ends: git may keep them."""
-    try:
-        with open(work.join_full(path), "rb") as f:
-            if not any(line.endswith(b"\r\n") for line in f):
-                return False
-    except OSError:
-        return False
-    return b"\r\n" in objects.need(oid, "blob")
+        if index:
+            git.run(*command, "--index-info", stdin=encode_index_info(index), env=env)
+        running = git.start(
+            *command, "--add", "--remove", "--stdin", feed=True, env=env, filters=True
+        )
+        running.finish(encode_lines(paths, "\0"), limit=filters.compute_patience(work.repo))
+        rows = git.run("ls-files", "-s", "-z", env=env)[1].split(b"\0")[:-1]
+    entries = (row.partition(b"\t")[::2] for row in rows)
+    oids = {decode_name(path): fields.split(b" ")[1].decode() for fields, path in entries}
+    return {path: oids[path] for path in paths if path in oids}
 
 
 def quote_name(path: bytes) -> bytes:
