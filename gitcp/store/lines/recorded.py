@@ -32,7 +32,6 @@ class Recorded:
         self._objects = objects
         self.places = committed_refs.Places(repo, objects)
         self._records: dict[str, list[Record]] = {}
-        self._places: dict[str, tuple[str, str] | None] = {}
         self._loader = committed_list.Loader(objects, brief=True)
 
     def prefetch(self, ids: Iterable[str]) -> None:
@@ -72,17 +71,14 @@ class Recorded:
     def forget(self) -> None:
         """Forget what was read, so that memory does not grow with the number of checkpoints."""
         self._records.clear()
-        self._places.clear()
         self._loader.trees.clear()
         self._objects.forget()
 
     def _find_place(self, checkpoint_id: str) -> tuple[str, str] | None:
-        if checkpoint_id not in self._places:
-            try:
-                self._places[checkpoint_id] = self.places.find_checkpoint(checkpoint_id)
-            except Error:  # unreadable
-                self._places[checkpoint_id] = None
-        return self._places[checkpoint_id]
+        try:
+            return self.places.find_checkpoint(checkpoint_id)
+        except Error:  # unreadable
+            return None
 
     def _load_records(self, checkpoint_id: str, ref: str, tree: str) -> list[Record]:
         return [
