@@ -123,6 +123,25 @@ def test_a_new_file_that_another_session_moves_and_extends_links_who_wrote_it(
     sound(world)
 
 
+def test_a_commit_of_the_persons_content_without_the_mode_of_the_session_is_the_persons(
+    world: World, a: Agent
+) -> None:
+    tool: Json = {"tool_name": "Bash", "tool_input": {"command": "chmod +x README.md"}}
+    a.prompt("make it executable")
+    a.event("PreToolUse", **tool, tool_use_id="toolu_mode")
+    (world.path / "README.md").chmod(0o755)
+    a.event("PostToolUse", **tool, tool_use_id="toolu_mode", tool_response={})
+    a.stop()
+    world.write("README.md", "by the person\n")
+    world.git("add", "README.md")
+    world.git("update-index", "--chmod=-x", "README.md")
+    world.git("commit", "-q", "-m", "content")
+    assert world.ids("HEAD") == []
+    [one] = world.commit("README.md")
+    assert list(sessions(world, one)) == [a.sid]
+    sound(world)
+
+
 def test_a_move_that_is_committed_before_the_lines_leaves_the_link_to_them(
     world: World, a: Agent
 ) -> None:

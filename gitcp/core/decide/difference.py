@@ -76,6 +76,12 @@ def compare_mode(entry: Recorded, new: str) -> Shared:
     return _mark_content(new.encode()), "the recorded mode"
 
 
+def changes_mode_alone(entry: Recorded) -> bool:
+    """Whether a record is of a change of the mode, with the content as it was."""
+    before = entry.get("before")
+    return bool(before and before[1] == entry["oid"])
+
+
 def compare(entry: Recorded, staged: Staged, blob: Blob) -> Shared:
     """Compare a record with a commit's change of its path, whoever made that."""
     old_mode, old, mode, new = staged
@@ -83,7 +89,7 @@ def compare(entry: Recorded, staged: Staged, blob: Blob) -> Shared:
         return compare_deletion(entry)
     if entry["oid"] is None:
         return compare_undone_deletion(staged, blob)
-    if old == new and old_mode != mode:
+    if old_mode != mode and (old == new or (old and changes_mode_alone(entry))):
         return compare_mode(entry, mode)
     if new is None or mode[:3] != entry.get("mode", mode)[:3]:  # file, symlink, submodule
         return _NONE, "another type than recorded"

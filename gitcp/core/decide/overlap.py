@@ -44,7 +44,7 @@ def find_overlap(entry: Recorded, staged: Staged, blob: Blob) -> Shared:
     """
     old_mode, old, mode, new = staged
     changed = ABSENT not in (mode, old_mode) and old != new
-    if not (changed and entry["live"] and entry["oid"]):
+    if not (changed and entry["live"] and entry["oid"]) or difference.changes_mode_alone(entry):
         return difference.compare(entry, staged, blob)
     if entry.get("stashed") and not _has_any_change(entry, staged, blob):
         return frozenset(), "the session's change is in the stash, none of it in the commit"

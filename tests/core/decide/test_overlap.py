@@ -53,6 +53,7 @@ def stashed(data: bytes) -> Recorded:
 
 P = text("p", "q")  # what the parent has
 AGENT = text("p", "q", "a", "b", "c")  # what was recorded on top of it
+MODE: Recorded = {**entry(P, mode=EXEC), "before": (FILE, oid(P))}
 
 CASES: list[tuple[str, Recorded, Staged, bool]] = [
     # a live path that the parent has: any change of it
@@ -60,6 +61,8 @@ CASES: list[tuple[str, Recorded, Staged, bool]] = [
     ("edited beyond recognition", entry(AGENT), change(P, text("z")), True),
     ("the mode only, which the session left", entry(AGENT), change(P, P, (FILE, EXEC)), False),
     ("the mode only, as recorded", entry(P, mode=EXEC), change(P, P, (FILE, EXEC)), True),
+    ("the content only, beside a mode of the session's", MODE, change(P, AGENT), False),
+    ("the content, and a mode of the session's", MODE, change(P, AGENT, (FILE, EXEC)), True),
     ("stashed, by other lines", stashed(AGENT), change(P, text("p", "q", "z")), False),
     ("stashed, a line of it", stashed(AGENT), change(P, text("p", "q", "z", "a")), True),
     ("stashed, a removal of it", stashed(text("q")), change(P, text("q", "z")), True),
