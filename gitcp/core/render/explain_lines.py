@@ -112,6 +112,6 @@ def _draw_transcript(session: Record, start: Any, how: str) -> Iterator[Line]:
     if how == SHORT:
         return
     scope = "full session" if how == FULL else "checkpoint scope"
-    lines = draw_excerpt(session["transcript"], start if isinstance(start, int) else 0, how == FULL)
+    lines = draw_excerpt(session["transcript"], start, how == FULL)
     for number, line in enumerate(lines):
         yield [(f"Transcript ({scope}):", "bold")] if not number else line

@@ -50,7 +50,6 @@ def draw_committed(checkpoint: Record, when: When, full: bool, transcript: bool)
         yield from _draw_session(session)
         if transcript:
             start = session.get("checkpoint_transcript_start")
-            start = start if isinstance(start, int) else 0
             yield from draw_excerpt(session["transcript"], start, full)
 
 
@@ -117,9 +116,10 @@ def _draw_files(files: dict[str, Record]) -> Iterator[Line]:
         yield [(f"    {path}", ""), (prompt, "dim")]
 
 
-def draw_excerpt(transcript: bytes, start: int, full: bool) -> Iterator[Line]:
+def draw_excerpt(transcript: bytes, start: object, full: bool) -> Iterator[Line]:
     """The conversation in a transcript: shortened from item start on, or in full."""
-    entries = conversation.list_entries(transcript, 0 if full else start)
+    first = start if isinstance(start, int) and not full else 0
+    entries = conversation.list_entries(transcript, first)
     for number, (role, text) in enumerate(entries):
         if not number:
             yield [("  Transcript:", "bold")]
