@@ -37,6 +37,8 @@ def test_only_what_was_sent_to_before_or_asked_for_is_taken(
         ("/srv/a.git", True),
         ("../a.git", True),
         ("C:/a", True),
+        ("..", True),
+        ("~a", True),
     ],
 )
 def test_a_url_is_told_from_the_name_of_a_remote(name: str, url: bool) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
 from gitcp.core.decide import orphan_rules
@@ -70,3 +73,53 @@ def test_the_oldest_settled_sessions_give_way_until_the_rest_fits(
 
 def test_a_session_without_edits_gives_nothing() -> None:
     assert orphan_rules.choose_surplus({"a": 5, "b": 0}, ["b", "a"], 1) == ["a"]
+
+
+def stream(*paths: str) -> dict[str, object]:
+    return {"files": dict.fromkeys(paths, "a file")}
+
+
+@pytest.mark.parametrize(
+    ("state", "settled"),
+    [
+        ({"phase": "idle"}, True),
+        ({"phase": "ended"}, True),
+        ({"phase": "active"}, False),
+        ({"phase": ""}, False),
+        ({"phase": "ended", "unreadable": "it is gone"}, False),
+        ({"phase": "ended", "turn_checkpoint_ids": ["0123456789ab"]}, False),
+        ({"phase": "ended", "streams": [stream(), stream()]}, True),
+        ({"phase": "ended", "streams": [stream(), stream("a.py")]}, False),
+    ],
+)
+def test_a_session_is_settled_once_nothing_needs_it(
+    state: Mapping[str, Any], settled: bool
+) -> None:
+    assert orphan_rules.is_settled({"streams": [], **state}) is settled
+
+
+@pytest.mark.parametrize(
+    ("name", "owners"),
+    [
+        ("s1", {"s1"}),
+        ("s.1", {"s.1"}),
+        ("s1.json", {"s1.json", "s1"}),
+        ("s1.redacted.4711", {"s1.redacted.4711", "s1"}),
+        ("s1~agent.json", {"s1"}),
+        (".middle", {".middle"}),
+    ],
+)
+def test_a_file_may_be_of_every_session_that_its_name_begins_with(
+    name: str, owners: set[str]
+) -> None:
+    assert orphan_rules.list_possible_owners(name) == owners
+
+
+def test_an_age_is_told_in_whole_days() -> None:
+    ages = (0, orphan_rules.DAY - 1, 86400, 2 * 86400)
+    assert [orphan_rules.format_days(age) for age in ages] == [
+        "0 days",
+        "0 days",
+        "1 day",
+        "2 days",
+    ]
