@@ -20,10 +20,6 @@ def test_a_file_over_the_limit_is_told_at_the_turns_end(world: World, strategy: 
     a.prompt("more")
     a.write("small.txt", "y\n")
     assert a.stop().said == "", "known by now"
-    a.prompt("another")
-    for name in "defg":
-        a.write(f"{name}.bin", "x" * 2000)
-    assert a.stop().said == told.replace("'big.bin'", "'d.bin', 'e.bin', 'f.bin' and 1 more")
 
 
 def test_what_is_over_the_budget_of_all_is_told_too(world: World) -> None:

@@ -223,14 +223,6 @@ def test_a_state_with_something_unsettled_stays(place: Place) -> None:
     assert place.find() == []
 
 
-@pytest.mark.parametrize("change", [{"turn_checkpoint_ids": ["0123456789ab"]}, {"phase": "odd"}])
-def test_a_state_with_checkpoints_to_complete_stays(place: Place, change: Finding) -> None:
-    place.leave("s-done", 400)
-    place.edit("s-done", **change)
-    left = "settled-state" not in [kind for kind, _, _ in kinds(place.find())]
-    assert left is ("turn_checkpoint_ids" in change)  # an unknown phase is idle
-
-
 def test_a_state_that_was_used_meanwhile_stays_with_its_files(place: Place) -> None:
     found = place.find(0)
     place.edit("s-done", revision=99)
