@@ -159,6 +159,30 @@ def test_code_behind_the_table_that_is_gone_or_damaged_is_imported_as_ever(lib: 
         assert behind in hook(lib)
 
 
+def test_the_imports_at_the_top_of_a_module_give_what_its_statements_give(lib: Path) -> None:
+    source = lib / "gitcp" / "agents" / "codex" / "__init__.py"
+    head, future, body = source.read_text().partition("from __future__ import annotations\n")
+    imports = """import stat
+from gitcp.core.lines import line_diff, replay as renamed
+from gitcp.core.lines import moves
+from gitcp.errors import Error, Late
+from stat import S_ISREG
+"""
+    asked = """
+import sys
+own = [sys.modules[f"gitcp.core.lines.{name}"] for name in ("line_diff", "replay", "moves")]
+assert own == [line_diff, renamed, moves]
+assert issubclass(Late, Error) and S_ISREG is stat.S_ISREG
+"""
+    source.write_text(f"{head}{future}{imports}{body}{asked}")
+    hook(lib)
+    for _ in range(2):  # behind the table, then in it
+        assert "gitcp.agents.codex" in hook(lib)
+    bound = dict(_read_table(lib)["gitcp.agents.codex"][2])
+    assert bound["stat"] == ("S_ISREG",)
+    assert bound["gitcp.core.lines"] == ("moves",), "an import that renames stays a statement"
+
+
 def test_a_function_that_no_hook_called_is_read_when_one_does(lib: Path) -> None:
     source = lib / "gitcp" / "start" / "bundle.py"
     source.write_text(source.read_text().replace("_MANY = 30", "_MANY = 0"))
