@@ -179,6 +179,10 @@ MENDED: dict[str, tuple[Break, str]] = {
         lambda w: cut_short(pack_of_the_store(w, ".pack"), -20),
         "it is cut short or overwritten",
     ),
+    "a file in the place of the hooks": (
+        lambda w: as_file(w.path / ".git/hooks"),
+        ".git/hooks' is not a directory, so nothing is recorded: 'gitcp enable'",
+    ),
     "a hook that a power cut left empty": (
         lambda w: (w.path / ".git/hooks/commit-msg").write_bytes(bytes(600)),
         "commit-msg in '",

@@ -113,6 +113,8 @@ def find_in_hooks(repo: Repo) -> Iterator[Finding]:
     if not repo.has_git:
         return
     where = git_hooks.find_folder(repo)
+    if where in install.find_no_directories(repo):
+        return  # look_at_record() reports it
     if os.path.lexists(where) and not os.path.isdir(where):
         reason = f"git runs no hooks here: '{where}' is not a directory"
         yield make_finding("git-hook", where, reason, remedy="see core.hooksPath in git-config(1)")

@@ -77,8 +77,9 @@ def install(repo: Repo, options: Options) -> tuple[list[Write], list[str], list[
 
 
 def find_no_directories(repo: Repo) -> list[str]:
-    """The files that are in the place of a directory of gitcp."""
-    paths = [os.path.join(repo.common, "entire-sessions"), *repo.list_folders()]
+    """The files that are in the place of a directory of gitcp, or of git's hooks."""
+    paths = [os.path.join(repo.common, name) for name in ("entire-sessions", "hooks")]
+    paths += repo.list_folders()
     paths += [os.path.join(top, name) for top in repo.list_folders() for name in _FOLDERS]
     return [path for path in paths if os.path.lexists(path) and not os.path.isdir(path)]
 
