@@ -213,7 +213,7 @@ def test_what_git_refused_is_one_line_without_our_own_options(
     break_git(monkeypatch, tmp_path / "bin", "--add|--no-filters", "fatal: a.x: no room")
     done = shell("gitcp-list-changes | gitcp-write-blobs")
     assert done.returncode == 128
-    assert done.stderr.startswith("fatal: 'git update-index -z --add ")
+    assert done.stderr.startswith("fatal: 'git update-index --index-version=2 -z --add ")
     assert done.stderr.endswith(": a.x: no room\n")
     assert done.stderr.count("\n") == 1
 

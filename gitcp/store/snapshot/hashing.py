@@ -161,7 +161,11 @@ class Hasher:
         if filters.has_hung(work.repo):
             oids.update(dict.fromkeys(late.through_git.list_filtered(work, paths)))
         remaining = [path for path in paths if path not in oids]
-        index = {path: entry for path in remaining if (entry := self._scan.changes[path].was)}
+        index = {
+            path: entry
+            for path in remaining
+            if (entry := self._scan.changes[path].was) and late.through_git.has_crlf(work, path)
+        }
         for name in {name for path in remaining for name in self._filters.list_from_head(path)}:
             if entry := self._find_head(name):
                 index[name] = entry

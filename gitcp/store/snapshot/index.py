@@ -272,7 +272,7 @@ def distrust_entries(path: str, since: int, algo: str) -> int:
     return sum(max(changed, dated) >= since for _, changed, dated in stamps)
 
 
-def list_entries(data: bytearray, algo: str) -> Iterator[tuple[int, int, int]]:
+def list_entries(data: bytes | bytearray, algo: str) -> Iterator[tuple[int, int, int]]:
     """(offset, ctime, mtime) of each entry of an index file, in seconds (gitformat-index(5)).
 
     algo: 'sha1' or 'sha256'.  Yields nothing for an unknown format.
@@ -297,6 +297,22 @@ def list_entries(data: bytearray, algo: str) -> Iterator[tuple[int, int, int]]:
             length = flags & 0xFFF
             end = name + length if length < 0xFFF else data.index(0, name)
             offset += (end - offset + 8) & ~7
+
+
+def read_names(path: str, algo: str) -> dict[str, str]:
+    """path -> oid of the entries of an index file of version 2 without flags of its own; empty if
+    there is no file."""
+    try:
+        with open(path, "rb") as f:
+            data = f.read()
+    except FileNotFoundError:
+        return {}
+    width, names = 32 if algo == "sha256" else 20, dict[str, str]()
+    for offset, _, _ in list_entries(data, algo):
+        name = offset + _STAT + width + 2
+        oid = data[offset + _STAT : offset + _STAT + width].hex()
+        names[decode_name(data[name : data.index(0, name)])] = oid
+    return names
 
 
 def run_honest(

@@ -14,6 +14,7 @@ from gitcp.errors import GitError, Late
 from gitcp.record import decode_name, encode_lines, encode_name
 from gitcp.store.git.tree import encode_index_info
 from gitcp.store.snapshot import filters
+from gitcp.store.snapshot.index import read_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,9 +87,9 @@ def hash_files(
 ) -> dict[str, str | None]:
     """path -> oid of regular files, converted by their attributes, None if git cannot convert it.
 
-    write: whether to store the blobs.  index: path -> entry for git's index, by which it keeps
-    CRLF, and which has .gitattributes that are not in the worktree.  Paths that are no regular
-    files any more are left out.
+    write: whether to store the blobs.  index: path -> entry for git's index: the files with CRLF,
+    which git keeps by their entry, and .gitattributes that are not in the worktree.  Paths that are
+    no regular files any more are left out.
     """
     present = [path for path in paths if _is_regular(work, path)]
     try:
@@ -109,20 +110,27 @@ def hash_files(
 def _convert(
     work: Worktree, objects: Objects, paths: list[str], write: bool, index: Mapping[str, Entry]
 ) -> dict[str, str | None]:
-    git = work.repo.git
-    with open_quarantine(work.repo, objects, write) as env:
-        env["GIT_INDEX_FILE"] = os.path.join(env["GIT_OBJECT_DIRECTORY"], "index")
-        command = (*_OWN_INDEX, "update-index", "-z")
+    repo = work.repo
+    with open_quarantine(repo, objects, write) as env:
+        file = env["GIT_INDEX_FILE"] = os.path.join(env["GIT_OBJECT_DIRECTORY"], "index")
+        command = (*_OWN_INDEX, "update-index", "--index-version=2", "-z")
         if index:
-            git.run(*command, "--index-info", stdin=encode_index_info(index), env=env)
-        running = git.start(
+            repo.git.run(*command, "--index-info", stdin=encode_index_info(index), env=env)
+        running = repo.git.start(
             *command, "--add", "--remove", "--stdin", feed=True, env=env, filters=True
         )
-        running.finish(encode_lines(paths, "\0"), limit=filters.compute_patience(work.repo))
-        rows = git.run("ls-files", "-s", "-z", env=env)[1].split(b"\0")[:-1]
-    entries = (row.partition(b"\t")[::2] for row in rows)
-    oids = {decode_name(path): fields.split(b" ")[1].decode() for fields, path in entries}
+        running.finish(encode_lines(paths, "\0"), limit=filters.compute_patience(repo))
+        oids = read_names(file, repo.algo)
     return {path: oids[path] for path in paths if path in oids}
+
+
+def has_crlf(work: Worktree, path: str) -> bool:
+    """Whether a file has CRLF line ends; False for one that is gone."""
+    try:
+        with open(work.join_full(path), "rb") as f:
+            return any(line.endswith(b"\r\n") for line in f)
+    except OSError:
+        return False
 
 
 def quote_name(path: bytes) -> bytes:
