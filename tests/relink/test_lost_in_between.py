@@ -149,3 +149,21 @@ def test_new_work_beside_what_came_back_without_hooks_is_linked_too(world: World
     files = {path for i in holders(world) for path in world.committed(i)["session-a"]["files"]}
     assert one in holders(world) and files == {"a.txt", "b.txt"}
     assert world.open() == []
+
+
+def test_a_commit_without_a_moved_file_that_was_committed_with_it_gets_no_id_of_it(
+    world: World, a: Agent
+) -> None:
+    a.turn("write", {"a.txt": "a line of the first\n"})
+    [first] = world.commit()
+    world.git("reset", "-q", "--soft", "HEAD~1")
+    world.git("mv", "a.txt", "moved.txt")
+    world.agent("session-b").turn("more", {"b.txt": "a line of the second\n"})
+    world.git("add", ".")
+    world.git(*BARE, "commit", "-q", "-m", "both")
+    world.agent("session-c").start()
+    assert first in noted(world)
+    world.git("reset", "-q", "HEAD~1")
+    assert first not in world.commit("b.txt")
+    assert first in world.commit("moved.txt")
+    sound(world)

@@ -40,15 +40,16 @@ def read_edits(
 ) -> list[Recorded]:
     """Return the edits of a stored checkpoint as commit, which carries its id, has them.
 
-    Everything that commit changed if the checkpoint names none of its files; [] if no such
-    checkpoint is stored."""
+    If the checkpoint names none of the files that commit changed, those to which its files were
+    moved, else all; [] if no such checkpoint is stored."""
     if committed_refs.find_checkpoint(repo, objects, checkpoint_id) is None:
         return []
     changed = commit_changes.read_changes(objects, commit)[1] if commit else {}
     checkpoint = committed_read.read_checkpoint(repo, objects, checkpoint_id)
     edits = extract_edits(objects, checkpoint, changed)
     if changed.keys().isdisjoint(edit["path"] for edit in edits):
-        edits += [_build_edit(path, change) for path, change in changed.items()]
+        moved = _find_new_names(edits, changed, objects.read_blob)
+        edits += [_build_edit(path, changed[path]) for path in moved or changed]
     return edits
 
 
@@ -138,11 +139,17 @@ def is_concerned(
     objects: Objects, edits: list[Recorded], changes: Changes, is_gone: Callable[[str], bool]
 ) -> bool:
     """Return whether changes touch a file of edits, under its own name or another one."""
-    read_blob = objects.read_blob
-    paths = {edit["path"]: edit["oid"] for edit in _rename(edits, changes, read_blob, is_gone)}
+    renamed = _rename(edits, changes, objects.read_blob, is_gone)
+    is_changed = any(edit["path"] in changes for edit in renamed)
+    return is_changed or bool(_find_new_names(renamed, changes, objects.read_blob))
+
+
+def _find_new_names(
+    edits: Iterable[Recorded], changes: Changes, read_blob: Blob
+) -> Mapping[str, str]:
+    """Return the new files in changes that are moved files of edits: new path -> old path."""
     added = {path: new for path, (_, old, _, new) in changes.items() if new and not old}
-    edited = {path: oid for path, oid in paths.items() if oid}
-    return not paths.keys().isdisjoint(changes) or bool(_find_moves(edited, added, read_blob))
+    return _find_moves({e["path"]: e["oid"] for e in edits if e["oid"]}, added, read_blob)
 
 
 def _rename(
