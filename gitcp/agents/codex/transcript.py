@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from gitcp.core.message import prompts
 from gitcp.core.transcript import apply_patch, facts, tokens, transcript_scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from gitcp.core.record_types import Scan
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
 _CHANGES = ("FileChange", "patch_apply_end")  # the kinds of a change of files
 _PATCHED = "Success. Updated the following files"
 _HEAD = 600  # bytes at the beginning of a line that have its kind
+_list_patched = facts.make_path_lister({}, ())
 _KINDS = (
     b'"token_count"',
     b'"UserMessage"',
@@ -78,27 +78,25 @@ def _list_changes(path: str, change: object) -> Iterator[tuple[str, dict[str, An
         yield path, {"edits": apply_patch.parse_edits(str(fields.get("unified_diff") or ""))}
 
 
-class _Reader:
-    """The state of one scan: the directory, patches not yet applied, the last token total.
+class _Reader(facts.Reader):
+    """The state of one scan, with the directory and the last token total.
 
     forked: the session is a fork of one whose lines are not copied, and whose usage is in the next
     total.
     """
 
     def __init__(self, scan: Scan) -> None:
-        self.scan = scan
+        super().__init__(scan, lambda _: iter(()), self.list_patched)  # its lines are read here
         carry = scan["carry"]
         self.cwd = str(carry.get("cwd", ""))
         self.total: list[int] = list(carry.get("total", [0] * 4))
         self.forked = bool(carry.get("forked"))
-        self.pending: dict[str, list[str]] = dict(carry.get("pending", {}))
-        waiting = {path for paths in self.pending.values() for path in paths}
-        self.written = [p for p in scan["written"] if p not in waiting]
 
     def read_line(self, line: bytes) -> None:
         head = line[:_HEAD]
         if self.pending and b'"custom_tool_call_output"' in head:
-            self.take_output(self.load_payload(line))
+            item = self.load_payload(line)
+            self.take_result(str(item.get("call_id")), _PATCHED not in str(item.get("output")), "")
         elif any(kind in head for kind in _KINDS):
             payload = self.load_payload(line)
             self.take_item(facts.ensure_object(payload.get("item")) or payload)
@@ -113,14 +111,17 @@ class _Reader:
         if kind == "token_count":
             self.add_usage(item.get("info"))
         elif kind in ("UserMessage", "user_message"):
-            self.add_prompt(item)
+            self.take_prompt(facts.join_texts(item.get("content") or item.get("message")))
         elif kind == "CollabAgentToolCall" and item.get("tool") == "spawn_agent":
-            self.add_subagents(item.get("receiver_thread_ids"))
+            ids = item.get("receiver_thread_ids")
+            for agent in ids if isinstance(ids, list) else ():
+                self.take_agent(str(agent))
         elif kind in _CHANGES:
             if _is_done(item):
                 self.take_changes(item.get("changes"))
-        elif kind == "custom_tool_call":
-            self.take_call(item)
+        elif kind == "custom_tool_call":  # older clients have its outcome, but not its changes
+            call = {"patch": item.get("input")}
+            self.take_call(str(item.get("call_id")), str(item.get("name")), call)
         elif isinstance(item.get("cwd"), str):
             self.cwd = item["cwd"]
             self.forked = self.forked or "history_base" in item
@@ -141,44 +142,23 @@ class _Reader:
         self.total = total
         self.scan["usage"] = tokens.add(self.scan["usage"], usage)
 
-    def add_prompt(self, item: dict[str, Any]) -> None:
-        text = prompts.clean(facts.join_texts(item.get("content") or item.get("message")))
-        if text:
-            self.scan["prompts"].append(text)
-
-    def add_subagents(self, ids: object) -> None:
-        for agent in ids if isinstance(ids, list) else []:
-            if isinstance(agent, str) and agent not in self.scan["subagents"]:
-                self.scan["subagents"].append(agent)
-
     def take_changes(self, changes: object) -> None:
         for path, change in facts.ensure_object(changes).items():
             moved = facts.ensure_object(change).get("move_path")
-            self.add_written([path, moved] if isinstance(moved, str) else [path])
+            paths = [path, moved] if isinstance(moved, str) else [path]
+            self.written_paths = transcript_scan.join_unique(self.written_paths, paths)
 
-    def add_written(self, paths: list[str]) -> None:
-        self.written = transcript_scan.join_unique(self.written, paths)
+    def list_patched(self, name: str, arguments: dict[str, Any]) -> list[str]:
+        """The paths of a patch, which are relative to the directory."""
+        return [_make_absolute(self.cwd, path) for path in _list_patched(name, arguments)]
 
-    def take_call(self, item: dict[str, Any]) -> None:
-        """Note a patch: older clients have its outcome, but not its changes."""
-        key, text = item.get("call_id"), item.get("input")
-        if item.get("name") == "apply_patch" and isinstance(key, str) and isinstance(text, str):
-            self.pending[key] = [
-                _make_absolute(self.cwd, path) for path in apply_patch.list_paths(text)
-            ]
-
-    def take_output(self, item: dict[str, Any]) -> None:
-        paths = self.pending.pop(str(item.get("call_id")), [])
-        if _PATCHED in str(item.get("output")):
-            self.add_written(paths)
-
-    def finish(self, lines: list[bytes]) -> Scan:
-        """Count patches without an outcome: the client may have been killed after them."""
-        waiting = [path for paths in self.pending.values() for path in paths]
-        self.scan["written"] = transcript_scan.join_unique(self.written, waiting)
-        carry = {"cwd": self.cwd, "total": self.total, "pending": self.pending}
-        self.scan["carry"] = {**carry, "forked": True} if self.forked else carry
-        transcript_scan.note_newest(self.scan, lines, _find_last_identifier(lines))
+    def finish(self, lines: Iterable[bytes] = ()) -> Scan:
+        """Complete the scan, and note the newest message of the lines."""
+        super().finish()
+        self.scan["carry"] |= {"cwd": self.cwd, "total": self.total}
+        self.scan["carry"] |= {"forked": True} if self.forked else {}
+        ordered = [*lines]
+        transcript_scan.note_newest(self.scan, ordered, _find_last_identifier(ordered))
         return self.scan
 
 

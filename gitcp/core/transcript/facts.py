@@ -43,7 +43,7 @@ def make_scan(facts: Facts, written: Written) -> Callable[..., Scan]:
     """The function that scans a client's lines of JSON: (data, previous scan or None) -> Scan."""
 
     def scan(data: bytes, previous: Scan | None = None) -> Scan:
-        reader = _Reader(transcript_scan.begin(previous), facts, written)
+        reader = Reader(transcript_scan.begin(previous), facts, written)
         return transcript_scan.read(reader, data)
 
     return scan
@@ -53,7 +53,7 @@ def scan_document(data: bytes, merge: Merge, facts: Facts, written: Written) -> 
     """Scan a whole transcript that is a document, or lines that build one; `bytes` of the result is
     0.  merge: makes messages of its parts."""
     parts, skipped = transcript_scan.load_parts(data)
-    reader = _Reader(transcript_scan.begin(), facts, written)
+    reader = Reader(transcript_scan.begin(), facts, written)
     reader.scan["skipped"] = skipped
     for entry in merge(parts):
         reader.read_entry(entry)
@@ -61,7 +61,7 @@ def scan_document(data: bytes, merge: Merge, facts: Facts, written: Written) -> 
     return reader.finish()
 
 
-class _Reader:
+class Reader:
     """The state of one scan: writes without an answer yet, and usages that may come again."""
 
     def __init__(self, scan: Scan, facts: Facts, written: Written) -> None:
@@ -80,7 +80,7 @@ class _Reader:
 
     def read_entry(self, entry: dict[str, Any]) -> None:
         for kind, *fact in self.list_facts(entry):
-            getattr(self, f"_take_{kind}")(*fact)
+            getattr(self, f"take_{kind}")(*fact)
         if model := find_model(entry):
             self.scan["model"] = model
         for key in ("id", "uuid"):
@@ -89,40 +89,40 @@ class _Reader:
         if isinstance(entry.get("timestamp"), str):
             self.scan["last_timestamp"] = entry["timestamp"]
 
-    def _take_prompt(self, text: str) -> None:
+    def take_prompt(self, text: str) -> None:
         text = prompts.clean(text)
         copied = self.began and _is_before(str(self.scan["last_timestamp"]), self.began)
         if text and not copied and not prompts.is_notification(text):
             self.scan["prompts"].append(text)
 
-    def _take_reply(self, text: str) -> None:
+    def take_reply(self, text: str) -> None:
         """Replies are not counted."""
 
-    def _take_call(self, key: str, name: str, arguments: dict[str, Any]) -> None:
+    def take_call(self, key: str, name: str, arguments: dict[str, Any]) -> None:
         if paths := self.list_written_paths(name, arguments):
             self.pending[key] = paths
 
-    def _take_result(self, key: str, failed: bool, text: str) -> None:
+    def take_result(self, key: str, failed: bool, text: str) -> None:
         paths = self.pending.pop(key, [])
         if not failed:
             self.written_paths = transcript_scan.join_unique(self.written_paths, paths)
 
-    def _take_usage(self, key: str, counts: Usage) -> None:
+    def take_usage(self, key: str, counts: Usage) -> None:
         total, before = self.scan["usage"], self.spent.pop(key, None)
         self.spent[key] = counts
         self.scan["usage"] = tokens.add(tokens.subtract(total, before) if before else total, counts)
 
-    def _take_agent(self, key: str) -> None:
+    def take_agent(self, key: str) -> None:
         if key not in self.scan["subagents"]:
             self.scan["subagents"].append(key)
 
-    def _take_at(self, key: str) -> None:
+    def take_at(self, key: str) -> None:
         self.scan["last_identifier"] = key or self.scan["last_identifier"]
 
-    def _take_time(self, text: str) -> None:
+    def take_time(self, text: str) -> None:
         self.scan["last_timestamp"] = text
 
-    def _take_began(self, text: str) -> None:
+    def take_began(self, text: str) -> None:
         self.began = text
 
     def finish(self, _: Iterable[bytes] = ()) -> Scan:
