@@ -225,7 +225,7 @@ def test_a_push_that_is_cut_short_goes_on_where_it_was(
     sent: list[int] = []
     push = Remote.push_refs
 
-    def counted(remote: Remote, tips: dict[str, str]) -> list[str]:
+    def counted(remote: Remote, tips: dict[str, str]) -> dict[str, str]:
         if len(sent) == 2:
             sent.append(0)
             raise Cut

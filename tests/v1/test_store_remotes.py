@@ -127,3 +127,43 @@ def test_without_checkpoints_nothing_is_pushed(bare: Path) -> None:
     with pytest.raises(Error):
         push(r, "no such remote")
     assert git("for-each-ref", V1, cwd=bare) == ""
+
+
+def test_a_push_that_goes_elsewhere_than_a_fetch_is_merged_with_what_is_there(
+    bare: Path, tmp_path: Path
+) -> None:
+    r, b = clone(bare, "a"), clone(bare, "b")
+    old = tmp_path / "old.git"
+    git("clone", "-q", "--mirror", str(bare), str(old))
+    write(b, B)
+    push(b)
+    git("config", "remote.origin.url", str(old), cwd=r.top)
+    git("config", f"url.{bare}.pushInsteadOf", str(old), cwd=r.top)
+    r = Repo.find(r.top)
+    write(r, A)
+    push(r)
+    assert ids(bare) == {A, B}
+
+
+def test_each_of_several_push_urls_gets_everything(bare: Path, tmp_path: Path) -> None:
+    r, b = clone(bare, "a"), clone(bare, "b")
+    second = tmp_path / "second.git"
+    git("clone", "-q", "--mirror", str(bare), str(second))
+    write(b, B)
+    push(b)
+    for url in (bare, second):
+        git("config", "--add", "remote.origin.pushurl", str(url), cwd=r.top)
+    r = Repo.find(r.top)
+    write(r, A)
+    push(r)
+    assert ids(bare) == ids(second) == {A, B}
+
+
+def test_a_remote_that_shows_no_ref_that_it_refuses_is_named(bare: Path) -> None:
+    r, b = clone(bare, "a"), clone(bare, "b")
+    write(b, B)
+    push(b)
+    git("config", "uploadpack.hideRefs", "refs/heads/entire", cwd=bare)
+    write(r, A)
+    with pytest.raises(Error, match=r"'origin' refuses '.*/v1' each time: .*fetch first"):
+        push(r)

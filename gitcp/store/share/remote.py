@@ -12,7 +12,7 @@ from gitcp.record import decode_lines, encode_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from gitcp.repo import Repo
 
@@ -38,12 +38,18 @@ class Remote:
     def __init__(self, repo: Repo, name: str, timeout: float) -> None:
         self._repo, self.name, self._timeout = repo, name, timeout
         self._end = time.monotonic() + timeout
-        # What is fetched must be what the push goes to.
-        self._url = repo.config.get(f"remote.{name}.pushurl") or name
+        self._urls = _list_push_urls(repo, name)
+        self._url = self._urls[-1]
 
     def count_seconds_left(self) -> float:
         """Seconds until the deadline; 0 if it has passed."""
         return max(0.0, self._end - time.monotonic())
+
+    def take_urls(self) -> Iterator[None]:
+        """Turn to one after the other of the repositories that a push goes to."""
+        for url in self._urls:
+            self._url = url
+            yield
 
     def list_refs(self, *patterns: str) -> dict[str, str]:
         """ref -> oid of the remote's refs with these full names and of all refs below them."""
@@ -59,8 +65,8 @@ class Remote:
         specs = encode_lines(f"+{source}:{target}" for source, target in refs.items())
         self._run(*args, "--no-auto-maintenance", "--stdin", "--", self._url, stdin=specs)
 
-    def push_refs(self, refs: Refs, lease: str = "") -> list[str]:
-        """Push {ref: oid}; return the refs that another push has moved meanwhile.
+    def push_refs(self, refs: Refs, lease: str = "") -> dict[str, str]:
+        """Push {ref: oid}; return ref -> reason of the refs that another push has moved meanwhile.
 
         lease: the remote's value of the one ref, which is then forced.  Raises Error if the remote
         refuses for another reason or cannot be reached.
@@ -70,7 +76,7 @@ class Remote:
         push = ("push", "--porcelain", "--no-verify", "--recurse-submodules=no")
         leases = [f"--force-with-lease={ref}:{lease}" for ref in refs] if lease else []
         _, out = self._run(*mirror, *push, *leases, "--", self.name, *specs, ok=(0, 1))
-        moved = []
+        moved: dict[str, str] = {}
         for line in decode_lines(out):
             flag, _, status = line.partition("\t")
             if flag != "!":
@@ -78,7 +84,7 @@ class Remote:
             pair, _, why = status.partition("\t")
             if not any(race in why for race in _RACES):
                 raise Error(f"'{self.name}' refuses '{pair.rpartition(':')[2]}': {why}")
-            moved.append(pair.rpartition(":")[2])
+            moved[pair.rpartition(":")[2]] = why
         return moved
 
     def _run(self, *args: str, ok: tuple[int, ...] = (0,), stdin: bytes = b"") -> tuple[int, bytes]:
@@ -104,6 +110,17 @@ class Remote:
         """Whether the person chose how ssh is run."""
         own = any(self._repo.git.env.get(k) for k in ("GIT_SSH", "GIT_SSH_COMMAND"))
         return own or bool(self._repo.config.get("core.sshcommand"))
+
+
+def _list_push_urls(repo: Repo, name: str) -> list[str]:
+    """The URLs that a push to a remote goes to, so that what is fetched is of the same
+    repositories; the name if a fetch goes there."""
+    if urls := repo.config.get_all(f"remote.{name}.pushurl"):
+        return urls
+    if not repo.config.list_keys("url.", ".pushinsteadof"):
+        return [name]
+    _, out = repo.git.run("remote", "get-url", "--push", "--all", "--", name, ok=(0, 2, 128))
+    return decode_lines(out) or [name]
 
 
 def _choose_reason(error: GitError) -> str:

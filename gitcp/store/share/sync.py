@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 
 _CHUNK = 200  # refs of one push
+_IDLE = 4  # fetches in a row that bring nothing new of a ref that is said to have moved
 _SUBJECT = "Notes shared by gitcp"
 
 
@@ -60,7 +61,7 @@ def push_store(
     even if, as far as is known, it has everything.  leave: refs that are not pushed.  Raises Error
     that names the remote if it cannot be reached, refuses, or the time is up.
     """
-    remote, merges, known = None, 0, destination.read_pushed(repo, name)
+    remote, merges, idle, known = None, 0, 0, destination.read_pushed(repo, name)
     while True:
         tips = _choose_outgoing(repo, objects, known, leave)
         if not again and tips.items() <= known.items():
@@ -71,19 +72,23 @@ def push_store(
             push_check.refuse_secrets(repo, objects, tips, known, limit)
             remote = Remote(repo, name, timeout)
             if again:
-                known = remote.list_refs(*_list_shared(repo))
+                known = _list_known(repo, remote)
         moved = _push_chunks(repo, remote, tips, known)
         if not moved:
             _note_pushed(repo, objects, name, known)
             return tips, merges
-        _wait_turn(remote, merges)
+        before, known = known, known | _fetch_moved(repo, objects, remote, merges)
         merges += 1
-        known |= _fetch_all(repo, objects, remote)
-        _refuse_forgotten(repo, name, moved, known)
+        idle = idle + 1 if all(before.get(ref) == known.get(ref) for ref in moved) else 0
+        _check_progress(repo, name, moved, known, idle)
 
 
-def _refuse_forgotten(repo: Repo, name: str, moved: Collection[str], theirs: Tips) -> None:
-    """Raise Error if the remote still has a history that was forgotten here."""
+def _check_progress(repo: Repo, name: str, moved: Tips, theirs: Tips, idle: int) -> None:
+    """Raise Error if the remote still has a history that was forgotten here, or shows nothing new
+    of the refs that have moved (ref -> reason); idle: for how many fetches."""
+    if idle > _IDLE:
+        [(ref, why), *_] = moved.items()
+        raise Error(f"'{name}' refuses '{ref}' each time: {why}")
     for ref in moved:
         our_tip, their_tip = refs.read_ref(repo, ref), theirs.get(ref)
         if _choose_join(ref) or not our_tip or not their_tip:
@@ -113,23 +118,25 @@ def forget_there(repo: Repo, name: str, timeout: float) -> tuple[int, list[str]]
     return count, moved
 
 
-def _wait_turn(remote: Remote, merges: int) -> None:
-    """After the second lost race wait for a random time; raise Error at the deadline."""
+def _fetch_moved(repo: Repo, objects: Objects, remote: Remote, merges: int) -> Tips:
+    """_fetch_all() after a lost race, after the second one at a random time; raise Error at the
+    deadline."""
     if merges:
         time.sleep(min(remote.count_seconds_left(), random.uniform(0, 0.05 * 2 ** min(merges, 5))))
     if not remote.count_seconds_left():
         raise Error(f"'{remote.name}' is too busy: others pushed {merges} times meanwhile")
+    return _fetch_all(repo, objects, remote)
 
 
-def _push_chunks(repo: Repo, remote: Remote, tips: Tips, remote_tips: Tips) -> list[str]:
-    """Push the tips that remote_tips lack, and add them there; return the refs that another push
-    has moved meanwhile."""
+def _push_chunks(repo: Repo, remote: Remote, tips: Tips, remote_tips: Tips) -> dict[str, str]:
+    """Push the tips that remote_tips lack, and add them there; return ref -> reason of the refs
+    that another push has moved meanwhile."""
     unsent = [ref for ref, oid in tips.items() if remote_tips.get(ref) != oid]
-    moved: list[str] = []
+    moved: dict[str, str] = {}
     for start in range(0, len(unsent), _CHUNK):
         chunk = {ref: tips[ref] for ref in unsent[start : start + _CHUNK]}
         lost = remote.push_refs(chunk)
-        moved += lost
+        moved |= lost
         remote_tips |= {ref: oid for ref, oid in chunk.items() if ref not in lost}
         destination.set_pushed(repo, remote.name, remote_tips)
     return moved
@@ -203,11 +210,23 @@ def _choose_join(ref: str) -> Join | None:
 
 def _fetch_all(repo: Repo, objects: Objects, remote: Remote, keep_branch: bool = False) -> Tips:
     """Fetch the remote's tips and unite them with ours; return them."""
-    theirs = _list_remote(repo, remote)
-    _fetch_and_unite(repo, objects, remote, theirs)
+    tips: list[Tips] = []
+    for _ in remote.take_urls():
+        tips.append(_list_remote(repo, remote))
+        _fetch_and_unite(repo, objects, remote, tips[-1])
     if not keep_branch:
         conversion.leave_branch(repo)
-    return theirs
+    return _list_common(tips)
+
+
+def _list_known(repo: Repo, remote: Remote) -> Tips:
+    """The remote's tips of the shared refs."""
+    return _list_common([remote.list_refs(*_list_shared(repo)) for _ in remote.take_urls()])
+
+
+def _list_common(tips: list[Tips]) -> Tips:
+    """The tips that several repositories have alike."""
+    return {r: oid for r, oid in tips[0].items() if all(t.get(r) == oid for t in tips)}
 
 
 def _list_remote(repo: Repo, remote: Remote) -> Tips:
