@@ -23,6 +23,7 @@ def view(name: str, files: Files | None, time: int = 0, orphan: bool = False) ->
 A1 = view("one", {"a": V1})
 AB = view("one", {"a": V1, "b": V2})
 OTHER = view("other", {"x": V3}, time=1)
+TWIN = view("twin", {"x": V3}, time=1)
 LATER = view("later", {"x": V3}, time=2)
 RICHER = view("richer", {"x": V3, "y": V2}, time=0)
 ORPHAN = view("one", {"a": V1}, orphan=True)
@@ -50,6 +51,8 @@ ROWS = [
     ("back, ours edited beside it", A1, [OTHER], {"a": V2, "x": V3}, True, "restore", "restore"),
     ("both there: stay", A1, [OTHER], {"a": V1, "x": V3}, True, "continue", "continue"),
     ("another's path, other content", A1, [OTHER], {"x": V1}, False, "reset", "new"),
+    ("another is unreadable", A1, [view("other", None)], {"x": V3}, False, "reset", "new"),
+    ("two of one time are back", A1, [OTHER, TWIN], {"x": V3}, False, "restore", "restore"),
     ("no stream here, another back", None, [OTHER], {"x": V3}, False, "restore", "restore"),
 ]
 
