@@ -78,6 +78,10 @@ def test_a_range_and_paths_limit_what_is_counted(counted: Path) -> None:
     below = stats("--json", "--", "app.py", cwd=counted / "src")
     assert [f["path"] for f in json.loads(below.stdout)["files"]] == ["src/app.py"]
     assert json.loads(stats("--json", "--", "README.md").stdout)["commits"] == 1
+    git("config", "log.follow", "true")
+    followed = stats("--json", "HEAD", "--", "src")
+    git("config", "--unset", "log.follow")
+    assert followed.stdout == stats("--json", "HEAD", "--", "src").stdout != ""
 
 
 def test_the_table_has_sums_and_bars(counted: Path) -> None:

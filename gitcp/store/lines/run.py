@@ -164,7 +164,7 @@ def find_asked_path(repo: Repo, git: Git, options: Options, entries: Sequence[En
     return encode_name((likely or args or [""])[0])
 
 
-_LOG = """log --no-color --no-show-signature --no-notes -p -U0 -M --root --full-index
+_LOG = """log --no-color --no-follow --no-show-signature --no-notes -p -U0 -M --root --full-index
 --inter-hunk-context=0 --src-prefix=a/ --dst-prefix=b/ --no-ext-diff --no-textconv
 --submodule=short --no-color-moved""".split()
 
