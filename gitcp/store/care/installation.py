@@ -19,11 +19,11 @@ from gitcp.store.setup import configuration, exclude, git_hooks, install, manife
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from gitcp.core.record_types import Finding
     from gitcp.repo import Repo
-    from gitcp.store.care.case import Case, Checks
+    from gitcp.store.care.case import Case, Check, Checks
 
 WEEK = 7 * 86400
 _PAGE = 4096  # bytes, the least that a disk gives
@@ -80,12 +80,14 @@ def look_at_record(case: Case) -> Iterator[Finding]:
         )
 
 
-def look_at_room(case: Case) -> Iterator[Finding]:
+def make_check(find: Callable[[Repo], Iterable[Finding]]) -> Check:
+    """A check that is made only where gitcp records."""
+    return lambda case: iter(find(case.repo) if read_state(case.repo) == ENABLED else ())
+
+
+def find_no_room(repo: Repo) -> Iterator[Finding]:
     """Check that gitcp can write its files here, by a page that is removed again."""
-    repo = case.repo
     folder = repo.join_shared("tmp")
-    if read_state(repo) != ENABLED:
-        return
     try:
         repo.make_folder(folder)
         with stdlib.tempfile.TemporaryFile(dir=folder) as f:
@@ -96,20 +98,9 @@ def look_at_room(case: Case) -> Iterator[Finding]:
         yield make_finding("no-room", folder, reason, remedy=remedy)
 
 
-def look_at_settings(case: Case) -> Iterator[Finding]:
-    """Check gitcp's configuration."""
-    if read_state(case.repo) == ENABLED:
-        yield from configuration.list_findings(case.repo)
-
-
-def look_at_hooks(case: Case) -> Iterator[Finding]:
-    """Check git's hooks in the directory that git uses, and the programs that they start."""
-    if read_state(case.repo) == ENABLED:
-        yield from find_in_hooks(case.repo)
-
-
 def find_in_hooks(repo: Repo) -> Iterator[Finding]:
-    """The findings on git's hooks; none if git does not see the worktree."""
+    """Check git's hooks in the directory that git uses, and the programs that they start; nothing
+    if git does not see the worktree."""
     if not repo.has_git:
         return
     where = git_hooks.find_folder(repo)
@@ -139,12 +130,11 @@ def find_in_hooks(repo: Repo) -> Iterator[Finding]:
         yield from find_in_program(where, program, "git's hooks start")
 
 
-def look_at_age(case: Case) -> Iterator[Finding]:
+def find_old_hooks(repo: Repo) -> Iterator[Finding]:
     """Report hooks that an older gitcp wrote; upgrading gitcp does not change them."""
-    if not case.repo.has_git or read_state(case.repo) != ENABLED:
+    if not repo.has_git:
         return
-    where = git_hooks.find_folder(case.repo)
-    records = manifest.load_all(case.repo)[0]
+    where, records = git_hooks.find_folder(repo), manifest.load_all(repo)[0]
     old = [
         hook
         for hook in hook_scripts.HOOKS
@@ -187,13 +177,11 @@ def _can_run(py: str) -> bool:
         return False
 
 
-def look_at_failures(case: Case) -> Iterator[Finding]:
+def find_failures(repo: Repo) -> Iterator[Finding]:
     """Report each hook that failed in the last week and has not succeeded since."""
-    if read_state(case.repo) != ENABLED:
-        return
     since = time.time() - WEEK
     messages: dict[str, list[str]] = {}
-    for seconds, message in hook_warnings.list_warnings(case.repo):
+    for seconds, message in hook_warnings.list_warnings(repo):
         if seconds > since:
             hook = message.partition(": ")[0]
             messages.setdefault(hook if len(hook.split()) < 3 else "", []).append(message)
@@ -204,7 +192,7 @@ def look_at_failures(case: Case) -> Iterator[Finding]:
         remedy = "this is shown until the hook succeeds"
         if all(_LATE.search(message) for message in failures):
             remedy = "find what is slow here, or raise gitcp.hook-timeout and gitcp.git-timeout"
-        yield make_finding("warning", case.repo.common, reason, remedy=remedy)
+        yield make_finding("warning", repo.common, reason, remedy=remedy)
 
 
 def enable_again(case: Case, item: Finding) -> str:
@@ -223,16 +211,24 @@ CHECKS: Checks = {
             "the person's own settings record an agent in a repository that is not enabled",
             *_MENDED),
     ),
-    look_at_settings: (Row("config", WARNING, "a setting has a value that it cannot have"),),
-    look_at_hooks: (
+    make_check(configuration.list_findings): (
+        Row("config", WARNING, "a setting has a value that it cannot have"),
+    ),
+    make_check(find_in_hooks): (
         Row("git-hook", WARNING, "git does not run a hook of gitcp", *_MENDED),
         Row("kept-hook", WARNING, "a hook that was moved aside is not called any more"),
         ENTIRE,
         PROGRAM,
     ),
 }  # fmt: skip
-ROOM: Checks = {look_at_room: (Row("no-room", WARNING, "gitcp cannot write its files"),)}
-FAILURES: Checks = {
-    look_at_failures: (Row("warning", WARNING, "a hook failed and has not succeeded since"),)
+ROOM: Checks = {
+    make_check(find_no_room): (Row("no-room", WARNING, "gitcp cannot write its files"),)
 }
-OLD: Checks = {look_at_age: (Row("old-hook", WARNING, "an older gitcp wrote a hook", *_MENDED),)}
+FAILURES: Checks = {
+    make_check(find_failures): (
+        Row("warning", WARNING, "a hook failed and has not succeeded since"),
+    )
+}
+OLD: Checks = {
+    make_check(find_old_hooks): (Row("old-hook", WARNING, "an older gitcp wrote a hook", *_MENDED),)
+}

@@ -36,8 +36,10 @@ if TYPE_CHECKING:
     Repair = Callable[[Repo, Objects, str], str]  # mends a subject; returns what was done
 
 
-def _mend_subject(mend: Repair) -> Mend:
-    return lambda case, item: mend(case.repo, case.objects, item["subject"])
+def _mend(mend: Callable[..., str], *facts: str) -> Mend:
+    """Mend the subject of a finding by these facts of it."""
+    names = ("subject", *facts)
+    return lambda case, item: mend(case.repo, case.objects, *(item[name] for name in names))
 
 
 def _draw_graph(mend: Repair) -> Mend:
@@ -58,19 +60,6 @@ def _remove(age: int) -> Mend:
     return lambda case, item: leftovers.remove_leftover(case.repo, item["subject"], age)
 
 
-def _store_checkpoint(case: Case, item: Finding) -> str:
-    name = item["checkpoint_id"]
-    return session_repair.store_missing_checkpoint(case.repo, case.objects, item["subject"], name)
-
-
-def _take_back(case: Case, item: Finding) -> str:
-    return by_hand.take_link_back(case.repo, case.objects, item["subject"], item["checkpoint_id"])
-
-
-def _take_copy(case: Case, item: Finding) -> str:
-    return session_repair.take_copy(case.repo, case.objects, item["subject"], item["ref"])
-
-
 def _mend_either(mend: Repair) -> Repair:
     """Put a ref without a commit back or delete it if mend cannot build its content again."""
     return lambda repo, objects, ref: (
@@ -78,15 +67,17 @@ def _mend_either(mend: Repair) -> Repair:
     )
 
 
-_STATE = ("repair", _mend_subject(session_repair.mend_state))
+_STATE = ("repair", _mend(session_repair.mend_state))
 _STREAM = ("repair", _draw_graph(_mend_either(streams.mend_stream)))
-_EDITS = ("repair", _mend_subject(_mend_either(ref_repair.mend_edits)))
+_EDITS = ("repair", _mend(_mend_either(ref_repair.mend_edits)))
 _STORE = ("repair", _draw_graph(ref_repair.mend_store))
-_JOURNAL = ("repair", _mend_subject(session_repair.mend_journal))
-_PACK = ("repair", _mend_subject(packs.mend_pack))
-_STORE_CHECKPOINT = ("repair", _store_checkpoint)
+_JOURNAL = ("repair", _mend(session_repair.mend_journal))
+_PACK = ("repair", _mend(packs.mend_pack))
+_STORE_CHECKPOINT = (
+    "repair", _mend(session_repair.store_missing_checkpoint, "checkpoint_id")
+)  # fmt: skip
 _BAD_REF = Row("bad-ref", ERROR, "a ref of gitcp has no commit",
-    "repair", _mend_subject(ref_repair.mend_ref))  # fmt: skip
+    "repair", _mend(ref_repair.mend_ref))  # fmt: skip
 _MISSING = Row("missing-object", ERROR, "an object that a ref of gitcp needs is missing",
     remedy="'git fetch' it from a clone that has it")  # fmt: skip
 
@@ -118,7 +109,7 @@ STORED: Checks = {
         Row("bad-state", ERROR, "the state of a session cannot be read, or is not one", *_STATE),
         Row("lost-state", ERROR, "a session has a marker, and no state", *_STATE),
         Row("old-state", ERROR, "the copy of a state on its stream is newer than the state",
-            "repair", _take_copy),
+            "repair", _mend(session_repair.take_copy, "ref")),
         Row("lost-stream", ERROR, "a state names a stream that no ref has",
             remedy="'gitcp clean' settles it when it is old"),
         Row("no-marker", ERROR, "a state has open work, and no marker tells commits of it",
@@ -160,7 +151,7 @@ STORED: Checks = {
         Row("empty-link", NOTE,
             "a commit is linked to a checkpoint and has nothing of its content"),
         Row("wrong-note", WARNING, "a note links a commit to a checkpoint of another commit",
-            "repair", _take_back),
+            "repair", _mend(by_hand.take_link_back, "checkpoint_id")),
         Row("no-store", WARNING, "commits name checkpoints, and none is stored here",
             remedy="gitcp fetch"),
         _MISSING,
