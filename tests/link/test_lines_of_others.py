@@ -171,3 +171,21 @@ def test_the_rest_of_an_undone_commit_links_beside_lines_of_others(
     b.turn("add more", {"new.txt": "above the others\n" + first + second + "below the others\n"})
     assert undone in world.commit("new.txt")
     sound(world)
+
+
+def test_a_commit_of_all_lines_of_another_session_leaves_the_rest_of_the_file_open(
+    world: World, a: Agent, b: Agent
+) -> None:
+    before, mine = world.read("src/lib.py"), "# the first line of a\n"
+    b.turn("add a line", {"src/lib.py": before + "# the line of b\n"})
+    part, rest = world.read("src/lib.py") + mine, "# the other line of a\n"
+    a.turn("add two lines", {"src/lib.py": part + rest})
+    world.write("src/lib.py", part)
+    world.git("add", "src/lib.py")
+    world.write("src/lib.py", part + rest)
+    world.git("commit", "-q", "-m", "a part")
+    assert [sorted(sessions(world, one)) for one in world.ids("HEAD")] == [[a.sid, b.sid]]
+    assert list(a.state["streams"][0]["files"]) == ["src/lib.py"]
+    [one] = world.commit("src/lib.py")
+    assert list(sessions(world, one)) == [a.sid]
+    sound(world)

@@ -161,9 +161,8 @@ def map_recorded_files(
                 streams[stream] = _drop_paths(streams.get(stream), paths) or None
             own = streams.get(line["stream"]) or {}
             streams[line["stream"]] = {**own, **dict.fromkeys(line["files"], line)}
-        elif streams and ("settled" in line or "taken" in line):
-            paths = {*line.get("settled", ()), *line.get("taken", ())}
-            settled = paths.difference(line.get("left", ()))
+        elif streams and "settled" in line:
+            settled = set(line["settled"]).difference(line.get("left", ()))
             for stream, files in streams.items():
                 if files and not settled.isdisjoint(files):
                     streams[stream] = _drop_paths(files, settled) or None

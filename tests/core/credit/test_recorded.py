@@ -30,7 +30,8 @@ CASES: dict[str, tuple[list[dict[str, Any]], Has]] = {
     "all is committed": ([put("one", "a"), commit("a")], {"one": None}),
     "a commit leaves some of it": (
         [put("one", "a"), commit("a", left={"a": [[1, ""]]})], {"one": ["a"]}),
-    "it is let go": ([put("one", "a"), {"taken": {"a": [[1, ""]]}, "at": 2}], {"one": None}),
+    "an edit of it is taken, maybe another session's": (
+        [put("one", "a"), {"taken": {"a": [[1, ""]]}, "at": 2}], {"one": ["a"]}),
     "after a commit the same stream goes on": (
         [put("one", "a"), commit("a"), put("one", "b")], {"one": ["b"]}),
     "the next stream has it": (
