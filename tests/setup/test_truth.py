@@ -332,6 +332,8 @@ def test_doctor_says_why_it_could_not_mend_what_is_left(enabled: World) -> None:
     ref(enabled, "gitcp/open/no-id.lock").write_text("")
     status, said = doctor(enabled, "--fix")
     assert status == 1 and "no-id.lock: it has a marker and no state; not fixed: " in said
+    enabled.git("commit", "-q", "--allow-empty", "-m", "x\n\nEntire-Checkpoint: 0123456789ab")
+    assert "not stored; not fixed: what it needs is not here" in doctor(enabled, "--fix")[1]
 
 
 def test_status_names_the_doctor_where_git_cannot_read_the_store(enabled: World) -> None:

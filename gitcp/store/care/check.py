@@ -68,12 +68,16 @@ def mend_all(find: Callable[[bool], Iterable[Finding]], word: str) -> list[Findi
 
 def mend_finding(case: Case, mend: Mend | None, item: Finding, word: str = "repaired") -> Finding:
     """Mend a finding; return it with what was done under word, or with the reason why nothing was:
-    it is locked, or has changed."""
+    it is locked, has changed, or what it needs is not here."""
+    if mend is None:
+        return item
     try:
-        done = mend(case, item) if mend else ""
+        if done := mend(case, item):
+            return {**item, word: done}
+        why = "what it needs is not here"
     except (Busy, Moved, OSError, Error) as e:
-        return {**item, "reason": f"{item['reason']}; not {word}: {e}"}
-    return {**item, word: done} if done else item
+        why = str(e)
+    return {**item, "reason": f"{item['reason']}; not {word}: {why}"}
 
 
 def _get_key(item: Finding) -> tuple[str, ...]:
