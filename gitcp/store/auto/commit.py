@@ -54,7 +54,7 @@ def make_commit(repo: Repo, objects: Objects, plan: Intent, message: str) -> lis
         unstaged = index_files.list_unstaged(index)
         plan["stash"] = read_stash(repo)
         plan["dirty"] = select_unchanged(repo, objects, plan["dirty"])
-        files_before = read_files(repo, objects, plan)
+        files_before = blobs.read_paths(repo, objects, sorted(plan["entries"]), write=False)
         intent.write(repo, plan)
         try:
             message = _run_hooks(repo, index.path, message)
@@ -146,11 +146,6 @@ def settle(repo: Repo, objects: Objects, plan: Intent) -> bool:
         index_files.install(repo, index_files.prepare_next(repo, plan["tree"], unchanged))
     lock.let_go()
     return exists
-
-
-def read_files(repo: Repo, objects: Objects, plan: Intent) -> Entries:
-    """The worktree's entries of the files of a commit, read before hooks run."""
-    return blobs.read_paths(repo, objects, sorted(plan["entries"]), write=False)
 
 
 def note_changes(repo: Repo, objects: Objects, before: Entries) -> None:

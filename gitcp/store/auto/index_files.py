@@ -12,6 +12,7 @@ from gitcp.process import files
 from gitcp.record import decode_name
 from gitcp.store.auto.refusal import Refused
 from gitcp.store.git.tree import encode_index_info
+from gitcp.store.snapshot.index import copy_dated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,14 +113,7 @@ def _locate_theirs(repo: Repo) -> str:
 def _copy(source: str, target: str) -> None:
     os.makedirs(os.path.dirname(target), exist_ok=True)
     files.remove_file(target)
-    try:
-        with open(source, "rb") as f:
-            data, status = f.read(), os.fstat(f.fileno())
-    except FileNotFoundError:
-        return
-    with open(target, "wb") as f:
-        f.write(data)
-    os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))  # racy entries stay racy
+    copy_dated(source, target)  # racy entries stay racy
 
 
 class Lock:

@@ -12,6 +12,7 @@ import stat
 from gitcp.core.git.porcelain import EXECUTABLE, FILE
 from gitcp.store.git.tree import Lookup
 from gitcp.store.snapshot.filters import Filters
+from gitcp.store.undo import undo_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,10 +76,18 @@ def _compute_mode(mode: int, executable: bool) -> int:
     return plain | (plain & 0o444) >> 2 if executable else plain
 
 
-def read_step(step: Step, path: str) -> Raw:
-    """The Raw that a step kept of a file."""
-    mode, oid = step.get("raw", {}).get(path, USUAL)
-    return mode, oid
+def read_steps(
+    objects: Objects, steps: Iterable[Step], paths: Iterable[str] | None = None
+) -> Known:
+    """path -> its version before the oldest of steps (newest first), with the Raw that the step
+    kept; paths: None for those of which a step kept one."""
+    known: dict[str, tuple[Version, Raw]] = {}
+    for step in steps:
+        version, kept = undo_log.open_tree(objects, step["commit"], "before"), step.get("raw", {})
+        for path in kept if paths is None else paths:
+            mode, oid = kept.get(path, USUAL)
+            known[path] = version(path), (mode, oid)
+    return known
 
 
 def put_raw(objects: Objects, path: bytes, raw: Raw) -> None:

@@ -13,7 +13,7 @@ from gitcp.store.undo import effects, undo_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import TypedDict
 
     from gitcp.core.back.plan import Plan
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.back.apply import Progress
     from gitcp.store.back.conversation import Conversation
-    from gitcp.store.back.raw_files import Known, Raw
+    from gitcp.store.back.raw_files import Known
     from gitcp.store.back.wishes import Edits, Wisher
     from gitcp.store.git.objects import Objects
 
@@ -108,7 +108,7 @@ class Mover:
             targets=[target["id"] for target in targets],
         )
         edits = _map_edits(self._objects, targets[::-1], "before", "after")
-        raw = _map_raw(self._objects, targets, edits)
+        raw = raw_files.read_steps(self._objects, targets, edits)
         return self._leave_out(edits, raw, f"undo of {oldest['kind']}", step, conflict)
 
     def redo_step(self, name: str, conflict: str) -> Outcome:
@@ -124,7 +124,7 @@ class Mover:
         )
         edits = _map_edits(self._objects, [target], "after", "before")
         undone = [step for step in log if target["id"] in step.get("targets", ())]
-        raw = _map_raw(self._objects, undone[-1:], edits)
+        raw = raw_files.read_steps(self._objects, undone[-1:], edits)
         return self._leave_out(edits, raw, f"redo of {target['kind']}", step, conflict)
 
     def _leave_out(self, edits: Edits, raw: Known, why: str, step: Step, conflict: str) -> Outcome:
@@ -148,16 +148,6 @@ def _map_edits(objects: Objects, steps: Iterable[Step], old: str, new: str) -> E
             if not path.startswith(plans.OURS):
                 edits.setdefault(path, []).append((before, after))
     return edits
-
-
-def _map_raw(objects: Objects, steps: Iterable[Step], paths: Collection[str]) -> Known:
-    """path -> its version before the oldest of steps (newest first), with the bytes and permissions
-    that the step kept."""
-    raw: dict[str, tuple[Version, Raw]] = {}
-    for step in steps:
-        version = undo_log.open_tree(objects, step["commit"], "before")
-        raw |= {path: (version(path), raw_files.read_step(step, path)) for path in paths}
-    return raw
 
 
 def _build_outcome(

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from gitcp.core.back.plan import Action, Conflict, Facts
     from gitcp.core.back.point_list import Point
-    from gitcp.core.back.undo_tree import Step
     from gitcp.core.record_types import JournalLine, Version
     from gitcp.store.back.present import Present
     from gitcp.store.back.raw_files import Known
@@ -98,12 +97,9 @@ def _refuse_unknown(present: Present, scopes: Iterable[str], look: Callable[[str
 
 def _read_raw(present: Present, point: Point) -> Known:
     """For a point before a step, the bytes and permissions that the step kept."""
-    if point["kind"] != "safety":
-        return {}
-    steps = undo_log.read_steps(present.repo)
-    step: Step = next((step for step in steps if step["commit"] == point["id"]), {})
-    before = undo_log.open_tree(present.objects, point["id"], "before")
-    return {path: (before(path), raw_files.read_step(step, path)) for path in step.get("raw", {})}
+    steps = undo_log.read_steps(present.repo) if point["kind"] == "safety" else ()
+    chosen = [step for step in steps if step["commit"] == point["id"]]
+    return raw_files.read_steps(present.objects, chosen)
 
 
 def _read_left_out(objects: Objects, point: Point) -> dict[str, str]:

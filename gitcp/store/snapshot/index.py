@@ -184,7 +184,7 @@ def fill_index(repo: Repo, person_index: str, scratch: str) -> int:
     """
     # A second earlier, since the file system's clock is coarser.
     before = (int(time.time()) - 1) * 10**9
-    mtime = _copy_dated(person_index, scratch)
+    mtime = copy_dated(person_index, scratch)
     if mtime is not None:
         _clear_flags(repo, scratch)
     head = repo.git.run("rev-parse", "-q", "--verify", "HEAD^{tree}", ok=(0, 1, 128))[1]
@@ -215,7 +215,7 @@ def _join_paths(paths: list[bytes]) -> bytes:
     return b"\0".join(paths) + b"\0"
 
 
-def _copy_dated(source: str, target: str) -> int | None:
+def copy_dated(source: str, target: str) -> int | None:
     """Copy a file with its mtime, which is returned in ns; None without such a file."""
     try:
         with open(source, "rb", buffering=0) as f, open(target, "wb") as g:
