@@ -98,8 +98,9 @@ class Reader:
     def take_reply(self, text: str) -> None:
         """Replies are not counted."""
 
-    def take_call(self, key: str, name: str, arguments: dict[str, Any]) -> None:
-        if paths := self.list_written_paths(name, arguments):
+    def take_call(self, key: str, name: str, arguments: Any) -> None:
+        fields = arguments if isinstance(arguments, dict) else {"patch": arguments}
+        if paths := self.list_written_paths(name, fields):
             self.pending[key] = paths
 
     def take_result(self, key: str, failed: bool, text: str) -> None:
