@@ -10,10 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gitcp.core.v1 import summary
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.tree import TREE, edit_tree, find_entry
-from gitcp.store.v1.committed_tree import Checkpoint
+from gitcp.store.v1.committed_tree import Checkpoint, read_directory, write_directory
 from gitcp.store.v1.merge import notes as note_trees
 from gitcp.store.v1.merge.trees import Union
 from tests.support.checkpoints import git
@@ -27,7 +28,7 @@ WRITE = st.tuples(
     st.sampled_from(["aa0000000000", "aa0000000001", "bb0000000000"]),
     st.sampled_from(["s1", "s2", "s3"]),
     st.integers(1, 3),  # how much of the transcript there is
-    st.integers(0, 3),  # when
+    st.integers(-1, 3),  # when; -1 forgets it
 )
 Writes = list[tuple[str, str, int, int]]
 CLONE = st.lists(WRITE, max_size=5)
@@ -45,6 +46,9 @@ def written(objects: Objects, tree: str, writes: Writes) -> str:
     for cid, sid, lines, minute in writes:
         at = f"{cid[:2]}/{cid[2:]}"
         old = find_entry(objects, tree, at)
+        if minute < 0:
+            tree = forgotten(objects, tree, cid, sid)
+            continue
         checkpoint = Checkpoint(objects, cid, old[1] if old else None)
         files: dict[str, Entry] = {
             "full.jsonl": ("100644", objects.write("blob", b"{}\n" * lines)),
@@ -52,12 +56,26 @@ def written(objects: Objects, tree: str, writes: Writes) -> str:
         }
         created = f"2026-01-01T00:0{minute}:00Z"
         unknown = [("z", minute), ("n", {"x": minute}), ("m", 0)]
-        ours = {"created_at": created, "files_touched": [f"f{lines}"]}
+        ours = {"created_at": created, "files_touched": [f"f{lines}"], "tasks": [sid]}
         metadata = {**ours, **dict(unknown[:: 1 if lines % 2 else -1])}
         tasks = {f"tasks/{sid}/x": ("100644", objects.write("blob", b"%d" % minute))}
         checkpoint.put_session(sid, metadata, files, tasks)
         tree = edit_tree(objects, tree, {at: (TREE, checkpoint.write_tree())})
     return tree
+
+
+def forgotten(objects: Objects, tree: str, cid: str, sid: str) -> str:
+    """tree after a session of a checkpoint is forgotten, if it is there."""
+    at = f"{cid[:2]}/{cid[2:]}"
+    if not (old := find_entry(objects, tree, at)):
+        return tree
+    directory = read_directory(objects, old[1])
+    for number, session in enumerate(directory["sessions"]):
+        metadata = session["metadata"] or {}
+        if metadata["session_id"] == sid and not summary.is_forgotten(metadata):
+            gone = summary.build_forgotten(metadata, "2026-02-01T00:00:00Z")
+            directory["sessions"][number] = {"metadata": gone, "files": {}}
+    return edit_tree(objects, tree, {at: (TREE, write_directory(objects, cid, directory))})
 
 
 @settings(
@@ -82,7 +100,8 @@ def test_any_order_of_merges_gives_the_same_tree(
         trees |= {merged(a, merged(b, c)), merged(merged(a, b), merged(b, c), merged(c, a))}
         assert len(trees) == 1
         # The oracle: every session that was written anywhere is there, once.
-        everything = [*before, *(w for writes in clones for w in writes)]
+        listed = [before, *clones]
+        everything = [w for writes in listed for w in writes if w[3] >= 0]
         [tree] = trees
         for cid in {w[0] for w in everything}:
             want = {w[1] for w in everything if w[0] == cid}

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.core.transcript import stretches
+from gitcp.process import files
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.v1 import transcript, transcript_copy, transcript_read
@@ -22,6 +23,7 @@ from tests.support.paths import TOP
 
 MEASURE = """
 import sys
+from gitcp.process import files
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.v1 import redaction, transcript
@@ -186,3 +188,23 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
 def test_a_name_that_can_be_no_path_is_a_file_that_is_not_there() -> None:
     with pytest.raises(FileNotFoundError):
         transcript_copy.read_live("a\0b")
+
+
+def test_a_copy_that_cannot_grow_ends_where_it_ended(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = transcript_copy.Copy(Repo.find(), "s1")
+    copy.append(b"kept\n")
+
+    def write_half(fd: int, data: bytes, offset: int) -> int:
+        os.pwrite(fd, data[: len(data) // 2], offset)
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr(files, "write_at", write_half)
+        with pytest.raises(OSError, match="No space"):
+            copy.append(b"lost\n")
+    assert os.fstat(copy.fd).st_size == copy.size == len(b"kept\n")
+    copy.append(b"more\n")
+    assert copy.read() == b"kept\nmore\n"
+    copy.close()

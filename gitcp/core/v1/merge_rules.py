@@ -158,9 +158,11 @@ def join_objects(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rank_value(value: Any) -> tuple[int, float, str, str]:
-    """The key of a fixed order of all values: by kind, number or length, then text."""
+    """The key of a fixed order of all values: by kind, number or length, then text.  NaN, which is
+    in no order, has none."""
     kind = _KINDS[type(value)]
-    weight = 0 if value is None else value if isinstance(value, (int, float)) else len(value)
+    is_number = isinstance(value, (int, float)) and str(value) != "nan"
+    weight = value if is_number else len(value) if isinstance(value, (str, list, dict)) else 0
     return kind, weight, _format_canonical(value), json.dumps(value)
 
 

@@ -137,20 +137,20 @@ def count_lacking(repo: Repo, objects: Objects, destination: str) -> int:
     """The number of checkpoints that the destination, as far as is known, lacks or has otherwise.
     Those on a branch that is not pushed count."""
     ours, theirs = committed_refs.list_tips(repo), read_pushed(repo, destination)
-    branch = f"refs/heads/{_STORE}"
-    if tip := refs.read_ref(repo, branch):
-        ours[branch] = tip
+    if tip := refs.read_ref(repo, committed_refs.REF):
+        ours[committed_refs.REF] = tip
     tracked = refs.read_ref(repo, f"refs/remotes/{destination}/{_STORE}")
     count = count_changed(objects, ours, theirs)
     if not tracked:
         return count
-    return min(count, count_changed(objects, ours, {**theirs, branch: tracked}))
+    return min(count, count_changed(objects, ours, {**theirs, committed_refs.REF: tracked}))
 
 
 def count_changed(objects: Objects, ours: Tips, theirs: Tips) -> int:
     """The number of checkpoints of our tips (ref -> oid) that theirs lack or have otherwise."""
-    branch = f"refs/heads/{_STORE}"
-    our_tree, their_tree = (find_tree(objects, tips.get(branch)) for tips in (ours, theirs))
+    our_tree, their_tree = (
+        find_tree(objects, tips.get(committed_refs.REF)) for tips in (ours, theirs)
+    )
     own = {parse_checkpoint_ref(ref): theirs.get(ref) == oid for ref, oid in ours.items()}
     lacking = {name for name, is_equal in own.items() if name and not is_equal}
     return len(_list_changed(objects, our_tree, their_tree) - own.keys() | lacking)

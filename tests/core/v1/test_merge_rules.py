@@ -178,6 +178,12 @@ def test_what_was_forgotten_stays_so_in_whatever_order(others: list[merge_rules.
         assert part["metadata"] == GONE and part["files"] == {}
 
 
+def test_a_number_that_is_none_is_joined_in_any_order() -> None:
+    for other in (0, -1.5, float("inf")):
+        pair = {"k": float("nan")}, {"k": other}
+        assert len({text(merge_rules.join_objects(*order)) for order in permutations(pair)}) == 1
+
+
 def test_of_values_of_two_kinds_the_one_that_stands_is_the_same_on_both_sides() -> None:
     ranked: list[Any] = [None, False, True, 0, 1, 2.5, "", "abc", [], [1, 2], {}]
     for n, low in enumerate(ranked):
