@@ -82,7 +82,7 @@ def test_codex_calls_and_their_results_share_an_id() -> None:
         ("claude-code", {"message": {"content": [{"id": "\ud800", **CALL}]}, **SAID}),
         ("codex", {"payload": {"type": "FileChange", "success": True, "changes": {"/a": CHANGE}}}),
         ("gemini-cli", {"type": "gemini", "content": [{"functionCall": {"id": [1]}}]}),
-        ("gemini-cli", {"type": "gemini", "id": "1", "toolCalls": [{"name": "x", "args": "y"}]}),
+        ("gemini-cli", {"type": "gemini", "id": "1", "toolCalls": [{"name": "edit", "args": "y"}]}),
     ],
 )
 def test_a_value_of_a_wrong_type_in_a_transcript_stops_no_reading(
