@@ -349,3 +349,14 @@ def test_a_repository_whose_path_has_a_line_break_is_recorded(ground: Path, tmp_
     assert len(broken.commit("one.txt")) == 1
     assert doctor(broken) == (0, "nothing is wrong here\n")
     broken.close()
+
+
+def test_way_is_made_for_directories_before_packs_are_mended(enabled: World) -> None:
+    tip = bytes.fromhex(enabled.refs("refs/gitcp/edits")["refs/gitcp/edits/s1"])
+    [index] = [p for p in enabled.path.glob(".git/objects/pack/*.idx") if tip in p.read_bytes()]
+    shutil.rmtree(enabled.path / ".git/gitcp")
+    (enabled.path / ".git/gitcp").symlink_to("/nowhere")
+    cut_short(index)
+    doctor(enabled, "--fix")
+    assert doctor(enabled)[0] == 0 and enabled.open() == ["s1"]
+    assert len(enabled.commit("three.txt")) == 1

@@ -188,6 +188,7 @@ _LINKS: Checks = {
 }  # fmt: skip
 DOCTOR: dict[Check, tuple[Row, ...]] = {
     **installation.ROOM,
+    installation.look_at_record: installation.CHECKS[installation.look_at_record],
     objects.look_at_packs: STORED[objects.look_at_packs],
     states.look_at_journal: STORED[states.look_at_journal],
     **installation.CHECKS,
