@@ -172,7 +172,7 @@ def _split_redirections(call: Sequence[str]) -> tuple[list[str], list[tuple[str,
 
 
 def covers(discard: Discard, path: str, tracked: bool | None = None) -> bool:
-    """Whether a command discards a path; tracked: whether it is in HEAD, None if not known."""
+    """Whether a command discards a path; tracked: whether git's index has it, None for either."""
     if tracked is not None and discard["reach"] not in (ANY, TRACKED if tracked else UNTRACKED):
         return False
     return not discard["paths"] or any(_fits(p, path, discard["how"]) for p in discard["paths"])

@@ -29,8 +29,9 @@ def find_lost(repo: Repo, session_id: str, discards: Sequence[Discard]) -> dict[
     for other in presence.list_open(repo, session_id):
         work = Work(lines, other)
         for path in filter(work.is_present, work.list_paths()):
-            # What the index lacks and HEAD has is in the reach of both kinds of commands.
-            tracked = (staged[path] and True) if path in staged else bool(find_file(head, path))
+            tracked: bool | None = bool(staged.get(path) or find_file(head, path))
+            if path in staged and not staged[path]:  # HEAD alone has it: either reaches it
+                tracked = None
             if any(covers(discard, path, tracked) for discard in discards):
                 lost.setdefault(other, []).append(path)
     return lost
