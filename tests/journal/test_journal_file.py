@@ -301,6 +301,33 @@ def test_a_line_that_a_repair_leaves_out_comes_back_from_the_ref_of_its_session(
     assert int(mark.read_bytes().split()[1]) == path.stat().st_size
 
 
+def test_each_commit_of_a_sessions_ref_has_the_lines_since_the_last_one(world: World) -> None:
+    repo = Repo.find(str(world.path))
+
+    def hold(*paths: str) -> list[str]:
+        """The paths in the new commit of the ref after edits of these paths; [] without one."""
+        with Objects(repo) as objects, journal.Journal(repo) as held:
+            before = world.git("for-each-ref", "--format=%(objectname)", edits_ref.PREFIX)
+            after = ("100644", objects.write("blob", b"1\n"))
+            author = ("s", "turn", "call")
+            made = [
+                entries.build_edit(path, None, after, author, entries.STATED, at)
+                for at, path in enumerate(paths, 1)
+            ]
+            held.append(made)
+            edits_ref.hold_edits(repo, objects, held, "s", "a turn")
+            if world.git("for-each-ref", "--format=%(objectname)", edits_ref.PREFIX) == before:
+                return []
+            assert held.lines[-1]["held"] == world.git("rev-parse", f"{edits_ref.PREFIX}s").strip()
+            lines = world.git("cat-file", "blob", f"{edits_ref.PREFIX}s:entries").splitlines()
+            return [json.loads(line)["path"] for line in lines]
+
+    assert hold("a", "b") == ["a", "b"]
+    assert hold() == []
+    assert hold("c") == ["c"]
+    assert hold("d", "e") == ["d", "e"]
+
+
 @pytest.mark.parametrize(
     ("ref", "number"),
     [("s", 1), ("s.2", 2), ("s.10", 10), ("s.", 0), ("s.x", 0), ("s/2", 0), ("s2", 0), ("t.2", 0)],
