@@ -124,3 +124,34 @@ def test_a_ref_forgets_what_the_branch_it_was_made_of_has_forgotten(
     assert tree(ref, yours.worktree).keys() == {
         path.removeprefix(f"{AT}/") for path in tree(V1, yours.worktree)
     }
+
+
+def test_a_branch_forgets_what_the_ref_of_a_checkpoint_has_forgotten(
+    pair: tuple[Repo, Repo], bare: Path
+) -> None:
+    mine, yours = pair
+    conversion.convert_store(yours)
+    with Objects(yours) as objects:
+        sync.push_store(yours, objects, "origin", 30)
+    git("update-ref", "-d", V1, cwd=bare)
+    forget(yours, "s1")
+    assert sync.forget_there(yours, "origin", 30) == (1, [])
+    fetch(mine)
+    shown = git("log", "-p", "--format=", V1, cwd=mine.worktree)
+    assert "t-s1/" not in shown and "t-s2/" in shown
+    assert git("reflog", V1, cwd=mine.worktree) == ""
+    fetch(mine)
+    with Objects(mine) as objects:
+        assert committed_read.list_session_ids(mine, objects, A) == ["s1", "s2"]
+
+
+def test_a_fetch_leaves_no_remote_tracking_branch_with_what_was_forgotten(
+    pair: tuple[Repo, Repo],
+) -> None:
+    mine, yours = pair
+    git("fetch", "-q", cwd=yours.worktree)
+    forget(mine, "s1")
+    assert sync.forget_there(mine, "origin", 30) == (1, [])
+    fetch(yours)
+    shown = git("log", "-p", "--format=", "--all", "--reflog", cwd=yours.worktree)
+    assert "t-s1/" not in shown and "t-s2/" in shown

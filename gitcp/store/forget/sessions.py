@@ -22,7 +22,7 @@ from gitcp.store.session import state as states
 from gitcp.store.stream import expired
 from gitcp.store.turn import session_read
 from gitcp.store.undo import undo_log
-from gitcp.store.v1 import committed_write, forgetting, pictures
+from gitcp.store.v1 import committed_refs, committed_write, forgetting, pictures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def _is_about(line: JournalLine, sessions: Collection[str]) -> bool:
 def _purge_objects(repo: Repo, survey: Survey, ids: Iterable[str], old: Sequence[str]) -> None:
     """Delete unneeded objects from reflogs and gitcp's packs.  While a session is at work, whose
     objects may have no ref yet, git prunes them later."""
-    tracking = refs.list_refs(repo, "refs/remotes/**/entire/checkpoints/v1")
+    tracking = refs.list_refs(repo, committed_refs.TRACKING)
     refs.update_refs(repo, [(ref, None, oid) for ref, oid in tracking.items()], "gitcp: forget")
     dropping.forget_logs(repo, ids)
     sessions = (states.peek(repo, name) for name in states.list_ids(repo))

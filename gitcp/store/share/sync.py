@@ -18,10 +18,9 @@ from gitcp.record import encode_lines
 from gitcp.store.git import notes, private, refs
 from gitcp.store.git.commit import is_ancestor, list_commits, need_commit, read_commit, write_commit
 from gitcp.store.git.tree import compare_trees, edit_tree
-from gitcp.store.pack import dropping
 from gitcp.store.share import push_check
 from gitcp.store.share.remote import Remote
-from gitcp.store.v1 import committed_refs, committed_write, conversion, destination
+from gitcp.store.v1 import committed_refs, committed_write, conversion, destination, forgetting
 from gitcp.store.v1.find_commits import ALL
 from gitcp.store.v1.merge import histories
 from gitcp.store.v1.merge import notes as note_trees
@@ -283,9 +282,8 @@ def unite_ref(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
         if merged != ours:
             committed_write.move_refs(repo, [(ref, merged, ours)], "gitcp: merge")
             trace.append_note("sync", f"{ref} is now {merged}")
-            if ours and not _choose_join(ref) and is_ancestor(repo, ours, merged) is False:
-                dropping.forget_logs(repo, [ref])
-                dropping.unpin_tips(repo, [ours])  # the remote has forgotten our history
+            if not _choose_join(ref):
+                forgetting.drop_replaced(repo, [(ref, merged, ours)])
         return merged
 
     return refs.retry_moved(repo, "notes" if _choose_join(ref) else "v1", attempt_move)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 REF = "refs/heads/entire/checkpoints/v1"
 _LEGACY = "refs/heads/entire/sessions"
-_TRACKING = "refs/remotes/**/entire/checkpoints/v1"
+TRACKING = "refs/remotes/**/entire/checkpoints/v1"
 _TRACKING_LEGACY = "refs/remotes/**/entire/sessions"
 
 
@@ -87,7 +87,7 @@ def find_holding_ref(place: str, checkpoint_id: str) -> str:
 
 def list_remote_branches(repo: Repo) -> list[str]:
     """The remote-tracking branches of checkpoints, the destination's first."""
-    return order_tracking(repo, list(refs.list_refs(repo, _TRACKING)))
+    return order_tracking(repo, list(refs.list_refs(repo, TRACKING)))
 
 
 def order_tracking(repo: Repo, branches: list[str]) -> list[str]:
@@ -102,7 +102,7 @@ def order_tracking(repo: Repo, branches: list[str]) -> list[str]:
 def _list_all_places(repo: Repo) -> list[str]:
     own = [CHECKPOINTS] if has_own_refs(repo) else []
     branches = [ref for ref in (REF, _LEGACY) if refs.read_ref(repo, ref)]
-    return [*own, *branches, *refs.list_refs(repo, _TRACKING, _TRACKING_LEGACY)]
+    return [*own, *branches, *refs.list_refs(repo, TRACKING, _TRACKING_LEGACY)]
 
 
 def _choose_places(repo: Repo, ref_names: list[str]) -> list[str]:

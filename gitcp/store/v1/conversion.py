@@ -6,13 +6,15 @@ from functools import partial
 
 from gitcp import trace
 from gitcp.core.git import ids
+from gitcp.core.v1 import merge_rules, summary
 from gitcp.errors import Error, InputError
 from gitcp.record import decode_name, encode_name
 from gitcp.store.git import refs
 from gitcp.store.git.commit import need_commit
 from gitcp.store.git.objects import Objects
-from gitcp.store.v1 import committed_list, committed_refs
+from gitcp.store.v1 import committed_list, committed_refs, committed_write, forgetting
 from gitcp.store.v1.committed_refs import REF
+from gitcp.store.v1.committed_tree import read_directory
 from gitcp.store.v1.committed_write import MEMORY
 from gitcp.store.v1.merge import histories
 from gitcp.store.v1.merge.trees import Union
@@ -43,20 +45,44 @@ def convert_store(repo: Repo) -> dict[str, str]:
 
 
 def unite_places(repo: Repo) -> None:
-    """Unite the checkpoints that have refs with what a branch has of them: a clone may have added
-    to the branch, or forgotten there, before it knew of the ref."""
+    """Unite the checkpoints that have refs with what a branch has of them, and forget on our branch
+    what those refs have forgotten: a clone may have added to one of the two, or forgotten there,
+    before it knew of the other."""
     if committed_refs.list_tips(repo):
         refs.retry_moved(repo, "v1", partial(_move_refs, repo, "gitcp: merge", create=False))
 
 
 def _move_refs(repo: Repo, reason: str, *, create: bool = True) -> dict[str, str]:
-    """Make the updates of _list_updates(); return the refs that moved, with their tips."""
+    """Make the updates of _list_updates(), then those of our branch; return the refs of checkpoints
+    that moved, with their tips."""
     with Objects(repo) as objects:
-        updates = _list_updates(repo, objects, create)
-    if updates:
-        refs.set_markers(repo)
-        refs.update_refs(repo, updates, reason)
+        if updates := _list_updates(repo, objects, create):
+            committed_write.move_refs(repo, updates, reason)
+        if forgotten := _forget_on_branch(repo, objects):
+            committed_write.move_refs(repo, forgotten, "gitcp: forget")
+    forgetting.drop_replaced(repo, [*updates, *forgotten])
     return {ref: str(new) for ref, new, _ in updates}
+
+
+def _forget_on_branch(repo: Repo, objects: Objects) -> list[refs.Update]:
+    """The update of our branch if it has what the ref of a checkpoint has forgotten."""
+    if not refs.read_ref(repo, REF):
+        return []
+    own = dict(committed_list.list_trees(repo, objects, ids.CHECKPOINTS, ""))
+    gone: dict[str, set[object]] = {}
+    for checkpoint_id, tree in committed_list.list_trees(repo, objects, REF, ""):
+        if own.get(checkpoint_id, tree) != tree:
+            both = [read_directory(objects, t, lenient=True) for t in (own[checkpoint_id], tree)]
+            if 1 in merge_rules.find_lost_sides(*both):
+                parts = [session["metadata"] or {} for session in both[0]["sessions"]]
+                gone[checkpoint_id] = {
+                    m.get("session_id") for m in parts if summary.is_forgotten(m)
+                }
+    if not gone:
+        return []
+    return forgetting.write_forgetting(
+        repo, objects, lambda checkpoint_id, part: part["session_id"] in gone.get(checkpoint_id, ())
+    )[0]
 
 
 def leave_branch(repo: Repo) -> str:

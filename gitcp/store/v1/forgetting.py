@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from gitcp.core.git import ids
 from gitcp.core.v1 import merge_rules, summary
+from gitcp.errors import Moved
 from gitcp.record import format_now
-from gitcp.store.git.commit import list_commits, need_commit
+from gitcp.store.git import refs
+from gitcp.store.git.commit import is_ancestor, list_commits, need_commit
 from gitcp.store.git.tree import TREE, edit_tree
+from gitcp.store.pack import dropping
 from gitcp.store.v1 import committed_list, committed_read, committed_refs, pictures, signing
 from gitcp.store.v1.committed_read import Parts
 from gitcp.store.v1.committed_tree import read_directory, write_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from gitcp.core.record_types import Entry
     from gitcp.repo import Repo
@@ -83,6 +88,31 @@ def list_forgotten_roots(repo: Repo, objects: Objects, tip: str) -> set[str]:
         need_commit(objects, oid)["message"] for oid in list_commits(repo, "--max-parents=0", tip)
     )
     return set().union(*map(merge_rules.parse_roots, messages))
+
+
+def drop_replaced(repo: Repo, updates: Iterable[Update]) -> None:
+    """Let git prune the histories that these updates of refs replaced by others, with the
+    remote-tracking branches that have one of them, which git's next fetch brings again."""
+    replaced = {
+        ref: (old, new)
+        for ref, new, old in updates
+        if new and old and is_ancestor(repo, old, new) is False
+    }
+    if not replaced:
+        return
+    roots = set[str]()
+    for old, new in replaced.values():
+        roots.update(list_commits(repo, "--max-parents=0", old, "--not", new))
+    tracking = refs.list_refs(repo, committed_refs.TRACKING)
+    having = [(ref, None, tip) for ref, tip in tracking.items() if _has_root(repo, tip, roots)]
+    with suppress(Moved):
+        refs.update_refs(repo, having, "gitcp: forget")
+    dropping.forget_logs(repo, [*replaced, *tracking])
+    dropping.unpin_tips(repo, [*(old for old, _ in replaced.values()), *(u[2] for u in having)])
+
+
+def _has_root(repo: Repo, tip: str, roots: set[str]) -> bool:
+    return not roots.isdisjoint(list_commits(repo, "--max-parents=0", tip))
 
 
 def _write_emptied(objects: Objects, checkpoint: Checkpoint, indices: list[int], time: str) -> str:
