@@ -62,3 +62,21 @@ def test_what_a_person_adds_to_a_file_whose_lines_are_committed_is_the_persons(
     world.git("commit", "-q", "-a", "-m", "the end")
     assert world.ids("HEAD") == []
     sound(world)
+
+
+def test_work_whose_checkpoints_the_journal_lost_is_not_settled(world: World) -> None:
+    a = world.agent("session-a", tools=True)
+    a.turn("write", {"a.py": A, "b.py": B})
+    journal = world.path / ".git" / "gitcp" / "journal"
+    left = [x for x in journal.read_text().splitlines(True) if not x.startswith('{"stream"')]
+    other = journal.with_name("other")  # a journal only grows, or is another file
+    other.write_text("".join(left))
+    other.rename(journal)
+    journal.with_name("journal-checked").unlink(missing_ok=True)
+    assert world.gitcp("doctor") == world.gitcp("doctor", "--fix") == "nothing is wrong here\n"
+    [one] = world.commit("a.py")
+    assert touched(world, one, a.sid) == ["a.py"]
+    [one] = world.commit("b.py")
+    assert touched(world, one, a.sid) == ["b.py"]
+    assert world.open() == []
+    sound(world)

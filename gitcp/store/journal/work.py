@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.journal.journal import Journal
 
-    # path -> when its oldest open edit was seen; the paths with is_left(); the result of
-    # entries.map_recorded_files()
-    _Part = tuple[dict[str, int], set[str], dict[str, dict[str, JournalLine] | None]]
+    # path -> its open edits; the paths with is_left(); the result of entries.map_recorded_files()
+    _Part = tuple[dict[str, list[JournalLine]], set[str], dict[str, dict[str, JournalLine] | None]]
     _Open = tuple[tuple[int, int], list[JournalLine], list[JournalLine], dict[str, _Part]]
 
 
@@ -254,7 +253,7 @@ _OPEN: dict[str, _Open] = memory.get_table("open")
 def list_open_paths(repo: Repo, session: Mapping[str, Any]) -> set[str]:
     """The paths at which a session, by its state or marker, has open edits in its home and in the
     worktrees that it visited."""
-    return {path for oldest, _, _ in _read_parts(repo, session) for path in oldest}
+    return {path for edits, _, _ in _read_parts(repo, session) for path in edits}
 
 
 def list_left_paths(repo: Repo, session: Mapping[str, Any]) -> set[str]:
@@ -262,7 +261,7 @@ def list_left_paths(repo: Repo, session: Mapping[str, Any]) -> set[str]:
     worktree has it."""
     parts = _read_parts(repo, session)
     left = {path for _, paths, _ in parts for path in paths}
-    return left.difference(path for oldest, paths, _ in parts for path in oldest.keys() - paths)
+    return left.difference(path for edits, paths, _ in parts for path in edits.keys() - paths)
 
 
 def list_open_paths_in(repo: Repo, worktree_id: str, session_id: str) -> set[str]:
@@ -293,35 +292,48 @@ def _read_open(repo: Repo, worktree_id: str, session_id: str) -> _Part:
     _, lines, unsettled, sessions = _OPEN[git_dir]
     if session_id not in sessions:
         work = Work(unsettled, session_id)
-        oldest = {
-            path: min(line["at"] for line in work.list_edits(path)) for path in work.list_paths()
-        }
-        if oldest and not stamp[0]:
+        edits = {path: work.list_edits(path) for path in work.list_paths()}
+        if edits and not stamp[0]:
             touched = (states.peek(repo, session_id) or {}).get("files_touched", ())
-            oldest = {path: at for path, at in oldest.items() if path in touched}
-        left = {path for path in oldest if work.is_left(path)}
-        sessions[session_id] = oldest, left, entries.map_recorded_files(lines, session_id)
+            edits = {path: own for path, own in edits.items() if path in touched}
+        left = {path for path in edits if work.is_left(path)}
+        sessions[session_id] = edits, left, entries.map_recorded_files(lines, session_id)
     return sessions[session_id]
 
 
 def list_open_streams(repo: Repo, session: State | Marker) -> list[Stream]:
     """The streams of a state or marker, each with the open files that the session's checkpoints
-    put there.  A stream whose files were all committed is left out."""
+    put there.  A stream of which no journal has a checkpoint has the files that no stream has.  A
+    stream whose files were all committed is left out."""
     if not session["streams"]:
         return []
     parts = _read_parts(repo, session)
     streams: list[Stream] = []
     for stream in session["streams"]:
-        recorded = [files[stream["id"]] for *_, files in parts if stream["id"] in files] or [{}]
+        recorded = [files[stream["id"]] for *_, files in parts if stream["id"] in files]
         lines = {path: line for files in recorded for path, line in (files or {}).items()}
-        files: dict[str, File] = {}
+        files = {} if recorded else _list_unrecorded(parts)
         for path, line in lines.items():
-            if any(oldest.get(path, _NEVER) <= line["at"] for oldest, *_ in parts):
-                mode, oid = line["files"][path] or ("000000", "")
-                files[path] = {"oid": oid, "mode": mode, "turn_id": line["turn"]}
-        if files or {} in recorded:
+            if any(e["at"] <= line["at"] for edits, *_ in parts for e in edits.get(path, ())):
+                files[path] = _build_file(line["files"][path], line["turn"])
+        if files or not recorded or {} in recorded:
             streams.append({**stream, "files": files})  # type: ignore[typeddict-item]
     return streams
+
+
+def _list_unrecorded(parts: list[_Part]) -> dict[str, File]:
+    """The files of a session's open edits that no checkpoint in a journal has."""
+    return {
+        path: _build_file(entries.parse_entry(own[-1]["after"]), entries.get_author(own[-1])[1])
+        for edits, _, recorded in parts
+        for path, own in edits.items()
+        if not any(path in (files or ()) for files in recorded.values())
+    }
+
+
+def _build_file(version: Version, turn: str) -> File:
+    mode, oid = version or ("000000", "")
+    return {"oid": oid, "mode": mode, "turn_id": turn}
 
 
 def read_streams(repo: Repo, state: State) -> None:
