@@ -75,20 +75,20 @@ def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
         if dry_run:
             for entry in record.entries:
                 edited = "" if record.is_intact(entry) else " (edited since: only gitcp's part)"
-                cli.show(f"would remove '{record.get_path(entry)}'{edited}")
+                cli.show_whole(f"would remove '{record.get_path(entry)}'{edited}")
             continue
         with exclusive(repo, "install"):
             folders = install.hook_folders(repo, record)
             for write in git_hooks.plan_removal(record, folders):
                 git_hooks.clear_stray(write)
-                cli.show(write["note"])
+                cli.show_whole(write["note"])
             for entry in reversed(record.entries[:]):
                 if entry["kind"] == adapters.KIND and not _uninstall_adapter(repo, entry["agent"]):
                     continue
                 outcome = _OUTCOMES[record.restore(entry, install.make_stripper(repo, record))]
-                cli.show(outcome.format(record.get_path(entry)))
+                cli.show_whole(outcome.format(record.get_path(entry)))
             for path in git_hooks.list_forgotten(folders):
-                cli.show(f"left '{path}': it {git_hooks.FORGOTTEN}")
+                cli.show_whole(f"left '{path}': it {git_hooks.FORGOTTEN}")
     if not dry_run:
         install.end_recording(repo)
         upkeep.release_packs(repo)

@@ -133,10 +133,10 @@ def _enable_everywhere(args: Namespace) -> int:
         if why:
             left.append(f"{repo.top or repo.common}: {why}")
         elif written:
-            cli.show(f"set up '{repo.top}'")
+            cli.show_whole(f"set up '{repo.top}'")
     print(f"gitcp is enabled for new repositories, and in {count} of {len(repos)} that are there")
     for line in left:
-        cli.show(f"left out: {line}")
+        cli.show_whole(f"left out: {line}")
     return OK
 
 
@@ -212,6 +212,6 @@ def _say(repo: Repo, done: list[str], notes: list[str]) -> None:
     findings = list(installation.find_in_hooks(repo))
     kept = [str(finding["reason"]) for finding in findings if finding["kind"] == "kept-hook"]
     first = [note for note in notes if note.startswith("found ")]
-    cli.show(*first, *done, *(note for note in notes if note not in first), *kept)
+    cli.show_whole(*first, *done, *(note for note in notes if note not in first), *kept)
     if not (done or findings or notice.is_incomplete()):
         print("gitcp is enabled here already: nothing to do")

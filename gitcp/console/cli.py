@@ -144,6 +144,12 @@ def show(*lines: str) -> None:
         print(printable(line))
 
 
+def show_whole(*lines: str) -> None:
+    """Print lines as show() does, their line breaks escaped as well."""
+    for line in lines:
+        print(late.spans.escape_part(line))
+
+
 def say(text: str) -> None:
     """Print lines of text, at a terminal folded between words."""
     if width := read_width():

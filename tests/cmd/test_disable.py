@@ -195,6 +195,18 @@ def test_a_dry_run_takes_out_nothing(repo: Path, capsys: pytest.CaptureFixture[s
     assert sum("edited since" in line for line in said) == 1
 
 
+def test_a_line_break_in_a_path_is_escaped(
+    repo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(repo.rename(repo.with_name("two\nlines")))
+    enable.run(["--agent=claude-code", "--verbose"])
+    uninstall("--dry-run")
+    uninstall()
+    said = capsys.readouterr().out.splitlines()
+    assert not [line for line in said if line.startswith("lines/")]
+    assert len([line for line in said if "two\\nlines/.git/hooks/post-commit'" in line]) == 3
+
+
 def test_what_is_not_installed_is_said(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     uninstall()
     assert capsys.readouterr().out == "gitcp is not installed here\n"

@@ -267,6 +267,15 @@ def test_a_repository_that_moved_has_the_conversations_of_its_former_place(
     assert len(worked.imported("--path", str(was))) == 1
 
 
+def test_a_repository_whose_path_has_a_line_break_has_its_conversations(past: Yesterday) -> None:
+    past.repo = past.repo.rename(past.repo.with_name("two\nlines"))
+    past.prompt("Write a tale")
+    past.write("tale.py", TALE)
+    past.say()
+    past.commit()
+    assert len(past.imported()) == 1
+
+
 def test_what_no_line_tells_is_linked_by_time_and_files_on_request(past: Yesterday) -> None:
     past.write("tale.py", "x\n", with_result=False)
     past.say()

@@ -58,8 +58,8 @@ class Survey:
     def list_heads(self) -> set[str]:
         """The commits that are HEAD in a worktree."""
         if self._heads is None:
-            lines = self.repo.git.read_records("worktree", "list", "--porcelain", sep=b"\n")
-            self._heads = {decode_name(line[5:]) for line in lines if line.startswith(b"HEAD ")}
+            facts = self.repo.git.read_records("worktree", "list", "--porcelain", "-z")
+            self._heads = {decode_name(fact[5:]) for fact in facts if fact.startswith(b"HEAD ")}
         return self._heads
 
     def list_missing(self) -> list[str]:

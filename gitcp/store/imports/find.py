@@ -9,7 +9,7 @@ from gitcp import agents
 from gitcp.agents.reading import edits
 from gitcp.core.git import ids
 from gitcp.errors import Error, InputError
-from gitcp.record import decode_lines
+from gitcp.record import decode_lines, decode_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ class Conversation:
 
 def list_roots(repo: Repo, former: Iterable[str] = ()) -> list[str]:
     """The directories of the repository's worktrees, and former ones, the deepest first."""
-    lines = decode_lines(repo.git.run("worktree", "list", "--porcelain")[1])
-    worktrees = [ln.removeprefix("worktree ") for ln in lines if ln.startswith("worktree ")]
+    facts = map(decode_name, repo.git.read_records("worktree", "list", "--porcelain", "-z"))
+    worktrees = [fact.removeprefix("worktree ") for fact in facts if fact.startswith("worktree ")]
     roots = [*worktrees, *map(os.path.abspath, former)]
     roots += [os.path.realpath(root) for root in roots]
     return sorted(dict.fromkeys(roots), key=len, reverse=True)
