@@ -186,6 +186,14 @@ def settle(store: Store) -> None:
     delete(store.stream)(store)
 
 
+def nowhere(store: Store) -> None:
+    """A link to nothing where git would make a directory for refs."""
+    git("pack-refs", "--all", cwd=store.path)
+    place = store.git_dir / "refs/gitcp"
+    shutil.rmtree(place, ignore_errors=True)
+    place.symlink_to("nowhere")
+
+
 def lost(store: Store) -> None:
     [stream] = work.list_open_streams(store.repo, json.loads(store.state.read_text()))
     journal = store.git_dir / "gitcp/journal"
@@ -264,6 +272,7 @@ MENDED: dict[str, tuple[Broken, str]] = {
     "a newest commit of the permanent branch that is gone": (new_commit, "broken-store"),
     "a ref that git cannot read": (append("refs/heads/entire/1111111-e3b0c4"), "bad-ref"),
     "a ref at a file": (at_a_blob, "bad-ref"),
+    "a link to nothing among the refs": (nowhere, "bad-ref"),
     "a branch whose commit is missing": (
         lambda s: (s.git_dir / "refs/heads/entire/mine").write_text("1" * 40 + "\n"), "bad-ref"),
     "a pack without its index": (lambda s: s.pack(".idx").unlink(), "bad-pack"),

@@ -43,8 +43,8 @@ def look_at_refs(case: Case) -> Iterator[Finding]:
 
 
 def _list_files(path: str) -> Iterator[str]:
-    """The file path, its lock, and every file below path."""
-    yield from (p for p in (path, f"{path}.lock") if os.path.isfile(p))
+    """What stands in the place of the directory path, its lock, and every file below path."""
+    yield from (p for p in (path, f"{path}.lock") if os.path.lexists(p) and not os.path.isdir(p))
     for folder, _, names in os.walk(path):
         yield from (os.path.join(folder, name) for name in sorted(names))
 
