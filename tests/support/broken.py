@@ -293,6 +293,8 @@ MENDED: dict[str, tuple[Broken, str]] = {
     "a state of another session": (lambda s: s.edit_state(session_id="s-two"), "bad-state"),
     "a state that is gone": (lambda s: s.state.unlink(), "lost-state"),
     "a state from before the checkpoint": (lambda s: s.edit_state(revision=1), "old-state"),
+    "a marker whose name is no id": (lambda s: s.old("gitcp/open/s9.lock"), "lost-state"),
+    "a state whose name is no id": (lambda s: s.old("entire-sessions/s9.lock.json"), "bad-state"),
     "a marker that is gone": (lambda s: s.marker.unlink(), "no-marker"),
     "a marker that nothing needs": (settle, "bad-marker"),
     "a marker of an older state": (

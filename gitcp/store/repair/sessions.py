@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 
 from gitcp.core.credit import entries
+from gitcp.core.git import ids
+from gitcp.errors import InputError
 from gitcp.lock import exclusive
 from gitcp.process.files import Damaged, move_aside, read_file
 from gitcp.store.git.commit import read_commit
@@ -23,7 +25,11 @@ if TYPE_CHECKING:
 
 def mend_state(repo: Repo, objects: Objects, session_id: str) -> str:
     """Write a state and its marker again, a lost state from its copy on a stream; return what was
-    done."""
+    done.  Files whose name is no session's id are moved aside."""
+    try:
+        ids.check_session_id(session_id)
+    except InputError:
+        return _report_unknown(repo, session_id)
     with states.held(repo, [session_id]):
         state = recall.recall_state(repo, objects, session_id)
         if state is None:
@@ -46,10 +52,17 @@ def take_copy(repo: Repo, objects: Objects, session_id: str, ref: str) -> str:
 
 
 def _report_unknown(repo: Repo, session_id: str) -> str:
-    """Move the marker of an unknown session aside; its unreadable state was moved before."""
-    marker = markers.find_path(repo, session_id)
-    if os.path.lexists(marker):
-        return f"moved the marker to '{move_aside(repo.common, marker)}'"
+    """Move the marker and the state of an unknown session aside; an unreadable state may have been
+    moved before."""
+    state = os.path.join(states.get_folder(repo), f"{session_id}.json")
+    places = {"marker": markers.find_path(repo, session_id), "state": state}
+    done = [
+        f"moved the {what} to '{move_aside(repo.common, path)}'"
+        for what, path in places.items()
+        if os.path.lexists(path)
+    ]
+    if done:
+        return " and ".join(done)
     return f"moved what could not be read to '{repo.join_shared('corrupt')}'"
 
 
