@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.harness import Agent, Json, World
-from tests.support.linking import sessions, sound
+from tests.support.linking import sessions, sound, touched
 
 
 @pytest.fixture
@@ -188,4 +188,32 @@ def test_a_commit_of_all_lines_of_another_session_leaves_the_rest_of_the_file_op
     assert list(a.state["streams"][0]["files"]) == ["src/lib.py"]
     [one] = world.commit("src/lib.py")
     assert list(sessions(world, one)) == [a.sid]
+    sound(world)
+
+
+def test_a_moved_file_links_although_its_session_made_a_new_one_in_its_place(
+    world: World, a: Agent
+) -> None:
+    before = world.read("src/app.py")
+    a.turn("add lines", {"src/app.py": before + "a line of the session\nand another one\n"})
+    (world.path / "src/app.py").rename(world.path / "src/moved.py")
+    a.turn("make a new one", {"src/app.py": "a file of its own\nwith other lines\n"})
+    [moved] = world.commit("src/moved.py")
+    [made] = world.commit("src/app.py")
+    assert touched(world, moved, a.sid) == ["src/moved.py"]
+    assert touched(world, made, a.sid) == ["src/app.py"]
+    sound(world)
+
+
+@pytest.mark.parametrize("left", ["", "the first line of another\n"])
+def test_a_deletion_is_no_evidence_once_another_made_the_file_anew(
+    world: World, a: Agent, b: Agent, left: str
+) -> None:
+    a.turn("delete it", {"src/app.py": None})
+    lines = "the first line of another\nthe second line of another\n"
+    b.turn("make it anew", {"src/app.py": lines})
+    [one] = world.commit("src/app.py")
+    assert list(sessions(world, one)) == [b.sid]
+    world.write("src/app.py", left) if left else (world.path / "src/app.py").unlink()
+    assert world.commit("src/app.py") == []
     sound(world)

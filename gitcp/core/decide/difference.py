@@ -44,14 +44,16 @@ def build_change(old: Version, new: Version) -> Staged:
     return (*(old or absent), *(new or absent))
 
 
-def compare_deletion(entry: Recorded) -> Shared:
+def compare_deletion(entry: Recorded, staged: Staged, blob: Blob) -> Shared:
     """Compare a record with a commit that deletes its path."""
-    if entry["oid"] is None:
-        return _mark_content(b"deleted"), "the session deleted it"
-    return _NONE, "the commit deletes it, the session did not"
+    if entry["oid"] is not None:
+        return _NONE, "the commit deletes it, the session did not"
+    if not _has_recorded_lines(entry, staged, blob):
+        return _NONE, "the session deleted another content"
+    return _mark_content(b"deleted"), "the session deleted it"
 
 
-def compare_undone_deletion(staged: Staged, blob: Blob) -> Shared:
+def compare_undone_deletion(entry: Recorded, staged: Staged, blob: Blob) -> Shared:
     """Compare a recorded deletion with a commit that has the path.
 
     A commit that only removes lines holds a part of the deletion; any other undoes it.
@@ -63,9 +65,24 @@ def compare_undone_deletion(staged: Staged, blob: Blob) -> Shared:
             before is not None
             and content is not None
             and not line_evidence.find_added_lines(before, content)
+            and _has_recorded_lines(entry, staged, blob)
         ):
             return _mark_content(b"deleted"), "part of what the session deleted"
     return _NONE, "the session deleted it, the commit does not"
+
+
+def _has_recorded_lines(entry: Recorded, staged: Staged, blob: Blob) -> bool:
+    """Whether a commit removes a line that a recorded deletion removed, as far as is known; a live
+    deletion is of whatever the path had."""
+    before = entry.get("before")
+    if entry["live"] or not before or before[1] == staged[1]:
+        return True
+    texts = [blob(oid) if oid else b"" for oid in (before[1], staged[1], staged[3])]
+    if any(text is None or line_evidence.is_binary(text) for text in texts):
+        return True
+    recorded, old, new = (line_evidence.remove_space(text or b"") for text in texts)
+    removed = line_evidence.find_added_lines(new, old)
+    return not removed.isdisjoint(line_evidence.find_added_lines(None, recorded))
 
 
 def compare_mode(entry: Recorded, new: str) -> Shared:
@@ -86,9 +103,9 @@ def compare(entry: Recorded, staged: Staged, blob: Blob) -> Shared:
     """Compare a record with a commit's change of its path, whoever made that."""
     old_mode, old, mode, new = staged
     if mode == ABSENT:
-        return compare_deletion(entry)
+        return compare_deletion(entry, staged, blob)
     if entry["oid"] is None:
-        return compare_undone_deletion(staged, blob)
+        return compare_undone_deletion(entry, staged, blob)
     if old_mode != mode and (old == new or (old and changes_mode_alone(entry))):
         return compare_mode(entry, mode)
     if new is None or mode[:3] != entry.get("mode", mode)[:3]:  # file, symlink, submodule

@@ -60,6 +60,12 @@ class Stretch:
         self._lost = self._lost or (elsewhere and line.get("base", self.base) != self.base)
         if not self._lost:
             self.content, self._seen = entries.parse_entry(line["after"]), int(line["at"])
+            if self.content and not self.own:
+                self.put_away()
+
+    def put_away(self) -> None:
+        """Note that another file is in the place of a moved or deleted one."""
+        self.live, self.content = False, self.own
 
     def note_look(self, looks: Sequence[tuple[int, str]], end: int) -> None:
         """Update the base from the newest look (time, base) before end, which found the content
@@ -148,8 +154,9 @@ class Work:
         """The session's stretches at a path, the newest last, less those that changed nothing.
 
         An edit by the session continues the current stretch if a commit left out both or neither,
-        else it begins one.  A restored content continues the last stretch that has had it, and puts
-        away the others.  An edit by another author changes the content of a live stretch.
+        else it begins one; it also begins one if the file was moved away.  A restored content
+        continues the last stretch that has had it, and puts away the others.  An edit by another
+        author changes the content of a live stretch, or puts away a deletion.
         """
         stretches: list[Stretch] = []
         current: Stretch | None = None
@@ -158,6 +165,8 @@ class Work:
             if current:
                 current.note_look(self._looks, line["at"])
             if self._is_own(line):
+                if current and not current.content and current.own and path in self._later_names:
+                    current.put_away()
                 if current is None or current.live is is_left:
                     current = Stretch(entries.parse_entry(line["before"]))
                     stretches.append(current)

@@ -46,6 +46,11 @@ CASES: dict[str, tuple[str | None, str | None, str | None, str | None, set[str] 
     "the removed line beside a new one": (
         text("a", "b"), text("a"), text("b"), text("x"), None, True),
     "a deletion": (text("a"), None, text("a", "b"), None, None, True),
+    "a deletion of other lines": (text("a"), None, text("b"), None, None, False),
+    "a deletion of an empty file": ("", None, "", None, None, True),
+    "a part of a deletion": (text("a", "b"), None, text("a", "c"), text("c"), None, True),
+    "another part than of a deletion": (text("a"), None, text("a", "c"), text("a"), None, False),
+    "a deletion of other binary content": ("a\0", None, "b\0", None, None, True),
     "a deletion by others": (text("a"), text("b"), text("a"), None, None, False),
     "an empty file": (None, "", None, "", None, True),
     "the same binary content": ("a\0", "b\0", "c\0", "b\0", None, True),
