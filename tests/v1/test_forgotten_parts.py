@@ -155,3 +155,21 @@ def test_a_fetch_leaves_no_remote_tracking_branch_with_what_was_forgotten(
     fetch(yours)
     shown = git("log", "-p", "--format=", "--all", "--reflog", cwd=yours.worktree)
     assert "t-s1/" not in shown and "t-s2/" in shown
+
+
+def test_what_was_forgotten_is_taken_out_of_each_of_several_push_urls(
+    pair: tuple[Repo, Repo], bare: Path, tmp_path: Path
+) -> None:
+    second = tmp_path / "second.git"
+    git("clone", "-q", "--mirror", str(bare), str(second))
+    for url in (second, bare):
+        git("config", "--add", "remote.origin.pushurl", str(url), cwd=pair[0].worktree)
+    mine = Repo.find(str(pair[0].worktree))
+    old = git("rev-parse", V1, cwd=bare)
+    fetch(mine)
+    forget(mine, "s1")
+    assert sync.forget_there(mine, "origin", 30)[1] == []
+    git("update-ref", V1, old, cwd=second)  # as if it had not answered
+    fetch(mine)
+    assert sync.forget_there(mine, "origin", 30) == (1, [])
+    assert git("rev-parse", V1, cwd=second) == git("rev-parse", V1, cwd=mine.worktree)

@@ -45,11 +45,12 @@ class Remote:
         """Seconds until the deadline; 0 if it has passed."""
         return max(0.0, self._end - time.monotonic())
 
-    def take_urls(self) -> Iterator[None]:
-        """Turn to one after the other of the repositories that a push goes to."""
+    def take_urls(self) -> Iterator[str]:
+        """Turn to one after the other of the repositories that a push goes to; yield its URL, or
+        the remote's name if a fetch goes there."""
         for url in self._urls:
             self._url = url
-            yield
+            yield url
 
     def list_refs(self, *patterns: str) -> dict[str, str]:
         """ref -> oid of the remote's refs with these full names and of all refs below them."""
@@ -68,14 +69,15 @@ class Remote:
     def push_refs(self, refs: Refs, lease: str = "") -> dict[str, str]:
         """Push {ref: oid}; return ref -> reason of the refs that another push has moved meanwhile.
 
-        lease: the remote's value of the one ref, which is then forced.  Raises Error if the remote
-        refuses for another reason or cannot be reached.
+        lease: the value of the one ref at the URL turned to, where alone it is then forced.  Raises
+        Error if the remote refuses for another reason or cannot be reached.
         """
         specs = [f"{oid}:{ref}" for ref, oid in refs.items()]
         mirror = ("-c", f"remote.{self.name}.mirror=false")  # it would refuse our refspecs
         push = ("push", "--porcelain", "--no-verify", "--recurse-submodules=no")
         leases = [f"--force-with-lease={ref}:{lease}" for ref in refs] if lease else []
-        _, out = self._run(*mirror, *push, *leases, "--", self.name, *specs, ok=(0, 1))
+        where = self._url if lease else self.name
+        _, out = self._run(*mirror, *push, *leases, "--", where, *specs, ok=(0, 1))
         moved: dict[str, str] = {}
         for line in decode_lines(out):
             flag, _, status = line.partition("\t")

@@ -99,22 +99,26 @@ def _check_progress(repo: Repo, name: str, moved: Tips, theirs: Tips, idle: int)
 
 def forget_there(repo: Repo, name: str, timeout: float) -> tuple[int, list[str]]:
     """Replace the remote's histories that were forgotten here, one ref at a time, and only those
-    that have not moved since the last push; return (the number replaced, the refs that have
-    moved)."""
-    remote, known = Remote(repo, name, timeout), destination.read_pushed(repo, name)
-    places = (committed_refs.REF, CHECKPOINTS)
-    ours, count, moved = refs.list_refs(repo, *places), 0, list[str]()
-    for ref, their_tip in _select_shared(remote.list_refs(*places), places).items():
-        tip = ours.get(ref)
-        if tip is None or tip == their_tip or is_ancestor(repo, their_tip, tip):
-            continue
-        if known.get(ref) != their_tip or remote.push_refs({ref: tip}, lease=their_tip):
-            moved.append(ref)
-            continue
-        count += 1
-        known[ref] = tip
-        destination.set_pushed(repo, name, known)
-    return count, moved
+    that have not moved since the last push or fetch, at each of its URLs; return (the number
+    replaced, the refs that have moved)."""
+    remote, places = Remote(repo, name, timeout), (committed_refs.REF, CHECKPOINTS)
+    ours, count, moved = refs.list_refs(repo, *places), 0, dict[str, None]()
+    tips: list[Tips] = []
+    for url in remote.take_urls():
+        known = destination.read_pushed(repo, url)
+        tips.append(known)
+        for ref, their_tip in _select_shared(remote.list_refs(*places), places).items():
+            tip = ours.get(ref)
+            if tip is None or tip == their_tip or is_ancestor(repo, their_tip, tip):
+                continue
+            if known.get(ref) != their_tip or remote.push_refs({ref: tip}, lease=their_tip):
+                moved[ref] = None
+                continue
+            count += 1
+            known[ref] = tip
+            destination.set_pushed(repo, url, known)
+    destination.set_pushed(repo, name, _list_common(tips))
+    return count, [*moved]
 
 
 def _fetch_moved(repo: Repo, objects: Objects, remote: Remote, merges: int) -> Tips:
@@ -210,9 +214,10 @@ def _choose_join(ref: str) -> Join | None:
 def _fetch_all(repo: Repo, objects: Objects, remote: Remote, keep_branch: bool = False) -> Tips:
     """Fetch the remote's tips and unite them with ours; return them."""
     tips: list[Tips] = []
-    for _ in remote.take_urls():
+    for url in remote.take_urls():
         tips.append(_list_remote(repo, remote))
         _fetch_and_unite(repo, objects, remote, tips[-1])
+        destination.set_pushed(repo, url, tips[-1])
     if not keep_branch:
         conversion.leave_branch(repo)
     return _list_common(tips)
