@@ -11,7 +11,12 @@ from pathlib import Path
 import pytest
 
 from gitcp import agents
-from gitcp.store.care import clients
+from gitcp.core.record_types import Finding
+from gitcp.core.upkeep.findings import make_finding
+from gitcp.errors import Busy
+from gitcp.repo import Repo
+from gitcp.store.care import check, clients
+from gitcp.store.care.case import Case
 from tests.support import warm
 from tests.support.copies import plant
 from tests.support.harness import V1, World
@@ -329,9 +334,14 @@ def test_what_another_worktree_recorded_is_made_good_from_here(enabled: World) -
 
 
 def test_doctor_says_why_it_could_not_mend_what_is_left(enabled: World) -> None:
-    ref(enabled, "gitcp/open/no-id.lock").write_text("")
-    status, said = doctor(enabled, "--fix")
-    assert status == 1 and "no-id.lock: it has a marker and no state; not fixed: " in said
+    def fail(case: Case, item: Finding) -> str:
+        raise Busy("'session-s1' is locked by another process")
+
+    with Case(Repo.find(str(enabled.path))) as case:
+        item = check.mend_finding(
+            case, fail, make_finding("bad-state", "s1", "it is torn"), "fixed"
+        )
+    assert item["reason"] == "it is torn; not fixed: 'session-s1' is locked by another process"
     enabled.git("commit", "-q", "--allow-empty", "-m", "x\n\nEntire-Checkpoint: 0123456789ab")
     assert "not stored; not fixed: what it needs is not here" in doctor(enabled, "--fix")[1]
 
