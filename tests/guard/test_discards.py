@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from tests.rewind.going import Files, files, run
-from tests.support.harness import Agent, World
+from tests.support.harness import Agent, Json, World
 
 A, B = "11111111-aaaa-4a87-9186-848bdd83d62e", "22222222-bbbb-4a87-9186-848bdd83d62e"
 TEXT = "line one\nline two\nby b\n"
@@ -144,6 +144,16 @@ def test_a_call_that_has_discarded_files_is_told_so_whatever_its_words_are(
     if lost:
         assert run(world, "rewind", "--tool", "toolu_9", "--", *lost).returncode == 0
         assert files(world.path) == before
+
+
+def test_the_loss_of_a_call_without_an_id_leaves_its_end_as_it_is(world: World) -> None:
+    """'gitcp rewind --tool' has nothing to name."""
+    a, b = two(world)
+    tool: Json = {"tool_name": "Bash", "tool_input": {"command": "sh tidy"}}
+    a.event("PreToolUse", **tool)
+    (world.path / b.state["files_touched"][0]).unlink()
+    call = a.event("PostToolUse", **tool, tool_response={})
+    assert (call.status, call.said, call.stderr) == (0, "", "")
 
 
 def test_a_session_that_has_ended_or_died_or_committed_is_in_nobodys_way(world: World) -> None:

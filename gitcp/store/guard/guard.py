@@ -118,14 +118,15 @@ def end_call(repo: Repo, event: Record) -> tuple[str, bool]:
 
 def judge_losses(repo: Repo, event: Record) -> str:
     """The objection to a call that has discarded another session's work, '' if it has not, by the
-    look at its end, whatever its words are."""
+    look at its end, whatever its words are.  A call without an id is not told from others."""
     session_id, objections = event["session_id"], list[str]()
     if not presence.list_open(repo, session_id):
         return ""
     look = base.read_base(repo)
-    for tool in event.get("tools") or [event.get("tool") or {}]:
-        lost = late.open_elsewhere.find_discarded(repo, session_id, str(tool.get("id") or ""))
-        verdicts = (verdict.judge_discard(look, other, lost[other], tool["id"]) for other in lost)
+    tools = event.get("tools") or [event.get("tool") or {}]
+    for call_id in (str(tool["id"]) for tool in tools if tool.get("id")):
+        lost = late.open_elsewhere.find_discarded(repo, session_id, call_id)
+        verdicts = (verdict.judge_discard(look, other, lost[other], call_id) for other in lost)
         objections += [_format_objection(judged, session_id) for judged in verdicts]
     return "\n\n".join(objections)
 
