@@ -235,3 +235,20 @@ def test_a_filter_that_hangs_is_waited_for_once_and_all_else_is_recorded(world: 
         os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
     world.git("config", "--unset", "filter.hung.clean")  # the person's own git would hang, too
     assert len(world.commit("plain.py")) == 1
+
+
+def test_one_git_converts_a_file_unless_it_has_crlf(world: World) -> None:
+    world.write(".gitattributes", "* text=auto\n")
+    world.commit(".gitattributes")
+    agent = world.agent("s", tools=True)
+    agent.prompt("write")
+    trace = Path(world.env.setdefault("GITCP_TRACE", str(world.home / "trace")))
+
+    def count_gits(content: str) -> int:
+        trace.write_text("")
+        agent.write("README.md", content)
+        rows = [line.split(None, 3) for line in trace.read_text().splitlines()]
+        after = [row[3] for row in rows if row[1:3] == [rows[-1][1], "git:"]]  # its hook
+        return sum("update-index" in words for words in after)
+
+    assert (count_gits("one\n"), count_gits("one\r\ntwo\r\n")) == (1, 2)
