@@ -53,6 +53,26 @@ def test_modes_links_and_files_that_became_directories_note_return(world: World,
     assert files(top) == after
 
 
+def test_without_core_symlinks_a_link_is_what_git_reads_as_one(world: World, a: Agent) -> None:
+    top = world.path
+    os.symlink("README.md", top / "tracked")
+    world.commit()
+    world.git("config", "core.symlinks", "false")
+    (top / "tracked").unlink()
+    world.git("checkout", "--", "tracked")
+    a.turn("one", {"touched": "1\n"})
+    a.prompt("two")
+    os.symlink("touched", top / "made")
+    a.ran("ln -s touched made")
+    a.write("tracked", "src/app.py")
+    a.stop()
+    back_and_forth(
+        world,
+        a,
+        {k: v for k, v in files(top).items() if k != "made"} | {"tracked": ("0", b"README.md")},
+    )
+
+
 def test_a_link_that_became_a_directory_is_never_written_through(
     world: World, a: Agent, tmp_path: Path
 ) -> None:

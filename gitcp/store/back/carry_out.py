@@ -63,7 +63,7 @@ def carry_out_plan(
     targets = {a["path"]: a["now"] for a in prepared.todo if a["now"]}
     try:
         staging.write_files(targets, Lookup(objects, prepared.tree))
-        chosen = raw_files.choose_raw(targets, prepared.signs, prepared.raw)
+        chosen = raw_files.choose_raw(prepared.present, targets, prepared.signs, prepared.raw)
         staging.add_raw(objects, chosen)
         step["raw"] = raw_files.keep_raw(prepared.present, prepared.todo, prepared.signs)
         paths = [a["path"] for a in prepared.todo]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 
-from gitcp.core.git.porcelain import EXECUTABLE, FILE
-from gitcp.store.git.tree import Lookup
+from gitcp.core.git.porcelain import EXECUTABLE, FILE, GONE, LINK
+from gitcp.store.git.tree import Lookup, find_file
 from gitcp.store.snapshot.filters import Filters
 from gitcp.store.undo import undo_log
 
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from gitcp.store.back.present import Present, Signature
     from gitcp.store.git.objects import Objects
 
-    Raw = tuple[int | None, str | None]  # permissions, blob of the bytes; None: as git writes it
+    # permissions (S_IFLNK: a symbolic link), blob of the bytes; None: as git writes it
+    Raw = tuple[int | None, str | None]
     Known = Mapping[str, tuple[Version, Raw]]  # path -> an entry and its Raw
 
 USUAL: Raw = (None, None)
@@ -54,13 +56,18 @@ def keep_raw(
 
 
 def choose_raw(
-    targets: Mapping[str, Entry], signs: Mapping[str, Signature], records: Known
+    present: Present, targets: Mapping[str, Entry], signs: Mapping[str, Signature], records: Known
 ) -> dict[str, Raw]:
     """The Raw of the targets files: that recorded for the same entry, else the permissions of the
-    file that is replaced."""
+    file that is replaced.  Without core.symlinks a link is a link where HEAD has none, since a
+    file would be read as a file there."""
     chosen: dict[str, Raw] = {}
+    head = Lookup(present.objects, present.head_tree)
+    links = present.repo.config.get_flag("core.symlinks", True)
     for path, entry in targets.items():
         sign = signs.get(path)
+        if entry[0] == LINK and not links and (find_file(head, path) or GONE)[0] != LINK:
+            chosen[path] = stat.S_IFLNK, None
         if entry[0] not in _REGULAR:
             continue
         if path in records and records[path][0] == entry:
@@ -93,11 +100,22 @@ def read_steps(
 def put_raw(objects: Objects, path: bytes, raw: Raw) -> None:
     """Give a staged file its bytes and permissions."""
     mode, oid = raw
+    if mode == stat.S_IFLNK:
+        _make_link(path)
+        return
     if oid:
         with open(path, "wb") as f:
             f.write(objects.need(oid, "blob"))
     if mode is not None:
         os.chmod(path, mode)
+
+
+def _make_link(path: bytes) -> None:
+    """Replace a file by the symbolic link that it stands for; on a disk without links it stays."""
+    beside = path + b".gitcp"
+    with suppress(OSError), open(path, "rb") as f:
+        os.symlink(f.read(), beside)
+        os.replace(beside, path)
 
 
 def _read_umask() -> int:
