@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,22 @@ def test_what_cannot_be_made_leaves_no_directory(world: World, a: Agent, tmp_pat
         assert (ended.returncode, why in ended.stderr) == (status, True), ended
     assert not Path(new).exists()
     assert (tmp_path / "full/f").read_text() == "f\n"
+
+
+def test_an_empty_directory_stays_if_files_cannot_be_made_in_it(
+    world: World, a: Agent, tmp_path: Path
+) -> None:
+    (tmp_path / "empty").mkdir(mode=0o750)
+    (world.path / ".git" / "info").mkdir(exist_ok=True)
+    (world.path / ".git" / "info" / "attributes").write_text("a.py filter=none\n")
+    world.git("config", "filter.none.required", "true")
+    world.git("config", "filter.none.smudge", "false")
+    for name in ("empty", "new"):
+        ended = run(world, "rewind", "--to", "toolu_2", "--into", str(tmp_path / name))
+        assert (ended.returncode, "cannot prepare" in ended.stderr) == (128, True), ended
+    assert not (tmp_path / "new").exists()
+    assert os.listdir(tmp_path / "empty") == []
+    assert os.stat(tmp_path / "empty").st_mode & 0o777 == 0o750
 
 
 def test_the_first_screen_of_a_session_takes_none_of_its_transcripts(

@@ -123,11 +123,16 @@ def write_directory(
             raise Error(f"no file '{missing[0]}' at the point")
         tree = edit_tree(objects, None, {path: look(path) for path in scopes})
     files = dict(list_files(objects, tree))
+    is_there = os.path.lexists(folder)
     os.makedirs(folder, exist_ok=True)
     try:
         with stdlib.tempfile.TemporaryDirectory(prefix="gitcp-") as beside:
             late.carry_out.check_out(repo, files, {}, folder, os.path.join(beside, "index"))
     except BaseException:
-        stdlib.shutil.rmtree(folder)
+        for entry in os.scandir(folder):
+            remove = stdlib.shutil.rmtree if entry.is_dir(follow_symlinks=False) else os.unlink
+            remove(entry.path)
+        if not is_there:
+            os.rmdir(folder)
         raise
     return count_noun(len(files), "file")
