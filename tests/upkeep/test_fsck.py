@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,11 +20,11 @@ from gitcp.store.care.table import STORED as CHECKS
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.repair import leftovers
 from gitcp.store.v1.transcript import hash_content
-from tests.support.broken import MENDED, STORED, Store, delete, promise
+from tests.support.broken import MENDED, STORED, Store, cut, delete, promise
 from tests.support.checkpoints import V1, git, unbundle
 from tests.support.copies import plant
 from tests.support.harness import World
-from tests.support.paths import TOP
+from tests.support.paths import BIN, TOP
 from tests.support.sealed import environment
 
 ROWS = [row for rows in CHECKS.values() for row in rows]
@@ -209,3 +212,21 @@ def test_the_hash_of_a_large_piece_is_checked_like_that_of_a_small_one(store: St
     assert [f["kind"] for f in store.check()] == ["bad-hash"]
     store.put("0/content_hash.txt", hash_content(line).encode())
     assert store.check() == []
+
+
+def test_a_repair_that_is_killed_leaves_a_damaged_pack_to_the_next_one(
+    store: Store, tmp_path: Path
+) -> None:
+    cut(store.pack(".pack"))
+    other = Path(shutil.copytree(store.path, tmp_path / "other"))
+    stub = tmp_path / "git"
+    kill = "case $word in unpack-objects) kill -9 $PPID; exit 1;; esac"
+    stub.write_text(f'#!/bin/sh\nfor word; do {kill}; done\nexec {shutil.which("git")} "$@"\n')
+    stub.chmod(0o755)
+    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    argv = [sys.executable, str(BIN / "gitcp-fsck"), "--repair"]
+    assert subprocess.run(argv, cwd=store.path, env=env).returncode == -signal.SIGKILL
+    for path in (store.path, other):
+        Store.check_at(path, repair=True)
+    listed = ("cat-file", "--batch-check", "--batch-all-objects")
+    assert git(*listed, cwd=store.path) == git(*listed, cwd=other)

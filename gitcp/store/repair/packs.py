@@ -54,13 +54,14 @@ def mend_pack(repo: Repo, _: Objects, path: str) -> str:
 
 
 def _take_out(repo: Repo, path: str) -> str:
-    aside = choose_place_aside(repo.common, os.path.basename(path))
-    os.rename(f"{path}.pack", aside)
-    kept.remove_pack(path)
-    kept.release_pack(repo, os.path.basename(path))
-    with open(aside, "rb") as f:
+    files.remove_file(f"{path}.idx")  # git writes no object that an index lists
+    with open(f"{path}.pack", "rb") as f:
         try:
             repo.git.run("unpack-objects", "-q", "-r", stdin=f.read())
         except GitError:
             pass  # it ends where the pack does
+    aside = choose_place_aside(repo.common, os.path.basename(path))
+    os.rename(f"{path}.pack", aside)
+    kept.remove_pack(path)
+    kept.release_pack(repo, os.path.basename(path))
     return f"wrote the objects that it has again, moved it to '{aside}'"
