@@ -186,12 +186,15 @@ def settle(store: Store) -> None:
     delete(store.stream)(store)
 
 
-def nowhere(store: Store) -> None:
+def nowhere(place: str) -> Broken:
     """A link to nothing where git would make a directory for refs."""
-    git("pack-refs", "--all", cwd=store.path)
-    place = store.git_dir / "refs/gitcp"
-    shutil.rmtree(place, ignore_errors=True)
-    place.symlink_to("nowhere")
+
+    def broken(store: Store) -> None:
+        git("pack-refs", "--all", cwd=store.path)
+        shutil.rmtree(store.git_dir / place, ignore_errors=True)
+        (store.git_dir / place).symlink_to("nowhere")
+
+    return broken
 
 
 def lost(store: Store) -> None:
@@ -272,7 +275,9 @@ MENDED: dict[str, tuple[Broken, str]] = {
     "a newest commit of the permanent branch that is gone": (new_commit, "broken-store"),
     "a ref that git cannot read": (append("refs/heads/entire/1111111-e3b0c4"), "bad-ref"),
     "a ref at a file": (at_a_blob, "bad-ref"),
-    "a link to nothing among the refs": (nowhere, "bad-ref"),
+    "a link to nothing among the refs": (nowhere("refs/gitcp"), "bad-ref"),
+    "a link to nothing above a ref": (nowhere("refs/notes"), "bad-ref"),
+    "a link to nothing above a reflog": (nowhere("logs/refs/notes"), "bad-ref"),
     "a branch whose commit is missing": (
         lambda s: (s.git_dir / "refs/heads/entire/mine").write_text("1" * 40 + "\n"), "bad-ref"),
     "a pack without its index": (lambda s: s.pack(".idx").unlink(), "bad-pack"),

@@ -43,8 +43,10 @@ def look_at_refs(case: Case) -> Iterator[Finding]:
 
 
 def _list_files(path: str) -> Iterator[str]:
-    """What stands in the place of the directory path, its lock, and every file below path."""
-    yield from (p for p in (path, f"{path}.lock") if os.path.lexists(p) and not os.path.isdir(p))
+    """What stands in the place of the directory path or of that above it, the lock of path, and
+    every file below path."""
+    places = (os.path.dirname(path), path, f"{path}.lock")
+    yield from (p for p in places if os.path.lexists(p) and not os.path.isdir(p))
     for folder, _, names in os.walk(path):
         yield from (os.path.join(folder, name) for name in sorted(names))
 

@@ -39,8 +39,8 @@ def mend_ref(repo: Repo, objects: Objects, ref: str) -> str:
         path = os.path.join(os.fsencode(repo.common), encode_name(ref))
         log_path = os.path.join(repo.common, "logs", ref)
         old, log = refs.read_ref(repo, ref), missing.read_log(repo, ref)
-        stands = os.path.lexists(path) and (os.path.islink(path) or not os.path.isdir(path))
-        if (old and is_commit(objects, old)) or not (old or stands or os.path.isfile(log_path)):
+        stands, is_logged = _is_no_folder(path), _is_no_folder(log_path)
+        if (old and is_commit(objects, old)) or not (old or stands or is_logged):
             return ""
         if stands:
             aside = choose_place_aside(repo.common, ref)
@@ -49,11 +49,16 @@ def mend_ref(repo: Repo, objects: Objects, ref: str) -> str:
             aside = missing.write_note(repo, ref, old or "", log)
         packed = refs.read_ref(repo, ref)  # the file hid this value
         oid = next((oid for oid in [*log, packed or ""] if is_commit(objects, oid)), None)
-        if oid is None and os.path.isfile(log_path):
+        if oid is None and is_logged:
             os.rename(log_path, choose_place_aside(repo.common, f"logs/{ref}"))
         if oid != packed:
             refs.update_refs(repo, [(ref, oid, packed)], "gitcp: fsck")
     return f"{f'put it back to {oid[:7]}, ' if oid else ''}moved what stood there to '{aside}'"
+
+
+def _is_no_folder(path: str | bytes) -> bool:
+    """Whether something other than a directory stands at path, such as a link."""
+    return os.path.lexists(path) and (os.path.islink(path) or not os.path.isdir(path))
 
 
 def is_commit(objects: Objects, oid: str) -> bool:
