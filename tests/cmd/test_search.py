@@ -185,6 +185,70 @@ def test_a_commit_on_no_branch_is_said_to_be(past: World) -> None:
     assert "(on no branch)" in run("search", "lexer", cwd=past.path).stdout
 
 
+def test_a_commit_that_comes_back_to_a_branch_is_said_to_be_on_it(past: World) -> None:
+    def lives() -> list[bool]:
+        (hit,) = search(past, "lexer")
+        return [commit["live"] for commit in hit["commits"]]
+
+    (hit,), head = search(past, "lexer"), past.head
+    past.git("reset", "-q", "--hard", "HEAD~1")
+    assert lives() == [False]
+    past.git("branch", "again", head)
+    assert lives() == [True]
+    past.git("branch", "-D", "again")
+    assert run("unlink", head, *hit["checkpoint_ids"], cwd=past.path).returncode == 0
+    past.git("branch", "again", head)
+    assert lives() == []
+
+
+def test_commits_that_git_has_pruned_are_on_no_branch(past: World) -> None:
+    assert search(past, "zebra")
+    head = past.head
+    past.git("reset", "-q", "--hard", "HEAD~1")
+    for ref in past.git("for-each-ref", "--format=%(refname)", f"--contains={head}").split():
+        past.git("update-ref", "-d", ref)
+    past.git("reflog", "expire", "--expire=now", "--all")
+    past.git("prune", "--expire=now")
+    assert not past.git("cat-file", "-t", head, ok=False)
+    (hit,) = search(past, "lexer")
+    assert [commit["live"] for commit in hit["commits"]] == [False]
+
+
+def test_commits_that_a_shallow_clone_gets_later_are_found(past: World, tmp_path: Path) -> None:
+    url, clone = past.path.as_uri(), tmp_path / "clone"
+    past.git("clone", "-q", "--depth=1", "--no-single-branch", url, str(clone))
+    past.git("fetch", "-q", "--depth=1", "origin", "entire/checkpoints/v1", cwd=clone)
+    past.git("update-ref", "refs/heads/entire/checkpoints/v1", "FETCH_HEAD", cwd=clone)
+
+    def list_found() -> list[str]:
+        done = run("search", "--json", "header", cwd=clone)
+        (hit,) = map(json.loads, done.stdout.splitlines())
+        return [commit["oid"] for commit in hit["commits"]]
+
+    assert list_found() == []
+    past.git("fetch", "-q", "--unshallow", "origin", "HEAD", cwd=clone)
+    assert list_found() == [past.git("rev-parse", "HEAD~1")]
+
+
+@pytest.mark.parametrize("kind", ["worktree", "file", "blob"])
+def test_an_author_has_the_name_that_the_mailmap_gives_today(past: World, kind: str) -> None:
+    def list_authors() -> set[str]:
+        return {commit["author"] for hit in search(past, "header") for commit in hit["commits"]}
+
+    (before,), mail = list_authors(), past.git("log", "-1", "--format=%ae")
+    mailmap = past.path / ("names" if kind == "file" else ".mailmap")
+    for name in ("New Name", "Newer Name"):
+        mailmap.write_text(f"{name} <{mail}>\n")
+        if kind == "file":
+            past.git("config", "mailmap.file", "names")
+        if kind == "blob":
+            past.git("config", "mailmap.blob", "HEAD:.mailmap")
+            past.git("add", ".mailmap")
+            past.git("commit", "-q", "-m", "Name people")
+            mailmap.unlink()
+        assert list_authors() == {name} != {before}
+
+
 @pytest.mark.parametrize("damage", ["noise", "empty", "other", "short"])
 def test_a_damaged_index_is_made_again(past: World, damage: str) -> None:
     assert search(past, "header")

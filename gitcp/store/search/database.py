@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+from gitcp.core import json
 from gitcp.errors import Error
 from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from sqlite3 import Connection
     from typing import TypeVar
 
@@ -98,6 +99,17 @@ def clear_tables(database: Connection) -> None:
     """Delete all content, so that no word of it is left in the file."""
     names = "".join(f"drop table {name};" for name in _NAMES.split())
     database.executescript(f"begin immediate;{names}{_TABLES}commit;vacuum;")
+
+
+def read_state(database: Connection, key: str) -> dict[str, str]:
+    """What keep_state() has kept last; {} for nothing."""
+    row = database.execute("select value from state where key=?", (key,)).fetchone()
+    return json.loads(row[0]) if row else {}
+
+
+def keep_state(database: Connection, key: str, value: Mapping[str, str]) -> None:
+    """Keep what the index was made from."""
+    database.execute("insert or replace into state values(?, ?)", (key, json.dumps(dict(value))))
 
 
 def _connect(repo: Repo) -> Connection:

@@ -11,24 +11,22 @@ import os
 from datetime import datetime
 from zlib import crc32
 
-from gitcp.core import json
 from gitcp.core.git.ids import parse_checkpoint_ref
-from gitcp.core.message import links, prompts
+from gitcp.core.message import prompts
 from gitcp.core.search import query
 from gitcp.core.search.turns import cut_turns
 from gitcp.core.v1 import summary
-from gitcp.record import decode_name, encode_name
+from gitcp.record import decode_name
 from gitcp.start import late
-from gitcp.store.git import notes
-from gitcp.store.git.commit import is_ancestor, list_commits, parse_ident, read_commit, read_names
-from gitcp.store.git.objects import Objects
+from gitcp.store.git.commit import is_ancestor
 from gitcp.store.git.prefetch import Prefetched, split_windows
 from gitcp.store.git.spread import spread_batches
 from gitcp.store.git.tree import Lookup, find_tree, read_tree
+from gitcp.store.search import commits
 from gitcp.store.search import database as storage
 from gitcp.store.session import state as states
 from gitcp.store.stream import shadow_refs
-from gitcp.store.v1 import committed_list, committed_read, committed_refs, find_commits, redaction
+from gitcp.store.v1 import committed_list, committed_read, committed_refs, redaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +40,6 @@ if TYPE_CHECKING:
 
     Source = tuple[str, str, str]  # kind, name, version
     Spoken = list[tuple[str, str, str, list[Turn]]]  # session, agent, branch, turns
-    Commit = tuple[str, str, int, str, str, str]  # oid, author, time, subject, checkpoint, message
 
 _SHORTEST = 3  # characters of a word in the vocabulary: trigrams have so many
 _STORES = ("/entire/checkpoints/v1", "/entire/sessions")
@@ -55,19 +52,23 @@ def refresh_index(repo: Repo, database: Connection, progress: Callable[[int, int
 
     The caller holds the lock of the index.
     """
-    tips = _read_tips(repo)
-    if _read_state(database, "tips") != tips:
+    tips, basis = _read_tips(repo), commits.read_basis(repo)
+    before = storage.read_state(database, "tips")
+    if before != tips or storage.read_state(database, "files") != basis:
         stored = {
             ref: oid
             for ref, oid in tips.items()
             if ref.endswith(_STORES) or parse_checkpoint_ref(ref)
         }
-        if _is_rewritten(repo, _read_state(database, "stores"), stored):
+        if _is_rewritten(repo, storage.read_state(database, "stores"), stored):
             storage.clear_tables(database)  # no word of forgotten content may stay
-        _keep_state(database, "stores", stored)
-        _take_sources(repo, database, progress)
-        _take_commits(repo, database)
-        _keep_state(database, "tips", tips)
+            before = {}
+        storage.keep_state(database, "stores", stored)
+        if _pick_own(before) != _pick_own(tips):
+            _take_sources(repo, database, progress)
+        commits.take_commits(repo, database, basis)
+        storage.keep_state(database, "tips", tips)
+        storage.keep_state(database, "files", basis)
     _take_conversations(repo, database)
 
 
@@ -78,27 +79,24 @@ def _read_tips(repo: Repo) -> dict[str, str]:
     return {ref: oid for ref, oid in tips.items() if not ref.startswith(_UNREAD)}
 
 
+def _pick_own(tips: Mapping[str, str]) -> dict[str, str]:
+    """Those of tips that sources are read from: gitcp's branches and refs."""
+    return {
+        ref: oid for ref, oid in tips.items() if "/entire/" in ref or ref.startswith("refs/gitcp/")
+    }
+
+
 def _is_rewritten(repo: Repo, before: Mapping[str, str], current: Mapping[str, str]) -> bool:
     """Whether a ref of the store lost commits that the index has."""
     moved = [(oid, current.get(ref, "")) for ref, oid in before.items() if current.get(ref) != oid]
     return any(not new or not is_ancestor(repo, old, new) for old, new in moved)
 
 
-def _read_state(database: Connection, key: str) -> dict[str, str]:
-    row = database.execute("select value from state where key=?", (key,)).fetchone()
-    return json.loads(row[0]) if row else {}
-
-
-def _keep_state(database: Connection, key: str, value: Mapping[str, str]) -> None:
-    database.execute("insert or replace into state values(?, ?)", (key, json.dumps(dict(value))))
-
-
 def _take_sources(repo: Repo, database: Connection, progress: Callable[[int, int], None]) -> None:
     with Prefetched(repo) as objects:
         streams = (("stream", t["ref"], t["oid"]) for t in shadow_refs.list_tips(repo, objects))
         sources = [*_list_checkpoints(repo, objects), *streams]
-        versions = _read_versions(database)
-        versions = {key: v for key, v in versions.items() if key[0] != "session"}
+        versions = _read_versions(database, "!=")
         fresh = [source for source in sources if versions.get(source[:2]) != source[2]]
         _forget_sources(database, versions.keys() - {source[:2] for source in sources})
 
@@ -115,8 +113,10 @@ def _take_sources(repo: Repo, database: Connection, progress: Callable[[int, int
             progress(done, len(fresh))
 
 
-def _read_versions(database: Connection) -> dict[tuple[str, str], str]:
-    rows = database.execute("select kind, name, version from source")
+def _read_versions(database: Connection, is_session: str) -> dict[tuple[str, str], str]:
+    rows = database.execute(
+        f"select kind, name, version from source where kind {is_session} 'session'"
+    )
     return {(kind, name): version for kind, name, version in rows}
 
 
@@ -215,7 +215,7 @@ def _take_conversations(repo: Repo, database: Connection) -> None:
         state = states.peek(repo, name)
         if state and state.get("phase") != "ended" and (version := _format_version(state)):
             live["session", name] = version, state
-    versions = {key: v for key, v in _read_versions(database).items() if key[0] == "session"}
+    versions = _read_versions(database, "=")
     _forget_sources(database, versions.keys() - live.keys())
     for (kind, name), (version, state) in live.items():
         if versions.get((kind, name)) != version:
@@ -316,50 +316,3 @@ def _forget_sources(database: Connection, gone: Iterable[tuple[str, str]]) -> No
     for kind, name in gone:
         _forget_source(database, kind, name)
     database.execute("commit")
-
-
-def _take_commits(repo: Repo, database: Connection) -> None:
-    """Add new linked commits, note which commits are on a branch or tag, and delete those whose
-    link was removed."""
-    database.execute("begin immediate")
-    linked: set[tuple[str, str]] = set()
-    with Objects(repo) as objects:
-        for *row, message in _list_linked(repo, objects):
-            linked.add((str(row[0]), str(row[-1])))
-            cursor = database.execute(
-                "insert or ignore into linked(oid, author, time, subject, checkpoint, live)"
-                " values(?, ?, ?, ?, ?, 0)",
-                row,
-            )
-            if cursor.rowcount == 1:
-                database.execute(
-                    "insert into messages(rowid, message) values(?, ?)", (cursor.lastrowid, message)
-                )
-    live = set(list_commits(repo, *find_commits.ALL))
-    rows = database.execute("select id, oid, checkpoint, live from linked").fetchall()
-    for row, oid, checkpoint, was_live in rows:
-        is_live = oid in live
-        if is_live and (oid, checkpoint) not in linked:
-            database.execute("delete from linked where id=?", (row,))
-            database.execute("delete from messages where rowid=?", (row,))
-        elif is_live != was_live:
-            database.execute("update linked set live=? where id=?", (is_live, row))
-    database.execute("commit")
-
-
-def _list_linked(repo: Repo, objects: Objects) -> Iterator[Commit]:
-    """Each link of a commit of branches and tags by its message, unless a note removes it, and each
-    link by a note."""
-    reader = notes.Reader(objects)
-    args = ("log", "-z", "--no-show-signature", "--no-notes", "--format=%H%n%aN%n%ct%n%s%n%B")
-    for item in repo.git.stream_records(*args, *find_commits.CARRYING):
-        oid, author, seconds, subject, message = decode_name(item).split("\n", 4)
-        for checkpoint in links.list_links(encode_name(message), reader.read_note(oid) or b""):
-            yield oid, author, int(seconds or 0), subject, checkpoint, message
-    noted = [(read_commit(objects, oid), names) for oid, names in notes.list_links(objects)]
-    authors = read_names(repo, {commit["oid"] for commit, _ in noted if commit})
-    for commit, names in noted:
-        if commit:
-            oid, message = commit["oid"], commit["message"]
-            subject, time = message.partition("\n")[0], parse_ident(commit["author"])[1]
-            yield from ((oid, authors[oid], time, subject, name, message) for name in names)
