@@ -39,9 +39,10 @@ def test_hooks_in_100000_files(session: Session, tmp_path: Path) -> None:
     plain = Path(shutil.copytree(session.repo, tmp_path / "plain"))
     _as_new(plain)
     quietly("git", "config", "core.hooksPath", os.devnull, cwd=plain)
-    # The copy was seconds old at the first start: too young for its stat data to be believed.
     rows = table("hooks, 100,000 files")
-    rows.add("session-start, which seeds our index", session.hook("SessionStart", source="resume"))
+    (session.repo / ".git/gitcp/index").unlink()
+    start = session.hook("SessionStart", source="resume")
+    rows.add("session-start, which seeds our index", start, Budget(0, 1.6, "git status"))
     first = session.prompt()
     measure(rows, session, plain)
     rows.add("the first prompt", first, Budget(0, 1.6, "git status"))

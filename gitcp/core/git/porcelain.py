@@ -67,7 +67,8 @@ def _parse_header(status: Status, text: str) -> None:
 
 def parse_marked(listing: bytes) -> tuple[list[bytes], list[bytes]]:
     """(assume-unchanged paths, skip-worktree paths) in the output of `git ls-files -v -z`."""
-    rows = [(line[:1], line[2:]) for line in listing.split(b"\0")[:-1]]
+    marked = [line for line in listing.split(b"\0")[:-1] if not line.startswith(b"H ")]
+    rows = [(line[:1], line[2:]) for line in marked]
     assumed = [path for tag, path in rows if tag.islower()]
     return assumed, [path for tag, path in rows if tag in b"Ss"]
 

@@ -187,8 +187,9 @@ def fill_index(repo: Repo, person_index: str, scratch: str) -> int:
     mtime = copy_dated(person_index, scratch)
     if mtime is not None:
         _clear_flags(repo, scratch)
-    head = repo.git.run("rev-parse", "-q", "--verify", "HEAD^{tree}", ok=(0, 1, 128))[1]
-    run_honest(repo, scratch, "read-tree", "--reset", head.decode().strip() or repo.empty_tree)
+    if repo.config.get_flag("core.sparsecheckout") or not _has_tree_of_head(repo, scratch):
+        head = repo.git.run("rev-parse", "-q", "--verify", "HEAD^{tree}", ok=(0, 1, 128))[1]
+        run_honest(repo, scratch, "read-tree", "--reset", head.decode().strip() or repo.empty_tree)
     if mtime is not None:
         distrust_entries(scratch, mtime // 10**9, repo.algo)
         os.utime(scratch, ns=(mtime, mtime))  # racy entries stay racy
@@ -229,12 +230,16 @@ def copy_dated(source: str, target: str) -> int | None:
 
 
 def has_head(repo: Repo) -> bool:
-    """Whether the person's index equals HEAD, by its cache tree (gitformat-index(5)); False if
+    """Whether the person's index equals HEAD; False if unknown."""
+    person_index = os.path.join(repo.git_dir, "index")
+    return "GIT_INDEX_FILE" not in repo.git.env and _has_tree_of_head(repo, person_index)
+
+
+def _has_tree_of_head(repo: Repo, path: str) -> bool:
+    """Whether an index file equals HEAD, by its cache tree (gitformat-index(5)); False if
     unknown."""
-    tree = _read_head_tree(repo)
-    if not tree or "GIT_INDEX_FILE" in repo.git.env:
+    if not (tree := _read_head_tree(repo)):
         return False
-    path = os.path.join(repo.git_dir, "index")
     count, data = int.from_bytes(files.peek(path, 8, 4)), files.peek(path, -_TAIL)
     root = b"\0%d " % count  # its path, and its number of entries, all of the index
     start = data.rfind(b"TREE")
@@ -260,8 +265,9 @@ def distrust_entries(path: str, since: int, algo: str) -> int:
     """
     with open(path, "rb") as f:
         data = bytearray(f.read())
-    stamps = list(list_entries(data, algo))
-    doubted = [offset for offset, changed, dated in stamps if changed >= since > dated]
+    entries = list_entries(data, algo)
+    young = [(at, dated) for at, changed, dated in entries if changed >= since or dated >= since]
+    doubted = [offset for offset, dated in young if dated < since]
     for offset in doubted:
         data[offset + _STAT - 4 : offset + _STAT] = bytes(4)  # size 0, git's own mark
     if doubted:
@@ -269,7 +275,7 @@ def distrust_entries(path: str, since: int, algo: str) -> int:
         data[-width:] = stdlib.hashlib.new(algo, data[:-width]).digest()
         with open(path, "wb") as f:
             f.write(data)
-    return sum(max(changed, dated) >= since for _, changed, dated in stamps)
+    return len(young)
 
 
 def list_entries(data: bytes | bytearray, algo: str) -> Iterator[tuple[int, int, int]]:
@@ -281,13 +287,11 @@ def list_entries(data: bytes | bytearray, algo: str) -> Iterator[tuple[int, int,
     if signature != b"DIRC" or version not in (2, 3, 4):
         return
     fixed = _STAT + (32 if algo == "sha256" else 20) + 2
-    struct = stdlib.struct.Struct
-    read_times, read_flags = struct(">IIII").unpack_from, struct(">H").unpack_from
+    read_entry = stdlib.struct.Struct(f">I4xI{fixed - 14}xH").unpack_from
     offset = 12
     for _ in range(count):
-        changed, _, dated, _ = read_times(data, offset)
+        changed, dated, flags = read_entry(data, offset)
         yield offset, changed, dated
-        (flags,) = read_flags(data, offset + fixed - 2)
         name = offset + fixed + (2 if flags & 0x4000 else 0)
         if version == 4:  # a number, then the part that differs from the previous name
             while data[name] & 0x80:
