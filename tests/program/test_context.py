@@ -74,7 +74,8 @@ def test_a_prompt_after_an_interrupted_turn_asks_each_thing_once(world: World) -
     agent.prompt("two")
     (hook,) = trace.take()
     asked_once(hook)
-    assert count(hook, "git: git -C") and count(hook, "state: save") == 1
+    scans = [n for line, n in hook.items() if " status --porcelain" in line]
+    assert scans == [1] and count(hook, "state: save") == 1
     assert agent.state["checkpoint_count"] == 1
 
 

@@ -37,9 +37,7 @@ class Present:
     def __init__(self, repo: Repo, objects: Objects, dry: bool = False) -> None:
         self.repo, self.objects = repo, objects
         self._seen = None if dry else turn_look.Look(repo)
-        scan = snapshot.scan_worktree(repo)
-        if self._seen:
-            self._seen.end_scan()
+        scan = self._seen.scan if self._seen else snapshot.scan_worktree(repo)
         self.worktree, self.head = scan.worktree, scan.head
         self.head_tree = find_tree(objects, scan.head)
         self.entries = blobs.resolve_changes(objects, scan, write=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from gitcp.core.credit import entries
 from gitcp.start import late
 from gitcp.store.journal import calls, look
@@ -18,14 +20,16 @@ if TYPE_CHECKING:
 
 
 class Look:
-    """A look at the whole worktree, which begins with this object."""
+    """A look at the whole worktree.
+
+    scan: what it saw.  began, at: the time before, in ns and by the worktree's clock.
+    """
 
     def __init__(self, repo: Repo) -> None:
-        self._repo, self._begun, self.at = repo, read_end(repo), read_clock(repo)
+        self._repo, self.began = repo, time.time_ns()
+        self._begun, self.at = read_end(repo), read_clock(repo)
         self._cost = -look.measure_children()
-
-    def end_scan(self) -> None:
-        """Stop counting the cost: the worktree has been read."""
+        self.scan = late.snapshot.scan_worktree(repo)
         self._cost += look.measure_children()
 
     def take(

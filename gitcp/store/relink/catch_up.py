@@ -25,19 +25,26 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import State, Tip
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+    from gitcp.store.journal.turn_look import Look
 
 
 _TRIES = 5
 
 
 def settle_leftovers(
-    repo: Repo, objects: Objects, state: State, event: dict[str, Any], head: str
+    repo: Repo,
+    objects: Objects,
+    state: State,
+    event: dict[str, Any],
+    head: str,
+    look: Look | None = None,
 ) -> None:
-    """Settle what the session's last event left over, before the event counts."""
+    """Settle what the session's last event left over, before the event counts.  look: the
+    caller's look at the worktree, which found it at head."""
     interrupted = state.get("phase") == phases.ACTIVE and event["event"] == "turn-start"
     if interrupted and not event.get("notification"):
         trace.append_note("settle", f"the turn of '{state['session_id']}' was interrupted")
-        write_checkpoint(repo, objects, state, event, head)
+        write_checkpoint(repo, objects, state, event, head, look)
     follow_head(repo, objects, state, head)
     if interrupted or (state.get("pending_finalize") and states.lacks_transcript(state)):
         late.finalize.finalize(repo, objects, state)
@@ -77,20 +84,25 @@ def end_session(ctx: Context, session_id: str) -> None:
 
 
 def write_checkpoint(
-    repo: Repo, objects: Objects, state: State, event: dict[str, Any], head: str
+    repo: Repo,
+    objects: Objects,
+    state: State,
+    event: dict[str, Any],
+    head: str,
+    look: Look | None = None,
 ) -> str | None:
     """Write the checkpoint of a turn on the stream at HEAD; return its oid, None without a change.
 
-    head: HEAD as it was read before.  If HEAD moves meanwhile, the streams follow it and the
-    worktree is scanned again.  Raises Busy if HEAD keeps moving.
+    head: HEAD as it was read before.  look: as for settle_leftovers().  If HEAD moves meanwhile,
+    the streams follow it and the worktree is scanned again.  Raises Busy if HEAD keeps moving.
     """
     for _ in range(_TRIES):
         follow_head(repo, objects, state, head)
         try:
-            return late.turn_work.write_turn(repo, objects, state, event)
+            return late.turn_work.write_turn(repo, objects, state, event, look)
         except Moved as e:
             trace.append_note("settle", f"again: {e}")
-            head = refs.read_base(repo)
+            head, look = refs.read_base(repo), None
     raise Busy(f"'{state['session_id']}': HEAD moves faster than the worktree is read")
 
 

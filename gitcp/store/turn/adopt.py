@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 from gitcp.core.decide import phases
 from gitcp.errors import Error
 from gitcp.store.git import refs
 from gitcp.store.journal import elsewhere, turn_look, visits
 from gitcp.store.session import phase, turn_log
 from gitcp.store.session import state as states
-from gitcp.store.snapshot import blobs, snapshot
+from gitcp.store.snapshot import blobs
 from gitcp.store.turn import events, session_read
 
 TYPE_CHECKING = False
@@ -103,16 +101,13 @@ def _unite_states(ctx: Context, state: State) -> State:
 
 def _begin_here(ctx: Context, state: State) -> None:
     """Begin the turn, or its continuation, with this worktree as it is now."""
-    repo, time_ns = ctx.repo, time.time_ns()
-    look = turn_look.Look(repo)
-    scan = snapshot.scan_worktree(repo)
-    look.end_scan()
-    head = scan.head or refs.get_zeros(repo)
-    dirty = blobs.resolve_changes(ctx.objects, scan, write=False)
+    repo, look = ctx.repo, turn_look.Look(ctx.repo)
+    head = look.scan.head or refs.get_zeros(repo)
+    dirty = blobs.resolve_changes(ctx.objects, look.scan, write=False)
     look.take(ctx.objects, head, dirty)
     phase.clear_verdict(state)
     state["base_commit"] = head
-    turn_log.begin(repo, state, head, dirty, time_ns, look.at)
+    turn_log.begin(repo, state, head, dirty, look.began, look.at)
 
 
 def _build_record(state: State, old_path: str, remaining: list[Record]) -> Record:

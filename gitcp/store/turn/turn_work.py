@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from gitcp.core import json
 from gitcp.core.decide import omission, stream_rules
 from gitcp.core.message import prompts
@@ -14,7 +12,7 @@ from gitcp.store.git.tree import Lookup, compare_trees, find_tree
 from gitcp.store.journal import turn_look
 from gitcp.store.journal.work import Work
 from gitcp.store.session import phase, turn_log
-from gitcp.store.snapshot import blobs, snapshot
+from gitcp.store.snapshot import blobs
 from gitcp.store.stream import branches, checkpoint, shadow_refs
 from gitcp.store.v1 import transcript
 
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Entry, State
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+    from gitcp.store.journal.turn_look import Look
     from gitcp.store.turn import tasks
 
 # Events in the middle of a turn that get a checkpoint of what it did so far.
@@ -39,11 +38,9 @@ class Turn:
     whose work it took back.  away: path -> its content of those that were put away.
     """
 
-    def __init__(self, repo: Repo, objects: Objects, state: State) -> None:
-        self.began, self.look = time.time_ns(), turn_look.Look(repo)
-        self.base = turn_log.read_baseline(repo, state["session_id"])
-        self.scan = snapshot.scan_worktree(repo)
-        self.look.end_scan()
+    def __init__(self, repo: Repo, objects: Objects, state: State, look: Look | None) -> None:
+        self.look = look or turn_look.Look(repo)
+        self.base, self.scan = turn_log.read_baseline(repo, state["session_id"]), self.look.scan
         self.head = self.scan.head or refs.get_zeros(repo)
         self.tip = branches.find_current(repo, objects, state, self.head)
         tip_lookup = _look_up_tip(objects, self.tip["tree"]) if self.tip else None
@@ -79,12 +76,12 @@ class Turn:
         state["over_limit"] = omission.find_limit_settings(self.scan.omitted)
         if not state["over_limit"]:
             del state["over_limit"]
-        look_at = self.look.at
         if state.get("visits") or not state.get("tool_events"):
             late.visits.end_turn(repo, state, format_subject(state))
-        turn_log.begin(repo, state, self.head, self.entries, self.began, look_at)
+        look = self.look
+        turn_log.begin(repo, state, self.head, self.entries, look.began, look.at)
         tasks = [str(task.get("id", "")) for task in event.get("background_tasks", ())]
-        turn_look.end_turn(repo, objects, state, look_at, tasks, format_subject(state))
+        turn_look.end_turn(repo, objects, state, look.at, tasks, format_subject(state))
 
 
 def _look_up_tip(objects: Objects, tree: str) -> Callable[[str], Entry | None] | None:
@@ -94,15 +91,18 @@ def _look_up_tip(objects: Objects, tree: str) -> Callable[[str], Entry | None] |
         return None  # an unreadable stream, about to be reset, holds no blobs
 
 
-def write_turn(repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> str | None:
+def write_turn(
+    repo: Repo, objects: Objects, state: State, event: dict[str, Any], look: Look | None = None
+) -> str | None:
     """Write the checkpoint of the turn so far if some path changed; return its oid.
 
+    look: the caller's look at the worktree, None to take one.
     The events of MIDDLE write nothing without a change since the last of them.  Other events end
     the turn, and its next changes are measured from there.  Raises Moved if HEAD has moved since
     the caller read it.
     """
     session_id, middle = state["session_id"], event["event"] in MIDDLE
-    turn, step, oid = Turn(repo, objects, state), None, None
+    turn, step, oid = Turn(repo, objects, state, look), None, None
     if turn.head != state["base_commit"]:
         # A commit made since the caller looked is not linked yet.
         raise Moved("HEAD", state["base_commit"], turn.head)
