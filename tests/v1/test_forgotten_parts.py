@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.console import notice
 from gitcp.core.git.ids import build_checkpoint_ref
+from gitcp.errors import Error
 from gitcp.repo import Repo
 from gitcp.store.forget import sessions
 from gitcp.store.git.objects import Objects
 from gitcp.store.share import sync
 from gitcp.store.v1 import committed_read, committed_write, conversion
+from gitcp.store.v1.merge import trees
 from tests.support.checkpoints import V1, blob, git, session, tree
 from tests.v1.conftest import clone, write
 
@@ -80,6 +83,22 @@ def test_a_tombstone_names_the_subagents_that_only_another_clone_knew(
     assert not [path for path in tree(V1, mine.worktree) if "late" in path]
 
 
+def test_what_is_too_much_to_merge_brings_nothing_back(
+    pair: tuple[Repo, Repo], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, yours = pair
+    forget(mine, "s1")
+    before = git("rev-parse", V1, cwd=Path(mine.worktree))
+    write_tasks(yours, "s3")
+    with Objects(yours) as objects:
+        sync.push_store(yours, objects, "origin", 30)
+    for most in (0, 300, 600):
+        monkeypatch.setattr(trees, "_ALL", most)
+        with notice.Collected(), pytest.raises(Error, match="has forgotten content: not merged"):
+            fetch(mine)
+    assert git("rev-parse", V1, cwd=Path(mine.worktree)) == before
+
+
 def test_of_two_clones_that_forget_neither_brings_back_what_the_other_forgot(
     pair: tuple[Repo, Repo], bare: Path
 ) -> None:
@@ -143,6 +162,25 @@ def test_a_branch_forgets_what_the_ref_of_a_checkpoint_has_forgotten(
     fetch(mine)
     with Objects(mine) as objects:
         assert committed_read.list_session_ids(mine, objects, A) == ["s1", "s2"]
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_a_branch_that_a_remote_lacks_is_not_sent_with_what_a_ref_there_has_forgotten(
+    pair: tuple[Repo, Repo], bare: Path, tmp_path: Path, again: bool
+) -> None:
+    mine, yours = pair
+    conversion.convert_store(yours)
+    forget(yours, "s1")
+    hub = tmp_path / "hub.git"
+    git("init", "-q", "--bare", str(hub))
+    ref = build_checkpoint_ref(A)
+    git("push", "-q", str(hub), ref, cwd=yours.worktree)
+    git("remote", "add", "hub", str(hub), cwd=mine.worktree)
+    with Objects(mine) as objects:
+        sync.push_store(mine, objects, "hub", 30, again=again)
+    shown = git("log", "-p", "--format=", "--all", cwd=hub)
+    assert "t-s1/" not in shown and "t-s2/" in shown
+    assert V1 in git("for-each-ref", cwd=hub)
 
 
 def test_a_fetch_leaves_no_remote_tracking_branch_with_what_was_forgotten(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.v1 import merge_rules
+from gitcp.errors import Error
 from gitcp.store.git.commit import is_ancestor, list_commits, need_commit, write_commit
 from gitcp.store.v1 import forgetting, signing
 from gitcp.store.v1.merge import notes as note_trees
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from gitcp.store.v1.merge.notes import Join
 
 _SUBJECT = "Merge remote session logs"  # the original program's
+_UNSAFE = "too much differs between two stores, one of which has forgotten content: not merged"
 _CLEANED = "Leave out what is no checkpoint"
 
 
@@ -51,18 +53,24 @@ def merge_histories(
         united = union.unite_checkpoints(our_tree, their_tree, checkpoint_id)
     else:
         united = union.unite_stores(our_tree, their_tree)
-    return _merge_stores(repo, objects, united, (ours, theirs), union.lost)
+    return _merge_stores(repo, objects, united, (ours, theirs), union)
 
 
 def _merge_stores(
-    repo: Repo, objects: Objects, tree: str, tips: tuple[str, str], lost: set[int]
+    repo: Repo, objects: Objects, tree: str, tips: tuple[str, str], union: Union
 ) -> str:
     """Write the merge of two stores.  A history that the other side has forgotten is no parent,
-    nor is one of a side in lost, which has what the other has forgotten."""
+    nor is one that has what the other has forgotten.
+
+    Raises Error if one has forgotten what the other has not, and too much differs: one of their
+    trees would bring that back, or lack what is in no parent."""
     parents, forgotten = [], set[str]()
+    replaced = [forgetting.list_forgotten_roots(repo, objects, tip) for tip in tips]
+    if union.is_cut and replaced[0] != replaced[1]:
+        raise Error(_UNSAFE)
     for side, tip in enumerate(tips):
-        roots = forgetting.list_forgotten_roots(repo, objects, tips[1 - side])
-        if side in lost or not roots.isdisjoint(list_commits(repo, "--max-parents=0", tip)):
+        own_roots = list_commits(repo, "--max-parents=0", tip)
+        if side in union.lost or not replaced[1 - side].isdisjoint(own_roots):
             forgotten |= forgetting.list_roots(repo, objects, tip)
         else:
             parents.append(tip)

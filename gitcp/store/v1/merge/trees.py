@@ -39,6 +39,7 @@ class Union:
         self._objects, self._left = objects, _ALL
         self._united: dict[tuple[str, str], str] = {}
         self.lost = set[int]()  # the sides, 0 or 1, with what the other has forgotten
+        self.is_cut = False  # whether something was too much to be united
 
     def unite_stores(self, a: str, b: str) -> str:
         """Write the union of two trees of the permanent store; return its oid.
@@ -87,6 +88,7 @@ class Union:
         if a == b:
             return a
         if not (self._is_bounded(a) and self._is_bounded(b)):
+            self.is_cut = True
             return min(a, b, key=lambda oid: (self._objects.read_size(oid), oid))
         mine, theirs = (self._read_directory(tree) for tree in (a, b))
         self.lost |= merge_rules.find_lost_sides(mine, theirs)
@@ -118,6 +120,7 @@ class Union:
     def _can_afford(self, *oids: str) -> bool:
         self._left -= sum(map(self._objects.read_size, oids))
         if self._left < 0:
+            self.is_cut = True
             notice.warn_lacking(_CUT)
         return self._left >= 0
 
