@@ -54,11 +54,10 @@ def push_store(
 
     Refs are pushed in chunks, and the remote's tips are written down after each: an interrupted
     push continues there.  If another push was faster, its refs are fetched and united with ours,
-    and the push is tried again until timeout (seconds).
-
-    search: seconds that a hook may search for secrets, by default timeout.  again: ask the remote
-    even if, as far as is known, it has everything.  leave: refs that are not pushed.  Raises Error
-    that names the remote if it cannot be reached, refuses, or the time is up.
+    and the push is tried again until timeout (seconds).  search: seconds that a hook may search for
+    secrets, by default timeout.  again: ask the remote even if, as far as is known, it has all.
+    leave: refs that are not pushed.  Raises Error that names the remote if it cannot be reached,
+    refuses, or the time is up.
     """
     remote, merges, idle, known = None, 0, 0, destination.read_pushed(repo, name)
     while True:
@@ -70,8 +69,10 @@ def push_store(
             limit = timeout if search is None else search
             push_check.refuse_secrets(repo, objects, tips, known, limit)
             remote = Remote(repo, name, timeout)
-            if again:
+            if again or committed_refs.REF in tips.keys() - known.keys():
                 known = _list_known(repo, remote)
+                _fetch_parts(repo, objects, remote, known)
+                tips = _choose_outgoing(repo, objects, known, leave)
         moved = _push_chunks(repo, remote, tips, known)
         if not moved:
             _note_pushed(repo, objects, name, known)
@@ -80,6 +81,15 @@ def push_store(
         merges += 1
         idle = idle + 1 if all(before.get(ref) == known.get(ref) for ref in moved) else 0
         _check_progress(repo, name, moved, known, idle)
+
+
+def _fetch_parts(repo: Repo, objects: Objects, remote: Remote, theirs: Tips) -> None:
+    """Before a remote gets a branch that it lacks: fetch the refs that it has of the branch's
+    checkpoints, which may have forgotten what the branch has."""
+    branch = committed_refs.Places(repo, objects)
+    ids = {} if committed_refs.REF in theirs else {r: parse_checkpoint_ref(r) for r in theirs}
+    parts = {r for r, cid in ids.items() if cid and branch.find_tree(committed_refs.REF, cid, [])}
+    _fetch_and_unite(repo, objects, remote, {ref: theirs[ref] for ref in parts})
 
 
 def _check_progress(repo: Repo, name: str, moved: Tips, theirs: Tips, idle: int) -> None:
