@@ -7,6 +7,7 @@ import sys
 from importlib import import_module
 
 from gitcp import VERSION, commands, stages
+from gitcp.console import options
 from gitcp.errors import OK, Error, UsageError
 from gitcp.start import late
 from gitcp.start.cpython import signals
@@ -27,7 +28,7 @@ def main() -> int:
     called = os.path.basename(sys.argv[0]).partition("-")[2]
     if called in commands.NAMES:
         return _run_command(called)
-    return late.cli.guard(lambda: _refuse_unknown(called) if called else _run_chosen())
+    return late.ending.run_guarded(lambda: _refuse_unknown(called) if called else _run_chosen())
 
 
 def _run_chosen() -> int:
@@ -72,7 +73,7 @@ def _find_command(name: str) -> Callable[[Sequence[str]], int]:
 
 def _refuse_unknown(name: str) -> NoReturn:
     """Raise UsageError with suggestions."""
-    meant = late.cli.suggest(name, commands.NAMES) or "; see 'gitcp help -a'"
+    meant = options.suggest(name, commands.NAMES) or "; see 'gitcp help -a'"
     raise UsageError(f"'{name}' is not a gitcp command{meant}")
 
 

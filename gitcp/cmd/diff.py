@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli, shell
+from gitcp.console import parser, shell
 from gitcp.console.options import make_value
 from gitcp.repo import Repo
 from gitcp.store.back import trees
@@ -28,9 +28,9 @@ OPTIONS = (
 def run(argv: Sequence[str]) -> int:
     """Run git diff on two trees, with its own pager and colours; return its status."""
     end = argv.index("--") if "--" in argv else len(argv)
-    parser = cli.Parser("diff", OPTIONS)
-    parser.epilog = "Other options are those of git-diff(1); paths follow after --."
-    args, options = parser.parse_known_args(list(argv[:end]))
+    reader = parser.Parser("diff", OPTIONS)
+    reader.epilog = "Other options are those of git-diff(1); paths follow after --."
+    args, options = reader.parse_known_args(list(argv[:end]))
     with scratch.open_scratch(Repo.find()) as repo:
         with Objects(repo) as objects:
             pair = [trees.find_tree(repo, objects, name) for name in (args.old, args.new)]

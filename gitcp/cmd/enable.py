@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from gitcp import agents
 from gitcp.console import cli, ending, notice, picker
-from gitcp.console.options import make_flag, make_value
+from gitcp.console.options import describe_unknown, make_flag, make_value
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK, Error, UsageError
 from gitcp.repo import Repo
@@ -81,7 +81,7 @@ def _read_options(args: Namespace) -> Options:
     names = dict.fromkeys([*_NAMES, *adapters.list_programs(os.environ.get("PATH", ""))])
     for name in args.agent or ():
         if name not in names:
-            args.error(f"argument --agent: {cli.describe_unknown(name, list(names))}")
+            args.error(f"argument --agent: {describe_unknown(name, list(names))}")
     scope = "shared" if args.shared else "user" if args.user else "local"
     options = scope, args.force, args.strategy, args.guard, args.worktree, args.checkpoints
     return install.Options(args.agent or (), *options, skills=args.skills)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import errno
 import gc
 import os
-import signal
 import sys
 
 from gitcp.console import notice
 from gitcp.console.notice import escape_unprintable
 from gitcp.errors import BUG, FATAL, NO, OK, USAGE, Error, GitError, NoRepository, format_error
 from gitcp.git import Git, abandon_pending, allow_fetch
+from gitcp.start.cpython import signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,21 +33,21 @@ def run_guarded(body: Callable[[], int]) -> int:
     in the shell ends too.
     """
     gc.set_threshold(_FEW)
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # end quietly under `| head`
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # if it is ignored, the status of git is lost
-    before = signal.getsignal(signal.SIGINT)
-    if before == signal.SIG_DFL:  # from here on there is something to clean up
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    signals.signal(signals.SIGPIPE, signals.SIG_DFL)  # end quietly under `| head`
+    signals.signal(signals.SIGCHLD, signals.SIG_DFL)  # if it is ignored, the status of git is lost
+    before = signals.getsignal(signals.SIGINT)
+    if before == signals.SIG_DFL:  # from here on there is something to clean up
+        signals.signal(signals.SIGINT, signals.default_int_handler)
     try:
         return _run_body(body)
     except KeyboardInterrupt:
         pass  # its frames, which hold children that still answer, are released here
     finally:
         abandon_pending()
-        signal.signal(signal.SIGINT, before)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    os.kill(os.getpid(), signal.SIGINT)
-    return 128 + signal.SIGINT  # the signal is blocked
+        signals.signal(signals.SIGINT, before)
+    signals.signal(signals.SIGINT, signals.SIG_DFL)
+    os.kill(os.getpid(), signals.SIGINT)
+    return 128 + int(signals.SIGINT)  # the signal is blocked
 
 
 def _run_body(body: Callable[[], int]) -> int:

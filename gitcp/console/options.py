@@ -28,6 +28,7 @@ def make_nul(key: str, text: str) -> Row:
     return ("-z",), {"action": "store_const", "const": key, "help": text}
 
 
+_READABLE = 30  # choices that a message lists
 JSON = make_flag("--json", "write records, one to a line")
 OFFLINE = make_flag("--offline", "ask no remote")
 REVISIONS = make_value("revision", "<revision>", "as in git-log(1) (default: HEAD)", nargs="*")
@@ -79,12 +80,35 @@ def flatten_rows(rows: Rows) -> list[Row]:
     return [row for group in rows for row in (group if isinstance(group, list) else [group])]
 
 
+def find_key(row: Row) -> str:
+    """The name of an argument among the parsed ones, as argparse chooses it."""
+    spellings, more = row
+    longest = next((name for name in spellings if name.startswith("--")), spellings[0])
+    return str(more.get("dest", longest.lstrip("-").replace("-", "_")))
+
+
 def list_defaults(rows: Rows) -> dict[str, Any]:
     """The arguments of an empty command line, as argparse has them."""
     defaults = {}
     for spellings, more in flatten_rows(rows):
-        longest = next((name for name in spellings if name.startswith("--")), spellings[0])
         empty = [] if more.get("nargs") == "*" else more.get("action") != "store_true" and None
-        key = more.get("dest", longest.lstrip("-").replace("-", "_"))
-        defaults[key] = more.get("default", empty)
+        default = more.get("default", empty)
+        typed = "type" in more and isinstance(default, str)
+        defaults[find_key((spellings, more))] = more["type"](default) if typed else default
     return defaults
+
+
+def describe_unknown(value: str, choices: Sequence[str]) -> str:
+    """The message about an unknown value; it lists no more choices than a person reads."""
+    every = f"; it is one of {', '.join(choices)}" if len(choices) <= _READABLE else ""
+    meant = suggest(value, choices) or every
+    return f"unknown value '{value}'{meant}"
+
+
+def suggest(word: str, choices: Sequence[str]) -> str:
+    """'; did you mean …?' with up to three choices that resemble word or begin with it, else ''."""
+    if not word.strip("-"):
+        return ""
+    near = stdlib.difflib.get_close_matches(word, choices, 3, 0.6)
+    near = near or [k for k in choices if k.startswith(word)][:3]
+    return f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""

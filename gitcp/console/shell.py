@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from io import BytesIO
-from shutil import which
-from signal import SIG_IGN, SIGINT, SIGPIPE, signal
 
 from gitcp import record
 from gitcp.console import foreground
 from gitcp.errors import Error, InputError
 from gitcp.git import build_person_env, run_pending
 from gitcp.start import stdlib
+from gitcp.start.cpython import signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def run_filter(
 def find_program(name: str, top: str | None) -> str:
     """The path of a stage's program: on PATH, or relative to top if it has a slash.  Raise Error
     for none."""
-    path = which(os.path.join(top, name) if top and "/" in name else name)
+    path = stdlib.shutil.which(os.path.join(top, name) if top and "/" in name else name)
     if path is None:
         raise Error(f"no such program: '{name}'")
     return path
@@ -77,7 +76,7 @@ def page_text(text: Iterable[str], core: str = "", own: str = "") -> None:
     except Error:
         write(text)
         return
-    before = signal(SIGPIPE, SIG_IGN)
+    before = signals.signal(signals.SIGPIPE, signals.SIG_IGN)
     try:
         for number, part in enumerate(text):
             process.stdin.write(part.encode("utf-8", "backslashreplace"))
@@ -86,10 +85,11 @@ def page_text(text: Iterable[str], core: str = "", own: str = "") -> None:
     except BrokenPipeError:
         pass  # the person has left the pager
     finally:
-        keyboard = signal(SIGINT, SIG_IGN)  # it is for the pager, which has the terminal
+        # Ctrl-C is for the pager, which has the terminal.
+        keyboard = signals.signal(signals.SIGINT, signals.SIG_IGN)
         process.communicate()
-        signal(SIGINT, keyboard)
-        signal(SIGPIPE, before)
+        signals.signal(signals.SIGINT, keyboard)
+        signals.signal(signals.SIGPIPE, before)
 
 
 def feed(words: Sequence[str], data: bytes) -> int:
