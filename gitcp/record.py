@@ -25,8 +25,12 @@ if TYPE_CHECKING:
 _TOGETHER = 0.01  # seconds in which records are written together
 _LEAST, _MOST = -(1 << 63), (1 << 64) - 1  # the integers that orjson writes
 _FLOAT_BITS = 1023  # bits of an integer that a float can hold
-_MUCH = 16 << 20  # bytes of JSON from which orjson, which takes 22 ms to start, is faster
-_PARSED: dict[str, int] = memory.get_table("parsed")  # bytes parsed without orjson
+# Bytes of JSON, read and written, from which orjson, which takes 22 ms to start, is faster.
+_MUCH, _MUCH_OUT = 16 << 20, 1 << 19
+_COUNTS: dict[str, int] = memory.get_table("counts")  # bytes parsed and written without orjson
+_NUMBERS = (b"e-0", b"e+", b"NaN", b"Infinity")  # what floats have that orjson writes otherwise
+_LONG = b"0" * 19  # the integers that orjson refuses have as many digits, or more
+_AS_ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 _JOINERS = "\u200c\u200d"  # they join emoji and letters, and control no terminal
 
 
@@ -94,8 +98,8 @@ def parse_json(data: bytes) -> Any:
     other texts.
     """
     if "orjson" not in sys.modules:
-        _PARSED["bytes"] = _PARSED.get("bytes", 0) + len(data)
-        if _PARSED["bytes"] < _MUCH:
+        _COUNTS["parsed"] = _COUNTS.get("parsed", 0) + len(data)
+        if _COUNTS["parsed"] < _MUCH:
             return json.loads(data)
     import orjson
 
@@ -106,13 +110,29 @@ def parse_json(data: bytes) -> Any:
 
 
 def dump_record(record: Record) -> bytes:
-    """One record as a line of JSON, without the newline."""
+    """One record as a line of JSON, without the newline, as orjson writes it."""
+    written = _COUNTS.get("written", 0)
+    few = "orjson" not in sys.modules and written < _MUCH_OUT
+    if few and (line := _dump_small(record)):
+        _COUNTS["written"] = written + len(line)
+        return line
     import orjson
 
     try:
         return orjson.dumps(record)
     except TypeError:  # orjson refuses surrogates, and integers of more than 64 bits
         return orjson.dumps(_pack(record))
+
+
+def _dump_small(record: Record) -> bytes:
+    """A record as orjson would write it; b"" for one with a value, or a number, that orjson alone
+    writes in its way."""
+    try:
+        line = json.dumps(record, separators=(",", ":"), ensure_ascii=False).encode()
+    except (TypeError, ValueError):
+        return b""
+    digits = line.translate(_AS_ZEROS)
+    return b"" if any(mark in line for mark in _NUMBERS) or _LONG in digits else line
 
 
 def _escape_line(line: bytes) -> bytes:

@@ -37,12 +37,11 @@ try:
     _scan: Any = json_parts.make_scanner(_Options)
     _ascii, _plain = json_parts.encode_basestring_ascii, json_parts.encode_basestring
 
-    def _make_encoder(colon: str, comma: str) -> Any:
-        return json_parts.make_encoder(
-            None, _refuse, _ascii, None, colon, comma, False, False, True
-        )
+    def _make_encoder(quote: Any, colon: str, comma: str) -> Any:
+        return json_parts.make_encoder(None, _refuse, quote, None, colon, comma, False, False, True)
 
-    _spaced, _dense = _make_encoder(": ", ", "), _make_encoder(":", ",")
+    _spaced, _dense = _make_encoder(_ascii, ": ", ", "), _make_encoder(_ascii, ":", ",")
+    _unescaped = _make_encoder(_plain, ":", ",")
 except (AttributeError, TypeError):  # this Python has no such C code
     _scan = None
 
@@ -69,7 +68,7 @@ def dumps(
 ) -> str:
     """The JSON text of a value, as json.dumps() makes it; all keys must be texts.
 
-    separators: None or (",", ":").  ensure_ascii=False needs an indent.
+    separators: None or (",", ":").  ensure_ascii=False needs one of indent and separators.
     """
     if not _scan:
         return stdlib.json.dumps(
@@ -77,6 +76,8 @@ def dumps(
         )
     if indent:
         return _format_indented(value, "\n", " " * indent, _ascii if ensure_ascii else _plain)
+    if not ensure_ascii:
+        return "".join(_unescaped(value, 0))
     if isinstance(value, str):
         return str(_ascii(value))
     return "".join((_dense if separators else _spaced)(value, 0))

@@ -47,10 +47,32 @@ def many(count: int) -> Iterator[Record]:
 @given(_VALUES)
 def test_stored_json_is_read_fast_as_core_reads_it(value: object) -> None:
     text = json.dumps(value).encode()
-    record.dump_record({})  # what writes records has brought orjson in
+    record.dump_record({"value": 1e-5})  # which has brought orjson in
 
     assert "orjson" in sys.modules
     assert repr(record.parse_json(text)) == repr(json.loads(text))
+
+
+@given(_VALUES | st.integers() | st.floats(1e-9, 1e-3) | st.floats(1e14, 1e18))
+def test_a_record_is_written_without_orjson_as_with_it(value: object) -> None:
+    record.dump_record({"value": 1e-5})  # which has brought orjson in
+
+    assert "orjson" in sys.modules
+    assert record._dump_small({"value": value}) in (b"", record.dump_record({"value": value}))
+
+
+def test_few_records_are_written_without_orjson_and_many_with_it() -> None:
+    code = f"""
+import sys
+sys.path.insert(0, {str(TOP)!r})
+from gitcp import record
+few = record.dump_record({{"share": 33.3, "name": "caf\u00e9", "tools": ["a", 2**53]}})
+before, much = "orjson" in sys.modules, {{"text": "x" * (1 << 19)}}
+print(few, before, len({{record.dump_record(much) for _ in range(2)}}), "orjson" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    written = '{"share":33.3,"name":"caf\u00e9","tools":["a",9007199254740992]}'.encode()
+    assert done.stdout == f"{written!r} False 1 True\n", done.stderr
 
 
 def test_orjson_is_started_where_there_is_much_to_read_and_not_before() -> None:
