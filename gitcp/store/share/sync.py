@@ -55,9 +55,8 @@ def push_store(
     Refs are pushed in chunks, and the remote's tips are written down after each: an interrupted
     push continues there.  If another push was faster, its refs are fetched and united with ours,
     and the push is tried again until timeout (seconds).  search: seconds that a hook may search for
-    secrets, by default timeout.  again: ask the remote even if, as far as is known, it has all.
-    leave: refs that are not pushed.  Raises Error that names the remote if it cannot be reached,
-    refuses, or the time is up.
+    secrets, by default timeout.  again: ask the remote even if it is known to have all.  leave:
+    refs not to push.  Raises Error that names the remote if it refuses, or the time is up.
     """
     remote, merges, idle, known = None, 0, 0, destination.read_pushed(repo, name)
     while True:
