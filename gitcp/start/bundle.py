@@ -7,7 +7,8 @@ loader binds without a statement of Python's.
 The file begins with a table, which is read at once.  The table has the code that the hook always
 needs, so that marshal makes a name of many modules once.  Other code lies after the table and is
 read when it is needed.  So is the code of single functions and methods, half of which no hook
-calls: such a function takes its code at its first call, and is the same function after it.
+calls: such a function takes its code at its first call, and is the same function after it.  A
+function to which no code refers yet is not even made: a module asked for it makes it.
 
 The file is valid for one build of Python and one version of this source, each of its modules for
 one version of the module's source, by its times and size.  The time of change counts too, since
@@ -66,7 +67,6 @@ class Bundle:
         self.late: list[str] = []  # those of them whose code lies after the table
         self.damaged = False  # whether code after the table cannot be read
         self.called: dict[str, list[str]] = {}  # module -> its functions read from after the table
-        self._cached = cpython.get_path("hooks")
         self.fd = -1
         if file:
             self.fd = cpython.open_own(file)
@@ -100,8 +100,6 @@ class Bundle:
         self.loaded += 1
         kind: Any = type(sys.__spec__)  # importing importlib.machinery costs 0.5 ms
         spec: ModuleSpec = kind(name, self, origin=origin, loader_state=code, is_package=package)
-        spec.has_location = True
-        spec.cached = self._cached
         # Each import of the module asks for it; for one without it Python makes an error.
         spec._initializing = False  # type: ignore[attr-defined]
         if package:
@@ -115,6 +113,7 @@ class Bundle:
         """Run the module's code in it."""
         spec: Any = module.__spec__
         space, part, modules = module.__dict__, self.parts[spec.name], sys.modules
+        space["__file__"] = spec.origin
         for name, names in part[2]:
             source = modules[name] if name in modules else self._import(name)
             if not names:
@@ -125,7 +124,7 @@ class Bundle:
                 except AttributeError:  # a module of this package
                     space[own] = self._import(f"{name}.{own}")
         if part[4]:
-            space[_DEFER] = self._make_deferrer(spec.name, space)
+            self._prepare_functions(spec.name, space)
         exec(spec.loader_state, space)
         spec.loader_state = None
 
@@ -138,15 +137,22 @@ class Bundle:
             self._load(name)
         return sys.modules.get(name) or __import__(name, fromlist=[""])
 
-    def _make_deferrer(self, module: str, space: "dict[str, Any]") -> "Callable[[str], Any]":
-        """The function by which a module's code makes a deferred function; space: the module's
-        names."""
-
+    def _prepare_functions(self, module: str, space: "dict[str, Any]") -> None:
+        """Let a module make its deferred functions; space: its names."""
         kind: Any = type(_take_code)
+        places: dict[str, Place] = {}
+
+        def is_deferred(name: str) -> bool:
+            if not places:
+                places.update(marshal.loads(self.parts[module][4]))
+            return name in places
 
         def take_code(function: "Any") -> "Any":
             name = function.__name__
             read = self._read_function(module, name, space)
+            for other in _list_names(read.__code__):
+                if other not in space and is_deferred(other):
+                    space[other] = make_function(other)
             function.__code__, function.__name__ = read.__code__, read.__name__
             function.__qualname__, function.__defaults__ = name, read.__defaults__
             function.__kwdefaults__ = read.__kwdefaults__
@@ -157,7 +163,13 @@ class Bundle:
             function.__kwdefaults__ = {"deferred": function, "take_code": take_code}
             return function
 
-        return make_function
+        def find_function(name: str) -> "Any":
+            if not is_deferred(name):
+                raise AttributeError(f"module '{module}' has no attribute '{name}'")
+            function = space[name] = make_function(name)
+            return function
+
+        space[_DEFER], space["__getattr__"] = make_function, find_function
 
     def _read_function(self, module: str, name: str, space: "dict[str, Any]") -> "Any":
         """A function that has the code of a deferred one."""
@@ -182,7 +194,6 @@ class Bundle:
             return
         module = type(sys)(name)
         module.__spec__, module.__package__ = spec, spec.parent
-        module.__file__ = spec.origin
         if spec.submodule_search_locations:
             module.__path__ = spec.submodule_search_locations
         sys.modules[name] = module
@@ -199,6 +210,14 @@ def _take_code(
 ) -> "Any":
     """The code of a deferred function: it has the function take its own, and calls it."""
     return take_code(deferred)(*args, **options)
+
+
+def _list_names(code: "CodeType") -> "Iterator[str]":
+    """The names of a module, among others, to which a function refers."""
+    yield from code.co_names
+    for inner in code.co_consts:
+        if isinstance(inner, type(code)):
+            yield from _list_names(inner)
 
 
 def _locate_source(name: str, package: bool) -> str:

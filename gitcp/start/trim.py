@@ -22,9 +22,9 @@ def compile_module(
     """(the imports with which a source file begins, its code without them, name -> marshalled code
     of each deferred function).
 
-    The code has no docstrings, no types, and no imports for them.  For a deferred function it calls
-    the function named defer with the name.  functions: those that may be deferred, None for all.
-    Raises OSError, SyntaxError.
+    The code has no docstrings, no types, and no imports for them.  It has no deferred function to
+    which nothing in it refers; another one is what the function named defer gives for the name.
+    functions: those that may be deferred, None for all.  Raises OSError, SyntaxError.
     """
     with open(source, "rb") as f:
         tree = ast.parse(f.read())
@@ -35,7 +35,12 @@ def compile_module(
             node.annotation = None
         elif isinstance(node, ast.FunctionDef):
             node.returns = None
+    answers = any(getattr(one, "name", "") == "__getattr__" for one in statements)
     deferred = dict(_take_out_functions(statements, "", source, functions, defer))
+    if not answers:  # else the module itself gives the names that it lacks
+        loaded = {*_list_loaded(statements)}
+        calls = {_format_call(name, defer) for name in deferred if name not in loaded}
+        statements = [one for one in statements if ast.unparse(one) not in calls]
     return imports, _compile(statements, source), deferred
 
 
@@ -58,8 +63,19 @@ def _take_out_functions(
             if (functions is None or name in functions) and own not in used:
                 used.add(own)
                 yield name, marshal.dumps(_compile([statement], source))
-                [call] = ast.parse(f"{own} = {defer}({name!r})").body
+                [call] = ast.parse(_format_call(name, defer)).body
                 body[number] = ast.copy_location(call, statement)
+
+
+def _format_call(name: str, defer: str) -> str:
+    return f"{name.rpartition('.')[2]} = {defer}({name!r})"
+
+
+def _list_loaded(statements: list[ast.stmt]) -> Iterator[str]:
+    """The names to which statements refer."""
+    for node in (node for statement in statements for node in ast.walk(statement)):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield node.id
 
 
 def _compile(body: list[ast.stmt], source: str) -> CodeType:

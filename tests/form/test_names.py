@@ -47,8 +47,8 @@ NOUNS = set(
     snapshot source span stage stamp step store stream sum tag text time trace trail tree
     turn type view""".split()
 )
-# Named as their callers ask: io, argparse, json, the tools of gitcp-mcp.
-CALLED_SO = set("error main readable readinto loads dumps checkpoint session why".split())
+# Named as their callers ask: io, argparse, dict, json, the tools of gitcp-mcp.
+CALLED_SO = set("error main readable readinto keys loads dumps checkpoint session why".split())
 
 
 def test_a_function_is_named_by_a_verb_and_its_object_or_by_a_condition() -> None:

@@ -217,6 +217,20 @@ def test_a_function_that_waits_is_the_same_one_before_and_after_its_first_call(l
     assert "gitcp.agents.codex" in hook(lib)
 
 
+def test_a_function_is_made_when_something_refers_to_it(lib: Path) -> None:
+    source = lib / "gitcp" / "agents" / "codex" / "__init__.py"
+    asked = """from gitcp.core import json
+assert not {"dumps", "_format_indented"} & json.__dict__.keys()
+assert json.dumps({"a": 1}, indent=1) == '{\\n "a": 1\\n}'
+assert "_format_indented" in json.__dict__, "what was called refers to it"
+assert not hasattr(json, "unheard")
+"""
+    assert {"dumps", "_format_indented"} <= {*_list_waiting(lib, "gitcp.core.json")}
+    source.write_text(f"{source.read_text()}\n{asked}\n")
+    hook(lib)
+    assert "gitcp.agents.codex" in hook(lib)
+
+
 def test_a_function_that_waits_is_read_by_the_processes_that_share_work(lib: Path) -> None:
     source = lib / "gitcp" / "agents" / "codex" / "__init__.py"
     source.write_text(source.read_text() + SPREAD)

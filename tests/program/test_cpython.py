@@ -83,3 +83,51 @@ bundle.complete()
 """
     subprocess.run([sys.executable, "-I", "-c", code, str(TOP)], cwd=tmp_path, check=True)
     assert os.listdir(tmp_path) == ["home"]  # the tests' own
+
+
+def _run_isolated(code: str) -> None:
+    argv = [sys.executable, "-I", "-S", "-c", code, str(TOP)]
+    subprocess.run(argv, check=True, env={**os.environ, "GIVEN": "1"})
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["sorted(os.environ.items())", "os.environ.pop('GIVEN')", "[*os.environ.values()]"],
+)
+def test_the_environment_of_a_hook_becomes_a_mapping_when_more_is_asked_of_it(asked: str) -> None:
+    _run_isolated(f"""
+import sys
+sys.path.insert(0, sys.argv[1])
+from gitcp import start
+start.import_os()
+import os
+assert "_collections_abc" not in sys.modules, "what it saves"
+assert os.environ.get("GIVEN") == "1" and "GIVEN" in os.environ
+assert os.environ.get("WANTED", "3") == "3" and "WANTED" not in os.environ
+assert {{**os.environ, "OF_GIT": "2"}} == os.environ | {{"OF_GIT": "2"}}
+os.environ["EMPTY"] = ""
+assert "EMPTY" in os.environ
+assert not hasattr(os.environ, "unheard") and not isinstance(1, os.PathLike)
+usual = {{**os.environ}}
+assert {asked} == {asked.replace("os.environ", "usual")}
+from collections.abc import MutableMapping
+assert isinstance(os.environ, MutableMapping)
+""")
+
+
+def test_an_os_that_needs_more_of_its_classes_is_imported_with_all_of_them() -> None:
+    _run_isolated("""
+import builtins, sys
+sys.path.insert(0, sys.argv[1])
+from gitcp import start
+usual = builtins.__import__
+def wanting(name, space=None, *more):
+    if name == "_collections_abc" and space["__name__"] == "os":
+        usual(name, space, *more).Hashable
+    return usual(name, space, *more)
+builtins.__import__ = wanting
+start.import_os()
+import os
+from collections.abc import Hashable, MutableMapping
+assert isinstance(os.environ, MutableMapping)
+""")
