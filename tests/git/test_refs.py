@@ -49,6 +49,40 @@ def test_a_ref_that_is_symbolic_is_changed_itself_and_never_what_it_names(
     assert refs.read_ref(Repo.find(), "refs/heads/entire/x") == new
 
 
+@pytest.mark.parametrize("is_sorted", [True, False])
+def test_a_ref_among_thousands_is_found_in_packed_refs_without_git(
+    repo: Path, monkeypatch: pytest.MonkeyPatch, is_sorted: bool
+) -> None:
+    git("tag", "-a", "-m", "x", "annotated")
+    head, tag = git("rev-parse", "main"), git("rev-parse", "annotated")
+    present = [f"heads/{n:x}/topic" for n in range(2000)] + [f"gitcp/{n}/x" for n in range(999)]
+    present += ["heads/entire/packed", "gitcp/streams/one", "notes/z", "remotes/a/b/entire/v1"]
+    oids = {f"refs/{name}": head if name.startswith("heads") else tag for name in present}
+    orders = "".join(f"create {name} {oid}\n" for name, oid in oids.items())
+    git("update-ref", "--stdin", stdin=orders)
+    git("pack-refs", "--all")
+    packed = repo / ".git" / "packed-refs"
+    packed.chmod(0o644)
+    if not is_sorted:
+        packed.write_text(packed.read_text().replace(" sorted ", " ", 1))
+    assert packed.stat().st_size > 3 * refs._LONG
+    monkeypatch.setattr(refs, "_LONG", 1 << 12)
+    here, form = Repo.find(), "--format=%(refname) %(objectname)"
+    said = dict(line.split() for line in git("for-each-ref", form, *FOLDERS).splitlines())
+    assert len(said) == 2 and here.config.get("extensions.refstorage", "files") == "files"
+    with monkeypatch.context() as without_git:
+        without_git.setenv("PATH", str(repo))
+        for name, oid in [*oids.items()][:-1]:
+            assert refs.read_ref(here, name) == oid
+            assert refs.read_ref(here, f"{name}0") is None
+        assert refs.list_refs(here, *FOLDERS) == said
+        assert refs.list_refs(here, "refs/remotes/**/entire/v2") == {}
+        assert not refs.may_be_below(here, "refs/heads/zzz/")
+    assert refs.list_refs(here, "refs/remotes/**/entire/v1") == {"refs/remotes/a/b/entire/v1": tag}
+    git("update-ref", "refs/remotes/c/entire/v2", tag)
+    assert refs.list_refs(here, "refs/remotes/**/entire/v2") == {"refs/remotes/c/entire/v2": tag}
+
+
 FOLDERS = ("refs/heads/entire/", "refs/gitcp/streams/")
 
 

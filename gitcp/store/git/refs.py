@@ -37,6 +37,7 @@ _FEW = 30  # refs; to read so many files takes less time than to start git
 _STALE = 2.0  # seconds: core.filesRefLockTimeout of gitcp's transactions
 _OURS = ("refs/heads/entire/", "refs/gitcp/", "refs/notes/gitcp", "refs/entire/")
 _MOVED = r"cannot lock ref '(.*?)': (?:is at (\w+) but expected (\w+))?"
+_LONG = 1 << 16  # bytes of packed-refs of which only a part is read
 _PACKED: dict[bytes, tuple[tuple[int, ...], bytes]] = memory.get_table("packed refs")
 _RETRY = ("but expected", "reference already exists", "unable to resolve reference")
 
@@ -157,7 +158,7 @@ def _has_files(repo: Repo) -> bool:
 def _read_stored(repo: Repo, name: bytes) -> bytes:
     """The content of a ref's file, else its value in packed-refs; b"" if it is in neither."""
     common = os.fsencode(repo.common)
-    return _read_file(os.path.join(common, name)) or _find_packed(_read_packed(common), name)
+    return _read_file(os.path.join(common, name)) or _find_packed(_read_packed(common, name), name)
 
 
 def _find_packed(packed: bytes, name: bytes) -> bytes:
@@ -166,17 +167,53 @@ def _find_packed(packed: bytes, name: bytes) -> bytes:
     return before.rpartition(b"\n")[2] if entry else b""
 
 
-def _read_packed(common: bytes) -> bytes:
-    """The content of packed-refs, read again only if the file was replaced."""
+def _read_packed(common: bytes, *prefixes: bytes) -> bytes:
+    """The lines of packed-refs; of a long one, parts with all refs that begin with the prefixes.  A
+    short one is read again only if it was replaced."""
     path = os.path.join(common, b"packed-refs")
     try:
         st = os.stat(path)
     except OSError:
         return b""
+    if st.st_size > _LONG:
+        return b"".join(_read_part(path, prefix) for prefix in prefixes)
     stamp = st.st_ino, st.st_mtime_ns, st.st_size
     if _PACKED.get(path, ((), b""))[0] != stamp:
         _PACKED[path] = stamp, files.peek(path)
     return _PACKED[path][1]
+
+
+def _read_part(path: bytes, prefix: bytes) -> bytes:
+    """Whole lines of packed-refs, among them all refs that begin with prefix; all lines if git has
+    not sorted them."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        size = os.fstat(fd).st_size
+        if b" sorted " not in os.pread(fd, _LONG, 0).partition(b"\n")[0]:
+            return os.pread(fd, size, 0)
+        start, end = _halve(fd, size, prefix)[0], _halve(fd, size, prefix + b"\xff")[1]
+        return os.pread(fd, end - start, start)
+    finally:
+        os.close(fd)
+
+
+def _halve(fd: int, size: int, name: bytes) -> tuple[int, int]:
+    """The offsets of two lines of sorted packed-refs between which a ref stands, or would."""
+    low, high = 0, size
+    while high - low > _LONG:
+        middle = (low + high) // 2
+        block = os.pread(fd, _LONG, middle)
+        start = block.find(b"\n") + 1
+        while block[start : start + 1] == b"^":  # what the tag before it points to
+            start = block.find(b"\n", start) + 1
+        if block[start:].partition(b"\n")[0].partition(b" ")[2] < name:
+            low = middle + start
+        else:
+            high = middle + start
+    return low, high
 
 
 def is_oid(repo: Repo, content: bytes) -> bool:
@@ -193,17 +230,29 @@ def may_be_below(repo: Repo, prefix: str) -> bool:
     """Whether there may be refs in prefix, a directory.  Only the files are asked."""
     if not _has_files(repo) or files.list_names(os.path.join(repo.common, prefix)):
         return True
-    return b" " + encode_name(prefix) in _read_packed(os.fsencode(repo.common))
+    name = encode_name(prefix)
+    return b" " + name in _read_packed(os.fsencode(repo.common), name)
 
 
 def drop_empty_patterns(repo: Repo, patterns: Iterable[str]) -> list[str]:
-    """The patterns of for-each-ref that may match, by may_be_below() of their directories."""
+    """The patterns of for-each-ref that may match, by may_be_below() of their directories; one
+    with `**/`, by what follows that."""
 
-    def find_folder(pattern: str) -> str:
+    def may_match(pattern: str) -> bool:
         plain = min((pattern.partition(sign)[0] for sign in "*?["), key=len)
-        return plain.rpartition("/")[0] + "/"
+        folder, tail = plain.rpartition("/")[0] + "/", pattern.rpartition("**")[2]
+        return may_be_below(repo, folder) and (tail == pattern or _may_end(repo, folder, tail))
 
-    return [pattern for pattern in patterns if may_be_below(repo, find_folder(pattern))]
+    return [pattern for pattern in patterns if may_match(pattern)]
+
+
+def _may_end(repo: Repo, folder: str, tail: str) -> bool:
+    """Whether the name of a ref below a folder may end in tail.  Only the files are asked."""
+    common, name, end = os.fsencode(repo.common), encode_name(folder), encode_name(tail)
+    loose = _list_files(common, [name])
+    if loose is None or any(ref.endswith(end) for ref in loose) or not _has_files(repo):
+        return True
+    return end + b"\n" in _read_packed(common, name)
 
 
 def list_refs(repo: Repo, *patterns: str) -> dict[str, str]:
@@ -225,7 +274,7 @@ def _list_stored(repo: Repo, folders: Sequence[str]) -> dict[str, str] | None:
         return None
     common, names = os.fsencode(repo.common), [encode_name(folder) for folder in folders]
     loose = _list_files(common, names)
-    packed = _read_packed(common)  # after the files: git packs a ref before it deletes its file
+    packed = _read_packed(common, *names)  # after: git packs a ref before it deletes its file
     if loose is None or sum(packed.count(b" " + name) for name in names) > _FEW:
         return None
     oids = _list_packed(packed, names) | loose
