@@ -194,13 +194,16 @@ def _read_part(path: bytes, prefix: bytes) -> bytes:
         size = os.fstat(fd).st_size
         if b" sorted " not in os.pread(fd, _LONG, 0).partition(b"\n")[0]:
             return os.pread(fd, size, 0)
-        start, end = _halve(fd, size, prefix)[0], _halve(fd, size, prefix + b"\xff")[1]
+        start, end = (
+            _find_between(fd, size, prefix)[0],
+            _find_between(fd, size, prefix + b"\xff")[1],
+        )
         return os.pread(fd, end - start, start)
     finally:
         os.close(fd)
 
 
-def _halve(fd: int, size: int, name: bytes) -> tuple[int, int]:
+def _find_between(fd: int, size: int, name: bytes) -> tuple[int, int]:
     """The offsets of two lines of sorted packed-refs between which a ref stands, or would."""
     low, high = 0, size
     while high - low > _LONG:
