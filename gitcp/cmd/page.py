@@ -63,7 +63,7 @@ def make_page(repo: Repo, name: str, with_prompts: bool = True) -> str:
         raise Error(_MISSING) from None
     title = f"{os.path.basename(repo.top or repo.common)}: {name or 'newest commits'}"
     links = gather.read_forge(repo)
-    page = Page(title, lambda text: redaction.redact_text(repo, text), links, with_prompts)
+    page = Page(title, redaction.make_redaction(repo), links, with_prompts)
     with prefetch.Prefetched(repo) as objects:
         records = gather.list_commits(repo, objects, name)
         if not records:
@@ -75,12 +75,12 @@ def make_page(repo: Repo, name: str, with_prompts: bool = True) -> str:
         for n, story in enumerate(stories):
             progress.show_line(f"sessions: {n} of {len(stories)}")
             page.add_session(story)
-        lines, removers, steps = gather.count_lines(repo, objects, records)
+        lines, removers, steps, credited = gather.count_lines(repo, objects, records)
         names = gather.list_refs(repo)
         for record in records:
             page.add_commit(record, lines.get(record["oid"], {}), names.get(record["oid"], ()))
         ends = change.find_ends(repo, records, name)
-        about = repo, objects, evidence.Evidence(repo, objects), ends, steps
+        about = repo, objects, evidence.Evidence(repo, objects), ends, steps, credited
         for file in change.read_files(*about, progress.show_line):
             page.add_file(file, removers.get(file["old"], ()))
     progress.hide()

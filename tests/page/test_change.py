@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from gitcp.repo import Repo
 from gitcp.store.git.prefetch import Prefetched
@@ -44,9 +47,10 @@ def test_a_range_is_the_change_since_both_had_the_same_with_files_of_every_kind(
         records = gather.list_commits(at, objects, "main..side")
         ends = change.find_ends(at, records, "main..side")
         assert ends == (git("rev-parse", "main"), git("rev-parse", "side"))
-        steps = gather.count_lines(at, objects, records)[2]
+        _, _, steps, credited = gather.count_lines(at, objects, records)
         evidence = Evidence(at, objects)
-        files = list(change.read_files(at, objects, evidence, ends, steps, lambda _: None))
+        about = at, objects, evidence, ends, steps, credited
+        files = list(change.read_files(*about, lambda _: None))
         assert [(f["old"], f["path"], f["sizes"], len(f["edits"])) for f in files] == [
             ("", "-L odd", (0, 3), 1),
             ("moved", "a <b>.txt", (100, 100), 0),
@@ -93,7 +97,7 @@ def test_lines_have_the_authors_that_git_blame_names(repo: Path) -> None:
             patches = run.compare_trees(at, *ends)
             evidence = Evidence(at, objects)
             asked.append(
-                change.AddedLines(at, objects, evidence, ends[1]).find_writers(patches, steps)
+                change.AddedLines(at, objects, evidence, ends[1], {}).find_writers(patches, steps)
             )
     assert asked[0] == asked[1]
     assert {path: len(lines) for path, lines in asked[0].items() if lines} == {
@@ -112,6 +116,27 @@ def test_a_line_of_an_ignored_commit_has_the_author_from_before_the_range(repo: 
     at = Repo.find_here()
     with Prefetched(at) as objects:
         ends = git("rev-parse", "HEAD~1"), git("rev-parse", "HEAD")
-        lines = change.AddedLines(at, objects, Evidence(at, objects), ends[1])
+        lines = change.AddedLines(at, objects, Evidence(at, objects), ends[1], {})
         writers = lines.find_writers(run.compare_trees(at, *ends), {})
     assert writers["old"][1][1] == "First"
+
+
+def test_git_is_not_asked_to_blame_a_submodule(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    start = run.start_blame
+
+    def note(*args: Any) -> Any:
+        asked.extend(args[1]["names"])
+        return start(*args)
+
+    monkeypatch.setattr(run, "start_blame", note)
+    (repo / "text").write_text("a\n")
+    git("add", "text")
+    git("update-index", "--add", "--cacheinfo", f"160000,{git('rev-parse', 'HEAD')},module")
+    git("commit", "-q", "-m", "add")
+    at = Repo.find_here()
+    with Prefetched(at) as objects:
+        ends = git("rev-parse", "HEAD~1"), git("rev-parse", "HEAD")
+        lines = change.AddedLines(at, objects, Evidence(at, objects), ends[1], {})
+        writers = lines.find_writers(run.compare_trees(at, *ends), {})
+    assert [*writers] == ["text"] and asked == ["text"]

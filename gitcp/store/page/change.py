@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.lines.evidence import Evidence
+    from gitcp.store.page.gather import Credits
 
     Writer = tuple[Author, str]  # the author, and its name as git shows it
     Spans = Sequence[tuple[int, int]]  # (first, last) of runs of lines
@@ -74,17 +75,18 @@ def read_files(
     evidence: Evidence,
     ends: tuple[str, str],
     steps: Mapping[str, Sequence[Step]],
+    credited: Credits,
     say: Callable[[str], None],
 ) -> Iterator[File]:
     """The files that steps changed and that are otherwise in the later of ends.
 
-    steps: by path, newest first.
+    steps, credited: of gather.count_lines().
     """
     base, tip = ends
     every = run.compare_trees(repo, base, tip)
     patches = [p for p in every if p["path"] in steps or p["old"] in steps]
     oids = objects.resolve([f"{base}:{p['old']}" for p in patches if p["old"]])
-    lines = AddedLines(repo, objects, evidence, tip)
+    lines = AddedLines(repo, objects, evidence, tip, credited)
     for start in range(0, len(patches), _WINDOW):
         say(f"files: {start} of {len(patches)}")
         window = patches[start : start + _WINDOW]
@@ -118,8 +120,16 @@ def _split_lines(data: bytes, end: str) -> list[str]:
 class AddedLines:
     """Finds the authors of lines that were added up to a commit."""
 
-    def __init__(self, repo: Repo, objects: Prefetched, evidence: Evidence, tip: str) -> None:
+    def __init__(
+        self,
+        repo: Repo,
+        objects: Prefetched,
+        evidence: Evidence,
+        tip: str,
+        credited: Credits,
+    ) -> None:
         self._repo, self._objects, self._evidence, self._tip = repo, objects, evidence, tip
+        self._credited = credited
         # Only git follows blame.ignoreRevsFile.
         self._may_trace = not repo.config.get("blame.ignorerevsfile")
 
@@ -138,12 +148,12 @@ class AddedLines:
             if spans := list_added(patch["hunks"]):
                 if traced := self._trace_lines(patch, spans, steps.get(path, ())):
                     entries[path] = traced
-                else:
+                elif self._objects.read_blob(patch["oid"]) is not None:  # else a submodule
                     untraced[path] = spans
         self._add_authors([entry for rows in entries.values() for entry in rows])
         entries |= self._blame_lines(untraced)
         every = [entry for rows in entries.values() for entry in rows]
-        self._evidence.prefetch(every, contents=True)
+        self._evidence.prefetch([e for e in every if not self._find_session(e)], contents=True)
         return {
             path: {entry["final"]: self._find_writer(entry) for entry in rows}
             for path, rows in entries.items()
@@ -192,9 +202,15 @@ class AddedLines:
                     entries[path] = porcelain.complete(wait()[0])
         return entries
 
+    def _find_session(self, entry: Entry) -> Author | None:
+        """The session that wrote a line, if its commit's checkpoints name it."""
+        known = self._credited.get((entry["oid"], entry["path"])) if self._may_trace else None
+        author = known.get(entry["orig"]) if known else None
+        return author if author and author["who"] == "session" else None
+
     def _find_writer(self, entry: Entry) -> Writer:
         place = entry["oid"], entry["path"], entry["orig"], entry["content"]
-        author = self._evidence.find_author(*place)
+        author = self._find_session(entry) or self._evidence.find_author(*place)
         if author["who"] == "session":
             return author, authors.format_label(author)
         return author, decode_name(dict(entry["headers"]).get(b"author", b""))

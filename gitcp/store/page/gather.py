@@ -17,9 +17,10 @@ from gitcp.store.v1 import committed_read, committed_refs, find_commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from gitcp.core.lines.authors import Author
     from gitcp.core.page.forge import Links
     from gitcp.core.page.origins import Step
     from gitcp.core.page.turns import Turn
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     # path -> (a session, or a word of sums.WHO; the author of the commit)
     Removers = dict[str, set[tuple[str, str]]]
     Steps = dict[str, list[Step]]
+    Credits = dict[tuple[str, str], Mapping[int, Author]]  # commit, path -> line -> author
 
 NEWEST = 50  # commits of a page without a name
 
@@ -159,14 +161,16 @@ def list_refs(repo: Repo) -> dict[str, list[str]]:
 
 def count_lines(
     repo: Repo, objects: Prefetched, records: Sequence[Record]
-) -> tuple[dict[str, Any], Removers, Steps]:
+) -> tuple[dict[str, Any], Removers, Steps, Credits]:
     """(oid -> {path: {who: lines added}} of the commits, as gitcp-stats counts them; path -> who
-    may have removed lines of it; path -> the steps of commits, newest first)."""
+    may have removed lines of it; path -> the steps of commits, newest first; the authors of lines
+    of linked commits)."""
     names = [record["oid"] for record in records]
     authors = {record["oid"]: str(record["author"]) for record in records}
     counted = {}
     removers: Removers = {}
     steps: Steps = {}
+    credited: Credits = {}
     for commit in ranges.list_commits(repo, objects, names, (), ["--no-walk=unsorted"]):
         shares: dict[str, dict[str, int]] = {}
         for patch in sums.list_patches(commit):
@@ -178,11 +182,13 @@ def count_lines(
                 key = who if isinstance(who, str) else who[2]
                 row[key] = row.get(key, 0) + count
         counted[commit["oid"]] = shares
+        if commit["linked"]:
+            credited |= {(commit["oid"], path): known for path, known in commit["known"].items()}
         cut = [p["old"] for p in sums.list_patches(commit) if any(hunk[1] for hunk in p["hunks"])]
         by = _find_removers(commit, authors[commit["oid"]]) if cut else set()
         for path in cut:
             removers.setdefault(path, set()).update(by)
-    return counted, removers, steps
+    return counted, removers, steps, credited
 
 
 def _find_removers(commit: Commit, author: str) -> set[tuple[str, str]]:

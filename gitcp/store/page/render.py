@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _COLOURS = 8
 _NAME, _LINE = 44, 160  # cells of a session's name, of a prompt's first line
+_SHORT = 160  # characters of a text that is redacted once
 _CHUNK = 200_000  # characters of JSON in a chunk, roughly
 _ABOUT = {
     "unknown": "in commits with a session, by nobody that was recorded",
@@ -55,11 +56,20 @@ class Page:
         self._cost = 0.0
         self._prices: Prices | None = None
         self._people = Counter[str]()  # lines of each
+        self._cleaned: dict[str, str] = {}  # short texts: names, dates and paths come again
         self.tip = ""
 
     def clean_text(self, value: Any) -> Any:
         """A value with every string redacted and its hidden characters escaped."""
-        return map_strings(value, lambda text: safe.name_hidden(self._redact(text)))
+        return map_strings(value, self._clean_string)
+
+    def _clean_string(self, text: str) -> str:
+        if (known := self._cleaned.get(text)) is not None:
+            return known
+        cleaned = safe.name_hidden(self._redact(text))
+        if len(text) <= _SHORT:
+            self._cleaned[text] = cleaned
+        return cleaned
 
     def store_value(self, value: Any) -> tuple[int, int]:
         """Store a value that is unfolded on demand; return its (chunk, index)."""

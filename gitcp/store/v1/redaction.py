@@ -121,12 +121,22 @@ class Lazy:
 
 def redact_text(repo: Repo, value: str, session: str = "") -> str:
     """A text with its secrets replaced; WITHHELD while a rule is invalid."""
+    return make_redaction(repo, session)(value)
+
+
+def make_redaction(repo: Repo, session: str = "") -> Callable[[str], str]:
+    """redact_text() for many texts, by the rules as they are now."""
     if not can_read_rules(repo):
-        return WITHHELD
-    data = value.encode("utf-8", "surrogatepass")
-    if not is_words_only(data) or repo.config.get_all("gitcp.redact") or has_personal_rules(repo):
-        data = get_redactor(repo, session).redact_text(data)
-    return data.decode("utf-8", "replace")
+        return lambda _: WITHHELD
+    every = bool(repo.config.get_all("gitcp.redact") or has_personal_rules(repo))
+
+    def redact(value: str) -> str:
+        data = value.encode("utf-8", "surrogatepass")
+        if every or not is_words_only(data):
+            data = get_redactor(repo, session).redact_text(data)
+        return data.decode("utf-8", "replace")
+
+    return redact
 
 
 def has_personal_rules(repo: Repo) -> bool:
