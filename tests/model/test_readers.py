@@ -71,8 +71,9 @@ class Readers:
         with Prefetched(self.repo) as objects:
             evidence, ends = Evidence(self.repo, objects), (self.repo.empty_tree, head)
             records = list(commit_list.list_commits(self.repo, [head]))
-            steps = gather.count_lines(self.repo, objects, records)[2]
-            files = change.read_files(self.repo, objects, evidence, ends, steps, lambda _: None)
+            traced = gather.count_lines(self.repo, objects, records)[2:]
+            about = self.repo, objects, evidence, ends
+            files = change.read_files(*about, *traced, lambda _: None)
             return {
                 f["path"]: [name(author) for author, _ in f["authors"].values()]
                 for f in files
