@@ -7,7 +7,7 @@ imported only for what the C code does not accept: another encoding, or an error
 from __future__ import annotations
 
 from gitcp.start import stdlib
-from gitcp.start.cpython import json_parts
+from gitcp.start.cpython import import_json_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,12 +33,13 @@ def _refuse(value: object) -> Any:
     raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
 
 
+_parts = import_json_parts()
 try:
-    _scan: Any = json_parts.make_scanner(_Options)
-    _ascii, _plain = json_parts.encode_basestring_ascii, json_parts.encode_basestring
+    _scan: Any = _parts.make_scanner(_Options)
+    _ascii, _plain = _parts.encode_basestring_ascii, _parts.encode_basestring
 
     def _make_encoder(quote: Any, colon: str, comma: str) -> Any:
-        return json_parts.make_encoder(None, _refuse, quote, None, colon, comma, False, False, True)
+        return _parts.make_encoder(None, _refuse, quote, None, colon, comma, False, False, True)
 
     _spaced, _dense = _make_encoder(_ascii, ": ", ", "), _make_encoder(_ascii, ":", ",")
     _unescaped = _make_encoder(_plain, ":", ",")

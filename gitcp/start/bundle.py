@@ -84,9 +84,9 @@ class Bundle:
 
     def find_spec(self, name: str, path: "Any" = None, target: "Any" = None) -> "ModuleSpec | None":
         """The spec of a module, as importlib asks for it; None unless the file has its present
-        version."""
+        version, or the module is one of Python's in C."""
         if (part := self.parts.get(name)) is None:
-            return None
+            return cpython.find_extension(name)
         package, stamp, _, code, _ = part
         origin = _locate_source(name, package)
         if _read_stamp(origin) != stamp:
@@ -115,24 +115,24 @@ class Bundle:
         space, part, modules = module.__dict__, self.parts[spec.name], sys.modules
         space["__file__"] = spec.origin
         for name, names in part[2]:
-            source = modules[name] if name in modules else self._import(name)
+            source = modules[name] if name in modules else self.import_module(name)
             if not names:
                 space[name] = source
             for own in names:
                 try:
                     space[own] = getattr(source, own)
                 except AttributeError:  # a module of this package
-                    space[own] = self._import(f"{name}.{own}")
+                    space[own] = self.import_module(f"{name}.{own}")
         if part[4]:
             self._prepare_functions(spec.name, space)
         exec(spec.loader_state, space)
         spec.loader_state = None
 
-    def _import(self, name: str) -> "ModuleType":
+    def import_module(self, name: str) -> "ModuleType":
         """A module that is not imported yet, from the file if it has it."""
         above = name.rpartition(".")[0]
         if above and above not in sys.modules:
-            self._import(above)
+            self.import_module(above)
         if name in self.parts and name not in sys.modules:
             self._load(name)
         return sys.modules.get(name) or __import__(name, fromlist=[""])

@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
     from collections.abc import Callable
+    from importlib.machinery import ModuleSpec
     from typing import Any
 
     Code = tuple[int, bytes, int]  # flags, words of the regex machine, number of groups
@@ -26,8 +27,30 @@ def _find_part(name: str) -> "Any":
 
 
 signals = _find_part("_signal") or __import__("signal")
-json_parts = _find_part("_json")
+_machinery = _find_part("_frozen_importlib_external")
 _sre = _find_part("_sre")
+
+
+def import_json_parts() -> "Any":
+    """The module _json, which a hook imports once find_extension() does."""
+    return _find_part("_json")
+
+
+def find_extension(name: str) -> "ModuleSpec | None":
+    """The spec of a module of Python's own that is written in C; None if the directory of these
+    lacks it.  The usual search reads two directories with hundreds of files before."""
+    if name in sys.builtin_module_names or "." in name:
+        return None
+    try:
+        origin = f"{sys.path[-1]}/{name}{_machinery.EXTENSION_SUFFIXES[0]}"
+        if not os.path.exists(origin):
+            return None
+        spec: ModuleSpec = type(sys.__spec__)(
+            name, _machinery.ExtensionFileLoader(name, origin), origin=origin
+        )
+    except (AttributeError, TypeError):
+        return None
+    return spec
 
 
 def build_pattern(source: bytes, *code: "Any") -> "re.Pattern[bytes] | None":

@@ -9,6 +9,8 @@ runs with `-X importtime`.  A hook has part of that already, and reads modules f
 # ruff: noqa: PLC0414
 from __future__ import annotations
 
+import sys
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp import agent_hook as agent_hook  # 1.3
@@ -162,5 +164,7 @@ else:
     def __getattr__(name: str) -> object:
         if name not in _HOMES:
             raise AttributeError(name)
-        module = globals()[name] = __import__(f"{_HOMES[name]}.{name}", fromlist=[""])
+        place = f"{_HOMES[name]}.{name}"
+        load = getattr(sys.meta_path[0], "import_module", None)  # of a hook's file of bytecode
+        module = globals()[name] = load(place) if load else __import__(place, fromlist=[""])
         return module

@@ -19,7 +19,7 @@ import builtins, runpy, sys
 usual = builtins.__import__
 def without(name, *more, **named):
     ours = sys._getframe(1).f_globals["__name__"].startswith("gitcp")
-    if ours and name in ("_json", "_sre", "_signal"):
+    if ours and name in ("_json", "_sre", "_signal", "_frozen_importlib_external"):
         raise ImportError(name)
     return usual(name, *more, **named)
 builtins.__import__ = without
@@ -68,6 +68,23 @@ def test_a_turn_and_its_commit_are_recorded_on_a_python_without_its_inner_parts(
     world.git("-c", f"core.hooksPath={hooks}", "commit", "-q", "-m", "Add a")
     assert "Entire-Checkpoint: " in world.git("log", "-1", "--format=%B")
     assert world.git("rev-parse", "--verify", "-q", "entire/checkpoints/v1")
+
+
+def test_a_module_in_c_is_found_where_python_finds_it_and_no_other_module_is() -> None:
+    _run_isolated("""
+import sys
+sys.path.insert(0, sys.argv[1])
+from gitcp.start import cpython
+from importlib.machinery import PathFinder
+names = ["_json", "_bisect", "fcntl", "zlib", "math", "os", "json", "gitcp", "time", "no_module"]
+for name in names:
+    found, usual = cpython.find_extension(name), PathFinder.find_spec(name)
+    built_in = name in sys.builtin_module_names
+    if not built_in and usual and "lib-dynload" in usual.origin:
+        assert (found.origin, type(found.loader)) == (usual.origin, type(usual.loader)), name
+    else:
+        assert found is None, name
+""")
 
 
 def test_nothing_is_read_or_written_where_a_python_keeps_no_bytecode(tmp_path: Path) -> None:
