@@ -1,4 +1,4 @@
-"""Read command lines and write output, for all commands."""
+"""Parse command lines and write output, for all commands."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import sys
 
 from gitcp import record
-from gitcp.console import ending, notice, parser, plain
+from gitcp.console import ending, notice, parser
 from gitcp.errors import OK
 from gitcp.start import late, stdlib
 
@@ -14,7 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterable, Sequence
-    from typing import Any, NoReturn
 
     from gitcp.console.options import Rows
     from gitcp.core.record_types import Record
@@ -25,13 +24,7 @@ printable, guard = notice.escape_unprintable, ending.run_guarded
 def parse(name: str, rows: Rows, argv: Sequence[str]) -> Namespace:
     """The arguments of a command by its rows, with the function `error`, which raises UsageError
     with a message and the usage line."""
-
-    def refuse(message: str) -> NoReturn:
-        parser.Parser(name, rows).error(message)
-
-    args: Any = plain.parse(rows, argv) or parser.Parser(name, rows).parse_args(argv)
-    args.error = refuse
-    return args  # type: ignore[no-any-return]
+    return parser.Parser(name, rows).parse_args(argv)
 
 
 def write_bytes(parts: Iterable[bytes]) -> None:

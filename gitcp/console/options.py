@@ -80,21 +80,14 @@ def flatten_rows(rows: Rows) -> list[Row]:
     return [row for group in rows for row in (group if isinstance(group, list) else [group])]
 
 
-def find_key(row: Row) -> str:
-    """The name of an argument among the parsed ones, as argparse chooses it."""
-    spellings, more = row
-    longest = next((name for name in spellings if name.startswith("--")), spellings[0])
-    return str(more.get("dest", longest.lstrip("-").replace("-", "_")))
-
-
 def list_defaults(rows: Rows) -> dict[str, Any]:
     """The arguments of an empty command line, as argparse has them."""
     defaults = {}
     for spellings, more in flatten_rows(rows):
+        longest = next((name for name in spellings if name.startswith("--")), spellings[0])
         empty = [] if more.get("nargs") == "*" else more.get("action") != "store_true" and None
-        default = more.get("default", empty)
-        typed = "type" in more and isinstance(default, str)
-        defaults[find_key((spellings, more))] = more["type"](default) if typed else default
+        key = more.get("dest", longest.lstrip("-").replace("-", "_"))
+        defaults[key] = more.get("default", empty)
     return defaults
 
 

@@ -1,4 +1,4 @@
-"""Parse any command line by argparse, with usage and messages as git's."""
+"""Parse a command line by argparse, with usage and messages as git's."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ class Parser(argparse.ArgumentParser):
         summary = commands.get_summary(called)
         text = f"{summary[0].upper()}{summary[1:]}."
         super().__init__(prog=f"gitcp-{called}", description=text, allow_abbrev=False)
+        self.set_defaults(error=self.error)
         self._rows = rows
         for row in rows:
             group = self.add_mutually_exclusive_group() if isinstance(row, list) else self

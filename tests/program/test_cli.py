@@ -10,15 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gitcp import __main__ as main
 from gitcp import commands
-from gitcp.cmd import completion
-from gitcp.console import parser, plain
-from gitcp.console.options import flatten_rows
-from gitcp.errors import UsageError
 from tests.support import warm
 from tests.support.broken import break_git
 from tests.support.paths import TOP
@@ -262,82 +256,3 @@ def test_a_checkout_uses_the_environment_that_make_setup_made(repo: Path, checko
     program = str(checkout / "bin/gitcp-list-refs")
     out = subprocess.check_output([sys.executable, "-S", program, "-x"], text=True)
     assert out == f"own: {program} -x\n"
-
-
-_WORDS = "main a..b 3 0 - -- -7 -n5 off kind codex --no -x".split()
-
-
-@st.composite
-def lines(draw: st.DrawFn) -> tuple[str, list[str]]:
-    """A command, and a line of its options, their values and other words."""
-    name = draw(st.sampled_from(commands.NAMES))
-    spellings = [word for row in flatten_rows(completion.list_rows(name)) for word in row[0]]
-    option = st.sampled_from([word for word in spellings if word[0] == "-"] or ["--json"])
-    word = st.sampled_from(["", *_WORDS])
-    written = st.builds("{}{}{}".format, option, st.sampled_from(["=", ""]), word)
-    return name, draw(st.lists(option | word | written, max_size=5))
-
-
-def read(name: str, line: list[str]) -> dict[str, object] | None:
-    """The arguments by argparse; None for a mistake and for help."""
-    try:
-        return vars(parser.Parser(name, completion.list_rows(name)).parse_args(line))
-    except (UsageError, SystemExit):
-        return None
-
-
-@given(lines())
-def test_a_line_means_to_the_plain_reader_what_it_means_to_argparse(
-    line: tuple[str, list[str]],
-) -> None:
-    name, words = line
-    args = plain.parse(completion.list_rows(name), words)
-    assert args is None or vars(args) == read(name, words)
-
-
-@pytest.mark.parametrize(
-    "line",
-    (
-        "log",
-        "log -n 3 --all main side",
-        "log -n3 main --json",
-        "log -n=3",
-        "undo --dry-run",
-        "forget --before=2024-01-01 -y",
-        "config gitcp.guard gitcp.redact",
-        "search --agent codex --agent=amp word",
-        "why a.py:3",
-        "why main a.py:3 --full",
-        "list-checkpoints -z",
-    ),
-)
-def test_the_usual_lines_are_read_without_argparse(line: str) -> None:
-    name, *words = line.split()
-    args = plain.parse(completion.list_rows(name), words)
-    assert args is not None
-    assert vars(args) == read(name, words)
-
-
-@pytest.mark.parametrize(
-    "line",
-    (
-        "log -h",
-        "log --jso",
-        "log main --all side",
-        "log -n",
-        "log -n -3",
-        "log -n x",
-        "log --json=yes",
-        "stats --json --markdown",
-        "forget --all 0123456789ab",
-        "du --by size",
-        "link HEAD",
-        "show HEAD main",
-        "export-facts",
-        "recap --repos a b",
-        "run ls -l",
-    ),
-)
-def test_argparse_reads_a_line_that_is_not_plain(line: str) -> None:
-    name, *words = line.split()
-    assert plain.parse(completion.list_rows(name), words) is None
