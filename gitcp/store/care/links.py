@@ -102,16 +102,22 @@ def _list_empty(
     with notice.Collected():  # other checks report what cannot be read
         changed = commit_changes.read_many_changes(repo, objects, commits)
         loader = committed_list.Loader(objects, brief=True)
-        loader.prepare((stored[name] for _, name in links), summary.LINES)
-        small = (files.values() for files in changed.values() if len(files) <= _FEW)
+        loader.prepare(stored[name] for _, name in links)
+        loaded = [(oid, loader.load(name, "", stored[name])) for oid, name in links]
+        unclear = [
+            (oid, checkpoint)
+            for oid, checkpoint in loaded
+            if oid in changed
+            and not checkpoint["lacks"]
+            and not candidates.has_same_change(checkpoint, changed[oid])
+        ]
+        loader.prepare((checkpoint["tree"] for _, checkpoint in unclear), summary.LINES)
+        small = (files.values() for oid, _ in unclear if len(files := changed[oid]) <= _FEW)
         objects.fetch_small(oid for files in small for *_, oid in files if oid)
-        for oid, name in links:
-            checkpoint = loader.load(name, "", stored[name])
-            if oid not in changed or checkpoint["lacks"]:
-                continue
+        for oid, checkpoint in unclear:
             record = candidates.extract_edits(objects, checkpoint, changed[oid])
             if record and not candidates.match_edits(objects, record, changed[oid]):
-                empty.append((oid, name))
+                empty.append((oid, checkpoint["checkpoint_id"]))
     objects.forget()
     return empty
 

@@ -8,6 +8,7 @@ added line counts only if `lines.json` gives it to a session of the checkpoint.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 
 from gitcp.core.decide import line_evidence, overlap, relink_rules
 from gitcp.core.decide.difference import ABSENT
@@ -57,6 +58,26 @@ def extract_edits(objects: Objects, checkpoint: Checkpoint, changed: Changes) ->
     """Return the edits of a checkpoint; everything in changed if it names no file at all.
 
     changed: what the checkpoint's commit changes, {} if the commit is unknown."""
+    by_path = _list_edits(checkpoint, changed)
+    _limit_lines(objects, checkpoint, by_path)
+    return list(by_path.values())
+
+
+def has_same_change(checkpoint: Checkpoint, changed: Changes) -> bool:
+    """Return whether match_edits() finds work of a checkpoint by ids, whatever the contents are."""
+
+    def refuse(_: str) -> None:
+        raise LookupError
+
+    for path, edit in _list_edits(checkpoint, changed).items():
+        with suppress(LookupError):
+            if path in changed and overlap.find_overlap(edit, changed[path], refuse)[0]:
+                return True
+    return False
+
+
+def _list_edits(checkpoint: Checkpoint, changed: Changes) -> dict[str, Recorded]:
+    """Return path -> edit of extract_edits(), of which every line counts."""
     by_path: dict[str, Recorded] = {}
     touched = set[str]()
     for session in checkpoint["sessions"]:
@@ -67,9 +88,7 @@ def extract_edits(objects: Objects, checkpoint: Checkpoint, changed: Changes) ->
         touched.update(session["metadata"]["files_touched"])
     named = changed.keys() & {*by_path, *touched}
     by_path |= {path: _build_edit(path, changed[path]) for path in named}
-    by_path = by_path or {path: _build_edit(path, change) for path, change in changed.items()}
-    _limit_lines(objects, checkpoint, by_path)
-    return list(by_path.values())
+    return by_path or {path: _build_edit(path, change) for path, change in changed.items()}
 
 
 def _build_edit(path: str, change: Staged) -> Recorded:

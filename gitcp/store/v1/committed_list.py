@@ -110,8 +110,9 @@ class Loader:
         yield [files[n][1] for files in (*roots, *below) for n in names if n in files]
 
     def _read_trees(self, oids: list[str]) -> Steps[list[Tree]]:
-        yield oids
-        for oid in oids:
+        unread = [oid for oid in oids if oid not in self.trees]
+        yield unread
+        for oid in unread:
             with suppress(Error):  # load() warns
                 self.trees[oid] = read_tree(self._objects, oid)
         return [self.trees[oid] for oid in oids if oid in self.trees]
