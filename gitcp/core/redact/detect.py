@@ -9,12 +9,14 @@ from gitcp.core.redact.patterns import load_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gitcp.core.redact.rules import Secret
 
 REDACTED = b"REDACTED"
-_COLOUR = load_pattern(rb"(?:\x1b|\\u001[bB])\[[0-9;]{0,16}m")
+_COLOUR = load_pattern(rb"\x1b\[[0-9;]{0,16}m")
+_ESCAPED_COLOUR = load_pattern(rb"\\u001[bB]\[[0-9;]{0,16}m")
 _UNICODE = load_pattern(rb"\\u[0-9A-Fa-f]{4}")
 _ESCAPES = {b"\\t": b"  ", b"\\r": b"\n\n", b"\\f": b"  ", b"\\b": b"  "}
 _OTHER = load_pattern(rb'\\[^"\\]')  # one search is faster than one for each
@@ -41,16 +43,28 @@ def flatten(text: bytes) -> bytes:
     Escapes of JSON become their characters or separators at any depth, so that a token after `\\n`
     does not begin with an n.  Colours and REDACTED become separators, too.
     """
+    return flatten_escapes(text)[0]
+
+
+def flatten_escapes(text: bytes) -> tuple[bytes, set[bytes]]:
+    """(the flattened text, the kinds of escapes in it, each a backslash and a letter); those of
+    newlines, quotes and backslashes are not listed."""
     text = text.replace(b"\\n", b"\n\n")
     escapes = set(_OTHER.findall(text))
-    if b"\\u" in escapes or b"\x1b" in text:
-        text = _COLOUR.sub(lambda match: b" " * len(match[0]), text)
+    if b"\x1b" in text:
+        text = _COLOUR.sub(_make_blanks, text)
+    if b"\\u" in escapes:
+        text = _ESCAPED_COLOUR.sub(_make_blanks, text)
         text = _UNICODE.sub(b"      ", text)
     for escape in escapes & _ESCAPES.keys():
         text = text.replace(escape, _ESCAPES[escape])
     if b"\\" in text:
         text = text.translate(_BLANK)
-    return text.replace(REDACTED, b"\1" * len(REDACTED))
+    return text.replace(REDACTED, b"\1" * len(REDACTED)), escapes
+
+
+def _make_blanks(match: re.Match[bytes]) -> bytes:
+    return b" " * len(match[0])
 
 
 def merge_secrets(secrets: Iterable[Secret]) -> list[Secret]:
@@ -110,7 +124,7 @@ class Detector:
         """
         spans = rules.find_runs(flat)
         secrets = self._judge_words({flat[start:end] for start, end in spans})
-        armour = [m.span() for m in _ARMOUR.finditer(flat)] if b"-----BEGIN" in flat else []
+        armour = [match.span() for match in _ARMOUR.finditer(flat)] if secrets else []
         for start, end in spans if secrets else ():
             for rule, a, b in secrets.get(flat[start:end], ()):
                 if rule != "entropy" or not _is_public(flat, start, start + a, armour):

@@ -73,7 +73,7 @@ def _decode_escape(escape: re.Match[bytes]) -> bytes:
 def _find_escaped_words(flat: bytes) -> list[tuple[int, int]]:
     """The [start, end) of every word with an escape in it."""
     places: list[tuple[int, int]] = []
-    words = flat.translate(_WORD) if b"%" in flat else b""
+    words = flat.translate(_WORD) if _ESCAPE.search(flat) else b""
     for escape in _ESCAPE.finditer(words):
         if not places or escape.start() >= places[-1][1]:
             end = words.find(b" ", escape.start())

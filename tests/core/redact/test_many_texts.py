@@ -67,6 +67,21 @@ def test_a_value_on_another_line_than_its_name_is_seen(text: str) -> None:
     assert REDACTOR.find_suspects([b"", text.encode()]) == [1]
 
 
+def test_a_secret_is_found_on_its_line_among_lines_with_long_signatures() -> None:
+    signed = dumped({"thinking": "word", "signature": "aB3/" * 100})
+    secret, both = dumped({"text": GITHUB}), dumped({"signature": "x" * 400, "text": GITHUB})
+    lines = [signed, secret, b"", signed, signed, both, signed, secret]
+    for data in (b"\n".join(lines), b"\n".join(lines) + b"\n"):
+        stored = REDACTOR.redact_jsonl(data).split(b"\n")
+        assert stored == [REDACTOR.redact_document(line) for line in data.split(b"\n")]
+        assert b"".join(stored).count(b"REDACTED") == 3
+
+
+def test_a_cut_signature_does_not_hide_what_is_on_the_next_line() -> None:
+    lines = [b'{"signature": "', f"{'word ' * 20}{GITHUB}".encode(), dumped({"text": GITHUB})]
+    assert REDACTOR.redact_jsonl(b"\n".join(lines)).count(b"REDACTED") == 2
+
+
 def test_what_grew_is_searched_from_where_it_is_new() -> None:
     redactor, line = Redactor(), dumped({"text": "word " * 99}) + b"\n"
     first = line * 500
