@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 SMALL = 1 << 16  # deflated bytes: smaller objects are read without git
 LARGEST = 1 << 20  # bytes of content that unpack_deflated() returns at most
+_FEW = 1 << 12  # bytes to deflate, for which zlib would clear more memory than it uses
 START = 12  # bytes before the first object
 _KINDS = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}
 _INDEX = b"\xfftOc\0\0\0\2"
@@ -43,13 +44,12 @@ def build_object_head(kind: str, size: int) -> bytes:
 def build_index(entries: Mapping[str, Entry], trailer: bytes, hasher: Hasher) -> bytes:
     """The index of a pack of at most 2 GiB; trailer: the pack's checksum."""
     names = sorted(entries)
-    counts = [0] * 256
-    for name in names:
-        counts[int(name[:2], 16)] += 1
-    total, fanout = 0, []
-    for count in counts:
-        total += count
-        fanout.append(total.to_bytes(4, "big"))
+    fanout, filled = list[bytes](), 0  # for each first byte, the number of names up to it
+    for number, name in enumerate(names):
+        first = int(name[:2], 16)
+        fanout.append(number.to_bytes(4, "big") * (first - filled))
+        filled = first
+    fanout.append(len(names).to_bytes(4, "big") * (256 - filled))
     oids = bytes.fromhex("".join(names))
     crcs = b"".join([entries[name][1].to_bytes(4, "big") for name in names])
     offsets = b"".join([entries[name][0].to_bytes(4, "big") for name in names])
@@ -125,6 +125,14 @@ def parse_object(data: bytes) -> tuple[str, bytes] | None:
         start += 1
     content = unpack_deflated(data[start:]) if kind else None
     return (kind, content) if kind and content is not None else None
+
+
+def pack_content(data: bytes) -> bytes:
+    """Deflated bytes, at the fastest level."""
+    if len(data) > _FEW:
+        return zlib.compress(data, 1)
+    packer = zlib.compressobj(1, memLevel=4)
+    return packer.compress(data) + packer.flush()
 
 
 def unpack_deflated(data: bytes) -> bytes | None:

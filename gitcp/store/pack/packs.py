@@ -60,7 +60,7 @@ class Packs:
         if oid in self._entries:
             return
         self._flush_full()
-        head, packed = packfile.build_object_head(kind, len(data)), zlib.compress(data, 1)
+        head, packed = packfile.build_object_head(kind, len(data)), packfile.pack_content(data)
         self._parts += (head, packed)
         end = self._size + len(head) + len(packed)
         self._note_object(oid, zlib.crc32(packed, zlib.crc32(head)), end)
