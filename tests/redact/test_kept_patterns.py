@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import re
 import subprocess
@@ -24,6 +25,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "patterns"
     monkeypatch.setattr(redaction, "locate_patterns", lambda: str(path))
     monkeypatch.setattr(patterns, "READY", {})
+    monkeypatch.setattr(patterns, "FORMATS", {})
     monkeypatch.setattr(patterns, "COMPILED", {})
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     return path
@@ -48,6 +50,20 @@ def test_what_was_kept_is_what_re_makes(place: Path, monkeypatch: pytest.MonkeyP
     anew()
     monkeypatch.setitem(sys.modules, "re", None)  # whoever imports it now fails
     assert [patterns.load_pattern(source) for source in RULES] == [*map(re.compile, RULES)]
+
+
+def test_a_detector_takes_the_formats_that_were_kept(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patterns.load_pattern(b"tw(o)")
+    redaction.save_patterns()
+    made = {**patterns.FORMATS}
+    patterns.FORMATS.clear()
+    anew()
+    assert made == patterns.FORMATS
+    monkeypatch.setattr(rules, "read_rules", list)
+    [(word, (name, *_))] = rules.Formats().find_in_words([b"AKIA" + b"Q" * 16])
+    assert (word, name) == (b"AKIA" + b"Q" * 16, "aws-access-key")
 
 
 def test_nothing_is_written_where_nothing_was_compiled(place: Path) -> None:
@@ -86,7 +102,20 @@ def _a_pipe(place: Path) -> None:
     os.mkfifo(place)
 
 
-SPOILT = (_damaged, _cut_short, _of_another_python, _writable_for_others, _a_link, _a_pipe)
+def _by_an_earlier_version(place: Path) -> None:
+    data = marshal.dumps(patterns.READY)
+    place.write_bytes(redaction._mark_patterns(data) + data)
+
+
+SPOILT = (
+    _by_an_earlier_version,
+    _damaged,
+    _cut_short,
+    _of_another_python,
+    _writable_for_others,
+    _a_link,
+    _a_pipe,
+)
 
 
 @pytest.mark.parametrize("spoil", SPOILT)
@@ -107,6 +136,7 @@ def test_another_table_of_rules_makes_the_file_again(
     redaction.save_patterns()
     monkeypatch.setattr(patterns, "__file__", str(tmp_path / "patterns.py"))
     (tmp_path / "patterns.py").touch()
+    (tmp_path / "rules.py").touch()
     (tmp_path / "secrets.json").write_text("{}")
     assert anew() == set()
 

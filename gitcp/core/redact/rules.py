@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 
 from gitcp.core import json
+from gitcp.core.redact import patterns
 from gitcp.core.redact.patterns import load_pattern
 
 TYPE_CHECKING = False
@@ -61,16 +62,25 @@ def read_rules() -> list[Rule]:
     return table
 
 
+def prepare_formats() -> None:
+    """Fill FORMATS from the rules, unless it was stored."""
+    formats = patterns.FORMATS
+    if formats:
+        return
+    table = [
+        (rule["name"], rule["pattern"].encode(), _encode_keywords(rule), rule["in"])
+        for rule in read_rules()
+    ]
+    formats["words"] = [(_choose_mark(rule[2]), *rule[:3]) for rule in table if rule[3] == "run"]
+    formats["text"] = [rule for rule in table if rule[3] != "run"]
+
+
 class Formats:
     """The rules; each is compiled when it is first needed."""
 
     def __init__(self) -> None:
-        table = [
-            (rule["name"], rule["pattern"].encode(), _encode_keywords(rule), rule["in"])
-            for rule in read_rules()
-        ]
-        self._of_words = [(_choose_mark(rule[2]), *rule[:3]) for rule in table if rule[3] == "run"]
-        self._of_text = [rule for rule in table if rule[3] != "run"]
+        prepare_formats()
+        self._of_words, self._of_text = patterns.FORMATS["words"], patterns.FORMATS["text"]
         self._compiled: dict[str, re.Pattern[bytes]] = {}
 
     def find_in_words(self, words: Collection[bytes]) -> Iterator[tuple[bytes, Secret]]:

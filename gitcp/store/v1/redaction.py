@@ -15,6 +15,7 @@ from gitcp.start import cpython, late, stdlib
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from gitcp.core.redact.personal import Personal
     from gitcp.core.redact.redactor import Redactor
@@ -156,7 +157,9 @@ def is_words_only(data: bytes) -> bool:
 
 def load_patterns() -> None:
     """Read the stored patterns, before the modules that compile patterns are imported."""
-    patterns.READY.update(_read_patterns(locate_patterns()))
+    if stored := _read_patterns(locate_patterns()):
+        patterns.READY.update(stored[0])
+        patterns.FORMATS.update(stored[1])
 
 
 def save_patterns() -> None:
@@ -166,7 +169,8 @@ def save_patterns() -> None:
     for rule in late.rules.read_rules():
         patterns.load_pattern(rule["pattern"].encode())
     patterns.COMPILED.clear()
-    data = marshal.dumps(patterns.READY)
+    late.rules.prepare_formats()
+    data = marshal.dumps((patterns.READY, patterns.FORMATS))
     cpython.write(locate_patterns(), lambda: _mark_patterns(data) + data)
 
 
@@ -175,25 +179,27 @@ def locate_patterns() -> str:
     return cpython.get_path("patterns")
 
 
-def stat_table() -> tuple[int, int]:
-    """(bytes, time of change in ns) of the file with the rules, which change with it."""
-    st = os.stat(os.path.join(os.path.dirname(patterns.__file__), "secrets.json"))
-    return st.st_size, st.st_mtime_ns
+def stat_table() -> tuple[int, ...]:
+    """(bytes, time of change in ns) of the file with the rules and of the module that reads it."""
+    folder = os.path.dirname(patterns.__file__)
+    stats = [os.stat(os.path.join(folder, name)) for name in ("secrets.json", "rules.py")]
+    return tuple(number for st in stats for number in (st.st_size, st.st_mtime_ns))
 
 
 def _mark_patterns(data: bytes) -> bytes:
-    """The line before the data: it names the build of Python, the file of rules and a checksum."""
+    """The line before the data: the build of Python, the files of rules and a checksum."""
     parts = (*cpython.get_regex_build(), *stat_table(), crc32(data))
-    return cpython.MARK + b"%d %d %d %d %d\n" % parts
+    return cpython.MARK + b"%d " * len(parts) % parts + b"\n"
 
 
-def _read_patterns(path: str) -> dict[bytes, Code]:
+def _read_patterns(path: str) -> tuple[dict[bytes, Code], dict[str, Any]] | None:
+    """The patterns and formats in a file; None if it does not fit."""
     try:
         with open(cpython.open_own(path), "rb", buffering=0) as f:
             mark, _, data = f.read(_LARGEST).partition(b"\n")
         if mark + b"\n" != _mark_patterns(data):
-            return {}
+            return None
     except OSError:
-        return {}
+        return None
     stored = marshal.loads(data)
-    return stored if isinstance(stored, dict) else {}
+    return stored if isinstance(stored, tuple) else None  # earlier versions wrote a dict
