@@ -148,7 +148,7 @@ def store_transcript(
         finally:
             if live >= 0:
                 os.close(live)
-        return StoredTranscript(copy, tail, reader.list_chunks(tail), reader.scan, stamp)
+        return StoredTranscript(copy, tail, reader.finish(tail), reader.scan, stamp)
 
 
 def _open_live(repo: Repo, path: str | None) -> int:

@@ -47,6 +47,7 @@ class Reader:
         self._repo, self._objects, self._copy = repo, objects, copy
         self._redactor, self._scanner = redactor, scanner
         self.scan: Any = copy.known.get("scan")
+        self._is_changed = False  # what is known of the copy, since it was saved
 
     def take_lines(self, live: int, complete: bool, check: bool) -> bytes:
         """Take the complete new lines; return a redacted last line without newline if complete."""
@@ -68,7 +69,7 @@ class Reader:
         if end > start or not grown:
             copy.known["live"] = _describe_live(live, end, crc)
             self._scan_new(b"")
-            copy.save()
+            self._is_changed = True
         tail = stretches.read_line(_make_reader(live), end, size) if complete else b""
         return self._redact_last(tail) if tail.strip() else b""
 
@@ -129,13 +130,15 @@ class Reader:
         for piece in chunks.split_document(red)[:-1]:
             self._store_chunk(piece, len(piece) + 1)
         copy.replace(red)
-        copy.save()
+        self._is_changed = True
 
-    def list_chunks(self, remaining: bytes) -> list[str]:
-        """The oids of all chunks of the copy with remaining after it; each is in the object
-        database."""
+    def finish(self, remaining: bytes) -> list[str]:
+        """Save what is known of the copy; return the oids of all its chunks with remaining after
+        it.  Each is in the object database."""
         done = self._copy.known.get("chunks", [])
         self._write_missing(done)
+        if self._is_changed:
+            self._copy.save()
         tail = self._copy.read(sum(c[1] for c in done)) + remaining
         document = "document" in self._copy.known
         pieces = [tail] if document else chunks.split(tail, len(done))
@@ -200,7 +203,7 @@ class Reader:
                 stamp = unsure[oid]
                 chunk[2] = packs.stamp_others() if stamp is None else stamp
             offset += size
-        self._copy.save()
+        self._is_changed = True
 
 
 def _make_reader(live: int) -> Callable[[int, int], bytes]:
