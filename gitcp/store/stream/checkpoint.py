@@ -116,6 +116,7 @@ def _write_tree(objects: Objects, state: State, place: Place, content: Content) 
         if edits.pop(folder, None):
             previous = Lookup(objects, place["parent"]["tree"])
             edits |= {f"{folder}/{name}": previous(f"{folder}/{name}") for name in _ADDED_TO}
+    # The next commit often has this tree, which is then read from a pack of gitcp.
     tree = edit_tree(objects, content["head_tree"], edits)
     files = content["metadata"] | state_copy.write_files(objects, state, previous, folder)
     return edit_tree(objects, tree, {f"{folder}/{p}": e for p, e in files.items()})
