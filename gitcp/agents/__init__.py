@@ -76,7 +76,7 @@ class Client:
 
     def __init__(self, module: ModuleType) -> None:
         self._module = module.__name__
-        vars(self).update({k: v for k, v in vars(module).items() if k[0] != "_"})
+        vars(self).update({k: getattr(module, k) for k in dir(module) if k[0] != "_"})
         matched = ((name, self.MATCHER if "Tool" in name else None, None) for name in self.EVENTS)
         vars(self).setdefault("HOOKS", tuple(matched))
 

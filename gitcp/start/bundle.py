@@ -8,7 +8,8 @@ The file begins with a table, which is read at once.  The table has the code tha
 needs, so that marshal makes a name of many modules once.  Other code lies after the table and is
 read when it is needed.  So is the code of single functions and methods, half of which no hook
 calls: such a function takes its code at its first call, and is the same function after it.  A
-function to which no code refers yet is not even made: a module asked for it makes it.
+function to which no code refers yet is not even made: a module makes it when it is asked for it,
+and dir() lists it, but vars() does not.
 
 The file is valid for one build of Python and one version of this source, each of its modules for
 one version of the module's source, by its times and size.  The time of change counts too, since
@@ -142,16 +143,16 @@ class Bundle:
         kind: Any = type(_take_code)
         places: dict[str, Place] = {}
 
-        def is_deferred(name: str) -> bool:
+        def read_places() -> "dict[str, Place]":
             if not places:
                 places.update(marshal.loads(self.parts[module][4]))
-            return name in places
+            return places
 
         def take_code(function: "Any") -> "Any":
             name = function.__name__
             read = self._read_function(module, name, space)
             for other in _list_names(read.__code__):
-                if other not in space and is_deferred(other):
+                if other not in space and other in read_places():
                     space[other] = make_function(other)
             function.__code__, function.__name__ = read.__code__, read.__name__
             function.__qualname__, function.__defaults__ = name, read.__defaults__
@@ -164,12 +165,13 @@ class Bundle:
             return function
 
         def find_function(name: str) -> "Any":
-            if not is_deferred(name):
+            if name not in read_places():
                 raise AttributeError(f"module '{module}' has no attribute '{name}'")
             function = space[name] = make_function(name)
             return function
 
         space[_DEFER], space["__getattr__"] = make_function, find_function
+        space["__dir__"] = lambda: {*space, *read_places()}
 
     def _read_function(self, module: str, name: str, space: "dict[str, Any]") -> "Any":
         """A function that has the code of a deferred one."""

@@ -231,6 +231,15 @@ assert not hasattr(json, "unheard")
     assert "gitcp.agents.codex" in hook(lib)
 
 
+def test_a_client_has_the_functions_of_its_module_whether_made_or_not(lib: Path) -> None:
+    source = lib / "gitcp" / "agent_hook.py"
+    asked = "assert get_client('codex').name_transcript('a', '2026-11-20T10:00:00Z')"
+    assert "name_transcript" in _list_waiting(lib, "gitcp.agents.codex")
+    source.write_text(f"{source.read_text()}\n{asked}\n")
+    hook(lib)
+    assert "gitcp.agent_hook" in hook(lib)
+
+
 def test_a_function_that_waits_is_read_by_the_processes_that_share_work(lib: Path) -> None:
     source = lib / "gitcp" / "agents" / "codex" / "__init__.py"
     source.write_text(source.read_text() + SPREAD)
