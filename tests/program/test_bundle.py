@@ -18,8 +18,14 @@ from gitcp.core.setup import hook_scripts
 from gitcp.start.bundle import GIT_HOOKS
 from tests.support.paths import TOP
 
+# A bundle has no assert statements.
+CHECK = """
+def check(holds):
+    if not holds:
+        raise SystemExit(1)
+"""
 # Has two other processes call a function, and asks whether they compiled its module to do so.
-SPREAD = """
+SPREAD = f"""{CHECK}
 import os, sys
 from gitcp.core import json
 from gitcp.store.git.spread import spread_batches
@@ -33,7 +39,7 @@ def work(batch): return json.dumps(batch), "gitcp.start.trim" in sys.modules
 
 os.sched_getaffinity = lambda _: {0, 1}
 done = [*spread_batches(Own(), [[1], [2]], lambda _: work, 0)]
-assert done == [("[1]", False), ("[2]", False)]
+check(done == [("[1]", False), ("[2]", False)])
 """
 # Runs a hook as entry.py does, then says from where its modules came.
 CODE = """
@@ -171,10 +177,10 @@ from stat import S_ISREG
     asked = """
 import sys
 own = [sys.modules[f"gitcp.core.lines.{name}"] for name in ("line_diff", "replay", "moves")]
-assert own == [line_diff, renamed, moves]
-assert issubclass(Late, Error) and S_ISREG is stat.S_ISREG
+check(own == [line_diff, renamed, moves])
+check(issubclass(Late, Error) and S_ISREG is stat.S_ISREG)
 """
-    source.write_text(f"{head}{future}{imports}{body}{asked}")
+    source.write_text(f"{head}{future}{imports}{body}{CHECK}{asked}")
     hook(lib)
     for _ in range(2):  # behind the table, then in it
         assert "gitcp.agents.codex" in hook(lib)
@@ -210,9 +216,9 @@ for status in (1, 2):
 def test_a_function_that_waits_is_the_same_one_before_and_after_its_first_call(lib: Path) -> None:
     source = lib / "gitcp" / "agents" / "codex" / "__init__.py"
     first = "from gitcp.core import json\nfirst = json.dumps"
-    asked = "assert first([1, 2], separators=(',', ':')) == '[1,2]'\nassert json.dumps is first"
+    asked = "check(first([1, 2], separators=(',', ':')) == '[1,2]' and json.dumps is first)"
     assert "dumps" in _list_waiting(lib, "gitcp.core.json")
-    source.write_text(f"{source.read_text()}\n{first}\n{asked}\n")
+    source.write_text(f"{source.read_text()}\n{CHECK}{first}\n{asked}\n")
     hook(lib)
     assert "gitcp.agents.codex" in hook(lib)
 
@@ -220,22 +226,22 @@ def test_a_function_that_waits_is_the_same_one_before_and_after_its_first_call(l
 def test_a_function_is_made_when_something_refers_to_it(lib: Path) -> None:
     source = lib / "gitcp" / "agents" / "codex" / "__init__.py"
     asked = """from gitcp.core import json
-assert not {"dumps", "_format_indented"} & json.__dict__.keys()
-assert json.dumps({"a": 1}, indent=1) == '{\\n "a": 1\\n}'
-assert "_format_indented" in json.__dict__, "what was called refers to it"
-assert not hasattr(json, "unheard")
+check(not {"dumps", "_format_indented"} & json.__dict__.keys())
+check(json.dumps({"a": 1}, indent=1) == '{\\n "a": 1\\n}')
+check("_format_indented" in json.__dict__)  # what was called refers to it
+check("dumps" in dir(json) and not hasattr(json, "unheard"))
 """
     assert {"dumps", "_format_indented"} <= {*_list_waiting(lib, "gitcp.core.json")}
-    source.write_text(f"{source.read_text()}\n{asked}\n")
+    source.write_text(f"{source.read_text()}\n{CHECK}{asked}\n")
     hook(lib)
     assert "gitcp.agents.codex" in hook(lib)
 
 
 def test_a_client_has_the_functions_of_its_module_whether_made_or_not(lib: Path) -> None:
     source = lib / "gitcp" / "agent_hook.py"
-    asked = "assert get_client('codex').name_transcript('a', '2026-11-20T10:00:00Z')"
+    asked = "check(get_client('codex').name_transcript('a', '2026-11-20T10:00:00Z'))"
     assert "name_transcript" in _list_waiting(lib, "gitcp.agents.codex")
-    source.write_text(f"{source.read_text()}\n{asked}\n")
+    source.write_text(f"{source.read_text()}\n{CHECK}{asked}\n")
     hook(lib)
     assert "gitcp.agent_hook" in hook(lib)
 
