@@ -239,7 +239,8 @@ check("dumps" in dir(json) and not hasattr(json, "unheard"))
 
 def test_a_client_has_the_functions_of_its_module_whether_made_or_not(lib: Path) -> None:
     source = lib / "gitcp" / "agent_hook.py"
-    asked = "check(get_client('codex').name_transcript('a', '2026-11-20T10:00:00Z'))"
+    client = "from gitcp.agents import codex as module\nclient = get_client('codex')"
+    asked = f"{client}\ncheck(client.name_transcript is module.name_transcript)"
     assert "name_transcript" in _list_waiting(lib, "gitcp.agents.codex")
     source.write_text(f"{source.read_text()}\n{CHECK}{asked}\n")
     hook(lib)
