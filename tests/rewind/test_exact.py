@@ -53,6 +53,32 @@ def test_modes_links_and_files_that_became_directories_note_return(world: World,
     assert files(top) == after
 
 
+def test_undo_makes_directories_with_the_permissions_that_they_had(world: World, a: Agent) -> None:
+    top = world.path
+    a.turn("one", {"x": "x\n"})
+    a.turn("two", {"d/e/private": "p\n", "d/open": "o\n"})
+    modes = {"d": 0o2770, "d/e": 0o700, "d/e/private": 0o600}
+    for path, mode in modes.items():
+        (top / path).chmod(mode)
+    for _ in range(2):
+        done(world, "rewind", "--to", temporary(world)[-1])
+        assert not (top / "d").exists()
+        done(world, "undo")
+        assert {path: os.lstat(top / path).st_mode & 0o7777 for path in modes} == modes
+
+
+def test_undo_of_two_steps_restores_what_either_kept(world: World, a: Agent) -> None:
+    top = world.path
+    a.turn("one", {"x": "x\n"})
+    a.turn("two", {"private": "p\n"})
+    a.turn("three", {"touched": "1\n"})
+    (top / "private").chmod(0o600)
+    for point in temporary(world)[1:]:
+        done(world, "rewind", "--to", point)
+    done(world, "undo", "2")
+    assert os.lstat(top / "private").st_mode & 0o777 == 0o600
+
+
 def test_without_core_symlinks_a_link_is_what_git_reads_as_one(world: World, a: Agent) -> None:
     top = world.path
     os.symlink("README.md", top / "tracked")

@@ -17,6 +17,7 @@ from gitcp.errors import Changed
 from gitcp.process import files
 from gitcp.record import encode_name
 from gitcp.store.back.present import read_signature
+from gitcp.store.back.raw_files import USUAL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from gitcp.core.back.plan import Action
     from gitcp.store.back.carry_out import Staging
     from gitcp.store.back.present import Signature
+    from gitcp.store.back.raw_files import Raw
 
     Progress = Callable[[int, int], None]
 
@@ -37,7 +39,8 @@ _NOTHING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 class Apply:
     """Carries out one plan below top, all of it or nothing.
 
-    signs: the signature that each path had when its content was read.
+    signs: the signature that each path had when its content was read.  raw: the permissions of
+    directories that are made.
     """
 
     def __init__(
@@ -46,14 +49,15 @@ class Apply:
         staging: Staging,
         actions: Sequence[Action],
         signs: Mapping[str, Signature],
+        raw: Mapping[str, Raw],
     ) -> None:
-        self._top, self._staging, self._signs = top, staging, signs
+        self._top, self._staging, self._signs, self._raw = top, staging, signs, raw
         # Deletions come first, the deepest path first: they make room for the writes.
         todo = sorted(list_effective(actions), key=lambda a: a["path"])
         gone = [a for a in reversed(todo) if a["now"] is None]
         self._todo = [*gone, *(a for a in todo if a["now"] is not None)]
         self._done: list[tuple[int, Action]] = []
-        self._folders = Folders(top)
+        self._folders = Folders(top, raw)
 
     def carry_out(self, progress: Progress) -> None:
         """Do every action.  Raises Changed or OSError, with the worktree as it was before."""
@@ -109,7 +113,7 @@ class Apply:
             elif action["now"] is not None and not os.path.isdir(full):
                 files.remove_file(full)
         self._folders.take_back()
-        self._done, self._folders = [], Folders(self._top)
+        self._done, self._folders = [], Folders(self._top, self._raw)
 
 
 def _keep_file(folder: int, name: bytes, replaced: bytes) -> None:
@@ -157,11 +161,12 @@ def _copy_file(
 class Folders:
     """Opens and makes directories below top, and removes those that become empty.
 
-    created and removed list them, so that take_back() can undo it.
+    created and removed list them, so that take_back() can undo it.  raw: the permissions of those
+    that are made.
     """
 
-    def __init__(self, top: bytes) -> None:
-        self._top = top
+    def __init__(self, top: bytes, raw: Mapping[str, Raw]) -> None:
+        self._top, self._raw = top, raw
         self.created: list[str] = []
         self.removed: dict[str, int] = {}  # folder -> its mode
 
@@ -194,6 +199,8 @@ class Folders:
             if e.errno != errno.ENOENT:
                 raise Changed(f"'{path}' is not a directory any more") from None
         os.mkdir(name, dir_fd=parent)
+        if (mode := self._raw.get(path, USUAL)[0]) is not None:
+            os.chmod(name, mode, dir_fd=parent)
         self.created.append(path)
         return os.open(name, _DIRECTORY, dir_fd=parent)
 

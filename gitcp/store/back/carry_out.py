@@ -94,7 +94,8 @@ def _do_step(
     record: the intent.  written: the step's commit, for undo_log.append_step().
     """
     repo, objects = prepared.present.repo, prepared.present.objects
-    job = Apply(prepared.present.worktree.top, staging, prepared.todo, prepared.signs)
+    top = prepared.present.worktree.top
+    job = Apply(top, staging, prepared.todo, prepared.signs, record["raw"])
     data = json.dumps(record).encode()
     private.write_private(repo, _get_intent_path(repo), data, durable=True)
     logged = False
@@ -196,10 +197,12 @@ def _apply_rest(
     targets = {a["path"]: a["now"] for a in todo if a["now"]}
     after = undo_log.open_tree(objects, left["commit"], "after")
     staging.write_files(targets, after)
-    staging.add_raw(objects, {p: r for p, r in left.get("raw", {}).items() if p in targets})
+    raw = left.get("raw", {})
+    staging.add_raw(objects, raw)
     signs = read_signatures(repo, [a["path"] for a in todo])
     try:
-        Apply(os.fsencode(repo.worktree), staging, todo, signs).carry_out(lambda done, total: None)
+        job = Apply(os.fsencode(repo.worktree), staging, todo, signs, raw)
+        job.carry_out(lambda done, total: None)
     except Changed:
         again, _ = _list_open(repo, objects, left)
         if again == todo:
@@ -231,9 +234,11 @@ class Staging:
         check_out(self._repo, targets, attributes, self.new, f"{self.new}.index")
 
     def add_raw(self, objects: Objects, raw: Mapping[str, Raw]) -> None:
-        """Give the written files the bytes and permissions that git does not keep."""
+        """Give those that are among the written files the bytes and permissions that git does not
+        keep."""
         for path, item in raw.items():
-            raw_files.put_raw(objects, self.get_path(path), item)
+            if os.path.lexists(self.get_path(path)):
+                raw_files.put_raw(objects, self.get_path(path), item)
 
     def get_path(self, path: str) -> bytes:
         """Where write_files() wrote a path."""

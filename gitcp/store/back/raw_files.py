@@ -1,7 +1,8 @@
-"""The bytes and permissions of files that git does not keep.
+"""The bytes and permissions that git does not keep.
 
 A blob has passed git's filters, and its mode has one permission bit.  A step keeps the original
-bytes and permissions of the files that it changes, so that undo restores both.
+bytes and permissions of the files that it changes, and the permissions of directories that it may
+remove, so that undo restores them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import stat
 from contextlib import suppress
 
 from gitcp.core.git.porcelain import EXECUTABLE, FILE, GONE, LINK
-from gitcp.store.git.tree import Lookup, find_file
+from gitcp.store.git.tree import TREE, Lookup, find_file
 from gitcp.store.snapshot.filters import Filters
 from gitcp.store.undo import undo_log
 
@@ -36,7 +37,8 @@ _REGULAR = (FILE, EXECUTABLE)
 def keep_raw(
     present: Present, actions: Iterable[Action], signs: Mapping[str, Signature]
 ) -> dict[str, Raw]:
-    """path -> the Raw, stored, of each regular file that actions replace or delete."""
+    """path -> the Raw, stored, of each regular file that actions replace or delete, and of the
+    directories above those that they delete."""
     head, mask = Lookup(present.objects, present.head_tree), _read_umask()
     filters = Filters(present.worktree, present.objects, head)
     raw: dict[str, Raw] = {}
@@ -44,6 +46,8 @@ def keep_raw(
         path, was, sign = action["path"], action["was"], signs.get(action["path"])
         if not was or was[0] not in _REGULAR or not sign or not stat.S_ISREG(sign[0]):
             continue
+        if action["now"] is None:
+            raw |= _keep_folders(present, path, 0o777 & ~mask)
         mode = stat.S_IMODE(sign[0])
         usual = (0o777 if was[0] == EXECUTABLE else 0o666) & ~mask
         oid = None
@@ -55,13 +59,24 @@ def keep_raw(
     return raw
 
 
+def _keep_folders(present: Present, path: str, usual: int) -> dict[str, Raw]:
+    """folder -> the Raw of the directories above path that have other permissions than usual."""
+    parts = path.split("/")
+    folders = ["/".join(parts[:n]) for n in range(1, len(parts))]
+    looks = ((folder, present.worktree.look_at(folder)) for folder in folders)
+    modes = {folder: stat.S_IMODE(st.st_mode) for folder, st in looks if st}
+    return {folder: (mode, None) for folder, mode in modes.items() if mode != usual}
+
+
 def choose_raw(
     present: Present, targets: Mapping[str, Entry], signs: Mapping[str, Signature], records: Known
 ) -> dict[str, Raw]:
     """The Raw of the targets files: that recorded for the same entry, else the permissions of the
-    file that is replaced.  Without core.symlinks a link is a link where HEAD has none, since a
-    file would be read as a file there."""
-    chosen: dict[str, Raw] = {}
+    file that is replaced; and that recorded for directories.
+
+    Without core.symlinks a link is a link where HEAD has none: a file would be a file there."""
+    folders = ((path, version, raw) for path, (version, raw) in records.items())
+    chosen = {path: raw for path, version, raw in folders if version and version[0] == TREE}
     head = Lookup(present.objects, present.head_tree)
     links = present.repo.config.get_flag("core.symlinks", True)
     for path, entry in targets.items():
@@ -83,22 +98,21 @@ def _compute_mode(mode: int, executable: bool) -> int:
     return plain | (plain & 0o444) >> 2 if executable else plain
 
 
-def read_steps(
-    objects: Objects, steps: Iterable[Step], paths: Iterable[str] | None = None
-) -> Known:
-    """path -> its version before the oldest of steps (newest first), with the Raw that the step
-    kept; paths: None for those of which a step kept one."""
+def read_steps(objects: Objects, steps: Iterable[Step], paths: Iterable[str] = ()) -> Known:
+    """path -> its version before the oldest of steps (newest first), with the Raw that a step kept
+    of it; paths: more than those of which a step kept one."""
     known: dict[str, tuple[Version, Raw]] = {}
     for step in steps:
         version, kept = undo_log.open_tree(objects, step["commit"], "before"), step.get("raw", {})
-        for path in kept if paths is None else paths:
-            mode, oid = kept.get(path, USUAL)
-            known[path] = version(path), (mode, oid)
+        for path in {*paths, *kept}:
+            before, (mode, oid) = version(path), kept.get(path, USUAL)
+            if path in kept or known.get(path, (None, USUAL))[0] != before:
+                known[path] = before, (mode, oid)
     return known
 
 
 def put_raw(objects: Objects, path: bytes, raw: Raw) -> None:
-    """Give a staged file its bytes and permissions."""
+    """Give a staged file, or a directory, its bytes and permissions."""
     mode, oid = raw
     if mode == stat.S_IFLNK:
         _make_link(path)
