@@ -89,7 +89,7 @@ class Signing(Plain):
 def test_a_long_transcript_is_redacted_by_several_processes_in_its_order(
     repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transcript_read, "_MUCH", 1000)
+    monkeypatch.setattr(transcript_read, "_MORE", 1000)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
     here, path = Repo.find(), tmp_path / "t.jsonl"
     path.write_bytes(b"".join(line(n) for n in range(100)))

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     Scanner = Callable[..., Any]  # scan of an agent: (data, previous) -> Scan
 
-_MUCH = 2 << 20  # new bytes, from which on other processes are worth starting
+_MUCH = 2 << 20  # new bytes, from which on a faster hash is worth its import
+_MORE = 8 << 20  # new bytes, from which on other processes are worth their start
 
 
 class Reader:
@@ -89,6 +90,7 @@ class Reader:
         redacted: Iterable[bytes] = map(redact, read())
         if size - start >= _MUCH:
             self._objects.prepare_large_writes()
+        if size - start >= _MORE:
             redacted = late.spread.spread_batches(self._objects, read(), lambda _: redact, 0)
         for number, red in enumerate(redacted):
             yield red, ends[number]
