@@ -12,7 +12,11 @@ from tests.journal.lines import lengthen
 from tests.support.clients.calls import edit, run
 from tests.support.harness import Agent, World
 from tests.support.linking import sessions, sound
+from tests.support.warm import run as run_warm
 
+_NOT_THERE = (
+    "warning: moved and formatted lines count as new: could not open object name list: nowhere\n"
+)
 MINE, HERS = text("session-a", 1, 2, 3), text("session-b", 4, 5, 6)
 
 
@@ -39,6 +43,17 @@ def test_files_that_a_session_lets_change_places_keep_their_authors(world: World
     row = json.loads(world.gitcp("blame", "--json", "g.txt").splitlines()[0])
     assert (row["number"], row["prompt"], row["agent"]) == (1, "write", "Claude Code")
     sound(world)
+
+
+def test_a_list_of_ignored_commits_that_is_not_there_is_said(world: World, b: Agent) -> None:
+    """git blames nothing then, so that nobody can tell who wrote a formatted line."""
+    world.write("f.txt", MINE.replace("l", "   l", 1))
+    world.commit()
+    before = world.gitcp("stats", "--json")
+    world.git("config", "blame.ignoreRevsFile", "nowhere")
+    done = run_warm("stats", "--json", cwd=world.path)
+    assert done.stdout != before
+    assert (done.returncode, done.stderr) == (1, _NOT_THERE)
 
 
 def test_lines_whose_edits_the_journal_has_no_more_keep_their_authors_in_a_moved_file(

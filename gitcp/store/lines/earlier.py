@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from gitcp.console import notice
 from gitcp.core.blame import options
 from gitcp.core.decide import line_evidence
 from gitcp.core.decide.line_evidence import remove_space
@@ -180,7 +181,9 @@ class Earlier:
         args = [*_FOLLOW, *(ranges if len(ranges) <= _RANGES else ()), commit, "--", path]
         try:
             entries, _ = run.run_blame(self._repo.git, options.parse(args))
-        except Error:
+        except Error as e:
+            if self._repo.config.get("blame.ignorerevsfile"):
+                notice.warn_lacking(f"moved and formatted lines count as new: {e}")
             return {}
         spots = {e["final"]: (e["oid"], e["path"], e["orig"]) for e in entries}
         return {key: spots[line] for key, line in lines.items() if line in spots}
