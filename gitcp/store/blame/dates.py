@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
 
 from gitcp.core.blame import layout, porcelain
 from gitcp.record import decode_name
+from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _read_with_scratch(
     repo: Repo, stored: Sequence[str], times: Mapping[str, bytes], mode: str
 ) -> dict[str, Label]:
     """_read_log() of stored commits, and of a scratch commit for each key of times."""
-    with tempfile.TemporaryDirectory(prefix="gitcp-") as scratch:
+    with stdlib.tempfile.TemporaryDirectory(prefix="gitcp-") as scratch:
         env = {
             "GIT_OBJECT_DIRECTORY": scratch,
             "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.path.join(repo.common, "objects"),

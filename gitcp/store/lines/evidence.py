@@ -71,9 +71,9 @@ class Evidence:
         contents: whether it will get the contents of the lines."""
         places = run.group_by_place(entries)
         self._prefetch(places, contents)
-        commits = {commit for commit, _ in places if commit.strip("0")}
-        single = {commit for commit in commits if not self.get_commit(commit).is_merge()}
-        if unstated := self._list_unstated({p: places[p] for p in places if p[0] in single}):
+        unstated = self._list_unstated({p: places[p] for p in places if p[0].strip("0")})
+        unstated = {p: n for p, n in unstated.items() if not self.get_commit(p[0]).is_merge()}
+        if unstated:
             # All lines that the commit adds are traced, as for its patch: git finds a moved line
             # among all the lines that it is asked about.
             previous = run.map_previous_paths(entries)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from contextlib import contextmanager
 
 from gitcp.core.blame import options as arguments
@@ -12,6 +10,7 @@ from gitcp.core.blame import porcelain
 from gitcp.core.git import patches
 from gitcp.errors import USAGE, Error, GitError, UsageError
 from gitcp.record import decode_name, encode_name
+from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,9 +116,9 @@ def _add_to_index(git: Git, candidates: Sequence[str]) -> Iterator[dict[str, str
     gone = git.read_records("diff-files", "-z", "--name-only", "--diff-filter=D")
     own = git.read_line("rev-parse", "--git-path", "index")
     empty = git.read_line("hash-object", "--stdin")
-    with tempfile.TemporaryDirectory(prefix="gitcp-") as folder:
+    with stdlib.tempfile.TemporaryDirectory(prefix="gitcp-") as folder:
         env = {"GIT_INDEX_FILE": os.path.join(folder, "index")}
-        shutil.copyfile(os.path.join(os.fsencode(git.cwd), own), env["GIT_INDEX_FILE"])
+        stdlib.shutil.copyfile(os.path.join(os.fsencode(git.cwd), own), env["GIT_INDEX_FILE"])
         entries = b"".join(
             [b"100644 %s\t%s\0" % (empty, path) for path in untracked]
             + [b"0 %s\t%s\0" % (b"0" * len(empty), path) for path in gone]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from gitcp.core.git import ids
 from gitcp.errors import Error, InputError
-from gitcp.record import encode_name
 from gitcp.store.session import state as states
 from gitcp.store.stream import shadow_refs
 from gitcp.store.turn import session_read
@@ -39,7 +38,7 @@ def resolve_name(repo: Repo, objects: Objects, name: str) -> Subject:
         raise InputError(f"not a name: {name!a}")
     if ids.is_checkpoint_id(name) and committed_refs.find_checkpoint(repo, objects, name):
         return "checkpoint", name
-    commit = _find_commit(repo, name)
+    commit = _find_commit(repo, objects, name)
     if commit:
         return _identify_commit(objects, commit)
     subject = find_recorded(repo, objects, name)
@@ -82,17 +81,15 @@ def find_temporary(repo: Repo, objects: Objects, name: str) -> str | None:
             return None
     except Error:
         return None  # a damaged committed one, which its reader reports
-    commit = _find_commit(repo, name)
+    commit = _find_commit(repo, objects, name)
     kind, oid = _identify_commit(objects, commit) if commit else ("", "")
     return oid if kind == "temporary" else None
 
 
-def _find_commit(repo: Repo, name: str) -> str | None:
+def _find_commit(repo: Repo, objects: Objects, name: str) -> str | None:
     """The oid of a commit by git's rules; None if there is none."""
-    args = ("rev-parse", "-q", "--verify", "--end-of-options", encode_name(name) + b"^{commit}")
-    status, out = repo.git.run(*args, ok=(0, 1, 128))
-    if status == 0:
-        return out.decode().strip()
+    if commit := objects.read(f"{name}^{{commit}}"):
+        return commit[0]
     if len(name) < 4 or not _HEX.issuperset(name):
         return None
     oids = repo.git.read_records("rev-parse", f"--disambiguate={name}", sep=b"\n")
