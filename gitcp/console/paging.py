@@ -30,9 +30,10 @@ def choose_drawing(folded: bool = True) -> Callable[[Iterable[Line]], Iterator[s
         safe = spans.escape_part(part)
         return term.paint(safe, colour) if colour else safe
 
-    def fold_rows(lines: Iterable[Line]) -> Iterator[Line]:
-        for line in lines:
-            yield from wrapping.wrap_line(line, width) if width else (line,)
+    def fold_rows(lines: Iterable[Line]) -> Iterable[Line]:
+        if not width:
+            return lines
+        return (row for line in lines for row in wrapping.wrap_line(line, width))
 
     width = cli.read_width() if folded else 0
     if cli.needs_colour(sys.stdout, _read_settings()("color.ui")):

@@ -12,7 +12,7 @@ from gitcp.core.lines import line_diff, replay
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any, TypedDict
 
     class Record(TypedDict):
@@ -76,7 +76,6 @@ def credit_blob(
     aside, keep their authors.  If two checkpoints give a line to different sessions, the later one
     counts; if they are of the same time, the author is unknown.
     """
-    best: dict[int, tuple[tuple[bool, str], Author]] = {}
 
     def spread(record: Record, entry: Mapping[str, Any]) -> dict[int, Author]:
         authors: dict[int, Author] = {}
@@ -88,17 +87,27 @@ def credit_blob(
                 authors |= dict.fromkeys(lines, author)
         return authors
 
-    for record in records:
-        for line, author in _credit_lines(record, path, oid, blob, spread).items():
+    credited = [
+        (record["time"], _credit_lines(record, path, oid, blob, spread)) for record in records
+    ]
+    moved = _credit_moved_lines(records, path, oid, blob, other)
+    return {**moved, **(credited[0][1] if len(credited) == 1 else _choose_authors(credited))}
+
+
+def _choose_authors(credited: Iterable[tuple[str, dict[int, Author]]]) -> dict[int, Author]:
+    """The author of each line by the rule of credit_blob(); credited: (time, the authors by a
+    record) of each record."""
+    best: dict[int, tuple[tuple[bool, str], Author]] = {}
+    for time, authors in credited:
+        for line, author in authors.items():
             is_session = author["who"] == "session"
-            rank = is_session, record["time"]
+            rank = is_session, time
             old_rank, old = best.get(line, ((False, ""), _UNKNOWN))
             if line not in best or rank > old_rank:
                 best[line] = rank, author
             elif rank == old_rank and is_session and _get_turn(author) != _get_turn(old):
                 best[line] = rank, _UNKNOWN
-    moved = _credit_moved_lines(records, path, oid, blob, other)
-    return {**moved, **{line: author for line, (_, author) in best.items()}}
+    return {line: author for line, (_, author) in best.items()}
 
 
 def _get_turn(author: Author) -> tuple[str, str]:

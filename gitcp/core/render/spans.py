@@ -141,9 +141,10 @@ def format_number(count: int) -> str:
 def format_usage(usage: Any, agent: str = "") -> str:
     """A token usage as text, with its subagents'; '' if it is empty.  agent: whose stored usage it
     is; '' for a sum (gitcp.core.transcript.tokens.count_spent)."""
-    fresh, creation, read, output, calls = tokens.list_counts(tokens.count_spent(usage, agent))
-    if not any((fresh, creation, read, output, calls)):
+    counts = tokens.list_counts(tokens.count_spent(usage, agent))
+    if not any(counts):
         return ""
+    fresh, creation, read, output, calls = counts
     cached = f", {format_number(creation + read)} cached" if creation + read else ""
     called = f", {count_noun(calls, 'request')}" if calls else ""
     return f"{format_number(fresh)} tokens in, {format_number(output)} out{cached}{called}"
@@ -161,9 +162,9 @@ def format_shares(attribution: Any, parts: Iterable[str]) -> str:
     """The lines of parts (agent, others, person, unknown) in an initial_attribution: `person +3 -1,
     unknown +2 -0`, the agent's without a name; '' if it counts none."""
     credit, shares = ensure_object(attribution), list[str]()
-    added, removed = (ensure_object(credit.get(f"lines_{k}")) for k in ("added", "removed"))
+    added, removed = map(ensure_object, map(credit.get, ("lines_added", "lines_removed")))
     for part in parts:
-        plus, minus = (tokens.parse_count(counts.get(part)) for counts in (added, removed))
+        plus, minus = tokens.parse_count(added.get(part)), tokens.parse_count(removed.get(part))
         if plus or minus:
             shares.append(f"{'' if part == 'agent' else part + ' '}+{plus} -{minus}")
     return ", ".join(shares)

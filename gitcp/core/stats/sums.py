@@ -55,10 +55,11 @@ class Sums:
         """Add a commit to the sums."""
         self.commits += 1
         self.linked += commit["linked"]
-        attested = self._attest(commit)
+        attested, removed = self._attest(commit), 0
         for patch in list_patches(commit):
             row, day = self.files[patch["path"] or patch["old"]], self.days[commit["day"]]
             gone = _count_removed_lines(patch)
+            removed += gone
             row["removed"] += gone
             day["removed"] += gone
             for who, count in count_added(commit, patch).items():
@@ -70,7 +71,7 @@ class Sums:
                 if not isinstance(who, str):
                     self.models[who[:2]] = self.models.get(who[:2], 0) + count
                     self._get_session(who[2], who[0])["added"] += count
-        for name, count in count_removed(commit).items():
+        for name, count in _divide_removed(removed, commit).items():
             self.removed[name] += count
         for record in commit["records"]:
             self._count_checkpoint(record)
@@ -102,9 +103,9 @@ class Sums:
         used = metadata.get("token_usage_delta")
         if isinstance(used, dict):
             spent = tokens.count_spent(used, session["agent"])
-            session["tokens"] = tokens.add(session["tokens"], spent)
+            tokens.add_counts(session["tokens"], spent)
             key = session["agent"], find_model(turns)
-            self.spent[key] = tokens.add(self.spent.get(key), spent)
+            tokens.add_counts(self.spent.setdefault(key, tokens.make_usage()), spent)
 
     def build_record(self) -> dict[str, Any]:
         """The record `stats` (gitcp-record(5)), with the largest rows first and days in order."""

@@ -48,8 +48,10 @@ def list_counts(tokens: Usage | None) -> tuple[int, int, int, int, int]:
     """The five counts in the order make_usage() takes them; a missing key is 0."""
     if not tokens:
         return 0, 0, 0, 0, 0
-    fields: Mapping[str, object] = tokens
-    fresh, creation, read, output, calls = map(parse_count, map(fields.get, KEYS))
+    fields: Mapping[str, Any] = tokens
+    fresh, creation, read, output, calls = [
+        count if isinstance(count, int) and count > 0 else 0 for count in map(fields.get, KEYS)
+    ]
     return fresh, creation, read, output, calls
 
 
@@ -61,6 +63,13 @@ def add(*tokens: Usage | None) -> Usage:
     if parts:
         total["subagent_tokens"] = add(*parts)
     return total
+
+
+def add_counts(total: Usage, more: Usage) -> None:
+    """Add the five counts of a usage, without its subagents', to a total."""
+    sums: Any = total
+    for key, count in zip(KEYS, list_counts(more), strict=True):
+        sums[key] += count
 
 
 def subtract(now: Usage | None, before: Usage | None) -> Usage:

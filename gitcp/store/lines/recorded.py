@@ -32,6 +32,7 @@ class Recorded:
         self._objects = objects
         self.places = committed_refs.Places(repo, objects)
         self._records: dict[str, list[Record]] = {}
+        self._place_by_id: dict[str, tuple[str, str] | None] = {}  # id -> ref and tree
         self._loader = committed_list.Loader(objects, brief=True)
 
     def prefetch(self, ids: Iterable[str]) -> None:
@@ -71,14 +72,17 @@ class Recorded:
     def forget(self) -> None:
         """Forget what was read, so that memory does not grow with the number of checkpoints."""
         self._records.clear()
+        self._place_by_id.clear()
         self._loader.trees.clear()
         self._objects.forget()
 
     def _find_place(self, checkpoint_id: str) -> tuple[str, str] | None:
-        try:
-            return self.places.find_checkpoint(checkpoint_id)
-        except Error:  # unreadable
-            return None
+        if checkpoint_id not in self._place_by_id:
+            try:
+                self._place_by_id[checkpoint_id] = self.places.find_checkpoint(checkpoint_id)
+            except Error:  # unreadable
+                self._place_by_id[checkpoint_id] = None
+        return self._place_by_id[checkpoint_id]
 
     def _load_records(self, checkpoint_id: str, ref: str, tree: str) -> list[Record]:
         return [

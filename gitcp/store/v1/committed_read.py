@@ -9,10 +9,10 @@ from gitcp.core.transcript import chunks
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
 from gitcp.record import decode_name
+from gitcp.start import late
 from gitcp.store.git.tree import TREE, list_files, read_tree
 from gitcp.store.v1 import committed_refs
 from gitcp.store.v1.committed_tree import FILES, list_directories, list_numbers
-from gitcp.store.v1.transcript import hash_content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 
 
 _MOST = 20_000  # entries below one directory
+_BESIDE = (summary.METADATA, "tasks")  # what a checkpoint has beside its sessions
 
 
 class Parts:
@@ -191,7 +192,7 @@ def _build_metadata(files: Tree, stored: dict[str, Any]) -> dict[str, Any]:
 def find_sole_session(entries: Tree) -> str:
     """The session directory of a checkpoint with one session; "" if there may be several, whose
     order is in the summary."""
-    names = list(entries.keys() - {summary.METADATA, "tasks"})
+    names = [name for name in entries if name not in _BESIDE]
     return names[0] if len(names) == 1 and names == list_numbers(entries) else ""
 
 
@@ -286,4 +287,4 @@ def pick_session(checkpoint: Checkpoint, which: int | str) -> SessionEntry:
 def _compare_hash(stored: str, transcript: bytes) -> str:
     if not stored:
         return "absent"
-    return "match" if stored == hash_content(transcript) else "differs"
+    return "match" if stored == late.transcript.hash_content(transcript) else "differs"
