@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from gitcp.core.record_types import Record
+    from gitcp.store.guard.guard import Held
 
     Result = TypeVar("Result")
 
@@ -64,13 +65,14 @@ def release_claim(args: Namespace, records: Iterable[Record]) -> Iterator[Record
 
 
 def _release_event(event: Record) -> Iterator[Record]:
-    messages = _run_guarded(_judge_end, event) or []
+    held = _run_guarded(_list_held, event) or []
+    messages = _run_guarded(lambda event: _judge_end(event, held), event) or []
     try:
         yield event
         if not event.get("poisoned"):
             messages += _run_guarded(_record_edits, event) or []
     finally:
-        _run_guarded(_let_go, event)
+        _run_guarded(lambda event: _let_go(event, held), event)
     yield from messages
 
 
@@ -83,14 +85,21 @@ def _run_guarded(work: Callable[[Record], Result], event: Record) -> Result | No
         return None
 
 
-def _judge_end(event: Record) -> list[Record]:
+def _list_held(event: Record) -> Held:
+    """The claims of a call that has ended, each with its working copy."""
+    if event["event"] != "tool-end":
+        return []
+    return late.guard.list_held(Repo.find_here(), event)
+
+
+def _judge_end(event: Record, held: Held) -> list[Record]:
     if event["event"] != "tool-end":
         return []
     repo = Repo.find_here()
     mode = late.guard.get_mode(repo)
     if mode == "off":
         return []
-    objection, event["poisoned"] = late.guard.end_call(repo, event)
+    objection, event["poisoned"] = late.guard.end_call(event, held)
     return _tell_objection(objection, mode)
 
 
@@ -115,9 +124,9 @@ def _record_edits(event: Record) -> list[Record]:
     return _tell_objection(late.guard.judge_losses(repo, event), mode)
 
 
-def _let_go(event: Record) -> None:
+def _let_go(event: Record, held: Held) -> None:
     if event["event"] == "tool-end":
-        late.guard.let_go(Repo.find_here(), event)
+        late.guard.let_go(held)
     else:
         claims.leave(Repo.find_here(), event)
 

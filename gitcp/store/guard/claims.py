@@ -93,11 +93,15 @@ def take(
 
 
 def release_claims(repo: Repo, match: Callable[[Claim], bool]) -> None:
-    """Remove every claim that matches.  No lock is taken if none does."""
-    if select_claims(repo, match):
-        with _lock_claims(repo):
-            for claim in select_claims(repo, match):
-                _remove(repo, claim["key"])
+    """Remove every claim that matches."""
+    for claim in select_claims(repo, match):
+        release_claim(repo, claim["key"])
+
+
+def release_claim(repo: Repo, key: str) -> None:
+    """Remove the claim of this name."""
+    with _lock_claims(repo):
+        _remove(repo, key)
 
 
 def list_claims(repo: Repo) -> list[Claim]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
     Copies = list[tuple[Repo, list[str]]]
+    Held = list[tuple[Repo, Claim]]
 
 _KINDS = ("write", "shell", "other")  # tools that may change the working copy
 
@@ -50,7 +51,7 @@ def start_call(repo: Repo, event: Record, pausing: Callable[[], object]) -> str:
     for copy, paths in copies:
         objection = _start_in_copy(copy, paths, event, pausing if deny else None)
         if objection and deny:
-            let_go(repo, event)  # its claims in other working copies
+            let_go(list_held(repo, event))  # its claims in other working copies
             return objection
         objections.append(objection)
     return "\n\n".join(filter(None, objections))
@@ -102,16 +103,16 @@ def _judge_discards(repo: Repo, event: Record, look: Base) -> list[Verdict]:
     return [verdict.judge_discard(look, other, paths) for other, paths in lost.items()]
 
 
-def end_call(repo: Repo, event: Record) -> tuple[str, bool]:
-    """Judge a tool call after it ended: (the objection or '', whether the commit or change that it
-    started on belongs to another session now, so that its edit belongs to no change).
+def end_call(event: Record, held: Held) -> tuple[str, bool]:
+    """Judge a tool call, which holds these claims, after it ended: (the objection or '', whether
+    the commit or change that it started on belongs to another session now, so that its edit
+    belongs to no change).
 
     A repeated tool-end, one without its tool-start, and a command that only moves are not judged.
     """
-    if _has_only_moves(event):
+    judged = [pair for copy, claim in held if (pair := _end_in_copy(copy, claim))]
+    if not judged or _has_only_moves(event):
         return "", False
-    ended = (_end_in_copy(copy, claim) for copy, claim in _list_claimed(repo, event))
-    judged = [pair for pair in ended if pair]
     objections = [_format_objection(x, event["session_id"], edit_at) for x, edit_at in judged]
     return "\n\n".join(objections), any(x["stored"] for x, _ in judged)
 
@@ -131,13 +132,14 @@ def judge_losses(repo: Repo, event: Record) -> str:
     return "\n\n".join(objections)
 
 
-def let_go(repo: Repo, event: Record) -> None:
-    """Release the claims of a tool call in every working copy that has its paths."""
-    for copy, claim in _list_claimed(repo, event):
-        claims.release_claims(copy, lambda c, mine=claim: c["key"] == mine["key"])  # type: ignore[misc]
+def let_go(held: Held) -> None:
+    """Release claims, each in its working copy."""
+    for copy, claim in held:
+        claims.release_claim(copy, claim["key"])
 
 
-def _list_claimed(repo: Repo, event: Record) -> list[tuple[Repo, Claim]]:
+def list_held(repo: Repo, event: Record) -> Held:
+    """The claims of a tool call, in every working copy that has its paths."""
     pairs = []
     for tool in event.get("tools") or [event.get("tool") or {}]:
         copies = place.group_by_working_copy(repo, tool.get("input_paths") or ())
