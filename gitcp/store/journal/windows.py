@@ -19,7 +19,7 @@ from gitcp.store.v1 import transcript_copy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from gitcp.core.credit.evidence import Window
@@ -33,36 +33,38 @@ _TAIL = 1 << 18  # bytes of a transcript that are searched for the end of a call
 def list_windows(journal: Journal) -> list[Window]:
     """The windows that can explain the changes that a look finds now."""
     repo, lines = journal.repo, journal.lines
-    calling = {call["session"] for call in entries.list_calls(lines) if call["end"] is None}
+    calls = entries.list_calls(lines)
+    calling = {call["session"] for call in calls if call["end"] is None}
     concerned = markers.read_concerned(repo, calling)
     sessions = {m["session_id"]: m for m in concerned if markers.is_home(repo, m)}
     if journal.acting:
         sessions[journal.acting["session_id"]] = journal.acting
-    windows = _list_call_windows(repo, lines, sessions, journal.telling)
+    windows = _list_call_windows(repo, calls, sessions, journal.telling)
     for window in windows:
         window["closing"] = window["who"][2] == journal.closing
     for marker in sessions.values():
         if marker["phase"] == "active":
             telling = marker["session_id"] == journal.telling
-            windows += _list_turn_windows(repo, marker, lines, journal.naming if telling else None)
+            naming = journal.naming if telling else None
+            windows += _list_turn_windows(repo, marker, lines, calls, naming)
     for marker in journal.visitors:
         git_dir = get_home(repo, marker)
         home_lines = read(repo, git_dir)
-        windows += _list_call_windows(repo, home_lines, {marker["session_id"]: marker})
-        windows += _list_turn_windows(repo, marker, home_lines, None, git_dir)
+        home_calls = entries.list_calls(home_lines)
+        windows += _list_call_windows(repo, home_calls, {marker["session_id"]: marker})
+        windows += _list_turn_windows(repo, marker, home_lines, (), None, git_dir)
     for marker in journal.guests:
-        turn = _list_turn_windows(repo, marker, [], None, get_home(repo, marker))
+        turn = _list_turn_windows(repo, marker, [], (), None, get_home(repo, marker))
         windows += [window for window in turn if window["kind"] == evidence.TRANSCRIPT]
     return windows
 
 
 def _list_call_windows(
-    repo: Repo, lines: list[JournalLine], sessions: dict[str, Marker], telling: str = ""
+    repo: Repo, calls: list[JournalLine], sessions: dict[str, Marker], telling: str = ""
 ) -> list[Window]:
-    """The windows of calls that are not file tools'.  telling: as Journal has it."""
-    calls = [c for c in entries.list_calls(lines) if c.get("kind") != "write"]
+    """The windows of the calls that are not file tools'.  telling: as Journal has it."""
     windows = []
-    for call in calls:
+    for call in (call for call in calls if call.get("kind") != "write"):
         marker = sessions.get(call["session"])
         ended, cut = _find_end(repo, call, marker)
         windows.append(_build_window(call, ended))
@@ -120,13 +122,15 @@ def _list_turn_windows(
     repo: Repo,
     marker: Marker,
     lines: list[JournalLine],
+    calls: Iterable[JournalLine],
     naming: frozenset[str] | None,
     git_dir: str | None = None,
 ) -> list[Window]:
     """The windows of a running turn: the paths that its transcript says were written, its open
     file tools, and the whole turn if its client reports no tools and may have used some.
 
-    naming: the paths named by the tool that is being reported; None without one.
+    calls: those of this worktree, for a session at home here.  naming: the paths named by the tool
+    that is being reported; None without one.
     """
     baseline = turn_log.read_baseline(repo, marker["session_id"], git_dir)
     if baseline is None:
@@ -139,7 +143,7 @@ def _list_turn_windows(
     common: dict[str, Any] = {"who": writer, "opened": begun, "begin": begun, "end": ended}
     written = _list_uncommitted_paths(repo, marker, baseline, lines)
     written -= _list_tool_paths(lines, marker["session_id"], begun) | (naming or set())
-    windows = _list_tool_windows(repo, marker, lines, baseline) if git_dir is None else []
+    windows = _list_tool_windows(repo, marker, calls, baseline)
     if written:
         windows.append({**common, "names": written, "late": False, "kind": "transcript"})  # type: ignore[typeddict-item]
     is_silent = not marker["tool_events"] and naming is None
@@ -165,12 +169,12 @@ def _is_only_talk(agent_type: str, baseline: turn_log.Baseline) -> bool:
 
 
 def _list_tool_windows(
-    repo: Repo, marker: Marker, lines: list[JournalLine], baseline: turn_log.Baseline
+    repo: Repo, marker: Marker, calls: Iterable[JournalLine], baseline: turn_log.Baseline
 ) -> list[Window]:
     """The running turn's file tools that have not ended: each may have written its paths."""
     session_id, begun = marker["session_id"], int(baseline.get("at") or baseline["time_ns"])
     windows: list[Window] = []
-    for call in entries.list_calls(lines):
+    for call in calls:
         own = call["session"] == session_id and "looked" in call and call["at"] >= begun
         if own and call["end"] is None:
             call |= {"names": call["looked"], "transcript": baseline.get("transcript")}
