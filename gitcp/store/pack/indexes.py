@@ -1,14 +1,15 @@
 """The indexes of gitcp's packs; those of small packs are together in one file.
 
-<common>/gitcp/indexes has them one after the other, each after a line with the pack's name and the
-index's size.  A pack never changes, so its index stays valid.  Indexes of deleted packs are not
-used, and go with the file when packs are joined.
+<common>/gitcp/indexes has them one after the other, each after a line with the pack's name, the
+index's size, and the CRC-32 of name and index.  A pack never changes, so its index stays valid.
+Indexes of deleted packs are not used, and go with the file when packs are joined.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+from zlib import crc32
 
 from gitcp.core.git import packfile
 from gitcp.errors import Error
@@ -120,7 +121,8 @@ def add_index(repo: Repo, name: str, data: bytes) -> None:
             if not size:
                 repo.share_file(path)
             if size < _MOST:
-                os.write(fd, b"%s %d\n%s" % (name.encode(), len(data), data))
+                check = crc32(data, crc32(name.encode()))
+                os.write(fd, b"%s %d %x\n%s" % (name.encode(), len(data), check, data))
         finally:
             os.close(fd)
     except (Error, OSError):
@@ -134,18 +136,17 @@ def forget_file(repo: Repo) -> None:
 
 def _read_file(repo: Repo) -> dict[str, bytes]:
     """pack -> index, of the indexes in the file; a damaged file is removed."""
-    width, hasher = len(repo.empty_tree) // 2, kept.find_hasher(repo.algo)
     try:
         data = files.read_file(_locate_file(repo)) or b""
     except Error:
         return {}  # something else is in its place
     indexes, start = dict[str, bytes](), 0
     while (end := data.find(b"\n", start)) >= 0:
-        name, _, size = data[start:end].partition(b" ")
+        name, _, numbers = data[start:end].partition(b" ")
+        size, _, check = numbers.partition(b" ")
         start = end + 1 + int(size) if size.isdigit() else 0
         index = data[end + 1 : start]
-        trailer = index[-2 * width : -width].hex()
-        if name != b"pack-" + trailer.encode() or hasher(index[:-width]).digest() != index[-width:]:
+        if check != b"%x" % crc32(index, crc32(name)):
             break  # a process was killed, or had no room, while it appended
         indexes[name.decode()] = index
     else:
