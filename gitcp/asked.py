@@ -187,7 +187,7 @@ class Answers:
     """git's answers in a directory; git is started at once unless they are cached."""
 
     def __init__(self, git: Git, cwd: str) -> None:
-        self._git, self._began = git, time.time_ns()
+        self.git, self._began = git, time.time_ns()
         self._kept = recall_answers(cwd, git.env)
         self._where: list[str] = self._kept["where"] if self._kept else []
         self._asked = None if self._kept else (git.start(*_WHERE), git.start(*_CONFIG))
@@ -205,7 +205,7 @@ class Answers:
         values, origins = read_config(self._asked[1])
         if len(self._where) > 3 and None not in origins:
             files = [origin for origin in origins if origin]
-            keep_answers(self._git.env, self._where, values, files, self._began)
+            keep_answers(self.git.env, self._where, values, files, self._began)
         return values
 
 

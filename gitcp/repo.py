@@ -113,12 +113,12 @@ class Repo:
         eager: read the configuration at the same time, since it will be needed.
         init: where a jj workspace's own git directory is made if it has none, '' for inside it.
         """
-        base = Git(cwd, env)
         folder = cwd or _read_cwd()
+        answers = _EARLY.pop(folder, None) if env is None else None
+        base = answers.git.copy_with(cwd, {}) if answers else Git(cwd, env)
         is_free = "GIT_DIR" not in base.env
         if is_free and _is_jj_alone(folder) and (repo := cls._find_jj(folder, None, base, init)):
             return repo
-        answers = _EARLY.pop(folder, None) if env is None else None
         if eager and answers is None:
             answers = Answers(base, folder)
         place = answers.read_place() if answers else ask_place(base)
@@ -210,11 +210,11 @@ class Repo:
 
     def join_own(self, *parts: str) -> str:
         """A path in gitcp's directory of this worktree."""
-        return os.path.join(self.git_dir, "gitcp", *parts)
+        return "/".join((self.git_dir, "gitcp", *parts))
 
     def join_shared(self, *parts: str) -> str:
         """A path in gitcp's directory that all worktrees share."""
-        return os.path.join(self.common, "gitcp", *parts)
+        return "/".join((self.common, "gitcp", *parts))
 
     def list_folders(self) -> list[str]:
         """gitcp's directory of each worktree; it may not exist."""

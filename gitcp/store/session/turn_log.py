@@ -130,8 +130,8 @@ def find_relative_path(repo: Repo, path: str) -> str | None:
     full_path = os.path.join(os.path.realpath(folder), name)
     if has_many_names(repo):
         return late.spelling.find_relative(repo, full_path)
-    root = os.path.realpath(repo.worktree)
-    return os.path.relpath(full_path, root) if full_path.startswith(root + os.sep) else None
+    above = os.path.realpath(repo.worktree) + os.sep
+    return full_path.removeprefix(above) if full_path.startswith(above) else None
 
 
 def has_many_names(repo: Repo) -> bool:
