@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from gitcp.store.journal import file_tools as file_tools  # 1.5
     from gitcp.store.journal import first_look as first_look  # 1.9
     from gitcp.store.journal import look as look  # 1.3
+    from gitcp.store.journal import many_edits as many_edits  # 0.2
     from gitcp.store.journal import sources as sources  # 1.6
     from gitcp.store.journal import turn_look as turn_look  # 1.5
     from gitcp.store.journal import visits as visits  # 4.0
@@ -141,8 +142,8 @@ else:
         "gitcp.store.care": "edits",
         "gitcp.store.git": "cat_file direct hook_warnings notes reflog spelling spread",
         "gitcp.store.guard": "guard open_elsewhere roster session_change",
-        "gitcp.store.journal": "contested edits_ref file_tools first_look look sources "
-        "turn_look visits windows work",
+        "gitcp.store.journal": "contested edits_ref file_tools first_look look many_edits "
+        "sources turn_look visits windows work",
         "gitcp.store.lines": "ai_notes carried exports recording",
         "gitcp.store.link": "commit_sessions disclosure finalize session_metadata unhooked",
         "gitcp.store.match": "candidates commit_memory lost_links rewritten",

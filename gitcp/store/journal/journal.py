@@ -23,7 +23,6 @@ from gitcp.process.files import Damaged, open_file
 from gitcp.start import late
 from gitcp.store.git import private, refs
 from gitcp.store.git.objects import Objects
-from gitcp.store.git.tree import compare_trees, edit_tree
 from gitcp.store.session import markers
 
 TYPE_CHECKING = False
@@ -151,42 +150,13 @@ def expand_trees(repo: Repo, lines: list[JournalLine]) -> list[JournalLine]:
     """Replace each `trees` line by a line for each of its edits."""
     if not any("trees" in line for line in lines):
         return lines
-    objects = Objects.get_shared(repo)
-    edits: list[JournalLine] = []
-    for line in lines:
-        if "trees" not in line:
-            edits.append(line)
-            continue
-        common = {key: value for key, value in line.items() if key != "trees"}
-        if all(objects.read(tree) for tree in line["trees"]):
-            for path, before, after in compare_trees(objects, *line["trees"]):
-                edits.append({"path": path, "before": before, "after": after, **common})
-    return edits
+    return late.many_edits.expand_lines(Objects.get_shared(repo), lines)
 
 
 def pack_edits(objects: Objects, edits: list[JournalLine]) -> list[JournalLine]:
     """Pack more than MANY edits of one look: a line for each author, with its paths in two
     trees.  Fewer edits are returned as they are."""
-    if len(edits) <= MANY:
-        return edits
-    groups: dict[str, list[JournalLine]] = {}
-    for edit in ({k: v for k, v in edit.items() if k != "made"} for edit in edits):
-        groups.setdefault(entries.dump_line(_get_shared(edit)).decode(), []).append(edit)
-    lines: list[JournalLine] = []
-    for group in groups.values():
-        if len(group) < MANY // 10:
-            lines += group
-            continue
-        trees = [
-            edit_tree(objects, None, {edit["path"]: edit[side] for edit in group})
-            for side in ("before", "after")
-        ]
-        lines.append({"trees": trees, **_get_shared(group[0])})
-    return lines
-
-
-def _get_shared(edit: JournalLine) -> JournalLine:
-    return {key: value for key, value in edit.items() if key not in ("path", "before", "after")}
+    return late.many_edits.pack_edits(objects, edits) if len(edits) > MANY else edits
 
 
 def get_home(repo: Repo, session: Mapping[str, Any]) -> str:

@@ -139,10 +139,14 @@ class Work:
     ) -> None:
         self._session, self._is_here = session_id, is_here
         self._paths: dict[str, list[JournalLine]] = {}
+        self._own: set[str] = set()
+        self._stretches: dict[str, list[Stretch]] = {}
         self._later_names: dict[str, dict[str, None]] = {}
         origins: dict[str, dict[str, None]] = {}  # path -> the names that its content had before
         for line in entries.list_open_edits(lines):
             self._paths.setdefault(line["path"], []).append(line)
+            if self._is_own(line):
+                self._own.add(line["path"])
             if "follows" in line:
                 path, source = line["path"], line["follows"]
                 origins[path] = {source: None, **origins.get(source, {})}
@@ -158,6 +162,13 @@ class Work:
         continues the last stretch that has had it, and puts away the others.  An edit by another
         author changes the content of a live stretch, or puts away a deletion.
         """
+        if path not in self._own:
+            return []
+        if path not in self._stretches:
+            self._stretches[path] = self._find_stretches(path)
+        return self._stretches[path]
+
+    def _find_stretches(self, path: str) -> list[Stretch]:
         stretches: list[Stretch] = []
         current: Stretch | None = None
         for line in self._paths.get(path, ()):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import State
     from gitcp.repo import Repo
 
-_MANY = 1000  # files: indenting more costs more than the rest of a hook
+_MANY = 1000  # files and turns: indenting more costs more than the rest of a hook
 
 
 def get_folder(repo: Repo) -> str:
@@ -127,8 +127,8 @@ def encode(state: State) -> bytes:
 
 
 def dump_state(state: State) -> bytes:
-    """The JSON of a state, indented unless it has very many files."""
-    many = len(state.get("files_touched", ())) > _MANY
+    """The JSON of a state, indented unless it has very many files or turns."""
+    many = len(state.get("files_touched", ())) + len(state.get("turns", ())) > _MANY
     return json.dumps(state, None if many else 2).encode() + b"\n"
 
 
