@@ -35,7 +35,7 @@ _KEYS = ("metadata", "transcript", "context", "content_hash", "prompt")
 _HEX = frozenset("0123456789abcdef")
 _WINDOW = 64  # checkpoints whose objects are read at once
 _LAST = 999  # the highest number of a piece whose name sorts right
-_ALONE = 4  # windows before worker processes are started
+_ALONE = 16  # windows before worker processes are started: these cost what 200 checkpoints do
 
 
 def look_at_checkpoints(case: Case) -> Iterator[Finding]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     Link = tuple[str, str]  # commit, id
 
 _WINDOW = 500  # links that are checked together
+_ALONE = 2  # windows before worker processes are started
 _FEW = 64  # files of a commit, of more the contents are read one by one
 
 
@@ -87,7 +88,7 @@ def _find_empty(
         return lambda window: _list_empty(survey.repo, objects, window, stored)
 
     checked = (link for link in links if link[1] in stored)
-    for empty in spread_batches(survey.objects, split_windows(checked, _WINDOW), begin):
+    for empty in spread_batches(survey.objects, split_windows(checked, _WINDOW), begin, _ALONE):
         for oid, name in empty:
             reason = f"has nothing of '{name}', which it is linked to"
             yield make_finding("empty-link", oid, reason, checkpoint_id=name)
