@@ -79,6 +79,23 @@ def test_undo_of_two_steps_restores_what_either_kept(world: World, a: Agent) -> 
     assert os.lstat(top / "private").st_mode & 0o777 == 0o600
 
 
+def test_redo_restores_what_a_later_step_kept(world: World, a: Agent) -> None:
+    private = world.path / "private"
+    a.turn("one", {"x": "x\n"})
+    a.turn("two", {"private": "p\n"})
+    private.chmod(0o600)
+    oldest = temporary(world)[-1]
+    done(world, "rewind", "--to", oldest)
+    [before] = [p["id"] for p in points(world) if p["kind"] == "safety"]
+    done(world, "rewind", "--to", before)
+    assert private.lstat().st_mode & 0o777 == 0o600
+    done(world, "rewind", "--to", oldest)
+    done(world, "undo", "2")
+    assert not private.exists()
+    done(world, "redo")
+    assert private.lstat().st_mode & 0o777 == 0o600
+
+
 def test_without_core_symlinks_a_link_is_what_git_reads_as_one(world: World, a: Agent) -> None:
     top = world.path
     os.symlink("README.md", top / "tracked")

@@ -18,7 +18,7 @@ from gitcp.store.undo import undo_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from gitcp.core.back.plan import Action
     from gitcp.core.back.undo_tree import Step
@@ -35,19 +35,17 @@ _REGULAR = (FILE, EXECUTABLE)
 
 
 def keep_raw(
-    present: Present, actions: Iterable[Action], signs: Mapping[str, Signature]
+    present: Present, actions: Sequence[Action], signs: Mapping[str, Signature]
 ) -> dict[str, Raw]:
     """path -> the Raw, stored, of each regular file that actions replace or delete, and of the
-    directories above those that they delete."""
+    directories above all that they change."""
     head, mask = Lookup(present.objects, present.head_tree), _read_umask()
     filters = Filters(present.worktree, present.objects, head)
-    raw: dict[str, Raw] = {}
+    raw = _keep_folders(present, (action["path"] for action in actions), 0o777 & ~mask)
     for action in actions:
         path, was, sign = action["path"], action["was"], signs.get(action["path"])
         if not was or was[0] not in _REGULAR or not sign or not stat.S_ISREG(sign[0]):
             continue
-        if action["now"] is None:
-            raw |= _keep_folders(present, path, 0o777 & ~mask)
         mode = stat.S_IMODE(sign[0])
         usual = (0o777 if was[0] == EXECUTABLE else 0o666) & ~mask
         oid = None
@@ -59,12 +57,14 @@ def keep_raw(
     return raw
 
 
-def _keep_folders(present: Present, path: str, usual: int) -> dict[str, Raw]:
-    """folder -> the Raw of the directories above path that have other permissions than usual."""
-    parts = path.split("/")
-    folders = ["/".join(parts[:n]) for n in range(1, len(parts))]
+def _keep_folders(present: Present, paths: Iterable[str], usual: int) -> dict[str, Raw]:
+    """folder -> the Raw of the directories above paths that have other permissions than usual."""
+    folders = set[str]()
+    for path in paths:
+        while (path := path.rpartition("/")[0]) and path not in folders:
+            folders.add(path)
     looks = ((folder, present.worktree.look_at(folder)) for folder in folders)
-    modes = {folder: stat.S_IMODE(st.st_mode) for folder, st in looks if st}
+    modes = {f: stat.S_IMODE(st.st_mode) for f, st in looks if st and stat.S_ISDIR(st.st_mode)}
     return {folder: (mode, None) for folder, mode in modes.items() if mode != usual}
 
 
@@ -104,7 +104,7 @@ def read_steps(objects: Objects, steps: Iterable[Step], paths: Iterable[str] = (
     known: dict[str, tuple[Version, Raw]] = {}
     for step in steps:
         version, kept = undo_log.open_tree(objects, step["commit"], "before"), step.get("raw", {})
-        for path in {*paths, *kept}:
+        for path in {*paths, *kept, *known}:
             before, (mode, oid) = version(path), kept.get(path, USUAL)
             if path in kept or known.get(path, (None, USUAL))[0] != before:
                 known[path] = before, (mode, oid)

@@ -123,8 +123,11 @@ class Mover:
             position=target["id"],
         )
         edits = _map_edits(self._objects, [target], "after", "before")
-        undone = [step for step in log if target["id"] in step.get("targets", ())]
-        raw = raw_files.read_steps(self._objects, undone[-1:], edits)
+        # Before the steps undone with it, or else before the undo, the worktree was as after it.
+        undone = [step for step in log if target["id"] in step.get("targets", ())][-1:]
+        ids = [t for step in undone for t in step["targets"][: step["targets"].index(target["id"])]]
+        newer = [undo_tree.map_steps(log)[step_id] for step_id in ids]
+        raw = raw_files.read_steps(self._objects, [*undone, *newer], edits)
         return self._leave_out(edits, raw, f"redo of {target['kind']}", step, conflict)
 
     def _leave_out(self, edits: Edits, raw: Known, why: str, step: Step, conflict: str) -> Outcome:
