@@ -249,6 +249,11 @@ def test_an_author_has_the_name_that_the_mailmap_gives_today(past: World, kind: 
         assert list_authors() == {name} != {before}
 
 
+def test_a_mailmap_that_cannot_be_read_stops_no_search(past: World) -> None:
+    (past.path / ".mailmap").mkdir()
+    assert prompts(past, "header") == ["Parse the header of a request"]
+
+
 @pytest.mark.parametrize("damage", ["noise", "empty", "other", "short"])
 def test_a_damaged_index_is_made_again(past: World, damage: str) -> None:
     assert search(past, "header")

@@ -7,7 +7,7 @@ from zlib import crc32
 
 from gitcp.core.message import links
 from gitcp.errors import GitError
-from gitcp.process.files import read_bytes
+from gitcp.process.files import peek
 from gitcp.record import decode_name, encode_lines, encode_name
 from gitcp.store.git import notes
 from gitcp.store.git.commit import list_commits, parse_ident, read_commit, read_names
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 def read_basis(repo: Repo) -> dict[str, str]:
-    """path -> checksum of the files that change commits without moving a ref: other names for
+    """name -> checksum of the files that change commits without moving a ref: other names for
     authors (gitmailmap(5)), and the edge of a shallow clone."""
+    names = [".mailmap"] * bool(repo.top) + repo.config.get_all("mailmap.file")[-1:]
     top = repo.top or repo.common
-    paths = [".mailmap"] * bool(repo.top) + repo.config.get_all("mailmap.file")[-1:]
-    paths = [os.path.join(top, os.path.expanduser(path)) for path in paths]
-    contents = {path: read_bytes(path) for path in [*paths, os.path.join(repo.common, "shallow")]}
-    return {path: f"{crc32(data)}" for path, data in contents.items() if data is not None}
+    paths = {name: os.path.join(top, os.path.expanduser(name)) for name in names}
+    paths["shallow"] = os.path.join(repo.common, "shallow")
+    return {name: f"{crc32(peek(path))}" for name, path in paths.items()}
 
 
 def take_commits(repo: Repo, database: Connection, basis: Mapping[str, str]) -> None:
@@ -44,7 +44,8 @@ def take_commits(repo: Repo, database: Connection, basis: Mapping[str, str]) -> 
     """
     heads = list_commits(repo, "--no-walk=unsorted", *find_commits.ALL)
     with Objects(repo) as objects:
-        specs = (notes.REF, repo.config.get("mailmap.blob") or "HEAD:.mailmap")
+        mailmap = repo.config.get("mailmap.blob") or ("" if repo.top else "HEAD:.mailmap")
+        specs = notes.REF, mailmap
         basis = {**basis, **{spec: (objects.read(spec) or ("",))[0] for spec in specs}}
         is_same = storage.read_state(database, "basis") == basis
         since = list(storage.read_state(database, "heads")) if is_same else []
@@ -78,17 +79,17 @@ def _exclude(commits: Iterable[str]) -> bytes:
 
 def _store_commits(
     database: Connection,
-    links: Iterable[Commit],
+    carried: Iterable[Commit],
     came: Container[str],
     went: Container[str],
     others_stay: bool,
 ) -> None:
-    """Store links, and which commits are on a branch or tag: those that came; others_stay: and
-    those that were and did not go."""
+    """Store the links that commits carry, and which commits are on a branch or tag: those that
+    came; others_stay: and those that were and did not go."""
     rows = database.execute("select oid, checkpoint, id, author, live from linked")
     known = {(oid, checkpoint): facts for oid, checkpoint, *facts in rows}
     linked: set[tuple[str, str]] = set()
-    for *row, message in links:
+    for *row, message in carried:
         oid, author, checkpoint = str(row[0]), row[1], str(row[-1])
         linked.add((oid, checkpoint))
         if (oid, checkpoint) in known:
