@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import time
 
 from gitcp.errors import GitError, Late
 from gitcp.git import is_fetch_allowed
@@ -29,8 +28,6 @@ _NOWHERE = {"GIT_ALLOW_PROTOCOL": "none"}  # like GIT_NO_LAZY_FETCH, which git h
 # With --buffer git writes its answers together, at a flush.
 _COMMAND = ("cat-file", "--batch-command", "--buffer", "-z")
 _PIPE = 1 << 16  # bytes that a pipe holds
-_MANY = 32  # answers that are worth a pause, seconds of it, and bytes of a read before it
-_PAUSE, _SHORT = 0.0005, 1 << 13
 _ANY = range(-64, 256)  # any status, also of a signal: what is missing is asked again
 
 
@@ -56,8 +53,7 @@ class Batch:
         env = None if is_fetch_allowed() else _NOWHERE
         self._run = self._repo.git.start(*_COMMAND, feed=True, env=env)
         self._in = self._run.get_pipes()[0]
-        self._raw = _Output(self._run)
-        self._output = io.BufferedReader(self._raw, _PIPE)
+        self._output = io.BufferedReader(_Output(self._run), _PIPE)
 
     def find_head(self, spec: str) -> tuple[str, int] | None:
         """(oid, bytes) of a name, without its content; None if it is missing or ambiguous."""
@@ -81,7 +77,6 @@ class Batch:
     ) -> Iterator[Answer | None]:
         """Ask for all names at once; yield what answer() reads for each, in their order."""
         self._ask(command, specs)
-        self._raw.are_many = len(specs) > _MANY
         return self._read_answers(command, specs, answer)
 
     def _read_answers(
@@ -155,26 +150,17 @@ class Batch:
 
 
 class _Output(io.RawIOBase):
-    """git's output, until the deadline.
-
-    git writes each blob by itself, in two pieces.  Where many are to come, it gets the time to
-    write several before they are read: otherwise each would wake this process twice, which takes
-    longer than to read them.
-    """
+    """git's output, until the deadline."""
 
     def __init__(self, run: Running) -> None:
         self._run, self._out = run, run.get_pipes()[1]
-        self.are_many, self._last = False, _PIPE  # bytes of the last read
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         """Fill a buffer with what can be read; raises Late at the deadline."""
-        if self.are_many and self._last < _SHORT:
-            time.sleep(_PAUSE)
         if not self._run.wait_readable():
             self._run.terminate()
             raise Late(("git", "cat-file"), deadline.describe_overrun())
-        self._last = os.readv(self._out, [buffer])
-        return self._last
+        return os.readv(self._out, [buffer])
