@@ -177,10 +177,9 @@ def _list_tool_windows(
     for call in calls:
         own = call["session"] == session_id and "looked" in call and call["at"] >= begun
         if own and call["end"] is None:
-            call |= {"names": call["looked"], "transcript": baseline.get("transcript")}
-            windows.append(
-                {**_build_window(call, _find_end(repo, call, marker)[0]), "kind": "tool"}
-            )
+            named = {**call, "names": call["looked"], "transcript": baseline.get("transcript")}
+            ended = _find_end(repo, named, marker)[0]
+            windows.append({**_build_window(named, ended), "kind": "tool"})
     return windows
 
 
