@@ -36,10 +36,10 @@ MOST = {
 # Gits, and how often a file or a directory is opened, there or not; a commit's two hooks together
 # at most 6 and 150.  All packs count as one file.
 ASKS = {
-    "UserPromptSubmit": (1, 58),
+    "UserPromptSubmit": (1, 57),
     "PreToolUse": (0, 21),
     "PostToolUse": (0, 37),
-    "Stop": (2, 71),
+    "Stop": (2, 70),
     "prepare-commit-msg": (1, 24),
     "post-commit": (2, 75),
 }

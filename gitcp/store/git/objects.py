@@ -109,13 +109,17 @@ class Objects:
                 if obj:
                     self._remember(obj)
 
+    def peek(self, spec: str) -> Object | None:
+        """read() without git; None also if git has to read the object."""
+        try:
+            return self._keep_near(late.direct.read_object(self._repo, spec, self._near))
+        except late.direct.Unsure:
+            return None
+
     def _read_direct(self, oid: str) -> bool:
         """Read an object without git, unless git runs already; return whether it is in memory."""
         if self._batch is None:
-            try:
-                self._keep_near(late.direct.read_object(self._repo, oid, self._near))
-            except late.direct.Unsure:
-                pass
+            self.peek(oid)
         return oid in self._near
 
     def _find_head(self, spec: str) -> tuple[str, int] | None:

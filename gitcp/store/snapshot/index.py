@@ -19,7 +19,8 @@ from gitcp.process.files import put_file
 from gitcp.process.running import Running
 from gitcp.record import decode_name
 from gitcp.start import late, stdlib
-from gitcp.store.git import direct, private
+from gitcp.store.git import private
+from gitcp.store.git.objects import Objects
 from gitcp.store.snapshot import filters
 
 TYPE_CHECKING = False
@@ -251,9 +252,9 @@ def _has_tree_of_head(repo: Repo, path: str) -> bool:
 def _read_head_tree(repo: Repo) -> bytes:
     """The bytes of HEAD's tree oid, read without git; b"" if that fails."""
     try:
-        commit = direct.read_object(repo, "HEAD", {})
+        commit = Objects.get_shared(repo).peek("HEAD")
         return bytes.fromhex(decode_name(commit[2][5:].partition(b"\n")[0])) if commit else b""
-    except (direct.Unsure, ValueError):
+    except ValueError:
         return b""
 
 
