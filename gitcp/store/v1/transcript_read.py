@@ -69,8 +69,9 @@ class Reader:
             self._take_lines(red, stored_keys)
         if end > start or not grown:
             copy.known["live"] = _describe_live(live, end, crc)
-            self._scan_new(b"")
             self._is_changed = True
+        if end == start and not grown:
+            self._scan_new(b"")
         tail = stretches.read_line(_make_reader(live), end, size) if complete else b""
         return self._redact_last(tail) if tail.strip() else b""
 
