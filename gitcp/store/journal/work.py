@@ -308,7 +308,12 @@ def _read_open(repo: Repo, worktree_id: str, session_id: str) -> _Part:
             lines = journal.read(repo, git_dir)
         else:
             lines = late.edits_ref.read_lines(repo, ids.hash_worktree(worktree_id))
-        _OPEN[git_dir] = stamp, lines, entries.list_open_edits(lines), {}
+        (file, _), known, unsettled, sessions = _OPEN.get(git_dir, (stamp, [], [], {}))
+        # Most that a hook appends, such as what a session's ref holds now, changes no open edit.
+        is_same = file == stamp[0] and lines[: len(known)] == known
+        if not is_same or any(map(entries.is_lasting, lines[len(known) :])):
+            unsettled, sessions = entries.list_open_edits(lines), {}
+        _OPEN[git_dir] = stamp, lines, unsettled, sessions
     _, lines, unsettled, sessions = _OPEN[git_dir]
     if session_id not in sessions:
         work = Work(unsettled, session_id)
