@@ -25,6 +25,8 @@ class Parser(argparse.ArgumentParser):
     name: of a command in the table of commands, which has its summary.
     """
 
+    _width: int | None = 80  # while it is made; then None, that of the terminal
+
     def __init__(self, name: str, rows: Rows = ()) -> None:
         # A stage that has another name for people is called by the one that they typed.
         typed = os.path.basename(sys.argv[0]).removeprefix("gitcp-")
@@ -38,6 +40,11 @@ class Parser(argparse.ArgumentParser):
             group = self.add_mutually_exclusive_group() if isinstance(row, list) else self
             for spellings, more in row if isinstance(row, list) else [row]:
                 group.add_argument(*spellings, **more)
+        self._width = None
+
+    def _get_formatter(self) -> argparse.HelpFormatter:
+        # argparse checks each argument by one, which imports shutil if it has to ask for a width.
+        return argparse.HelpFormatter(self.prog, width=self._width)
 
     def format_usage(self) -> str:
         """The usage, folded between options; versions of argparse fold it differently."""
