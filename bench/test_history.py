@@ -21,9 +21,9 @@ SIZES = (1_000, *((10_000,) if os.environ.get("LONG") else ()))
 STORE = f"git rev-list --objects {V1} | cut -d' ' -f1 | git cat-file --batch --buffer"
 # A command: its arguments, git beside it, and how many times git's it may cost, its start aside.
 COMMANDS = {
-    "log": ((), ("git", "log", "--numstat"), 4.5),
-    "stats": (("--json",), ("git", "log", "--numstat"), 9),
-    "stats --survival": (("--survival", "--json"), ("git", "log", "-p", "-U0"), 8),
+    "log": ((), ("git", "log", "--numstat"), 4),
+    "stats": (("--json",), ("git", "log", "--numstat"), 7.5),
+    "stats --survival": (("--survival", "--json"), ("git", "log", "-p", "-U0"), 7.5),
     "show": (("main",), ("git", "log", "--format=%H%n%B"), 3),
     "fsck": ((), ("sh", "-c", STORE), 3.5),
     "search": (("change",), ("git", "log", "--grep=change"), 2.5),
