@@ -101,6 +101,18 @@ def test_a_large_file_that_shrinks_while_it_is_read_spoils_nothing(objects: Obje
     assert_readable(before, after)
 
 
+def test_a_large_file_that_a_pack_has_is_not_compressed_again(
+    objects: Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("large").write_bytes(os.urandom(2 << 20))
+    oid = objects.write_file(b"large")
+    objects.packs.flush()
+    with monkeypatch.context() as without:
+        without.setattr(objects.packs, "add_stream", None)
+        assert objects.write_file(b"large") == oid
+    assert_readable(oid)
+
+
 def test_packs_are_joined_and_what_is_in_two_of_them_is_there_once(objects: Objects) -> None:
     oids = {oid for n in range(4 * LATER) for oid in write(objects, "the same", f"{n}")}
     assert len(list(PACKS.glob("*.pack"))) <= LATER

@@ -8,12 +8,12 @@ from itertools import islice
 from gitcp import git, memory, trace
 from gitcp.errors import Error
 from gitcp.record import decode_name
-from gitcp.start import late
+from gitcp.start import late, stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any, Self
+    from typing import Any, BinaryIO, Self
 
     from gitcp.repo import Repo
     from gitcp.store.git.cat_file import Batch, Object
@@ -237,9 +237,29 @@ class Objects:
                     data = f.read(size + 1)[: size or None]
                     if len(data) >= size:
                         return self.write("blob", data)
-                elif oid := self.packs.add_stream(f, size):
+                elif oid := self._store_stream(f, size):
                     return oid
         raise Error(f"'{decode_name(path)}' changes while it is read")
+
+    def _store_stream(self, f: BinaryIO, size: int) -> str | None:
+        """Store a file of size bytes as a blob; return its oid, None if f has fewer.
+
+        It is hashed first: to compress it takes several times as long, and a pack of gitcp may have
+        it, since the call that wrote it ended."""
+        oid = hash_stream(f, size, self._repo.algo)
+        if oid is None or self.packs.has(oid):
+            return oid
+        f.seek(0)
+        return self.packs.add_stream(f, size)
+
+
+def hash_stream(f: BinaryIO, size: int, algo: str) -> str | None:
+    """The oid of the next size bytes of f as a blob; None if f has fewer."""
+    digest, remaining = stdlib.hashlib.new(algo, b"blob %d\0" % size), size
+    while remaining and (data := f.read(min(remaining, _WHOLE))):
+        digest.update(data)
+        remaining -= len(data)
+    return None if remaining else str(digest.hexdigest())
 
 
 _SHARED: dict[str, Objects] = memory.get_table("objects")  # git directory -> database

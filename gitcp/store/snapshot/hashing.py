@@ -9,14 +9,14 @@ import time
 
 from gitcp.core.git.porcelain import GONE
 from gitcp.errors import Error, Late
-from gitcp.start import late, stdlib
+from gitcp.start import late
 from gitcp.store.git import private
+from gitcp.store.git.objects import hash_stream
 from gitcp.store.snapshot import filters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from gitcp.core.record_types import Entry
     from gitcp.store.git.objects import Objects
@@ -133,7 +133,9 @@ class Hasher:
         with open(fd, "rb", buffering=0) as f:
             size = os.fstat(fd).st_size
             if size > _PIECE:
-                return _hash_long(f, size, self._work.repo.algo)
+                if oid := hash_stream(f, size, self._work.repo.algo):
+                    return oid
+                raise OSError("shrank")
             return self._objects.hash_object("blob", f.read(size))
 
     def _convert_files(self) -> None:
@@ -172,16 +174,6 @@ class Hasher:
         return oids | late.through_git.hash_files(
             work, self._objects, remaining, self._write, index
         )
-
-
-def _hash_long(f: Any, size: int, algo: str) -> str:
-    digest, remaining = stdlib.hashlib.new(algo, b"blob %d\0" % size), size
-    while remaining and (data := f.read(min(remaining, _PIECE))):
-        digest.update(data)
-        remaining -= len(data)
-    if remaining:
-        raise OSError("shrank")
-    return digest.hexdigest()
 
 
 _SAFE_AGE = 2 * 10**9  # ns: a younger file may change and keep its times
