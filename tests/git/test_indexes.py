@@ -53,6 +53,10 @@ def _with_a_wrong_oid(data: bytes) -> bytes:
     return data[:1100] + bytes([data[1100] ^ 1]) + data[1101:]
 
 
+def _with_a_wrong_name(data: bytes) -> bytes:
+    return data[:5] + b"0" * 40 + data[45:]
+
+
 def _with_other_words(data: bytes) -> bytes:
     return b"hello\n" + data
 
@@ -60,6 +64,7 @@ def _with_other_words(data: bytes) -> bytes:
 SPOILT = (
     _cut_short,
     _with_a_wrong_oid,
+    _with_a_wrong_name,
     _with_other_words,
     lambda data: data + b"\n",
     lambda _: b"",
