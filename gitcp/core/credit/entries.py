@@ -277,11 +277,10 @@ def is_contested(lines: list[JournalLine], path: str, who: Writer) -> bool:
             break
         if path in line.get("looked", ()) or (line.get("path") == path and get_author(line) != who):
             return True
+    naming = (line for line in lines if "close" in line or path in line.get("looked", ()))
     return any(
-        call["end"] is None
-        and path in call.get("looked", ())
-        and _get_call_key(call, "open") != (who[0], who[2])
-        for call in list_calls(lines)
+        call["end"] is None and _get_call_key(call, "open") != (who[0], who[2])
+        for call in list_calls(naming)
     )
 
 
