@@ -96,6 +96,8 @@ def _judge_discards(repo: Repo, event: Record, look: Base) -> list[Verdict]:
     command = str(tool.get("command") or "")
     if tool.get("kind") != "shell" or not command:
         return []
+    if not presence.list_open(repo, event["session_id"]):
+        return []  # reading the command takes longer than this question
     losses = late.first_look.find_losses(repo, command, event.get("cwd") or "")
     if not losses:
         return []
