@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, BinaryIO, Self
 
+    from gitcp.core.record_types import Tree
     from gitcp.repo import Repo
     from gitcp.store.git.cat_file import Batch, Object
     from gitcp.store.pack.packs import Packs
@@ -40,6 +41,7 @@ class Objects:
         self._batch: Batch | None = None
         self._near: dict[str, Object] = {}
         self._bytes = 0
+        self.trees: dict[str, Tree] = {}  # small ones, which tree.read_tree() has parsed
 
     def __enter__(self) -> Self:
         return self
@@ -75,7 +77,7 @@ class Objects:
             return self._near[spec]
         if not spec or "\0" in spec:
             return None
-        if self._batch is None:
+        if self._batch is None or spec.removesuffix("^{tree}") in self._near:
             try:
                 return self._keep_near(late.direct.read_object(self._repo, spec, self._near))
             except late.direct.Unsure:

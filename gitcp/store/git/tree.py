@@ -18,13 +18,26 @@ if TYPE_CHECKING:
 
 TREE = "040000"
 _DEEPEST, _MOST = 200, 10_000_000
+_SMALL, _KEPT = 1 << 13, 256  # bytes of a tree that stays parsed, and how many of them
 _MODES = {"40000": TREE, "100644": "100644", "100755": "100755"}
 
 
 def read_tree(objects: Objects, oid: str) -> Tree:
     """The entries of one tree by name; raises Error if it is missing or malformed."""
-    data, width = objects.need(oid, "tree"), len(oid) // 2 + 1
+    if oid in objects.trees:
+        return dict(objects.trees[oid])
+    data = objects.need(oid, "tree")
+    entries = _parse_tree(oid, data)
+    if len(data) <= _SMALL:
+        if len(objects.trees) >= _KEPT:
+            objects.trees.clear()
+        objects.trees[oid] = dict(entries)
+    return entries
+
+
+def _parse_tree(oid: str, data: bytes) -> Tree:
     entries: Tree = {}
+    width = len(oid) // 2 + 1
     start, end, digits = 0, len(data), data.hex()
     while start < end:
         nul = data.find(b"\0", start)
