@@ -19,14 +19,16 @@ def by_git(spec: str) -> tuple[str, str, bytes]:
     return oid, kind, git("cat-file", kind, oid)
 
 
-@pytest.mark.parametrize("packed", ["loose", "in a pack of ours"])
+@pytest.mark.parametrize("packed", ["loose", "in a pack of ours", "in a pack of git's"])
 def test_what_is_read_without_git_is_what_git_reads(repo: Path, packed: str) -> None:
     at = Repo.find()
     specs = ["HEAD", "refs/heads/main", "HEAD^{tree}", "refs/heads/main^{tree}"]
     specs += [git("rev-parse", f"HEAD{peel}").decode().strip() for peel in ("", "^{tree}")]
     specs.append(git("rev-parse", "HEAD:README.md").decode().strip())
     read = {spec: by_git(spec) for spec in specs}
-    if packed != "loose":
+    if packed == "in a pack of git's":
+        sh("git gc -q")
+    elif packed != "loose":
         with Objects(at) as objects:
             for _, kind, data in read.values():
                 objects.write(kind, data)
@@ -35,13 +37,44 @@ def test_what_is_read_without_git_is_what_git_reads(repo: Path, packed: str) -> 
     assert {spec: direct.read_object(at, spec, {}) for spec in specs} == read
 
 
+@pytest.mark.parametrize("base", ["by its offset", "by its name"])
+def test_deltas_are_read_without_git(repo: Path, base: str) -> None:
+    lines = [f"line {n} of a text that is long enough for deltas\n" for n in range(3000)]
+    for n in range(6):
+        lines[n * 400 : n * 400 + n] = [f"changed in {n}\n"]
+        (repo / "text").write_text("".join(lines))
+        sh(f"git add text; git commit -qm {n}")
+    by_offset = "true" if base == "by its offset" else "false"
+    sh(f"git -c repack.useDeltaBaseOffset={by_offset} repack -qadf --depth=50; git prune-packed")
+    specs = [f"HEAD~{n}:text" for n in range(6)]
+    [index] = (repo / ".git/objects/pack").glob("*.idx")
+    deltas = git("verify-pack", "-v", str(index)).decode()
+    assert "chain length = 3" in deltas
+    for oid, *read in map(by_git, specs):
+        assert direct.read_object(Repo.find(), oid, {}) == (oid, *read)
+
+
+def test_git_reads_many_objects_of_its_packs(repo: Path) -> None:
+    for n in range(17):
+        (repo / f"{n}").write_text(f"{n}\n")
+    sh("git add .; git commit -qm many; git gc -q")
+    oids = git("rev-parse", *(f"HEAD:{n}" for n in range(17))).decode().split()
+    for oid in oids[:16]:
+        assert direct.read_object(Repo.find(), oid, {})
+    with pytest.raises(direct.Unsure):
+        direct.read_object(Repo.find(), oids[16], {})
+
+
 def test_a_ref_that_is_not_there_names_nothing(repo: Path) -> None:
     assert direct.read_object(Repo.find(), "refs/heads/none", {}) is None
 
 
 HEAD = 'f=.git/objects/$(git rev-parse HEAD | sed "s,..,&/,"); chmod +w "$f"; '
 LEFT_TO_GIT = {
-    "packed by git": "git gc -q",
+    "in one of many packs": (
+        "for n in 0 1 2 3 4 5 6 7 8; do echo $n >n; git add n; git commit -qm n; git repack -qd;"
+        " done"
+    ),
     "larger than is read at once": (
         "head -c 200000 /dev/urandom >big; git add big; git commit -qm big"
     ),

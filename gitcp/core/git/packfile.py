@@ -1,4 +1,4 @@
-"""Write and read packs without deltas, and their indexes (gitformat-pack(5)).
+"""Write packs without deltas, read objects of any pack, and their indexes (gitformat-pack(5)).
 
 Object names are hex.  An Entry is the offset of an object in the pack and its CRC-32.
 """
@@ -20,6 +20,8 @@ LARGEST = 1 << 20  # bytes of content that unpack_deflated() returns at most
 _FEW = 1 << 12  # bytes to deflate, for which zlib would clear more memory than it uses
 START = 12  # bytes before the first object
 _KINDS = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}
+_BY_OFFSET, _BY_NAME = 6, 7  # the kinds of deltas
+_LONGEST = 10  # bytes of a number
 _INDEX = b"\xfftOc\0\0\0\2"
 _FANOUT = len(_INDEX)
 HEAD = _OIDS = _FANOUT + 256 * 4
@@ -117,14 +119,60 @@ def locate_offset(head: bytes, width: int, number: int) -> int:
     return _OIDS + count_objects(head) * (width + 4) + number * 4
 
 
-def parse_object(data: bytes) -> tuple[str, bytes] | None:
-    """(kind, content) of the object at the start of data; None if it is a delta or cut short."""
-    kind = next((name for name, n in _KINDS.items() if data and n == data[0] >> 4 & 7), None)
-    start = 1
-    while data[start - 1 : start] > b"\x7f":  # the bytes of its size
-        start += 1
-    content = unpack_deflated(data[start:]) if kind else None
-    return (kind, content) if kind and content is not None else None
+def parse_object(data: bytes, width: int) -> tuple[str, str | int, bytes] | None:
+    """(kind, base, content) of the object at the start of data; None if it is cut short or too
+    large.
+
+    A delta has no kind, but a base: its name, of width bytes, or how many bytes before the delta it
+    starts.
+    """
+    if not data:
+        return None
+    number, (_, start) = data[0] >> 4 & 7, _read_number(data, 0)
+    kind = next((name for name, n in _KINDS.items() if n == number), "")
+    base: str | int = 0
+    if number == _BY_NAME:
+        base, start = data[start : start + width].hex(), start + width
+    elif number == _BY_OFFSET:
+        base = -1
+        for byte in data[start : start + _LONGEST]:
+            base, start = (base + 1) << 7 | byte & 127, start + 1
+            if byte < 128:
+                break
+    content = unpack_deflated(data[start:]) if kind or base else None
+    return None if content is None else (kind, base, content)
+
+
+def _read_number(data: bytes, start: int) -> tuple[int, int]:
+    """(a number of 7 bits to a byte, the lowest first; the place after it)."""
+    number = shift = 0
+    for byte in data[start : start + _LONGEST]:
+        number, shift, start = number | (byte & 127) << shift, shift + 7, start + 1
+        if byte < 128:
+            break
+    return number, start
+
+
+def apply_delta(base: bytes, delta: bytes) -> bytes:
+    """The content that a delta makes of its base; raises ValueError if it is damaged, or makes more
+    than LARGEST bytes."""
+    _, at = _read_number(delta, 0)
+    size, at = _read_number(delta, at)
+    content = bytearray()
+    while at < len(delta) and len(content) <= size <= LARGEST:
+        code, at = delta[at], at + 1
+        if code < 128:  # that many bytes follow
+            content += delta[at : at + code]
+            at += code
+            continue
+        given = [bit for bit in range(7) if code >> bit & 1]  # bytes of an offset and a length
+        number = sum(byte << 8 * bit for bit, byte in zip(given, delta[at : at + 7], strict=False))
+        start, length = number & 0xFFFFFFFF, number >> 32 or 0x10000
+        content += base[start : start + length]
+        at += len(given)
+    if at < len(delta) or len(content) != size:
+        raise ValueError("a damaged delta, or a large content")
+    return bytes(content)
 
 
 def pack_content(data: bytes) -> bytes:

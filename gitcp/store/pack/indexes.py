@@ -18,12 +18,13 @@ from gitcp.store.pack import kept
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from gitcp.repo import Repo
 
 _SMALL = 1 << 16  # bytes of an index in the file
 _MOST = 1 << 22  # bytes of the file
+_DEEPEST = 50  # deltas between an object and one that is whole; git makes no more
 
 
 class Index:
@@ -66,19 +67,35 @@ class Index:
         ends = range(size, (packfile.count_objects(self._head) + 1) * size, size)
         return {names[end - size : end] for end in ends}.intersection(oids)
 
-    def read_object(self, oid: str) -> bytes:
-        """packfile.SMALL bytes of the pack from the start of an object; b"" if the pack does not
-        have it or cannot be read."""
+    def read_object(self, oid: str) -> tuple[str, bytes] | None:
+        """(kind, content) of a small object; None if the pack does not have it or cannot be
+        read."""
+        offset, deltas = self._find_offset(oid), list[bytes]()
+        try:
+            if offset >= 0 and self._pack < 0:
+                self._pack = os.open(f"{self._path}.pack", os.O_RDONLY | os.O_CLOEXEC)
+            while offset >= 0 and len(deltas) < _DEEPEST:
+                data = os.pread(self._pack, packfile.SMALL, offset)
+                if (packed := packfile.parse_object(data, len(oid) // 2)) is None:
+                    break
+                kind, base, content = packed
+                if kind:
+                    for delta in reversed(deltas):
+                        content = packfile.apply_delta(content, delta)
+                    return kind, content
+                deltas.append(content)
+                offset = self._find_offset(base) if isinstance(base, str) else offset - base
+        except (OSError, ValueError):
+            pass  # joined with others meanwhile, or damaged
+        return None
+
+    def _find_offset(self, oid: str) -> int:
+        """The offset of an object in the pack; -1 if the pack does not have it."""
         number = self._find_number(oid)
         if number < 0:
-            return b""
-        offset = self._read(4, packfile.locate_offset(self._head, len(oid) // 2, number))
-        try:
-            if self._pack < 0:
-                self._pack = os.open(f"{self._path}.pack", os.O_RDONLY | os.O_CLOEXEC)
-            return os.pread(self._pack, packfile.SMALL, int.from_bytes(offset, "big"))
-        except OSError:
-            return b""  # joined with others meanwhile
+            return -1
+        place = packfile.locate_offset(self._head, len(oid) // 2, number)
+        return int.from_bytes(self._read(4, place), "big")
 
     def _find_number(self, oid: str) -> int:
         """The number of an object in the order of oids; -1 if the pack does not have it."""
@@ -93,6 +110,15 @@ class Index:
         if self._data:
             return self._data[offset : offset + size]
         return os.pread(self._fd, size, offset)
+
+
+def open_indexes(paths: Iterable[str]) -> Iterator[Index]:
+    """The indexes of packs, without `.pack`, that can be read."""
+    for path in paths:
+        try:
+            yield Index(path)
+        except OSError:
+            continue  # of more than 2 GiB, removed meanwhile, or damaged
 
 
 def read_all(repo: Repo) -> dict[str, Index]:

@@ -23,7 +23,7 @@ from gitcp.store.pack import indexes, kept
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
     from typing import BinaryIO
 
     from gitcp.repo import Repo
@@ -33,6 +33,7 @@ _HELD = 1 << 20  # bytes in memory that are not written yet
 _LARGEST = 1 << 30  # bytes of a pack that still grows
 _PIECE = 1 << 20
 _FEW = 64  # objects
+_FEW_PACKS, _FEW_READ = 8, 16  # packs, and objects in them, that are read without git
 _AS_GIVEN = (
     "-c core.bigFileThreshold=1m -c pack.threads=1 -c pack.compression=1 -c pack.indexVersion=2"
     " -c pack.packSizeLimit=0 pack-objects -q --window=0"
@@ -54,6 +55,8 @@ class Packs:
         self._size, self._written = packfile.START, packfile.START
         self._path, self._fd = "", -1
         self._indexes: dict[str, indexes.Index] | None = None
+        self._foreign: list[indexes.Index] | None = None
+        self._left = _FEW_READ
 
     def add_object(self, kind: str, oid: str, data: bytes) -> None:
         """Add an object, unless it was added before."""
@@ -183,10 +186,16 @@ class Packs:
 
     def read_object(self, oid: str) -> tuple[str, bytes] | None:
         """(kind, content) of a small object in a pack of gitcp; None for any other object."""
-        for index in self._read_indexes().values():
-            if data := index.read_object(oid):
-                return packfile.parse_object(data)
-        return None
+        return _read_object(self._read_indexes().values(), oid)
+
+    def read_foreign(self, oid: str) -> tuple[str, bytes] | None:
+        """read_object() of packs that are not gitcp's, if they are few; None after a few objects:
+        git reads more of them sooner."""
+        if self._foreign is None:
+            paths = [os.path.join(self.folder, name[:-4]) for name in self._list_foreign()]
+            self._foreign = [*indexes.open_indexes(paths)] if len(paths) <= _FEW_PACKS else []
+        self._left -= 1
+        return _read_object(self._foreign, oid) if self._left >= 0 else None
 
     def find_stamp(self, oid: str) -> int | None:
         """The stamp of the pack of gitcp that has an object, 0 for the pack that this process is
@@ -201,10 +210,13 @@ class Packs:
     def stamp_others(self) -> int:
         """The stamp of the packs that are not gitcp's; it changes with their names, and is never
         0."""
+        return zlib.crc32("".join(self._list_foreign()).encode()) or 1
+
+    def _list_foreign(self) -> list[str]:
+        """The names of the indexes of packs that are not gitcp's."""
         ours = self._read_indexes()
         names = [name for name in files.list_names(self.folder) if name.endswith(".idx")]
-        foreign = [name for name in names if name.removesuffix(".idx") not in ours]
-        return zlib.crc32("".join(foreign).encode()) or 1
+        return [name for name in names if name.removesuffix(".idx") not in ours]
 
     def _read_indexes(self) -> dict[str, indexes.Index]:
         """pack -> index, of gitcp's packs at the first call, and of those made here since."""
@@ -257,6 +269,13 @@ class Packs:
         trailer = bytes(digest.digest())
         files.write_at(fd, trailer, offset)
         return trailer
+
+
+def _read_object(among: Iterable[indexes.Index], oid: str) -> tuple[str, bytes] | None:
+    for index in among:
+        if packed := index.read_object(oid):
+            return packed
+    return None
 
 
 def _parse_stamp(name: str) -> int:
