@@ -93,13 +93,13 @@ class Replay:
         regains: as for _regain_numbers(), None for no line.  authors: of lines with another known
         author, by index.  is_kept: a commit or `git stash` has the old lines.
         """
-        start, end = self._count_same_ends(version)
+        start, end = ends = self._count_same_ends(version)
         old_end, new_end = len(self.lines) - end, len(version.lines) - end
         old = dict(zip(self.numbers[start:old_end], self.lines[start:old_end], strict=True))
         returns = who == UNKNOWN and self.knows(version)  # the former removers count again
         if is_kept:
             self._stored.update(self.numbers)
-        self.numbers, self._keys = self._number_lines(version, who, regains, authors or {})
+        self.numbers, self._keys = self._number_lines(version, ends, who, regains, authors or {})
         self.lines = version.lines
         self._seen[version.oid] = self.numbers
         new = dict(zip(self.numbers[start:new_end], self.lines[start:new_end], strict=True))
@@ -118,14 +118,20 @@ class Replay:
         return same if self.knows(version) else line_diff.count_same_ends(self.lines, version.lines)
 
     def _number_lines(
-        self, version: Version, who: Writer, regains: Regains | None, authors: Mapping[int, Writer]
+        self,
+        version: Version,
+        ends: tuple[int, int],
+        who: Writer,
+        regains: Regains | None,
+        authors: Mapping[int, Writer],
     ) -> tuple[list[int], list[bytes]]:
-        """The numbers of a content's lines, and its lines without white space.
+        """The numbers of a content's lines, and its lines without white space.  ends: as
+        _count_same_ends() has them.
 
         A line that is paired with one of the present content has its number; another one regains
         a number, or gets a new one.
         """
-        start, end = self._count_same_ends(version)
+        start, end = ends
         old_end, new_end = len(self.lines) - end, len(version.lines) - end
         middle = _list_keys(version.lines[start:new_end])
         keys = [*self._keys[:start], *middle, *self._keys[old_end:]]
@@ -178,7 +184,8 @@ class Replay:
         hunks); default: the author of lines that no step has."""
         if version.oid in self._seen:
             return self._seen[version.oid]
-        return self._number_lines(version, default, accepts_any_line, {})[0]
+        ends = self._count_same_ends(version)
+        return self._number_lines(version, ends, default, accepts_any_line, {})[0]
 
     def get_author(self, number: int) -> Writer:
         """Who wrote a line; UNKNOWN for a line of the first content without a known author."""
