@@ -8,7 +8,7 @@ from pathlib import Path
 # Rooms of decisions are tried whole; of a room of the store every SPARSE-th mutation.
 DECISIONS = "credit lines decide message v1 guard".split()
 RULES = """store/stream/place store/stream/carry_forward store/stream/recall store/session/state
-store/link/condense store/link/commit_hooks store/git/refs""".split()
+store/link/condense store/link/before_commit store/link/after_commit store/git/refs""".split()
 SPARSE = 5
 # Rules that only whole stories tell apart, beside the tests of their own room.
 STORIES = ["tests/scenarios", "tests/link", "tests/session", "tests/stream"]

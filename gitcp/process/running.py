@@ -103,7 +103,7 @@ class Running:
         parts: list[bytes] = []
         try:
             self._write_stdin(stdin)
-            while data := self._read_next():
+            while data := self.read_next():
                 if sep in data:
                     *records, end = (b"".join(parts) + data).split(sep)
                     yield from records
@@ -144,7 +144,7 @@ class Running:
             elif sum(map(len, self._complaints)) < _MOST:
                 self._complaints.append(data)
 
-    def _read_next(self) -> bytes:
+    def read_next(self) -> bytes:
         """The next output, b"" at its end; raises Late at the deadline."""
         if not self.wait_readable():
             self._end_overdue((self._out, self._err))

@@ -10,7 +10,6 @@ from gitcp.start import late
 from gitcp.store.git import commit_changes, reflog
 from gitcp.store.git.commit import need_commit
 from gitcp.store.journal import open_edits
-from gitcp.store.link import commit_hooks, commit_match
 from gitcp.store.match import commit_memory, lost_commits
 from gitcp.store.session import markers
 
@@ -39,10 +38,11 @@ def _match_events(records: Iterable[Record]) -> Iterator[Record]:
         with context.open_here() as ctx:
             if hook == "prepare-commit-msg":
                 _settle_unseen(ctx)
-                prepared = commit_hooks.prepare(ctx.repo, ctx.objects, ctx.head, record["args"])
-                match: Record = {**prepared, "args": record["args"]}
+                args = record["args"]
+                prepared = late.before_commit.prepare(ctx.repo, ctx.objects, ctx.head, args)
+                match: Record = {**prepared, "args": args}
             else:
-                match = {**commit_hooks.conclude(ctx.repo, ctx.objects)}
+                match = {**late.after_commit.conclude(ctx.repo, ctx.objects)}
         yield {"type": "match", **match}
 
 
@@ -63,7 +63,9 @@ def _judge_commit(commit: str) -> Iterator[Record]:
     with context.open_here() as ctx:
         judged = need_commit(ctx.objects, commit)
         parent, changes = commit_changes.read_changes(ctx.objects, judged)
-        linked = commit_match.match_sessions(ctx.repo, ctx.objects, changes, parent, agent=False)
+        linked = late.commit_match.match_sessions(
+            ctx.repo, ctx.objects, changes, parent, agent=False
+        )
     for session_id, why in linked.items():
         yield {"type": "match", "commit": judged["oid"], "session_id": session_id, **why}
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gitcp.core.credit import cutting as cutting  # 0.5
     from gitcp.core.credit import evidence as evidence  # 0.5
     from gitcp.core.decide import line_evidence as line_evidence  # 0.2
+    from gitcp.core.decide import remaining as remaining  # 0.4
     from gitcp.core.git import sharing as sharing  # 0.07
     from gitcp.core.guard import discards as discards  # 0.3
     from gitcp.core.guard import messages as messages  # 0.2
@@ -51,15 +52,18 @@ if TYPE_CHECKING:
     from gitcp.store.git import direct as direct  # 0.8
     from gitcp.store.git import hook_warnings as hook_warnings  # 0.1
     from gitcp.store.git import notes as notes  # 0.7
+    from gitcp.store.git import prefetch as prefetch  # 0.2
     from gitcp.store.git import reflog as reflog  # 0.3
     from gitcp.store.git import spelling as spelling  # 0.3
     from gitcp.store.git import spread as spread  # 1.6
+    from gitcp.store.git import transactions as transactions  # 0.3
     from gitcp.store.guard import guard as guard  # 1.5
     from gitcp.store.guard import open_elsewhere as open_elsewhere  # 1.5
     from gitcp.store.guard import roster as roster  # 5.8
     from gitcp.store.guard import session_change as session_change  # 4.0
     from gitcp.store.journal import contested as contested  # 2.7
     from gitcp.store.journal import edits_ref as edits_ref  # 0.8
+    from gitcp.store.journal import elsewhere as elsewhere  # 1.2
     from gitcp.store.journal import file_tools as file_tools  # 1.5
     from gitcp.store.journal import first_look as first_look  # 1.9
     from gitcp.store.journal import look as look  # 1.3
@@ -73,6 +77,9 @@ if TYPE_CHECKING:
     from gitcp.store.lines import carried as carried  # 31
     from gitcp.store.lines import exports as exports  # 35
     from gitcp.store.lines import recording as recording  # 7.3
+    from gitcp.store.link import after_commit as after_commit  # 5.8
+    from gitcp.store.link import before_commit as before_commit  # 3.1
+    from gitcp.store.link import commit_match as commit_match  # 1.8
     from gitcp.store.link import commit_sessions as commit_sessions  # 10
     from gitcp.store.link import disclosure as disclosure  # 0.2
     from gitcp.store.link import finalize as finalize  # 3.2
@@ -89,6 +96,7 @@ if TYPE_CHECKING:
     from gitcp.store.relink import reconcile as reconcile  # 12
     from gitcp.store.session import agent_messages as agent_messages  # 0.09
     from gitcp.store.session import conversation_copy as conversation_copy  # 0.09
+    from gitcp.store.session import turn_log as turn_log  # 0.08
     from gitcp.store.setup import adapters as adapters  # 9.9
     from gitcp.store.setup import guard_files as guard_files  # 0.3
     from gitcp.store.setup import notices as notices  # 7.2
@@ -128,7 +136,7 @@ else:
         "gitcp.agents.reading": "items",
         "gitcp.console": "cli ending foreground shell",
         "gitcp.core.credit": "cutting evidence",
-        "gitcp.core.decide": "line_evidence",
+        "gitcp.core.decide": "line_evidence remaining",
         "gitcp.core.git": "sharing",
         "gitcp.core.guard": "discards messages",
         "gitcp.core.lines": "moves replay",
@@ -140,16 +148,18 @@ else:
         "gitcp.store.auto": "save settling",
         "gitcp.store.back": "carry_out conversation moments points present",
         "gitcp.store.care": "edits",
-        "gitcp.store.git": "cat_file direct hook_warnings notes reflog spelling spread",
+        "gitcp.store.git": "cat_file direct hook_warnings notes prefetch reflog spelling spread "
+        "transactions",
         "gitcp.store.guard": "guard open_elsewhere roster session_change",
-        "gitcp.store.journal": "contested edits_ref file_tools first_look look many_edits "
-        "sources turn_look visits windows work",
+        "gitcp.store.journal": "contested edits_ref elsewhere file_tools first_look look "
+        "many_edits sources turn_look visits windows work",
         "gitcp.store.lines": "ai_notes carried exports recording",
-        "gitcp.store.link": "commit_sessions disclosure finalize session_metadata unhooked",
+        "gitcp.store.link": "after_commit before_commit commit_match commit_sessions disclosure "
+        "finalize session_metadata unhooked",
         "gitcp.store.match": "candidates commit_memory lost_links rewritten",
         "gitcp.store.pack": "kept packs upkeep",
         "gitcp.store.relink": "catch_up reconcile",
-        "gitcp.store.session": "agent_messages conversation_copy",
+        "gitcp.store.session": "agent_messages conversation_copy turn_log",
         "gitcp.store.setup": "adapters guard_files notices strategy",
         "gitcp.store.share": "sync",
         "gitcp.store.snapshot": "blobs index snapshot through_git",

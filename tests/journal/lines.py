@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from gitcp.core.credit import cutting
+from gitcp.store.journal.journal import LARGEST
 from tests.support.harness import V1, World
 from tests.support.linking import ids, sessions
 
@@ -19,7 +19,7 @@ def text(*numbers: int) -> str:
 
 def lengthen(journal: Path) -> None:
     """Make a journal so long that the next commit cuts it back."""
-    journal.write_bytes(b'{"look":1}\n' * (cutting.LARGEST // 10) + journal.read_bytes())
+    journal.write_bytes(b'{"look":1}\n' * (LARGEST // 10) + journal.read_bytes())
     journal.with_name("journal-checked").unlink(missing_ok=True)  # it would have lost lines
 
 

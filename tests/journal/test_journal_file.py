@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitcp import memory
-from gitcp.core.credit import cutting, entries
+from gitcp.core.credit import entries
 from gitcp.errors import Error
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
@@ -184,7 +184,7 @@ def test_a_long_journal_is_cut_back_at_a_commit(world: World, a: Agent) -> None:
     edit(a, "last.txt", text(6))
     a.stop()
     world.commit("last.txt")
-    assert path.stat().st_size < cutting.LARGEST
+    assert path.stat().st_size < journal.LARGEST
     assert "left.txt" in list_told(world) and "0.txt" not in list_told(world)
     world.commit("left.txt")
     assert shares(world) == {a.sid: 1}
@@ -216,7 +216,7 @@ def test_a_turn_that_ends_leaves_no_line_in_a_long_journal_that_others_repeat(
     path.with_name("journal-checked").unlink()
     a.prompt("go on")
     edit(a, "f.txt", text(1, 2))
-    assert path.stat().st_size > cutting.LARGEST
+    assert path.stat().st_size > journal.LARGEST
     a.stop()
     lines = entries.parse_lines(path.read_bytes())
     assert path.stat().st_size < 3 * len(told)

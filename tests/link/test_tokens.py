@@ -64,8 +64,11 @@ def test_a_transcript_that_tells_of_no_tokens_is_not_read_again_for_them() -> No
 WRAPPER = """#!/bin/sh
 case "$*" in
 *"update-ref -m gitcp: checkpoint"*)
-	{git} "$@" </dev/stdin
-	kill -9 $PPID ;;
+	{git} "$@" | while read -r answer; do
+		[ "$answer" != "commit: ok" ] || kill -9 $PPID
+		echo "$answer"
+	done
+	exit ;;
 esac
 exec {git} "$@"
 """

@@ -29,9 +29,9 @@ MOST = {
     "UserPromptSubmit": 118,
     "PreToolUse": 80,
     "PostToolUse": 83,
-    "Stop": 127,
-    "prepare-commit-msg": 81,
-    "post-commit": 140,
+    "Stop": 128,
+    "prepare-commit-msg": 74,
+    "post-commit": 123,
 }
 # Gits, and how often a file or a directory is opened, there or not; a commit's two hooks together
 # at most 6 and 150.  All packs count as one file.
@@ -41,7 +41,7 @@ ASKS = {
     "PostToolUse": (0, 37),
     "Stop": (2, 70),
     "prepare-commit-msg": (1, 24),
-    "post-commit": (2, 75),
+    "post-commit": (1, 70),
 }
 # How often a hook asks what a path in the repository is, without opening it.
 LOOKS = {

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.core.credit import cutting, entries
+from gitcp.core.credit import entries
 from gitcp.core.record_types import JournalLine
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
+from gitcp.store.journal.journal import LARGEST
 from tests.support.harness import World
 from tests.support.paths import TOP
 
@@ -28,7 +29,7 @@ def test_a_kill_leaves_the_lines_that_waited_whole_or_out(
     old = entries.build_edit("before", None, None, entries.PERSON, "between", 0)
     looks: list[JournalLine] = [{"look": at, "base": head} for at in range(1, 1200)]
     before = b"".join(map(entries.dump_line, [{**old, "base": head}, *looks]))
-    assert len(before) > cutting.LARGEST
+    assert len(before) > LARGEST
     states, number = list[tuple[int, bool]](), 0
     while True:
         number += 1

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 COMMITS = 3  # the last commits whose edits stay
 CONTENTS = 300  # remembered contents of removed edits
-LARGEST = 64 << 10  # bytes: a larger journal is cut
 
 
 def cut_back(

@@ -16,10 +16,9 @@ person or unknown.
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
-
 from gitcp.core.credit.entries import PERSON, UNKNOWN
 from gitcp.core.lines import line_diff
+from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -228,7 +227,7 @@ def _unite_entries(entry: Entry, before: Entry) -> dict[str, Any]:
     for key, run in sorted(stored_runs, key=_is_nobodys):
         for part in [*_list_free_parts(run, taken)]:
             runs[key].append(part)
-            insort(taken, (part[0], part[1]))
+            stdlib.bisect.insort(taken, (part[0], part[1]))
     united = {
         **before,
         **entry,
@@ -252,7 +251,7 @@ def _list_stored_runs(stored: Any) -> Iterator[Sequence[Any]]:
 def _list_free_parts(run: Sequence[Any], taken: Sequence[tuple[int, int]]) -> Iterator[list[Any]]:
     """Yield the parts of a range that do not overlap the sorted ranges in taken."""
     first, last, *whose = run
-    for start, end in taken[bisect_left(taken, first, key=lambda lines: lines[1]) :]:
+    for start, end in taken[stdlib.bisect.bisect_left(taken, first, key=lambda lines: lines[1]) :]:
         if start > last:
             break
         if first < start:

@@ -24,7 +24,8 @@ from gitcp.store.lines import edit_lines
 from gitcp.store.link import disclosure
 from gitcp.store.relink import catch_up
 from gitcp.store.session import intent
-from gitcp.store.stream import branches, place, shadow_refs
+from gitcp.store.session.state import make_id
+from gitcp.store.stream import branches, shadow_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ def _make_intent(
     task = shadow_refs.find_trailer(need_commit(objects, oid)["message"], "Entire-Metadata-Task")
     return {
         "session_id": state["session_id"],
-        "checkpoint_id": place.make_id(),
+        "checkpoint_id": make_id(),
         "tool_use_id": task.rpartition("/tasks/")[2],
         "expected": head,
         "tree": find_tree(objects, head) or repo.empty_tree,

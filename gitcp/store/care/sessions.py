@@ -19,6 +19,7 @@ from gitcp.store.match import case as match_case
 from gitcp.store.match import sources
 from gitcp.store.relink import catch_up, reconcile
 from gitcp.store.session import markers, phase, process
+from gitcp.store.session.state import make_id
 from gitcp.store.stream import place, shadow_refs
 from gitcp.store.turn import session_read
 from gitcp.store.v1 import committed_write, transcript
@@ -170,7 +171,7 @@ def _store_session(ctx: Context, session_id: str) -> str:
     """
     state = _read_state(ctx, session_id)
     stored = transcript.store_session(ctx.repo, ctx.objects, state, complete=True)
-    checkpoint_id = place.make_id()
+    checkpoint_id = make_id()
     data: SessionData = {
         "session_id": session_id,
         "transcript": stored,

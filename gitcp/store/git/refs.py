@@ -10,7 +10,7 @@ from gitcp.errors import Error, GitError, Moved
 from gitcp.lock import exclusive
 from gitcp.process import files
 from gitcp.record import decode_name, encode_name
-from gitcp.start import stdlib
+from gitcp.start import late, stdlib
 from gitcp.store.git import private
 
 TYPE_CHECKING = False
@@ -24,12 +24,6 @@ if TYPE_CHECKING:
     Update = tuple[str, str | None, str | None]  # ref, new oid or None, old oid or None
 
 
-# gitcp's transactions do not run the person's reference-transaction hook
-# (doc/git.md "Locks and refs").
-_WAYS = (
-    "-c core.hooksPath=/dev/null -c core.fsync=reference"
-    " -c core.filesRefLockTimeout=2000 -c core.packedRefsTimeout=5000"
-)
 _SHARED = ("refs/heads/", "refs/gitcp/", "refs/notes/", "refs/entire/")  # by all worktrees
 _TRIES = 20
 _ODD = bytes(range(33)) + b"~^:?*[\\\x7f"  # not allowed in the name of a ref
@@ -67,11 +61,10 @@ def update_refs(repo: Repo, updates: Sequence[Update], reason: str) -> None:
             orders += [f"delete {ref}", old]
         else:
             raise Error(f"'{ref}': neither an old nor a new value")
-    data = encode_name("\0".join(orders) + "\0")
-    args = (*_WAYS.split(), "update-ref", "-m", reason, "-z", "--stdin")
+    is_logged = any(new for _, new, _ in updates)  # a deletion takes the reflog along
     for left in range(len(updates), -1, -1):  # a killed process may have left each ref's lock
         try:
-            repo.git.run(*args, stdin=data)
+            late.transactions.make_transaction(repo, orders, reason if is_logged else None)
             return
         except GitError as e:
             if not (left and _take_stale_locks(repo, e.complaint, updates)):

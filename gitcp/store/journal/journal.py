@@ -38,7 +38,7 @@ _NEIGHBOURS = "journal-checked", "look", "turn"
 _STREAMS = "refs/heads/entire/", "refs/gitcp/streams/"
 _MADE_ON_A_BASE = ("before", "trees", "look")
 MANY = 2000  # edits of one look that are still written as a line each
-_LONG = 64 << 10  # bytes above which a turn's end looks for lines that others repeat
+LARGEST = 64 << 10  # bytes: a larger journal is cut back, as are lines that others repeat
 _UNCHECKED = 4096  # bytes at the end that each process checks
 # path -> its inode, how many of its bytes were read, the lines in them
 _READ: dict[str, tuple[int, int, list[JournalLine]]] = memory.get_table("journals")
@@ -316,7 +316,7 @@ class Journal:
 
     def cut_back(self) -> None:
         """Cut a journal that has become long back to what is unsettled."""
-        if read_end(self.repo)[1] <= late.cutting.LARGEST:
+        if read_end(self.repo)[1] <= LARGEST:
             return
         lines = late.cutting.drop_repeated(_read_raw(self.repo)[0])
         active = {m["session_id"] for m in markers.read_here(self.repo) if m["phase"] == "active"}
@@ -326,7 +326,7 @@ class Journal:
         """Remove the lines that others repeat from a journal that has become long, if they are an
         eighth of it."""
         _, size, lines = _READ.get(self.repo.join_own(NAME), (0, 0, []))
-        if size <= _LONG:
+        if size <= LARGEST:
             return
         remaining = late.cutting.drop_repeated(lines)
         if len(remaining) * 8 <= len(lines) * 7:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 
 from gitcp.core.credit import entries
-from gitcp.core.decide import remaining
+from gitcp.start import late
 from gitcp.store.git import reflog, refs
 from gitcp.store.git.tree import TREE, Lookup, find_tree
 from gitcp.store.journal import journal, look
 from gitcp.store.journal.journal import Journal, read_clock
 from gitcp.store.journal.last_seen import LastSeen
 from gitcp.store.journal.work import Work
-from gitcp.store.session import markers, turn_log
+from gitcp.store.session import markers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _build_settled_check(
         if stretch.live and path in changes:  # a commit of all its lines settles a stretch
             present.append(committed)
         return any(
-            remaining.explain_settled(record, changes, entry, committed, objects.read_blob)
+            late.remaining.explain_settled(record, changes, entry, committed, objects.read_blob)
             for entry in present
         )
 
@@ -216,7 +216,7 @@ def _read_transcript_ends(repo: Repo) -> JournalLine:
     ends: JournalLine = {}
     for marker in markers.read_recent(repo):
         if marker["phase"] == "active" and not marker["tool_events"]:
-            base = turn_log.read_baseline(repo, marker["session_id"])
-            if base and (size := turn_log.read_size(base.get("transcript"))):
+            base = late.turn_log.read_baseline(repo, marker["session_id"])
+            if base and (size := late.turn_log.read_size(base.get("transcript"))):
                 ends[marker["session_id"]] = {"turn": str(base.get("turn", "")), "size": size}
     return ends

@@ -9,7 +9,6 @@ from gitcp.core.credit.entries import PERSON, UNKNOWN
 from gitcp.core.lines import attribution
 from gitcp.record import format_now
 from gitcp.start import late
-from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.git.tree import Lookup, find_tree
 from gitcp.store.journal import journal
 from gitcp.store.journal.work import Work
@@ -38,7 +37,7 @@ def _find_committed_authors(
     from gitcp.store.lines import evidence, history
 
     parent = commit["parents"][0] if commit["parents"] else ""
-    with Prefetched(repo) as objects:
+    with late.prefetch.Prefetched(repo) as objects:
         committed = evidence.Evidence(repo, objects, worktree=False)
         before = history.History(repo, objects, committed, parent, commit["oid"])
         return before.find_authors(path, oid, holder), before.checkpoints
@@ -48,7 +47,7 @@ def _leave_silent(repo: Repo, paths: Mapping[str, PathCredit], replaced: Iterabl
     """Set the person's lines to UNKNOWN that a replaced commit had without an author."""
     from gitcp.store.lines.evidence import Evidence
 
-    with Prefetched(repo) as objects:
+    with late.prefetch.Prefetched(repo) as objects:
         evidence = Evidence(repo, objects, worktree=False)
         for old in replaced:
             for path, part in paths.items():

@@ -15,7 +15,7 @@ from gitcp.core.decide.line_evidence import holds_line
 from gitcp.record import encode_name
 from gitcp.start import late
 from gitcp.store.git import reflog
-from gitcp.store.journal import elsewhere, open_edits
+from gitcp.store.journal import open_edits
 from gitcp.store.journal.work import Work
 from gitcp.store.session import markers, process
 
@@ -95,7 +95,7 @@ def _list_elsewhere(repo: Repo, marker: Marker, changes: Changes) -> list[Record
     """The session's edits of the changed paths that lie in other worktrees."""
     if markers.is_home(repo, marker) and not marker.get("visits"):
         return []
-    return elsewhere.list_records(repo, marker, changes)
+    return late.elsewhere.list_records(repo, marker, changes)
 
 
 def _leave_out_lineless(

@@ -14,7 +14,7 @@ from gitcp.core.v1.summary import list_strings
 from gitcp.errors import Error
 from gitcp.start import late
 from gitcp.store.git import commit_changes
-from gitcp.store.journal import elsewhere, journal, open_edits
+from gitcp.store.journal import journal, open_edits
 from gitcp.store.journal.work import Work, read_streams
 from gitcp.store.lines import ai_notes, commit_lines
 from gitcp.store.link import session_metadata
@@ -81,7 +81,7 @@ def _bring_edits(repo: Repo, states: Sequence[State], paths: Collection[str]) ->
     """Move the sessions' edits of these paths here from other worktrees."""
     for state in states:
         if state.get("visits") or not markers.is_home(repo, state):
-            elsewhere.bring_edits(repo, state, paths)
+            late.elsewhere.bring_edits(repo, state, paths)
 
 
 def _keep_notes(repo: Repo, objects: Objects, commit: Commit) -> None:

@@ -14,7 +14,7 @@ from gitcp.store.journal import open_edits
 from gitcp.store.link import commit_match, condense
 from gitcp.store.match import candidates, commit_memory
 from gitcp.store.session import markers, phase
-from gitcp.store.stream import place
+from gitcp.store.session.state import make_id
 from gitcp.store.v1 import committed_read, find_commits
 
 TYPE_CHECKING = False
@@ -89,7 +89,7 @@ def link_one(
     linked = matched.get(session_id) or _find_decided(repo, parent, ids, session_id)
     if not linked or not phase.take_commit(state, linked["paths"]):
         return ""
-    checkpoint_id = (missing or own or ids or [NEW if dry_run else place.make_id()])[-1]
+    checkpoint_id = (missing or own or ids or [NEW if dry_run else make_id()])[-1]
     if not dry_run:
         trace.append_note("match", f"'{commit['oid']}' was made without our hooks: {linked}")
         if not ids:

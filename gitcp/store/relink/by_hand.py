@@ -13,8 +13,8 @@ from gitcp.store.git.commit import read_commit
 from gitcp.store.lines import ai_notes
 from gitcp.store.link import condense
 from gitcp.store.match import commit_memory
+from gitcp.store.session.state import make_id
 from gitcp.store.show import lookup
-from gitcp.store.stream import place
 from gitcp.store.undo import undo_log
 from gitcp.store.v1 import committed_list, committed_refs, find_commits, redaction
 
@@ -103,7 +103,7 @@ def _find_or_make_checkpoint(ctx: Context, commit: Commit, session_id: str) -> s
     _, changes = commit_changes.read_changes(ctx.objects, commit)
     files = {path for stream in (state or {}).get("streams", ()) for path in stream["files"]}
     if state and files & changes.keys():
-        checkpoint_id = place.make_id()
+        checkpoint_id = make_id()
         linked: Linked = {"how": "content", "paths": sorted(files & changes.keys()), "reasons": {}}
         condense.condense_sessions(
             ctx.repo, ctx.objects, commit, checkpoint_id, [(state, linked)], noted=True

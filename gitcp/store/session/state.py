@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 _MANY = 1000  # files and turns: indenting more costs more than the rest of a hook
 
 
+def make_id() -> str:
+    """A new id for a stream, a turn or a checkpoint: 12 hex digits."""
+    return os.urandom(6).hex()
+
+
 def get_folder(repo: Repo) -> str:
     """The directory of the states, one for all worktrees of a repository."""
     return os.path.join(repo.common, "entire-sessions")

@@ -10,15 +10,15 @@ from gitcp import trace
 from gitcp.core.git import ids
 from gitcp.errors import Error
 from gitcp.lock import exclusive
+from gitcp.start import late
 from gitcp.store.git import refs
 from gitcp.store.git.commit import write_commit
 from gitcp.store.git.tree import edit_tree
-from gitcp.store.snapshot import blobs
-from gitcp.store.stream import branches, place, recall, shadow_refs
+from gitcp.store.stream import branches, recall, shadow_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.record_types import Commit, Tip
+    from gitcp.core.record_types import Commit, Entry, Tip
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
@@ -35,7 +35,7 @@ def carry_streams(
     with exclusive(repo, f"stream-{repo.worktree_hash}"):
         for tip in list_moving_streams(repo, objects, old, commit["oid"]):
             if condensed is None:
-                moved = place.rename_stream(repo, objects, tip, commit["oid"])
+                moved = late.place.rename_stream(repo, objects, tip, commit["oid"])
             else:
                 moved = _settle_stream(repo, objects, tip, commit, condensed)
             refs.update_refs(repo, moved, "gitcp: carry forward")
@@ -86,10 +86,12 @@ def _settle_stream(
         repo, tip["stream"], shadow_refs.list_sessions(objects, tip)
     )
     unsettled = set().union(*paths_by_session.values())
-    present = blobs.list_dirty(repo, objects, unsettled, commit["oid"])
+    present: dict[str, Entry | None] = {}
+    if unsettled:
+        present = late.blobs.list_dirty(repo, objects, unsettled, commit["oid"])
     updates: list[refs.Update] = []
     if present:
-        target = place.rename_stream(repo, objects, tip, commit["oid"])[0]
+        target = late.place.rename_stream(repo, objects, tip, commit["oid"])[0]
         metadata = {
             path: entry
             for path, entry in shadow_refs.read_metadata(objects, tip["tree"]).items()
@@ -106,5 +108,5 @@ def _settle_stream(
         else:
             present = {}  # the name is taken: everything stays in the archive
     if unsettled - set(present) or recall.holds_lost_work(repo, objects, tip, condensed):
-        updates.insert(0, place.archive_stream(repo, tip))
+        updates.insert(0, late.place.archive_stream(repo, tip))
     return [*updates, (tip["ref"], None, tip["oid"])]

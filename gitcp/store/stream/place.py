@@ -5,14 +5,13 @@ Nothing is written here: the writer of the checkpoint makes the ref updates that
 
 from __future__ import annotations
 
-import os
-
 from gitcp import trace
 from gitcp.core.git import ids
 from gitcp.errors import Error
 from gitcp.lock import exclusive
 from gitcp.store.git import refs
 from gitcp.store.session import markers, process
+from gitcp.store.session.state import make_id
 from gitcp.store.stream import branches, shadow_refs
 
 TYPE_CHECKING = False
@@ -156,11 +155,6 @@ def _move_home(repo: Repo, objects: Objects, ref: str, new_ref: str) -> None:
     except Error as e:
         # It is the person's, or is being written to.
         trace.append_note("stream", f"'{ref}' stays: {e}")
-
-
-def make_id() -> str:
-    """A new id for a stream, a turn or a checkpoint: 12 hex digits."""
-    return os.urandom(6).hex()
 
 
 def _is_busy(repo: Repo, state: State, stream: str) -> bool:

@@ -12,7 +12,7 @@ from gitcp.core.decide import phases
 from gitcp.core.message import prompts
 from gitcp.errors import Error
 from gitcp.store.session import markers, phase, process, turn_log
-from gitcp.store.stream import place
+from gitcp.store.session.state import make_id
 from gitcp.store.v1 import redaction
 
 TYPE_CHECKING = False
@@ -40,7 +40,7 @@ def begin_turn(
     """TurnStart: set a new turn id, its prompt and its baseline
     (doc/behaviour.md "Temporary checkpoints").  time_ns: now; at: now by the worktree's clock."""
     phase.take_event(state, phases.TURN_START)
-    state["turn_id"] = place.make_id()
+    state["turn_id"] = make_id()
     state["base_commit"] = head
     state.pop("last_checkpoint_id", None)
     state.pop("turn_checkpoint_ids", None)

@@ -15,7 +15,7 @@ from gitcp.record import decode_name
 from gitcp.store.git import refs
 from gitcp.store.git.commit import write_commit
 from gitcp.store.git.tree import TREE, Lookup, write_tree
-from gitcp.store.stream.place import make_id
+from gitcp.store.session.state import make_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
