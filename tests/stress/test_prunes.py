@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,15 +16,41 @@ from tests.support.linking import noted
 
 # git, but what no ref needs when one of ours is to move goes after it has: as a prune does
 # that read the refs before, and came to its deletions late.
-PRUNES = """#!/bin/sh
-case " $* " in *" update-ref "*) ;; *) exec '{git}' "$@" ;; esac
-cat >"$0.in"
-away=$('{git}' prune -n --expire=now | cut -d' ' -f1)
-early={early}
-take() {{ for o in $away; do rm -f .git/objects/$(echo $o | sed 's|..|&/|'); done; }}
-[ $early = no ] || {{ take; early=no; sed -i s/^early=yes/early=no/ "$0"; }}
-'{git}' "$@" <"$0.in" || exit
-take
+PRUNES = """#!{python} -IS
+import os, subprocess, sys
+git, early = "{git}", sys.argv[0] + ".early"
+if "update-ref" not in sys.argv:
+    os.execv(git, ["git", *sys.argv[1:]])
+
+def take(oids):
+    for oid in oids:
+        if os.path.exists(loose := f".git/objects/{{oid[:2]}}/{{oid[2:]}}"):
+            os.unlink(loose)
+
+run = subprocess.Popen([git, *sys.argv[1:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+orders = b""
+while piece := os.read(0, 1 << 16):
+    orders += piece
+    if not orders.endswith(b"\\0commit\\0"):
+        continue
+    listed = subprocess.check_output([git, "prune", "-n", "--expire=now"], text=True)
+    away = [line.split()[0] for line in listed.splitlines()]
+    if os.path.exists(early):
+        os.unlink(early)
+        take(away)
+    run.stdin.write(orders)
+    run.stdin.flush()
+    for answer in run.stdout:
+        if answer == b"commit: ok\\n":
+            take(away)
+        os.write(1, answer)
+        if answer == b"commit: ok\\n":
+            break
+    else:
+        break
+    orders = b""
+run.stdin.close()
+sys.exit(run.wait())
 """
 
 
@@ -38,9 +65,10 @@ def pruned(world: World, *, early: bool = False) -> None:
     """From now on a prune comes by whenever a ref moves; early: once before it, too."""
     folder = world.path.parent / "bin"
     folder.mkdir(exist_ok=True)
-    script = PRUNES.format(git=shutil.which("git"), early="yes" if early else "no")
-    (folder / "git").write_text(script)
+    (folder / "git").write_text(PRUNES.format(git=shutil.which("git"), python=sys.executable))
     (folder / "git").chmod(0o755)
+    if early:
+        (folder / "git.early").touch()
     world.env["PATH"] = f"{folder}:{os.environ['PATH']}"
 
 
