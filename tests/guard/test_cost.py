@@ -16,6 +16,18 @@ from tests.guard.working_copies import Copy, post, pre
 from tests.support.harness import Agent
 from tests.support.paths import ENTRY
 
+# Has the program of a hook say, at its end, what it imported.
+TELLING = """
+import posix, sys
+leave = posix._exit
+def tell(status):
+    print(*sys.modules, file=sys.stderr)
+    leave(status)
+posix._exit = tell
+import runpy
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
 GUARD = re.compile(r"gitcp\.(?:store\.guard|core\.guard|cmd\.(?:check|release)_claim|jj)[.\w]*")
 
 
@@ -30,7 +42,7 @@ def imported(agent: Agent, name: str) -> set[str]:
         "tool_response": {},
     }
     done = subprocess.run(
-        [sys.executable, "-I", "-S", "-X", "importtime", str(ENTRY), "claude-code", name],
+        [sys.executable, "-I", "-S", "-c", TELLING, str(ENTRY), "claude-code", name],
         cwd=agent.cwd,
         env={**os.environ, "CLAUDE_PID": str(agent.pid)},
         input=json.dumps(payload),

@@ -2,8 +2,8 @@
 
 They run in processes forked from one that has imported gitcp, started once in a run of tests; see
 server.py.  What git, clients and scripts run is started so too, where there is a compiler for
-start.c, which then stands for Python; COLD=1 in the environment has it become Python.  Tests of how
-a program starts do not use it.
+start.c, which then stands for Python.  With COLD=1 in the environment each hook starts as it does
+for a person.  Tests of how a program starts do not use this.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from tests.support.paths import BIN, ENTRY, TOP
 from tests.support.warm.server import HEAD
 
 _COMMAND = BIN / "gitcp"
+_IS_COLD = "COLD" in os.environ
 _FLAGS = {ENTRY: ["-I", "-S"], _COMMAND: []}
 
 Done = subprocess.CompletedProcess[bytes]
@@ -156,7 +157,8 @@ def run(
 
 
 def _run(program: Path, argv: list[str], cwd: Path, env: Mapping[str, str], stdin: bytes) -> Done:
-    if "GITCP_TRACE" in env:  # read by what is imported, and tells of the imports
+    # The trace is read by what is imported, and tells of the imports.
+    if "GITCP_TRACE" in env or (_IS_COLD and program == ENTRY):
         words = [sys.executable, *_FLAGS[program], *argv]
         return subprocess.run(
             words, cwd=cwd, env=dict(env), input=stdin, capture_output=True, start_new_session=True
