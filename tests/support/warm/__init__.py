@@ -25,7 +25,7 @@ from tests.support.paths import BIN, ENTRY, TOP
 from tests.support.warm.server import HEAD
 
 _COMMAND = BIN / "gitcp"
-_IS_COLD = "COLD" in os.environ
+IS_COLD = "COLD" in os.environ
 _FLAGS = {ENTRY: ["-I", "-S"], _COMMAND: []}
 
 Done = subprocess.CompletedProcess[bytes]
@@ -158,7 +158,7 @@ def run(
 
 def _run(program: Path, argv: list[str], cwd: Path, env: Mapping[str, str], stdin: bytes) -> Done:
     # The trace is read by what is imported, and tells of the imports.
-    if "GITCP_TRACE" in env or (_IS_COLD and program == ENTRY):
+    if "GITCP_TRACE" in env or (IS_COLD and program == ENTRY):
         words = [sys.executable, *_FLAGS[program], *argv]
         return subprocess.run(
             words, cwd=cwd, env=dict(env), input=stdin, capture_output=True, start_new_session=True
