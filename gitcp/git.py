@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 
 from gitcp import memory
+from gitcp.errors import GitError
 from gitcp.process.running import Running
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from typing import Self
+    from typing import Any, Self
 
 _PENDING: dict[Callable[[], object], Callable[[], object]] = memory.get_table("pending")
+LASTING: dict[Git, Any] = memory.get_table("lasting")  # gits that wait for orders
 
 # git never prompts, never translates and takes no lock merely to read; and it writes its output in
 # large pieces, not by a system call for each commit.
@@ -77,6 +79,16 @@ def abandon_pending() -> None:
     """Call abandon() for each call that is still pending, at the end of the process."""
     while _PENDING:
         _PENDING.popitem()[1]()
+
+
+def end_lasting() -> None:
+    """End the gits that wait for orders, at the end of the process: in a container whose first
+    process waits for no other, each would stay as a zombie."""
+    while LASTING:
+        try:
+            LASTING.popitem()[1].end_git()
+        except GitError:
+            pass  # it did not end in time, and was killed
 
 
 def is_fetch_allowed() -> bool:

@@ -69,6 +69,7 @@ def main() -> int:
         _warn_person(f"{' '.join(argv[:2])}: {type(e).__name__}: {e}")
     finally:
         git.abandon_pending()
+        git.end_lasting()
         if trace.is_on():
             trace.note_end()
     return OK

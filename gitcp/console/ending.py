@@ -10,7 +10,7 @@ import sys
 from gitcp.console import notice
 from gitcp.console.notice import escape_unprintable
 from gitcp.errors import BUG, FATAL, NO, OK, USAGE, Error, GitError, NoRepository, format_error
-from gitcp.git import Git, abandon_pending, allow_fetch
+from gitcp.git import Git, abandon_pending, allow_fetch, end_lasting
 from gitcp.start.cpython import signals
 
 TYPE_CHECKING = False
@@ -44,6 +44,7 @@ def run_guarded(body: Callable[[], int]) -> int:
         pass  # its frames, which hold children that still answer, are released here
     finally:
         abandon_pending()
+        end_lasting()
         signals.signal(signals.SIGINT, before)
     signals.signal(signals.SIGINT, signals.SIG_DFL)
     os.kill(os.getpid(), signals.SIGINT)

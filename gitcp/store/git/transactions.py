@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp import git, memory, trace
+from gitcp import git, trace
 from gitcp.errors import GitError
 from gitcp.process.running import feed_pipe
 from gitcp.record import encode_name
@@ -20,7 +20,6 @@ _WAYS = (
     " -c core.filesRefLockTimeout=2000 -c core.packedRefsTimeout=5000"
 )
 _ANY = range(-64, 256)  # any status, also of a signal
-_RUNNING: dict[git.Git, _Transactions] = memory.get_table("transactions")
 
 
 class _Transactions:
@@ -53,11 +52,11 @@ class _Transactions:
 def make_transaction(repo: Repo, orders: Sequence[str], reason: str | None) -> None:
     """Make orders for update-ref, all or none, with the reason in the reflogs; None: no reflog
     stays.  Raises GitError."""
-    running = _RUNNING.pop(repo.git, None)
+    running: _Transactions | None = git.LASTING.pop(repo.git, None)
     if running and reason not in (None, running.reason):
         running.end_git()
         running = None
     running = running or _Transactions(repo, reason or "gitcp")
     git.run_pending()
     running.make_orders(orders)
-    _RUNNING[repo.git] = running
+    git.LASTING[repo.git] = running
