@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp import git, trace
+from gitcp import git
 from gitcp.errors import GitError
 from gitcp.process.running import feed_pipe
 from gitcp.record import encode_name
@@ -29,7 +29,6 @@ class _Transactions:
     def __init__(self, repo: Repo, reason: str) -> None:
         self._args = (*_WAYS.split(), "update-ref", "-m", reason, "-z", "--stdin")
         self.reason, self._run = reason, repo.git.start(*self._args, feed=True)
-        trace.append_note("git", f"git {' '.join(self._args)} (goes on)")
 
     def make_orders(self, orders: Sequence[str]) -> None:
         """Make orders, all or none.  Raises GitError, and Late at the deadline."""
