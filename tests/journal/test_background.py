@@ -12,7 +12,7 @@ import pytest
 from tests.journal.lines import shares, text
 from tests.support.clients.calls import begin, end
 from tests.support.clients.matchers import Installed
-from tests.support.clients.process import SLEEPER
+from tests.support.clients.process import start_sleeper
 from tests.support.harness import Agent, World
 
 SESSION = "0a1b2c3d-0000-4000-8000-000000000000"
@@ -57,7 +57,7 @@ class Gemini:
         self.event("BeforeTool", "run_shell_command", tool_input=given)
         if runs is not None:
             environ = {"PATH": os.environ["PATH"], "GEMINI_CLI": "1"}
-            runs.append(subprocess.Popen(SLEEPER, cwd=self.world.path, env=environ))
+            runs.append(start_sleeper(self.world.path, environ))
         response = {"llmContent": "Command moved to background (PID: 77)", "returnDisplay": ""}
         self.event("AfterTool", "run_shell_command", tool_input=given, tool_response=response)
 
@@ -122,7 +122,7 @@ def test_files_of_a_background_shell_are_the_sessions_when_its_client_reports_it
     a.prompt("build in the background")
     call = begin(a, "Bash", command="./build", run_in_background=True)
     env = {**os.environ, "CLAUDE_CODE_SESSION_ID": a.sid}
-    child.append(subprocess.Popen(SLEEPER, cwd=world.path, env=env))
+    child.append(start_sleeper(world.path, env))
     end(a, call, {"backgroundTaskId": "bash_1"})
     a.event("Stop", stop_hook_active=False)
     world.write("new.txt", text(1))

@@ -13,7 +13,7 @@ import pytest
 from tests.journal.lines import shares, text
 from tests.support.clients.calls import begin, end
 from tests.support.clients.matchers import Installed
-from tests.support.clients.process import SLEEPER
+from tests.support.clients.process import start_sleeper
 from tests.support.harness import Agent, World
 
 SESSION = "01a203cc-73f1-7bb2-b9d7-ef9818a11be7"
@@ -119,7 +119,7 @@ def test_a_command_of_codex_that_runs_past_its_turn_ends_where_the_rollout_says(
 ) -> None:
     codex.shell("make >built.txt")
     env = {**os.environ, "CODEX_SESSION_ID": SESSION}
-    child.append(subprocess.Popen(SLEEPER, cwd=world.path, env=env))
+    child.append(start_sleeper(world.path, env))
     codex.stop()
     world.write("built.txt", text(1, 2))
     child[0].kill()

@@ -7,13 +7,12 @@ have written reads shared.  LONG=1 makes it 2,000 steps in both stream modes and
 from __future__ import annotations
 
 import os
-import subprocess
 
 import pytest
 
 from tests.journal.oracle import Oracle, staged
 from tests.support.clients.calls import begin, edit, end, run
-from tests.support.clients.process import SLEEPER
+from tests.support.clients.process import start_sleeper
 from tests.support.harness import Agent, World
 
 LONG = bool(os.environ.get("LONG"))
@@ -114,7 +113,7 @@ class Work(Oracle):
         path, other = self.random.sample(PATHS, 2)
         call = begin(agent, "Bash", command=f"./gen {path}", run_in_background=True)
         env = {**os.environ, "CLAUDE_CODE_SESSION_ID": agent.sid}
-        with subprocess.Popen(SLEEPER, cwd=self.world.path, env=env) as process:
+        with start_sleeper(self.world.path, env) as process:
             end(agent, call, {"backgroundTaskId": "bash_1"})
             self._turn(agent)
             self._written(path, self.changed(path, agent.sid))

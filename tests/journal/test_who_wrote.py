@@ -11,7 +11,7 @@ import pytest
 from tests.journal.lines import ranges, shares, text
 from tests.support.clients import matchers
 from tests.support.clients.calls import begin, edit, end, result, run
-from tests.support.clients.process import SLEEPER
+from tests.support.clients.process import start_sleeper
 from tests.support.harness import Agent, World
 from tests.support.linking import ids, sessions, sound, touched
 
@@ -190,7 +190,7 @@ def test_what_a_background_shell_writes_after_stop_is_the_sessions(
     command = "./build" if way == "notified" else "./build &"
     call = begin(a, "Bash", command=command)
     env = {**os.environ, "CLAUDE_CODE_SESSION_ID": a.sid}
-    child.append(subprocess.Popen(SLEEPER, cwd=world.path, env=env))
+    child.append(start_sleeper(world.path, env))
     response = {"backgroundTaskId": "bash_1"} if way == "notified" else {"stdout": ""}
     end(a, call, response)
     a.event("Stop", stop_hook_active=False)

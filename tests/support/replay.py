@@ -22,7 +22,7 @@ from typing import Any
 from gitcp.agents import get_client
 from tests.support.clients import database, edits, spelling
 from tests.support.clients.clock import TIMES, Clock, find_last, parse
-from tests.support.clients.process import SLEEPER, Client
+from tests.support.clients.process import Client, start_sleeper
 from tests.support.paths import TOP
 
 RECORDINGS = TOP / "tests" / "data" / "recordings"
@@ -121,7 +121,7 @@ class Replay:
         """A process of the session, as that of a call that goes on after its end."""
         names = get_client(self.agent).SESSION_ENV
         mine = {**env, **dict.fromkeys(names, spelling.session(event["payload"]))}
-        with subprocess.Popen(SLEEPER, cwd=event["cwd"], env=mine) as process:
+        with start_sleeper(event["cwd"], mine) as process:
             yield
             process.kill()
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
-# A program that runs on and shows its environment: on a Mac `sleep` does not.
-SLEEPER = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"]
+# Runs on, and shows its environment: on a Mac `sleep` does not.
+_SLEEP = "import time; print(flush=True); time.sleep(600)"
 _RUN = """
 import json, subprocess, sys
 for line in sys.stdin:
@@ -18,6 +18,16 @@ for line in sys.stdin:
     done = subprocess.run(**call, capture_output=True, text=True, start_new_session=True)
     print(json.dumps([done.returncode, done.stdout, done.stderr]), flush=True)
 """
+
+
+def start_sleeper(cwd: Path | str, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """A process that does nothing, started so far that its environment can be seen."""
+    argv = [sys.executable, "-I", "-S", "-c", _SLEEP]
+    process = subprocess.Popen(argv, cwd=cwd, env=env, stdout=subprocess.PIPE)
+    assert process.stdout
+    with process.stdout as told:
+        told.readline()
+    return process
 
 
 class Client:
