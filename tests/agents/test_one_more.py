@@ -28,7 +28,7 @@ class MadeUp:
 
     def __init__(self, tmp: Path) -> None:
         self.lib, self.top, self.home = tmp / "lib", tmp / "work", tmp / "home"
-        bundles = shutil.ignore_patterns("hooks.c*")
+        bundles = shutil.ignore_patterns("hooks*.c*", "patterns.c*")
         shutil.copytree(paths.TOP / "gitcp", self.lib / "gitcp", ignore=bundles)
         shutil.copytree(paths.TOP / "bin", self.lib / "bin", symlinks=True)
         (self.lib / "gitcp/agents/made_up").mkdir()
