@@ -33,7 +33,12 @@ class Parser(argparse.ArgumentParser):
         called = typed if commands.ALIASES.get(name) == typed else name
         summary = commands.get_summary(called)
         text = f"{summary[0].upper()}{summary[1:]}."
-        super().__init__(prog=f"gitcp-{called}", description=text, allow_abbrev=False)
+        super().__init__(
+            prog=f"gitcp-{called}",
+            description=text,
+            formatter_class=self._make_formatter,
+            allow_abbrev=False,
+        )
         self.set_defaults(error=self.error)
         self._rows = rows
         for row in rows:
@@ -42,9 +47,9 @@ class Parser(argparse.ArgumentParser):
                 group.add_argument(*spellings, **more)
         self._width = None
 
-    def _get_formatter(self) -> argparse.HelpFormatter:
+    def _make_formatter(self, prog: str) -> argparse.HelpFormatter:
         # argparse checks each argument by one, which imports shutil if it has to ask for a width.
-        return argparse.HelpFormatter(self.prog, width=self._width)
+        return argparse.HelpFormatter(prog, width=self._width)
 
     def format_usage(self) -> str:
         """The usage, folded between options; versions of argparse fold it differently."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 
+ANY = range(-64, 256)  # any status, also of a signal
 _GRACE = 0.3  # seconds from SIGTERM to SIGKILL, and for the other processes of the group
 _MOST = 1 << 20  # bytes of errors that are kept during a conversation
 
@@ -120,9 +121,7 @@ class Running:
         self.finish()
 
     def _write_stdin(self, stdin: bytes) -> None:
-        left = memoryview(stdin)
-        while left:
-            left = feed_pipe(self._in, left)
+        fill_pipe(self._in, stdin)
         if self._in >= 0:
             os.close(self._in)
             self._in = -1
@@ -211,6 +210,13 @@ class Running:
             os.close(fd)
         self.terminate()
         raise Late(_decode_argv(self._argv), deadline.describe_overrun(limit))
+
+
+def fill_pipe(fd: int, data: bytes) -> None:
+    """feed_pipe() until nothing is left."""
+    left = memoryview(data)
+    while left:
+        left = feed_pipe(fd, left)
 
 
 def feed_pipe(fd: int, left: memoryview) -> memoryview:

@@ -66,20 +66,20 @@ def release_claim(args: Namespace, records: Iterable[Record]) -> Iterator[Record
 
 def _release_event(event: Record) -> Iterator[Record]:
     held = _run_guarded(_list_held, event) or []
-    messages = _run_guarded(lambda event: _judge_end(event, held), event) or []
+    messages = _run_guarded(_judge_end, event, held) or []
     try:
         yield event
         if not event.get("poisoned"):
             messages += _run_guarded(_record_edits, event) or []
     finally:
-        _run_guarded(lambda event: _let_go(event, held), event)
+        _run_guarded(_let_go, event, held)
     yield from messages
 
 
-def _run_guarded(work: Callable[[Record], Result], event: Record) -> Result | None:
+def _run_guarded(work: Callable[..., Result], *args: object) -> Result | None:
     """The result of work; None, with a warning, if it fails, so that the agent's work goes on."""
     try:
-        return work(event)
+        return work(*args)
     except Exception as e:
         notice.warn(f"the guard is not at work: {e}")
         return None

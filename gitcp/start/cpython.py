@@ -32,7 +32,7 @@ _sre = _find_part("_sre")
 
 
 def import_json_parts() -> "Any":
-    """The module _json, which a hook imports once find_extension() does."""
+    """The module _json.  A hook imports it when its finder knows find_extension() already."""
     return _find_part("_json")
 
 

@@ -48,10 +48,8 @@ def list_counts(tokens: Usage | None) -> tuple[int, int, int, int, int]:
     """The five counts in the order make_usage() takes them; a missing key is 0."""
     if not tokens:
         return 0, 0, 0, 0, 0
-    fields: Mapping[str, Any] = tokens
-    fresh, creation, read, output, calls = [
-        count if isinstance(count, int) and count > 0 else 0 for count in map(fields.get, KEYS)
-    ]
+    fields: Mapping[str, object] = tokens
+    fresh, creation, read, output, calls = map(parse_count, map(fields.get, KEYS))
     return fresh, creation, read, output, calls
 
 

@@ -8,7 +8,7 @@ import os
 from gitcp.errors import GitError, Late
 from gitcp.git import is_fetch_allowed
 from gitcp.process import deadline
-from gitcp.process.running import feed_pipe
+from gitcp.process.running import ANY, fill_pipe
 from gitcp.record import encode_name
 
 TYPE_CHECKING = False
@@ -28,7 +28,6 @@ _NOWHERE = {"GIT_ALLOW_PROTOCOL": "none"}  # like GIT_NO_LAZY_FETCH, which git h
 # With --buffer git writes its answers together, at a flush.
 _COMMAND = ("cat-file", "--batch-command", "--buffer", "-z")
 _PIPE = 1 << 16  # bytes that a pipe holds
-_ANY = range(-64, 256)  # any status, also of a signal: what is missing is asked again
 
 
 class Ended(GitError):
@@ -110,9 +109,8 @@ class Batch:
 
     def _ask(self, command: str, specs: Sequence[str]) -> None:
         commands = "".join([f"{command} {spec}\0" for spec in specs])
-        left = memoryview(encode_name(f"{commands}flush\0"))
-        while left:  # nothing is left if git has ended, which reading notices
-            left = feed_pipe(self._in, left)
+        # If git has ended, reading notices it.
+        fill_pipe(self._in, encode_name(f"{commands}flush\0"))
 
     def _read_content(self) -> Object | None:
         head = self._read_head()
@@ -127,7 +125,7 @@ class Batch:
     def _restart(self) -> int:
         """Start another git after one that ended; return the status of that one, negative for a
         signal.  Raises GitError if git cannot start."""
-        status, _ = self._run.finish(ok=_ANY)
+        status, _ = self._run.finish(ok=ANY)
         self._start()
         self._ask("info", [self._repo.empty_tree])  # which no repository has to store
         self._read_head()
@@ -146,7 +144,7 @@ class Batch:
         return line[:-1]
 
     def close(self) -> None:
-        self._run.finish(ok=_ANY)
+        self._run.finish(ok=ANY)
 
 
 class _Output(io.RawIOBase):

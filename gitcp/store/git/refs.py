@@ -187,10 +187,8 @@ def _read_part(path: bytes, prefix: bytes) -> bytes:
         size = os.fstat(fd).st_size
         if b" sorted " not in os.pread(fd, _LONG, 0).partition(b"\n")[0]:
             return os.pread(fd, size, 0)
-        start, end = (
-            _find_between(fd, size, prefix)[0],
-            _find_between(fd, size, prefix + b"\xff")[1],
-        )
+        start, _ = _find_between(fd, size, prefix)
+        _, end = _find_between(fd, size, prefix + b"\xff")
         return os.pread(fd, end - start, start)
     finally:
         os.close(fd)

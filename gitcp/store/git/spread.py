@@ -12,7 +12,7 @@ from collections import deque
 
 from gitcp import git
 from gitcp.console import notice
-from gitcp.process.running import feed_pipe
+from gitcp.process.running import fill_pipe
 from gitcp.start import bundle
 from gitcp.start.cpython import signals
 
@@ -104,9 +104,7 @@ class _Worker:
     def send_batch(self, batch: Any) -> None:
         """Send a batch to the worker."""
         self.busy, self._batch = True, batch
-        left = memoryview(_pack_message(batch))
-        while left:
-            left = feed_pipe(self._in, left)
+        fill_pipe(self._in, _pack_message(batch))
 
     def receive_answer(self, work: Work[Any, Any]) -> Any:
         """The worker's result for its batch; if it has ended, that of work() here."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp import git
 from gitcp.errors import GitError
-from gitcp.process.running import feed_pipe
+from gitcp.process.running import ANY, fill_pipe
 from gitcp.record import encode_name
 
 TYPE_CHECKING = False
@@ -19,7 +19,6 @@ _WAYS = (
     "-c core.hooksPath=/dev/null -c core.fsync=reference"
     " -c core.filesRefLockTimeout=2000 -c core.packedRefsTimeout=5000"
 )
-_ANY = range(-64, 256)  # any status, also of a signal
 
 
 class _Transactions:
@@ -32,9 +31,8 @@ class _Transactions:
 
     def make_orders(self, orders: Sequence[str]) -> None:
         """Make orders, all or none.  Raises GitError, and Late at the deadline."""
-        left = memoryview(encode_name("\0".join(("start", *orders, "commit", ""))))
-        while left:
-            left = feed_pipe(self._run.get_pipes()[0], left)
+        commands = "\0".join(("start", *orders, "commit", ""))
+        fill_pipe(self._run.get_pipes()[0], encode_name(commands))
         answer = b""
         while not answer.endswith(b"commit: ok\n"):
             if not (data := self._run.read_next()):
@@ -45,7 +43,7 @@ class _Transactions:
 
     def end_git(self) -> int:
         """Have git end; return its status."""
-        return self._run.finish(ok=_ANY)[0]
+        return self._run.finish(ok=ANY)[0]
 
 
 def make_transaction(repo: Repo, orders: Sequence[str], reason: str | None) -> None:

@@ -7,6 +7,7 @@ import time
 
 from gitcp.core.guard import discards
 from gitcp.errors import Late
+from gitcp.process.running import ANY
 from gitcp.record import decode_name
 from gitcp.start import late
 from gitcp.store.journal import look
@@ -106,7 +107,7 @@ def _read_answers(
     for tracked, running in queries:
         try:
             limit = max(0.001, until - time.monotonic())
-            out = running.finish(ok=range(-64, 256), limit=limit)[1]
+            out = running.finish(ok=ANY, limit=limit)[1]
         except Late as e:
             exceeded.append(e)  # finish the other query, too
             continue

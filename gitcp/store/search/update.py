@@ -96,7 +96,7 @@ def _take_sources(repo: Repo, database: Connection, progress: Callable[[int, int
     with Prefetched(repo) as objects:
         streams = (("stream", t["ref"], t["oid"]) for t in shadow_refs.list_tips(repo, objects))
         sources = [*_list_checkpoints(repo, objects), *streams]
-        versions = _read_versions(database, "!=")
+        versions = _read_versions(database, sessions=False)
         fresh = [source for source in sources if versions.get(source[:2]) != source[2]]
         _forget_sources(database, versions.keys() - {source[:2] for source in sources})
 
@@ -113,10 +113,10 @@ def _take_sources(repo: Repo, database: Connection, progress: Callable[[int, int
             progress(done, len(fresh))
 
 
-def _read_versions(database: Connection, is_session: str) -> dict[tuple[str, str], str]:
-    rows = database.execute(
-        f"select kind, name, version from source where kind {is_session} 'session'"
-    )
+def _read_versions(database: Connection, sessions: bool) -> dict[tuple[str, str], str]:
+    """(kind, name) -> version of the sources that are running sessions, or of all others."""
+    query = "select kind, name, version from source where (kind = 'session') = ?"
+    rows = database.execute(query, (sessions,))
     return {(kind, name): version for kind, name, version in rows}
 
 
@@ -215,7 +215,7 @@ def _take_conversations(repo: Repo, database: Connection) -> None:
         state = states.peek(repo, name)
         if state and state.get("phase") != "ended" and (version := _format_version(state)):
             live["session", name] = version, state
-    versions = _read_versions(database, "=")
+    versions = _read_versions(database, sessions=True)
     _forget_sources(database, versions.keys() - live.keys())
     for (kind, name), (version, state) in live.items():
         if versions.get((kind, name)) != version:
