@@ -36,8 +36,10 @@ def begin_call(
     unchanged: dict[str, Any] = {}
     for path in paths:
         st = reader.stat(path)
-        if st and seen.is_unchanged(path, st.st_ctime_ns):
-            unchanged[path] = reader.read_entry(path, write=False)
+        if st and seen.is_unwritten(path, st.st_ctime_ns):
+            entry = reader.read_entry(path, write=False)
+            if seen.is_unmoved(path) or seen.get_entry(path) == entry:
+                unchanged[path] = entry
     ignored = reader.list_ignored(paths)
     present = _read_entries(reader, [path for path in paths if path not in unchanged], ignored)
     if any(seen.get_entry(path) != entry for path, entry in present.items()):

@@ -5,9 +5,12 @@ The look is stored in <git-dir>/gitcp/look: head, at (ns), dirty {path: entry}, 
 
 from __future__ import annotations
 
+import os
+
 from gitcp.core import json
 from gitcp.core.credit import entries
 from gitcp.core.upkeep import shapes
+from gitcp.record import encode_name
 from gitcp.store.git import private
 from gitcp.store.git.tree import Lookup, find_file, find_tree
 
@@ -41,10 +44,11 @@ class LastSeen:
     """
 
     def __init__(self, repo: Repo, objects: Objects, lines: list[JournalLine]) -> None:
-        self._objects, self._look = objects, read_look(repo)
+        self._root, self._objects, self._look = repo.worktree, objects, read_look(repo)
         self._since = {line["path"]: line for line in entries.list_edits_since_look(lines)}
         self._lines = lines
         self._opened: dict[str, int] | None = None
+        self._folders: dict[str, int] = {}  # directory -> its ctime in ns
         start = max((n for n, line in enumerate(lines) if "look" in line), default=-1)
         self._looked: dict[str, Version] = {}
         self.commits: list[str] = []
@@ -87,6 +91,19 @@ class LastSeen:
             self._opened = entries.map_looked_times(self._lines)
         return max(self.at, edit, self._opened.get(path, 0))
 
-    def is_unchanged(self, path: str, ctime: int) -> bool:
-        """Whether a path with this ctime, in ns, cannot have changed since it was last seen."""
+    def is_unwritten(self, path: str, ctime: int) -> bool:
+        """Whether a file at a path with this ctime, in ns, is as it was when the path was last
+        seen.  Another one may have come with a directory that was moved: see is_unmoved()."""
         return not self.first and ctime < self.get_seen_time(path) - _SLACK
+
+    def is_unmoved(self, path: str) -> bool:
+        """Whether no directory above a path has come or changed since the path was last seen."""
+        until, folder = self.get_seen_time(path) - _SLACK, os.path.dirname(path)
+        while folder and not self.first:
+            if folder not in self._folders:
+                file = os.path.join(os.fsencode(self._root), encode_name(folder))
+                self._folders[folder] = os.lstat(file).st_ctime_ns if os.path.lexists(file) else 0
+            if self._folders[folder] >= until:
+                return False
+            folder = os.path.dirname(folder)
+        return not self.first

@@ -85,7 +85,7 @@ def record_paths(
     if not changed:
         return
     present = late.blobs.read_paths(journal.repo, objects, changed, write=write)
-    record_entries(objects, journal, seen, present, at)
+    record_entries(objects, journal, seen, present, at, alone=not write)
 
 
 def record_entries(
@@ -95,17 +95,50 @@ def record_entries(
     present: Mapping[str, Version],
     at: int,
     ignored: Collection[str] = (),
+    alone: bool = False,
 ) -> None:
-    """Record the entries present at some paths, without the content of ignored ones."""
-    changed = {
+    """Record the entries present at some paths, without the content of ignored ones.
+
+    A file of an open edit that went has come elsewhere, or one that came has gone elsewhere, if it
+    was moved: unless alone, the other path is recorded in the same look.
+    """
+    changed = _compare_entries(seen, present)
+    if changed and not alone:
+        gone = _list_gone(journal, present)
+        if any(before is None for before, _ in changed.values()):
+            changed |= _compare_entries(seen, dict.fromkeys(gone))
+        gone &= changed.keys()
+        strays = gone.difference(_find_moves(objects, changed).values()) if gone else gone
+        if strays and scan_if_cheap(objects, journal, at):
+            seen = LastSeen(journal.repo, objects, journal.lines)
+            changed = _compare_entries(seen, present)
+    _record_changes(objects, journal, seen, changed, at, ignored)
+
+
+def _compare_entries(seen: LastSeen, present: Mapping[str, Version]) -> Changed:
+    return {
         p: (before, after) for p, after in present.items() if (before := seen.get_entry(p)) != after
     }
-    _record_changes(objects, journal, seen, changed, at, ignored)
+
+
+def _list_gone(journal: Journal, present: Mapping[str, Version]) -> set[str]:
+    """The paths of open edits without a file now, by what is present at some of them."""
+    root = os.fsencode(journal.repo.worktree)
+    paths = {line["path"] for line in entries.list_open_edits(journal.lines)}
+    return {
+        path
+        for path in paths
+        if (
+            present[path] is None
+            if path in present
+            else _read_ctime(os.path.join(root, encode_name(path))) is None
+        )
+    }
 
 
 def _may_differ(repo: Repo, seen: LastSeen, path: str) -> bool:
     ctime = _read_ctime(os.path.join(os.fsencode(repo.worktree), encode_name(path)))
-    return ctime is None or not seen.is_unchanged(path, ctime)
+    return ctime is None or not (seen.is_unwritten(path, ctime) and seen.is_unmoved(path))
 
 
 def _store_contents(repo: Repo, objects: Objects, changed: Changed) -> Changed:
