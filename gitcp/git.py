@@ -115,9 +115,11 @@ class Git:
         return self._cwd or os.getcwd()
 
     def copy_with(self, cwd: str | None, env: Mapping[str, str | None]) -> Self:
-        """The same git in another directory, with env over the environment (None: without)."""
-        merged = {k: v for k, v in {**self.env, **env}.items() if v is not None}
-        return type(self)(cwd, merged)
+        """The same git in another directory, with env over the environment, QUIET too (None:
+        without)."""
+        copy = type(self)(cwd, self.env)
+        copy.env = {k: v for k, v in {**copy.env, **env}.items() if v is not None}
+        return copy
 
     def start(
         self,

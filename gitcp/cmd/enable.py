@@ -155,7 +155,7 @@ def _choose_destination(repo: Repo, args: Namespace) -> str:
     if args.checkpoints:
         return destination.check_destination(repo, args.checkpoints)
     proposed, file = takeover.find_proposal(repo)
-    settled = bool(destination.read_destination(repo) or destination.find_inherited_remote(repo))
+    settled = bool(destination.read_destination(repo))
     asks = sys.stdin.isatty() and sys.stderr.isatty() and not args.worktree
     if not asks or (settled and not proposed):
         return ""

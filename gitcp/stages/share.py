@@ -46,7 +46,7 @@ def _push_event(event: Record) -> Iterator[Record]:
         yield {"type": "say", "message": _UNSEEN}
     if dry_run is not False:
         return
-    if line := sending.announce_destination(repo, name):
+    if line := sending.explain_unsent(repo, name):
         yield {"type": "say", "message": line}
     if is_destination or destination.is_address(repo, name):
         pushed = frozenset(ref for _, _, ref in updates) if is_destination else frozenset()

@@ -150,6 +150,31 @@ def test_what_an_untracked_file_says_is_the_persons_own(world: World) -> None:
     assert destination(world) == PROPOSED
 
 
+@pytest.mark.parametrize("way", ["link", "submodule", "case"])
+def test_what_comes_by_a_tracked_link_or_submodule_is_not_the_persons_own(
+    world: World, tmp_path: Path, way: str
+) -> None:
+    given = World(tmp_path / "given", world.home, world.env)
+    given.path.mkdir()
+    given.git("init", "-q")
+    proposes(given, path=Path("settings.json"))
+    if way == "link":
+        (world.path / ".entire").symlink_to(given.path)
+        world.git("add", "-f", ".entire")
+    elif way == "case":
+        proposes(world, path=Path(".entire/Settings.json"))
+        world.git("add", "-f", ".entire/Settings.json")
+        (world.path / ".entire/Settings.json").rename(world.path / SETTINGS)
+    else:
+        given.git("add", "-A")
+        given.git("commit", "-q", "-m", "settings")
+        source = ("-c", "protocol.file.allow=always", "submodule", "add", "-q", "-f")
+        world.git(*source, str(given.path), ".entire")
+    world.git("commit", "-q", "-m", "Where checkpoints go")
+    assert f"gitcp enable --checkpoints {PROPOSED}" in enable(world)
+    assert destination(world) == ""
+
+
 @pytest.mark.parametrize("repo", ["../x", "a", "-a/b", "a/b c", "a/b;rm", "", "a/../../b"])
 def test_a_strange_repository_is_no_proposal(world: World, repo: str) -> None:
     proposes(world, repo)

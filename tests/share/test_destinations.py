@@ -116,34 +116,42 @@ def test_a_destination_that_is_no_remote_sends_nothing_and_says_so(stored: World
     assert failed.returncode == 128 and "'upstream'" in failed.stderr
 
 
-@pytest.mark.parametrize("how", ["record", "git"])
-def test_the_one_remote_that_was_sent_to_before_becomes_the_destination(
-    stored: World, how: str
+@pytest.mark.parametrize("how", ["fetch", "show", "push once", "push by git", "gitcp.push"])
+def test_nothing_but_a_named_destination_is_an_order_to_send(
+    stored: World, tmp_path: Path, how: str
 ) -> None:
-    origin, _ = stored.remote("origin"), stored.remote("fork")
-    if how == "git":
-        stored.git("config", "gitcp.remote", "origin")
-        push(stored, "origin", "entire/checkpoints/v1")
-        stored.git("config", "--unset", "gitcp.remote")
-        shutil.rmtree(stored.path / ".git/gitcp/pushed", ignore_errors=True)
+    bare = stored.share()
+    push(stored, "origin", "main")
+    only = () if how == "push by git" else ("--single-branch",)
+    stored.git("clone", "-q", *only, str(bare), str(tmp_path / "clone"))
+    there = World(tmp_path / "clone", stored.home)
+    there.gitcp("enable")
+    words = {"fetch": ["fetch"], "show": ["show", "HEAD"], "push once": ["push", "origin"]}
+    if how in words:
+        there.gitcp(*words[how])
+    elif how == "gitcp.push":
+        there.git("config", "gitcp.push", "true")
     else:
-        stored.gitcp("push", "origin")
-    more(stored, "two")
-    said = push(stored, "origin", "main")
-    assert "'origin'" in said and said.count("\n") == 1
-    assert config(stored) == "origin"
-    assert stored.git("rev-parse", V1) == stored.git("rev-parse", V1, cwd=origin)
-    more(stored, "three")
-    assert push(stored, "origin", "main") == ""
+        there.git("branch", "entire/checkpoints/v1", f"origin/{V1.removeprefix('refs/heads/')}")
+        more(there, "one-more")
+        there.git("-c", "core.hooksPath=/dev/null", "push", "-q", "origin", V1)
+    more(there, "two")
+    before = stored.git("rev-parse", V1, NOTES, cwd=bare)
+    said = push(there, "origin", "main")
+    assert "'gitcp push --to origin'" in said and said.count("\n") == 1
+    assert stored.git("rev-parse", V1, NOTES, cwd=bare) == before and config(there) == ""
+    more(there, "three")
+    assert push(there, "origin", "main") == ""
+    there.gitcp("push", "--to", "origin")
+    assert there.git("rev-parse", V1) == stored.git("rev-parse", V1, cwd=bare)
+    there.close()
 
 
-def test_of_several_remotes_that_were_sent_to_none_is_chosen(stored: World) -> None:
-    for name in ("origin", "fork"):
-        stored.remote(name)
-        stored.gitcp("push", name)
-    more(stored, "two")
-    assert "gitcp push --to" in push(stored, "origin", "main")
-    assert config(stored) == ""
+def test_a_global_setting_is_a_named_destination(stored: World, tmp_path: Path) -> None:
+    bare = stored.remote("origin")
+    stored.env["GIT_CONFIG_GLOBAL"] = str(tmp_path / "gitconfig")
+    stored.git("config", "--global", "gitcp.remote", "origin")
+    assert push(stored, "origin", "main") == "" and refs(bare) == SENT
 
 
 def test_a_store_that_came_with_a_clone_is_no_order_to_send(stored: World, tmp_path: Path) -> None:
@@ -159,13 +167,6 @@ def test_a_store_that_came_with_a_clone_is_no_order_to_send(stored: World, tmp_p
     finally:
         there.close()
     assert (refs(bare), stored.git("rev-parse", V1, cwd=bare)) == before
-
-
-def test_who_had_asked_for_pushes_by_the_old_key_keeps_them(stored: World) -> None:
-    bare = stored.remote("origin")
-    stored.git("config", "gitcp.push", "true")
-    assert "'origin'" in push(stored, "origin", "main")
-    assert refs(bare) == SENT and config(stored) == "origin"
 
 
 def test_who_had_refused_pushes_by_the_old_key_hears_nothing_of_it(stored: World) -> None:

@@ -271,9 +271,17 @@ def read_destination(repo: Repo) -> tuple[str, str, bool]:
         except ValueError:
             continue
         if remote := entire_settings.choose_destination(settings, remotes, url):
-            tracked = decode_name(repo.git.run("ls-files", "--", name)[1])
-            return remote, name, bool(tracked)
+            return remote, name, _is_tracked(repo, name)
     return "", "", False
+
+
+def _is_tracked(repo: Repo, name: str) -> bool:
+    """Whether git tracks a file of _FILES, or the link or submodule that leads to it."""
+    git = repo.git.copy_with(None, {"GIT_LITERAL_PATHSPECS": "0"})
+    listed = git.read_records("ls-files", "-z", "--", ":(top,icase).entire")
+    tracked = {decode_name(path).lower() for path in listed}
+    path = os.path.join(repo.worktree, name)
+    return bool(tracked & {name, ".entire"} or exclude.list_tracked(repo, [path]))
 
 
 def find_proposal(repo: Repo) -> tuple[str, str]:

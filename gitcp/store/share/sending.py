@@ -27,25 +27,20 @@ _DAY = 86400  # seconds
 _MOST = 50  # messages that were shown once
 
 
-def announce_destination(repo: Repo, name: str) -> str:
-    """A message about the destination before a push, "" for none: that the one of an older version
-    is configured now, or, once, why nothing is pushed.
+def explain_unsent(repo: Repo, name: str) -> str:
+    """A message before a push: why nothing is sent, once; "" for none.
 
     name: the result of destination.find_destination().
     """
     configured = destination.read_destination(repo)
-    advice = f"'gitcp push --to {destination.find_usual_remote(repo) or '<remote>'}'"
-    if name and not configured:
-        destination.write_destination(repo, name)
-        none = "'git config gitcp.remote none' keeps them here"
-        return f"gitcp: checkpoints go to '{name}' as before, and to no other remote; {none}"
     if name or configured == destination.NONE:
         return ""
+    advice = f"'gitcp push --to {destination.find_usual_remote(repo) or '<remote>'}'"
     if configured and say_once(repo, f"missing {configured}"):
         why = f"gitcp.remote names '{configured}', which is no remote"
         return f"gitcp: {why}: no checkpoints are sent; {advice} names another"
     stored = committed_refs.has_checkpoints(repo)
-    if not configured and stored and say_once(repo, "unnamed"):
+    if not configured and stored and say_once(repo, "no destination"):
         return f"gitcp: checkpoints stay here: {advice} sends them there from now on"
     return ""
 

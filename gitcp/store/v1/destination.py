@@ -5,14 +5,10 @@
 
 from __future__ import annotations
 
-import os
-
-from gitcp.core import config_table
-from gitcp.core.decide import destination as rules
+from gitcp.core.git import urls
 from gitcp.core.git.ids import parse_checkpoint_ref
 from gitcp.core.upkeep.shapes import is_object_name, is_ref
 from gitcp.errors import Error, InputError
-from gitcp.process import files
 from gitcp.record import decode_lines, decode_name, encode_name
 from gitcp.store.git import private, refs
 from gitcp.store.git.tree import TREE, find_tree, read_tree
@@ -60,11 +56,11 @@ def list_remotes(repo: Repo) -> list[str]:
 
 
 def find_destination(repo: Repo) -> str:
-    """The remote or URL that the store is pushed to: the configured one if it is valid; without
-    configuration the remote that an older version pushed to; "" for none."""
+    """The remote or URL that the store is pushed to: the configured one if it is valid, else "".
+
+    Nothing else is a person's consent: neither a push or fetch of the past, nor what a clone has.
+    """
     configured = read_destination(repo)
-    if not configured:
-        return find_inherited_remote(repo)
     return configured if configured in list_remotes(repo) or is_address(repo, configured) else ""
 
 
@@ -89,14 +85,14 @@ def need_destination(repo: Repo) -> str:
 
 def check_destination(repo: Repo, destination: str) -> str:
     """A destination that a person names; raises InputError unless it is NONE, a remote or a URL."""
-    if destination == NONE or destination in list_remotes(repo) or rules.is_url(destination):
+    if destination == NONE or destination in list_remotes(repo) or urls.is_url(destination):
         return destination
     raise InputError(f"neither a remote nor a URL: '{destination}'")
 
 
 def is_address(repo: Repo, destination: str) -> bool:
     """Whether a destination is a URL and not the name of a remote."""
-    return destination not in list_remotes(repo) and rules.is_url(destination)
+    return destination not in list_remotes(repo) and urls.is_url(destination)
 
 
 def find_usual_remote(repo: Repo) -> str:
@@ -108,20 +104,6 @@ def find_usual_remote(repo: Repo) -> str:
             return name
     remotes = list_remotes(repo)
     return "origin" if "origin" in remotes else remotes[0] if len(remotes) == 1 else ""
-
-
-def find_inherited_remote(repo: Repo) -> str:
-    """The remote that an older version pushed to from this clone; "" for none."""
-    earlier = [name for name in list_remotes(repo) if _was_pushed_to(repo, name)]
-    values = repo.config.get_all("gitcp.push")
-    is_on = bool(values) and values[-1].lower() in config_table.YES
-    return rules.choose_remote(earlier, is_on, find_usual_remote(repo) if is_on else "")
-
-
-def _was_pushed_to(repo: Repo, remote: str) -> bool:
-    """Whether gitcp or git has pushed the store from here to a remote."""
-    log = os.path.join(repo.common, "logs", "refs", "remotes", remote, _STORE)
-    return bool(read_pushed(repo, remote)) or b"\tupdate by push" in files.peek(log)
 
 
 def is_target(repo: Repo, destination: str, remote: str, url: str) -> bool:

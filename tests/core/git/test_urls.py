@@ -1,0 +1,26 @@
+"""Addresses of repositories."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitcp.core.git import urls
+
+
+@pytest.mark.parametrize(
+    ("name", "url"),
+    [
+        ("origin", False),
+        ("none", False),
+        ("my-fork", False),
+        ("git@host:a/b.git", True),
+        ("https://host/a", True),
+        ("/srv/a.git", True),
+        ("../a.git", True),
+        ("C:/a", True),
+        ("..", True),
+        ("~a", True),
+    ],
+)
+def test_a_url_is_told_from_the_name_of_a_remote(name: str, url: bool) -> None:
+    assert urls.is_url(name) == url
