@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from urllib.parse import quote
 
 from gitcp import VERSION
 from gitcp.console import cli, progress
@@ -12,7 +13,7 @@ from gitcp.errors import OK, Error
 from gitcp.process import files
 from gitcp.repo import Repo
 from gitcp.start import stdlib
-from gitcp.store.git import prefetch
+from gitcp.store.git import prefetch, private
 from gitcp.store.lines import evidence
 from gitcp.store.v1 import redaction
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 _MISSING = "pages are made with cmarkgfm, Jinja2 and Pygments: install gitcp with its extra 'page'"
 OPTIONS = (
-    make_value("-o", "<file>", "where to write it, - for stdout"),
+    make_value("-o", "<file>", "where to write it (default: below .git); - for stdout"),
     make_flag("--open", "show it in the browser"),
     make_flag(
         "--no-prompts", "leave prompts, answers and transcripts out, for places that others see"
@@ -41,15 +42,18 @@ OPTIONS = (
 def run(argv: Sequence[str]) -> int:
     """Write the page."""
     args = cli.parse("page", OPTIONS, argv)
-    text = make_page(Repo.find(), args.name, not args.no_prompts)
-    data = text.encode("utf-8", "replace")
+    repo = Repo.find()
+    data = make_page(repo, args.name, not args.no_prompts).encode("utf-8", "replace")
     if args.o == "-":
         sys.stdout.buffer.write(data)
         return OK
-    path = os.path.abspath(args.o or "gitcp-page.html")
-    _write(path, data)
+    path = os.path.abspath(args.o or repo.join_own("page.html"))
+    if args.o:
+        _write(path, data)
+    else:
+        private.write_private(repo, path, data)
     print(path)
-    if args.open and not stdlib.webbrowser.open("file://" + path):
+    if args.open and not stdlib.webbrowser.open("file://" + quote(path)):
         raise Error("no browser could be opened")
     return OK
 

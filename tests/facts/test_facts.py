@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -84,6 +85,15 @@ def test_the_tables_say_what_stats_says(work: World, tmp_path: Path) -> None:
     assert (alive["agent"], alive["lines"]) == ("Claude Code", stats["survival"]["added"])
     assert ask(at, "busiest-files")[0]["path"] == "one.py"
     assert [row["team"] for row in ask(at, "share-by-team")] == ["shop"]
+
+
+def test_what_a_question_writes_beside_memory_is_in_the_temporary_directory_and_goes(
+    work: World, tmp_path: Path
+) -> None:
+    export(work, tmp_path / "facts")
+    (row,) = ask(tmp_path / "facts", "SELECT current_setting('temp_directory') AS at")
+    assert Path(row["at"]).parent == Path(os.environ["TMPDIR"])
+    assert not Path(row["at"]).exists()
 
 
 def test_a_change_is_the_merge_that_brought_its_commits(work: World, tmp_path: Path) -> None:

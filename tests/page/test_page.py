@@ -176,6 +176,24 @@ def test_what_is_longer_than_256_kib_stays_plain() -> None:
     assert highlight.highlight_lines("a.nothing-known", [line, ""], 2) == [[["", line]], []]
 
 
+def test_without_a_file_the_page_is_where_no_commit_takes_it_and_only_its_owner_reads_it(
+    hostile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git("worktree", "add", "-q", "-b", "beside", str(tmp_path / "a # tree"))
+    for top in (hostile, tmp_path / "a # tree"):
+        before = git("status", "--porcelain", "--ignored", cwd=top)
+        (tmp_path / "browser").write_text(f'#!/bin/sh\necho "$1" >{tmp_path}/shown\n')
+        (tmp_path / "browser").chmod(0o755)
+        monkeypatch.setenv("BROWSER", f"{tmp_path}/browser %s")
+        done = run("page", "--open", "HEAD", cwd=top)
+        path = Path(done.stdout.removesuffix("\n"))
+        assert done.returncode == 0 and "And a second prompt" in path.read_text(), done
+        assert path == Path(git("rev-parse", "--absolute-git-dir", cwd=top)) / "gitcp/page.html"
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert git("status", "--porcelain", "--ignored", cwd=top) == before
+        assert (tmp_path / "shown").read_text().strip() == path.as_uri()
+
+
 def test_open_shows_the_page_in_the_browser_of_the_person(
     repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

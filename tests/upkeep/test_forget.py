@@ -236,6 +236,15 @@ def test_the_branch_of_the_others_is_forgotten_there_from_beside_jj(recorded: Wo
     assert there.git("for-each-ref", V1) == ""
 
 
+def test_the_page_that_was_made_of_it_goes_too(recorded: World, tmp_path: Path) -> None:
+    recorded.git("worktree", "add", "-q", str(tmp_path / "beside"))
+    beside = World(tmp_path / "beside", recorded.home, recorded.env)
+    made = [Path(at.gitcp("page").strip()) for at in (recorded, beside)]
+    assert all(path.exists() for path in made) and made[0] != made[1]
+    recorded.gitcp("forget", "--yes", "s-secret")
+    assert not any(path.exists() for path in made)
+
+
 def test_what_is_before_the_first_day_is_nothing(recorded: World) -> None:
     recorded.env["TZ"] = "UTC"
     assert "nothing to forget" in recorded.gitcp("forget", "--yes", "--before", "1970-01-01")

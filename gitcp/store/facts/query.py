@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+
 from gitcp.core.facts import schema
 from gitcp.core.facts.questions import QUESTIONS
 from gitcp.errors import Error
@@ -22,7 +24,9 @@ def ask(directory: str, question: str) -> tuple[list[str], list[tuple[Any, ...]]
         import duckdb
     except ImportError:
         raise Error(_MISSING) from None
-    database = duckdb.connect()
+    folder = tempfile.TemporaryDirectory(prefix="gitcp-facts-")
+    # By default what does not fit into memory goes to the current directory.
+    database = duckdb.connect(config={"temp_directory": folder.name})
     try:
         for table, paths in dataset.list_files(directory).items():
             database.execute(f"CREATE VIEW {table} AS {_select(table, paths)}")
@@ -32,6 +36,7 @@ def ask(directory: str, question: str) -> tuple[list[str], list[tuple[Any, ...]]
         raise Error(str(e).partition("\n")[0]) from None
     finally:
         database.close()
+        folder.cleanup()
 
 
 def _select(table: str, paths: list[str]) -> str:

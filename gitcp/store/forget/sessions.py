@@ -156,6 +156,7 @@ def _forget_files(
                 if orphan_rules.list_possible_owners(name) & owners:
                     pictures.forget_pictures(repo, files.peek(os.path.join(top, folder, name)))
                     private.remove_private(repo, os.path.join(top, folder, name))
+        private.remove_private(repo, os.path.join(top, "page.html"))
         journal.leave_out(repo, os.path.dirname(top), lambda line: _is_about(line, owners))
     if owners:
         shutil.rmtree(repo.join_shared("kept"), ignore_errors=True)
