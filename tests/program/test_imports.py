@@ -52,7 +52,7 @@ LOOKS = {
     "PostToolUse": 24,
     "Stop": 62,
     "prepare-commit-msg": 20,
-    "post-commit": 58,
+    "post-commit": 59,
 }
 # What runs comes out of one file (test_bundle.py); the processes above a hook are the test's own.
 AROUND = (str(TOP), sys.prefix, sys.base_prefix, "/proc/")

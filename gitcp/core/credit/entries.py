@@ -17,7 +17,7 @@ from gitcp.core.upkeep.shapes import find_fault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Callable, Container, Iterable
     from typing import Any
 
     from gitcp.core.record_types import JournalLine, State, Version, Writer
@@ -167,6 +167,42 @@ def map_recorded_files(
                 if files and not settled.isdisjoint(files):
                     streams[stream] = _drop_paths(files, settled) or None
     return streams
+
+
+def list_withdrawn(
+    lines: Iterable[JournalLine],
+    session_id: str,
+    stream: str,
+    since: int,
+    list_present: Callable[[], Container[str]],
+) -> set[str]:
+    """The files that a session's checkpoints put on a stream since a time in ns, and that were
+    taken back before a commit took them.
+
+    list_present: returns the paths at which the session has open work.
+    """
+    lines = list(lines)
+    files: dict[str, int] = {}
+    withdrawn: set[str] = set()
+    for line in lines:
+        if "stream" in line and line.get("session") == session_id:
+            own = line["files"] if line["stream"] == stream and line["at"] >= since else {}
+            out = files.keys() & line.get("out", {}).get(stream, ())
+            withdrawn = (withdrawn | (out - line["files"].keys())).difference(own)
+            files = {path: at for path, at in files.items() if path not in out}
+            files |= dict.fromkeys(own, int(line["at"]))
+        elif "settled" in line:
+            settled = set(line["settled"]).difference(line.get("left", ()))
+            files = {path: at for path, at in files.items() if path not in settled}
+    if not files:
+        return withdrawn
+    present, edits = list_present(), list_open_edits(lines)
+    edits = [edit for edit in edits if get_author(edit)[0] == session_id]
+    return withdrawn | {
+        path
+        for path, at in files.items()
+        if path not in present and any(e["path"] == path and e["at"] <= at for e in edits)
+    }
 
 
 def _drop_paths(

@@ -361,6 +361,16 @@ def _build_file(version: Version, turn: str) -> File:
     return {"oid": oid, "mode": mode, "turn_id": turn}
 
 
+def list_withdrawn(
+    repo: Repo, lines: Sequence[JournalLine], session_id: str, stream: str, since: int = 0
+) -> set[str]:
+    """entries.list_withdrawn() by the lines of this worktree's journal."""
+    own = (session_id, stream, since)
+    return entries.list_withdrawn(
+        lines, *own, lambda: _read_open(repo, repo.worktree_id, session_id)[0]
+    )
+
+
 def read_streams(repo: Repo, state: State) -> None:
     """Set the streams of a state, with their open files, from the journal."""
     state["streams"] = list_open_streams(repo, state)

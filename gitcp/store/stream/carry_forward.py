@@ -12,8 +12,10 @@ from gitcp.errors import Error
 from gitcp.lock import exclusive
 from gitcp.start import late
 from gitcp.store.git import refs
-from gitcp.store.git.commit import write_commit
+from gitcp.store.git.commit import need_commit, parse_ident, write_commit
 from gitcp.store.git.tree import edit_tree
+from gitcp.store.journal import journal
+from gitcp.store.journal.work import list_withdrawn
 from gitcp.store.stream import branches, recall, shadow_refs
 
 TYPE_CHECKING = False
@@ -107,6 +109,27 @@ def _settle_stream(
             updates.append((target[0], oid, None))
         else:
             present = {}  # the name is taken: everything stays in the archive
-    if unsettled - set(present) or recall.holds_lost_work(repo, objects, tip, condensed):
+    if (
+        unsettled - set(present)
+        or recall.holds_lost_work(repo, objects, tip, condensed)
+        or _holds_withdrawn_work(repo, objects, tip)
+    ):
         updates.insert(0, late.place.archive_stream(repo, tip))
     return [*updates, (tip["ref"], None, tip["oid"])]
+
+
+def _holds_withdrawn_work(repo: Repo, objects: Objects, tip: Tip) -> bool:
+    """Whether checkpoints of a stream have work that was taken back before a commit took it."""
+    sessions, lines = shadow_refs.list_sessions(objects, tip), journal.read(repo)
+    if not any(list_withdrawn(repo, lines, name, tip["stream"]) for name in sessions):
+        return False
+    first = commit = need_commit(objects, tip["oid"])
+    while shadow_refs.find_trailer(commit["message"], "Entire-Session"):
+        first = commit
+        if not commit["parents"]:
+            break
+        commit = need_commit(objects, commit["parents"][0])
+    # The archive of an earlier commit has what came before the stream was carried forward.
+    is_carried = first["message"].startswith(shadow_refs.CARRIED)
+    since = parse_ident(first["committer"])[1] * 1_000_000_000 if is_carried else 0
+    return any(list_withdrawn(repo, lines, name, tip["stream"], since) for name in sessions)

@@ -46,3 +46,37 @@ def test_the_journal_tells_what_a_stream_has(name: str) -> None:
     recorded = entries.map_recorded_files(lines, "s")
     has = {stream: files if files is None else sorted(files) for stream, files in recorded.items()}
     assert has == want
+
+
+def edit(at: int, who: str = "s") -> dict[str, Any]:
+    return {"path": "a", "before": None, "after": A, "who": [who, "t", ""], "how": "tool", "at": at}
+
+
+BACK = put("one", out={"one": ["a"]}, at=3)
+WITHDRAWN: dict[str, tuple[list[dict[str, Any]], set[str]]] = {
+    "it is committed": ([edit(1), put("one", "a"), commit("a")], set()),
+    "it is taken back": ([edit(1), put("one", "a"), BACK], {"a"}),
+    "another's commit of the path comes later": (
+        [edit(1), put("one", "a"), BACK, commit("a")], {"a"}),
+    "it is made again and committed": (
+        [edit(1), put("one", "a"), BACK, edit(4), put("one", "a", at=5), commit("a")], set()),
+    "the next stream has it": (
+        [edit(1), put("one", "a"), put("two", "a", out={"one": ["a"]})], set()),
+    "no line tells that it was taken back": ([edit(1), put("one", "a", at=2)], {"a"}),
+    "a commit took the edit alone": (
+        [edit(1), put("one", "a", at=2), {"taken": {"a": [[1, A[1]]]}, "at": 3}], set()),
+    "only another session's edit is open": ([edit(1, "other"), put("one", "a", at=2)], set()),
+    "it is before the time": ([edit(0), put("one", "a", at=0), put("one", out={"one": ["a"]})],
+        set()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WITHDRAWN)
+def test_the_journal_tells_what_was_taken_back_before_a_commit(name: str) -> None:
+    lines, want = WITHDRAWN[name]
+    assert entries.list_withdrawn(lines, "s", "one", 1, set) == want
+
+
+def test_open_work_is_not_taken_back() -> None:
+    lines = [edit(1), put("one", "a", at=2)]
+    assert entries.list_withdrawn(lines, "s", "one", 1, lambda: {"a"}) == set()
