@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from tests.journal.lines import shares, text
-from tests.support.clients.calls import begin, end
+from tests.support.clients.calls import begin, edit, end
 from tests.support.clients.matchers import Installed
 from tests.support.clients.process import start_sleeper
 from tests.support.harness import Agent, World
+from tests.support.linking import sound
 
 SESSION = "0a1b2c3d-0000-4000-8000-000000000000"
 
@@ -116,19 +117,61 @@ def test_a_new_file_is_nobodys_where_the_end_of_a_background_shell_is_unknown(
     assert shares(world) == {SESSION: 2, "unknown": 1}
 
 
-def test_files_of_a_background_shell_are_the_sessions_when_its_client_reports_its_end(
+def serving(world: World, a: Agent, child: list[subprocess.Popen[bytes]], command: str) -> None:
+    """A turn in which the session has written a file and left a server running."""
+    a.prompt("start the server")
+    edit(a, "own.txt", text(1, 2))
+    call = begin(a, "Bash", command=command, run_in_background=True)
+    child.append(start_sleeper(world.path, {**os.environ, "CLAUDE_CODE_SESSION_ID": a.sid}))
+    end(a, call, {"backgroundTaskId": "bash_1"})
+
+
+@pytest.mark.parametrize("when", ["in the turn", "after it", "after the session"])
+@pytest.mark.parametrize("command", ["npm run dev", "vite web", "watch 'web/*.ts'"])
+def test_a_new_file_that_the_person_writes_beside_a_server_is_not_the_sessions(
+    world: World, a: Agent, child: list[subprocess.Popen[bytes]], when: str, command: str
+) -> None:
+    serving(world, a, child, command)
+    if when != "in the turn":
+        a.stop()
+    if when == "after the session":
+        a.end()
+    world.write("web/new.ts", text(3, 4))
+    assert world.commit("web") == []
+    world.write("web/more.ts", text(5))
+    if when == "in the turn":
+        a.stop()
+    world.commit()
+    assert shares(world) == {a.sid: 2, "unknown": 1}
+    sound(world)
+
+
+def test_what_the_person_changes_that_a_server_reads_is_not_the_sessions(
     world: World, a: Agent, child: list[subprocess.Popen[bytes]]
 ) -> None:
-    a.prompt("build in the background")
-    call = begin(a, "Bash", command="./build", run_in_background=True)
-    env = {**os.environ, "CLAUDE_CODE_SESSION_ID": a.sid}
-    child.append(start_sleeper(world.path, env))
-    end(a, call, {"backgroundTaskId": "bash_1"})
+    world.write("app.py", text(6))
+    assert world.commit("app.py") == []
+    serving(world, a, child, "python app.py")
+    a.stop()
+    world.write("app.py", text(6, 7))
+    world.commit()
+    assert shares(world) == {a.sid: 2, "unknown": 1}
+    child[0].kill()
+    child[0].wait()
+    world.write("app.py", text(6, 7, 8))
+    assert world.commit() == []
+
+
+@pytest.mark.parametrize("command", ["./build >new.txt", "./build"])
+def test_a_file_that_a_background_shell_names_is_the_sessions_when_its_client_reports_its_end(
+    world: World, a: Agent, child: list[subprocess.Popen[bytes]], command: str
+) -> None:
+    serving(world, a, child, command)
     a.event("Stop", stop_hook_active=False)
-    world.write("new.txt", text(1))
+    world.write("new.txt", text(3))
     child[0].kill()
     child[0].wait()
     a.prompt("<task-notification>\n<task-id>bash_1</task-id>\n</task-notification>")
     a.stop()
-    world.commit("new.txt")
-    assert shares(world) == {a.sid: 1}
+    world.commit()
+    assert shares(world) == ({a.sid: 3} if "new" in command else {a.sid: 2, "unknown": 1})

@@ -187,7 +187,7 @@ def test_what_a_background_shell_writes_after_stop_is_the_sessions(
     world: World, a: Agent, child: list[subprocess.Popen[bytes]], way: str
 ) -> None:
     a.prompt("build in the background")
-    command = "./build" if way == "notified" else "./build &"
+    command = "./build -o built.txt" + ("" if way == "notified" else " &")
     call = begin(a, "Bash", command=command)
     env = {**os.environ, "CLAUDE_CODE_SESSION_ID": a.sid}
     child.append(start_sleeper(world.path, env))

@@ -107,7 +107,11 @@ def test_what_an_agent_left_running_is_its_own(away: World) -> None:
     agent = away.agent("s", tools=True)
     agent.pid = os.getpid()
     agent.prompt("build in the background")
-    tool: Json = {"tool_name": "Bash", "tool_input": {"command": "build &"}, "tool_use_id": "t1"}
+    tool: Json = {
+        "tool_name": "Bash",
+        "tool_input": {"command": "build >late.txt &"},
+        "tool_use_id": "t1",
+    }
     agent.event("PreToolUse", **tool)
     with subprocess.Popen(["cat"], cwd=away.path, stdin=subprocess.PIPE):
         agent.event("PostToolUse", **tool, tool_response={})

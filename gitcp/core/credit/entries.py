@@ -274,13 +274,13 @@ def map_looked_times(lines: Iterable[JournalLine]) -> dict[str, int]:
 def list_calls(lines: Iterable[JournalLine]) -> list[JournalLine]:
     """The calls of a journal in their order: each opening, with the keys of its closing.
 
-    `end` is None before the closing, and if the closing says that the call runs on.  `late`: it
-    runs on after its turn.
+    `end` is None before the closing, and if the closing says that the call runs on.  `left`: when
+    a call ended that ran on, None for others.  `late`: it runs on after its turn.
     """
     opened: dict[tuple[str, str], JournalLine] = {}
     for line in lines:
         if "open" in line:
-            begin = {"names": [], "begin": line["at"], "late": False, "goes_on": ""}
+            begin = {"names": [], "begin": line["at"], "late": False, "left": None, "goes_on": ""}
             opened[_get_call_key(line, "open")] = {**begin, **line, "end": None}
         elif "close" in line and (call := opened.get(_get_call_key(line, "close"))):
             call["names"] = [*call["names"], *line.get("names", ())]
@@ -288,6 +288,8 @@ def list_calls(lines: Iterable[JournalLine]) -> list[JournalLine]:
             call["goes_on"] = line.get("goes_on", "")
             call["end"] = None if call["goes_on"] else line["at"]
             call["late"] = call["goes_on"] == "late"
+            if call["goes_on"] and call["left"] is None:
+                call["left"] = line["at"]
     return list(opened.values())
 
 

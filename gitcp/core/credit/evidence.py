@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     class Window(TypedDict):
         """opened: when the call was announced.  begin, end: when it ran; end is None while it runs.
-        All times are in ns.  late: a part of the call runs on after its turn.
+        All times are in ns.  left: when the call ended if a part of it ran on in the background.
+        late: this part runs on after the turn, too.
         kind: shell; cut, a shell that ended with its agent at an unknown time; tool; transcript;
         turn.  names: the paths written by a tool or according to a transcript, else the words of
         the command and its output.  closing: the call has just ended, without a look since.
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         end: int | None
         names: Collection[str]
         late: bool
+        left: NotRequired[int | None]
         kind: str
         closing: NotRequired[bool]
         stashes: NotRequired[Sequence[str]]
@@ -105,16 +107,28 @@ def attribute_change(change: Change, windows: Sequence[Window], added: str = "")
 
 
 def explains(window: Window, change: Change) -> bool:
-    """Whether a change was made in a window, as far as its times tell."""
+    """Whether a change was made in a window, as far as its times tell.
+
+    What runs on after its call is often a server, at which the person works: it explains only new
+    files that the command names.  A file that was there before may be what it reads."""
     at, named = change["at"], _is_named(window, change["path"])
+    if _is_after_call(window, at):
+        is_own = change["new"] and _is_file_named(window["names"], change["path"])
+        return is_own and _touches(window, at)
     if window["kind"] in (TRANSCRIPT, CUT):
         return named and (at is None or window["begin"] <= get_latest_time(at))
-    if window["late"] and not (change["new"] or named):
-        return False
     seen_before = window["opened"] <= change["seen"]
     if not change["gone"]:
         return _touches(window, at) and (named or _holds(window, at, seen_before))
-    return _overlaps(window, change) and (named or (seen_before and not window["late"]))
+    return _overlaps(window, change) and (named or seen_before)
+
+
+def _is_after_call(window: Window, at: int | None) -> bool:
+    """Whether a change came, or may have come, when of the call only the background was left."""
+    left = window.get("left")
+    if left is None or window.get("closing"):
+        return False
+    return at is None or get_latest_time(at) > left
 
 
 def _touches(window: Window, at: int | None) -> bool:
@@ -137,15 +151,16 @@ def _holds(window: Window, at: int | None, seen_before: bool) -> bool:
 def _may_explain(window: Window, change: Change) -> bool:
     """Whether a window that does not explain a change cannot be excluded either.
 
-    A deletion has no time of its own, a stamp of whole seconds no order within the second, and a
-    call that ran on after its turn has no known end.
+    A deletion has no time of its own, a stamp of whole seconds no order within the second.  What
+    runs on in the background may have made any new file, after its turn no other change to a file
+    that its command does not name.
     """
     if change["gone"]:
         return _overlaps(window, change)
-    if window["kind"] in (SHELL, TURN) and not window["late"]:
-        return _touches(window, change["at"])
-    over = window["kind"] == CUT and window["late"] and change["new"]
-    return over and change["at"] is not None and window["begin"] <= change["at"]
+    if _is_after_call(window, change["at"]):
+        able = change["new"] or not window["late"] or _is_named(window, change["path"])
+        return able and _touches(window, change["at"])
+    return window["kind"] in (SHELL, TURN) and _touches(window, change["at"])
 
 
 def _overlaps(window: Window, change: Change) -> bool:
@@ -177,6 +192,12 @@ def _rank_window(window: Window, path: str) -> int:
 def _is_named(window: Window, path: str) -> bool:
     exact = window["kind"] in (TOOL, TRANSCRIPT)
     return path in window["names"] if exact else is_path_named(window["names"], path)
+
+
+def _is_file_named(words: Collection[str], path: str) -> bool:
+    """Whether a word of a command names exactly this path, seen from a directory above or below."""
+    plain = (word.removeprefix("./") for word in words)
+    return any(f"/{word}".endswith(f"/{path}") or path.endswith(f"/{word}") for word in plain)
 
 
 def is_path_named(words: Collection[str], path: str) -> bool:

@@ -84,6 +84,7 @@ def _build_window(call: JournalLine, ended: int | None) -> Window:
         "end": ended,
         "names": call["names"],
         "late": call["late"],
+        "left": call["left"],
         "kind": "shell",
         "stashes": call.get("stashes", ()),
     }
