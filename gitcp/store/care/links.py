@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitcp.console import notice
+from gitcp.core.match import held
 from gitcp.core.message import links
 from gitcp.core.render.spans import count_noun
 from gitcp.core.upkeep.findings import make_finding
@@ -117,7 +118,7 @@ def _list_empty(
         objects.fetch_small(oid for files in small for *_, oid in files if oid)
         for oid, checkpoint in unclear:
             record = candidates.extract_edits(objects, checkpoint, changed[oid])
-            if record and not candidates.match_edits(objects, record, changed[oid]):
+            if record and not candidates.has_work(objects, record, changed[oid]):
                 empty.append((oid, checkpoint["checkpoint_id"]))
     objects.forget()
     return empty
@@ -160,12 +161,15 @@ def _find_carrier(survey: Survey, oid: str, name: str, carriers: Sequence[str]) 
         return ""
     # A merge has the work only if its change from each parent matches.
     sides = commit_changes.compare_with_parents(survey.objects, commit)
+    changes = [held.Change(side, survey.objects.read_blob) for side in sides]
     for other in (other for other in carriers if _are_related(survey.repo, oid, other)):
         carrier = read_commit(survey.objects, other)
         record = candidates.read_edits(survey.repo, survey.objects, name, carrier)
-        matched = (candidates.match_edits(survey.objects, record, side) for side in sides)
-        if record and not all(matched):
-            return other
+        if carrier and record:
+            work = candidates.Work(survey.objects, carrier, record)
+            relation = candidates.relate(carrier, commit, is_named=True)
+            if not all(work.find_enough(side, relation) for side in changes):
+                return other
     return ""
 
 

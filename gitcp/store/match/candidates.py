@@ -10,12 +10,14 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 
+from gitcp import trace
 from gitcp.core.decide import line_evidence, overlap, relink_rules
 from gitcp.core.decide.difference import ABSENT
 from gitcp.core.lines import moves
+from gitcp.core.match import held
 from gitcp.core.v1 import summary
 from gitcp.store.git import commit_changes
-from gitcp.store.git.commit import is_ancestor, read_commit
+from gitcp.store.git.commit import parse_ident, read_commit
 from gitcp.store.git.tree import Lookup, find_tree
 from gitcp.store.match import commit_memory
 from gitcp.store.v1 import committed_read, committed_refs, find_commits
@@ -33,7 +35,10 @@ if TYPE_CHECKING:
     from gitcp.store.match.case import Target
     from gitcp.store.v1.committed_read import Checkpoint
 
+    Gone = Callable[[str], bool]  # whether the commit's parent lacks a path
+
 BLOBS = "blobs"
+_DAY = 86400  # seconds by which clocks may differ
 
 
 def read_edits(
@@ -154,6 +159,16 @@ def match_edits(
     return overlap.match(renamed, changes, objects.read_blob, is_gone)["shared"]
 
 
+def has_work(
+    objects: Objects,
+    edits: Iterable[Recorded],
+    changes: Changes,
+    is_gone: Callable[[str], bool] = lambda _: False,
+) -> bool:
+    """Return whether a commit with these changes has anything of edits."""
+    return held.is_any(held.hold(edits, held.Change(changes, objects.read_blob, is_gone)))
+
+
 def is_concerned(
     objects: Objects, edits: list[Recorded], changes: Changes, is_gone: Callable[[str], bool]
 ) -> bool:
@@ -211,11 +226,29 @@ def select_linked(objects: Objects, oids: Iterable[str]) -> list[Commit]:
     return [commit for commit in commits if find_commits.list_linked(objects, commit["oid"])]
 
 
+def relate(
+    commit: Commit, other: Commit | None, is_named: bool = False, has_own: bool = False
+) -> str:
+    """Return how a commit is related to other, in which work of it is searched for: the relation
+    of core.decide.held.  other: None for a commit that its author makes now.
+
+    is_named: git or a person names commit, or HEAD lost it; has_own: other has an id already."""
+    author, time = parse_ident(commit["author"])
+    if other and commit["author"] == other["author"] and time:
+        return held.REPLAYED
+    if other and parse_ident(other["author"])[0] != author:
+        return held.OTHER
+    if is_named:
+        return held.RETAKEN
+    return held.OTHER if has_own else held.SAME
+
+
 class Search:
     """Search commits for work of the checkpoints of other commits; each checkpoint is read once.
 
     commits: those whose checkpoints are searched for.  seconds: the time that it may take.
-    refused: ids never found, None for those that a person refused."""
+    refused: ids never found, None for those that a person refused.  beside: the oids of the commits
+    that neither git nor a person names and that HEAD did not lose."""
 
     def __init__(
         self,
@@ -224,10 +257,12 @@ class Search:
         commits: Iterable[Commit],
         seconds: float,
         refused: Collection[str] | None,
+        beside: Collection[str] = (),
     ) -> None:
         self._repo, self._objects, self._refused = repo, objects, refused
         self._until = time.monotonic() + seconds
         self.commits = list({commit["oid"]: commit for commit in commits}.values())
+        self._beside = beside
         self._edits: dict[str, dict[str, list[Recorded]]] = {}
         self.asked = ""
 
@@ -237,7 +272,12 @@ class Search:
 
     def is_held(self, target: Target) -> bool:
         """Return whether a commit has work of any of the commits."""
-        return any(self._match(target, self._until))
+        change = self._build_change(target)
+        return any(
+            held.is_any(held.hold(edits, change))
+            for commit in self.commits
+            for edits in self.read_edits(commit).values()
+        )
 
     def find_missing(self, targets: Iterable[Target]) -> Iterator[tuple[Target, dict[str, str]]]:
         """Yield each target with the ids that it lacks and whose work it has, while there is time.
@@ -263,22 +303,43 @@ class Search:
         return min(tell_how(edits, target.read()[1]) for edits in recorded if edits)
 
     def _match(self, target: Target, until: float) -> Iterator[dict[str, relink_rules.Evidence]]:
-        """Yield for each commit, by id, what its edits have in common with target.
-
-        Commits that have nothing in common, and those that target is based on, are left out.
-        Ends at the time until."""
-        parent, changes = target.read()
-        is_gone = build_gone_check(self._objects, parent)
-        for commit in self.commits if changes else ():
+        """Yield for each commit, by id, what its edits have in common with target, if that is
+        enough.  Ends at the time until."""
+        change = self._build_change(target)
+        other = read_commit(self._objects, target.oid) if target.oid else None
+        for commit in self.commits if change.changes else ():
             if time.monotonic() >= until:
                 return
-            shared: dict[str, relink_rules.Evidence] = {}
+            is_named, has_own = commit["oid"] not in self._beside, bool(target.list_ids())
+            relation, shared = relate(commit, other, is_named, has_own), {}
             for checkpoint_id, edits in self.read_edits(commit).items():
-                common = match_edits(self._objects, edits, changes, is_gone)
-                if common:
-                    shared[checkpoint_id] = {(p, line) for p in common for line in common[p]}
-            if shared and not (target.oid and is_ancestor(self._repo, commit["oid"], target.oid)):
+                work = Work(self._objects, commit, edits)
+                if not held.is_any(work.hold(change)):
+                    continue
+                work.leave_out(self._list_carriers(checkpoint_id, commit, target))
+                if evidence := work.find_enough(change, relation):
+                    shared[checkpoint_id] = evidence
+            if shared:
                 yield shared
+
+    def _build_change(self, target: Target) -> held.Change:
+        parent, changes = target.read()
+        is_gone = build_gone_check(self._objects, parent)
+        return held.Change(changes, self._objects.read_blob, is_gone)
+
+    def _list_carriers(self, checkpoint_id: str, commit: Commit, target: Target) -> list[Commit]:
+        """Return the commits with an id that target is based on."""
+        since = parse_ident(commit["author"])[1] - _DAY
+        tip = target.oid or target.parent
+        if not tip.strip("0"):
+            return []
+        oids = find_commits.list_carriers(self._repo, checkpoint_id, tip, since)
+        return [
+            one
+            for one in select_linked(self._objects, oids)
+            if one["oid"] != target.oid
+            and checkpoint_id in find_commits.list_linked(self._objects, one["oid"])
+        ]
 
     def read_edits(self, commit: Commit) -> dict[str, list[Recorded]]:
         """Return by id the edits of each checkpoint that a commit is linked to."""
@@ -289,3 +350,39 @@ class Search:
                 for checkpoint_id in find_commits.list_linked(self._objects, oid)
             }
         return self._edits[oid]
+
+
+class Work:
+    """The edits of a checkpoint, as commit, which carries its id, has them: what others have of
+    them.  commit: None if it is unknown."""
+
+    def __init__(self, objects: Objects, commit: Commit | None, edits: list[Recorded]) -> None:
+        self._objects, self._commit, self._edits = objects, commit, edits
+        self._without: list[held.Change] = []
+
+    def leave_out(self, commits: Iterable[Commit]) -> None:
+        """Do not count what these commits have."""
+        for commit in commits:
+            changes = commit_changes.read_changes(self._objects, commit)[1]
+            self._without.append(held.Change(changes, self._objects.read_blob))
+
+    def hold(self, change: held.Change) -> held.Held:
+        """Return what a commit has of the edits."""
+        return held.hold(self._edits, change, self._without)
+
+    def find_enough(self, change: held.Change, relation: str) -> relink_rules.Evidence:
+        """Return what a commit has of the edits if it is enough to link the two, else nothing."""
+        part = self.hold(change)
+
+        def is_equal() -> bool:
+            whole = part
+            if self._commit:
+                changes = commit_changes.read_changes(self._objects, self._commit)[1]
+                edits = [_build_edit(path, changes[path]) for path in changes]
+                whole = held.hold(edits, change, self._without)
+            return whole["is_all_work"] and whole["is_all_change"]
+
+        reason = held.explain_enough(part, change, relation, is_equal)
+        if reason:
+            trace.append_note("match", f"{sorted({path for path, _ in part['common']})}: {reason}")
+        return {*part["common"]} if reason else set()

@@ -112,6 +112,7 @@ class Case:
         commits: Iterable[Commit],
         seconds: float = SECONDS,
         refused: Collection[str] | None = None,
+        beside: Collection[str] = (),
     ) -> Search:
         """Return a search for work of the checkpoints of commits."""
-        return late.candidates.Search(self.repo, self.objects, commits, seconds, refused)
+        return late.candidates.Search(self.repo, self.objects, commits, seconds, refused, beside)

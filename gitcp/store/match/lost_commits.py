@@ -105,7 +105,7 @@ def _has_work(
 ) -> bool:
     """Whether steps (path, old, new) have some of the work of edits."""
     changes = {path: build_change(old, new) for path, old, new in steps if old != new}
-    return bool(changes and late.candidates.match_edits(objects, list(edits), changes))
+    return bool(changes and late.candidates.has_work(objects, edits, changes))
 
 
 def add_commits(repo: Repo, commits: Iterable[str]) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 
 from gitcp.core.decide import relink_rules
+from gitcp.core.match import held
 from gitcp.core.message import trailers
 from gitcp.errors import GitError
 from gitcp.store.git import commit_changes
@@ -90,10 +91,20 @@ def _choose_commits(
         if paths.isdisjoint(changes) and oids.isdisjoint(c[3] for c in changes.values()):
             continue
         if knows_before or candidates.tell_how(edits, changes) == candidates.BLOBS:
-            shared = candidates.match_edits(objects, edits, changes)
+            shared = _find_evidence(objects, edits, oid, changes, original)
             if shared and not (original and is_ancestor(repo, oid, original["oid"])):
-                evidence.append({oid: {(p, line) for p in shared for line in shared[p]}})
+                evidence.append({oid: shared})
     return relink_rules.choose(evidence)
+
+
+def _find_evidence(
+    objects: Objects, edits: list[Recorded], oid: str, changes: Changes, original: Commit | None
+) -> relink_rules.Evidence:
+    """What a commit with these changes has of edits, if it is enough."""
+    commit = read_commit(objects, oid)
+    relation = candidates.relate(original, commit) if original else held.SAME
+    change = held.Change(changes, objects.read_blob)
+    return candidates.Work(objects, original, edits).find_enough(change, relation)
 
 
 def _is_on_branch(repo: Repo, commits: Sequence[str]) -> bool:

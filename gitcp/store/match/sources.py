@@ -186,7 +186,7 @@ def list_copied(case: Case) -> Iterator[Answer]:
         edits = late.candidates.read_edits(case.repo, case.objects, checkpoint_id)
         parent, changes = case.target.read()
         is_gone = late.candidates.build_gone_check(case.objects, parent)
-        if not edits or late.candidates.match_edits(case.objects, edits, changes, is_gone):
+        if not edits or late.candidates.has_work(case.objects, edits, changes, is_gone):
             ids.append(checkpoint_id)
     if named:
         yield _build_answer(case, case.target, named, ids)
@@ -287,7 +287,8 @@ def list_lost(case: Case) -> Iterator[Answer]:
     beside = _list_beside(case, fresh) if fresh else []
     if not (lost or beside):
         return
-    search = case.search([*beside, *lost])
+    oids = {commit["oid"] for commit in beside}
+    search = case.search([*beside, *lost], beside=oids.difference(one["oid"] for one in lost))
     yield from _search_targets(search, case.make_targets(fresh))
     if fresh and search.asked != fresh[-1]:
         case.done = search.asked

@@ -110,4 +110,4 @@ def _holds_content(objects: Prefetched, oid: str, checkpoint: Checkpoint) -> boo
     commit = read_commit(objects, oid)
     changed = commit_changes.read_changes(objects, commit)[1] if commit else {}
     edits = candidates.extract_edits(objects, checkpoint, changed)
-    return not edits or bool(candidates.match_edits(objects, edits, changed))
+    return not edits or candidates.has_work(objects, edits, changed)

@@ -99,6 +99,18 @@ def list_beside(
     return [commit for oid in reversed(oids) if (commit := read_commit(objects, oid))]
 
 
+def list_carriers(repo: Repo, checkpoint_id: str, tip: str, since: int) -> list[str]:
+    """The commits in the history of tip, made after a time in s since 1970, whose message or note
+    has a line with the id, newest first."""
+    grep = f"--grep=^Entire-Checkpoint:[[:space:]]*{checkpoint_id}"
+    args = ["-E", "--regexp-ignore-case", grep, f"--since=@{since}", tip]
+    try:
+        out = repo.git.run(*_LOG, f"--notes={notes.REF}", *args)[1]
+    except GitError:  # the ref of the notes is damaged
+        out = repo.git.run(*_LOG, "--no-notes", *args)[1]
+    return out.decode().split()
+
+
 def list_ids(repo: Repo, objects: Objects, commit: str) -> list[str]:
     """The checkpoint ids of one commit (full oid), for readers: those it is linked to, then those
     of stored checkpoints that are elsewhere in its message."""

@@ -1,0 +1,162 @@
+"""What of a piece of work a commit has, and when that is enough."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitcp.core.match import held
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from gitcp.core.decide.difference import Recorded, Staged
+
+    Texts = Mapping[str, tuple[str | None, str | None]]
+
+FILE, EXEC, ABSENT = "100644", "100755", "000000"
+STORE: dict[str, bytes] = {}
+
+
+def oid(data: str) -> str:
+    STORE[f"<{data}>"] = data.encode()
+    return f"<{data}>"
+
+
+def lines(*parts: object) -> str:
+    return "".join(f"the line of the part {part}\n" for part in parts)
+
+
+def build(texts: Texts) -> dict[str, Staged]:
+    """The changes that take each path from one content to another, None for no file."""
+    changes: dict[str, Staged] = {}
+    for path, sides in texts.items():
+        old, new = ((ABSENT, None) if text is None else (FILE, oid(text)) for text in sides)
+        changes[path] = (*old, *new)
+    return changes
+
+
+def record(texts: Texts, own: set[str] | None = None) -> list[Recorded]:
+    work: list[Recorded] = []
+    for path, (old_mode, old, mode, new) in build(texts).items():
+        before = (old_mode, old) if old else None
+        entry: Recorded = {"path": path, "oid": new, "mode": mode, "live": False, "before": before}
+        if own is not None:
+            entry["own"] = frozenset(lines(one).encode().rstrip(b"\n") for one in own)
+        work.append(entry)
+    return work
+
+
+def decide(
+    work: list[Recorded], texts: Texts, relation: str, without: Iterable[Texts] = ()
+) -> bool:
+    change = held.Change(build(texts), STORE.get)
+    others = [held.Change(build(other), STORE.get) for other in without]
+    part = held.hold(work, change, others)
+
+    def is_equal() -> bool:
+        return part["is_all_work"] and part["is_all_change"]
+
+    return bool(held.explain_enough(part, change, relation, is_equal))
+
+
+OLD = lines(*range(10))
+TEN = {"f": (OLD, OLD + lines(*"abcdefghij"))}
+RETAKEN, REPLAYED, SAME, OTHER = held.RETAKEN, held.REPLAYED, held.SAME, held.OTHER
+MANY = lines(*(f"of another, {n}" for n in range(100)))
+
+# the work, the commit, the weakest relation with which they are linked, None for none
+CASES: dict[str, tuple[Texts, Texts, str | None]] = {
+    "the same": (TEN, TEN, OTHER),
+    "the same, one line": ({"f": (OLD, OLD + lines("a"))}, {"f": (OLD, OLD + lines("a"))}, OTHER),
+    "the same on other ground": (
+        {"f": (OLD, OLD + "one = 1\n")}, {"f": (MANY + OLD, MANY + OLD + "one = 1\n")},
+        OTHER),
+    "a brace that was there before": (
+        {"f": (OLD + "}\n", OLD + "}\none = 1\n")}, {"f": (OLD, OLD + "}\none = 1\n")}, OTHER),
+    "one line of ten, and nothing else": (TEN, {"f": (OLD, OLD + lines("a"))}, RETAKEN),
+    "one line of ten, and another": (TEN, {"f": (OLD, OLD + lines("a", "z"))}, REPLAYED),
+    "two lines of ten, and nothing else": (TEN, {"f": (OLD, OLD + lines(*"ab"))}, OTHER),
+    "two lines of ten, and one other": (TEN, {"f": (OLD, OLD + lines(*"abz"))}, OTHER),
+    "two lines of ten, and three others": (TEN, {"f": (OLD, OLD + lines(*"abxyz"))}, SAME),
+    "two lines of ten, and a hundred others": (
+        TEN, {"f": (OLD, OLD + lines(*"ab") + MANY)}, SAME),
+    "all ten, and a hundred others": (TEN, {"f": (OLD, OLD + lines(*"abcdefghij") + MANY)}, SAME),
+    "all ten, and fifty others": (
+        TEN, {"f": (OLD, OLD + lines(*"abcdefghij")), "g": (None, lines(*range(50)))}, OTHER),
+    "one line, and a hundred others": (
+        {"f": (OLD, OLD + lines("a"))}, {"f": (OLD, OLD + lines("a") + MANY)}, RETAKEN),
+    "no line": (TEN, {"f": (OLD, OLD + MANY)}, None),
+    "a brace": ({"f": (OLD, OLD + "}\n")}, {"f": (OLD, OLD + "}\n")}, None),
+    "another path": (TEN, {"g": (OLD, OLD + lines(*"abcdefghij"))}, None),
+    "two lines in a hundred": (
+        {"f": (OLD, OLD + lines(*"ab") + MANY)}, {"f": (OLD, lines(*"ab", *range(30)))}, REPLAYED),
+    "the removed line, and nothing else": (
+        {"f": (OLD, lines(*range(1, 10)))}, {"f": (OLD, lines(*range(1, 10)))}, OTHER),
+    "one of the removed lines": (
+        {"f": (OLD, lines(*range(5, 10)))}, {"f": (OLD, lines(*range(1, 10)))}, RETAKEN),
+    "the same lines replaced by others": (
+        {"f": (OLD, lines(*"abc", *range(5, 10)))}, {"f": (OLD, lines(*"xyz", *range(5, 10)))},
+        None),
+    "the same lines replaced, one by the same": (
+        {"f": (OLD, lines(*"abc", *range(3, 10)))}, {"f": (OLD, lines(*"ayz", *range(3, 10)))},
+        OTHER),
+    "the deletion": ({"f": (OLD, None)}, {"f": (OLD, None)}, OTHER),
+    "the deletion, and other work": ({"f": (OLD, None)}, {"f": (OLD, None), "g": (None, MANY)},
+     RETAKEN),
+    "a deletion of another file": ({"f": (OLD, None)}, {"f": (MANY, None)}, None),
+    "a part of the deletion": ({"f": (OLD, None)}, {"f": (OLD, lines(*range(5)))}, OTHER),
+    "the deletion of a changed file": (TEN, {"f": (OLD + lines(*"abcdefghij"), None)}, None),
+    "an empty file": ({"f": (None, "")}, {"f": (None, "")}, OTHER),
+    "the same binary content": ({"f": (None, "\0a")}, {"f": (None, "\0a"), "g": (None, lines("z"))},
+     OTHER),
+    "another binary content": ({"f": (None, "\0a")}, {"f": (None, "\0b")}, None),
+    "white space alone": ({"f": ("a = 1\n", "a  =  1\n")}, {"f": ("a = 1\n", "a  =  1\n")}, OTHER),
+    "other white space": (
+        {"f": (OLD, OLD + " \tone = 1\n")}, {"f": (OLD, OLD + "one = 1\n")}, OTHER),
+    "a repeated line at the same place": (
+        {"f": (lines(*"abc"), lines(*"abac"))}, {"f": (lines(*"abc"), lines(*"abac"))}, OTHER),
+    "a repeated line at another place": (
+        {"f": (lines(*"abc"), lines(*"abac"))}, {"f": (lines(*"abc"), lines(*"abca"))}, None),
+    "the move": ({"f": (OLD, None), "g": (None, OLD)}, {"f": (OLD, None), "g": (None, OLD)}, OTHER),
+    "the move back": ({"f": (OLD, None), "g": (None, OLD)}, {"g": (OLD, None), "f": (None, OLD)},
+     None),
+    "a move of the new file": ({"f": (None, OLD)}, {"g": (OLD, None), "f": (None, OLD)}, None),
+    "the new file under another name": ({"f": (None, OLD)}, {"g": (None, OLD)}, OTHER),
+    "a small new file under another name": ({"f": (None, "{}\n")}, {"g": (None, "{}\n")}, None),
+    "the change of a file that is moved too": (
+        {"f": (OLD, OLD + lines(*"abc"))}, {"f": (OLD, None), "g": (None, OLD + lines(*"abc"))},
+        OTHER),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_relation_needs_so_much_evidence(name: str) -> None:
+    work, texts, weakest = CASES[name]
+    order = [held.OTHER, held.SAME, held.RETAKEN, held.REPLAYED]
+    enough = [relation for relation in order if decide(record(work), texts, relation)]
+    assert enough == (order[order.index(weakest) :] if weakest else [])
+
+
+def test_lines_of_others_in_the_work_are_no_evidence() -> None:
+    mine = record(TEN, own={"a"})
+    assert not decide(mine, {"f": (OLD, OLD + lines("b", "c"))}, held.REPLAYED)
+    assert decide(mine, {"f": (OLD, OLD + lines("a"))}, held.RETAKEN)
+
+
+def test_what_another_commit_has_is_no_evidence() -> None:
+    first, second = {"f": (OLD, OLD + lines(*"abcde"))}, {"f": (OLD, OLD + lines(*"fghij"))}
+    assert decide(record(TEN), second, held.OTHER, [first])
+    assert not decide(record(TEN), first, held.REPLAYED, [first])
+    assert not decide(record(TEN), TEN, held.REPLAYED, [first, second])
+
+
+def test_a_file_that_was_renamed_meanwhile_is_compared_under_its_new_name() -> None:
+    changes = build({"g": (OLD, OLD + lines(*"abcdefghij"))})
+    change = held.Change(changes, STORE.get, lambda path: path == "f")
+    assert held.hold(record(TEN), change)["is_all_work"]
+
+
+def test_content_that_cannot_be_read_is_no_evidence() -> None:
+    change = held.Change(build({"f": (OLD, OLD + lines("a", "b"))}), lambda _: None)
+    assert not held.is_any(held.hold(record(TEN), change))
