@@ -65,7 +65,8 @@ def build_edit(
 
 
 def build_opening(state: State, call: JournalLine, kind: str, at: int) -> JournalLine:
-    """The line for the beginning of a call; state: its session's.  kind: write or shell."""
+    """The line for the beginning of a call; state: its session's.  kind: that of its tool, such
+    as write or shell."""
     turn = state.get("turn_id", "")
     line = {
         "open": call.get("id", ""),

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
         """opened: when the call was announced.  begin, end: when it ran; end is None while it runs.
         All times are in ns.  left: when the call ended if a part of it ran on in the background.
         late: this part runs on after the turn, too.
-        kind: shell; cut, a shell that ended with its agent at an unknown time; tool; transcript;
-        turn.  names: the paths written by a tool or according to a transcript, else the words of
+        kind: shell; waiting, a shell of which no process is seen; cut, a shell that ended with its
+        agent at an unknown time; tool; transcript; turn.  names: the paths written by a tool or
+        according to a transcript, else the words of
         the command and its output.  closing: the call has just ended, without a look since.
         stashes: the entries of `git stash` when the call began."""
 
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
 
 
 TOOL, WINDOW, TRANSCRIPT, TURN = "tool", "window", "transcript", "turn"
-SHELL, CUT = "shell", "cut"
+SHELL, WAITING, CUT = "shell", "waiting", "cut"
 BETWEEN, RESTORED, HOOK = "between", "restored", "hook"
 
 # Commands of git that take content out of the worktree without losing it.
@@ -112,6 +113,8 @@ def explains(window: Window, change: Change) -> bool:
     What runs on after its call is often a server, at which the person works: it explains only new
     files that the command names.  A file that was there before may be what it reads."""
     at, named = change["at"], _is_named(window, change["path"])
+    if window["kind"] == WAITING:
+        return False
     if _is_after_call(window, at):
         is_own = change["new"] and _is_file_named(window["names"], change["path"])
         return is_own and _touches(window, at)
@@ -160,7 +163,7 @@ def _may_explain(window: Window, change: Change) -> bool:
     if _is_after_call(window, change["at"]):
         able = change["new"] or not window["late"] or _is_named(window, change["path"])
         return able and _touches(window, change["at"])
-    return window["kind"] in (SHELL, TURN) and _touches(window, change["at"])
+    return window["kind"] in (SHELL, WAITING, TURN) and _touches(window, change["at"])
 
 
 def _overlaps(window: Window, change: Change) -> bool:

@@ -72,7 +72,7 @@ def _open_call(
     call = event["tool"]
     seen, unseen = _look_for_changes(objects, journal, event, at)
     words = [*paths, *_list_words(journal.repo, event, call.get("command") or "")]
-    line = {**entries.build_opening(state, call, "shell", at), "names": words}
+    line = {**entries.build_opening(state, call, call["kind"], at), "names": words}
     line |= {key: paths for key, paths in (("seen", seen), ("unseen", unseen)) if paths}
     if "stash" in words:
         line["stashes"] = late.reflog.list_stashes(journal.repo)
@@ -142,7 +142,9 @@ def _reopen_call(journal: Journal, state: State, event: dict[str, Any]) -> None:
         return
     times = [int(baseline.get("at") or baseline["time_ns"]), *(int(line["at"]) for line in lines)]
     words = _list_words(journal.repo, event, tool.get("command") or "")
-    journal.append([{**entries.build_opening(state, tool, "shell", max(times)), "names": words}])
+    journal.append(
+        [{**entries.build_opening(state, tool, tool["kind"], max(times)), "names": words}]
+    )
 
 
 def _has_left_running(call: JournalLine, state: State, journal: Journal) -> bool:

@@ -27,7 +27,7 @@ from gitcp.store.session import markers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any, Self
 
     from gitcp.core.record_types import JournalLine, Marker
@@ -195,6 +195,7 @@ class Journal:
     naming: the paths that this tool names.
     closing: the call that has just ended, before the worktree is looked at.
     acting: the session whose turn goes on, whatever its marker says.
+    committers: the sessions that make the commit that is looked at; None without one.
     visitors: sessions of other worktrees that work in this one.
     guests: sessions of other worktrees whose transcripts name what they write.
     """
@@ -205,6 +206,7 @@ class Journal:
         "acting",
         "base",
         "closing",
+        "committers",
         "guests",
         "lines",
         "naming",
@@ -221,6 +223,7 @@ class Journal:
         self.telling = self.closing = ""
         self.naming: frozenset[str] = frozenset()
         self.acting: Marker | None = None
+        self.committers: Collection[str] | None = None
         self.visitors: Sequence[Marker] = ()
         self.guests: Sequence[Marker] = ()
 

@@ -33,15 +33,16 @@ def look_for_commit(
     changes: Collection[str] | None,
     visitors: Sequence[Marker] = (),
     guests: Sequence[Marker] = (),
+    committers: Collection[str] | None = None,
 ) -> list[JournalLine]:
     """The journal's lines; with changes, after a look at a commit's paths and the open edits'.
 
-    A commit does not scan the worktree.  visitors, guests: as Journal has them.
+    A commit does not scan the worktree.  visitors, guests, committers: as Journal has them.
     """
     if changes is None:
         return journal.read(repo)
     with Journal(repo) as held:
-        held.visitors, held.guests = visitors, guests
+        held.visitors, held.guests, held.committers = visitors, guests, committers
         _look_at_open(objects, held, changes)
         return held.lines
 

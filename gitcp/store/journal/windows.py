@@ -19,7 +19,7 @@ from gitcp.store.v1 import transcript_copy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from typing import Any
 
     from gitcp.core.credit.evidence import Window
@@ -39,7 +39,7 @@ def list_windows(journal: Journal) -> list[Window]:
     sessions = {m["session_id"]: m for m in concerned if markers.is_home(repo, m)}
     if journal.acting:
         sessions[journal.acting["session_id"]] = journal.acting
-    windows = _list_call_windows(repo, calls, sessions, journal.telling)
+    windows = _list_call_windows(repo, calls, sessions, journal.telling, journal.committers)
     for window in windows:
         window["closing"] = window["who"][2] == journal.closing
     for marker in sessions.values():
@@ -60,14 +60,25 @@ def list_windows(journal: Journal) -> list[Window]:
 
 
 def _list_call_windows(
-    repo: Repo, calls: list[JournalLine], sessions: dict[str, Marker], telling: str = ""
+    repo: Repo,
+    calls: list[JournalLine],
+    sessions: dict[str, Marker],
+    telling: str = "",
+    committers: Collection[str] | None = None,
 ) -> list[Window]:
-    """The windows of the calls that are not file tools'.  telling: as Journal has it."""
+    """The windows of the calls that are not file tools'.  telling, committers: as Journal has
+    them."""
     windows = []
     for call in (call for call in calls if call.get("kind") != "write"):
         marker = sessions.get(call["session"])
         ended, cut = _find_end(repo, call, marker)
+        waits = ended is None and committers is not None and call["session"] not in committers
+        waits = waits and _is_waiting(repo, call, marker)
+        if waits and marker and find_client(marker["agent_type"]).SESSION_ENV:
+            continue
         windows.append(_build_window(call, ended))
+        if waits:
+            windows[-1]["kind"] = evidence.WAITING
         late = call["late"] and ended is None and call["session"] != telling
         if late and _is_over(repo, call, marker):
             windows[-1]["kind"] = evidence.CUT
@@ -106,6 +117,20 @@ def _find_end(repo: Repo, call: JournalLine, marker: Marker | None) -> tuple[int
     if not process.is_gone(agent) or process.has_working_process(repo.worktree, call["session"]):
         return None, False
     return max(int(call["at"]), tool_ends.find_last_time(tail) or 0), True
+
+
+def _is_waiting(repo: Repo, call: JournalLine, marker: Marker | None) -> bool:
+    """Whether an open call of a shell has no process: its client asks the person for a permission.
+
+    The commands of an editor may run beside its agent, unseen, unless they name their session."""
+    agent = marker.get("agent_process") if marker else None
+    if call.get("kind") != evidence.SHELL or call["goes_on"] or not process.is_alive(agent):
+        return False
+    begun = int(call["at"])
+    return process.can_see_processes() and not (
+        process.has_started(agent, begun)
+        or process.has_working_process(repo.worktree, call["session"], agent, begun)
+    )
 
 
 def _is_over(repo: Repo, call: JournalLine, marker: Marker | None) -> bool:

@@ -52,7 +52,8 @@ def match_sessions(
     candidates = markers.read_concerned(repo) if open_markers is None else open_markers
     acting = _find_acting(candidates) if agent else {}
     foreign = _list_foreign(repo, candidates, acting)
-    lines = open_edits.look_for_commit(repo, objects, None if replay else changes, *foreign)
+    looked_at, committers = None if replay else changes, acting if agent else None
+    lines = open_edits.look_for_commit(repo, objects, looked_at, *foreign, committers)
     if open_markers is None:
         candidates = _add_writers(repo, candidates, lines, changes)
     is_here = open_edits.build_stay_check(repo, parent)

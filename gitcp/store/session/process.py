@@ -144,6 +144,15 @@ def has_working_process(
     )
 
 
+def has_started(agent: Process | None, since: int) -> bool:
+    """Whether a process below a running one was started since a time in ns: a command, the hook
+    that tells of its end, or the process that asks."""
+    parent = int(agent["pid"]) if agent else 0
+    return any(
+        _read_start_time(pid) >= since and parent in list_ancestors(pid) for pid in _list_pids()
+    )
+
+
 def _belongs_to_session(pid: int, top: str, mark: bytes, parent: int, since: int) -> bool:
     if _has_proc():
         try:
