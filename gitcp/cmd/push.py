@@ -5,11 +5,11 @@ from __future__ import annotations
 from gitcp.console import cli
 from gitcp.console.options import JSON, make_value
 from gitcp.core.render.spans import count_noun
-from gitcp.errors import OK
+from gitcp.errors import OK, Error
 from gitcp.repo import Repo
 from gitcp.stages.share import TIMEOUT, choose_timeout
 from gitcp.store.git.objects import Objects
-from gitcp.store.share import sending, sync
+from gitcp.store.share import sending, sync, withheld
 from gitcp.store.v1 import committed_refs, destination
 
 TYPE_CHECKING = False
@@ -41,25 +41,36 @@ def run(argv: Sequence[str]) -> int:
     name = args.to or args.remote or destination.need_destination(repo)
     with Objects(repo) as objects:
         count = destination.count_lacking(repo, objects, name)
-        tips, merges = sync.push_store(repo, objects, name, choose_timeout(repo, args.timeout))
-        all_sent = committed_refs.is_branch_sent(repo)
-        left = 0 if all_sent else destination.count_lacking(repo, objects, name)
+        tips, merges, held = sync.push_store(
+            repo, objects, name, choose_timeout(repo, args.timeout)
+        )
+        lacking = destination.count_lacking(repo, objects, name)
     sending.note_success(repo, name)
     if args.to:
         destination.write_destination(repo, name)
         sending.forget_words(repo)
     if args.json:
         records = ({"type": "ref", "ref": ref, "oid": oid} for ref, oid in tips.items())
-        return cli.write_records({**record, "remote": name} for record in records)
+        cli.write_records({**record, "remote": name} for record in records)
+    else:
+        left = 0 if committed_refs.is_branch_sent(repo) else lacking
+        _print_outcome(name, bool(tips), count - lacking, lacking, left)
+        if merges:
+            print("merged with what others had pushed")
+    if held:
+        raise Error(withheld.explain(held))
+    return OK
+
+
+def _print_outcome(name: str, has_any: bool, sent: int, lacking: int, left: int) -> None:
+    """Print how many checkpoints were sent; lacking: that were not; left: on a branch that is not
+    sent."""
     if left:
         unsent = count_noun(left, "checkpoint")
         print(f"not sent: {unsent} on the branch; 'gitcp convert-store' makes them refs")
-    if not tips and not left:
+    if not has_any and not lacking:
         print("nothing to push: there are no checkpoints")
-    elif count > left:
-        print(f"sent {count_noun(count - left, 'checkpoint')} to '{name}'")
-    elif not left:
+    elif sent > 0:
+        print(f"sent {count_noun(sent, 'checkpoint')} to '{name}'")
+    elif not lacking:
         print(f"'{name}' has every checkpoint")
-    if merges:
-        print("merged with what others had pushed")
-    return OK

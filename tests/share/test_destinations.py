@@ -271,3 +271,22 @@ def test_a_colleague_reads_from_the_destination(stored: World, tmp_path: Path, h
     there.gitcp("fetch")
     assert there.git("rev-parse", V1) == stored.git("rev-parse", V1)
     there.close()
+
+
+def test_a_push_of_git_sends_all_but_what_looks_like_a_secret_and_says_so_each_time(
+    stored: World,
+) -> None:
+    bare = stored.share()
+    kept = stored.git("log", "-1", "--format=%(trailers:key=Entire-Checkpoint,valueonly)").strip()
+    token = "ghp_" + "a1B2" * 9
+    stored.agent("s-two").turn("write", {f"{token}.py": "two\n"})
+    held = stored.commit(f"{token}.py")
+    for _ in range(2):
+        said = push(stored, "origin", "main")
+        assert "not pushed: checkpoint" in said and "gitcp.redact-allow" in said, said
+        assert said.count("\n") == 1 and token not in said
+    there = stored.git("ls-tree", "-r", "--name-only", V1, cwd=bare)
+    assert f"{kept[:2]}/{kept[2:]}/metadata.json" in there
+    assert there.count("/0/metadata.json") == 1
+    assert stored.git("rev-parse", "main") == stored.git("rev-parse", "main", cwd=bare), held
+    assert "not pushed" in stored.gitcp("status")

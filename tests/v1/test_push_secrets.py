@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 
@@ -15,9 +16,10 @@ from gitcp.store.git import refs
 from gitcp.store.git.commit import write_commit
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.tree import edit_tree
-from gitcp.store.share import push_check, sync
+from gitcp.store.share import sync, withheld
 from gitcp.store.v1 import redaction
 from tests.support.checkpoints import V1, git
+from tests.support.warm import run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,8 +52,11 @@ def store_all(repo: Repo, files: dict[str, str]) -> None:
 
 
 def push(repo: Repo, remote: str = "origin", seconds: float = 30) -> None:
+    """As the command does: what can be sent is, then what is held back is an error."""
     with Objects(repo) as objects:
-        sync.push_store(repo, objects, remote, seconds)
+        *_, held = sync.push_store(repo, objects, remote, seconds)
+    if held:
+        raise Error(withheld.explain(held))
 
 
 def sent(tmp_path: Path, name: str = "bare.git") -> bool:
@@ -81,7 +86,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 def test_a_secret_stops_the_push_and_is_named(here: Repo, tmp_path: Path, name: str) -> None:
     line = LINE % ("u1", f"use {TOKEN}") if name.startswith("full") else f"use {TOKEN}\n"
     store(here, f"aa/0000000000/0/{name}", line)
-    with pytest.raises(Error, match=f"not pushed: .* in 'aa/0000000000/0/{name}'"):
+    with pytest.raises(Error, match=f"not pushed: .* aa0000000000 .* in '0/{name}'"):
         push(here)
     assert not sent(tmp_path)
 
@@ -152,7 +157,7 @@ def test_a_note_of_what_was_searched_that_is_damaged_counts_for_nothing(
     first = note.read_bytes().splitlines(keepends=True)[0]
     note.write_bytes(first + b"\xff\xfe\n" + b"0" * 40 + b" " + V1.encode() + b"\n")
     store(here, "ab/0000000000/0/prompt.txt", f"use {TOKEN}\n")
-    with pytest.raises(Error, match=r"in 'ab/0000000000/0/prompt\.txt'"):
+    with pytest.raises(Error, match=r"ab0000000000 .* in '0/prompt\.txt'"):
         push(here)
 
 
@@ -162,7 +167,7 @@ def test_a_secret_among_a_thousand_files_is_found_in_few_searches(
     searched = watched(monkeypatch)
     files = {f"aa/{n:010}/0/prompt.txt": f"Do part {n}\n" for n in range(1000)}
     store_all(here, {**files, "aa/0000000777/0/prompt.txt": f"use {TOKEN}\n"})
-    with pytest.raises(Error, match=r"in 'aa/0000000777/0/prompt\.txt'$"):
+    with pytest.raises(Error, match=r"aa0000000777 .* in '0/prompt\.txt'"):
         push(here)
     assert len(searched) == 1
 
@@ -189,10 +194,121 @@ def test_the_time_of_the_remote_begins_after_the_search(
 ) -> None:
     now = time.monotonic()
 
-    def refuse(*_: object) -> None:
+    def search(*_: object) -> dict[str, str]:
         monkeypatch.setattr(time, "monotonic", lambda: now + 60)
+        return {}
 
-    monkeypatch.setattr(push_check, "refuse_secrets", refuse)
+    monkeypatch.setattr(withheld, "search_new", search)
     store(here, "aa/0000000000/0/prompt.txt", "hello\n")
     push(here, seconds=20)
     assert sent(tmp_path)
+
+
+def ids_there(tmp_path: Path) -> list[str]:
+    listed = git("ls-tree", "-r", "--name-only", V1, cwd=tmp_path / "bare.git").split()
+    return sorted({path[:2] for path in listed})
+
+
+def test_a_finding_holds_back_its_own_checkpoint_alone(here: Repo, tmp_path: Path) -> None:
+    store(here, "aa/0000000000/0/prompt.txt", "hello\n")
+    store(here, "ab/0000000000/0/prompt.txt", f"use {TOKEN}\n")
+    store(here, "ac/0000000000/0/prompt.txt", "and so on\n")
+    with pytest.raises(Error, match=r"ab0000000000 .*'gitcp forget ab0000000000'"):
+        push(here)
+    assert ids_there(tmp_path) == ["aa", "ac"]
+    store(here, "ad/0000000000/0/prompt.txt", "later\n")
+    with pytest.raises(Error, match="redact-allow"):
+        push(here)
+    assert ids_there(tmp_path) == ["aa", "ac", "ad"]
+    objects = git("rev-list", "--objects", "--all", cwd=tmp_path / "bare.git")
+    assert "ab/0000000000" not in objects
+    git("config", "gitcp.redact-allow", "ghp_")
+    allowing = Repo.find()
+    redaction._REDACTORS.clear()
+    push(allowing)
+    assert ids_there(tmp_path) == ["aa", "ab", "ac", "ad"]
+    assert git("rev-parse", V1, cwd=tmp_path / "bare.git") == git("rev-parse", V1)
+
+
+def test_what_the_remote_has_of_a_checkpoint_stays_while_its_next_version_is_held_back(
+    here: Repo, tmp_path: Path
+) -> None:
+    store(here, "aa/0000000000/0/prompt.txt", "hello\n")
+    push(here)
+    store(here, "aa/0000000000/0/prompt.txt", f"use {TOKEN}\n")
+    store(here, "ab/0000000000/0/prompt.txt", "and so on\n")
+    with pytest.raises(Error, match="aa0000000000"):
+        push(here)
+    assert ids_there(tmp_path) == ["aa", "ab"]
+    assert git("show", f"{V1}:aa/0000000000/0/prompt.txt", cwd=tmp_path / "bare.git") == "hello"
+    store(here, "aa/0000000000/0/prompt.txt", "REDACTED\n")
+    push(here)
+    bare = tmp_path / "bare.git"
+    assert git("show", f"{V1}:aa/0000000000/0/prompt.txt", cwd=bare) == "REDACTED"
+    assert TOKEN not in git("log", "--all", "-p", cwd=bare)
+
+
+def test_of_checkpoints_with_refs_only_the_one_with_the_secret_stays(
+    here: Repo, tmp_path: Path
+) -> None:
+    for name, words in (("aa0000000000", "hello"), ("ab0000000000", f"use {TOKEN}")):
+        with Objects(here) as objects:
+            blob = objects.write("blob", words.encode())
+            tree = edit_tree(objects, None, {"0/prompt.txt": ("100644", blob)})
+            made = write_commit(objects, here, tree, [], "x")
+            refs.update_refs(here, [(f"refs/entire/checkpoints/00/{name}", made, None)], "x")
+    with pytest.raises(Error, match=r"ab0000000000 .* in '0/prompt\.txt'"):
+        push(here)
+    sent_refs = git("for-each-ref", "--format=%(refname)", "refs/entire", cwd=tmp_path / "bare.git")
+    assert sent_refs == "refs/entire/checkpoints/00/aa0000000000"
+
+
+def test_findings_that_are_lost_are_searched_for_again(here: Repo, tmp_path: Path) -> None:
+    store(here, "aa/0000000000/0/prompt.txt", "hello\n")
+    store(here, "ab/0000000000/0/prompt.txt", f"use {TOKEN}\n")
+    for _ in range(2):
+        with pytest.raises(Error, match="ab0000000000"):
+            push(here)
+        Path(here.join_shared("withheld")).unlink()
+    assert ids_there(tmp_path) == ["aa"]
+
+
+def test_what_is_held_back_is_said_by_status_doctor_and_fsck_alike(here: Repo) -> None:
+    store(here, "ab/0000000000/0/prompt.txt", f"use {TOKEN}\n")
+    said = run("push", "origin").stderr
+    words = "checkpoint ab0000000000 has what looks like a secret"
+    for told in (
+        said,
+        run("status").stdout,
+        run("doctor").stdout,
+        run("fsck", "--secrets").stdout,
+    ):
+        assert words in told and "'0/prompt.txt'" in told, told
+        assert "gitcp.redact-allow" in told and "'gitcp forget ab0000000000'" in told, told
+        assert TOKEN not in told
+    assert run("forget", "--yes", "ab0000000000").returncode == 0
+    assert words not in run("status").stdout + run("doctor").stdout
+    assert run("push", "origin").returncode == 0
+
+
+PATH = "~/.claude/projects/-home-Bob-R2D2-X1-aZ9k-Q7Lm/%s.jsonl"
+
+
+@pytest.mark.parametrize("token", ["", TOKEN], ids=["none", "token"])
+@pytest.mark.parametrize("key", ["transcript_path", "branch", "files_touched", "files"])
+def test_names_are_secret_by_a_known_form_alone_in_each_check(
+    here: Repo, key: str, token: str
+) -> None:
+    name = token or PATH % "0fA9-bX7cQ2LmZp4Rk8Wt"
+    value = {"files_touched": [name], "files": {name: {"mode": "100644"}}}.get(key, name)
+    store(here, "ab/0000000000/0/metadata.json", json.dumps({key: value, "session_id": "s"}))
+    assert run("push", "origin").returncode == (128 if token else 0)
+    assert ("looks like a secret" in run("fsck", "--secrets").stdout) == bool(token)
+    assert ("looks like a secret" in run("doctor").stdout) == bool(token)
+
+
+def test_prompts_in_gitcps_own_documents_are_searched_as_text(here: Repo) -> None:
+    word = "aB3xK9pQ2mZ7vR4tL8wN6yC1dF5gH0jS"
+    metadata = {"files": {"one.py": {"prompt": f"use {word}"}}}
+    store(here, "ab/0000000000/0/metadata.json", json.dumps(metadata))
+    assert run("push", "origin").returncode == 128

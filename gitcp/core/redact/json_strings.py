@@ -17,6 +17,12 @@ _TOKEN = load_pattern(rb'("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}\[\]]')
 _ESCAPE = load_pattern(rb"\\(?:u([0-9A-Fa-f]{4})|(.))")
 _CONTROL = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"f": b"\f"}
 _OPAQUE = load_pattern(rb'(?i)(?:(ids?)|signature|encrypted_content)"$')
+# Keys of gitcp's own documents whose values are ids, paths, branches and words of its own.
+_OWN = load_pattern(
+    rb'"(transcript_path|branch|files_touched|omitted|before|oid|mode|turns?|turn_id|ranges|commit'
+    rb"|created_at|cli_version|strategy|agents?|tools|tasks|transcript_(?:identifier|uuid)_at_start"
+    rb'|metadata|transcript|context|content_hash)"$'
+)
 _LABEL = 18  # bytes with the quotes: no secret's format is as short as most keys
 _CIPHERTEXT = 64  # bytes with the quotes: no model's signature is as short
 _IMAGE = load_pattern(rb'"(?:image|base64"$)')
@@ -31,13 +37,14 @@ def is_well_formed(data: bytes) -> bool:
     return True
 
 
-def list_values(data: bytes) -> tuple[list[Value], list[Value], list[Value]]:
+def list_values(data: bytes, own: bool = False) -> tuple[list[Value], list[Value], list[Value]]:
     """(values, names, documents): each (start, end, key) of strings without quotes; key has its.
 
     data is well-formed.  values may be redacted.  names and ids may look random and are secret only
     by a format.  documents, in an object whose `type` begins with image, are secret only if they
-    are base64 of a text with a secret.  Long values of keys that end in signature or are
-    `encrypted_content`, which an agent needs back, are left out (doc/formats.md "Redaction").
+    are base64 of a text with a secret.  own: in a document of gitcp, paths and branches are names,
+    too.  Long values of keys that end in signature or are `encrypted_content`, which an agent
+    needs back, are left out (doc/formats.md "Redaction").
     """
     spans: list[Value] = []
     names: list[Value] = []
@@ -64,7 +71,7 @@ def list_values(data: bytes) -> tuple[list[Value], list[Value], list[Value]]:
             if kind == b"{" and key == b'"type"' and _IMAGE.match(string):
                 image = True
             span = (match.start() + 1, match.start() + len(string) - 1, key)
-            if not (opaque := _OPAQUE.search(key)):
+            if not (opaque := (own and _OWN.match(key)) or _OPAQUE.search(key)):
                 spans.append(span)
             elif opaque[1] or len(string) < _CIPHERTEXT:
                 names.append(span)

@@ -83,16 +83,17 @@ class Redactor:
         return self._personal.make_token(rule, data) if self._personal and ":" in rule else REDACTED
 
     def find(self, data: bytes, kind: str = "text") -> list[Secret]:
-        """The sorted (rule, start, end) of secrets that would be redacted; kind: text, jsonl or
-        document.  Rules are those of Detector.find(), and `custom` for the person's own."""
+        """The sorted (rule, start, end) of secrets that would be redacted; kind: text, jsonl,
+        document, or own for a document of gitcp.  Rules are those of Detector.find(), and `custom`
+        for the person's own."""
         if kind == "jsonl":
             return [
                 (rule, start + a, start + b)
                 for start, end in self._find_suspect_lines(data, self._clean)
                 for rule, a, b in self.find(data[start:end], "document")
             ]
-        if kind == "document" and json_strings.is_well_formed(data):
-            return self._find_in_json(data)
+        if kind in ("document", "own") and json_strings.is_well_formed(data):
+            return self._find_in_json(data, own=kind == "own")
         return self._find_in_text(data)
 
     def find_suspects(self, texts: Sequence[bytes]) -> list[int]:
@@ -126,8 +127,8 @@ class Redactor:
             if not any(pattern.search(text[item[1] : item[2]]) for pattern in self._allow)
         )
 
-    def _find_in_json(self, data: bytes, persons: bool = False) -> list[Secret]:
-        values, names, documents = json_strings.list_values(data)
+    def _find_in_json(self, data: bytes, persons: bool = False, own: bool = False) -> list[Secret]:
+        values, names, documents = json_strings.list_values(data, own)
         text, parts = json_strings.join_values(data, values)
         out = _map_to_values(self._find_in_text(text, persons), parts)
         text, parts = json_strings.join_values(data, names)

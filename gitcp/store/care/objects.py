@@ -10,13 +10,14 @@ from gitcp.core.git.ids import CHECKPOINTS, parse_checkpoint_ref
 from gitcp.core.render.spans import count_noun
 from gitcp.core.upkeep.findings import make_finding
 from gitcp.errors import GitError
-from gitcp.record import decode_lines, decode_name, encode_lines
-from gitcp.store.git import partial
+from gitcp.record import decode_lines, encode_lines
+from gitcp.store.git import notes, partial
 from gitcp.store.journal import edits_ref
 from gitcp.store.pack import kept
 from gitcp.store.repair import packs
 from gitcp.store.repair.missing import WALK, list_lacking
 from gitcp.store.repair.streams import is_stream
+from gitcp.store.share import push_check, withheld
 from gitcp.store.v1 import committed_refs, redaction
 
 TYPE_CHECKING = False
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from gitcp.store.care.case import Case
     from gitcp.store.care.survey import Survey
 
-_BLOBS = ("rev-list", "--objects", "--filter=object:type=blob", "--missing=allow-any", "--stdin")
+_SHARED = ("/entire/checkpoints/v1", "/entire/sessions", notes.REF)
 # Files with the text of a conversation, in a session's directory on v1 and on a stream.
 _TRANSCRIPTS = re.compile(
     r"(?:[0-9a-f]{2}/[0-9a-f]{10}/|\.entire/metadata/[^/]+/)"
@@ -116,18 +117,28 @@ def _list_present(survey: Survey, refs_here: Sequence[str]) -> list[str]:
     return [name for name in refs_here if name not in gone]
 
 
+def look_at_withheld(case: Case) -> Iterator[Finding]:
+    """Report what the last pushes held back."""
+    for held in withheld.list_held(case.repo, case.objects):
+        reason, remedy = withheld.describe(held), withheld.describe_remedy(held)
+        yield make_finding("withheld", held[0], f"not pushed: {reason}", remedy=remedy)
+
+
 def _find_secrets(survey: Survey, refs_here: Sequence[str]) -> Iterator[Finding]:
-    stdin = encode_lines(_list_present(survey, refs_here))
-    lines = survey.repo.git.stream_records(*_BLOBS, sep=b"\n", stdin=stdin) if stdin else ()
-    pairs = (decode_name(line).partition(" ") for line in lines)
-    stored = {oid: path for oid, _, path in pairs if _TRANSCRIPTS.fullmatch(path)}
-    if not stored or not redaction.can_read_rules(survey.repo):
+    """The secrets in the store, as a push finds them, and in the conversations of streams."""
+    repo, objects, here = survey.repo, survey.objects, _list_present(survey, refs_here)
+    if not redaction.can_read_rules(repo):
         return
-    redactor = redaction.get_redactor(survey.repo)
-    for oid, path in progress.iterate_shown("searching for secrets", list(stored.items())):
-        data = survey.objects.need(oid, "blob")
-        kind = "jsonl" if ".jsonl" in path else "text"
-        rules = [rule for rule, _, _ in redactor.find(data, kind)]
-        if rules:
-            what = f"{len(rules)} found by {', '.join(sorted(set(rules)))}"
-            yield make_finding("secret", path, f"{what} in blob '{oid}'", oid=oid)
+    stored = [ref for ref in here if ref.endswith(_SHARED) or parse_checkpoint_ref(ref)]
+    streams = [ref for ref in here if ref not in stored]
+    progress.show_line("searching for secrets")
+    hits = {item[0]: item for item in push_check.find_secrets(repo, objects, stored, ())}
+    secrets = {oid: rule for oid, (_, _, rule) in hits.items()}
+    for ref in stored if hits else ():
+        for held in withheld.name_held(objects, ref, ref, secrets):
+            if hits.pop(held[3], None):
+                reason = f"{withheld.describe(held)}; {withheld.describe_remedy(held)}"
+                yield make_finding("secret", held[0], reason, oid=held[3])
+    rest = push_check.find_secrets(repo, objects, streams, (), selects=_TRANSCRIPTS.fullmatch)
+    for oid, path, rule in (*hits.values(), *rest):
+        yield make_finding("secret", path, f"{rule} in blob '{oid}'; {withheld.ALLOW}", oid=oid)

@@ -23,6 +23,7 @@ from gitcp.store.relink import by_hand
 from gitcp.store.repair import leftovers, packs, streams
 from gitcp.store.repair import refs as ref_repair
 from gitcp.store.repair import sessions as session_repair
+from gitcp.store.share import withheld
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ STORED: Checks = {
         Row("broken-edits", ERROR, "the edits of a session lack objects", *_EDITS),
         Row("broken-store", ERROR, "the permanent store lacks objects", *_STORE),
         Row("secret", ERROR, "stored data holds what looks like a secret",
-            remedy="purge it from the history, and change it"),
+            remedy=withheld.ALLOW),
         _BAD_REF,
         _MISSING,
     ),
@@ -157,6 +158,11 @@ STORED: Checks = {
         _MISSING,
     ),
 }  # fmt: skip
+WITHHELD: Checks = {
+    objects.look_at_withheld: (
+        Row("withheld", WARNING, "a push leaves out what looks like a secret"),
+    ),
+}  # fmt: skip
 _SESSIONS: Checks = {
     sessions.look_at_processes: (
         Row("unseen-processes", WARNING, "no process can be seen here"),
@@ -195,6 +201,7 @@ DOCTOR: dict[Check, tuple[Row, ...]] = {
     **clients.CHECKS,
     **installation.FAILURES,
     **installation.OLD,
+    **WITHHELD,
     **_SESSIONS,
     **STORED,
     **_LINKS,

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 # Files for everybody who shares a repository: none has words of a person or contents of files.
 _FOR_ALL = frozenset(
     "open linked unpushed recording recording-unshared dismissed foreign expired pushed searched"
-    " heard journal journal-checked clock claims warnings unsigned push-said push-failed".split()
+    " heard journal journal-checked clock claims warnings unsigned push-said push-failed"
+    " withheld".split()
 )
 _WRITES = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 

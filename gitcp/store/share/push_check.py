@@ -1,32 +1,31 @@
 """The check before a push: gitcp sends nothing that looks like a secret.
 
 What gitcp stores is redacted already.  The check searches what is new to a remote again, by
-today's rules, and what another program put onto the branch.
+today's rules, and what another program put onto the branch (gitcp.store.share.withheld).
 """
 
 from __future__ import annotations
 
 import time
-from itertools import islice
 
 from gitcp.core.git.ids import CHECKPOINTS, parse_shadow
 from gitcp.errors import Error
-from gitcp.process import deadline
 from gitcp.record import decode_name, encode_lines
 from gitcp.store.git.prefetch import split_windows
 from gitcp.store.git.spread import spread_batches
-from gitcp.store.v1 import destination, redaction
+from gitcp.store.v1 import redaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from gitcp.core.record_types import Record
     from gitcp.core.redact.redactor import Redactor
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
-    File = tuple[str, bytes]  # its path on the branch, its content
+    Hit = tuple[str, str, str]  # the oid of a blob, its path in the tree of a tip, the rule
+    File = tuple[str, str, bytes]  # its oid, its path on the branch, its content
 
 _DOCUMENT = 4 << 20  # bytes; a larger JSON document is searched as text
 _LINES = ("full.jsonl", "full.log", ".jsonl")
@@ -34,42 +33,13 @@ _EXAMPLES = 3
 _PIECE = 1 << 19  # bytes of files that are searched together
 _WINDOW = 1024  # files that one process takes at once
 # An object that a partial clone lacks is on the remote already.
-_NEW = ("rev-list", "--objects", "--filter=object:type=blob", "--missing=allow-promisor")
+_NEW = ("rev-list", "--objects", "--filter=object:type=blob", "--missing=allow-any")
 # Streams, which have whole worktrees with files that were never committed, and local refs.
 _OURS = ("refs/heads/entire/", "refs/gitcp/", "refs/entire/")
 _STORE = frozenset({"refs/heads/entire/checkpoints/v1", "refs/heads/entire/sessions"})
 
 
-class Withheld(Error):
-    """What was to be pushed has a secret."""
-
-
-def refuse_secrets(
-    repo: Repo,
-    objects: Objects,
-    tips: Mapping[str, str],
-    remote_tips: Mapping[str, str],
-    limit: float,
-) -> None:
-    """Raise Withheld, which names the files, if tips have secrets that remote_tips (both ref ->
-    oid) do not have.  What was searched before by the same rules is not searched again.  Raises
-    Error if a hook has searched for more than limit seconds.
-
-    gitcp.push-check=false switches the check off.
-    """
-    if not repo.config.get_option("gitcp.push-check"):
-        return
-    rules = redaction.hash_rules(repo)
-    searched = destination.read_searched(repo, rules)
-    known = [*remote_tips.values(), *searched.values()]
-    end = None if deadline.count_seconds_left() is None else time.monotonic() + limit
-    secrets = list(islice(find_secrets(repo, objects, tips.values(), known, end), _EXAMPLES + 1))
-    if not secrets:
-        destination.set_searched(repo, rules, {**searched, **tips})
-    else:
-        more = " and more" if len(secrets) > _EXAMPLES else ""
-        listed = ", ".join(f"{rule} in '{path}'" for path, rule in secrets[:_EXAMPLES])
-        raise Withheld(f"not pushed: what looks like a secret is stored: {listed}{more}")
+_OWN = ("metadata.json", "lines.json")
 
 
 def find_secrets(
@@ -78,18 +48,25 @@ def find_secrets(
     tips: Iterable[str],
     excluded: Iterable[str],
     end: float | None = None,
-) -> Iterator[tuple[str, str]]:
-    """Yield (path on the branch, rule) once for each blob with a secret that tips reach and the
-    excluded commits do not.
+    selects: Callable[[str], object] | None = None,
+    *,
+    stored: bool = True,
+) -> Iterator[Hit]:
+    """Yield once each blob with a secret that tips reach and the excluded commits do not.
 
-    Raises Error if the search is not done at the time end, of time.monotonic().
+    selects: whether a path is searched.  stored: the trees are those of the store, where gitcp's
+    own documents are checked by what their fields hold.  Raises Error if the search is not done at
+    the time end, of time.monotonic().
     """
     excluded = [*excluded]
     absent = objects.list_absent(excluded)
     redactor = redaction.get_redactor(repo)
 
-    def begin(objects: Objects) -> Callable[[list[bytes]], list[tuple[str, str]]]:
-        return lambda lines: list(_search_files(redactor, _read_files(objects, lines), end))
+    def begin(objects: Objects) -> Callable[[list[bytes]], list[Hit]]:
+        def find(lines: list[bytes]) -> list[Hit]:
+            return list(_search_files(redactor, _read_files(objects, lines, selects), end, stored))
+
+        return find
 
     revisions = encode_lines([*tips, *(f"^{oid}" for oid in excluded if oid not in absent)])
     new = repo.git.stream_records(*_NEW, "--stdin", sep=b"\n", stdin=revisions)
@@ -98,23 +75,26 @@ def find_secrets(
 
 
 def _search_files(
-    redactor: Redactor, files: Iterable[File], end: float | None
-) -> Iterator[tuple[str, str]]:
+    redactor: Redactor, files: Iterable[File], end: float | None, stored: bool
+) -> Iterator[Hit]:
     for piece in _group_files(files):
         if piece and end is not None and time.monotonic() > end:
             raise Error("too much to search for secrets before 'git push': 'gitcp push' sends it")
-        contents = [data for _, data in piece]
+        contents = [data for _, _, data in piece]
         suspects = redactor.find_suspects(contents) if len(piece) > 1 else range(len(piece))
-        yield from _find_in_files(redactor, [piece[i] for i in suspects])
+        yield from _find_in_files(redactor, [piece[i] for i in suspects], stored)
 
 
-def _read_files(objects: Objects, lines: Iterable[bytes]) -> Iterator[File]:
+def _read_files(
+    objects: Objects, lines: Iterable[bytes], selects: Callable[[str], object] | None
+) -> Iterator[File]:
     """Yield the files of git's lines `<oid> <path>`, with one in memory."""
     named = (line.partition(b" ") for line in lines)
-    blobs = [(oid.decode(), path) for oid, _, path in named if path]
-    for (_, path), obj in zip(blobs, objects.read_each(oid for oid, _ in blobs), strict=True):
+    blobs = [(oid.decode(), decode_name(path)) for oid, _, path in named if path]
+    blobs = [blob for blob in blobs if selects is None or selects(blob[1])]
+    for (oid, path), obj in zip(blobs, objects.read_each(oid for oid, _ in blobs), strict=True):
         if obj:
-            yield decode_name(path), obj[2]
+            yield oid, path, obj[2]
 
 
 def _group_files(files: Iterable[File]) -> Iterator[list[File]]:
@@ -122,20 +102,27 @@ def _group_files(files: Iterable[File]) -> Iterator[list[File]]:
     piece: list[File] = []
     size = 0
     for file in files:
-        if size + len(file[1]) > _PIECE:
+        if size + len(file[2]) > _PIECE:
             yield piece
             piece, size = [], 0
         piece.append(file)
-        size += len(file[1])
+        size += len(file[2])
     yield piece
 
 
-def _find_in_files(redactor: Redactor, files: Iterable[File]) -> Iterator[tuple[str, str]]:
-    for path, data in files:
-        document = path.endswith(".json") and len(data) < _DOCUMENT
-        kind = "jsonl" if _is_lines(path) else "document" if document else "text"
-        if hits := redactor.find(data, kind=kind):
-            yield path, hits[0][0]
+def _find_in_files(redactor: Redactor, files: Iterable[File], stored: bool) -> Iterator[Hit]:
+    for oid, path, data in files:
+        if hits := redactor.find(data, kind=_choose_kind(path, len(data), stored)):
+            yield oid, path, hits[0][0]
+
+
+def _choose_kind(path: str, size: int, stored: bool) -> str:
+    """How the content of a file is searched, as Redactor.find() has it."""
+    if _is_lines(path):
+        return "jsonl"
+    if not path.endswith(".json") or size >= _DOCUMENT:
+        return "text"
+    return "own" if stored and path.rpartition("/")[2] in _OWN else "document"
 
 
 def _is_lines(path: str) -> bool:

@@ -10,8 +10,7 @@ from gitcp.errors import Error
 from gitcp.process import files
 from gitcp.store.git import hook_warnings, private
 from gitcp.store.git.objects import Objects
-from gitcp.store.share import sync
-from gitcp.store.share.push_check import Withheld
+from gitcp.store.share import sync, withheld
 from gitcp.store.v1 import committed_refs, destination
 
 TYPE_CHECKING = False
@@ -49,23 +48,25 @@ def send_store(repo: Repo, name: str, timeout: float, leave: Container[str]) -> 
     """Send the store to the destination of that name; refs in leave are git's to push.
 
     timeout: seconds.  A destination that has failed within a day is tried briefly, and without a
-    word.  Raises Error for the first failure, and for secrets always.
+    word.  Raises Error for the first failure, and always for what is held back.
     """
     failed = has_failed(repo, name)
     search, limit = (min(timeout, brief) if failed else timeout for brief in _BRIEF)
     try:
         with Objects(repo) as objects:
-            sync.push_store(repo, objects, name, limit, search=search, again=False, leave=leave)
-    except Withheld:
-        raise
+            *_, held = sync.push_store(
+                repo, objects, name, limit, search=search, again=False, leave=leave
+            )
     except Error as e:
         note_failure(repo, name)
         trace.append_note("push", str(e))
         if not failed:
             later = "later pushes wait less for it, and say nothing"
             raise Error(f"{e}; {later}: 'gitcp push' tries again") from None
-    else:
-        note_success(repo, name)
+        return
+    note_success(repo, name)
+    if held:
+        raise Error(withheld.explain(held))
 
 
 def say_once(repo: Repo, what: str) -> bool:

@@ -18,7 +18,7 @@ from gitcp.record import encode_lines
 from gitcp.store.git import notes, private, refs
 from gitcp.store.git.commit import is_ancestor, list_commits, need_commit, read_commit, write_commit
 from gitcp.store.git.tree import compare_trees, edit_tree
-from gitcp.store.share import push_check
+from gitcp.store.share import withheld
 from gitcp.store.share.remote import Remote
 from gitcp.store.v1 import committed_refs, committed_write, conversion, destination, forgetting
 from gitcp.store.v1.find_commits import ALL
@@ -27,10 +27,11 @@ from gitcp.store.v1.merge import notes as note_trees
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Iterable
+    from collections.abc import Collection, Container, Iterable, Mapping
 
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+    from gitcp.store.share.withheld import Held
     from gitcp.store.v1.destination import Tips
     from gitcp.store.v1.merge.notes import Join
 
@@ -49,8 +50,8 @@ def push_store(
     search: float | None = None,
     again: bool = True,
     leave: Container[str] = (),
-) -> tuple[Tips, int]:
-    """Push the store; return (the tips that the remote has now, the number of merges).
+) -> tuple[Tips, int, list[Held]]:
+    """Push the store; return (the remote's tips, the number of merges, what was held back).
 
     Refs are pushed in chunks, and the remote's tips are written down after each: an interrupted
     push continues there.  If another push was faster, its refs are fetched and united with ours,
@@ -60,26 +61,50 @@ def push_store(
     """
     remote, merges, idle, known = None, 0, 0, destination.read_pushed(repo, name)
     while True:
-        tips = _choose_outgoing(repo, objects, known, leave)
-        if not again and tips.items() <= known.items():
+        outgoing = _choose_outgoing(repo, objects, known, leave)
+        if not again and outgoing.items() <= known.items():
             _note_pushed(repo, objects, name, known)
-            return tips, merges
+            return outgoing, merges, []
+        secrets = withheld.search_new(repo, objects, outgoing, known, search or timeout)
         if remote is None:
-            limit = timeout if search is None else search
-            push_check.refuse_secrets(repo, objects, tips, known, limit)
             remote = Remote(repo, name, timeout)
-            if again or committed_refs.REF in tips.keys() - known.keys():
+            if again or committed_refs.REF in outgoing.keys() - known.keys():
                 known = _list_known(repo, remote)
                 _fetch_parts(repo, objects, remote, known)
-                tips = _choose_outgoing(repo, objects, known, leave)
+                outgoing = _choose_outgoing(repo, objects, known, leave)
+        tips = _leave_out(repo, objects, outgoing, known, secrets)
         moved = _push_chunks(repo, remote, tips, known)
         if not moved:
             _note_pushed(repo, objects, name, known)
-            return tips, merges
+            return tips, merges, _name_held(objects, outgoing, tips, secrets)
         before, known = known, known | _fetch_moved(repo, objects, remote, merges)
         merges += 1
         idle = idle + 1 if all(before.get(ref) == known.get(ref) for ref in moved) else 0
         _check_progress(repo, name, moved, known, idle)
+
+
+def _leave_out(
+    repo: Repo, objects: Objects, tips: Tips, theirs: Tips, secrets: Mapping[str, str]
+) -> Tips:
+    """The tips to push, without what has secrets, to a remote that has theirs."""
+    selected = {
+        ref: withheld.select_tip(repo, objects, ref, oid, theirs.get(ref, ""), secrets)
+        for ref, oid in tips.items()
+        if theirs.get(ref) != oid
+    }
+    return {ref: oid for ref, oid in {**tips, **selected}.items() if oid}
+
+
+def _name_held(
+    objects: Objects, outgoing: Tips, tips: Tips, secrets: Mapping[str, str]
+) -> list[Held]:
+    """What the tips that were pushed lack of the outgoing ones."""
+    lacking = {ref: oid for ref, oid in outgoing.items() if tips.get(ref) != oid}
+    return [
+        item
+        for ref, oid in lacking.items()
+        for item in withheld.name_held(objects, ref, oid, secrets)
+    ]
 
 
 def _fetch_parts(repo: Repo, objects: Objects, remote: Remote, theirs: Tips) -> None:

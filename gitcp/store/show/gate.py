@@ -72,11 +72,11 @@ def _find_secrets(
     ends = decode_lines(repo.git.run("rev-parse", "--revs-only", *revisions)[1])
     tips = [end for end in ends if not end.startswith("^")]
     excluded = [end[1:] for end in ends if end.startswith("^")]
-    for path, kind in push_check.find_secrets(repo, objects, tips, excluded):
+    for _, path, kind in push_check.find_secrets(repo, objects, tips, excluded, stored=False):
         yield gate.judge_secret(path, kind)
     places = committed_refs.Places(repo, objects)
     trees = {name: place[1] for name in checkpoints if (place := places.find_checkpoint(name))}
     if trees and any(push_check.find_secrets(repo, objects, trees.values(), ())):
         for name, tree in trees.items():
-            for path, kind in push_check.find_secrets(repo, objects, [tree], ()):
+            for _, path, kind in push_check.find_secrets(repo, objects, [tree], ()):
                 yield gate.judge_secret(f"checkpoint {name}: {path}", kind)
