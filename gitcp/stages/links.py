@@ -78,7 +78,9 @@ def _relink_named(options: Namespace) -> Iterator[Record]:
             links = reconcile.reconcile(case, sources.ONTO)
         else:
             case = Case(ctx.repo, ctx.objects, among=revisions, dry_run=dry_run)
-            links = reconcile.reconcile(case, sources.LOST if revisions else sources.RELINK)
+            seen = bool(revisions) or not ctx.repo.top
+            links = [] if seen else reconcile.link_left_behind(ctx, dry_run)
+            links += reconcile.reconcile(case, sources.LOST if revisions else sources.RELINK)
         if not dry_run:
             moved = [link["commit"] for link in links if link["how"] != "amend"]
             carried.follow_lines(ctx.repo, ctx.objects, dict.fromkeys(moved))

@@ -14,7 +14,7 @@ from gitcp.record import format_now
 from gitcp.store.git import notes, refs
 from gitcp.store.guard import claims
 from gitcp.store.journal import open_edits
-from gitcp.store.link import finalize, session_metadata
+from gitcp.store.link import finalize, session_metadata, unhooked
 from gitcp.store.match import case as match_case
 from gitcp.store.match import sources
 from gitcp.store.relink import catch_up, reconcile
@@ -117,6 +117,10 @@ def look_at_links(case: Case) -> Iterator[Finding]:
         reason = f"commit {commit[:12]} lost its checkpoint {checkpoint}"
         remedy = "link it by a note"
         yield make_finding("lost-link", commit, reason, remedy=remedy, checkpoint_id=checkpoint)
+    states = [state for state in case.states if not state.get("unreadable")]
+    for commit in unhooked.list_replaced(case.repo, case.objects, states):
+        reason = f"commit {commit[:12]} was made of one that no hook saw and that has a turn's work"
+        yield make_finding("lost-link", commit, reason, remedy="link it by a note")
 
 
 def release_claim(case: Case, item: Finding) -> str:
@@ -126,7 +130,10 @@ def release_claim(case: Case, item: Finding) -> str:
 
 
 def link_commit(case: Case, item: Finding) -> str:
-    """Link a commit by a note to the checkpoint that it lost."""
+    """Link a commit by a note to the checkpoint that it lost, or that it has not got yet."""
+    if not item.get("checkpoint_id"):
+        with case.ctx as ctx:
+            return "linked" if reconcile.link_left_behind(ctx) else ""
     notes.add_link(case.repo, case.objects, item["subject"], item["checkpoint_id"])
     return "linked"
 

@@ -11,7 +11,7 @@ from gitcp.errors import GitError
 from gitcp.store.git import commit_changes, notes, reflog, refs
 from gitcp.store.git.commit import is_ancestor, list_commits, read_commit
 from gitcp.store.journal import open_edits
-from gitcp.store.link import commit_match, condense
+from gitcp.store.link import commit_match, condense, left_behind
 from gitcp.store.match import candidates, commit_memory
 from gitcp.store.session import markers, phase
 from gitcp.store.session.state import make_id
@@ -19,7 +19,7 @@ from gitcp.store.v1 import committed_read, find_commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
     from gitcp.context import Context
     from gitcp.core.decide.overlap import Linked
@@ -40,7 +40,8 @@ NEW = "new"  # in place of an id: a checkpoint that has none yet
 
 
 def link_all(repo: Repo, objects: Objects, state: State, old: str, new: str) -> None:
-    """Link a session's work in the commits made here between old and new, oldest first.
+    """Link a session's work in the commits made here between old and new, oldest first, and in
+    those that HEAD left for a rebased or squashed form of them.
 
     The caller holds the session's lock and saves the state.
     """
@@ -55,6 +56,26 @@ def link_all(repo: Repo, objects: Objects, state: State, old: str, new: str) -> 
         commit = read_commit(objects, oid)
         if commit and oid in unjudged:
             link_one(repo, objects, state, commit, logged=oid not in unlogged)
+    for commit, _ in _find_left_behind(repo, objects, state, moves, new) if unjudged else ():
+        link_one(repo, objects, state, commit)
+
+
+def _find_left_behind(
+    repo: Repo, objects: Objects, state: State, moves: Sequence[reflog.Move], head: str
+) -> Iterator[tuple[Commit, str]]:
+    """Yield the commits made here whose rebased or squashed form HEAD has, with that, as
+    left_behind.find_replaced() finds them."""
+    unjudged = _select_made_here(moves).difference(commit_memory.read_judged(repo))
+    if unjudged and markers.is_unsettled(state):
+        made_here = _sort_commits(moves, unjudged)
+        base = state.get("base_commit") or ""
+        yield from left_behind.find_replaced(repo, objects, made_here, base, head)
+
+
+def _sort_commits(moves: Sequence[reflog.Move], commits: Container[str]) -> list[str]:
+    """Those of the commits to which HEAD moved, in that order, without amended ones."""
+    amended = {old for old, _, reason in moves if reason.startswith(b"commit (amend)")}
+    return [*dict.fromkeys(new for _, new, _ in moves if new in commits and new not in amended)]
 
 
 def link_one(
@@ -176,6 +197,40 @@ def link_range(ctx: Context, among: str, dry_run: bool) -> Iterator[Pair]:
         if not dry_run:
             ctx.keep(state)
         yield {"commit": oid, "checkpoint_id": checkpoint_id, "how": "content"}
+
+
+def link_left_behind(ctx: Context, dry_run: bool) -> list[tuple[str, str]]:
+    """Link the work of this worktree's idle sessions in commits made here without hooks that were
+    rebased or squashed since.  Return (the newer commit that has it, checkpoint) of each."""
+    states = (ctx.read_state(marker["session_id"]) for marker in list_resting(ctx.repo))
+    links: list[tuple[str, str]] = []
+    for state, new, checkpoint_id in _link_left_behind(
+        ctx.repo, ctx.objects, filter(None, states), dry_run
+    ):
+        links.append((new, checkpoint_id))
+        if not dry_run:
+            ctx.keep(state)
+    return links
+
+
+def list_replaced(repo: Repo, objects: Objects, states: Iterable[State]) -> list[str]:
+    """The commits that were made of commits without hooks that have work of these sessions, and
+    which link_left_behind() links."""
+    resting = {marker["session_id"] for marker in list_resting(repo)}
+    chosen = (state for state in states if state["session_id"] in resting)
+    links = _link_left_behind(repo, objects, chosen, dry_run=True)
+    return list(dict.fromkeys(new for _, new, _ in links))
+
+
+def _link_left_behind(
+    repo: Repo, objects: Objects, states: Iterable[State], dry_run: bool
+) -> Iterator[tuple[State, str, str]]:
+    moves, head = reflog.list_head_moves(repo), refs.read_head(repo) or ""
+    for state in states if head else ():
+        for commit, new in _find_left_behind(repo, objects, state, moves, head):
+            checkpoint_id = link_one(repo, objects, state, commit, dry_run=dry_run)
+            if checkpoint_id:
+                yield state, new, checkpoint_id
 
 
 def list_left_out(

@@ -55,7 +55,7 @@ def read_edits(
     edits = extract_edits(objects, checkpoint, changed)
     if changed.keys().isdisjoint(edit["path"] for edit in edits):
         moved = _find_new_names(edits, changed, objects.read_blob)
-        edits += [_build_edit(path, changed[path]) for path in moved or changed]
+        edits += [build_edit(path, changed[path]) for path in moved or changed]
     return edits
 
 
@@ -92,11 +92,12 @@ def _list_edits(checkpoint: Checkpoint, changed: Changes) -> dict[str, Recorded]
                 by_path[path] = _parse_edit(path, file)
         touched.update(session["metadata"]["files_touched"])
     named = changed.keys() & {*by_path, *touched}
-    by_path |= {path: _build_edit(path, changed[path]) for path in named}
-    return by_path or {path: _build_edit(path, change) for path, change in changed.items()}
+    by_path |= {path: build_edit(path, changed[path]) for path in named}
+    return by_path or {path: build_edit(path, change) for path, change in changed.items()}
 
 
-def _build_edit(path: str, change: Staged) -> Recorded:
+def build_edit(path: str, change: Staged) -> Recorded:
+    """Return a commit's change of a path as an edit."""
     old_mode, old, mode, oid = change
     before: Version = (old_mode, old) if old else None
     return {"path": path, "mode": mode, "oid": oid, "live": False, "before": before}
@@ -378,7 +379,7 @@ class Work:
             whole = part
             if self._commit:
                 changes = commit_changes.read_changes(self._objects, self._commit)[1]
-                edits = [_build_edit(path, changes[path]) for path in changes]
+                edits = [build_edit(path, changes[path]) for path in changes]
                 whole = held.hold(edits, change, self._without)
             return whole["is_all_work"] and whole["is_all_change"]
 

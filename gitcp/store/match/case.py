@@ -62,7 +62,8 @@ class Case:
 
     since: where HEAD was when no commit lacked a link; rewrite: what post-rewrite said; onto: a
     merged commit and the tip of the merged branch; among: the revision range to search for lost
-    links, '' for all branches; lately: search only the recent past.
+    links, '' for all branches; lately: search only the recent past; seconds: the time that a search
+    may take.
 
     While a commit is being made, target is that commit, amended the one that it replaces, copied
     the name of a commit whose message it takes, and is_seen whether the person sees the message
@@ -83,12 +84,14 @@ class Case:
         amended: Commit | None = None,
         copied: str = "",
         is_seen: bool = False,
+        seconds: float = SECONDS,
     ) -> None:
         self.repo, self.objects, self.head, self.since = repo, objects, head, since
         self.rewrite, self.onto, self.dry_run = rewrite, onto, dry_run
         self.among, self.lately = among, lately
         self.target = target or Target(objects)
         self.amended, self.copied, self.is_seen = amended, copied, is_seen
+        self._seconds = seconds
         self.done = head  # the last commit that was searched in time, '' for none
         self._fresh: list[str] | None = None
 
@@ -110,9 +113,11 @@ class Case:
     def search(
         self,
         commits: Iterable[Commit],
-        seconds: float = SECONDS,
+        seconds: float = 0.0,
         refused: Collection[str] | None = None,
         beside: Collection[str] = (),
     ) -> Search:
-        """Return a search for work of the checkpoints of commits."""
-        return late.candidates.Search(self.repo, self.objects, commits, seconds, refused, beside)
+        """Return a search for work of the checkpoints of commits.  seconds: the time that it may
+        take, by default that of the case."""
+        time = seconds or self._seconds
+        return late.candidates.Search(self.repo, self.objects, commits, time, refused, beside)

@@ -65,7 +65,7 @@ def _pair_links(
     originals = _list_reflog(repo) if changed else {}
     pairs: list[tuple[str, dict[str, str]]] = []
     for checkpoint_id in sorted(lost) if changed else ():
-        oids = originals.get(checkpoint_id)
+        oids = originals.get(checkpoint_id) or carried[checkpoint_id]
         original = read_commit(objects, oids[0]) if oids else None
         edits = candidates.read_edits(repo, objects, checkpoint_id, original)
         for oid in _choose_commits(repo, objects, edits, changed, original):

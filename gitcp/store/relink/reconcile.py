@@ -9,7 +9,7 @@ from gitcp.store.git import notes
 from gitcp.store.git.commit import read_commit
 from gitcp.store.link import finalize, unhooked
 from gitcp.store.match import commit_memory, sources
-from gitcp.store.match.case import Case
+from gitcp.store.match.case import LONG, Case
 from gitcp.store.match.sources import AMENDED, SETTLE
 from gitcp.store.relink import catch_up
 from gitcp.store.session import markers
@@ -45,6 +45,17 @@ def reconcile(case: Case, when: str) -> list[Pair]:
             if checkpoint_id in present and reason is not None:
                 notes.deny_link(repo, objects, target.oid, checkpoint_id, reason)
     return list(links.values())
+
+
+def link_left_behind(ctx: Context, dry_run: bool = False) -> list[Pair]:
+    """Link commits that were made here without hooks, and rebased or squashed before an event of
+    ours, and those that have been made of them.  Return the links of the new ones."""
+    links = unhooked.link_left_behind(ctx, dry_run)
+    if dry_run:
+        return [{"commit": new, "checkpoint_id": i, "how": "content"} for new, i in links]
+    looked = commit_memory.read_looked(ctx.repo)
+    case = Case(ctx.repo, ctx.objects, ctx.head, since=looked, seconds=LONG)
+    return reconcile(case, SETTLE) if links else []
 
 
 def settle(ctx: Context, settled: str = "") -> int:

@@ -1,0 +1,187 @@
+"""Commits without hooks that were rewritten before an event of ours: the new ones are linked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.harness import Agent, World
+from tests.support.linking import files, logged, noted, shell, sound
+
+LIB = "".join(f"def function_number_{n}():\n    return {n}\n\n\n" for n in range(12))
+NEW = "def power(a, b):\n    return a ** b\n\n\ndef root(a):\n    return a ** 0.5\n"
+BARE = "git -c core.hooksPath=/dev/null"
+LATER = "export GIT_AUTHOR_DATE='@1700000000 +0000' GIT_COMMITTER_DATE='@1700000000 +0000'; "
+OTHER = f"export GIT_AUTHOR_NAME=other GIT_AUTHOR_EMAIL=o@x; {LATER}"
+
+
+class Client:
+    """A person whose graphical client runs no hooks, a session, a hub, and others who push."""
+
+    def __init__(self, world: World, tmp_path: Path) -> None:
+        self.world, self.hub, self.there = world, tmp_path / "hub.git", tmp_path / "there"
+        world.write("lib.py", LIB)
+        world.commit()
+        world.git("clone", "-q", "--bare", ".", str(self.hub))
+        world.git("remote", "add", "origin", str(self.hub))
+        world.git("fetch", "-q", "origin")
+        world.git("branch", "-q", "-u", "origin/main", "main")
+        world.git("config", "gitcp.push", "false")
+        self.agent: Agent = world.agent("session-a", tools=True)
+
+    def works(self, part: int = 5) -> None:
+        text = self.world.read("lib.py").replace(
+            f"    return {part}\n", f"    return {part} * 100\n"
+        )
+        self.agent.turn("work", {"lib.py": text, f"new_{part}.py": NEW})
+
+    def commits(self, subject: str = "gui", paths: str = "-A") -> None:
+        shell(self.world, f"git add {paths}; {BARE} commit -qm {subject}")
+
+    def others(self, script: str, who: str = OTHER) -> None:
+        """Somebody else pushes to main of the hub."""
+        if not self.there.exists():
+            self.world.git("clone", "-q", "-b", "main", str(self.hub), str(self.there))
+        push = "git fetch -q; git merge -q --ff-only origin/main; "
+        shell(self.world, f"{who}{push}{script}; git push -q origin main", cwd=self.there)
+
+    def others_work(self) -> None:
+        self.others("echo '# theirs' >>lib.py; echo o >o; git add .; git commit -qm theirs")
+
+
+def start(client: Client) -> None:
+    for at in range(3):
+        client.world.agent(f"later-{at}").start()
+
+
+def prompt(client: Client) -> None:
+    client.agent.prompt("something else")
+    client.agent.stop()
+
+
+def relink(client: Client) -> None:
+    client.world.gitcp("relink")
+
+
+def doctor(client: Client) -> None:
+    client.world.gitcp("doctor", "--fix")
+
+
+EVENTS = [start, prompt, relink, doctor]
+REBASES = {
+    "a pull with rebase": "git pull -q --rebase 2>/dev/null",
+    "a pull with rebase without hooks": f"{BARE} pull -q --rebase 2>/dev/null",
+    "a rebase of apply without hooks": f"git fetch -q; {BARE} rebase -q --apply origin/main",
+}
+
+
+def links(world: World, revisions: str) -> dict[str, list[str]]:
+    """The subject of each commit -> the files of its checkpoints."""
+    found = {}
+    for one in logged(world, revisions):
+        ids = [*one.ids, *noted(world, one.oid)]
+        found[one.message.strip()] = sorted({path for i in ids for path in files(world, i)})
+    return found
+
+
+@pytest.fixture
+def client(world: World, tmp_path: Path) -> Client:
+    return Client(world, tmp_path)
+
+
+@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("name", REBASES)
+def test_a_commit_without_hooks_that_was_rebased_is_linked(
+    client: Client, name: str, event: type
+) -> None:
+    world, base = client.world, client.world.head
+    client.works()
+    client.commits()
+    client.others_work()
+    shell(world, REBASES[name])
+    event(client)
+    assert links(world, f"{base}..") == {"gui": ["lib.py", "new_5.py"], "theirs": []}
+    sound(world)
+
+
+@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("who", [LATER, OTHER])
+def test_a_commit_without_hooks_that_a_forge_squashed_is_linked(
+    client: Client, who: str, event: type
+) -> None:
+    world, base = client.world, client.world.head
+    world.git("switch", "-q", "-c", "feature")
+    client.works()
+    client.commits("one")
+    client.works(6)
+    client.commits("two")
+    world.git("push", "-q", "origin", "feature", warns=".*")
+    client.others_work()
+    client.others("git merge -q --squash origin/feature; git commit -qm squash", who)
+    shell(world, "git switch -q main; git pull -q --ff-only; git branch -qD feature")
+    event(client)
+    want = ["lib.py", "new_5.py", "new_6.py"]
+    assert links(world, f"{base}..") == {"squash": want, "theirs": []}
+    sound(world, lost=True)
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_commits_without_hooks_that_a_forge_rebased_are_linked_each_with_its_own(
+    client: Client, event: type
+) -> None:
+    world, base = client.world, client.world.head
+    world.git("switch", "-q", "-c", "feature")
+    client.works()
+    client.commits("one", "lib.py")
+    client.commits("two")
+    world.git("push", "-q", "origin", "feature", warns=".*")
+    client.others_work()
+    client.others("git cherry-pick main..origin/feature >/dev/null")
+    shell(world, "git switch -q main; git pull -q --ff-only")
+    event(client)
+    assert links(world, f"{base}..") == {"two": ["new_5.py"], "one": ["lib.py"], "theirs": []}
+    sound(world)
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_the_lines_of_a_commit_without_hooks_that_was_rebased_are_the_sessions(
+    client: Client, event: type
+) -> None:
+    world = client.world
+    client.works()
+    client.commits()
+    client.others_work()
+    shell(world, REBASES["a pull with rebase without hooks"])
+    event(client)
+    for path, count in (("new_5.py", len(NEW.splitlines())), ("lib.py", 1)):
+        out = world.gitcp("blame", path)
+        assert out.count("(Claude Code session-") == count, out
+
+
+def test_what_a_colleague_pushed_is_not_linked_beside_a_commit_without_hooks(
+    client: Client,
+) -> None:
+    world, base = client.world, client.world.head
+    client.works()
+    client.commits()
+    client.others_work()
+    client.others("sed -i 's/return 5$/return 5 * 100/' lib.py; seq 30 >own; git add .;"
+                  " git commit -qm equal")  # fmt: skip
+    shell(world, "git fetch -q; git reset -q --hard origin/main")
+    start(client)
+    assert links(world, f"{base}..") == {"equal": [], "theirs": []}
+
+
+def test_a_commit_without_hooks_that_was_reset_stays_open_and_links_when_it_is_made_again(
+    client: Client,
+) -> None:
+    world, base = client.world, client.world.head
+    client.works()
+    client.commits()
+    shell(world, "git reset -q --soft HEAD~")
+    start(client)
+    world.git("commit", "-q", "-m", "again")
+    [one] = logged(world, f"{base}..")
+    assert len(one.ids) == 1
+    sound(world)
