@@ -10,9 +10,12 @@ OK, NO, BUG, BUSY, FATAL, USAGE = 0, 1, 70, 75, 128, 129
 
 
 class Error(Exception):
-    """A failure that is printed as one line, without a traceback."""
+    """A failure that is printed as one line, without a traceback and without a URL's password."""
 
     status = FATAL
+
+    def __str__(self) -> str:
+        return hide_passwords(super().__str__())
 
 
 class UsageError(Error):
@@ -95,6 +98,16 @@ class Moved(Error):
         expected, now = old or "no such ref", actual or "no such ref"
         super().__init__(f"'{ref}' has moved: expected {expected}, found {now}")
         self.ref, self.old, self.actual = ref, old, actual
+
+
+def hide_passwords(text: str) -> str:
+    """A text whose URLs have no user name and no password, of which either may be a token."""
+    before, *rest = text.split("://")
+    for part in rest:
+        host = part.partition("/")[0].split()[:1]
+        at = host[0].rfind("@") + 1 if host and part.startswith(host[0]) else 0
+        before += f"://{part[at:]}"
+    return before
 
 
 def format_error(error: Exception) -> str:

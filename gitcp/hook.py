@@ -16,7 +16,7 @@ import sys
 from gitcp import context, git, pipelines, repo, trace
 from gitcp.console import notice
 from gitcp.console.options import make_flag, make_value
-from gitcp.errors import OK, USAGE, Error, UnknownAgent, UsageError, format_error
+from gitcp.errors import OK, USAGE, Error, UnknownAgent, UsageError, format_error, hide_passwords
 from gitcp.process import deadline
 from gitcp.record import decode_lines
 from gitcp.repo import Repo
@@ -161,8 +161,8 @@ def _refuse(first: Record, message: str) -> int:
 
 
 def _print_message(message: str) -> None:
-    """Print a message on standard error, without control characters."""
-    print(notice.escape_unprintable(message), file=sys.stderr, end="")
+    """Print a message on standard error, without control characters and passwords."""
+    print(notice.escape_unprintable(hide_passwords(message)), file=sys.stderr, end="")
 
 
 def _run_listing(argv: Sequence[str]) -> int:

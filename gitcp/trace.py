@@ -7,6 +7,7 @@ import sys
 import time
 
 from gitcp import memory
+from gitcp.errors import hide_passwords
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ def append_note(subject: str, detail: str) -> None:
     """
     if not _FILE:
         return
-    line = f"{(time.perf_counter() - _START) * 1e3:8.1f} {os.getpid()} {subject}: {detail}\n"
+    head = f"{(time.perf_counter() - _START) * 1e3:8.1f} {os.getpid()} {subject}"
+    line = f"{head}: {hide_passwords(detail)}\n"
     try:
         fd = os.open(_FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         os.write(fd, line.encode("utf-8", "backslashreplace"))

@@ -8,7 +8,7 @@ import time
 from gitcp.console import cli
 from gitcp.console.options import make_flag, make_value
 from gitcp.core.render.spans import count_noun
-from gitcp.errors import OK, Error, InputError
+from gitcp.errors import OK, Error, InputError, hide_passwords
 from gitcp.repo import Repo
 from gitcp.stages.share import choose_timeout
 from gitcp.store.forget import sessions
@@ -101,5 +101,6 @@ def _forget_there(repo: Repo, name: str) -> int:
     if left:
         raise Error(f"'{name}' has changed meanwhile: {' '.join(left)}; run this again")
     sending.note_success(repo, name)
-    print(f"'{name}' does not have it any more" if count else f"'{name}' has nothing of it")
+    label = hide_passwords(name)
+    print(f"'{label}' does not have it any more" if count else f"'{label}' has nothing of it")
     return count

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitcp.console import cli
 from gitcp.console.options import JSON, make_value
 from gitcp.core.render.spans import count_noun
-from gitcp.errors import OK, Error
+from gitcp.errors import OK, Error, hide_passwords
 from gitcp.repo import Repo
 from gitcp.stages.share import TIMEOUT, choose_timeout
 from gitcp.store.git.objects import Objects
@@ -51,10 +51,10 @@ def run(argv: Sequence[str]) -> int:
         sending.forget_words(repo)
     if args.json:
         records = ({"type": "ref", "ref": ref, "oid": oid} for ref, oid in tips.items())
-        cli.write_records({**record, "remote": name} for record in records)
+        cli.write_records({**record, "remote": hide_passwords(name)} for record in records)
     else:
         left = 0 if committed_refs.is_branch_sent(repo) else lacking
-        _print_outcome(name, bool(tips), count - lacking, lacking, left)
+        _print_outcome(hide_passwords(name), bool(tips), count - lacking, lacking, left)
         if merges:
             print("merged with what others had pushed")
     if held:

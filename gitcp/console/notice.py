@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from gitcp import memory
+from gitcp.errors import hide_passwords
 from gitcp.start import late
 
 _PRINTED: dict[str, bool] = memory.get_table("printed")  # message -> whether something is left out
@@ -34,13 +35,17 @@ def warn(message: str) -> None:
         _COLLECTED[len(_COLLECTED) - 1].append(message)
     elif message not in _PRINTED:
         _PRINTED[message] = False
-        print("warning:", escape_unprintable(message).replace("\n", " "), file=sys.stderr)
+        print(
+            "warning:",
+            escape_unprintable(hide_passwords(message)).replace("\n", " "),
+            file=sys.stderr,
+        )
 
 
 def tell(message: str) -> None:
     """Print what the command does, unless messages are collected."""
     if not _COLLECTED:
-        print(escape_unprintable(message), file=sys.stderr)
+        print(escape_unprintable(hide_passwords(message)), file=sys.stderr)
 
 
 def mute(message: str) -> None:

@@ -7,6 +7,10 @@ import os
 import shutil
 from pathlib import Path
 
+import pytest
+
+from gitcp.agents import find_client
+from gitcp.store.back import resume
 from tests.rewind.conftest import SID
 from tests.rewind.going import done, run
 from tests.support.harness import Agent, World
@@ -230,3 +234,36 @@ def test_thinking_that_redaction_broke_is_left_out_with_a_note(world: World, a: 
     assert note in done(world, "resume").splitlines()
     stored = place(world, world.path).read_text()
     assert "thought of it" in stored and "c2lnbmVk" not in stored
+
+
+@pytest.mark.parametrize("sid", ["e", "444455556666", "55556666"])
+def test_a_session_whose_id_is_part_of_anothers_name_replaces_nothing_of_it(
+    world: World, a: Agent, sid: str
+) -> None:
+    short = world.agent(sid)
+    committed(world, short)
+    short.transcript.unlink()
+    folder = place(world, world.path).parent
+    folder.mkdir(parents=True, exist_ok=True)
+    other = folder / "0a1b2c3d-1111-2222-3333-444455556666.jsonl"
+    other.write_text("of another session\n")
+    told = done(world, "resume", "--force", sid)
+    assert f"claude -r {sid}" in told
+    assert other.read_text() == "of another session\n"
+    assert "prompt 1" in place(world, world.path, sid).read_text()
+
+
+@pytest.mark.parametrize(
+    ("agent", "name", "sid", "same"),
+    [
+        ("claude-code", "0a1b.jsonl", "0a1b", True),
+        ("claude-code", "x-0a1b.jsonl", "0a1b", False),
+        ("codex", "rollout-2026-01-02T03-04-05-0a1b.jsonl", "0a1b", True),
+        ("codex", "rollout-2026-01-02T03-04-05-7777-0a1b.jsonl", "0a1b", False),
+        ("gemini-cli", "session-2026-01-02T03-04-0a1b2c3d.jsonl", "0a1b2c3d", False),
+    ],
+)
+def test_a_file_is_a_sessions_if_the_client_names_it_by_the_whole_id(
+    agent: str, name: str, sid: str, same: bool
+) -> None:
+    assert resume._is_named(find_client(agent), name, sid) == same

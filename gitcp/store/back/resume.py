@@ -149,13 +149,30 @@ def _is_older(cutter: ModuleType, local: bytes, data: bytes) -> bool:
 def _find_local(repo: Repo, agent: Client, session_id: str, cwd: str) -> str:
     """The path where the client has the conversation, or would look for it."""
     folder = conversation.find_home(agent, cwd)
-    pattern = os.path.join(glob.escape(folder), "**", f"*{glob.escape(session_id)}*.jsonl")
-    paths = [p for p in sorted(glob.glob(pattern, recursive=True)) if "subagents" not in p]
+    pattern = os.path.join(glob.escape(folder), "**", f"*{glob.escape(session_id)}.jsonl")
+    listed = [p for p in sorted(glob.glob(pattern, recursive=True)) if "subagents" not in p]
+    paths = [p for p in listed if _is_named(agent, os.path.basename(p), session_id)]
     if paths:
         return paths[-1]
     if cwd == os.path.realpath(repo.worktree) and (known := _find_conversation(repo, session_id)):
         return known
     return os.path.join(folder, agent.name_transcript(session_id, format_now()))
+
+
+def _is_named(agent: Client, name: str, session_id: str) -> bool:
+    """Whether a file has the name that the client gives to a session with this whole id, at any
+    time."""
+    own, longer = (
+        os.path.basename(agent.name_transcript(one, format_now()))
+        for one in (session_id, f"{session_id}0")
+    )
+    size = len(own) - len(f"{session_id}.jsonl")  # of what is before the id: a word and the time
+    begin, expected = _replace_digits(name[:size]), _replace_digits(own[:size])
+    return own != longer and name[size:] == own[size:] and begin == expected
+
+
+def _replace_digits(text: str) -> str:
+    return "".join("0" if c.isdigit() else c for c in text)
 
 
 def _find_conversation(repo: Repo, session_id: str) -> str:

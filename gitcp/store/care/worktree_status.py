@@ -7,7 +7,7 @@ import os
 
 from gitcp.console import notice
 from gitcp.core.git import ids
-from gitcp.errors import GitError
+from gitcp.errors import GitError, hide_passwords
 from gitcp.store.care import check, installation
 from gitcp.store.git import refs
 from gitcp.store.git.objects import Objects
@@ -137,7 +137,7 @@ def _describe_destination(repo: Repo) -> Record:
     with Objects(repo) as objects:
         lacking = destination.count_lacking(repo, objects, name) if name else 0
     return {
-        "destination": destination.hide_password(name or configured),
+        "destination": hide_passwords(name or configured),
         "reachable": bool(name),
         "unpushed": lacking,
         "remote": destination.find_usual_remote(repo),

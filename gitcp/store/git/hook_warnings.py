@@ -6,7 +6,7 @@ import os
 import time
 
 from gitcp import trace
-from gitcp.errors import Error
+from gitcp.errors import Error, hide_passwords
 from gitcp.repo import Repo
 from gitcp.store.git import private
 
@@ -25,7 +25,9 @@ def warn_here(message: str) -> None:
 def keep_warning(repo: Repo, message: str) -> None:
     """Keep a hook's warning with its time, if the repository has a directory of gitcp."""
     path = repo.join_shared("warnings")
-    line = f"{int(time.time())} {' '.join(message.split())}\n".encode("utf-8", "backslashreplace")
+    line = f"{int(time.time())} {' '.join(hide_passwords(message).split())}\n".encode(
+        "utf-8", "backslashreplace"
+    )
     try:
         if not os.path.isdir(repo.join_shared()):
             return

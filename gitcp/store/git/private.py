@@ -15,7 +15,7 @@ from gitcp import trace
 from gitcp.console import notice
 from gitcp.core.json import loads
 from gitcp.core.upkeep.shapes import find_fault
-from gitcp.errors import Error
+from gitcp.errors import Error, hide_passwords
 from gitcp.process import files
 from gitcp.process.files import LARGEST, Damaged, move_aside, open_file, put_file, read_file
 
@@ -177,8 +177,8 @@ def remove_private(repo: Repo, path: str) -> None:
 
 
 def escape_remote(remote: str) -> str:
-    """The name of a file about a remote; remote: its name or URL."""
-    return remote.replace("%", "%25").replace("/", "%2F")[-200:]
+    """The name of a file about a remote; remote: its name or URL, whose password is left out."""
+    return hide_passwords(remote).replace("%", "%25").replace("/", "%2F")[-200:]
 
 
 def read_words(path: str, fits: Callable[[object], bool]) -> list[str]:

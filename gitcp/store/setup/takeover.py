@@ -12,7 +12,7 @@ from gitcp.core.git import ids
 from gitcp.core.setup import entire_settings
 from gitcp.core.setup.installation import ENTIRE_SWITCH
 from gitcp.core.upkeep import shapes
-from gitcp.errors import Error, InputError
+from gitcp.errors import Error, InputError, hide_passwords
 from gitcp.process import files
 from gitcp.record import decode_name, encode_name
 from gitcp.repo import Repo
@@ -89,7 +89,7 @@ def plan_config(repo: Repo, values: dict[str, str]) -> Write | None:
     if not new and data == before:
         return None  # the old name is in another configuration file
     lines = [f"{key}={value}" for key, value in new.items()]
-    note = f"set {', '.join(lines)}" if lines else f"unset {old}"
+    note = f"set {hide_passwords(', '.join(lines))}" if lines else f"unset {old}"
     return {"path": path, "kind": "config", "data": data, "lines": lines, "note": note}
 
 

@@ -54,15 +54,14 @@ def _fetch_store(repo: Repo, objects: Objects, name: str, depth: int) -> None:
     lacking = _list_lacking(repo, objects, name, depth) if source else []
     if not lacking:
         return
-    label = destination.hide_password(source)
-    notice.tell(f"fetching checkpoints from '{label}'")
+    notice.tell(f"fetching checkpoints from '{source}'")
     try:
         late.sync.fetch_store(repo, objects, source, _SECONDS, lacking)
     except Error as e:
         notice.warn_lacking(str(e))
         return
     if _list_lacking(repo, objects, name, depth):
-        notice.tell(f"'{label}' does not have the missing checkpoints")
+        notice.tell(f"'{source}' does not have the missing checkpoints")
 
 
 def _list_lacking(repo: Repo, objects: Objects, name: str, depth: int) -> list[str]:

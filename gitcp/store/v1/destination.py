@@ -39,13 +39,6 @@ def write_destination(repo: Repo, destination: str) -> None:
     repo.git.run("config", "--local", _KEY, destination)
 
 
-def hide_password(destination: str) -> str:
-    """A destination as it may be shown: a URL without user name and password."""
-    scheme, mark, address = destination.partition("://")
-    host, slash, path = address.partition("/")
-    return f"{scheme}{mark}{host.rpartition('@')[2]}{slash}{path}"
-
-
 def list_remotes(repo: Repo) -> list[str]:
     """The names of the configured remotes."""
     keys = [
