@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gitcp.console import shell as shell  # 19
     from gitcp.core.credit import cutting as cutting  # 0.5
     from gitcp.core.credit import evidence as evidence  # 0.5
+    from gitcp.core.credit import file_edits as file_edits  # 0.1
     from gitcp.core.decide import line_evidence as line_evidence  # 0.2
     from gitcp.core.decide import remaining as remaining  # 0.4
     from gitcp.core.git import sharing as sharing  # 0.07
@@ -135,7 +136,7 @@ else:
         "gitcp.agents": "other",
         "gitcp.agents.reading": "items",
         "gitcp.console": "cli ending foreground shell",
-        "gitcp.core.credit": "cutting evidence",
+        "gitcp.core.credit": "cutting evidence file_edits",
         "gitcp.core.decide": "line_evidence remaining",
         "gitcp.core.git": "sharing",
         "gitcp.core.guard": "discards messages",

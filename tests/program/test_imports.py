@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # who needs one more finds one that is not needed, or has a reason to put in here.
 MOST = {
     "UserPromptSubmit": 118,
-    "PreToolUse": 80,
+    "PreToolUse": 81,
     "PostToolUse": 83,
     "Stop": 128,
     "prepare-commit-msg": 74,

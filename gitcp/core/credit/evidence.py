@@ -13,7 +13,7 @@ from gitcp.core.credit.entries import PERSON, UNKNOWN, get_latest_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from typing import NotRequired, TypedDict
 
     from gitcp.core.record_types import Writer
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
         late: this part runs on after the turn, too.
         kind: shell; waiting, a shell of which no process is seen; cut, a shell that ended with its
         agent at an unknown time; tool; transcript; turn.  names: the paths written by a tool or
-        according to a transcript, else the words of
-        the command and its output.  closing: the call has just ended, without a look since.
-        stashes: the entries of `git stash` when the call began."""
+        according to a transcript, else the words of the command and its output.  closing: the call
+        has just ended, without a look since.  stashes: the entries of `git stash` when the call
+        began.  writes: of a tool that was cut short with its agent, path -> the blob that it was
+        to write."""
 
         who: Writer
         opened: int
@@ -38,16 +39,19 @@ if TYPE_CHECKING:
         kind: str
         closing: NotRequired[bool]
         stashes: NotRequired[Sequence[str]]
+        writes: NotRequired[Mapping[str, str]]
 
     class Change(TypedDict):
         """A path whose content differs from the one last seen.
 
-        at: when it changed, ns; for a deleted path, when a directory above it last changed.
+        oid: of the content now, '' without one.  at: when it changed, ns; for a deleted path, when
+        a directory above it last changed.
         seen: the time of the last look at it.  new: created.  gone: deleted.
         restored: the repository had this content for the path already.
         """
 
         path: str
+        oid: NotRequired[str]
         at: int | None
         seen: int
         new: bool
@@ -115,6 +119,9 @@ def explains(window: Window, change: Change) -> bool:
     at, named = change["at"], _is_named(window, change["path"])
     if window["kind"] == WAITING:
         return False
+    if "writes" in window:
+        has_its_content = window["writes"].get(change["path"]) == change.get("oid")
+        return has_its_content and at is not None and window["begin"] <= get_latest_time(at)
     if _is_after_call(window, at):
         is_own = change["new"] and _is_file_named(window["names"], change["path"])
         return is_own and _touches(window, at)
@@ -160,6 +167,9 @@ def _may_explain(window: Window, change: Change) -> bool:
     """
     if change["gone"]:
         return _overlaps(window, change)
+    if "writes" in window:  # a later author may have changed what it wrote
+        begun, at = window["begin"], change["at"]
+        return change["seen"] <= begun and at is not None and begun <= get_latest_time(at)
     if _is_after_call(window, change["at"]):
         able = change["new"] or not window["late"] or _is_named(window, change["path"])
         return able and _touches(window, change["at"])

@@ -199,6 +199,7 @@ JOURNAL_LINE = {
     **{key: {None: list} for key in ("left?", "taken?")},
     "transcripts?": {None: {"turn": str, "size": is_count}},
     "had?": {None: [is_object_name]},
+    "writes?": {None: is_object_name},
     **{key: [is_object_name] for key in ("trees?", "stashes?")},
     "from?": [[str]],
 }

@@ -45,7 +45,20 @@ def begin_call(
     if any(seen.get_entry(path) != entry for path, entry in present.items()):
         late.look.record_entries(objects, journal, seen, present, at, ignored)
     line = entries.build_opening(state, call, "write", at)
-    journal.append([{**line, "looked": {**unchanged, **present}, "ignored": sorted(ignored)}])
+    line |= {"looked": {**unchanged, **present}, "ignored": sorted(ignored)}
+    if len(paths) == 1 and (oid := _find_promised_blob(reader, objects, call, paths[0])):
+        line["writes"] = {paths[0]: oid}
+    journal.append([line])
+
+
+def _find_promised_blob(reader: PathReader, objects: Objects, call: JournalLine, path: str) -> str:
+    """The blob that a path will have if the call does what its input says; '' if it does not say
+    enough.  It tells of the call's work if no end of it is heard."""
+    if not ("content" in call or call.get("edits")):
+        return ""
+    before = reader.contents.get(path, b"")
+    ends = late.file_edits.derive_contents(call, before, before)
+    return objects.hash_object("blob", ends[1]) if ends else ""
 
 
 def _read_entries(reader: PathReader, paths: list[str], ignored: set[str]) -> dict[str, Any]:
@@ -85,10 +98,13 @@ def _find_opening(journal: Journal, state: State, call: JournalLine) -> JournalL
 
 class PathReader:
     """Reads single paths of a worktree as git would store them.  A plain file is hashed here
-    without asking git; anything else is left to the snapshot."""
+    without asking git; anything else is left to the snapshot.
+
+    contents: path -> bytes of the plain files that were read."""
 
     def __init__(self, repo: Repo, objects: Objects) -> None:
         self._repo, self._objects = repo, objects
+        self.contents: dict[str, bytes] = {}
         self.work = Worktree(repo)
         self._filters = Filters(self.work, objects, lambda path: None)
         self._sparse = repo.config.get_flag("core.sparsecheckout")
@@ -112,7 +128,7 @@ class PathReader:
             return late.blobs.read_paths(self._repo, self._objects, [path], write=write).get(path)
         try:
             with open(self.work.join_full(path), "rb") as f:
-                data = f.read()
+                data = self.contents[path] = f.read()
         except OSError:
             return None
         store = self._objects.write if write else self._objects.hash_object

@@ -222,6 +222,7 @@ def describe_change(
     is_submodule = "160000" in {(before or after or "")[0], (after or before or "")[0]}
     return {
         "path": path,
+        "oid": after[1] if after else "",
         "at": None if is_submodule else _find_change_time(repo, path, seen_at),
         "seen": seen_at,
         "new": before is None,

@@ -204,8 +204,10 @@ def _list_tool_windows(
         own = call["session"] == session_id and "looked" in call and call["at"] >= begun
         if own and call["end"] is None:
             named = {**call, "names": call["looked"], "transcript": baseline.get("transcript")}
-            ended = _find_end(repo, named, marker)[0]
+            ended, cut = _find_end(repo, named, marker)
             windows.append({**_build_window(named, ended), "kind": "tool"})
+            if cut:
+                windows[-1]["writes"] = call.get("writes", {})
     return windows
 
 

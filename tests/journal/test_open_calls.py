@@ -1,0 +1,140 @@
+"""A call that has begun: its client asks the person for a permission, works, or is killed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import Any
+
+import pytest
+
+from tests.journal.lines import shares, text
+from tests.support.clients.calls import begin, edit, end
+from tests.support.clients.process import start_sleeper
+from tests.support.harness import Agent, World
+from tests.support.linking import own, sound
+
+
+@pytest.mark.linux  # ps tells no directories: a git that the test itself runs is the session's
+def test_what_the_person_commits_while_the_client_asks_is_the_persons(
+    world: World, a: Agent
+) -> None:
+    a.prompt("generate it")
+    edit(a, "own.txt", text(1))
+    call = begin(a, "Bash", command="./generate")
+    world.write("mine.txt", text(2, 3))
+    world.write("README.md", world.read("README.md") + text(4))
+    assert world.commit("mine.txt", "README.md") == []
+    world.write("more.txt", text(5))
+    world.commit("more.txt", "own.txt")
+    assert shares(world) == {a.sid: 1, "person": 1}
+    world.write("generated.txt", text(6))
+    end(a, call)
+    a.stop()
+    world.commit()
+    assert shares(world) == {a.sid: 1}
+    sound(world)
+
+
+def test_what_is_committed_while_the_call_runs_is_the_sessions(
+    world: World, a: Agent, child: list[subprocess.Popen[bytes]]
+) -> None:
+    a.prompt("generate it")
+    call = begin(a, "Bash", command="./generate")
+    child.append(start_sleeper(world.path, {**os.environ, "CLAUDE_CODE_SESSION_ID": a.sid}))
+    world.write("generated.txt", text(1, 2))
+    world.commit("generated.txt")
+    assert shares(world) == {a.sid: 2}
+    end(a, call)
+    a.stop()
+    sound(world)
+
+
+def test_a_commit_of_the_session_itself_is_its_own_though_no_process_is_seen(
+    world: World, a: Agent
+) -> None:
+    a.prompt("generate and commit it")
+    call = begin(a, "Bash", command="./generate && git add -A && git commit -m generated")
+    world.write("generated.txt", text(1, 2))
+    own(a, "add", "-A")
+    own(a, "commit", "-q", "-m", "generated")
+    end(a, call)
+    assert shares(world) == {a.sid: 2}
+
+
+def test_a_tool_without_a_process_of_its_own_may_write_until_it_ends(
+    world: World, a: Agent
+) -> None:
+    a.prompt("generate it")
+    call = begin(a, "mcp__gen__make", name="x")
+    world.write("generated.txt", text(1, 2))
+    world.commit("generated.txt")
+    end(a, call)
+    assert shares(world) == {a.sid: 2}
+
+
+# A file tool whose client is killed before it tells of the result.
+
+
+def cut_short(world: World, a: Agent, tool: str, path: str, **arguments: Any) -> None:
+    """Begin a call of a file tool, and end the client without a word after it has written."""
+    a.prompt("write it")
+    begin(a, tool, file_path=str(world.path / path), **arguments)
+    if "content" in arguments:
+        content = arguments["content"]
+    else:
+        content = world.read(path).replace(arguments["old_string"], arguments["new_string"])
+    world.write(path, content)
+    world.kill(a)
+
+
+@pytest.mark.parametrize(
+    "then", ["the person commits", "another session comes", "a stranger's turn"]
+)
+def test_a_file_with_exactly_what_the_call_was_to_write_is_the_sessions(
+    world: World, a: Agent, b: Agent, then: str
+) -> None:
+    cut_short(world, a, "Write", "new.txt", content=text(1, 2))
+    world.write("mine.txt", text(3))
+    if then == "another session comes":
+        b.start()
+    elif then == "a stranger's turn":
+        b.turn("look round")
+    world.commit()
+    assert shares(world) == {a.sid: 2, "person": 1}
+    sound(world)
+
+
+def test_an_edit_that_the_call_named_is_the_sessions(world: World, a: Agent) -> None:
+    world.write("f.txt", text(1, 2, 3))
+    assert world.commit() == []
+    old, new = text(2), text(2, 4)
+    cut_short(world, a, "Edit", "f.txt", old_string=old, new_string=new)
+    world.commit()
+    assert shares(world) == {a.sid: 1}
+    sound(world)
+
+
+def test_what_the_person_made_of_it_before_anybody_looked_is_nobodys(
+    world: World, a: Agent
+) -> None:
+    edit_first(world, a)
+    cut_short(world, a, "Write", "new.txt", content=text(1, 2))
+    world.write("new.txt", text(1, 2, 3))
+    world.commit()
+    assert shares(world) == {a.sid: 1, "unknown": 3}
+
+
+def edit_first(world: World, a: Agent) -> None:
+    a.prompt("write")
+    edit(a, "own.txt", text(9))
+
+
+def test_what_the_person_writes_once_somebody_looked_is_the_persons(
+    world: World, a: Agent, b: Agent
+) -> None:
+    cut_short(world, a, "Write", "new.txt", content=text(1, 2))
+    b.turn("look round")
+    world.write("new.txt", text(1, 2, 3))
+    world.commit()
+    assert shares(world) == {a.sid: 2, "person": 1}
