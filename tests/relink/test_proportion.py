@@ -3,10 +3,12 @@ an ancestor has already."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
+from tests.support import warm
 from tests.support.harness import World
 from tests.support.linking import ids, linked, logged, noted, shell, sound
 
@@ -202,3 +204,32 @@ def test_what_an_ancestor_has_gives_no_later_commit_its_id(
     world.gitcp("relink")
     assert not any(linked(world, start))
     sound(world)
+
+
+def test_fsck_finds_a_link_that_one_equal_line_made(world: World, tmp_path: Path) -> None:
+    """As an older gitcp made it, and as its notes came from another clone."""
+    work, theirs = COLLEAGUES["one equal line removed, beside other work"]
+    team = Team(world, tmp_path, {"lib.py": LIB})
+    one = team.works(work)
+    team.colleague(BY_HAND, **theirs)
+    assert team.pull() == []
+    world.git("notes", "--ref=gitcp", "append", "-m", f"Entire-Checkpoint: {one}")
+    env = {**os.environ, **world.env}
+    found = warm.command("fsck", ["--repair"], world.path, env, b"").stdout.decode()
+    assert f"wrong-note warning {world.head}" in found
+    assert noted(world) == [] or world.head not in world.gitcp("find-commits", one)
+
+
+@pytest.mark.parametrize("how", ["", "-c core.hooksPath=/dev/null"])
+def test_fsck_is_content_with_both_halves_of_a_file_that_was_reset(world: World, how: str) -> None:
+    base, lines = world.head, NEW.splitlines(keepends=True)
+    world.agent("session-a").turn("work", {"new.py": NEW})
+    [one] = world.commit()
+    world.git("reset", "-q", base)
+    for count in (2, len(lines)):
+        world.write("new.py", "".join(lines[:count]))
+        shell(world, f"git add .; git {how} commit -qm part")
+    world.agent("session-b").start()
+    links = [[*each.ids, *noted(world, each.oid)] for each in logged(world, f"{base}..")]
+    assert links == [[one], [one]]
+    assert "wrong-note" not in world.gitcp("fsck")

@@ -153,23 +153,32 @@ def _check_notes(
 
 
 def _find_carrier(survey: Survey, oid: str, name: str, carriers: Sequence[str]) -> str:
-    """The ancestor or descendant of a commit whose trailer has the id that is in the commit's note.
+    """The commit whose trailer has the id that is in a commit's note, if that has too little of the
+    work for a search to link it; else '', and also if a person wrote the note.
 
-    '' if the commit has work of the checkpoint, or a person wrote the note."""
+    It is based on the other one, or that on it; or it has another author and no other link, since
+    one that git names may have work of which nothing is left."""
     commit = read_commit(survey.objects, oid) if carriers and oid not in carriers else None
     if commit is None or name in links.list_by_hand(notes.read_note(survey.objects, oid) or b""):
         return ""
     # A merge has the work only if its change from each parent matches.
     sides = commit_changes.compare_with_parents(survey.objects, commit)
     changes = [held.Change(side, survey.objects.read_blob) for side in sides]
-    for other in (other for other in carriers if _are_related(survey.repo, oid, other)):
+    is_alone = find_commits.list_linked(survey.objects, oid) == [name]
+    for other in carriers:
         carrier = read_commit(survey.objects, other)
-        record = candidates.read_edits(survey.repo, survey.objects, name, carrier)
-        if carrier and record:
-            work = candidates.Work(survey.objects, carrier, record)
-            relation = candidates.relate(carrier, commit, is_named=True)
-            if not all(work.find_enough(side, relation) for side in changes):
-                return other
+        relation = candidates.relate(carrier, commit, is_named=True) if carrier else ""
+        is_foreign = is_alone and relation == held.OTHER
+        if not carrier or not (is_foreign or _are_related(survey.repo, oid, other)):
+            continue
+        # The checkpoint has what its first commit changed, of which others may have a part each.
+        works = [
+            candidates.Work(survey.objects, source, edits)
+            for source in (carrier, None)
+            if (edits := candidates.read_edits(survey.repo, survey.objects, name, source))
+        ]
+        if works and not any(all(w.find_enough(c, relation) for c in changes) for w in works):
+            return other
     return ""
 
 
