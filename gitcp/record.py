@@ -153,7 +153,7 @@ def _escape_char(char: str) -> str:
 
 def _pack(value: Any) -> Any:
     if isinstance(value, str):
-        return value if _is_utf8(value) else _pack_name("".join(map(_replace_half, value)))
+        return value if _is_utf8(value) else _pack_name("".join(map(json.replace_half, value)))
     if isinstance(value, dict):
         pairs = [(_pack(k), _pack(v)) for k, v in value.items()]
         # A key of JSON cannot be an object: such a mapping becomes the list of its pairs.
@@ -162,11 +162,6 @@ def _pack(value: Any) -> Any:
     if isinstance(value, int) and not _LEAST <= value <= _MOST:
         return float(value) if value.bit_length() <= _FLOAT_BITS else None  # as orjson reads it
     return [_pack(v) for v in value] if isinstance(value, (list, tuple)) else value
-
-
-def _replace_half(char: str) -> str:
-    # Half of a surrogate pair, from a text that was cut, is neither a character nor a byte.
-    return "\ufffd" if "\ud800" <= char < "\udc80" or "\udcff" < char <= "\udfff" else char
 
 
 def _pack_name(name: str) -> Any:

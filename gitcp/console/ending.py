@@ -23,6 +23,18 @@ _BUGS = (errno.EBADF, errno.EINVAL, errno.EFAULT, errno.ECHILD, errno.ESRCH, err
 _FEW = 50_000  # objects that are made before a garbage collection: records leave no garbage
 
 PACKAGES = ("filelock", "orjson", "plumbum")
+# Of the kinds of notice.warn_lacking(): what several are called, and what helps.
+_LACKING = {
+    notice.TRANSCRIPT: "transcripts are not here",
+    notice.ABSENT: "parts of checkpoints are not here",
+    notice.DAMAGED: "checkpoints are damaged and read in part",
+}
+_FETCH = "'gitcp fetch --all' brings what a remote has"
+_REMEDIES = {
+    notice.TRANSCRIPT: _FETCH,
+    notice.ABSENT: _FETCH,
+    notice.DAMAGED: "'gitcp fsck' lists what is damaged",
+}
 _INSTALL = "install gitcp, or run 'make setup' in its checkout ({} has no such package)"
 
 
@@ -55,6 +67,7 @@ def _run_body(body: Callable[[], int]) -> int:
     """The status of body, or of its error, which is printed."""
     _open_streams()
     allow_fetch()
+    notice.wait_for_end()
     try:
         status = body()
         sys.stdout.flush()  # a failure at exit could not be reported
@@ -80,6 +93,17 @@ def _run_body(body: Callable[[], int]) -> int:
     except Exception:
         sys.excepthook(*sys.exc_info())
         return BUG
+    finally:
+        _print_lacking()
+
+
+def _print_lacking() -> None:
+    """Print what was missing: one line for each kind, with the first as the example of several."""
+    for kind, (first, *later) in notice.list_lacking().items():
+        count, remedy = len(later) + 1, _REMEDIES[kind]
+        several = f"{count} {_LACKING[kind]}, such as {first}; " if later else f"{first}; "
+        message = several.replace("\n", " ") + remedy
+        print("warning:", escape_unprintable(message), file=sys.stderr)
 
 
 def _join_lines(message: str) -> str:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+# What begins half of a surrogate pair, escaped or not.
+_HALVES, _HALVES_OF_TEXT = (b"\\ud", b"\\uD", b"\xed"), ("\\ud", "\\uD")
 _BLANK = " \t\n\r"
 
 
@@ -59,6 +61,27 @@ def loads(data: bytes | str) -> Any:
     except (ValueError, StopIteration, SystemError):
         pass  # SystemError: the scanner cannot raise JSONDecodeError before json is imported
     return stdlib.json.loads(data)
+
+
+def mend_halves(value: Any, text: bytes | str) -> Any:
+    """The value of a JSON text, of which another program may have cut texts in the middle of a
+    character, with replace_half() in its texts."""
+    marks = _HALVES if isinstance(text, bytes) else _HALVES_OF_TEXT
+    return _mend_value(value) if any(mark in text for mark in marks) else value  # type: ignore[operator]
+
+
+def _mend_value(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if value.isascii() else "".join(map(replace_half, value))
+    if isinstance(value, dict):
+        return {_mend_value(key): _mend_value(inner) for key, inner in value.items()}
+    return [*map(_mend_value, value)] if isinstance(value, list) else value
+
+
+def replace_half(char: str) -> str:
+    """A character; U+FFFD for half of a surrogate pair, from a text that was cut: it is neither a
+    character nor a byte of a name."""
+    return "\ufffd" if "\ud800" <= char < "\udc80" or "\udcff" < char <= "\udfff" else char
 
 
 def dumps(

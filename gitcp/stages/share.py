@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from gitcp.console import notice
 from gitcp.console.options import make_flag, make_value, parse_number
+from gitcp.errors import hide_passwords
 from gitcp.repo import Repo
+from gitcp.start import late
 from gitcp.store.git.objects import Objects
 from gitcp.store.session import process
 from gitcp.store.share import push_check, sending, sync
@@ -83,8 +86,19 @@ def fetch_checkpoints(args: Namespace, _: object) -> Iterator[Record]:
     else:
         with Objects(repo) as objects:
             tips = sync.fetch_store(repo, objects, name, seconds)
+        if args.all:
+            _fetch_absent(repo, name, seconds)
     for ref, oid in tips.items():
         yield {"type": "ref", "ref": ref, "oid": oid}
+
+
+def _fetch_absent(repo: Repo, name: str, seconds: float) -> None:
+    came, left = sync.fetch_absent(repo, name, seconds)
+    count_noun = late.spans.count_noun
+    notice.tell(f"{count_noun(came, 'missing part')} of checkpoints fetched")
+    if left:
+        label = hide_passwords(name)
+        notice.warn_lacking(f"'{label}' lacks {count_noun(left, 'part')} of checkpoints, too")
 
 
 STAGES = {
@@ -92,6 +106,7 @@ STAGES = {
     "fetch-checkpoints": (
         fetch_checkpoints,
         make_flag("--list", "list what is there, by git-ls-remote(1), and fetch nothing"),
+        make_flag("--all", "bring also the transcripts and other parts that this clone lacks"),
         TIMEOUT,
         make_value(
             "remote",

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from gitcp.core.render import spans as spans  # 1.0
     from gitcp.core.render import wrapping as wrapping  # 6.5
     from gitcp.core.transcript import tool_ends as tool_ends  # 0.3
+    from gitcp.core.v1 import schema as schema  # 0.7
     from gitcp.core.v1 import summary as summary  # 0.6
     from gitcp.start import lazy_modules as lazy_modules  # 3.7
     from gitcp.store.auto import save as save  # 13
@@ -144,7 +145,7 @@ else:
         "gitcp.core.redact": "personal redactor rules",
         "gitcp.core.render": "spans wrapping",
         "gitcp.core.transcript": "tool_ends",
-        "gitcp.core.v1": "summary",
+        "gitcp.core.v1": "schema summary",
         "gitcp.start": "lazy_modules",
         "gitcp.store.auto": "save settling",
         "gitcp.store.back": "carry_out conversation moments points present",

@@ -262,11 +262,12 @@ def test_a_line_that_blame_moved_and_that_reads_otherwise_there_is_nobodys(repo:
     assert authors(*moved) == ["A U Thor", "Claude Code 1f0c5d6e #3"]
 
 
-def test_damaged_records_make_nothing_known_and_nothing_fail(history: Path) -> None:
+def test_damaged_records_make_nothing_known_and_one_line_says_so(history: Path) -> None:
     for ranges in ([["a", 1, "t1"]], [[1]], "text", [[1, 10**9, 7, None]], [None]):
         linked(A, SESSION, "a.txt", ranges)
         done = tool("blame", "a.txt")
-        assert (done.returncode, done.stderr) == (0, b"") and b"(? " in done.stdout
+        assert done.returncode == 1 and b"(? " in done.stdout
+        assert b"lines.json: 'a.txt[0]/ranges" in done.stderr and done.stderr.count(b"\n") == 1
 
 
 def processes(trace: Path, *argv: str) -> int:

@@ -136,7 +136,8 @@ def test_one_absent_or_odd_entry_hides_nothing_else(
     assert "Traceback" not in said
     if not any(word in what for word in WITHOUT.get(reader[0], ())):
         assert status in (1, 128) if reader[0] == "show" else status == 1, said
-        assert SECOND in said or f"{V1}:{AT[:2]}" in said
+        # Where sessions share a blob, the first of them is the example.
+        assert SECOND in said or f"{V1}:{AT[:2]}" in said or "such as checkpoint" in said
     if reader[0] != "show":
         found = json.dumps(records)
         assert FIRST in found and THIRD in found
@@ -186,6 +187,34 @@ def test_a_partial_clone_fetches_what_a_person_asks_for(
         status, records, said = run(*reader)
         assert (status, said) == (0, ""), reader
         assert SECOND in json.dumps(records)
+
+
+def test_transcripts_that_are_not_here_are_counted_in_a_line_and_fetched_by_one_command(
+    stored: Repo, tmp_path: Path
+) -> None:
+    whole = plant(Path(stored.worktree), tmp_path / "whole")
+    for cid in (FIRST, SECOND):
+        gone(f"{V1}:{cid[:2]}/{cid[2:]}/0/full.jsonl")(stored)
+    lacking = warm.run("search", "w0001")
+    assert lacking.returncode == 1 and lacking.stderr.count("warning: ") == 1
+    assert "2 transcripts are not here, such as checkpoint" in lacking.stderr
+    assert "'gitcp fetch --all'" in lacking.stderr
+    assert warm.run("search", "w0001").stderr == lacking.stderr  # it is said each time
+    fetched = warm.run("fetch", "--all", str(whole))
+    assert (fetched.returncode, fetched.stderr) == (0, "2 missing parts of checkpoints fetched\n")
+    found = warm.run("search", "w0001")
+    assert "warning" not in found.stderr
+    assert warm.run("read-checkpoint", FIRST, SECOND).returncode == 0
+
+
+def test_what_the_remote_lacks_as_well_is_counted(stored: Repo, tmp_path: Path) -> None:
+    gone(f"{V1}:{AT}/0/full.jsonl")(stored)
+    other = plant(Path(stored.worktree), tmp_path / "other")
+    gone(f"{V1}:{AT}/1/full.jsonl")(stored)
+    fetched = warm.run("fetch", "--all", str(other))
+    assert fetched.returncode == 1
+    assert "1 missing part of checkpoints fetched" in fetched.stderr
+    assert "lacks 1 part of checkpoints, too" in fetched.stderr
 
 
 @pytest.fixture

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     Other = Callable[[str, str], Record | None]  # by checkpoint id and session id
     Spread = Callable[[Record, Mapping[str, Any]], dict[int, Author]]  # for an entry
 
-_MOST = 1 << 20  # lines of a range, so that a damaged one does not fill the memory
-
 
 def build_nobody(who: str) -> Author:
     """The author of a line that no session wrote."""
@@ -170,11 +168,9 @@ def _spread_foreign(entry: Mapping[str, Any], other: Other) -> dict[int, Author]
 
 
 def _list_ranges(ranges: Ranges | None) -> Iterator[tuple[range, Sequence[Any]]]:
-    """Yield (lines, author) of the ranges in a stored value, which may have any shape."""
-    for item in ranges if isinstance(ranges, list) else ():
-        first, last, *author = item if isinstance(item, list) and len(item) > 1 else (None, None)
-        if isinstance(first, int) and isinstance(last, int):
-            yield range(first, min(last, first + _MOST) + 1), author
+    """Yield (lines, author) of the ranges of a content."""
+    for first, last, *author in ranges or ():
+        yield range(first, last + 1), author
 
 
 def _get_name(tool: Any) -> str | None:

@@ -64,7 +64,7 @@ def split(data: bytes) -> tuple[list[bytes], int]:
 def load(line: bytes | str) -> dict[str, Any] | None:
     """The JSON object in a line, or None."""
     try:
-        value = json.loads(line)
+        value = json.mend_halves(json.loads(line), line)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

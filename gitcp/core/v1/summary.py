@@ -53,12 +53,13 @@ def dump_json(value: Mapping[str, Any]) -> bytes:
 def parse_json(data: bytes | None, parse: Callable[[bytes], Any] = json.loads) -> Metadata | None:
     """The JSON object in data; None if there is none, it is too large or nested too deep.
 
-    The limits protect readers from data that others may push.  parse: like json.loads().
+    The limits protect readers from data that others may push.  Halves of surrogate pairs are
+    replaced.  parse: like json.loads().
     """
     if data and (len(data) > _LARGEST or _is_too_deep(data)):
         return None
     try:
-        value = parse(data or b"")
+        value = json.mend_halves(parse(data or b""), data or b"")
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
@@ -229,7 +230,7 @@ def expand_lines(data: bytes) -> bytes:
 
 def _expand_line(line: bytes) -> bytes:
     try:
-        entry = json.loads(line) if line.strip() else None
+        entry = json.mend_halves(json.loads(line), line) if line.strip() else None
     except (ValueError, RecursionError):
         return b""
     if not isinstance(entry, dict) or entry.get("type") not in _ROLES:

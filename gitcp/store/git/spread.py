@@ -113,8 +113,8 @@ class _Worker:
         except EOFError:
             done, lacks = work(self._batch), ()
         self.busy = False
-        for lack in lacks:
-            notice.warn_lacking(lack)
+        for lack, kind in lacks:
+            notice.warn_lacking(lack, kind)
         return done
 
     def close(self) -> None:
@@ -145,7 +145,8 @@ def _serve(
                 batch = _read_message(stream)
                 with notice.Collected() as lacks:
                     done = work(batch)
-                left = memoryview(_pack_message((done, lacks)))
+                kinds = [(lack, notice.get_kind(lack)) for lack in lacks]
+                left = memoryview(_pack_message((done, kinds)))
                 while left:
                     left = left[os.write(1, left) :]
     finally:

@@ -6,18 +6,16 @@ from gitcp.core.exports import git_ai
 from gitcp.core.lines import proven
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
-from gitcp.record import decode_name, parse_json
+from gitcp.record import decode_name
 from gitcp.store.git import notes
 from gitcp.store.v1 import committed_list, committed_read, committed_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
 
     from gitcp.core.exports.git_ai import Log
     from gitcp.core.lines.authors import Author, Record
-    from gitcp.core.record_types import Tree
     from gitcp.repo import Repo
     from gitcp.store.git.prefetch import Prefetched
 
@@ -64,10 +62,11 @@ class Recorded:
         if not (place := self._find_place(checkpoint_id)):
             return {}
         sessions = self._loader.load(checkpoint_id, *place)["sessions"]
-        parts = {
-            s["session_id"]: committed_read.read_pieces(self._objects, s["files"]) for s in sessions
+        parts = self._loader.make_parts(checkpoint_id)
+        transcripts = {
+            s["session_id"]: parts.read_transcript(s["files"], s["directory"]) for s in sessions
         }
-        return {session: data for session, each in parts.items() if (data := b"\n".join(each))}
+        return {session: data for session, data in transcripts.items() if data}
 
     def forget(self) -> None:
         """Forget what was read, so that memory does not grow with the number of checkpoints."""
@@ -85,25 +84,18 @@ class Recorded:
         return self._place_by_id[checkpoint_id]
 
     def _load_records(self, checkpoint_id: str, ref: str, tree: str) -> list[Record]:
+        parts = self._loader.make_parts(checkpoint_id)
         return [
             {
                 "checkpoint_id": checkpoint_id,
                 "session_id": entry["session_id"],
                 "metadata": entry["metadata"],
-                "lines": self._load_lines(entry["files"]),
+                "lines": parts.read_lines(entry),
                 "time": str(entry["metadata"].get("created_at") or ""),
             }
             for entry in self._loader.load(checkpoint_id, ref, tree)["sessions"]
+            if entry["session_id"]  # else the metadata is damaged, and nobody can be named
         ]
-
-    def _load_lines(self, files: Tree) -> dict[str, Any] | None:
-        if summary.LINES not in files:
-            return None
-        try:
-            value = parse_json(self._objects.need(files[summary.LINES][1], "blob"))
-        except (Error, ValueError, RecursionError):
-            return None
-        return value if isinstance(value, dict) else None
 
 
 def complete_records(

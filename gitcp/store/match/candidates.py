@@ -15,7 +15,6 @@ from gitcp.core.decide import line_evidence, overlap, relink_rules
 from gitcp.core.decide.difference import ABSENT
 from gitcp.core.lines import moves
 from gitcp.core.match import held
-from gitcp.core.v1 import summary
 from gitcp.store.git import commit_changes
 from gitcp.store.git.commit import parse_ident, read_commit
 from gitcp.store.git.tree import Lookup, find_tree
@@ -119,10 +118,9 @@ def _limit_lines(objects: Objects, checkpoint: Checkpoint, by_path: Mapping[str,
     """Count only the lines that lines.json gives to a session, if it gives any."""
     written: dict[tuple[str, str], set[int]] = {}
     credited = False
+    parts = committed_read.Parts(objects, checkpoint["checkpoint_id"])
     for session in checkpoint["sessions"]:
-        blob = session["files"].get(summary.LINES)
-        stored = objects.read_blob(blob[1]) if blob else None
-        for path, entries in (summary.parse_json(stored) or {}).items():
+        for path, entries in (parts.read_lines(session) or {}).items():
             for oid, start, end, author in _list_ranges(entries):
                 numbers = written.setdefault((path, oid), set())
                 if author not in ("person", "unknown"):
@@ -136,14 +134,11 @@ def _limit_lines(objects: Objects, checkpoint: Checkpoint, by_path: Mapping[str,
             edit["own"] = frozenset(s.removesuffix(b"\r") for n, s in lines if n in own)
 
 
-def _list_ranges(entries: object) -> list[tuple[str, int, int, str]]:
-    """Return (blob, first line, last line, author) of each range that lines.json has of a path."""
-    ranges = []
-    for entry in entries if isinstance(entries, list) else ():
-        for run in entry.get("ranges", ()) if isinstance(entry, dict) else ():
-            if isinstance(run, list) and [type(v) for v in run[:3]] == [int, int, str]:
-                ranges.append((str(entry.get("oid")), run[0], min(run[1], 1 << 20), run[2]))
-    return ranges
+def _list_ranges(entries: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, int, int, str]]:
+    """Yield (blob, first line, last line, author) of each range that lines.json has of a path."""
+    for entry in entries:
+        for first, last, author, *_ in entry.get("ranges", ()):
+            yield entry.get("oid", ""), first, last, author
 
 
 def match_edits(

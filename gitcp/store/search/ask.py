@@ -59,6 +59,7 @@ def find_hits(
 
     def answer(database: Connection) -> tuple[list[Hit], int]:
         update.refresh_index(repo, database, progress)
+        update.tell_lacking(database)
         hits, left = _find_turns(database, query, exact, outputs, since, until, most)
         for hit in hits:
             hit["snippet"] = _read_snippet(database, hit.pop("turn"), query, exact)

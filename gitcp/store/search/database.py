@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # SQLite's errors of the machine: permission, busy, locked, out of memory, read only, input and
 # output, full, cannot open.
 _MACHINE = (3, 5, 6, 7, 8, 10, 13, 14)
-_VERSION = 5
+_VERSION = 6
 _TABLES = """
 create table source(id integer primary key, kind text, name text, version text,
   unique(kind, name));
@@ -47,10 +47,13 @@ create virtual table messages using fts5(message,
 create table word(id integer primary key, text text unique);
 create virtual table word_parts using fts5(text, content='word', content_rowid='id',
   tokenize='trigram');
+create table lacking(source integer, absent text, message text, kind text);
 create table state(key text primary key, value text);
 """
 
-_NAMES = "source source_turn turn turn_file linked texts outputs messages word_parts word state"
+_NAMES = (
+    "source source_turn turn turn_file linked texts outputs messages word_parts word lacking state"
+)
 
 
 def locate_file(repo: Repo) -> str:

@@ -11,21 +11,23 @@ import os
 from datetime import datetime
 from zlib import crc32
 
+from gitcp.console import notice
 from gitcp.core.git.ids import parse_checkpoint_ref
 from gitcp.core.message import prompts
 from gitcp.core.search import query
 from gitcp.core.search.turns import cut_turns
 from gitcp.core.v1 import summary
+from gitcp.errors import Error
 from gitcp.record import decode_name
 from gitcp.start import late
 from gitcp.store.git.commit import is_ancestor
-from gitcp.store.git.prefetch import Prefetched, split_windows
+from gitcp.store.git.prefetch import Prefetched, run_task, split_windows
 from gitcp.store.git.spread import spread_batches
 from gitcp.store.git.tree import Lookup, find_tree, read_tree
 from gitcp.store.search import commits
 from gitcp.store.search import database as storage
 from gitcp.store.session import state as states
-from gitcp.store.stream import shadow_refs
+from gitcp.store.stream import shadow_refs, state_copy
 from gitcp.store.v1 import committed_list, committed_read, committed_refs, redaction
 
 TYPE_CHECKING = False
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 
     Source = tuple[str, str, str]  # kind, name, version
     Spoken = list[tuple[str, str, str, list[Turn]]]  # session, agent, branch, turns
+    Lack = tuple[str, str, str]  # oids of missing objects, message and its kind
+    _Read = tuple[Source, Spoken, list[Lack]]
 
 _SHORTEST = 3  # characters of a word in the vocabulary: trigrams have so many
 _STORES = ("/entire/checkpoints/v1", "/entire/sessions")
@@ -53,6 +57,7 @@ def refresh_index(repo: Repo, database: Connection, progress: Callable[[int, int
     The caller holds the lock of the index.
     """
     tips, basis = _read_tips(repo), commits.read_basis(repo)
+    _take_arrived(repo, database)
     before = storage.read_state(database, "tips")
     if before != tips or storage.read_state(database, "files") != basis:
         stored = {
@@ -100,17 +105,36 @@ def _take_sources(repo: Repo, database: Connection, progress: Callable[[int, int
         fresh = [source for source in sources if versions.get(source[:2]) != source[2]]
         _forget_sources(database, versions.keys() - {source[:2] for source in sources})
 
-        def begin(own: Prefetched) -> Callable[[list[Source]], list[tuple[Source, Spoken]]]:
-            return lambda batch: [(source, _read_source(own, source)) for source in batch]
+        def begin(own: Prefetched) -> Callable[[list[Source]], list[_Read]]:
+            return lambda batch: [(source, *_read_source(own, source)) for source in batch]
 
         done = 0
         for batch in spread_batches(objects, split_windows(fresh, _BATCH), begin, alone=2):
             database.execute("begin immediate")
-            for source, sessions in batch:
-                _store_source(database, source, sessions)
+            for source, sessions, lacking in batch:
+                _store_source(database, source, sessions, lacking)
             database.execute("commit")
             done += len(batch)
             progress(done, len(fresh))
+
+
+def _take_arrived(repo: Repo, database: Connection) -> None:
+    """Have the sources read again of which a missing part has arrived."""
+    rows = database.execute("select source, absent from lacking where absent <> ''").fetchall()
+    if not rows:
+        return
+    with Prefetched(repo) as objects:
+        absent = objects.list_absent(oid for _, oids in rows for oid in oids.split())
+    for source, oids in rows:
+        if not absent.issuperset(oids.split()):
+            database.execute("update source set version = '' where id = ?", (source,))
+            storage.keep_state(database, "tips", {})
+
+
+def tell_lacking(database: Connection) -> None:
+    """Warn of what the sources of the index lack."""
+    for message, kind in database.execute("select distinct message, kind from lacking"):
+        notice.warn_lacking(message, kind)
 
 
 def _read_versions(database: Connection, sessions: bool) -> dict[tuple[str, str], str]:
@@ -129,26 +153,32 @@ def _list_checkpoints(repo: Repo, objects: Prefetched) -> Iterator[Source]:
                 yield "checkpoint", name, tree
 
 
-def _read_source(objects: Prefetched, source: Source) -> Spoken:
-    """(session, agent, branch, turns) of each session in a source."""
+def _read_source(objects: Prefetched, source: Source) -> tuple[Spoken, list[Lack]]:
+    """(session, agent, branch, turns) of each session in a source, and what it lacks."""
     kind, name, version = source
-    if kind == "checkpoint":
-        return _read_checkpoint(objects, name, version)
-    return _read_stream(objects, name, version)
+    parts = committed_read.Parts(objects, name)
+    read = _read_checkpoint if kind == "checkpoint" else _read_stream
+    with notice.Collected() as lacks:
+        try:
+            spoken = read(objects, parts, version)
+        except Error as e:
+            spoken = []
+            parts.note_lack("", e, notice.ABSENT)
+    objects.forget()
+    absent = " ".join(parts.absent)
+    return spoken, [(absent, lack, notice.get_kind(lack)) for lack in dict.fromkeys(lacks)]
 
 
-def _read_checkpoint(objects: Prefetched, name: str, tree: str) -> Spoken:
-    loader = committed_list.Loader(objects, brief=True)
-    loader.prepare([tree])
+def _read_checkpoint(objects: Prefetched, parts: committed_read.Parts, tree: str) -> Spoken:
+    run_task(objects, committed_list.Loader(objects, brief=True).read_ahead([tree]))
     sessions = []
-    for entry in loader.load(name, "", tree)["sessions"]:
+    for entry in parts.load_checkpoint("", tree, brief=True)["sessions"]:
         metadata = entry["metadata"]
-        transcript = b"\n".join(committed_read.read_pieces(objects, entry["files"]))
+        transcript = parts.read_transcript(entry["files"], entry["directory"])
         turns = list(cut_turns(transcript, _get_start(metadata))) or _build_turns(metadata)
         _add_files(turns, metadata)
         agent, branch = summary.get_text(metadata, "agent"), summary.get_text(metadata, "branch")
         sessions.append((str(entry["session_id"]), agent, branch, turns))
-    objects.forget()
     return sessions
 
 
@@ -189,17 +219,15 @@ def _add_files(turns: list[Turn], metadata: Mapping[str, Any]) -> None:
                 turn["files"].append(path)
 
 
-def _read_stream(objects: Prefetched, name: str, tip: str) -> Spoken:
+def _read_stream(objects: Prefetched, parts: committed_read.Parts, tip: str) -> Spoken:
     sessions = []
     folder = shadow_refs.METADATA.rstrip("/")
     entry = Lookup(objects, find_tree(objects, tip))(folder)
     for session_id, (_, oid) in (read_tree(objects, entry[1]) if entry else {}).items():
         files = read_tree(objects, oid)
-        parts = committed_read.Parts(objects, name)
-        state = summary.parse_json(parts.read_blob(files, "state.json") or b"{}") or {}
-        transcript = b"\n".join(committed_read.read_pieces(objects, files))
-        turns = cut_turns(transcript, _get_start(state))
-        sessions.append((session_id, str(state.get("agent_type") or ""), "", list(turns)))
+        state = parts.read_json(files, session_id, "state", state_copy.NAME)
+        turns = cut_turns(parts.read_transcript(files, session_id), _get_start(state))
+        sessions.append((session_id, state.get("agent_type", ""), "", list(turns)))
     return sessions
 
 
@@ -224,7 +252,7 @@ def _take_conversations(repo: Repo, database: Connection) -> None:
             turns = list(cut_turns(conversation, _get_start(state)))
             database.execute("begin immediate")
             sessions = [(name, str(state.get("agent_type") or ""), "", turns)]
-            _store_source(database, (kind, name, version), sessions)
+            _store_source(database, (kind, name, version), sessions, ())
             database.execute("commit")
 
 
@@ -236,11 +264,15 @@ def _format_version(state: State) -> str:
     return f"{status.st_size}:{status.st_mtime_ns}"
 
 
-def _store_source(database: Connection, source: Source, sessions: Spoken) -> None:
+def _store_source(
+    database: Connection, source: Source, sessions: Spoken, lacking: Iterable[Lack]
+) -> None:
     """Store the sessions of a source, in place of those that the index has of it."""
     _forget_source(database, source[0], source[1])
     database.execute("insert into source(kind, name, version) values(?, ?, ?)", source)
     (key,) = database.execute("select last_insert_rowid()").fetchone()
+    rows = [(key, *lack) for lack in lacking]
+    database.executemany("insert into lacking values(?, ?, ?, ?)", rows)
     for session, agent, branch, turns in sessions:
         for turn in turns:
             row = _store_turn(database, session, agent, branch, turn)
@@ -250,8 +282,10 @@ def _store_source(database: Connection, source: Source, sessions: Spoken) -> Non
 def _store_turn(database: Connection, session: str, agent: str, branch: str, turn: Turn) -> int:
     """Store a turn unless the index has it with as much text; return its row."""
     mark = crc32(turn["prompt"].encode("utf-8", "surrogatepass"))
-    files = "\n".join(turn["files"])
-    texts = (turn["prompt"], turn["answer"], turn["calls"], files)
+    session, agent, branch = map(_make_utf8, (session, agent, branch))
+    paths = [_make_utf8(path) for path in turn["files"]]
+    spoken = (_make_utf8(text) for text in (turn["prompt"], turn["answer"], turn["calls"]))
+    texts = (*spoken, "\n".join(paths))
     stored = database.execute(
         "select id from turn where session=? and number=? and mark=?",
         (session, turn["number"], mark),
@@ -273,12 +307,17 @@ def _store_turn(database: Connection, session: str, agent: str, branch: str, tur
     database.execute(
         "insert into texts(rowid, prompt, answer, calls, files) values(?,?,?,?,?)", (key, *texts)
     )
-    database.execute("insert into outputs(rowid, words) values(?, ?)", (key, turn["outputs"]))
-    database.executemany(
-        "insert into turn_file values(?, ?)", [(key, path) for path in turn["files"]]
+    database.execute(
+        "insert into outputs(rowid, words) values(?, ?)", (key, _make_utf8(turn["outputs"]))
     )
+    database.executemany("insert into turn_file values(?, ?)", [(key, path) for path in paths])
     _store_words(database, "\n".join(texts))
     return key
+
+
+def _make_utf8(text: str) -> str:
+    """A text that SQLite takes: a path may have any bytes."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def _store_words(database: Connection, text: str) -> None:
@@ -300,6 +339,7 @@ def _forget_source(database: Connection, kind: str, name: str) -> None:
         return
     turns = database.execute("select turn from source_turn where source=?", source).fetchall()
     database.execute("delete from source_turn where source=?", source)
+    database.execute("delete from lacking where source=?", source)
     database.execute("delete from source where id=?", source)
     for (turn,) in turns:
         if not database.execute("select 1 from source_turn where turn=?", (turn,)).fetchone():

@@ -12,7 +12,7 @@ from gitcp.record import decode_lines, encode_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gitcp.repo import Repo
 
@@ -65,6 +65,28 @@ class Remote:
         args = ["fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"]
         specs = encode_lines(f"+{source}:{target}" for source, target in refs.items())
         self._run(*args, "--no-auto-maintenance", "--stdin", "--", self._url, stdin=specs)
+
+    def fetch_objects(self, oids: Sequence[str]) -> list[str]:
+        """Fetch objects by their oids, as many as the remote has; return those that it lacks.
+
+        A server refuses the whole of a request in which one is missing: it is asked for the halves.
+        Raises Error if the deadline passes.
+        """
+        args = "fetch -q --no-tags --no-write-fetch-head --no-recurse-submodules".split()
+        noop = ("-c", "fetch.negotiationAlgorithm=noop")  # git would say that it has them
+        try:
+            self._run(
+                *noop, *args, "--no-auto-maintenance", "--stdin", "--", self._url,
+                stdin=encode_lines(oids),
+            )  # fmt: skip
+        except Error:
+            if not self.count_seconds_left():
+                raise
+            if len(oids) == 1:
+                return [*oids]
+            half = len(oids) // 2
+            return self.fetch_objects(oids[:half]) + self.fetch_objects(oids[half:])
+        return []
 
     def push_refs(self, refs: Refs, lease: str = "") -> dict[str, str]:
         """Push {ref: oid}; return ref -> reason of the refs that another push has moved meanwhile.

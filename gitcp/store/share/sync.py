@@ -14,7 +14,7 @@ from gitcp.core.exports import git_ai_union
 from gitcp.core.git.ids import CHECKPOINTS, build_checkpoint_ref, parse_checkpoint_ref
 from gitcp.errors import Error, Moved
 from gitcp.lock import exclusive
-from gitcp.record import encode_lines
+from gitcp.record import decode_lines, encode_lines
 from gitcp.store.git import notes, private, refs
 from gitcp.store.git.commit import is_ancestor, list_commits, need_commit, read_commit, write_commit
 from gitcp.store.git.tree import compare_trees, edit_tree
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 _CHUNK = 200  # refs of one push
 _IDLE = 4  # fetches in a row that bring nothing new of a ref that is said to have moved
+_ABSENT = "rev-list --objects --no-object-names --missing=print --no-walk --stdin"
 _SUBJECT = "Notes shared by gitcp"
 
 
@@ -203,6 +204,27 @@ def fetch_store(
         known = _fetch_all(repo, objects, remote, keep_branch)
         destination.set_pushed(repo, name, known)
     return list_local(repo)
+
+
+def fetch_absent(repo: Repo, name: str, timeout: float) -> tuple[int, int]:
+    """Fetch what the present checkpoints lack of their files; return (how many objects came, how
+    many the remote lacks).  Raises Error if the remote does not answer in timeout seconds."""
+    remote, came = Remote(repo, name, timeout), 0
+    asked: set[str] = set()
+    while fresh := [oid for oid in _list_absent(repo) if oid not in asked]:
+        remote.list_refs("HEAD")  # which raises if it cannot be reached
+        asked.update(fresh)
+        came += len(fresh) - len(remote.fetch_objects(fresh))
+    return came, len(_list_absent(repo))
+
+
+def _list_absent(repo: Repo) -> list[str]:
+    """The missing objects of the present checkpoints, those below a missing tree apart."""
+    places = [
+        ref for ref in list_local(repo) if ref == committed_refs.REF or parse_checkpoint_ref(ref)
+    ]
+    _, out = repo.git.run(*_ABSENT.split(), stdin=encode_lines(places)) if places else (0, b"")
+    return [line[1:] for line in decode_lines(out) if line.startswith("?")]
 
 
 def list_there(repo: Repo, name: str, timeout: float) -> Tips:

@@ -153,7 +153,7 @@ class _Store:
                 else:
                     trouble[name].append(Error(f"checkpoint '{name}': missing tree '{tree}'"))
         for error in (e for name in ids if name not in stored for e in trouble[name]):
-            notice.warn_lacking(str(error))
+            notice.warn_lacking(str(error), notice.ABSENT)
         return stored
 
     def _is_tree(self, oid: str) -> bool:

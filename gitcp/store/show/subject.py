@@ -11,7 +11,6 @@ from gitcp.store.show import lookup
 from gitcp.store.stream import shadow_refs, state_copy, stream_list
 from gitcp.store.turn import session_list, session_read
 from gitcp.store.v1 import committed_list, committed_read, committed_refs, find_commits
-from gitcp.store.v1.committed_tree import read_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -152,11 +151,12 @@ def read_temporary(repo: Repo, objects: Objects, oid: str) -> Record:
     del detailed["ref"]
     entry = Lookup(objects, tip["tree"])(shadow_refs.METADATA + tip["session_id"])
     files = read_tree(objects, entry[1]) if entry else {}
-    state = read_json(objects, files, state_copy.NAME) or {}
+    parts = committed_read.Parts(objects, oid[:12])
+    state = parts.read_json(files, "", "state", state_copy.NAME)
     return {
         **detailed,
-        "agent": state.get("agent_type") or "",
-        "turn_id": state.get("turn_id") or "",
-        "start": state.get("checkpoint_transcript_start") or 0,
-        "transcript": b"\n".join(committed_read.read_pieces(objects, files)),
+        "agent": state.get("agent_type", ""),
+        "turn_id": state.get("turn_id", ""),
+        "start": state.get("checkpoint_transcript_start", 0),
+        "transcript": parts.read_transcript(files),
     }

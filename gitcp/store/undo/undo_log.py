@@ -7,11 +7,13 @@ another step.  `gitcp clean` removes the oldest steps.
 
 from __future__ import annotations
 
+from gitcp.console import notice
 from gitcp.core import json
 from gitcp.core.back import undo_tree
+from gitcp.core.v1 import summary
 from gitcp.errors import Moved
 from gitcp.lock import exclusive
-from gitcp.record import decode_name
+from gitcp.start import late
 from gitcp.store.git import refs
 from gitcp.store.git.commit import write_commit
 from gitcp.store.git.tree import TREE, Lookup, write_tree
@@ -31,8 +33,10 @@ if TYPE_CHECKING:
 
 
 PREFIX = "refs/gitcp/undo/"
+_ROOT = b"gitcp: undo log"  # the message of the first commit
 _LOG = "log -z --reverse --first-parent --no-show-signature --no-notes --no-color"
 _TRIES = 20
+_NEEDED = ("id", "kind", "reason", "parent", "effects")
 _FORMAT = "--format=%H%x00%ct%x00%B"
 
 
@@ -45,18 +49,32 @@ def read_steps(repo: Repo, name: str = "") -> list[Step]:
     """Every step, oldest first, with `commit` and `time`.
 
     `<commit>:before` and `<commit>:after` are its trees; they are absent if the step changed no
-    file of the worktree.  name: the log's ref, '' for this worktree's.
+    file of the worktree.  name: the log's ref, '' for this worktree's.  Commits that are no steps
+    are passed over, with a warning.
     """
-    if refs.read_ref(repo, name or get_ref(repo)) is None:
+    ref = name or get_ref(repo)
+    if refs.read_ref(repo, ref) is None:
         return []
-    fields = repo.git.read_records(*_LOG.split(), _FORMAT, name or get_ref(repo), "--")
-    steps = []
+    fields = repo.git.read_records(*_LOG.split(), _FORMAT, ref, "--")
+    steps: list[Step] = []
+    foreign = 0
     for start in range(0, len(fields) - 2, 3):
-        oid, time, message = (decode_name(field) for field in fields[start : start + 3])
-        body = message.partition("\n\n")[2]
-        if body:  # an empty root commit has none
-            steps.append({**json.loads(body), "commit": oid, "time": int(time or 0)})
+        oid, time, message = fields[start : start + 3]
+        if step := _parse_step(message.partition(b"\n\n")[2]):
+            steps.append({**step, "commit": oid.decode(), "time": int(time or 0)})
+        elif message.strip() != _ROOT:
+            foreign += 1
+    if foreign:
+        notice.warn_lacking(f"{foreign} of the commits of '{ref}' are no steps that gitcp took")
     return steps
+
+
+def _parse_step(body: bytes) -> Step | None:
+    """A step in the body of a message; None if it is none."""
+    stored = summary.parse_json(body)
+    step, _ = late.schema.select_conforming(stored or {}, late.schema.SHAPES["step"])
+    is_move = step.get("kind") in undo_tree.MOVES
+    return step if step.keys() >= {*_NEEDED, *(["target"] if is_move else [])} else None
 
 
 def record_step(
@@ -98,8 +116,7 @@ def write_step(
 
     trees: the worktree before and after.
     """
-    log = read_steps(repo)
-    tip = str(log[-1]["commit"]) if log else None
+    tip, log = refs.read_ref(repo, get_ref(repo)), read_steps(repo)
     position = undo_tree.get_position(log)
     recorded = {"parent": position, "position": step["id"], **step}  # an undo has its own position
     message = f"gitcp: {step['kind']}: {step['reason']}\n\n{json.dumps(recorded)}"
@@ -119,7 +136,7 @@ def write_step(
 
 def write_empty_root(repo: Repo, objects: Objects) -> str:
     """An empty commit, the first parent of the first step of a log."""
-    return write_commit(objects, repo, write_tree(objects, {}), [], "gitcp: undo log")
+    return write_commit(objects, repo, write_tree(objects, {}), [], _ROOT.decode())
 
 
 def append_step(repo: Repo, written: tuple[str, str | None]) -> None:

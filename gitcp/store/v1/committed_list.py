@@ -119,8 +119,11 @@ class Loader:
 
     def load(self, checkpoint_id: str, ref: str, tree: str) -> Checkpoint:
         """Parts.load_checkpoint() with what was read ahead."""
-        parts = Parts(self._objects, checkpoint_id, self.trees, parse_json)
-        return parts.load_checkpoint(ref, tree, self._brief)
+        return self.make_parts(checkpoint_id).load_checkpoint(ref, tree, self._brief)
+
+    def make_parts(self, checkpoint_id: str) -> Parts:
+        """A reader of the parts of a checkpoint with what was read ahead."""
+        return Parts(self._objects, checkpoint_id, self.trees, parse_json)
 
 
 def list_trees(repo: Repo, objects: Objects, place: str, prefix: str) -> Iterator[tuple[str, str]]:
@@ -141,13 +144,13 @@ def _list_own_trees(repo: Repo, objects: Objects, prefix: str) -> Iterator[tuple
             try:
                 yield name, need_commit(objects, oid)["tree"]
             except Error as e:
-                notice.warn_lacking(f"checkpoint '{name}': {e}")
+                notice.warn_lacking(f"checkpoint '{name}': {e}", notice.ABSENT)
 
 
 def _list_branch_trees(objects: Objects, ref: str, prefix: str) -> Iterator[tuple[str, str]]:
     tip = objects.read(f"{ref}^{{tree}}")
     if tip is None:
-        notice.warn_lacking(f"'{ref}': its tree is missing")
+        notice.warn_lacking(f"'{ref}': its tree is missing", notice.ABSENT)
     root = _read_entries(objects, tip[0], ref) if tip else {}
     for window in split_windows(_list_shards(ref, root, prefix), _SHARDS):
         objects.read_ahead(oid for _, oid in window)
@@ -159,7 +162,8 @@ def _list_branch_trees(objects: Objects, ref: str, prefix: str) -> Iterator[tupl
                 if mode == TREE:
                     yield shard + name, tree
                 else:
-                    notice.warn_lacking(f"checkpoint '{shard}{name}' is no directory")
+                    message = f"checkpoint '{shard}{name}' is no directory"
+                    notice.warn_lacking(message, notice.DAMAGED)
 
 
 def _list_shards(ref: str, entries: Tree, prefix: str) -> Iterator[tuple[str, str]]:
@@ -170,14 +174,14 @@ def _list_shards(ref: str, entries: Tree, prefix: str) -> Iterator[tuple[str, st
         if mode == TREE:
             yield shard, oid
         else:
-            notice.warn_lacking(f"'{ref}:{shard}' is no directory")
+            notice.warn_lacking(f"'{ref}:{shard}' is no directory", notice.DAMAGED)
 
 
 def _read_entries(objects: Objects, tree: str, spec: str) -> Tree:
     try:
         return read_tree(objects, tree)
     except Error as e:
-        notice.warn_lacking(f"'{spec}': {e}")
+        notice.warn_lacking(f"'{spec}': {e}", notice.ABSENT)
         return {}
 
 

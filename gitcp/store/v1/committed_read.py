@@ -66,7 +66,7 @@ _BESIDE = (summary.METADATA, "tasks")  # what a checkpoint has beside its sessio
 
 class Parts:
     """A reader that does not stop at damage: lacks lists each part that could not be read, and
-    why, and a warning names it."""
+    why, and a warning names it.  absent: the oids of missing objects."""
 
     def __init__(
         self,
@@ -79,6 +79,7 @@ class Parts:
         self._objects, self.checkpoint_id, self._known = objects, checkpoint_id, trees or {}
         self._parse = parse
         self.lacks: list[str] = []
+        self.absent: list[str] = []
 
     def load_checkpoint(self, ref: str, tree: str, brief: bool = False) -> Checkpoint:
         """The checkpoint whose directory is tree, as far as it can be read.
@@ -87,7 +88,7 @@ class Parts:
         """
         entries = self.read_tree(tree)
         only = find_sole_session(entries) if brief else ""
-        root = {} if only else self.read_json(entries)
+        root = {} if only else self.read_json(entries, "", "root")
         sessions: list[SessionEntry] = []
         for name in [only] if only else list_directories(entries, root):
             folder = entries[name][1] if name else tree
@@ -112,11 +113,12 @@ class Parts:
             "lacks": self.lacks,
         }
 
-    def note_lack(self, part: str, why: object) -> None:
-        """Note a part that is missing or invalid."""
+    def note_lack(self, part: str, why: object, kind: str = notice.DAMAGED) -> None:
+        """Note a part that is missing or damaged; kind: of notice.warn_lacking()."""
         line = f"{part}: {why}" if part else str(why)
-        self.lacks.append(line)
-        notice.warn_lacking(f"checkpoint '{self.checkpoint_id}': {line}")
+        if line not in self.lacks:
+            self.lacks.append(line)
+        notice.warn_lacking(f"checkpoint '{self.checkpoint_id}': {line}", kind)
 
     def read_tree(self, oid: str, part: str = "") -> Tree:
         """The entries of a directory; {} if it is unreadable."""
@@ -125,7 +127,8 @@ class Parts:
         try:
             return read_tree(self._objects, oid)
         except Error as e:
-            self.note_lack(part, e)
+            self.absent.append(oid)
+            self.note_lack(part, e, notice.ABSENT)
             return {}
 
     def read_blob(self, files: Tree, name: str, folder: str = "") -> bytes | None:
@@ -133,26 +136,53 @@ class Parts:
         entry = files.get(name)
         if entry is None:
             return None
+        where = f"{folder}/{name}" if folder else name
+        if entry[0] not in FILES:
+            self.note_lack(where, f"it is no file (mode {entry[0]})")
+            return None
         try:
-            if entry[0] not in FILES:
-                raise Error(f"it is no file (mode {entry[0]})")
             return self._objects.need(entry[1], "blob")
         except Error as e:
-            self.note_lack(f"{folder}/{name}" if folder else name, e)
+            self.absent.append(entry[1])
+            is_spoken = name == summary.NAME or chunks.parse_number(name) is not None
+            self.note_lack(where, e, notice.TRANSCRIPT if is_spoken else notice.ABSENT)
             return None
 
-    def read_json(self, files: Tree, folder: str = "") -> dict[str, Any]:
-        """The metadata of a directory; {} if it is unreadable or no JSON object."""
-        data = self.read_blob(files, summary.METADATA, folder)
+    def read_json(
+        self,
+        files: Tree,
+        folder: str = "",
+        shape: str = "session",
+        name: str = summary.METADATA,
+    ) -> dict[str, Any]:
+        """What conforms to a shape of schema.SHAPES in a directory's metadata; {} if it is
+        unreadable or no JSON object."""
+        data = self.read_blob(files, name, folder)
         content = summary.parse_json(data, self._parse) if data is not None else {}
         if content is None:
-            self.note_lack(f"{folder}/{summary.METADATA}".strip("/"), "it is no JSON object")
-        return content or {}
+            self.note_lack(f"{folder}/{name}".strip("/"), "it is no JSON object")
+            return {}
+        conforming, complaints = late.schema.select_conforming(content, late.schema.SHAPES[shape])
+        if complaints:
+            self.note_lack(f"{folder}/{name}".strip("/"), _join_complaints(complaints))
+        return conforming
+
+    def read_lines(self, entry: SessionEntry) -> dict[str, Any] | None:
+        """The lines.json of a session; None if there is none, or it is unreadable."""
+        if summary.LINES not in entry["files"]:
+            return None
+        before = len(self.lacks)
+        lines = self.read_json(entry["files"], entry["directory"], "lines", summary.LINES)
+        return lines if lines or len(self.lacks) == before else None
 
     def read_prompts(self, files: Tree, folder: str = "") -> list[str]:
         """The prompts of a session's directory; [] if they are unreadable."""
         prompts = decode_name(self.read_blob(files, summary.PROMPT, folder) or b"")
         return prompts.split(summary.SEPARATOR) if prompts else []
+
+    def read_transcript(self, files: Tree, folder: str = "") -> bytes:
+        """The transcript in a session's directory, as far as it can be read."""
+        return b"\n".join(_read_chunks(files, lambda name: self.read_blob(files, name, folder)))
 
     def list_paths(self, entry: Entry | None, part: str) -> list[str]:
         """The paths of the files below a directory, as far as it can be read."""
@@ -161,7 +191,7 @@ class Parts:
             try:
                 paths += (path for path, _ in list_files(self._objects, entry[1], most=_MOST))
             except Error as e:
-                self.note_lack(part, e)
+                self.note_lack(part, e, notice.ABSENT)
         return paths
 
 
@@ -171,6 +201,11 @@ def read_checkpoint(repo: Repo, objects: Objects, checkpoint_id: str) -> Checkpo
     if place is None:
         raise Error(f"no such checkpoint: '{checkpoint_id}'")
     return Parts(objects, checkpoint_id).load_checkpoint(*place)
+
+
+def _join_complaints(complaints: list[str]) -> str:
+    more = f", and {len(complaints) - 1} more" if len(complaints) > 1 else ""
+    return complaints[0] + more
 
 
 def list_session_ids(repo: Repo, objects: Objects, checkpoint_id: str) -> list[str]:
@@ -205,7 +240,7 @@ def read_session(objects: Objects, checkpoint: Checkpoint, which: int | str) -> 
     entry, parts = pick_session(checkpoint, which), Parts(objects, checkpoint["checkpoint_id"])
     folder = entry["directory"]
     files = parts.read_tree(entry["tree"], folder)
-    transcript = b"\n".join(_read_chunks(files, lambda name: parts.read_blob(files, name, folder)))
+    transcript = parts.read_transcript(files, folder)
     stored = decode_name(parts.read_blob(files, summary.HASH, folder) or b"").strip()
     tasks = files.get("tasks") or parts.read_tree(checkpoint["tree"]).get("tasks")
     return {
@@ -247,7 +282,7 @@ def read_task_transcripts(objects: Objects, checkpoint_id: str, tree: str) -> di
             if name.startswith("agent-") and name.endswith(".jsonl"):
                 transcripts[task] = parts.read_blob(files, name, f"tasks/{task}") or b""
         if task not in transcripts and (why := _read_reason(parts, files, f"tasks/{task}")):
-            parts.note_lack(f"tasks/{task}", f"no transcript: {why}")
+            parts.note_lack(f"tasks/{task}", f"no transcript: {why}", notice.TRANSCRIPT)
     return transcripts
 
 
@@ -259,7 +294,7 @@ def _read_reason(parts: Parts, files: Tree, folder: str) -> str:
 
 def read_pieces(objects: Objects, files: Tree) -> Iterator[bytes]:
     """Yield the chunks of a session's transcript, to be joined with newlines; the lines of the
-    compact transcript if only that is stored."""
+    compact transcript if only that is stored.  Raises Error if one is missing."""
     return _read_chunks(files, lambda name: objects.need(files[name][1], "blob"))
 
 

@@ -152,7 +152,7 @@ def test_lines_before_the_start_are_left_out_and_empty_ones_do_not_count() -> No
     assert list(list_entries(data, 3)) == []
 
 
-def test_half_of_a_surrogate_pair_is_shown_as_a_question_mark() -> None:
+def test_half_of_a_surrogate_pair_is_shown_as_a_replacement() -> None:
     assert list(list_entries(b'{"type":"user","message":{"content":"a\\ud800b"}}')) == [
-        ("User", "a?b")
+        ("User", "a\ufffdb")
     ]
