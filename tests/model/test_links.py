@@ -175,6 +175,8 @@ class Walk:
         ]  # fmt: skip
         [(_, what)] = self.random.choices(weights, [weight for weight, _ in weights])
         self.log.append(what.__name__)
+        # Else each commit has the author and date of each other, as only a copy has.
+        self.world.env["GIT_AUTHOR_DATE"] = f"@{1112354055 + len(self.log)} +0200"
         what()
         self.world.agent(f"observer-{len(self.log)}").start()
 

@@ -39,10 +39,11 @@ def pull_merge(world: World, tmp_path: Path, how: str, pull: str = "--ff-only") 
     [second] = world.commit()
     world.git("push", "-q", "origin", "feature", warns=".*")
     world.git("clone", "-q", str(hub), str(forge))
-    bare = "-c core.hooksPath=/dev/null -c user.name=forge -c user.email=f@x"
+    bare = "-c core.hooksPath=/dev/null"
     shell(world, "echo o >o; git add o; git commit -qm other; git push -q origin main", cwd=forge)
     if how == "squash":
-        run = f"git merge -q --squash origin/feature; git {bare} commit -qm 'squash of feature'"
+        run = "export GIT_AUTHOR_NAME=forge GIT_AUTHOR_EMAIL=f@x GIT_AUTHOR_DATE=@1700000000+0000;"
+        run += f" git merge -q --squash origin/feature; git {bare} commit -qm 'squash of feature'"
     else:
         run = f"git {bare} cherry-pick {base}..origin/feature; git {bare} commit -q --amend -m two;"
         run += f" git {bare} rebase -q --force-rebase HEAD~2 -x 'git commit -q --amend -m again'"
