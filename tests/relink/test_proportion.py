@@ -152,6 +152,15 @@ def test_a_squash_of_much_by_hand_and_of_a_part_by_a_session_is_linked(
     assert team.pull() == [one]
 
 
+def test_a_squash_of_many_commits_by_another_author_has_the_links_of_all(
+    world: World, tmp_path: Path
+) -> None:
+    team = Team(world, tmp_path, {"lib.py": LIB})
+    every = [team.works({f"{n}.py": OTHERS.replace("by hand", f"as {n}")}) for n in range(12)]
+    team.colleague("git merge -q --squash origin/feature; git commit -qm squash")
+    assert sorted(team.pull()) == sorted(every)
+
+
 def test_work_that_was_reset_is_linked_in_each_third_of_it(world: World) -> None:
     base, parts = world.head, {"a.py": "first = 1\n", "b.py": "second = 2\n", "c.py": "third = 3\n"}
     world.agent("session-a").turn("work", parts)

@@ -83,10 +83,13 @@ def is_any(held: Held) -> bool:
     return any(line_evidence.is_meaningful(unit) for _, unit in held["common"])
 
 
-def explain_enough(held: Held, change: Change, relation: str, is_equal: Callable[[], bool]) -> str:
+def explain_enough(
+    held: Held, change: Change, relation: str, is_equal: Callable[[], bool], together: int = 0
+) -> str:
     """Why a commit has enough of a piece of work to be linked with it, '' if it has not.
 
-    is_equal: whether its whole change is that of the work's commit."""
+    is_equal: whether its whole change is that of the work's commit.  together: how many units it
+    has of this and of other work that is searched for, since it may be a squash of many."""
     if not is_any(held):
         return ""
     if relation == REPLAYED:
@@ -100,7 +103,7 @@ def explain_enough(held: Held, change: Change, relation: str, is_equal: Callable
         return ""
     smaller, larger = sorted([held["work"], change.count_units(max(held["work"], size * SHARE))])
     if relation == OTHER:
-        is_share = size * RAISED >= smaller and size * SHARE >= larger
+        is_share = size * RAISED >= smaller and max(size, together) * SHARE >= larger
     else:
         is_share = size * SHARE >= smaller
     return "distinctive lines, and a share of the change" if is_share else ""

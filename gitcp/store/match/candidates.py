@@ -302,21 +302,29 @@ class Search:
         """Yield for each commit, by id, what its edits have in common with target, if that is
         enough.  Ends at the time until."""
         change = self._build_change(target)
+        works = [*self._list_works(target, change, until)] if change.changes else []
+        together = len({unit for *_, work in works for unit in work.hold(change)["common"]})
         other = read_commit(self._objects, target.oid) if target.oid else None
-        for commit in self.commits if change.changes else ():
+        shared: dict[str, dict[str, relink_rules.Evidence]] = {}
+        for commit, checkpoint_id, work in works:
+            is_named, has_own = commit["oid"] not in self._beside, bool(target.list_ids())
+            relation = relate(commit, other, is_named, has_own)
+            if evidence := work.find_enough(change, relation, together):
+                shared.setdefault(commit["oid"], {})[checkpoint_id] = evidence
+        yield from shared.values()
+
+    def _list_works(
+        self, target: Target, change: held.Change, until: float
+    ) -> Iterator[tuple[Commit, str, Work]]:
+        """Yield (commit, id, its edits) of which target has anything, before the time until."""
+        for commit in self.commits:
             if time.monotonic() >= until:
                 return
-            is_named, has_own = commit["oid"] not in self._beside, bool(target.list_ids())
-            relation, shared = relate(commit, other, is_named, has_own), {}
             for checkpoint_id, edits in self.read_edits(commit).items():
                 work = Work(self._objects, commit, edits)
-                if not held.is_any(work.hold(change)):
-                    continue
-                work.leave_out(self._list_carriers(checkpoint_id, commit, target))
-                if evidence := work.find_enough(change, relation):
-                    shared[checkpoint_id] = evidence
-            if shared:
-                yield shared
+                if held.is_any(work.hold(change)):
+                    work.leave_out(self._list_carriers(checkpoint_id, commit, target))
+                    yield commit, checkpoint_id, work
 
     def _build_change(self, target: Target) -> held.Change:
         parent, changes = target.read()
@@ -366,8 +374,12 @@ class Work:
         """Return what a commit has of the edits."""
         return held.hold(self._edits, change, self._without)
 
-    def find_enough(self, change: held.Change, relation: str) -> relink_rules.Evidence:
-        """Return what a commit has of the edits if it is enough to link the two, else nothing."""
+    def find_enough(
+        self, change: held.Change, relation: str, together: int = 0
+    ) -> relink_rules.Evidence:
+        """Return what a commit has of the edits if it is enough to link the two, else nothing.
+
+        together: how many units it has of all works that are searched for."""
         part = self.hold(change)
 
         def is_equal() -> bool:
@@ -378,7 +390,7 @@ class Work:
                 whole = held.hold(edits, change, self._without)
             return whole["is_all_work"] and whole["is_all_change"]
 
-        reason = held.explain_enough(part, change, relation, is_equal)
+        reason = held.explain_enough(part, change, relation, is_equal, together)
         if reason:
             trace.append_note("match", f"{sorted({path for path, _ in part['common']})}: {reason}")
         return {*part["common"]} if reason else set()
