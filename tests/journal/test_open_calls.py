@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from typing import Any
 
 import pytest
 
 from tests.journal.lines import shares, text
-from tests.support.clients.calls import begin, edit, end
+from tests.support.clients.calls import begin, edit, end, run
 from tests.support.clients.process import start_sleeper
 from tests.support.harness import Agent, World
 from tests.support.linking import own, sound
@@ -71,6 +72,28 @@ def test_a_tool_without_a_process_of_its_own_may_write_until_it_ends(
     world.commit("generated.txt")
     end(a, call)
     assert shares(world) == {a.sid: 2}
+
+
+@pytest.mark.parametrize("meanwhile", ["looks", "works"])
+def test_what_another_session_saw_while_the_client_asked_is_taken_back_at_the_calls_end(
+    world: World, a: Agent, b: Agent, meanwhile: str
+) -> None:
+    b.prompt("look round")
+    a.prompt("generate it")
+    edit(a, "own.txt", text(1))
+    call = begin(a, "Bash", command="./generate")
+    world.write("mine.txt", text(2, 3))
+    if meanwhile == "looks":
+        b.stop()
+    else:
+        run(b, "true")
+    time.sleep(0.3)  # more than a process takes to begin
+    allowed = time.monotonic()
+    world.write("generated.txt", text(4))
+    end(a, call, duration_ms=round((time.monotonic() - allowed) * 1000))
+    world.commit("mine.txt", "own.txt")
+    assert shares(world) == {a.sid: 1, "person": 2}
+    sound(world)
 
 
 # A file tool whose client is killed before it tells of the result.

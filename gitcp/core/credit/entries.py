@@ -294,6 +294,34 @@ def list_calls(lines: Iterable[JournalLine]) -> list[JournalLine]:
     return list(opened.values())
 
 
+def take_back_edits(
+    lines: list[JournalLine], session_id: str, call_id: str, begun: int
+) -> list[JournalLine]:
+    """The lines, with the edits that were given to a call before it really began, at begun in ns:
+    they are the person's, or nobody's if a call of another session was open then.  The same list
+    if there are none."""
+    wrong = {
+        n: int(line["made"] if "made" in line else line["at"])
+        for n, line in enumerate(lines)
+        if line.get("how") in ("window", "restored")
+        and get_cause(line)[::2] == (session_id, call_id)
+    }
+    wrong = {n: at for n, at in wrong.items() if at < begun}
+    foreign_calls = (
+        [call for call in list_calls(lines) if call["session"] != session_id] if wrong else []
+    )
+    corrected = [*lines] if wrong else lines
+    for n, at in wrong.items():
+        rivals = (
+            c for c in foreign_calls if c["at"] <= at and (c["end"] is None or at <= c["end"])
+        )
+        line = {key: value for key, value in lines[n].items() if key not in ("by", "away")}
+        if line["how"] == "window":
+            line |= {"who": "unknown" if any(rivals) else "person", "how": "between"}
+        corrected[n] = line
+    return corrected
+
+
 def _get_call_key(line: JournalLine, key: str) -> tuple[str, str]:
     return str(line.get("session")), str(line.get(key))
 

@@ -104,6 +104,9 @@ def _close_call(
         closing["goes_on"] = "turn"
         closing["task"] = call.get("background_id", "")
     journal.append([closing])
+    if "since" in closing:
+        begun = int(closing["since"])
+        journal.take_back_edits(state["session_id"], str(call.get("id", "")), begun)
     journal.closing = str(call.get("id", ""))
     _look_for_changes(objects, journal, event, at)
 

@@ -323,7 +323,7 @@ class Journal:
             return
         lines = late.cutting.drop_repeated(_read_raw(self.repo)[0])
         active = {m["session_id"] for m in markers.read_here(self.repo) if m["phase"] == "active"}
-        self._shorten(late.cutting.cut_back(lines, self.lines, active))
+        self._replace_lines(late.cutting.cut_back(lines, self.lines, active))
 
     def drop_repeated(self) -> None:
         """Remove the lines that others repeat from a journal that has become long, if they are an
@@ -333,9 +333,15 @@ class Journal:
             return
         remaining = late.cutting.drop_repeated(lines)
         if len(remaining) * 8 <= len(lines) * 7:
-            self._shorten(remaining)
+            self._replace_lines(remaining)
 
-    def _shorten(self, lines: list[JournalLine]) -> None:
+    def take_back_edits(self, session_id: str, call_id: str, begun: int) -> None:
+        """Take back what was given to a call before it really began, at begun in ns."""
+        if entries.take_back_edits(self.lines, session_id, call_id, begun) is not self.lines:
+            lines = _read_raw(self.repo)[0]
+            self._replace_lines(entries.take_back_edits(lines, session_id, call_id, begun))
+
+    def _replace_lines(self, lines: list[JournalLine]) -> None:
         replace(self.repo, self.repo.git_dir, lines)
         self.lines = expand_trees(self.repo, lines)
 

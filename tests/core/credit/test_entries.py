@@ -94,3 +94,35 @@ def test_a_path_that_another_call_has_in_hand_is_contested(
     every = [*lines, own] if before else [own, *lines]
     ended = "close" in (lines[-1] if lines else {})
     assert entries.is_contested(every, "p", ("s", "t", "c")) == (expected or (ended and not before))
+
+
+@pytest.mark.parametrize(
+    ("line", "corrected"),
+    [
+        ({"how": "window", "at": 15}, {"who": "person", "how": "between"}),
+        ({"how": "window", "at": 25, "made": 15}, {"who": "person", "how": "between"}),
+        ({"how": "window", "at": 12}, {"who": "unknown", "how": "between"}),
+        ({"how": "window", "at": 25}, {}),
+        ({"how": "window", "at": 25, "made": 20}, {}),
+        ({"how": "window", "at": 15, "who": ["s", "t", "other"]}, {}),
+        ({"how": "tool", "at": 15}, {}),
+        ({"how": "restored", "at": 15, "who": "unknown", "by": ["s", "t", "c"], "away": True},
+         {"by": None, "away": None}),
+    ],
+    ids=["before", "by its time", "beside another's call", "seen in the call", "made in the call",
+         "of another call", "of a file tool", "restored"],
+)  # fmt: skip
+def test_what_a_call_was_given_from_before_it_began_is_taken_back(
+    line: JournalLine, corrected: JournalLine
+) -> None:
+    edit = {"path": "f", "before": None, "after": None, "who": ["s", "t", "c"], **line}
+    lines = [
+        {"open": "c", "session": "s", "at": 10},
+        {"open": "d", "session": "r", "at": 11},
+        {"close": "d", "session": "r", "at": 13},
+        edit,
+    ]
+    taken = entries.take_back_edits(lines, "s", "c", 20)
+    gone = {key for key, value in corrected.items() if value is None}
+    assert taken[3] == {k: v for k, v in {**edit, **corrected}.items() if k not in gone}
+    assert (taken is lines) == (not corrected)
