@@ -113,7 +113,7 @@ def _put_refs_in_place(ctx: Context) -> str:
     late.place.move_home(ctx.repo, ctx.objects)
     if ctx.repo.jj_root and late.committed_write.restore_branch(ctx.repo, ctx.objects):
         return late.conversion.leave_branch(ctx.repo)
-    return ""
+    return late.committed_refs.remember_branch(ctx.repo)
 
 
 def _handle_tool(ctx: Context, event: Record) -> list[Record]:

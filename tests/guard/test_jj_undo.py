@@ -278,16 +278,6 @@ def test_a_branch_that_others_send_is_not_one_here_beside_jj(
     assert stored(shared) == every and not shared.ref(V1)
 
 
-def test_no_such_memory_is_kept_where_there_is_no_jj(new_copy: NewCopy) -> None:
-    copy = new_copy("git")
-    a, _ = copy.pair()
-    a.write("one.txt", "by A\n")
-    a.stop()
-    copy.git("add", "one.txt")
-    copy.git("commit", "-q", "-m", "one")
-    assert copy.ref(V1) and not copy.ref("refs/gitcp/store")
-
-
 def test_a_worktree_of_git_beside_jj_is_covered_too(
     shared: Copy, agent: Agent, tmp_path: Path
 ) -> None:

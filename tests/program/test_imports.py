@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # Modules of ours, packages included, that each hook of a turn in a file, and then a commit, takes;
 # who needs one more finds one that is not needed, or has a reason to put in here.
 MOST = {
-    "UserPromptSubmit": 118,
+    "UserPromptSubmit": 119,
     "PreToolUse": 81,
     "PostToolUse": 83,
     "Stop": 128,
@@ -38,12 +38,12 @@ MOST = {
 # Gits, and how often a file or a directory is opened, there or not; a commit's two hooks together
 # at most 6 and 150.  All packs count as one file.
 ASKS = {
-    "UserPromptSubmit": (1, 57),
+    "UserPromptSubmit": (1, 59),
     "PreToolUse": (0, 21),
     "PostToolUse": (0, 37),
     "Stop": (2, 70),
     "prepare-commit-msg": (1, 24),
-    "post-commit": (1, 70),
+    "post-commit": (1, 71),
 }
 # How often a hook asks what a path in the repository is, without opening it.
 LOOKS = {

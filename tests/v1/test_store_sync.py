@@ -84,7 +84,7 @@ def test_fetching_twice_changes_nothing(bare: Path) -> None:
     fetch(b)
     assert git("rev-parse", V1, cwd=b.top) == before
     assert ids(b.top) == {A, B}
-    assert git("for-each-ref", "refs/gitcp", cwd=b.top) == ""
+    assert git("for-each-ref", "refs/gitcp/fetch", cwd=b.top) == ""
 
 
 def test_notes_of_both_sides_stay_and_lead_to_the_commits(bare: Path) -> None:

@@ -8,7 +8,7 @@ from gitcp.errors import Busy, Error, Moved
 from gitcp.store.care import clients, installation
 from gitcp.store.care.case import Case, search_case
 from gitcp.store.care.installation import ENABLE
-from gitcp.store.care.table import DOCTOR, STORED, WITHHELD
+from gitcp.store.care.table import DOCTOR, STORE, STORED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _add_remedy(row: Row, item: Finding) -> Finding:
     }
 
 
-_INSTALLED = {**installation.CHECKS, **clients.CHECKS, **installation.FAILURES, **WITHHELD}
+_INSTALLED = {**installation.CHECKS, **clients.CHECKS, **installation.FAILURES, **STORE}
 
 
 def list_findings(repo: Repo, states: list[State]) -> list[Finding]:

@@ -11,6 +11,7 @@ from gitcp.store.care.survey import OURS
 from gitcp.store.repair.leftovers import LOCK_AGE, SCRATCH_AGE
 from gitcp.store.session import markers
 from gitcp.store.setup import manifest
+from gitcp.store.v1 import committed_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +41,13 @@ def look_at_refs(case: Case) -> Iterator[Finding]:
                     survey.read_refs()  # the caller may have repaired it
             elif files.is_older(path, LOCK_AGE):
                 yield make_finding("lock", path, "it was not released for a minute")
+
+
+def look_at_deleted_store(case: Case) -> Iterator[Finding]:
+    """Report that the branch of checkpoints was deleted, and how to get it back."""
+    if reason := committed_refs.explain_deletion(case.repo):
+        what, _, remedy = reason.partition(": ")
+        yield make_finding("deleted-store", committed_refs.REF, what, remedy=remedy)
 
 
 def _list_files(path: str) -> Iterator[str]:

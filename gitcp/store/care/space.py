@@ -19,7 +19,7 @@ from gitcp.store.session import state as states
 from gitcp.store.stream import shadow_refs
 from gitcp.store.turn.session_read import parse_time
 from gitcp.store.v1 import committed_list, committed_refs
-from gitcp.store.v1.committed_write import MEMORY
+from gitcp.store.v1.committed_refs import MEMORY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

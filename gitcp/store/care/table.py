@@ -158,7 +158,10 @@ STORED: Checks = {
         _MISSING,
     ),
 }  # fmt: skip
-WITHHELD: Checks = {
+STORE: Checks = {
+    refs.look_at_deleted_store: (
+        Row("deleted-store", ERROR, "the branch of checkpoints was deleted"),
+    ),
     objects.look_at_withheld: (
         Row("withheld", WARNING, "a push leaves out what looks like a secret"),
     ),
@@ -201,7 +204,7 @@ DOCTOR: dict[Check, tuple[Row, ...]] = {
     **clients.CHECKS,
     **installation.FAILURES,
     **installation.OLD,
-    **WITHHELD,
+    **STORE,
     **_SESSIONS,
     **STORED,
     **_LINKS,

@@ -104,6 +104,8 @@ def _forget_stored(repo: Repo, choice: Choice) -> tuple[list[Update], int]:
             committed_write.move_refs(repo, updates, "gitcp: forget")
         return updates, count
 
+    with Objects(repo) as objects:
+        committed_write.restore_branch(repo, objects)
     return refs.retry_moved(repo, "v1", move_store)
 
 
@@ -183,7 +185,7 @@ def _purge_objects(repo: Repo, survey: Survey, ids: Iterable[str], old: Sequence
     objects may have no ref yet, git prunes them later."""
     tracking = refs.list_refs(repo, committed_refs.TRACKING)
     refs.update_refs(repo, [(ref, None, oid) for ref, oid in tracking.items()], "gitcp: forget")
-    dropping.forget_logs(repo, ids)
+    dropping.forget_logs(repo, [*ids, committed_refs.MEMORY])
     sessions = (states.peek(repo, name) for name in states.list_ids(repo))
     if any(state and state.get("phase") == "active" for state in sessions):
         dropping.unpin_tips(repo, [*old, *tracking.values()])

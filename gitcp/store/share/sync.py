@@ -336,6 +336,8 @@ def _unite_all(repo: Repo, objects: Objects, theirs: Tips, ours: Tips) -> None:
 def unite_ref(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
     """Move ref to a commit that has its history and that of theirs (an oid); return it."""
     own = parse_checkpoint_ref(ref)
+    if ref == committed_refs.REF and not repo.jj_root:
+        committed_write.restore_branch(repo, objects)
 
     def attempt_move() -> str:
         ours = refs.read_ref(repo, ref)

@@ -12,7 +12,7 @@ from gitcp.core.git.ids import (
     is_ulid,
     parse_checkpoint_ref,
 )
-from gitcp.errors import Error
+from gitcp.errors import Error, Moved
 from gitcp.store.git import refs
 from gitcp.store.git.tree import TREE, read_tree
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 REF = "refs/heads/entire/checkpoints/v1"
+MEMORY = "refs/gitcp/store"  # where REF was when gitcp last moved or saw it
 _LEGACY = "refs/heads/entire/sessions"
 TRACKING = "refs/remotes/**/entire/checkpoints/v1"
 _TRACKING_LEGACY = "refs/remotes/**/entire/sessions"
@@ -63,6 +64,27 @@ def has_own_refs(repo: Repo) -> bool:
 def has_checkpoints(repo: Repo) -> bool:
     """Whether this clone has checkpoints, on our branch or on refs."""
     return refs.read_ref(repo, REF) is not None or has_own_refs(repo)
+
+
+def remember_branch(repo: Repo) -> str:
+    """Remember where the branch is, whoever moved it; return explain_deletion()."""
+    memory, tip = refs.read_ref(repo, MEMORY), refs.read_ref(repo, REF)
+    if tip and tip != memory and not repo.jj_root:
+        try:
+            refs.update_refs(repo, [(MEMORY, tip, memory)], "gitcp: the branch was moved")
+        except Moved:
+            pass  # by another process, which remembers it
+    return "" if tip else explain_deletion(repo)
+
+
+def explain_deletion(repo: Repo) -> str:
+    """What happened to the branch that MEMORY remembers, and the commands that bring it back and
+    agree; "" if the branch is there, or checkpoints have refs of their own."""
+    if refs.read_ref(repo, REF) or needs_own_ref(repo) or not refs.read_ref(repo, MEMORY):
+        return ""
+    name = REF.removeprefix("refs/heads/")
+    ways = f"'git branch {name} {MEMORY}' brings it back, 'git update-ref -d {MEMORY}' agrees to it"
+    return f"branch '{name}', the store of checkpoints, was deleted: {ways}"
 
 
 def is_branch_sent(repo: Repo) -> bool:

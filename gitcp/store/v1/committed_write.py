@@ -19,7 +19,7 @@ from gitcp.store.git import refs
 from gitcp.store.git.commit import read_commit, write_commit
 from gitcp.store.git.tree import TREE, edit_tree, find_entry, find_tree
 from gitcp.store.v1 import committed_refs, signing
-from gitcp.store.v1.committed_refs import REF
+from gitcp.store.v1.committed_refs import MEMORY, REF
 from gitcp.store.v1.committed_tree import BLOB, Checkpoint
 
 TYPE_CHECKING = False
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
         ephemeral_branch: str
 
     Prepared = tuple[str, SessionData, dict[str, Entry], dict[str, Entry]]
-
-MEMORY = "refs/gitcp/store"  # with jj, which may roll REF back: where we moved REF last
 
 
 def write_sessions(
@@ -103,6 +101,7 @@ def set_trees(repo: Repo, objects: Objects, trees: Mapping[str, str | None]) -> 
             updates.append(_set_tree(repo, objects, REF, tree, f"Checkpoints: {len(on_branch)}"))
         move_refs(repo, updates, "gitcp: undo")
 
+    restore_branch(repo, objects)
     refs.retry_moved(repo, "v1", attempt_move)
 
 
@@ -186,22 +185,28 @@ def _write_commit(
 
 
 def move_refs(repo: Repo, updates: list[refs.Update], reason: str) -> None:
-    """Move refs of the store, and MEMORY beside jj; a ref may have its new value already."""
-    branch = [new for ref, new, _ in updates if ref == REF] if repo.jj_root else []
+    """Move refs of the store, and MEMORY with the branch; a ref may have its new value already."""
+    branch = [new for ref, new, _ in updates if ref == REF]
     moves = [*updates, *((MEMORY, new, refs.read_ref(repo, MEMORY)) for new in branch)]
     refs.set_markers(repo)
     refs.update_refs(repo, [(ref, new, old) for ref, new, old in moves if new != old], reason)
 
 
 def restore_branch(repo: Repo, objects: Objects) -> bool:
-    """Unite our branch with MEMORY if jj has rolled it back; return whether there is a branch.
+    """Put our branch back before it is read or written: one that was deleted goes on at MEMORY, and
+    one that jj has rolled back is united with it; return whether there is a branch.
 
-    In a colocated repository `jj undo` moves git's branches back, or deletes them.  A branch that a
-    person deleted stays deleted."""
+    In a colocated repository `jj undo` moves git's branches back, or deletes them; there a branch
+    that a person deleted stays deleted."""
 
     def attempt_move() -> None:
         memory, tip = refs.read_ref(repo, MEMORY), refs.read_ref(repo, REF)
         if not memory or memory == tip:
+            return
+        if not repo.jj_root:
+            lacks = not tip and not committed_refs.needs_own_ref(repo)
+            if lacks and read_commit(objects, memory):
+                move_refs(repo, [(REF, memory, None)], "gitcp: the deleted branch goes on")
             return
         if not tip and not _was_undone(repo):
             refs.update_refs(repo, [(MEMORY, None, memory)], "gitcp: the branch was deleted")
@@ -209,8 +214,9 @@ def restore_branch(repo: Repo, objects: Objects) -> bool:
         merged = late.histories.merge_histories(repo, objects, tip, memory)
         move_refs(repo, [(REF, merged, tip)], "gitcp: merge what jj rolled back")
 
-    if repo.jj_root:
-        refs.retry_moved(repo, "v1", attempt_move)
+    if not repo.jj_root and refs.read_ref(repo, REF):
+        return True
+    refs.retry_moved(repo, "v1", attempt_move)
     return refs.read_ref(repo, REF) is not None
 
 

@@ -13,9 +13,8 @@ from gitcp.store.git import refs
 from gitcp.store.git.commit import need_commit
 from gitcp.store.git.objects import Objects
 from gitcp.store.v1 import committed_list, committed_refs, committed_write, forgetting
-from gitcp.store.v1.committed_refs import REF
+from gitcp.store.v1.committed_refs import MEMORY, REF
 from gitcp.store.v1.committed_tree import read_directory
-from gitcp.store.v1.committed_write import MEMORY
 from gitcp.store.v1.merge import histories
 from gitcp.store.v1.merge.trees import Union
 
@@ -40,6 +39,8 @@ def convert_store(repo: Repo) -> dict[str, str]:
     conversion moves nothing.  Every clone of the branch makes the same commits.
     """
     if not repo.config.get_all(_KEY) or repo.config.get_option(_KEY) != "refs":
+        with Objects(repo) as objects:
+            committed_write.restore_branch(repo, objects)
         repo.git.run("config", "--local", _KEY, "refs")
     return refs.retry_moved(repo, "v1", partial(_move_refs, repo, "gitcp: convert-store"))
 

@@ -107,7 +107,7 @@ def drop_replaced(repo: Repo, updates: Iterable[Update]) -> None:
     having = [(ref, None, tip) for ref, tip in tracking.items() if _has_root(repo, tip, roots)]
     with suppress(Moved):
         refs.update_refs(repo, having, "gitcp: forget")
-    dropping.forget_logs(repo, [*replaced, *tracking])
+    dropping.forget_logs(repo, [*replaced, committed_refs.MEMORY, *tracking])
     dropping.unpin_tips(repo, [*(old for old, _ in replaced.values()), *(u[2] for u in having)])
 
 
