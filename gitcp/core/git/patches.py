@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 _TRAILER = b"Entire-Checkpoint: "
 _SIGNIFICANT = 10  # bytes without white space: shorter lines are not compared
+_MOST = 1 << 31  # lines of a file
 _MARK, _FIELDS = b"\x02", 5  # no line between patches begins with it; a message has no NUL
 FORMAT = ("--date=short", "--format=%x02%H%x00%P%x00%ad%x00%an <%ae> %at%x00%B%x00")
 _SIDES = b"--- ", b"+++ "  # these lines repeat the names
@@ -173,11 +174,14 @@ def _build_keys(lines: Iterable[bytes]) -> set[bytes]:
 
 
 def _parse_resolved(line: bytes, stream: Iterator[bytes]) -> Resolved:
-    """A hunk of a merge: `@@@ -a,b -c,d +e,f @@@`."""
-    ranges = [(int(m[1]), 1 if m[2] is None else int(m[2])) for m in _RANGE.finditer(line)]
+    """A hunk of a merge: `@@@ -a,b -c,d +e,f @@@ <a line before it>`."""
+    header = line.split(b" @@@", 1)[0]
+    ranges = [(int(m[1]), 1 if m[2] is None else int(m[2])) for m in _RANGE.finditer(header)]
     parents, (_, left) = ranges[:-1], ranges[-1]
     counts = [count for _, count in parents]
     lines: list[tuple[str, bool]] = []
+    if max(left, *counts) > _MOST:  # git's count fell below zero: the lines are passed over
+        left, counts = 0, []
     while (left or any(counts)) and (row := next(stream, None)) is not None:
         if row.startswith(b"\\"):
             continue
