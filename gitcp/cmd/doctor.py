@@ -8,6 +8,7 @@ from gitcp import context
 from gitcp.console import cli
 from gitcp.console.options import JSON, make_flag
 from gitcp.core.render.status_lines import explain_beginning, format_remedy
+from gitcp.core.upkeep import findings
 from gitcp.errors import NO, OK
 from gitcp.repo import Repo
 from gitcp.store.care import check, installation
@@ -17,12 +18,16 @@ from gitcp.store.setup import guard_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from gitcp.core.record_types import Finding, Record
     from gitcp.store.care.case import Mend, Row
 
-OPTIONS = (make_flag("--fix", "mend it, asking at a terminal"), JSON)
+OPTIONS = (
+    make_flag("--fix", "mend it, asking at a terminal"),
+    make_flag("-v --verbose", "show each finding, also of many that are alike"),
+    JSON,
+)
 
 
 def run(argv: Sequence[str]) -> int:
@@ -30,21 +35,28 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("doctor", OPTIONS, argv)
     repo = Repo.find()
     guard_files.write_configured(repo)
-    findings = _fix(repo, args.json) if args.fix else [item for _, item in check.diagnose(repo)]
+    items = _fix(repo, args.json) if args.fix else [item for _, item in check.diagnose(repo)]
     if args.json:
-        cli.write_records(findings)
+        cli.write_records(items)
     else:
-        _print_findings(repo, findings)
-    return NO if any("fixed" not in finding for finding in findings) else OK
+        _print_findings(repo, items, args.verbose)
+    return NO if any("fixed" not in item for item in items) else OK
 
 
-def _print_findings(repo: Repo, findings: Iterable[Record]) -> None:
-    lines = [f"{item['reason']}: {item.get('fixed') or format_remedy(item)}" for item in findings]
+def _print_findings(repo: Repo, items: Sequence[Record], everything: bool) -> None:
+    rows = []
+    for item in items:
+        remedy = f": {item.get('fixed') or format_remedy(item)}"
+        rows.append((f"{item['kind']}{remedy}", item["reason"], remedy))
+    lines = findings.fold_lines(rows, everything)
+    is_folded = len(lines) < len(rows)
     if (state := installation.read_state(repo)) != installation.ENABLED:
         lines.append(f"gitcp is {state} here: {explain_beginning(state, not repo.top)}")
     for line in lines or ["nothing is wrong here"]:
         cli.show(line.replace("\n", " "))
-    if any(item.get("fix") and "fixed" not in item for item in findings):
+    if is_folded:
+        print("\n'gitcp doctor -v' shows each of them")
+    if any(item.get("fix") and "fixed" not in item for item in items):
         print("\n'gitcp doctor --fix' mends what it can")
     home = os.path.expanduser("~")
     cli.show(*counts.list_deletions(repo, home, counts.count_conversations(repo, home)))

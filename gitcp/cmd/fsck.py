@@ -17,12 +17,17 @@ OPTIONS = find_stage("check-store")[1]
 
 def run(argv: Sequence[str]) -> int:
     """Write the findings; NO if an error or a warning is not repaired."""
-    args, failures = cli.parse("fsck", OPTIONS, argv), 0
+    args, failures, rows = cli.parse("fsck", OPTIONS, argv), 0, list[tuple[str, str, str]]()
     for finding in check_store(args, ()):
         failures += findings.count_failures([finding])
-        progress.hide()
         if args.json:
+            progress.hide()
             cli.write_records([finding])
         else:
-            cli.show(findings.format_line(finding).replace("\n", " "))
+            rows.append(findings.build_row(finding))
+    progress.hide()
+    lines = findings.fold_lines(rows, args.verbose)
+    cli.show(*lines)
+    if len(lines) < len(rows):
+        print("\n'gitcp fsck -v' shows each of them")
     return NO if failures else OK

@@ -114,6 +114,7 @@ STAGES = {
         make_flag("--repair", "mend what can be mended without loss"),
         make_flag("--secrets", "search what is stored for secrets"),
         make_flag("-q --quiet", "leave notes out"),
+        make_flag("-v --verbose", "show each finding, also of many that are alike"),
         JSON,
     ),
     "list-orphans": (

@@ -117,6 +117,18 @@ def test_damaged_checkpoints_end_no_command(damaged: Damaged, reader: list[str])
         assert run(*reader).returncode == done.returncode
 
 
+@pytest.mark.parametrize("command", ["fsck", "doctor"])
+def test_many_findings_are_a_line_of_each_kind_and_v_shows_all(
+    damaged: Damaged, command: str
+) -> None:
+    short, full = (run(command, *option).stdout.splitlines() for option in ((), ("-v",)))
+    assert len(short) < 40 < len(full)
+    assert any(", and " in line and " like it" in line for line in short)
+    assert f"'gitcp {command} -v' shows each of them" in short
+    records = [line for line in run(command, "--json").stdout.splitlines() if line]
+    assert len(records) >= len(full) - 8  # doctor has some words more
+
+
 def test_what_is_whole_is_read_all_the_same(damaged: Damaged) -> None:
     listed = [json.loads(line) for line in run("list-checkpoints").stdout.splitlines()]
     assert {damaged.checkpoint, *damaged.damages} <= {c["checkpoint_id"] for c in listed}

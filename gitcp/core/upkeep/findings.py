@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 # error: a promise is broken.  warning: something is left over, or blocks work.  note: a variation
 # of old data that every reader accepts, not a failure.
+_FEW = 3  # findings alike that are shown one by one
 ERROR, WARNING, NOTE = "error", "warning", "note"
 
 
@@ -22,10 +23,27 @@ def make_finding(code: str, subject: str, reason: str, old: bool = False, **fact
     return {**head, "subject": subject, "reason": reason, **facts}
 
 
-def format_line(item: Finding) -> str:
-    """`<code> <severity> <subject>: <reason>`, and the repair in parentheses."""
-    words = f"{item['kind']} {item['severity']} {item['subject']}: {item['reason']}"
-    return f"{words} ({item['repaired']})" if item.get("repaired") else words
+def build_row(item: Finding) -> tuple[str, str, str]:
+    """A row of fold_lines(): `<code> <severity>`, `<code> <severity> <subject>: <reason>`, and the
+    repair in parentheses."""
+    kind = f"{item['kind']} {item['severity']}"
+    repair = f" ({item['repaired']})" if item.get("repaired") else ""
+    return kind + repair, f"{kind} {item['subject']}: {item['reason']}", repair
+
+
+def fold_lines(rows: Iterable[tuple[str, str, str]], everything: bool) -> list[str]:
+    """The lines of findings, each (what findings alike have in common, what is wrong, what is done
+    about it), in their order.  Of more than a few alike only the first is left, with the number of
+    the others; everything: all are left."""
+    alike: dict[object, list[tuple[str, str]]] = {}
+    for number, (common, wrong, remedy) in enumerate(rows):
+        alike.setdefault(number if everything else common, []).append((wrong, remedy))
+    lines: list[str] = []
+    for same in alike.values():
+        visible = same if len(same) <= _FEW else same[:1]
+        count = "" if visible is same else f", and {len(same) - 1} like it"
+        lines += [f"{wrong}{count}{remedy}".replace("\n", " ") for wrong, remedy in visible]
+    return lines
 
 
 def count_failures(findings: Iterable[Finding]) -> int:

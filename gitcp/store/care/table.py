@@ -80,7 +80,7 @@ _STORE_CHECKPOINT = (
 _BAD_REF = Row("bad-ref", ERROR, "a ref of gitcp has no commit",
     "repair", _mend(ref_repair.mend_ref))  # fmt: skip
 _MISSING = Row("missing-object", ERROR, "an object that a ref of gitcp needs is missing",
-    remedy="'git fetch' it from a clone that has it")  # fmt: skip
+    remedy="gitcp fetch --all")  # fmt: skip
 
 # Packs are first, since everything is read from them; then the journal, since reading states moves
 # a damaged one aside.
