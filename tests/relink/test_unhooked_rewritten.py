@@ -185,3 +185,20 @@ def test_a_commit_without_hooks_that_was_reset_stays_open_and_links_when_it_is_m
     [one] = logged(world, f"{base}..")
     assert len(one.ids) == 1
     sound(world)
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_commits_without_hooks_that_a_forge_merged_are_linked(client: Client, event: type) -> None:
+    world, base = client.world, client.world.head
+    world.git("switch", "-q", "-c", "feature")
+    client.works()
+    client.commits("one", "lib.py")
+    client.commits("two")
+    world.git("push", "-q", "origin", "feature", warns=".*")
+    client.others_work()
+    client.others("git merge -q --no-ff -m merged origin/feature")
+    shell(world, "git switch -q main; git pull -q --ff-only")
+    event(client)
+    want = {"merged": [], "two": ["new_5.py"], "one": ["lib.py"], "theirs": []}
+    assert links(world, f"{base}..") == want
+    sound(world)

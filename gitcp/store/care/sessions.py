@@ -118,8 +118,8 @@ def look_at_links(case: Case) -> Iterator[Finding]:
         remedy = "link it by a note"
         yield make_finding("lost-link", commit, reason, remedy=remedy, checkpoint_id=checkpoint)
     states = [state for state in case.states if not state.get("unreadable")]
-    for commit in unhooked.list_replaced(case.repo, case.objects, states):
-        reason = f"commit {commit[:12]} was made of one that no hook saw and that has a turn's work"
+    for commit in unhooked.list_unlinked(case.repo, case.objects, states):
+        reason = f"no hook saw commit {commit[:12]} being made, which has a session's work"
         yield make_finding("lost-link", commit, reason, remedy="link it by a note")
 
 
@@ -133,7 +133,11 @@ def link_commit(case: Case, item: Finding) -> str:
     """Link a commit by a note to the checkpoint that it lost, or that it has not got yet."""
     if not item.get("checkpoint_id"):
         with case.ctx as ctx:
-            return "linked" if reconcile.link_left_behind(ctx) else ""
+            linked = [
+                *unhooked.link_range(ctx, "", dry_run=False),
+                *reconcile.link_left_behind(ctx),
+            ]
+            return "linked" if linked else ""
     notes.add_link(case.repo, case.objects, item["subject"], item["checkpoint_id"])
     return "linked"
 

@@ -36,6 +36,7 @@ _ELSEWHERE = (
 )  # fmt: skip
 _MOST = 100  # commits that HEAD moved over; nobody makes more by hand between two events
 _RANGE = 200  # commits of a range
+_ALL_PARENTS = "--topo-order", "--max-count=1000"  # with what others made and a merge brought
 NEW = "new"  # in place of an id: a checkpoint that has none yet
 
 
@@ -52,7 +53,8 @@ def link_all(repo: Repo, objects: Objects, state: State, old: str, new: str) -> 
     unlogged = set(list_between(repo, logged, new)) if logged != new else set[str]()
     made_here = _select_made_here(moves) | unlogged
     unjudged = made_here.difference(commit_memory.read_judged(repo))
-    for oid in reversed(list_between(repo, old, new)) if unjudged else ():
+    # A forge merges a branch by a merge commit: what was made here is not of its first parent.
+    for oid in reversed(_list_since(repo, old, new, *_ALL_PARENTS)) if unjudged else ():
         commit = read_commit(objects, oid)
         if commit and oid in unjudged:
             link_one(repo, objects, state, commit, logged=oid not in unlogged)
@@ -165,7 +167,11 @@ def list_between(repo: Repo, old: str, new: str) -> list[str]:
     """The first-parent commits of new that are not in old, newest first.
 
     [] unless old is an ancestor of new, or only commits and amends lead from old to new."""
-    args = ("--first-parent", f"--max-count={_MOST}", new)
+    return _list_since(repo, old, new, "--first-parent", f"--max-count={_MOST}")
+
+
+def _list_since(repo: Repo, old: str, new: str, *options: str) -> list[str]:
+    args = (*options, new)
     if not old.strip("0"):
         return list_commits(repo, *args)
     if not is_ancestor(repo, old, new) and reflog.find_committed_head(repo, old) != new:
@@ -213,13 +219,16 @@ def link_left_behind(ctx: Context, dry_run: bool) -> list[tuple[str, str]]:
     return links
 
 
-def list_replaced(repo: Repo, objects: Objects, states: Iterable[State]) -> list[str]:
-    """The commits that were made of commits without hooks that have work of these sessions, and
-    which link_left_behind() links."""
+def list_unlinked(repo: Repo, objects: Objects, states: Iterable[State]) -> list[str]:
+    """The commits without a link that link_range() and link_left_behind() link with these
+    sessions."""
     resting = {marker["session_id"] for marker in list_resting(repo)}
-    chosen = (state for state in states if state["session_id"] in resting)
-    links = _link_left_behind(repo, objects, chosen, dry_run=True)
-    return list(dict.fromkeys(new for _, new, _ in links))
+    chosen = [state for state in states if state["session_id"] in resting]
+    links = [
+        *_link_each(repo, objects, chosen, "", dry_run=True),
+        *_link_left_behind(repo, objects, chosen, dry_run=True),
+    ]
+    return list(dict.fromkeys(oid for _, oid, checkpoint_id in links if checkpoint_id == NEW))
 
 
 def _link_left_behind(
@@ -253,7 +262,8 @@ def _link_each(
     head = refs.read_head(repo) or ""
     commits = _list_unjudged(repo, objects, head, among)
     for state in states if commits else ():
-        since = None if among else {*list_between(repo, state.get("base_commit") or "", head)}
+        base = state.get("base_commit") or ""
+        since = None if among else {*_list_since(repo, base, head, *_ALL_PARENTS)}
         for commit in commits:
             if since is not None and commit["oid"] not in since:
                 continue
@@ -276,9 +286,10 @@ def _list_unjudged(repo: Repo, objects: Objects, head: str, among: str) -> list[
     commits made here that no hook has judged, whose checkpoint may lack a damaged session."""
     if not (among or head):
         return []
+    options = ["--first-parent", f"--max-count={_RANGE}"] if among else [*_ALL_PARENTS]
     args = ["--end-of-options", among, "--"] if among else [head]
     try:
-        oids = list_commits(repo, "--first-parent", "--reverse", f"--max-count={_RANGE}", *args)
+        oids = list_commits(repo, "--reverse", *options, *args)
     except GitError as e:
         raise e.shorten() from None
     if not among:

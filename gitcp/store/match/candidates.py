@@ -226,7 +226,7 @@ def relate(
     commit: Commit, other: Commit | None, is_named: bool = False, has_own: bool = False
 ) -> str:
     """Return how a commit is related to other, in which work of it is searched for: the relation
-    of core.decide.held.  other: None for a commit that its author makes now.
+    of core.match.held.  other: None for a commit that its author makes now.
 
     is_named: git or a person names commit, or HEAD lost it; has_own: other has an id already."""
     author, time = parse_ident(commit["author"])
@@ -333,7 +333,7 @@ class Search:
 
     def _list_carriers(self, checkpoint_id: str, commit: Commit, target: Target) -> list[Commit]:
         """Return the commits with an id that target is based on."""
-        since = parse_ident(commit["author"])[1] - _DAY
+        since = max(0, parse_ident(commit["author"])[1] - _DAY)
         tip = target.oid or target.parent
         if not tip.strip("0"):
             return []
