@@ -128,7 +128,8 @@ def test_what_is_stashed_and_taken_up_in_another_worktree_is_linked(
     found = [*ids(world, cwd=aside), *noted(world, "aside")]
     assert len(found) == 1
     assert list(world.committed(found[0])) == ["session-a"]
-    assert "all committed" in world.gitcp("status") or "session-a"[:8] not in world.gitcp("status")
+    status = world.gitcp("status")
+    assert "nothing uncommitted" in status or "session-a"[:8] not in status
     sound(world)
 
 

@@ -157,3 +157,32 @@ def test_a_hook_that_fires_in_the_middle_makes_nothing_of_it_its_sessions_work(
     assert (world.read("a.py"), world.read("z.py")) == ("1\n", "1\n")
     assert files(b) == {"b.py": "1"}
     assert files(a) == {"a.py": "1", "z.py": "1"}
+
+
+def _uncommitted(world: World) -> set[str]:
+    """Files that reading commands call uncommitted work of some session."""
+    records = [
+        json.loads(line) for line in run(world, "sessions", "-a", "--json").stdout.splitlines()
+    ]
+    return {path for record in records for path in record.get("files_touched") or ()}
+
+
+def test_what_a_rewind_took_back_is_not_called_uncommitted_and_links_once_it_is_back(
+    world: World, a: Agent
+) -> None:
+    a.turn("one", {"one.py": "one = 1\n"})
+    world.commit("one.py")
+    a.turn("two", {"two.py": "two = 2\n", "three.py": "three = 3\n"})
+    assert "2 uncommitted files" in world.gitcp("status")
+    done(world, "rewind", "--to", "HEAD", "--force")
+    status = world.gitcp("status")
+    assert "uncommitted file" not in status and "left behind" not in status
+    assert _uncommitted(world) == set()
+    done(world, "undo")
+    assert "2 uncommitted files" in world.gitcp("status")
+    assert _uncommitted(world) == {"two.py", "three.py"}
+    done(world, "redo")
+    assert _uncommitted(world) == set()
+    done(world, "undo")
+    (checkpoint,) = world.commit("two.py")
+    assert world.committed(checkpoint)[a.sid]["files_touched"] == ["two.py"]

@@ -140,7 +140,7 @@ def _format_work(session: Record, about: Record) -> str:
         parts.append(f"{counted} in another worktree")
     if home != here:
         parts.append(f"at home in {session['worktree_path']}")
-    return ", ".join(parts if files or outside else ["all committed", *parts])
+    return ", ".join(parts if files or outside else ["nothing uncommitted", *parts])
 
 
 def _format_work_here(session: Record, about: Record, files: set[str]) -> str:

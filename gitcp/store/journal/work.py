@@ -15,7 +15,7 @@ from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Mapping, Sequence
+    from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence, Set
     from typing import Any
 
     from gitcp.core.decide.difference import Recorded
@@ -23,8 +23,14 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.journal.journal import Journal
 
-    # path -> its open edits; the paths with is_left(); the result of entries.map_recorded_files()
-    _Part = tuple[dict[str, list[JournalLine]], set[str], dict[str, dict[str, JournalLine] | None]]
+    # path -> its open edits; the paths with is_left(), and with is_taken_back(); the result of
+    # entries.map_recorded_files()
+    _Part = tuple[
+        dict[str, list[JournalLine]],
+        set[str],
+        set[str],
+        dict[str, dict[str, JournalLine] | None],
+    ]
     _Open = tuple[tuple[int, int], list[JournalLine], list[JournalLine], dict[str, _Part]]
 
 
@@ -207,6 +213,12 @@ class Work:
         path."""
         return all(stretch.left for stretch in self.list_stretches(path))
 
+    def is_taken_back(self, path: str) -> bool:
+        """Whether a step of the undo log, such as a rewind, was the last to change a path, and the
+        worktree has none of the session's work there.  A redo brings it back."""
+        lines = self._paths.get(path)
+        return lines is not None and "step" in lines[-1] and not self.is_present(path)
+
     def list_edits(self, path: str) -> list[JournalLine]:
         """The session's open edits at a path."""
         return [edit for stretch in self.list_stretches(path) for edit in stretch.edits]
@@ -273,15 +285,29 @@ _OPEN: dict[str, _Open] = memory.get_table("open")
 def list_open_paths(repo: Repo, session: Mapping[str, Any]) -> set[str]:
     """The paths at which a session, by its state or marker, has open edits in its home and in the
     worktrees that it visited."""
-    return {path for edits, _, _ in _read_parts(repo, session) for path in edits}
+    return {path for edits, *_ in _read_parts(repo, session) for path in edits}
 
 
 def list_left_paths(repo: Repo, session: Mapping[str, Any]) -> set[str]:
     """Those of list_open_paths() at which the session's commits left out all that is open: no
     worktree has it."""
+    return _list_everywhere((edits.keys(), left) for edits, left, *_ in _read_parts(repo, session))
+
+
+def list_taken_back(repo: Repo, session: Mapping[str, Any]) -> set[str]:
+    """Those of list_open_paths() at which a rewind or an undo took back what is open.  It counts as
+    open all the same: whoever restores the content may commit it."""
     parts = _read_parts(repo, session)
-    left = {path for _, paths, _ in parts for path in paths}
-    return left.difference(path for edits, paths, _ in parts for path in edits.keys() - paths)
+    return _list_everywhere((edits.keys(), taken) for edits, _, taken, _ in parts)
+
+
+def _list_everywhere(places: Iterable[tuple[Set[str], Set[str]]]) -> set[str]:
+    """Of (paths, some of them) in each worktree: the paths that are among these wherever they
+    are."""
+    both = [*places]
+    return {path for _, some in both for path in some}.difference(
+        path for paths, some in both for path in paths - some
+    )
 
 
 def list_open_paths_in(repo: Repo, worktree_id: str, session_id: str) -> set[str]:
@@ -322,7 +348,8 @@ def _read_open(repo: Repo, worktree_id: str, session_id: str) -> _Part:
             touched = (states.peek(repo, session_id) or {}).get("files_touched", ())
             edits = {path: own for path, own in edits.items() if path in touched}
         left = {path for path in edits if work.is_left(path)}
-        sessions[session_id] = edits, left, entries.map_recorded_files(lines, session_id)
+        taken = {path for path in edits if work.is_taken_back(path)}
+        sessions[session_id] = edits, left, taken, entries.map_recorded_files(lines, session_id)
     return sessions[session_id]
 
 
@@ -350,7 +377,7 @@ def _list_unrecorded(parts: list[_Part]) -> dict[str, File]:
     """The files of a session's open edits that no checkpoint in a journal has."""
     return {
         path: _build_file(entries.parse_entry(own[-1]["after"]), entries.get_author(own[-1])[1])
-        for edits, _, recorded in parts
+        for edits, *_, recorded in parts
         for path, own in edits.items()
         if not any(path in (files or ()) for files in recorded.values())
     }

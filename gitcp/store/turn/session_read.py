@@ -10,7 +10,7 @@ from gitcp.core.git.ids import pick_match
 from gitcp.errors import Error
 from gitcp.process.files import Damaged
 from gitcp.store.git import reflog
-from gitcp.store.journal.work import list_left_paths, list_open_paths, read_streams
+from gitcp.store.journal.work import list_left_paths, list_open_paths, list_taken_back, read_streams
 from gitcp.store.session import markers
 from gitcp.store.session import state as states
 
@@ -51,12 +51,12 @@ def read_state(repo: Repo, session_id: str) -> State:
 
 
 def _list_touched(repo: Repo, state: State) -> None:
-    """Set files_touched to the uncommitted files.  What the session's own commits left out does not
-    count, unless a stash may have it."""
+    """Set files_touched to the uncommitted files.  What a rewind took back does not count; nor does
+    what the session's own commits left out, unless a stash may have it."""
     if not state["streams"] and "turns" not in state:
         return  # the state of the original program has its own files_touched
     recorded = {path for stream in state["streams"] for path in stream["files"]}
-    touched = recorded | list_open_paths(repo, state)
+    touched = (recorded | list_open_paths(repo, state)) - list_taken_back(repo, state)
     if not reflog.list_stashes(repo):
         touched -= list_left_paths(repo, state)
     state["files_touched"] = sorted(touched)
