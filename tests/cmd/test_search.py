@@ -15,7 +15,7 @@ import pytest
 from gitcp.core.search import query, turns
 from gitcp.repo import Repo
 from gitcp.store.search import ask, update
-from tests.support.harness import World
+from tests.support.harness import Agent, World
 from tests.support.scenes import Scenes
 from tests.support.warm import run
 
@@ -394,3 +394,20 @@ def test_a_session_without_a_transcript_is_found_by_what_it_was_asked(world: Wor
     agent.event("Stop")
     world.commit("stripes.txt")
     assert prompts(world, "zebra") == ["Paint the zebra"]
+
+
+def test_a_turn_stands_under_the_commit_that_has_its_lines(world: World, a: Agent) -> None:
+    a.turn("Write about the walrus", {"one.txt": "walrus\n"})
+    a.turn("Write about the penguin", {"two.txt": "penguin\n"})
+    (second,) = world.commit("two.txt")
+    (first,) = world.commit("one.txt")
+    for word, checkpoint, message in (
+        ("walrus", first, "commit one.txt"),
+        ("penguin", second, "commit two.txt"),
+    ):
+        (hit,) = map(json.loads, world.gitcp("search", "--json", word).splitlines())
+        assert hit["checkpoint_ids"] == [checkpoint]
+        assert [commit["message"] for commit in hit["commits"]] == [message]
+        assert message in world.gitcp("search", word)
+    found = map(json.loads, world.gitcp("search", "--json", "commit", "one.txt").splitlines())
+    assert [hit["prompt"] for hit in found][:1] == ["Write about the walrus"]

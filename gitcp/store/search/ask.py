@@ -169,11 +169,13 @@ def _score_texts(database: Connection, expression: str, most: int) -> Iterator[t
 def _score_messages(
     database: Connection, expression: str, most: int
 ) -> Iterator[tuple[int, str, float]]:
-    """(turn, commit, score) of the last turn of each session of commits with matching messages."""
+    """(turn, commit, score) of the last turn of each session of commits with matching messages,
+    of those that wrote their lines if these are known."""
     rows = database.execute(
         "with found as (select linked.id, checkpoint, oid, bm25(messages) as rank from messages"
         " join linked on linked.id = messages.rowid where messages match ? order by rank limit ?)"
-        " select max(turn.id), oid, rank from found"
+        " select coalesce(max(case when wrote then turn.id end), max(turn.id)), oid, rank"
+        " from found"
         " join source on kind = 'checkpoint' and name = checkpoint"
         " join source_turn on source_turn.source = source.id"
         " join turn on turn.id = source_turn.turn"
@@ -247,11 +249,13 @@ def _build_hit(database: Connection, turn: int, carrier: str) -> Hit | None:
         return None  # outputs of a deleted turn stay in their table
     files = database.execute("select path from turn_file where turn=?", (turn,))
     sources = database.execute(
-        "select name from source join source_turn on source = id"
+        "select name, wrote from source join source_turn on source = id"
         " where kind = 'checkpoint' and turn=? order by id",
         (turn,),
-    )
-    checkpoints = [name for (name,) in sources]
+    ).fetchall()
+    # Each checkpoint has the whole conversation: the turn is of those that have its lines.
+    wrote_any = any(wrote for _, wrote in sources)
+    checkpoints = [name for name, wrote in sources if wrote or not wrote_any]
     commits = [commit for name in checkpoints for commit in _list_commits(database, name)]
     commits.sort(key=lambda c: (c["oid"] != carrier, not c["live"], -c["time"]))
     session_id, number, moment, agent, branch = row

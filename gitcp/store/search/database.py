@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 # SQLite's errors of the machine: permission, busy, locked, out of memory, read only, input and
 # output, full, cannot open.
 _MACHINE = (3, 5, 6, 7, 8, 10, 13, 14)
-_VERSION = 6
+_VERSION = 7
 _TABLES = """
 create table source(id integer primary key, kind text, name text, version text,
   unique(kind, name));
 create table turn(id integer primary key autoincrement, session text, number integer, mark integer,
   time integer, agent text, branch text, unique(session, number, mark));
-create table source_turn(source integer, turn integer, primary key(source, turn)) without rowid;
+create table source_turn(source integer, turn integer, wrote integer,
+  primary key(source, turn)) without rowid;
 create index source_of_turn on source_turn(turn);
 create table turn_file(turn integer, path text);
 create index file_of_turn on turn_file(turn);

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
     Source = tuple[str, str, str]  # kind, name, version
-    Spoken = list[tuple[str, str, str, list[Turn]]]  # session, agent, branch, turns
+    # session, agent, branch, turns, the numbers of those that wrote what was committed
+    Spoken = list[tuple[str, str, str, list[Turn], set[int]]]
     Lack = tuple[str, str, str]  # oids of missing objects, message and its kind
     _Read = tuple[Source, Spoken, list[Lack]]
 
@@ -176,9 +177,9 @@ def _read_checkpoint(objects: Prefetched, parts: committed_read.Parts, tree: str
         metadata = entry["metadata"]
         transcript = parts.read_transcript(entry["files"], entry["directory"])
         turns = list(cut_turns(transcript, _get_start(metadata))) or _build_turns(metadata)
-        _add_files(turns, metadata)
+        wrote = _add_files(turns, metadata)
         agent, branch = summary.get_text(metadata, "agent"), summary.get_text(metadata, "branch")
-        sessions.append((str(entry["session_id"]), agent, branch, turns))
+        sessions.append((str(entry["session_id"]), agent, branch, turns, wrote))
     return sessions
 
 
@@ -206,8 +207,10 @@ def _build_turns(metadata: Mapping[str, Any]) -> list[Turn]:
     ]
 
 
-def _add_files(turns: list[Turn], metadata: Mapping[str, Any]) -> None:
-    """Add to turns the files of a checkpoint's metadata; a transcript names none for a shell."""
+def _add_files(turns: list[Turn], metadata: Mapping[str, Any]) -> set[int]:
+    """Add to turns the files of a checkpoint's metadata, since a transcript names none for a shell;
+    return the numbers of the turns that wrote them."""
+    wrote: set[int] = set()
     files, stored = metadata.get("files"), metadata.get("turns")
     by_number = {turn["number"]: turn for turn in turns}
     asked = {number: turn["prompt"] for number, turn in by_number.items()}
@@ -215,19 +218,22 @@ def _add_files(turns: list[Turn], metadata: Mapping[str, Any]) -> None:
         for turn_id in file.get("turns") or () if isinstance(file, dict) else ():
             facts = stored.get(turn_id) if isinstance(stored, dict) else None
             turn = by_number.get(prompts.find_number(asked, facts))
+            if turn:
+                wrote.add(turn["number"])
             if turn and not any(f"/{named}".endswith(f"/{path}") for named in turn["files"]):
                 turn["files"].append(path)
+    return wrote
 
 
 def _read_stream(objects: Prefetched, parts: committed_read.Parts, tip: str) -> Spoken:
-    sessions = []
+    sessions: Spoken = []
     folder = shadow_refs.METADATA.rstrip("/")
     entry = Lookup(objects, find_tree(objects, tip))(folder)
     for session_id, (_, oid) in (read_tree(objects, entry[1]) if entry else {}).items():
         files = read_tree(objects, oid)
         state = parts.read_json(files, session_id, "state", state_copy.NAME)
         turns = cut_turns(parts.read_transcript(files, session_id), _get_start(state))
-        sessions.append((session_id, state.get("agent_type", ""), "", list(turns)))
+        sessions.append((session_id, state.get("agent_type", ""), "", list(turns), set()))
     return sessions
 
 
@@ -251,7 +257,7 @@ def _take_conversations(repo: Repo, database: Connection) -> None:
             conversation = redactor.redact_jsonl(late.conversation.read_live(state))
             turns = list(cut_turns(conversation, _get_start(state)))
             database.execute("begin immediate")
-            sessions = [(name, str(state.get("agent_type") or ""), "", turns)]
+            sessions: Spoken = [(name, str(state.get("agent_type") or ""), "", turns, set())]
             _store_source(database, (kind, name, version), sessions, ())
             database.execute("commit")
 
@@ -273,10 +279,11 @@ def _store_source(
     (key,) = database.execute("select last_insert_rowid()").fetchone()
     rows = [(key, *lack) for lack in lacking]
     database.executemany("insert into lacking values(?, ?, ?, ?)", rows)
-    for session, agent, branch, turns in sessions:
+    for session, agent, branch, turns, wrote in sessions:
         for turn in turns:
             row = _store_turn(database, session, agent, branch, turn)
-            database.execute("insert or ignore into source_turn values(?, ?)", (key, row))
+            values = (key, row, turn["number"] in wrote)
+            database.execute("insert or ignore into source_turn values(?, ?, ?)", values)
 
 
 def _store_turn(database: Connection, session: str, agent: str, branch: str, turn: Turn) -> int:
