@@ -247,6 +247,24 @@ def test_a_commit_that_lost_its_id_is_linked_again(enabled: World) -> None:
     assert checkpoint in enabled.git("log", "-1", "--notes=gitcp")
 
 
+def test_doctor_starts_as_many_gits_for_many_checkpoints_as_for_few(
+    enabled: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent, trace = enabled.agent("s1"), enabled.home / "trace"
+
+    def count_gits(commits: int) -> int:
+        for number in range(commits):
+            agent.turn("write", {f"{number}.txt": f"{commits}\n"})
+            assert enabled.commit(f"{number}.txt")
+        trace.write_text("")
+        monkeypatch.setenv("GITCP_TRACE", str(trace))
+        assert doctor(enabled)[0] == 0
+        monkeypatch.delenv("GITCP_TRACE")
+        return trace.read_text().count(" git: ")
+
+    assert count_gits(2) == count_gits(3) > 0
+
+
 def at_terminal(world: World, answer: bytes) -> str:
     """What `gitcp doctor --fix` says to a person who types that."""
     import pty

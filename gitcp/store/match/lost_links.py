@@ -9,6 +9,7 @@ from gitcp.core.decide import relink_rules
 from gitcp.core.match import held
 from gitcp.core.message import trailers
 from gitcp.errors import GitError
+from gitcp.record import encode_lines
 from gitcp.store.git import commit_changes
 from gitcp.store.git.commit import is_ancestor, list_commits, read_commit
 from gitcp.store.match import candidates, commit_memory
@@ -16,7 +17,7 @@ from gitcp.store.v1 import committed_list, committed_refs, find_commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable
 
     from gitcp.core.decide.difference import Recorded
     from gitcp.core.record_types import Commit
@@ -55,9 +56,11 @@ def _pair_links(
         return []
     carried = find_commits.find_carriers(repo, objects, stored)
     refused = commit_memory.read_refused(repo)
-    lost = [i for i in carried if i not in refused and not _is_on_branch(repo, carried[i])]
-    free = _list_commits(repo, among, limit) if lost else []
     linked = {oid for oids in carried.values() for oid in oids}
+    unreached = _list_unreached(repo, linked)
+    lost = [i for i in carried if i not in refused and unreached.issuperset(carried[i])]
+    free = _list_commits(repo, among, limit) if lost else []
+    objects.read_ahead(oid for oid in free if oid not in linked)
     commits = [
         commit for oid in free if oid not in linked and (commit := read_commit(objects, oid))
     ]
@@ -107,13 +110,11 @@ def _find_evidence(
     return candidates.Work(objects, original, edits).find_enough(change, relation)
 
 
-def _is_on_branch(repo: Repo, commits: Sequence[str]) -> bool:
+def _list_unreached(repo: Repo, commits: Iterable[str]) -> set[str]:
+    """The commits, with their history, that no branch has in its own, here or of a remote."""
     # find_carriers() reads tags and notes too; a commit with a note may have been rewritten.
-    for oid in commits:
-        args = ("for-each-ref", "--count=1", f"--contains={oid}", "refs/heads", "refs/remotes")
-        if repo.git.read_records(*args, sep=b"\n"):
-            return True
-    return False
+    args = ("--stdin", "--not", "--branches", "--remotes")
+    return set(list_commits(repo, *args, stdin=encode_lines(commits)))
 
 
 def _list_commits(repo: Repo, among: str, limit: int) -> list[str]:
