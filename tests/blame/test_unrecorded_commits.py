@@ -94,6 +94,19 @@ def test_what_a_colleague_commits_without_gitcp_is_unrecorded(world: World) -> N
     assert "where nothing was recorded" in world.gitcp("why", "theirs.txt:1")
 
 
+@pytest.mark.parametrize(
+    "trailer, agent",
+    [
+        ("Claude-Session: https://claude.example/code/session_01", "Claude Code"),
+        ("Agent-Logs-Url: https://forge.example/o/r/sessions/1", "Copilot CLI"),
+    ],
+)
+def test_a_link_to_a_session_names_its_agent(world: World, trailer: str, agent: str) -> None:
+    commit(world, "theirs.txt", 1, "subject", trailer)
+    assert of_file(world, "theirs.txt") == "unrecorded"
+    assert stats(world, "HEAD~1..")["attested"] == [{"agent": agent, "commits": 1, "added": 1}]
+
+
 @pytest.mark.parametrize("author", ["author@example.com", "colleague@example.com"])
 def test_an_agent_that_a_trailer_names_is_attested(world: World, author: str) -> None:
     commit(world, "theirs.txt", 1, "subject", TRAILER, author=author)

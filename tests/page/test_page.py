@@ -169,11 +169,11 @@ def test_its_scripts_are_short_and_make_no_markup() -> None:
 
 def test_what_is_longer_than_256_kib_stays_plain() -> None:
     line = "def f(): pass  # a comment"
-    assert highlight.highlight_lines("a.py", [line], 1)[0][0] == ["k", "def"]
+    assert highlight.highlight_lines("a.py", [line], [(0, 1)])[0][0] == ["k", "def"]
     many = [line] * (highlight.LARGEST // (len(line) + 1) + 1)
     assert highlight.LARGEST == 256 * 1024
-    assert highlight.highlight_lines("a.py", many, len(many)) == [[["", line]]] * len(many)
-    assert highlight.highlight_lines("a.nothing-known", [line, ""], 2) == [[["", line]], []]
+    assert highlight.highlight_lines("a.py", many, [(0, len(many))]) == [[["", line]]] * len(many)
+    assert highlight.highlight_lines("a.nothing-known", [line, ""], [(0, 2)]) == [[["", line]], []]
 
 
 def test_without_a_file_the_page_is_where_no_commit_takes_it_and_only_its_owner_reads_it(

@@ -111,7 +111,8 @@ def _open_transcript(data: bytes) -> tuple[ModuleType | None, list[dict[str, Any
     client = recognise_client(document)
     reader = client.get_reader() if client else None
     if reader is None or not hasattr(reader, "list_messages"):
-        return reader, None
+        in_parts = not document or transcript_scan.load(first) is not None
+        return reader, None if in_parts else []  # a document in several lines, which it cannot read
     return reader, reader.list_messages(transcript_scan.load_parts(data)[0])
 
 

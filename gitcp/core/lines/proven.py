@@ -47,7 +47,7 @@ def add_proven_lines(
     lines = {
         path: [{"oid": oid, "ranges": ranges}]
         for path, (oid, data) in contents.items()
-        if (ranges := _build_ranges(data, typed[path]))
+        if typed[path] and (ranges := _build_ranges(data, typed[path]))
     }
     metadata = {**record["metadata"], "turns": turns}
     return {**record, "metadata": metadata, "lines": lines}

@@ -19,6 +19,8 @@ KEY = "Gitcp-Recording"
 BEGUN, ENDED = "begun", "ended"
 _LINE = re.compile(rf"{KEY}: ([0-9a-f]+) ({BEGUN}|{ENDED}) (\d{{1,12}}) (\S.*)")
 _TRAILER = re.compile(rb"^Co-authored-by:[ \t]*(.+)$", re.M | re.I)
+_LINK = re.compile(rb"^(Claude-Session|Agent-Logs-Url):[ \t]*https?://\S+[ \t]*$", re.M | re.I)
+_LINKS = {b"claude-session": "Claude Code", b"agent-logs-url": "Copilot CLI"}
 # Substrings of an agent's `Name <mail>` in lower case; its name alone may be a person's.
 _AGENTS = {
     "<noreply@anthropic.com>": "Claude Code",
@@ -76,4 +78,5 @@ def find_attested_agent(author: str, message: bytes) -> str:
     """The agent that a commit's author or a trailer in its message names; '' for none."""
     names = [author, *(m.decode("utf-8", "replace") for m in _TRAILER.findall(message))]
     agents = (agent for name in names for sign, agent in _AGENTS.items() if sign in name.lower())
-    return next(agents, "")
+    links = (_LINKS[key.lower()] for key in _LINK.findall(message))
+    return next(agents, "") or next(links, "")

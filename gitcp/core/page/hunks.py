@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 
     from gitcp.core.git.patches import Hunk
 
+    Spans = list[tuple[int, int]]  # first and end of runs of lines, from 0
+
     class View(TypedDict):
         """old, new: the first line shown, from 1.  hidden: the number of lines before it that no
         hunk shows; more: the last of them.  rows: [sign, line, author] with the sign ' ', '-' or
@@ -77,12 +79,15 @@ def _build_context(lines: Sequence[Any], first: int, end: int) -> list[list[Any]
     return [[" ", line] for line in lines[first:end]]
 
 
-def count_shown(edits: Sequence[Hunk]) -> tuple[int, int]:
-    """How many first lines of a file (before, after) cut_hunks() reads, with those that a click
-    shows after the last hunk."""
-    gone = [start + removed - 1 for start, removed, _, _ in edits if removed]
-    came = [first + max(added, 1) - 1 for _, _, first, added in edits]
-    return max(gone, default=0), max(came, default=0) + AROUND + FOLDED
+def list_shown(edits: Sequence[Hunk]) -> tuple[Spans, Spans]:
+    """The lines, from 0, of a file (before, after) that cut_hunks() reads, with those that a click
+    shows beside the hunks."""
+    beside = AROUND + FOLDED
+    gone = [(start - 1, start - 1 + removed) for start, removed, _, _ in edits if removed]
+    came = [
+        (max(0, first - 1 - beside), first + max(added, 1) + beside) for _, _, first, added in edits
+    ]
+    return gone, came
 
 
 def list_added(edits: Sequence[Hunk]) -> list[tuple[int, int]]:

@@ -27,14 +27,60 @@ if TYPE_CHECKING:
 
     Place = tuple[str, str]  # commit, path
     Spot = tuple[str, str, int]  # commit, path, line from 1: where the commit put it in
+    Classify = Callable[[str, str, bytes], tuple[str, bool]]
+    Step = tuple[str, str, str, bool]  # path, blob before, blob after, whether by a merge
 
 _REVERTS = re.compile(rb"^This reverts commit ([0-9a-f]{40,64})\b", re.M)
 # git follows a moved line only if it has enough letters and digits.
 _FOLLOW = ("-w", f"-M{line_evidence.SIGNIFICANT}", "--ignore-revs-file=", "--no-textconv")
-_RAW = "log --raw -z --no-abbrev --no-renames --no-show-signature --no-notes --format=%H".split()
+_RAW = "log --raw -z --no-abbrev --no-renames --no-show-signature --no-notes".split()
+_WHOLE = "-c", "--topo-order", "--format=%x02%H%x00%an <%ae> %at%x00%B%x00"
 _RANGES = 200  # of lines in the arguments of one git
 _ALL = ("", "")
 _VERSIONS = 20  # of a path that are read before a commit
+
+
+class Writers:
+    """Who changed which path in a history.  complete: whether all of it was read."""
+
+    def __init__(self) -> None:
+        self.complete = False
+        self._places: dict[str, tuple[int, str]] = {}  # commit -> its number, its author
+        self._recorded: set[str] = set()  # the authors that are recorded
+        # Path -> author -> the number of his oldest commit that changes it.
+        self._oldest: dict[str, dict[str, int]] = {}
+        # New path -> paths that went in the same commit, where git may find its lines.
+        self._sources: dict[str, set[str]] = {}
+
+    def take(self, commit: str, author: str, is_told: bool, changes: Sequence[Step]) -> None:
+        """Add the next older commit.  author: a name for him; is_told: whether he is recorded."""
+        number = len(self._places)
+        if is_told:
+            self._recorded.add(author)
+        self._places[commit] = number, author
+        gone = [path for path, _, new, _ in changes if not new.strip("0")]
+        for path, old, _, _ in changes:
+            self._oldest.setdefault(path, {})[author] = number
+            if gone and not old.strip("0"):
+                self._sources.setdefault(path, set()).update(gone)
+
+    def may_matter(self, commit: str, path: str) -> bool:
+        """Whether a line that a commit adds at a path may be that of a session or a recorded person
+        before it."""
+        if not self.complete or commit not in self._places:
+            return True
+        number, author = self._places[commit]
+        is_told = author in self._recorded
+        paths, visited = [path], {path}
+        while paths:
+            path = paths.pop()
+            for other, oldest in self._oldest.get(path, {}).items():
+                if other != author and oldest > number and (is_told or other in self._recorded):
+                    return True
+            new = self._sources.get(path, set()) - visited
+            visited |= new
+            paths += new
+        return False
 
 
 class Earlier:
@@ -47,12 +93,46 @@ class Earlier:
         self._repeated: dict[Place, str] = like._repeated if like else {}
         # The places whose histories are read; _ALL: every history.
         self._read: set[Place] = like._read if like else set()
+        self._writers: Writers = like._writers if like else Writers()
 
-    def walk_all(self, tips: Callable[[], Sequence[str]]) -> None:
-        """Find the commits of whole histories that give a path a content that it had before."""
-        if _ALL not in self._read:
-            self._read.add(_ALL)
-            self._walk(tips(), [])
+    def walk_all(self, tips: Callable[[], Sequence[str]], classify: Classify) -> None:
+        """Find the commits of whole histories that give a path a content that it had before, and
+        who changed each path.
+
+        classify: (commit, author, message) -> a name that is the same for commits whose lines have
+        the same author, and whether he is recorded.
+        """
+        if _ALL in self._read:
+            return
+        self._read.add(_ALL)
+        newest: dict[tuple[str, str], Place] = {}
+        try:
+            for commit, author, message, changes in self._read_commits(tips()):
+                self._writers.take(commit, *classify(commit, author, message), changes)
+                for path, _, oid, merged in changes:
+                    newer = newest.setdefault((path, oid), (commit, path))
+                    if newer[0] != commit and not merged:
+                        self._repeated[newer] = self._repeated[commit, path] = oid
+            self._writers.complete = True
+        except GitError:
+            pass  # a part of the history is not here
+
+    def _read_commits(self, tips: Sequence[str]) -> Iterator[tuple[str, str, bytes, list[Step]]]:
+        """Yield (commit, author, message, its changes) for each commit, newest first."""
+        args: list[str | bytes] = ["--end-of-options", *map(encode_name, tips), b"--"]
+        tokens = self._repo.git.stream_records(*_RAW, *_WHOLE, *args)
+        row: tuple[str, str, bytes, list[Step]] | None = None
+        for token in tokens:
+            if token.startswith(b"\x02"):
+                if row:
+                    yield row
+                commit, author = decode_name(token[1:]), decode_name(next(tokens))
+                row = commit, author, next(tokens), []
+            elif row and (fields := token.lstrip(b"\n")).startswith(b":"):
+                old, new = (decode_name(oid) for oid in fields.split(b" ")[-3:-1])
+                row[3].append((decode_name(next(tokens)), old, new, fields.startswith(b"::")))
+        if row:
+            yield row
 
     def walk(self, places: Iterable[Place]) -> None:
         """Find the commits in the histories of places that give their paths a content that they
@@ -82,7 +162,8 @@ class Earlier:
         """Yield (commit, path, blob) for each change of paths, newest first."""
         commit = oid = ""
         args = [*map(encode_name, tips), b"--", *map(encode_name, paths)]
-        for token in self._repo.git.stream_records(*_RAW, *options, "--end-of-options", *args):
+        ask: tuple[str | bytes, ...] = (*_RAW, "--format=%H", *options, "--end-of-options", *args)
+        for token in self._repo.git.stream_records(*ask):
             if oid:
                 yield commit, decode_name(token), oid
                 oid = ""
@@ -90,6 +171,10 @@ class Earlier:
                 oid = decode_name(token.split(b" ")[3])
             else:
                 commit = decode_name(token)
+
+    def may_matter(self, place: Place) -> bool:
+        """Whether it may matter where a line was that a commit adds at a path."""
+        return self._writers.may_matter(*place)
 
     def find_spots(
         self,

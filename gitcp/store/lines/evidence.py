@@ -10,6 +10,7 @@ from gitcp.store.lines import history, recorded, run, uncommitted
 from gitcp.store.lines.earlier import Earlier
 from gitcp.store.lines.place import Commit, Place, Readers
 from gitcp.store.lines.recording import read_periods
+from gitcp.store.v1 import find_commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     # The new lines, the path in the parent, whether a removed line may read the same.
     New = tuple[Sequence[int], str, bool]
 
-_MOST = 50  # paths whose histories are read one by one; with more, the whole history is read
+_MOST = 8  # places whose histories are read one by one; with more, the whole history is read
 
 
 class Evidence:
@@ -156,6 +157,9 @@ class Evidence:
             origins: dict[Name, list[int]] = {}
             for name, lines in pending.items():
                 place = self.get_place(*name)
+                if not self._earlier.may_matter(name):
+                    place.before |= dict.fromkeys(lines)
+                    continue
                 _, previous, alike = places.get(name, ((), "", False))
                 about = previous, alike, bool(place.commit.ids), place.commit.author_and_message[1]
                 spots = self._earlier.find_spots(name, lines, *about)
@@ -178,10 +182,22 @@ class Evidence:
         return unstated
 
     def _walk(self, places: Collection[Name]) -> None:
-        if len({path for _, path in places}) > _MOST:
-            self._earlier.walk_all(self._list_tips)
+        if len(places) > _MOST:
+            self._earlier.walk_all(self._list_tips, self._classify)
         else:
             self._earlier.walk(places)
+
+    def _classify(self, commit: str, author: str, message: bytes) -> tuple[str, bool]:
+        """(a name that is the same for commits whose lines have the same author, whether sessions
+        or a person are recorded in it)."""
+        readers = self.readers
+        places = readers.recorded.places
+        note = readers.notes.read_note(commit) or b""
+        ids = find_commits.find_ids(message, note, places)
+        if readers.attested.has_note(commit) or any(map(readers.recorded.has_place, ids)):
+            return commit, True
+        who = "unknown" if ids else self._judge_unlinked(author, message)["who"]
+        return who, who == "person"
 
     def _list_tips(self) -> list[str]:
         names = self._repo.git.read_records("rev-parse", "--revs-only", *self._revisions, sep=b"\n")
@@ -214,7 +230,10 @@ class Evidence:
             return authors.build_nobody("person")
         if self.get_commit(commit).ids:
             return authors.build_nobody("unknown")
-        author, message = self.get_commit(commit).author_and_message
+        return self._judge_unlinked(*self.get_commit(commit).author_and_message)
+
+    def _judge_unlinked(self, author: str, message: bytes) -> Author:
+        """find_default_author() of a commit without a checkpoint, by its author and message."""
         name, seconds = parse_ident(author)
         agent = recording.find_attested_agent(name, message)
         if self._periods is None:

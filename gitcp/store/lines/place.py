@@ -9,7 +9,7 @@ from functools import cached_property
 
 from gitcp.core.lines import alignment, authors
 from gitcp.record import encode_name
-from gitcp.store.git import notes
+from gitcp.store.git import commit_changes, notes
 from gitcp.store.git.commit import read_commit
 from gitcp.store.lines import recorded
 from gitcp.store.v1 import find_commits
@@ -76,7 +76,13 @@ class Commit:
         prove."""
         records = self._readers.recorded.read_all_records(self.ids)
         repo, objects = self._readers.repo, self._readers.objects
-        return recorded.complete_records(repo, objects, self.oid, records)
+        return recorded.complete_records(repo, objects, self.oid, self._list_changed, records)
+
+    def _list_changed(self) -> set[str]:
+        """The paths that it changes, of a merge those that differ from all parents."""
+        objects = self._readers.objects
+        commit = read_commit(objects, self.oid)
+        return set(commit_changes.read_changes(objects, commit)[1]) if commit else set()
 
     def is_merge(self) -> bool:
         """Whether it has more than one parent."""

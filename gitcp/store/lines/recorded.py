@@ -12,7 +12,7 @@ from gitcp.store.v1 import committed_list, committed_read, committed_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Container, Iterable
 
     from gitcp.core.exports.git_ai import Log
     from gitcp.core.lines.authors import Author, Record
@@ -51,6 +51,10 @@ class Recorded:
     def read_all_records(self, ids: Iterable[str]) -> list[Record]:
         """read_records() of several checkpoints, in their order."""
         return [record for checkpoint_id in ids for record in self.read_records(checkpoint_id)]
+
+    def has_place(self, checkpoint_id: str) -> bool:
+        """Whether a checkpoint is here."""
+        return self._find_place(checkpoint_id) is not None
 
     def find_session(self, checkpoint_id: str, session_id: str) -> Record | None:
         """The record of a session in a checkpoint; None if there is none."""
@@ -99,14 +103,22 @@ class Recorded:
 
 
 def complete_records(
-    repo: Repo, objects: Prefetched, commit: str, records: list[Record]
+    repo: Repo,
+    objects: Prefetched,
+    commit: str,
+    changed: Callable[[], Container[str]],
+    records: list[Record],
 ) -> list[Record]:
-    """The records of a commit; those without lines get the lines that their transcripts prove."""
+    """The records of a commit; those without lines get the lines that their transcripts prove.
+
+    changed: returns the paths that the commit changes; no other lines are its own.
+    """
     complete = [record for record in records if record["lines"] is not None]
     if len(complete) == len(records):
         return records
     lacking = (record for record in records if record["lines"] is None)
-    tried = [_prove_record(repo, objects, commit, record) for record in lacking]
+    paths = changed()
+    tried = [_prove_record(repo, objects, commit, paths, record) for record in lacking]
     unproven = [record for record in tried if record["lines"] is None]
     proved = proven.drop_contested_lines([r for r in tried if r["lines"] is not None])
     return [*complete, *unproven, *proved]
@@ -119,7 +131,9 @@ def list_touched_paths(record: Record) -> set[str]:
     return {*listed, *(files if isinstance(files, dict) else ())}
 
 
-def _prove_record(repo: Repo, objects: Prefetched, commit: str, record: Record) -> Record:
+def _prove_record(
+    repo: Repo, objects: Prefetched, commit: str, changed: Container[str], record: Record
+) -> Record:
     specs = {f"{commit}:{path}": path for path in list_touched_paths(record)}
     contents = {}
     for spec, oid in objects.resolve(specs).items():
@@ -137,7 +151,8 @@ def _prove_record(repo: Repo, objects: Prefetched, commit: str, record: Record) 
         return record
     if len(transcript) > _LARGEST:
         return record
-    return proven.add_proven_lines(record, transcript, contents)
+    own = {path: content for path, content in contents.items() if path in changed}
+    return proven.add_proven_lines(record, transcript, own)
 
 
 class Attested:

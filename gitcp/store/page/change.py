@@ -153,7 +153,7 @@ class AddedLines:
         self._add_authors([entry for rows in entries.values() for entry in rows])
         entries |= self._blame_lines(untraced)
         every = [entry for rows in entries.values() for entry in rows]
-        self._evidence.prefetch([e for e in every if not self._find_session(e)], contents=True)
+        self._evidence.prefetch([e for e in every if not self._find_credited(e)], contents=True)
         return {
             path: {entry["final"]: self._find_writer(entry) for entry in rows}
             for path, rows in entries.items()
@@ -202,15 +202,14 @@ class AddedLines:
                     entries[path] = porcelain.complete(wait()[0])
         return entries
 
-    def _find_session(self, entry: Entry) -> Author | None:
-        """The session that wrote a line, if its commit's checkpoints name it."""
-        known = self._credited.get((entry["oid"], entry["path"])) if self._may_trace else None
-        author = known.get(entry["orig"]) if known else None
-        return author if author and author["who"] == "session" else None
+    def _find_credited(self, entry: Entry) -> Author | None:
+        """The author of a line that a commit of the page added."""
+        credit = self._credited.get((entry["oid"], entry["path"])) if self._may_trace else None
+        return credit and credit[0].get(entry["orig"], credit[1])
 
     def _find_writer(self, entry: Entry) -> Writer:
         place = entry["oid"], entry["path"], entry["orig"], entry["content"]
-        author = self._find_session(entry) or self._evidence.find_author(*place)
+        author = self._find_credited(entry) or self._evidence.find_author(*place)
         if author["who"] == "session":
             return author, authors.format_label(author)
         return author, decode_name(dict(entry["headers"]).get(b"author", b""))

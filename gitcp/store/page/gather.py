@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     # path -> (a session, or a word of sums.WHO; the author of the commit)
     Removers = dict[str, set[tuple[str, str]]]
     Steps = dict[str, list[Step]]
-    Credits = dict[tuple[str, str], Mapping[int, Author]]  # commit, path -> line -> author
+    # Commit, path -> the authors of its lines, and that of the other lines.
+    Credits = dict[tuple[str, str], tuple[Mapping[int, Author], Author]]
 
 NEWEST = 50  # commits of a page without a name
 
@@ -163,8 +164,8 @@ def count_lines(
     repo: Repo, objects: Prefetched, records: Sequence[Record]
 ) -> tuple[dict[str, Any], Removers, Steps, Credits]:
     """(oid -> {path: {who: lines added}} of the commits, as gitcp-stats counts them; path -> who
-    may have removed lines of it; path -> the steps of commits, newest first; the authors of lines
-    of linked commits)."""
+    may have removed lines of it; path -> the steps of commits, newest first; the authors of the
+    lines that the commits add)."""
     names = [record["oid"] for record in records]
     authors = {record["oid"]: str(record["author"]) for record in records}
     counted = {}
@@ -182,8 +183,9 @@ def count_lines(
                 key = who if isinstance(who, str) else who[2]
                 row[key] = row.get(key, 0) + count
         counted[commit["oid"]] = shares
-        if commit["linked"]:
-            credited |= {(commit["oid"], path): known for path, known in commit["known"].items()}
+        for patch in sums.list_patches(commit):
+            known = commit["known"].get(patch["path"], {})
+            credited[commit["oid"], patch["path"]] = known, commit["unsaid"]
         cut = [p["old"] for p in sums.list_patches(commit) if any(hunk[1] for hunk in p["hunks"])]
         by = _find_removers(commit, authors[commit["oid"]]) if cut else set()
         for path in cut:

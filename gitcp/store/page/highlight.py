@@ -13,37 +13,56 @@ from pygments.token import Comment, Keyword, Name, String
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from pygments.lexer import Lexer
     from pygments.token import _TokenType
 
 _AS_IT_IS = {"stripnl": False, "ensurenl": False}
 LARGEST = 256 << 10  # characters; what is longer stays plain
+_BEFORE = 100  # lines that are read before those that are shown
 Run = list[str]  # kind ('' for plain; c, k, t, f: comment, keyword, text, a defined name), text
 _KINDS = ((Comment, "c"), (Keyword, "k"), (String, "t"), (Name.Function, "f"), (Name.Class, "f"))
 
 
-def highlight_lines(path: str, lines: list[str], most: int) -> list[list[Run]]:
-    """The runs of each of the first `most` lines; together they have the same text."""
-    texts = lines[:most]
-    plain = [[["", line]] if line else [] for line in texts]
+def highlight_lines(
+    path: str, lines: list[str], spans: Iterable[tuple[int, int]]
+) -> list[list[Run]]:
+    """The runs of each line; together they have the same text.  What is not shown stays plain.
+
+    spans: (first, end) of the runs of lines, from 0, that are shown, in their order.
+    """
+    rows: list[list[Run]] = [[["", line]] if line else [] for line in lines]
     lexer = _find_lexer(_shorten_name(os.path.basename(path)))
-    text = "\n".join(lines)
-    if not texts or lexer is None or len(text) > LARGEST:
-        return plain
+    if lexer is None or sum(map(len, lines)) + len(lines) > LARGEST:
+        return rows
+    for first, end in _join_spans(spans, len(lines)):
+        rows[first:end] = _highlight_span(lexer, lines[first:end])
+    return rows
+
+
+def _join_spans(spans: Iterable[tuple[int, int]], size: int) -> list[tuple[int, int]]:
+    """The spans with the lines before each that tell whether it begins in a comment or a text."""
+    joined: list[tuple[int, int]] = []
+    for first, end in spans:
+        begin = max(0, first - _BEFORE)
+        if joined and begin <= joined[-1][1]:
+            begin = joined.pop()[0]
+        joined.append((begin, min(end, size)))
+    return joined
+
+
+def _highlight_span(lexer: Lexer, texts: list[str]) -> list[list[Run]]:
     rows: list[list[Run]] = [[]]
-    for token, value in lex(text, lexer):
+    for token, value in lex("\n".join(texts), lexer):
         kind = _name_kind(token)
         first, *rest = value.split("\n")
         _add_run(rows[-1], kind, first)
         for part in rest:
             rows.append([])
             _add_run(rows[-1], kind, part)
-        if len(rows) > most:
-            break
-    same = ["".join(run[1] for run in row) for row in rows[:most]] == texts
-    return rows[:most] if same else plain
+    same = ["".join(run[1] for run in row) for row in rows] == texts
+    return rows if same else [[["", line]] if line else [] for line in texts]
 
 
 def _shorten_name(name: str) -> str:

@@ -218,7 +218,7 @@ class Page:
 
     def _build_hunks(self, path: str, file: File, numbers: Mapping[int, int]) -> Record:
         before, after = file["before"] or [], file["after"] or []
-        from_old, from_new = hunks.count_shown(file["edits"])
+        from_old, from_new = hunks.list_shown(file["edits"])
         new = highlight_lines(path, self._clean_code(after), from_new)
         old = highlight_lines(path, self._clean_code(before), from_old) if from_old else []
         views, left = hunks.cut_hunks(file["edits"], old, new, numbers)
