@@ -43,7 +43,7 @@ class Changed(Busy):
 
 
 class NoJj(Error):
-    """gitcp is enabled in a jj workspace, and jj cannot be found."""
+    """gitcp was enabled in a jj workspace, and jj cannot be found, or may not be asked."""
 
 
 class NoRepository(Error):

@@ -1,23 +1,30 @@
 """Ask jj about a workspace, and give git a view of one that is no git worktree.
 
-The view is the git directory `.jj/gitcp.git`: its refs and objects are those of jj's store
-(`commondir`, as in a linked worktree), its HEAD is `@-`.  What reads a worktree through git works
-there unchanged.
+The view is the git directory `.jj/gitcp.git`: its refs and objects are those of jj's store, as in a
+linked worktree, its HEAD is `@-`.  What reads a worktree through git works there unchanged.  The
+program, the store and jj's last answer are taken from what `enable` registered in the person's
+state directory, by the workspace's real path: `.jj` may be a clone's (doc/trust.md "jj").
 """
 
 from __future__ import annotations
 
 import os
+import stat
 import time
 
+from gitcp import memory
+from gitcp.core import json
+from gitcp.core.git import ids
+from gitcp.core.upkeep import shapes
 from gitcp.errors import Error, GitError, NoJj
 from gitcp.git import Git
+from gitcp.process import files
 from gitcp.process.files import read_file
 from gitcp.process.running import Running
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import TypedDict
 
     from gitcp.repo import Repo
@@ -31,9 +38,17 @@ if TYPE_CHECKING:
         workspaces: str
         message: bytes
 
+    class Workspace(TypedDict):
+        """A registered workspace.  root: its real path; jj: the program; store: the git directory
+        with its refs and objects; name: its worktree id, '' for jj's default workspace."""
+
+        root: str
+        jj: str
+        store: str
+        name: str
+
 
 OWN = "gitcp.git"  # the view's name in .jj
-_ANSWER = "jj-at"  # the file with an operation's id, NUL, and what jj said of `@` at it
 # HEAD while `@-` is jj's root commit: a name that no branch can have.
 _UNBORN = "ref: refs/heads/@gitcp-unborn\n"
 # Where package managers put jj: an agent's client may start its hooks without them on PATH.
@@ -46,14 +61,111 @@ _FIELDS = (
 _CHANGE = ' ++ "\\0" ++ '.join(_FIELDS)
 _MADE_OF = 'commit.commit_id() ++ " " ++ predecessors.map(|p| p.commit_id()).join(" ")'
 _COMMIT_IDS = ("commit.commit_id()", "commit_id")  # since 0.30, and before
+_UNKNOWN = "gitcp is not enabled in the jj repository '{}': 'gitcp enable' there registers it"
+
+_ENTRY_SHAPE = {"root": str, "jj": str, "store": str, "name": str}
+_LARGEST_ENTRY = 1 << 16  # bytes
+_ENTRY = "workspace"
+# Variables by which git would not look for the repository around a directory.
+_TIES = dict.fromkeys(
+    ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_ENTRY", "GIT_PREFIX", "GIT_COMMON_DIR")
+)
+_TRACKED: dict[str, bool] = memory.get_table("tracked workspaces")
+
+
+def begins_workspace(folder: str) -> bool:
+    """Whether a jj workspace begins at a directory: it has a directory `.jj`, below which git
+    tracks nothing."""
+    folder = os.path.realpath(folder)
+    return _has_folder(folder) and not _is_tracked(folder)
+
+
+def _has_folder(folder: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.lstat(os.path.join(folder, ".jj")).st_mode)
+    except OSError:
+        return False
+
+
+def _is_tracked(folder: str) -> bool:
+    """Whether the git around a directory tracks its `.jj` or anything below it, in any case."""
+    if folder not in _TRACKED:
+        is_around = any(os.path.lexists(f"{place}/.git") for place in _list_around(folder))
+        argv, env = ("ls-files", "-z", "--", ":(icase).jj"), {"GIT_LITERAL_PATHSPECS": "0"}
+        git = Git().copy_with(folder, _TIES)
+        _TRACKED[folder] = is_around and bool(git.run(*argv, ok=(0, 128), env=env)[1])
+    return _TRACKED[folder]
+
+
+def _list_around(folder: str) -> Iterator[str]:
+    """A directory and those above it."""
+    yield folder
+    while (above := os.path.dirname(folder)) != folder:
+        yield above
+        folder = above
+
+
+def find_registered(root: str) -> Workspace | None:
+    """The registered workspace at a directory, if its `.jj` may be followed; else None."""
+    root = os.path.realpath(root)
+    kept = _read_registered(_locate_entry(root, _ENTRY)) if _has_folder(root) else None
+    return kept if kept and kept["root"] == root and not _is_tracked(root) else None
+
+
+def list_registered() -> Iterator[Workspace]:
+    """All registered workspaces that may be followed."""
+    top = files.locate_state("jj")
+    for name in files.list_names(top):
+        kept = _read_registered(os.path.join(top, name, _ENTRY))
+        if kept and (workspace := find_registered(kept["root"])):
+            yield workspace
+
+
+def add_workspace(workspace: Workspace) -> None:
+    """Let a workspace be followed from now on.  Raises Error if that cannot be written."""
+    path = _locate_entry(workspace["root"], _ENTRY)
+    try:
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+    except OSError as e:
+        raise Error(f"cannot write '{path}': {e.strerror}") from None
+    files.replace_file(path, json.dumps(dict(workspace)).encode(), 0o600)
+
+
+def remove_workspace(root: str) -> None:
+    """Let a workspace be followed no more."""
+    folder = os.path.dirname(_locate_entry(os.path.realpath(root), _ENTRY))
+    for name in files.list_names(folder):
+        files.remove_file(os.path.join(folder, name))
+    files.remove_if_empty(folder)
+
+
+def locate_answer(root: str) -> str:
+    """The path of what jj answered last in a registered workspace."""
+    return _locate_entry(os.path.realpath(root), "answer")
+
+
+def _locate_entry(root: str, name: str) -> str:
+    key = ids.start_sha256(os.fsencode(root)).hexdigest()
+    return files.locate_state("jj", key[:32], name)
+
+
+def _read_registered(path: str) -> Workspace | None:
+    try:
+        kept = json.loads(files.read_file(path, _LARGEST_ENTRY) or b"")
+    except (Error, ValueError, RecursionError):
+        return None
+    return None if shapes.find_fault(kept, _ENTRY_SHAPE) else kept
 
 
 def find_root(start: str, stop: str | None = None) -> str | None:
-    """The nearest directory with a `.jj`, from start upwards and below stop; None for none."""
+    """The nearest directory where a jj workspace begins, from start upwards and below stop; None
+    for none.  Above a `.jj` that git tracks it is searched no further than that git's worktree."""
     folder, end = os.path.realpath(start), stop and os.path.realpath(stop)
-    while folder != end:
-        if os.path.isdir(os.path.join(folder, ".jj")):
+    skipped = False
+    while folder != end and not (skipped and os.path.lexists(os.path.join(folder, ".git"))):
+        if begins_workspace(folder):
             return folder
+        skipped = skipped or os.path.lexists(os.path.join(folder, ".jj"))
         folder, below = os.path.dirname(folder), folder
         if folder == below:
             break
@@ -66,27 +178,26 @@ def choose_git(repo: Repo) -> Git:
 
 
 def find_program(recorded: str = "") -> str:
-    """The path of jj: on PATH, beside the recorded one, or in _FOLDERS; raise NoJj for none."""
+    """The path of jj: on PATH, beside the recorded one, or in _FOLDERS; raise NoJj for none.
+
+    A relative directory is passed over, since it would be one of the worktree."""
     folders = [*os.get_exec_path(), os.path.dirname(recorded), *map(os.path.expanduser, _FOLDERS)]
-    for path in (os.path.join(folder, "jj") for folder in folders if folder):
+    for path in (os.path.join(folder, "jj") for folder in folders if os.path.isabs(folder)):
         if os.access(path, os.X_OK) and os.path.isfile(path):
             return path
     raise NoJj("jj is not on PATH")
 
 
-def read_recorded_program(root: str) -> str:
-    """The path that jj had when gitcp was enabled in a workspace; '' if none is recorded."""
-    try:
-        return _read_line(os.path.join(root, ".jj", OWN), "jj")
-    except OSError:
-        return ""
+def find_program_of(root: str) -> str:
+    """The path of jj for a workspace; raise NoJj for none."""
+    known = find_registered(root)
+    return find_program(known["jj"] if known else "")
 
 
 def _ask(root: str, *args: str, may_fail: bool = False) -> bytes:
     """What jj prints in a workspace; b"" if it fails and may.  Raise GitError, and NoJj."""
     env = {k: v for k, v in Git().env.items() if not k.startswith("GIT_")}
-    jj = find_program(read_recorded_program(root))
-    running = Running((jj, "-R", root, *_QUIET, *args), env, False)
+    running = Running((find_program_of(root), "-R", root, *_QUIET, *args), env, False)
     status, out = running.finish(ok=(0, 1, 2) if may_fail else (0,))
     return b"" if status else out
 
@@ -94,7 +205,7 @@ def _ask(root: str, *args: str, may_fail: bool = False) -> bytes:
 def read_here(root: str) -> Change:
     """The change at `@` as of jj's last snapshot; jj is asked once for each of its operations.
     Raise NoJj even where the answer is stored: the next operation needs jj."""
-    find_program(read_recorded_program(root))
+    find_program_of(root)
     operation = _find_operation(root)
     answer = _recall_answer(root, operation) if operation else b""
     if not answer:
@@ -106,27 +217,24 @@ def read_here(root: str) -> Change:
 
 def _find_operation(root: str) -> bytes:
     """The id of jj's last operation; b"" if there are several, or jj stores it elsewhere."""
-    folder = os.path.join(root, ".jj")
     try:
-        # In a further workspace `repo` is a file that names the first one's.
-        is_file = os.path.isfile(os.path.join(folder, "repo"))
-        repo = os.path.join(folder, _read_line(folder, "repo") if is_file else "repo")
-        heads = os.listdir(os.path.join(repo, "op_heads", "heads"))
+        heads = os.listdir(os.path.join(_locate_repository(root), "op_heads", "heads"))
     except OSError:
         return b""
     return os.fsencode(heads[0]) if len(heads) == 1 else b""
 
 
-def _locate_answer(root: str) -> str:
-    """The path of the stored answer; its directory exists if gitcp is enabled."""
-    own = os.path.join(root, ".jj", OWN)
-    return os.path.join(own if os.path.isdir(own) else os.path.join(root, ".git", "gitcp"), _ANSWER)
+def _locate_repository(root: str) -> str:
+    """The real path of jj's repository: in a further workspace `repo` is a file that names it."""
+    folder = os.path.join(root, ".jj")
+    is_file = os.path.isfile(os.path.join(folder, "repo"))
+    return os.path.realpath(os.path.join(folder, _read_line(folder, "repo") if is_file else "repo"))
 
 
 def _recall_answer(root: str, operation: bytes) -> bytes:
     """What jj answered at this operation; b"" if that is not stored."""
     try:
-        content = read_file(_locate_answer(root)) or b""
+        content = read_file(locate_answer(root)) or b""
     except Error:
         return b""
     stored, _, answer = content.partition(b"\0")
@@ -135,9 +243,9 @@ def _recall_answer(root: str, operation: bytes) -> bytes:
 
 def _store_answer(root: str, operation: bytes, answer: bytes) -> None:
     try:
-        _write_file(_locate_answer(root), operation + b"\0" + answer)
+        _write_file(locate_answer(root), operation + b"\0" + answer)
     except OSError:
-        pass  # gitcp is not enabled here, or the disk is full: jj is asked again
+        pass  # the workspace is not registered, or the disk is full: jj is asked again
 
 
 def _parse_change(out: bytes) -> Change:
@@ -208,38 +316,81 @@ def open_workspace(root: str, create: str | None = None) -> tuple[str, str, str]
     is '' for the default one.
 
     Its HEAD is moved to `@-`.  create: the directory below which the git directory is made if
-    there is none, '' for the workspace itself; with None raise Error if gitcp is not enabled.
+    there is none, '' for the workspace itself, which is then registered; with None raise Error if
+    it is not registered and belongs to no repository that is.
     """
     own = os.path.join(root, ".jj", OWN)
+    known = find_registered(root) or _join_repository(root)
+    if known is None and create is None:
+        was_enabled = os.path.isdir(own)  # by an older gitcp, at another path, or by another person
+        raise (NoJj if was_enabled else Error)(_UNKNOWN.format(root))
     try:
         change = read_here(root)
+        if known is None or create == "":
+            known = _describe_workspace(root, change)
     except (GitError, NoJj) as e:
-        if isinstance(e, NoJj) and os.path.isdir(own):
+        if isinstance(e, NoJj) and known:
             raise NoJj(f"{e}: nothing is recorded in the workspace '{root}'") from None
         raise Error(f"cannot ask jj about '{root}': {e}") from None
-    if not os.path.isfile(os.path.join(own, "commondir")):
+    if not os.path.isfile(os.path.join(own, "HEAD")):
         own = os.path.join(create or root, ".jj", OWN)
-        _create_view(root, own, change, create is not None)
-    _move_head(root, own, change)
-    common = os.path.normpath(os.path.join(own, _read_line(own, "commondir")))
-    return own, common, _read_line(own, "workspace")
+        _create_view(own, known, change)
+    if create == "":
+        add_workspace(known)
+    if not create:
+        _move_head(root, own, change)
+    return own, known["store"], known["name"]
 
 
-def _create_view(root: str, own: str, change: Change, create: bool) -> None:
+def add_worktree(root: str) -> None:
+    """Let the workspace of a worktree be followed if it has one.  Raises Error."""
+    if begins_workspace(root):
+        try:
+            add_workspace(_describe_workspace(root, read_here(root)))
+        except (GitError, NoJj):
+            pass  # without jj, or where it fails, git alone is asked
+
+
+def _describe_workspace(root: str, change: Change) -> Workspace:
+    """What is registered of a workspace, as jj says it."""
     store = _ask(root, "git", "root").decode("utf-8", "surrogateescape").rstrip("\n")
-    if not create and not os.path.isdir(os.path.join(store, "gitcp")):
-        raise Error(f"gitcp is not enabled in the jj repository '{root}'")
+    name = change["workspaces"].partition("@")[0]
+    return _make_workspace(root, find_program_of(root), os.path.realpath(store), name)
+
+
+def _make_workspace(root: str, jj: str, store: str, name: str) -> Workspace:
+    worktree_id = "" if name in ("", "default") else f"jj-{name}"
+    return {"root": os.path.realpath(root), "jj": jj, "store": store, "name": worktree_id}
+
+
+def _join_repository(root: str) -> Workspace | None:
+    """Register a further workspace of a repository that has a registered one, if jj there names
+    it; None if it does not."""
+    if not os.path.isfile(os.path.join(root, ".jj", "repo")):
+        return None
+    here, template = _locate_repository(root), 'name ++ "\\0" ++ root ++ "\\0"'
+    for known in list_registered():
+        if _locate_repository(known["root"]) == here:
+            out = _ask(known["root"], "workspace", "list", "-T", template, may_fail=True)
+            words = out.decode("utf-8", "surrogateescape").split("\0")
+            for name, place in zip(words[::2], words[1::2], strict=False):
+                if os.path.realpath(place) == root:
+                    joined = _make_workspace(root, known["jj"], known["store"], name)
+                    add_workspace(joined)
+                    return joined
+    return None
+
+
+def _create_view(own: str, workspace: Workspace, change: Change) -> None:
     os.makedirs(own, 0o750, exist_ok=True)
     ignore = os.path.join(os.path.dirname(own), ".gitignore")
     if not os.path.exists(ignore):
         _write_file(ignore, b"/*\n")  # as jj itself does where git shares the directory
-    name = change["workspaces"].partition("@")[0]
     contents = {
-        "workspace": "" if name in ("", "default") else f"jj-{name}",
-        "HEAD": _format_head(change),
-        "jj": find_program() + "\n",
-        # Relative, so that the repository can be moved; last, since with it the view is complete.
-        "commondir": os.path.relpath(store, own) + "\n",
+        # git and gitcp ask the registry instead of these two, which an older gitcp reads.
+        "workspace": workspace["name"],
+        "commondir": os.path.relpath(workspace["store"], own) + "\n",
+        "HEAD": _format_head(change),  # last, since with it the view is complete
     }
     for file, text in contents.items():
         _write_file(os.path.join(own, file), os.fsencode(text))

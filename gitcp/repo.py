@@ -92,13 +92,15 @@ class Repo:
         self.top, self.git_dir, self.common, self.algo = top, git_dir, common, algo
         ties = dict.fromkeys(_TIES)
         place = {"GIT_DIR": git_dir} | ({"GIT_WORK_TREE": top} if top else {})
+        if not self.has_git:
+            place["GIT_COMMON_DIR"] = common  # not what a file below the worktree names
         self.git = base.copy_with(top, {**ties, **place})
         index = base.env.get("GIT_INDEX_FILE")
         if index and top and not os.path.isabs(index):
             index = os.path.join(base.cwd, index)
         self.hook_git = self.git.copy_with(top, {"GIT_INDEX_FILE": index}) if index else self.git
         self.config = Config(self.git, answers)
-        self._workspaces: dict[str, bool] = {}  # directory -> whether jj works there
+        self._has_jj: dict[str, bool] = {}  # directory -> whether it has a `.jj`
 
     @classmethod
     def find(
@@ -182,8 +184,9 @@ class Repo:
 
     @property
     def jj(self) -> bool:
-        """Whether the working tree is a jj workspace, with or without a `.git` beside it."""
-        return bool(self.top) and self._has_jj(self.worktree)
+        """Whether the working tree is a registered jj workspace, with or without a `.git` beside
+        it."""
+        return bool(self.top) and self._is_workspace(self.worktree)
 
     @property
     def jj_root(self) -> str:
@@ -191,12 +194,13 @@ class Repo:
         if self.jj:
             return self.worktree
         main = os.path.dirname(self.common)
-        return main if self._has_jj(main) else ""
+        return main if self._is_workspace(main) else ""
 
-    def _has_jj(self, folder: str) -> bool:
-        if folder not in self._workspaces:
-            self._workspaces[folder] = os.path.isdir(os.path.join(folder, ".jj"))
-        return self._workspaces[folder]
+    def _is_workspace(self, folder: str) -> bool:
+        """Whether a directory is a registered jj workspace."""
+        if folder not in self._has_jj:
+            self._has_jj[folder] = os.path.isdir(f"{folder}/.jj")
+        return self._has_jj[folder] and bool(late.jj.find_registered(folder))
 
     @property
     def has_git(self) -> bool:

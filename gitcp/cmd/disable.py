@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from gitcp import jj
 from gitcp.console import cli, notice
 from gitcp.console.options import make_flag
 from gitcp.errors import OK, Error, NoRepository, UsageError, format_error
@@ -94,6 +95,8 @@ def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
         upkeep.release_packs(repo)
         guard_files.clear_configured(repo)
         guard_files.clear_watched(repo)
+        if repo.top:
+            jj.remove_workspace(repo.top)
 
 
 def _uninstall_adapter(repo: Repo, name: str) -> bool:

@@ -187,6 +187,14 @@ def remove_if_empty(folder: str) -> None:
         pass
 
 
+def locate_state(*parts: str) -> str:
+    """A path in gitcp's directory for what it keeps of this person on this machine."""
+    state = os.environ.get("XDG_STATE_HOME", "")
+    if not os.path.isabs(state):  # the specification has no relative ones
+        state = os.path.join(os.path.expanduser("~"), ".local", "state")
+    return os.path.join(state, "gitcp", *parts)
+
+
 LARGEST = 32 << 20  # bytes; a hook would read a larger file for seconds
 # The errors of opening a path that is not a readable file.
 _NO_FILE = (errno.EISDIR, errno.ENXIO, errno.ELOOP, errno.EACCES, errno.EPERM, errno.EOPNOTSUPP)

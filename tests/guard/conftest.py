@@ -73,6 +73,7 @@ def new_copy(
     def copy(kind: str) -> Copy:
         path = plant(grounds(kind), tmp_path / f"repo-{len(made)}")
         made.append(Copy(path, tmp_path / "home", kind=kind, pids=pids))
+        made[-1].register()
         return made[-1]
 
     yield copy

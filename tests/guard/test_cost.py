@@ -8,9 +8,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from gitcp.jj import locate_answer
 from tests.git import traced
 from tests.guard.working_copies import Copy, post, pre
 from tests.support.harness import Agent
@@ -93,7 +95,7 @@ def test_jj_is_asked_once_for_each_of_its_operations(
     assert asked("second") == 0
     copy.jj("describe", "-m", "another operation")
     assert (asked("third"), asked("fourth")) == (1, 0)
-    kept = copy.own / "jj-at" if kind == "colocated" else copy.own.parent / "jj-at"
+    kept = Path(locate_answer(str(copy.path)))
     half = kept.read_bytes().replace(b"\0", b"", 1)
     for number, damaged in enumerate((b"", half, b"\xff\0\0\0\0\0")):
         kept.write_bytes(damaged)

@@ -13,6 +13,8 @@ import pytest
 
 from tests.guard.working_copies import A, Copy, jj_folder, post, pre, run
 from tests.support import warm
+from tests.support.copies import plant
+from tests.support.harness import World
 
 NewCopy = Callable[[str], Copy]
 
@@ -141,10 +143,16 @@ def test_jj_is_asked_from_a_subdirectory_too(new_copy: NewCopy) -> None:
     assert (pre(a, "app.py").status, post(a, "app.py").status) == (0, 0)
 
 
-def test_a_repository_that_is_moved_stays_what_it_was(new_copy: NewCopy) -> None:
+def test_a_repository_that_is_moved_stays_what_it_was_once_it_is_enabled_there(
+    new_copy: NewCopy,
+) -> None:
     copy = new_copy("non-colocated")
     copy.path.rename(copy.path.with_name("moved"))
     copy.path = copy.path.with_name("moved")
+    assert "'gitcp enable' there registers it" in gitcp(copy.path, "status").stderr
+    a, _ = copy.pair()
+    assert "'gitcp enable' there registers it" in a.start().said
+    assert gitcp(copy.path, "enable").returncode == 0
     shown = gitcp(copy.path, "status")
     assert shown.returncode == 0, shown
     assert "enabled" in shown.stdout and A[:8] in shown.stdout
@@ -197,6 +205,7 @@ def test_a_git_worktree_inside_a_jj_repository_is_gits(new_copy: NewCopy, tmp_pa
 def test_a_jj_repository_inside_a_git_worktree_is_jjs(git_copy: Copy, new_copy: NewCopy) -> None:
     inside = git_copy.path / "inside"
     shutil.copytree(new_copy("non-colocated").path, inside, symlinks=True)
+    assert gitcp(inside / "src", "enable").returncode == 0
     found = json.loads(gitcp(inside / "src", "status", "--json").stdout.splitlines()[0])
     assert found["worktree_path"] == str(inside)
 
@@ -214,3 +223,186 @@ def test_without_jj_a_colocated_repository_is_looked_at_through_git(
     assert pre(a).status == 0
     assert pre(b).status == 2
     assert post(a).status == 0
+
+
+# What git brings below `.jj` starts no program and leads nowhere, whoever asks.
+OPERATION = "ab" * 64
+
+
+@pytest.fixture
+def evil(template: Path, tmp_path: Path) -> Path:
+    """A repository that tracks, at its top and in `sub`, a workspace of jj with a view of gitcp's,
+    and a program that leaves a note when it runs."""
+    at = plant(template, tmp_path / "evil")
+    for folder in (at, at / "sub"):
+        _plant_workspace(folder, tmp_path / "ran")
+    _commit(at)
+    return at
+
+
+def _plant_workspace(folder: Path, note: Path) -> None:
+    (folder / "tools").mkdir(parents=True)
+    jj = folder / "tools" / "jj"
+    jj.write_text(f"#!/bin/sh\ntouch {note}\nexit 1\n")
+    jj.chmod(0o755)
+    view = folder / ".jj" / "gitcp.git"
+    view.mkdir(parents=True)
+    run(["git", "init", "-q", "--bare", str(folder / "store")], folder)
+    (folder / "store" / "gitcp").mkdir()
+    (folder / "store" / "gitcp" / "keep").write_text("")
+    run(["git", f"--git-dir={folder}/store", "config", "core.fsmonitor", str(jj)], folder)
+    for name in ("objects", "refs"):
+        (folder / "store" / name / "keep").write_text("")
+    (view / "jj").write_text("tools/jj\n")
+    (view / "commondir").write_text("../../store\n")
+    (view / "HEAD").write_text("ref: refs/heads/main\n")
+    (view / "workspace").write_text("\n")
+    heads = folder / ".jj" / "repo" / "op_heads" / "heads"
+    heads.mkdir(parents=True)
+    (heads / OPERATION).write_text("")
+    answer = b"\0".join([b"k" * 32, b"1" * 40, b"2" * 40, b"default@", b"message"])
+    (view / "jj-at").write_bytes(OPERATION.encode() + b"\0" + answer)
+
+
+def _commit(at: Path) -> None:
+    run(["git", "add", "-f", "."], at)
+    run(["git", "commit", "-q", "-m", "evil"], at)
+
+
+def clone(evil: Path, tmp_path: Path) -> World:
+    at = tmp_path / "clone"
+    run(["git", "clone", "-q", str(evil), str(at)], tmp_path)
+    return World(at, tmp_path / "home")
+
+
+def ask_everything(path: Path) -> None:
+    """Ask what a person asks, in a directory."""
+    commands = ("status", "log", "sessions", "doctor", "fsck", "list-sessions", "recap", "clean")
+    for name in commands:
+        warm.run(name, cwd=path)
+    for name in ("blame", "why"):
+        warm.run(name, "tools/jj", cwd=path)
+
+
+def work(world: World, folder: Path) -> None:
+    """A session at work in a directory."""
+    agent = world.agent("session", folder, tools=True)
+    agent.start()
+    agent.turn("work", {"new.txt": "new\n"})
+    agent.end()
+
+
+@pytest.fixture(params=["jj", "no jj"])
+def jj_or_none(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A jj on PATH that fails, or none."""
+    folders = os.environ["PATH"].split(os.pathsep)
+    folders = [folder for folder in folders if not (Path(folder) / "jj").exists()]
+    if request.param == "jj":
+        folder = Path(os.environ["TMPDIR"]) / "stand-in"
+        folder.mkdir()
+        (folder / "jj").write_text("#!/bin/sh\nexit 1\n")
+        (folder / "jj").chmod(0o755)
+        folders.insert(0, str(folder))
+    monkeypatch.setenv("PATH", os.pathsep.join(folders))
+
+
+@pytest.mark.usefixtures("jj_or_none")
+def test_a_clone_that_tracks_a_workspace_runs_nothing(evil: Path, tmp_path: Path) -> None:
+    world = clone(evil, tmp_path)
+    for enabled in (False, True):
+        if enabled:
+            warm.run("enable", cwd=world.path).check_returncode()
+        for folder in (world.path, world.path / "sub"):
+            ask_everything(folder)
+            if enabled:
+                work(world, folder)
+    warm.run("enable", cwd=world.path / "sub")
+    ask_everything(world.path / "sub")
+    assert not (tmp_path / "ran").exists()
+    assert warm.run("status", cwd=world.path / "sub").returncode == 0
+
+
+@pytest.mark.usefixtures("jj_or_none")
+def test_a_workspace_that_a_pull_brings_is_a_directory_like_any_other(
+    template: Path, tmp_path: Path
+) -> None:
+    origin = plant(template, tmp_path / "origin")
+    world = clone(origin, tmp_path)
+    warm.run("enable", cwd=world.path).check_returncode()
+    for folder in (origin, origin / "sub"):
+        _plant_workspace(folder, tmp_path / "ran")
+    _commit(origin)
+    world.git("pull", "-q")
+    for folder in (world.path, world.path / "sub"):
+        work(world, folder)
+        ask_everything(folder)
+    assert not (tmp_path / "ran").exists()
+    assert world.state("session")["worktree_path"] == str(world.path)
+    assert json.loads(world.gitcp("sessions", "--json").splitlines()[0])
+    # What it tracks there is recorded as any other file is.
+    agent = world.agent("other", tools=True)
+    agent.turn("write beside it", {"sub/own.txt": "own\n"})
+    assert "sub/own.txt" in agent.state["files_touched"]
+
+
+@pytest.mark.usefixtures("jj_or_none")
+def test_what_a_reset_leaves_of_a_pull_is_followed_no_more(evil: Path, tmp_path: Path) -> None:
+    world = clone(evil, tmp_path)
+    warm.run("enable", cwd=world.path).check_returncode()
+    world.git("reset", "-q", "HEAD~")
+    assert "?? .jj/" in world.git("status", "--porcelain")
+    for folder in (world.path, world.path / "sub"):
+        ask_everything(folder)
+    work(world, world.path)
+    warm.run("blame", "README.md", cwd=world.path).check_returncode()
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_further_workspace_is_followed_if_jj_of_the_registered_one_names_it(
+    new_copy: NewCopy, tmp_path: Path
+) -> None:
+    copy = new_copy("non-colocated")
+    forged, there = tmp_path / "forged", tmp_path / "there"
+    (forged / ".jj").mkdir(parents=True)
+    (forged / ".jj" / "repo").write_text(str(copy.path / ".jj" / "repo"))
+    copy.jj("workspace", "add", str(there))
+    assert "is not enabled" in warm.run("status", cwd=forged).stderr
+    assert warm.run("status", cwd=there).returncode == 0
+    assert not (forged / ".jj" / "gitcp.git").exists()
+
+
+def test_a_link_in_the_place_of_a_workspace_is_not_followed(
+    new_copy: NewCopy, tmp_path: Path, template: Path
+) -> None:
+    copy = new_copy("non-colocated")
+    at = plant(template, tmp_path / "linking")
+    (at / "sub").mkdir()
+    (at / "sub" / ".jj").symlink_to(copy.path / ".jj")
+    _commit(at)
+    warm.run("enable", cwd=at).check_returncode()
+    done = warm.run("status", "--json", cwd=at / "sub")
+    assert json.loads(done.stdout.splitlines()[0])["worktree_path"] == str(at)
+
+
+def test_a_registered_workspace_is_left_to_git_once_a_pull_brings_a_file_below_it(
+    new_copy: NewCopy, tmp_path: Path
+) -> None:
+    copy = new_copy("colocated")
+    tip = copy.git("rev-parse", "HEAD")
+    (copy.path / ".jj" / "planted").write_text("")
+    copy.git("add", "-f", ".jj/planted")
+    copy.git("commit", "-q", "-m", "brought")
+    a, _ = copy.pair()
+    copy.env["GITCP_TRACE"] = str(tmp_path / "trace")
+    a.turn("work", {"a.txt": "by A\n"})
+    assert "/jj -R " not in (tmp_path / "trace").read_text()
+    assert copy.git("rev-parse", "HEAD~") == tip and "a.txt" in a.state["files_touched"]
+
+
+def test_disable_lets_a_workspace_be_followed_no_more(new_copy: NewCopy) -> None:
+    copy = new_copy("colocated")
+    warm.run("disable", "--uninstall", cwd=copy.path).check_returncode()
+    a, _ = copy.pair()
+    assert "jj works in this directory too" in a.start().said
+    warm.run("enable", cwd=copy.path).check_returncode()
+    assert "jj works in this directory too" not in a.start().said

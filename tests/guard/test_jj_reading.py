@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.jj import add_workspace
 from tests.guard.working_copies import Copy
 from tests.support import warm
 
@@ -70,7 +71,8 @@ def test_a_session_that_cannot_be_recorded_for_want_of_jj_is_told_so(
     copy: Copy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_jj(monkeypatch)
-    (copy.own.parent / "jj").unlink()
+    root, store = os.path.realpath(copy.path), os.path.realpath(copy.store)
+    add_workspace({"root": root, "jj": "/gone/jj", "store": store, "name": ""})
     a, _ = copy.pair()
     want = f"jj is not on PATH: nothing is recorded in the workspace '{copy.path}'"
     assert a.start().said == f"gitcp: {want}"

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gitcp.jj import add_workspace
 from tests.support import warm
 from tests.support.harness import Agent, Call, World, enabled
 from tests.support.paths import TOP
@@ -73,6 +74,13 @@ class Copy(World):
         """Where gitcp keeps what belongs to this working copy alone."""
         plain = self.path / ".git"
         return (plain if plain.exists() else self.path / ".jj" / "gitcp.git") / "gitcp"
+
+    def register(self) -> None:
+        """What enable did where this is a copy of: the workspace may be followed here too."""
+        if self.uses_jj:
+            root, store = os.path.realpath(self.path), os.path.realpath(self.store)
+            jj = os.path.join(jj_folder() or "", "jj")
+            add_workspace({"root": root, "jj": jj, "store": store, "name": ""})
 
     def jj(self, *args: str) -> str:
         return run(["jj", "--quiet", *args], self.path)
@@ -134,7 +142,7 @@ class Copy(World):
         """Every file of gitcp's own but locks and what only spares work, and every object."""
         folders = [self.own, self.store / "gitcp", self.store / "entire-sessions"]
         files = {p for f in folders if f.exists() for p in f.rglob("*") if p.is_file()}
-        spares = {p for p in files if p.name in ("asked", "jj-at") or "guard-" in p.name}
+        spares = {p for p in files if p.name in ("asked",) or "guard-" in p.name}
         files = {p for p in files - spares if p.parent.name not in ("lock", "tmp")}
         objects = {p for p in (self.store / "objects").rglob("*") if p.is_file()}
         return {str(p): p.read_bytes() for p in files | objects}

@@ -59,7 +59,7 @@ def is_jj(repo: Repo) -> bool:
     if not repo.jj:
         return False
     try:
-        return bool(late.jj.find_program(late.jj.read_recorded_program(repo.worktree)))
+        return bool(late.jj.find_program_of(repo.worktree))
     except NoJj:
         return False
 

@@ -6,6 +6,7 @@ import os
 
 from gitcp.errors import Error
 from gitcp.repo import Repo
+from gitcp.start import late
 from gitcp.store.session import turn_log
 
 TYPE_CHECKING = False
@@ -47,7 +48,8 @@ def _find_owner(home: Repo, path: str) -> tuple[Repo | None, str | None]:
 def _find_root(folder: str, stop: str | None) -> str | None:
     """The nearest directory from folder up to stop that is the root of a repository."""
     while folder != stop:
-        if any(os.path.lexists(os.path.join(folder, name)) for name in (".git", ".jj")):
+        has_git, has_jj = (os.path.lexists(f"{folder}/{name}") for name in (".git", ".jj"))
+        if has_git or (has_jj and late.jj.begins_workspace(folder)):
             return folder
         parent = os.path.dirname(folder)
         if parent == folder:

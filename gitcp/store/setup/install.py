@@ -7,7 +7,7 @@ import sys
 import time
 
 import gitcp
-from gitcp import agents
+from gitcp import agents, jj
 from gitcp.agents.install import enabling, own_files
 from gitcp.agents.install.enabling import Surroundings
 from gitcp.console import notice
@@ -66,6 +66,8 @@ def install(repo: Repo, options: Options) -> tuple[list[Write], list[str], list[
     Damaged files of gitcp are moved aside; hooks that are then without a record are recorded again.
     """
     moved = _make_way(repo)
+    if repo.has_git and not options.worktree:
+        jj.add_worktree(repo.worktree)
     with exclusive(repo, "install"):
         record = manifest.load(repo)
         writes, notes = plan_install(repo, options, record)

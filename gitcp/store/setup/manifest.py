@@ -38,9 +38,7 @@ def load(repo: Repo) -> Manifest:
 
 def load_person() -> Manifest:
     """The record of what enable --user wrote for the person."""
-    home = os.path.expanduser("~")
-    state = os.environ.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
-    return Manifest(os.path.join(state, "gitcp", "installed"), home)
+    return Manifest(files.locate_state("installed"), os.path.expanduser("~"))
 
 
 def load_all(repo: Repo) -> tuple[list[Manifest], list[Damaged]]:

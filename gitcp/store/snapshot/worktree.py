@@ -9,6 +9,7 @@ from gitcp.core.git.porcelain import COMMIT, EXECUTABLE, FILE, LINK
 from gitcp.errors import Error, GitError
 from gitcp.process import files
 from gitcp.record import decode_name, encode_name
+from gitcp.start import late
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +91,9 @@ class Worktree:
         return self._workspaces[folder]
 
     def _has_jj(self, folder: str) -> bool:
-        return os.path.isdir(self.join_full(folder) + b"/.jj")
+        """Whether a workspace of jj begins at folder; a `.jj` that git tracks is none."""
+        full = self.join_full(folder)
+        return os.path.isdir(full + b"/.jj") and late.jj.begins_workspace(os.fsdecode(full))
 
     def has_git(self, folder: str) -> bool:
         """Whether another repository's worktree begins at folder."""
