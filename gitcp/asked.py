@@ -12,17 +12,18 @@ import os
 import stat
 import time
 
+from gitcp import memory
 from gitcp.core import json
 from gitcp.core.upkeep import shapes
 from gitcp.errors import Error, GitError, Late
+from gitcp.git import Git
 from gitcp.process.files import put_file, read_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
-    from gitcp.git import Git
     from gitcp.process.running import Running
 
     Stamp = list[int] | None  # of a file; None for no file
@@ -36,6 +37,7 @@ _SHAPE = {
     "files": {None: lambda value: value is None or isinstance(value, list)},
 }
 _LARGEST = 1 << 20  # bytes
+_LITERAL = "GIT_LITERAL_PATHSPECS"
 _SLACK = 2_000_000_000  # ns: a younger file may have changed since git read it
 # git's own variables that say where configuration is, and those that change no answer.
 _SOURCES = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
@@ -51,7 +53,7 @@ _HARMLESS = (
 
 def recall_answers(cwd: str, env: Mapping[str, str]) -> dict[str, Any] | None:
     """The cached {where, config} of this directory if it is still valid, else None."""
-    top = _find_top(cwd)
+    top = find_top(cwd)
     if top is None or not _is_plain(env):
         return None
     try:
@@ -76,7 +78,7 @@ def keep_answers(
     where: as of Answers.read_place(); origins: the files of the configuration.
     """
     git_dir, top = where[0], where[-1]
-    if _find_top(top) != top or git_dir != os.path.join(top, ".git") or not _is_plain(env):
+    if find_top(top) != top or git_dir != os.path.join(top, ".git") or not _is_plain(env):
         return
     if any(key == "include.path" or key.startswith("includeif.") for key in config):
         return
@@ -100,7 +102,7 @@ def _build_path(top: str) -> str:
     return os.path.join(top, ".git", "gitcp", "asked")
 
 
-def _find_top(cwd: str) -> str | None:
+def find_top(cwd: str) -> str | None:
     """The nearest directory above cwd with a .git, if git is sure to find the same."""
     folder, device = cwd, None
     while True:
@@ -212,6 +214,42 @@ class Answers:
 def ask_place(git: Git) -> list[str]:
     """Like Answers.read_place(), without the cache."""
     return read_place(git.start(*_WHERE))
+
+
+# Variables by which git would not look for the repository around a directory.
+_TIES = dict.fromkeys(
+    ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
+)
+_TRACKED: dict[str, bool] = memory.get_table("tracked")
+
+
+def is_tracked(folder: str, name: str) -> bool:
+    """Whether the git around a directory tracks an entry of it, or anything below the entry, in any
+    case: then whoever made a commit may have written it.  Asked once in a process."""
+    path = os.path.join(folder, name)
+    if path not in _TRACKED:
+        argv, env = ("ls-files", "-z", "--", f":(icase,literal){name}"), {_LITERAL: "0"}
+        git = Git().copy_with(folder, _TIES)
+        is_around = any(os.path.lexists(f"{place}/.git") for place in _list_around(folder))
+        _TRACKED[path] = is_around and bool(git.run(*argv, ok=(0, 128), env=env)[1])
+    return _TRACKED[path]
+
+
+def is_embedded(git_dir: str, folder: str) -> bool:
+    """Whether git found a git directory because a directory is in it, and the git around tracks it:
+    its configuration may be a stranger's."""
+    inside = f"{os.path.realpath(folder)}/".startswith(f"{git_dir}/")
+    if not inside or ".git" in git_dir.split("/"):
+        return False
+    return is_tracked(*os.path.split(git_dir))
+
+
+def _list_around(folder: str) -> Iterator[str]:
+    """A directory and those above it."""
+    yield folder
+    while (above := os.path.dirname(folder)) != folder:
+        yield above
+        folder = above
 
 
 def read_place(running: Running) -> list[str]:

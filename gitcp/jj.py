@@ -12,7 +12,7 @@ import os
 import stat
 import time
 
-from gitcp import memory
+from gitcp.asked import is_tracked
 from gitcp.core import json
 from gitcp.core.git import ids
 from gitcp.core.upkeep import shapes
@@ -66,18 +66,13 @@ _UNKNOWN = "gitcp is not enabled in the jj repository '{}': 'gitcp enable' there
 _ENTRY_SHAPE = {"root": str, "jj": str, "store": str, "name": str}
 _LARGEST_ENTRY = 1 << 16  # bytes
 _ENTRY = "workspace"
-# Variables by which git would not look for the repository around a directory.
-_TIES = dict.fromkeys(
-    ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_ENTRY", "GIT_PREFIX", "GIT_COMMON_DIR")
-)
-_TRACKED: dict[str, bool] = memory.get_table("tracked workspaces")
 
 
 def begins_workspace(folder: str) -> bool:
     """Whether a jj workspace begins at a directory: it has a directory `.jj`, below which git
     tracks nothing."""
     folder = os.path.realpath(folder)
-    return _has_folder(folder) and not _is_tracked(folder)
+    return _has_folder(folder) and not is_tracked(folder, ".jj")
 
 
 def _has_folder(folder: str) -> bool:
@@ -87,29 +82,11 @@ def _has_folder(folder: str) -> bool:
         return False
 
 
-def _is_tracked(folder: str) -> bool:
-    """Whether the git around a directory tracks its `.jj` or anything below it, in any case."""
-    if folder not in _TRACKED:
-        is_around = any(os.path.lexists(f"{place}/.git") for place in _list_around(folder))
-        argv, env = ("ls-files", "-z", "--", ":(icase).jj"), {"GIT_LITERAL_PATHSPECS": "0"}
-        git = Git().copy_with(folder, _TIES)
-        _TRACKED[folder] = is_around and bool(git.run(*argv, ok=(0, 128), env=env)[1])
-    return _TRACKED[folder]
-
-
-def _list_around(folder: str) -> Iterator[str]:
-    """A directory and those above it."""
-    yield folder
-    while (above := os.path.dirname(folder)) != folder:
-        yield above
-        folder = above
-
-
 def find_registered(root: str) -> Workspace | None:
     """The registered workspace at a directory, if its `.jj` may be followed; else None."""
     root = os.path.realpath(root)
     kept = _read_registered(_locate_entry(root, _ENTRY)) if _has_folder(root) else None
-    return kept if kept and kept["root"] == root and not _is_tracked(root) else None
+    return kept if kept and kept["root"] == root and not is_tracked(root, ".jj") else None
 
 
 def list_registered() -> Iterator[Workspace]:

@@ -6,7 +6,7 @@ import os
 import stat
 
 from gitcp import memory
-from gitcp.asked import Answers, ask_config, ask_place
+from gitcp.asked import Answers, ask_config, ask_place, is_embedded
 from gitcp.core import config_table
 from gitcp.core.git.ids import hash_worktree
 from gitcp.errors import Error, NoRepository
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gitcp.asked import Values
 
 
+_EMBEDDED = "'{}' is no repository for gitcp: the one around it tracks its files"
 # Variables that tie git to an index, a subdirectory or a worktree: a Repo sets its own.
 _TIES = ("GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_INTERNAL_SUPER_PREFIX")
 
@@ -130,6 +131,8 @@ class Repo:
             return repo
         if len(place) < 3:
             raise NoRepository(folder)
+        if is_free and is_embedded(place[0], folder):
+            raise Error(_EMBEDDED.format(place[0]))
         return cls(top, place[0], place[1], place[2], base, answers)
 
     @classmethod

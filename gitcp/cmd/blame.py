@@ -6,6 +6,7 @@ import os
 import sys
 
 from gitcp import jj, record
+from gitcp.asked import find_top
 from gitcp.console import cli, paging
 from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.core.blame import options as blame_options
@@ -36,15 +37,17 @@ def run(argv: Sequence[str]) -> int:
         cli.parse("blame", OPTIONS, argv)  # else the arguments are git's
     options = blame_options.parse(argv)
     flags = options["flags"]
+    # git alone is asked first where it is sure to find the repository that Repo.find() would.
+    is_plain = find_top(os.getcwd()) and not jj.find_root(os.getcwd())
+    around = None if is_plain else Repo.find()
     if "reverse" in flags:  # the commit is not the one that added the line
         os.execvp("git", ["git", "blame", *options["given"]])
-    jj_repo = jj.find_root(os.getcwd()) and Repo.find()
-    git = jj.choose_git(jj_repo) if jj_repo else Git()
+    git = jj.choose_git(around) if around else Git()
     if "s" in flags and "json" not in flags and not blame_options.choose_format(options):
         _print([git_blame.read_table(git, options)])  # no author is shown
         return OK
     finish = git_blame.start_blame(git, options)  # git works while modules are imported
-    repo = jj_repo or Repo.find()
+    repo = around or Repo.find()
     sessions.look_at_head(repo)
     with prefetch.Prefetched(repo) as objects:
         has_contents = any(word.startswith("--contents") for word in options["given"])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli, progress
+from gitcp.console import cli, extras, progress
 from gitcp.console.options import JSON, REVISIONS, make_flag, make_value
 from gitcp.core.render.spans import count_noun
-from gitcp.errors import OK, Error
+from gitcp.errors import OK
 from gitcp.repo import Repo
 from gitcp.store.facts import export
 
@@ -21,7 +21,7 @@ OPTIONS = (
     JSON,
     REVISIONS,
 )
-_MISSING = "tables are written with the package 'pyarrow': install gitcp with its extra 'facts'"
+_PACKAGES = "tables are written with the package 'pyarrow'"
 _EACH = 100  # commits between two reports of progress
 
 
@@ -31,7 +31,7 @@ def run(argv: Sequence[str]) -> int:
     try:
         import pyarrow  # noqa: F401
     except ImportError:
-        raise Error(_MISSING) from None
+        raise extras.make_missing(_PACKAGES, "facts") from None
     options = args.repository, args.text, args.light
     repo = Repo.find(eager=True)
     done = export.export_facts(repo, args.o, args.revision, *options, _show_progress)

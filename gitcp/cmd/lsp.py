@@ -7,7 +7,7 @@ import shutil
 import tempfile
 
 from gitcp import VERSION
-from gitcp.console import cli, notice
+from gitcp.console import cli, extras, notice
 from gitcp.core.lines import line_diff
 from gitcp.core.render import editor_text
 from gitcp.errors import OK, Error
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Record
     from gitcp.core.render.editor_text import Words
 
-_MISSING = "an editor is answered with the package 'pygls': install gitcp with its extra 'lsp'"
+_PACKAGES = "an editor is answered with the package 'pygls'"
 _SHOW = "gitcp.showTurn"
 OPTIONS = ()
 
@@ -35,7 +35,7 @@ def run(argv: Sequence[str]) -> int:
     try:
         import pygls  # noqa: F401
     except ImportError:
-        raise Error(_MISSING) from None
+        raise extras.make_missing(_PACKAGES, "lsp") from None
     editor = Editor()
     answer(editor)
     try:

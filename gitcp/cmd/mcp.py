@@ -6,7 +6,7 @@ import os
 
 from gitcp import VERSION, library
 from gitcp.cmd import show
-from gitcp.console import cli, notice, term
+from gitcp.console import cli, extras, notice, term
 from gitcp.core.render import answer_text, search_lines, spans, why_lines
 from gitcp.errors import OK, Error
 from gitcp.store.v1 import redaction
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Record
     from gitcp.library import Repository
 
-_MISSING = "an agent is answered with the package 'mcp': install gitcp with its extra 'mcp'"
+_PACKAGES = "an agent is answered with the package 'mcp'"
 _WHEN = """gitcp recorded who wrote which line of this repository, in which session, for which \
 prompt. Ask `why` before you change a line that you did not write, `search` before you do again \
 what may have been tried, `session` for a conversation and what became of it. Answers quote what \
@@ -45,7 +45,7 @@ def build_server(folder: str) -> MCPServer:
         from mcp.server.mcpserver.exceptions import ResourceError, ToolError
         from mcp.types import ToolAnnotations
     except ImportError:
-        raise Error(_MISSING) from None
+        raise extras.make_missing(_PACKAGES, "mcp") from None
     answers: MCPServer = MCPServer("gitcp", instructions=_WHEN, version=VERSION, log_level="ERROR")
     about = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     for tool in _list_tools(folder):

@@ -7,7 +7,7 @@ import sys
 from urllib.parse import quote
 
 from gitcp import VERSION
-from gitcp.console import cli, progress
+from gitcp.console import cli, extras, progress
 from gitcp.console.options import make_flag, make_value
 from gitcp.errors import OK, Error
 from gitcp.process import files
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-_MISSING = "pages are made with cmarkgfm, Jinja2 and Pygments: install gitcp with its extra 'page'"
+_PACKAGES = "pages are made with cmarkgfm, Jinja2 and Pygments"
 OPTIONS = (
     make_value("-o", "<file>", "where to write it (default: below .git); - for stdout"),
     make_flag("--open", "show it in the browser"),
@@ -64,7 +64,7 @@ def make_page(repo: Repo, name: str, with_prompts: bool = True) -> str:
         from gitcp.store.page import change, gather
         from gitcp.store.page.render import Page
     except ImportError:
-        raise Error(_MISSING) from None
+        raise extras.make_missing(_PACKAGES, "page") from None
     title = f"{os.path.basename(repo.top or repo.common)}: {name or 'newest commits'}"
     links = gather.read_forge(repo)
     page = Page(title, redaction.make_redaction(repo), links, with_prompts)

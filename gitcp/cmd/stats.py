@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 
-from gitcp.console import cli, paging, progress
+from gitcp.console import cli, extras, paging, progress
 from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.core.render import stats_lines
 from gitcp.core.stats import sums
@@ -65,7 +65,7 @@ def run(argv: Sequence[str]) -> int:
 def _load_prices(repo: Repo) -> Prices:
     """The known prices.  Raises Error if there are none."""
     if (table := prices.load(repo)) is None:
-        how = "name a file of them by 'gitcp.prices', or install 'gitcp[prices]'"
+        how = f"name a file of them by 'gitcp.prices', or {extras.describe_install('prices')}"
         raise Error(f"no prices are here: {how}")
     return table
 

@@ -35,7 +35,7 @@ _REMEDIES = {
     notice.ABSENT: _FETCH,
     notice.DAMAGED: "'gitcp fsck' lists what is damaged",
 }
-_INSTALL = "install gitcp, or run 'make setup' in its checkout ({} has no such package)"
+_INSTALL = "run 'make setup' in the checkout of gitcp ({} has no such package)"
 
 
 def run_guarded(body: Callable[[], int]) -> int:

@@ -15,7 +15,7 @@ import pytest
 from gitcp.core.render import answer_text
 from tests.support.clients.real import Client as RealClient
 from tests.support.harness import World
-from tests.support.paths import BIN
+from tests.support.paths import BIN, TOP
 from tests.support.scenes import Scenes
 from tests.support.story import ALPHA, Story, contents, tell
 from tests.support.warm import run
@@ -176,7 +176,7 @@ def test_a_command_without_its_package_says_what_to_install(
     argv = [sys.executable, str(BIN / "gitcp-mcp")]
     done = subprocess.run(argv, cwd=world.path, capture_output=True, text=True, timeout=60)
     assert done.returncode == 128
-    assert "install gitcp with its extra 'mcp'" in done.stderr
+    assert f"-m pip install '{TOP}[mcp]'" in done.stderr
 
 
 @pytest.mark.thorough

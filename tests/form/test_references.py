@@ -79,3 +79,15 @@ def test_a_function_that_a_docstring_names_is_in_that_module_or_class() -> None:
         calls = set(re.findall(r"\b(\w+)\.(\w+)\(\)", "\n".join(texts)))
         calls -= {call for call in calls if call[0] in ("str", *sys.stdlib_module_names)}
         none(f"{name(path)}: {'.'.join(call)}()" for call in calls - named)
+
+
+def test_no_text_sends_to_the_package_index_for_gitcp() -> None:
+    """There the name is another program's: what is installed is a checkout."""
+    places = ("man/*", "doc/*.md", "gitcp/**/*.py", "README.md")
+    command = re.compile(r"\b(?:pip|pipx|uv|uvx|install|inject) [^\n]*'?\bgitcp(?:\[|' *$)", re.M)
+    none(
+        f"{path.relative_to(TOP)}: {found[0]}"
+        for place in places
+        for path in TOP.glob(place)
+        for found in command.finditer(path.read_text())
+    )

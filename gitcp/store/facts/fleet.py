@@ -12,6 +12,7 @@ import tempfile
 import time
 
 from gitcp import git, memory
+from gitcp.console import extras
 from gitcp.core.facts import rows, schema
 from gitcp.core.facts.questions import QUESTIONS
 from gitcp.errors import Error
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     Source = tuple[str, str]  # the URLs or paths of a repository and of its checkpoints
 
-_MISSING = "a job of Spark needs the package 'pyspark': install gitcp with its extra 'spark'"
+_PACKAGES = "a job of Spark needs the package 'pyspark'"
 _TRIES = 4  # attempts of a task by Spark
 _STORE = ("refs/heads/entire/checkpoints/v1", "refs/entire/checkpoints/*", "refs/notes/gitcp")
 _TABLES = (".parquet", ".csv", ".json")
@@ -53,7 +54,7 @@ def _import_pyspark() -> Any:
     try:
         import pyspark.sql
     except ImportError:
-        raise Error(_MISSING) from None
+        raise extras.make_missing(_PACKAGES, "spark") from None
     return pyspark
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 
+from gitcp.console import extras
 from gitcp.core.facts import schema
 from gitcp.core.facts.questions import QUESTIONS
 from gitcp.errors import Error
@@ -13,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_MISSING = "questions are answered by the package 'duckdb': install gitcp with its extra 'facts'"
+_PACKAGES = "questions are answered by the package 'duckdb'"
 _TYPES = {schema.TEXT: "VARCHAR", schema.INTEGER: "BIGINT", schema.NUMBER: "DOUBLE"}
 
 
@@ -23,7 +24,7 @@ def ask(directory: str, question: str) -> tuple[list[str], list[tuple[Any, ...]]
     try:
         import duckdb
     except ImportError:
-        raise Error(_MISSING) from None
+        raise extras.make_missing(_PACKAGES, "facts") from None
     folder = tempfile.TemporaryDirectory(prefix="gitcp-facts-")
     # By default what does not fit into memory goes to the current directory.
     database = duckdb.connect(config={"temp_directory": folder.name})

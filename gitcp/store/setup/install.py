@@ -10,6 +10,7 @@ import gitcp
 from gitcp import agents, jj
 from gitcp.agents.install import enabling, own_files
 from gitcp.agents.install.enabling import Surroundings
+from gitcp.asked import is_tracked
 from gitcp.console import notice
 from gitcp.core.setup import entire_settings, installation, skill
 from gitcp.core.setup.installation import ENTIRE_SWITCH
@@ -109,6 +110,7 @@ def carry_out(repo: Repo, write: Write, record: Manifest) -> bool:
             return True
         if write["kind"] == adapters.KIND:
             adapters.write_hooks(repo, write)
+        _refuse_links(repo, write["path"])
         if os.path.isdir(write["path"]):
             move_aside(repo.common, write["path"])
         record.put(write, make_stripper(repo, record))
@@ -118,6 +120,18 @@ def carry_out(repo: Repo, write: Write, record: Manifest) -> bool:
         notice.warn_lacking(f"{format_error(e)}: {write['agent']} is not set up")
         return False
     return True
+
+
+def _refuse_links(repo: Repo, path: str) -> None:
+    """Raise Error if a link that git tracks leads to a path of the worktree: a stranger may have
+    made it, and it may lead anywhere."""
+    inside = os.path.relpath(path, repo.worktree).split("/")
+    folder = repo.worktree
+    for name in inside if inside[0] != ".." else ():
+        link = os.path.join(folder, name)
+        if os.path.islink(link) and is_tracked(folder, name):
+            raise Error(f"'{link}' is a link that git tracks: gitcp writes nothing through it")
+        folder = link
 
 
 def plan_install(repo: Repo, options: Options, record: Manifest) -> Plan:

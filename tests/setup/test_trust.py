@@ -1,0 +1,168 @@
+"""No file that a clone brings and gitcp reads starts a program, sends anything, or has a file
+outside written.  The files are those of doc/trust.md."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support import warm
+from tests.support.copies import plant
+from tests.support.harness import World
+from tests.support.paths import TOP
+
+Plant = Callable[[Path, Path], None]  # (the repository, the directory that nobody may write to)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def _make_program(outside: Path) -> Path:
+    program = outside.parent / "program"
+    _write(program, f"#!/bin/sh\ntouch {outside}/ran\nexit 1\n")
+    program.chmod(0o755)
+    return program
+
+
+def _plant_toml(top: Path, outside: Path) -> None:
+    program = _make_program(outside)
+    values = f'remote = "origin"\nprices = "{program}"\npush = true\n'
+    pipeline = f'[gitcp.turn-end]\npipeline = "!{program}"\n'
+    _write(
+        top / ".gitcp.toml", f"{values}[check]\nrecorded = 1\n{pipeline}[core]\nx = '{program}'\n"
+    )
+
+
+def _plant_entire(top: Path, outside: Path) -> None:
+    options = {"push_sessions": True, "checkpoint_push_remote": "origin"}
+    settings = {"strategy": f"!{_make_program(outside)}", "strategy_options": options}
+    for name in ("settings.json", "settings.local.json"):
+        _write(top / ".entire" / name, json.dumps(settings))
+    (top / ".entire" / "logs").symlink_to(outside)
+
+
+def _plant_clients(top: Path, outside: Path) -> None:
+    """Settings of clients that lead outside, by their directory or by themselves."""
+    hook = {"type": "command", "command": str(_make_program(outside))}
+    text = json.dumps({"hooks": {"Stop": [{"matcher": "", "hooks": [hook]}]}})
+    _write(outside / "settings.json", text)
+    for name in (".claude", ".gemini", ".codex", ".cursor", ".factory", ".github", ".opencode"):
+        (top / name).symlink_to(outside)
+    (top / ".qwen").mkdir()
+    (top / ".qwen" / "settings.json").symlink_to(outside / "settings.json")
+
+
+def _plant_attributes(top: Path, outside: Path) -> None:
+    _write(top / ".gitattributes", "* filter=evil diff=evil merge=evil\n")
+    _write(top / "config", f'[filter "evil"]\n\tclean = {_make_program(outside)}\n')
+
+
+def _plant_mailmap(top: Path, outside: Path) -> None:
+    _write(outside / "mailmap", "Other <other@example.com> <author@example.com>\n")
+    (top / ".mailmap").symlink_to(outside / "mailmap")
+
+
+def _plant_modules(top: Path, outside: Path) -> None:
+    text = f'[submodule "s"]\n\tpath = s\n\turl = {outside}\n\tupdate = !{_make_program(outside)}\n'
+    _write(top / ".gitmodules", text)
+
+
+def _plant_ignore(top: Path, outside: Path) -> None:
+    (top / ".gitignore").symlink_to(_make_program(outside))
+
+
+def _plant_repository(top: Path, outside: Path) -> None:
+    """A git directory in the place of a directory, whose configuration names a program."""
+    for name in ("objects/keep", "refs/keep"):
+        _write(top / "sub" / name, "")
+    _write(top / "sub" / "HEAD", "ref: refs/heads/main\n")
+    monitor = f"fsmonitor = {_make_program(outside)}"
+    text = f"[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = ..\n\t{monitor}\n"
+    _write(top / "sub" / "config", text)
+
+
+def _plant_jj(top: Path, outside: Path) -> None:
+    for folder in (top, top / "sub"):
+        _write(folder / ".jj" / "gitcp.git" / "jj", f"{_make_program(outside)}\n")
+        _write(folder / ".jj" / "repo" / "config.toml", f'[ui]\neditor = "{outside}"\n')
+    (top / "sub" / "jj").symlink_to(_make_program(outside))
+
+
+PLANTS: dict[str, Plant] = {
+    "`.gitcp.toml`": _plant_toml,
+    "`.entire/settings.json`, `.entire/settings.local.json`": _plant_entire,
+    "`.claude/`, `.gemini/` and other directories of clients": _plant_clients,
+    "`.gitattributes`": _plant_attributes,
+    "`.mailmap`": _plant_mailmap,
+    "`.gitmodules`": _plant_modules,
+    "`.gitignore`": _plant_ignore,
+    "a git directory that git tracks": _plant_repository,
+    "`.jj`": _plant_jj,
+}
+READS = (
+    *("status", "log", "sessions", "recap", "doctor", "fsck", "stats", "check HEAD~1..HEAD"),
+    *(
+        "blame README.md",
+        "blame --reverse HEAD~1.. README.md",
+        "why README.md",
+        "search work",
+        "clean --dry-run",
+        "list-streams",
+    ),
+    *("doctor --fix", "rewind --list", "export-facts -o ../facts", "page -o -", "config"),
+)
+
+
+def list_files(folder: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_the_list_of_files_is_the_one_that_is_tried() -> None:
+    text = (TOP / "doc" / "trust.md").read_text()
+    assert re.findall(r"^\| (.*?) \|", text, re.M)[2:] == list(PLANTS)
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_a_file_of_a_clone_runs_sends_and_writes_nothing(
+    name: str, template: Path, tmp_path: Path
+) -> None:
+    origin, outside = plant(template, tmp_path / "origin"), tmp_path / "outside"
+    outside.mkdir()
+    PLANTS[name](origin, outside)
+    person = World(origin, tmp_path / "home")
+    person.git("add", "-f", ".")
+    person.git("commit", "-q", "-m", "planted")
+    person.git("clone", "-q", "--bare", str(origin), str(tmp_path / "hub.git"))
+    at = tmp_path / "clone"
+    person.git("clone", "-q", str(tmp_path / "hub.git"), str(at), cwd=tmp_path)
+    before = list_files(outside)
+    folders = [at, at / "sub"] if (at / "sub").exists() else [at]
+    world = World(at, tmp_path / "home")
+
+    def read_all() -> None:
+        for folder in folders:
+            for command in READS:
+                warm.run(*command.split(), cwd=folder)
+
+    read_all()
+    for folder in folders:
+        for argv in (("enable",), ("enable", "--agent", "gemini-cli", "--shared", "--skills")):
+            warm.run(*argv, cwd=folder)
+        agent = world.agent(f"in-{folder.name}", folder, tools=True)
+        agent.start()
+        agent.turn("work", {"new.txt": f"by {folder.name}\n"})
+        world.git("add", "new.txt", cwd=at, ok=False, warns=".*")
+        world.git("commit", "-q", "-m", f"work in {folder.name}", ok=False, warns=".*")
+        agent.end()
+    world.git("push", "-q", "origin", "HEAD:refs/heads/work", warns=".*", ok=False)
+    read_all()
+    assert list_files(outside) == before
+    sent = person.git("ls-remote", str(tmp_path / "hub.git"))
+    assert "work" in sent
+    assert not re.search("entire|gitcp", sent)
