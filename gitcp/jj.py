@@ -345,7 +345,11 @@ def _join_repository(root: str) -> Workspace | None:
     it; None if it does not."""
     if not os.path.isfile(os.path.join(root, ".jj", "repo")):
         return None
-    here, template = _locate_repository(root), 'name ++ "\\0" ++ root ++ "\\0"'
+    try:
+        here = _locate_repository(root)
+    except ValueError:
+        return None  # a name with NUL
+    template = 'name ++ "\\0" ++ root ++ "\\0"'
     for known in list_registered():
         if _locate_repository(known["root"]) == here:
             out = _ask(known["root"], "workspace", "list", "-T", template, may_fail=True)

@@ -128,6 +128,21 @@ def test_the_list_of_files_is_the_one_that_is_tried() -> None:
     assert re.findall(r"^\| (.*?) \|", text, re.M)[2:] == list(PLANTS)
 
 
+def test_a_link_of_the_main_worktree_is_not_written_through_from_another(
+    template: Path, tmp_path: Path
+) -> None:
+    at, outside = plant(template, tmp_path / "main"), tmp_path / "outside"
+    outside.mkdir()
+    (at / ".claude").symlink_to(outside)
+    world = World(at, tmp_path / "home")
+    world.git("add", ".claude")
+    world.git("commit", "-q", "-m", "planted")
+    world.git("worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
+    for more in ((), ("--skills",)):
+        warm.run("enable", "--agent", "claude-code", *more, cwd=tmp_path / "linked")
+    assert not list_files(outside)
+
+
 @pytest.mark.parametrize("name", PLANTS)
 def test_a_file_of_a_clone_runs_sends_and_writes_nothing(
     name: str, template: Path, tmp_path: Path

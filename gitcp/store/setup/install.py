@@ -110,7 +110,8 @@ def carry_out(repo: Repo, write: Write, record: Manifest) -> bool:
             return True
         if write["kind"] == adapters.KIND:
             adapters.write_hooks(repo, write)
-        _refuse_links(repo, write["path"])
+        if not write.get("user"):
+            _refuse_links(repo, write["path"])
         if os.path.isdir(write["path"]):
             move_aside(repo.common, write["path"])
         record.put(write, make_stripper(repo, record))
@@ -123,15 +124,16 @@ def carry_out(repo: Repo, write: Write, record: Manifest) -> bool:
 
 
 def _refuse_links(repo: Repo, path: str) -> None:
-    """Raise Error if a link that git tracks leads to a path of the worktree: a stranger may have
-    made it, and it may lead anywhere."""
-    inside = os.path.relpath(path, repo.worktree).split("/")
-    folder = repo.worktree
-    for name in inside if inside[0] != ".." else ():
-        link = os.path.join(folder, name)
-        if os.path.islink(link) and is_tracked(folder, name):
-            raise Error(f"'{link}' is a link that git tracks: gitcp writes nothing through it")
-        folder = link
+    """Raise Error if a link that git tracks leads to a path of this worktree or the main one: a
+    stranger may have made it, and it may lead anywhere."""
+    tops = dict.fromkeys((repo.worktree, find_main_worktree(repo).worktree))
+    for top in (top for top in tops if path.startswith(f"{top}/")):
+        folder = top
+        for name in os.path.relpath(path, top).split("/"):
+            link = os.path.join(folder, name)
+            if os.path.islink(link) and is_tracked(folder, name):
+                raise Error(f"'{link}' is a link that git tracks: gitcp writes nothing through it")
+            folder = link
 
 
 def plan_install(repo: Repo, options: Options, record: Manifest) -> Plan:
