@@ -20,14 +20,16 @@ import pytest
 
 from bench import repos
 from bench.budgets import Budget, Cost, table
-from gitcp.core.record_types import Entries
 from gitcp.repo import Repo
-from gitcp.store.git import refs
-from gitcp.store.git.commit import write_commit
-from gitcp.store.git.objects import Objects
-from gitcp.store.git.tree import Lookup
-from gitcp.store.snapshot import blobs, index, snapshot
+from gitcp.store import refs
+from gitcp.store.objects import Objects
+from gitcp.store.snapshot import hashing, snapshot, worktree
+from gitcp.store.trees import Lookup, write_commit
 from tests.conftest import sealed, search_path  # noqa: F401
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.core.record_types import Entries
 
 QUIET = {"GIT_OPTIONAL_LOCKS": "0"}
 SNAP = "refs/heads/snap"
@@ -53,20 +55,20 @@ class Work:
     def list_changes(self) -> None:
         repo = Repo.find(str(self.path))
         with Objects(repo) as objects:
-            blobs.confirm_changes(objects, snapshot.scan_worktree(repo))
+            hashing.confirm_changes(objects, snapshot.scan_worktree(repo))
 
     def whole_snapshot(self) -> None:
         repo = Repo.find(str(self.path))
         with Objects(repo) as objects:
             scan = snapshot.scan_worktree(repo)
-            resolved = partial(blobs.resolve_changes, objects, scan, write=True)
+            resolved = partial(hashing.resolve_changes, objects, scan, write=True)
             self.commit(repo, objects, scan.head, lambda head: resolved(head=head))
 
     def known_paths(self) -> None:
         repo = Repo.find(str(self.path))
         paths = [str(repos.file(self.path, n).relative_to(self.path)) for n in (1, 77, 150)]
         with Objects(repo) as objects:
-            found = blobs.read_paths(repo, objects, [*paths, "notes/new.txt"], write=True)
+            found = hashing.read_paths(repo, objects, [*paths, "notes/new.txt"], write=True)
             self.commit(repo, objects, "HEAD", lambda _: found)
 
     def commit(
@@ -92,12 +94,10 @@ class Work:
         repos.git(self.path, *repos.WHO, "stash", "create")
 
     def seed(self) -> None:
-        index.seed_index(Repo.find(str(self.path)), force=True)
+        worktree.seed_index(Repo.find(str(self.path)), force=True)
 
 
 ROWS = "git_status list_changes whole_snapshot known_paths copied_index stash_create seed".split()
-
-
 SIZES = [300, 20_000, *([100_000] if os.environ.get("LONG") else [])]
 BUDGETS = dict.fromkeys(("list changes", "whole snapshot"), Budget(5, 1.3, "git status"))
 

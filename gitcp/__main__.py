@@ -6,10 +6,10 @@ import os
 import sys
 from importlib import import_module
 
-from gitcp import VERSION, commands, stages
-from gitcp.console import options
+from gitcp import VERSION, commands, hook, stages
+from gitcp.console import cli, options, term
 from gitcp.errors import OK, Error, UsageError
-from gitcp.start import late
+from gitcp.start import lazy_modules
 from gitcp.start.cpython import signals
 
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ def main() -> int:
     called = os.path.basename(sys.argv[0]).partition("-")[2]
     if called in commands.NAMES:
         return _run_command(called)
-    return late.ending.run_guarded(lambda: _refuse_unknown(called) if called else _run_chosen())
+    return cli.run_guarded(lambda: _refuse_unknown(called) if called else _run_chosen())
 
 
 def _run_chosen() -> int:
@@ -55,16 +55,17 @@ def _run_chosen() -> int:
 
 def _run_command(name: str) -> int:
     if name == "hook":
-        return late.hook.main()
+        return hook.main()
     command = _find_command(name)
-    return late.ending.run_guarded(lambda: command(sys.argv[1:]))
+    return cli.run_guarded(lambda: command(sys.argv[1:]))
 
 
 def _find_command(name: str) -> Callable[[Sequence[str]], int]:
     """The function that runs a command or a stage; raise UsageError for an unknown name."""
     if name not in commands.NAMES:
         _refuse_unknown(name)
-    late.lazy_modules.use()
+
+    lazy_modules.use()
     if module := commands.get_module(name):
         run: Callable[[Sequence[str]], int] = import_module(module).run
         return run
@@ -80,12 +81,12 @@ def _refuse_unknown(name: str) -> NoReturn:
 def _show_help(words: list[str]) -> int:
     """The everyday commands; all commands for -a; the page of a command for its name."""
     if not words or words[0] in ("-a", "--all"):
-        late.cli.say(format_listing() if words else format_overview())
+        cli.say(format_listing() if words else format_overview())
         return OK
     name = words[0].removeprefix("gitcp-")
     if name not in commands.NAMES:
         _refuse_unknown(name)
-    return late.foreground.show(f"gitcp-{name}")
+    return term.show_page(f"gitcp-{name}")
 
 
 _USAGE = "usage: gitcp [-C <dir>] <command> [<args>]"

@@ -6,15 +6,14 @@ import os
 import sys
 from time import time_ns
 
-from gitcp.agents import find_client, get_client, list_names, recognise
-from gitcp.agents.exchange import replies
+from gitcp import files, running
+from gitcp.agents import find_client, get_client, list_names, payload, recognise
 from gitcp.context import is_off, locate, locate_unheard
 from gitcp.core import json
 from gitcp.errors import Error, InputError, NoJj, NoRepository, UsageError, format_error
-from gitcp.process import deadline, files
 from gitcp.repo import Repo
-from gitcp.start import late, stdlib
-from gitcp.store.setup import heard
+from gitcp.store.session import states
+from gitcp.store.setup import guard_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from gitcp.agents import Client
     from gitcp.core.record_types import Record
+    from gitcp.repo import Repo
 
     Events = Iterator[tuple[Repo, Record]]
 
@@ -40,7 +40,7 @@ def read_call(argv: Sequence[str]) -> Events:
     payload = parse_payload(data)
     client = recognise(get_client(argv[0]), payload)
     if seconds := client.get_hook_seconds(argv[1], argv[0]):
-        deadline.set_bound(seconds / 2)  # the next event does the rest
+        running.set_bound(seconds / 2)  # the next event does the rest
     event: Record = {**client.read_event(argv[1], payload)}
     if event["event"] != "unknown":
         yield from _locate_event(client, event)
@@ -50,7 +50,9 @@ def _read_external(name: str, hook: str, data: bytes) -> Events:
     """The events that the adapter of an agent on PATH makes of a payload."""
     start = os.getcwd()
     try:
-        client = late.adapters.find_adapter(Repo.find_here(), name)
+        from gitcp.store.setup import adapters
+
+        client = adapters.find_adapter(Repo.find_here(), name)
     except NoRepository:
         return  # nothing is recorded where the agent works
     for event in client.read_events(hook, data):
@@ -61,12 +63,16 @@ def _read_external(name: str, hook: str, data: bytes) -> Events:
 def read_records(warn: Callable[[str], None]) -> Events:
     """The events among the records on standard input; warn is called for any other record."""
     start = os.getcwd()
+    import select
+
     # Whether the process was started for its first event.
-    waiting = bool(stdlib.select.select([sys.stdin], [], [], 0)[0])
+    waiting = bool(select.select([sys.stdin], [], [], 0)[0])
     for line in filter(bytes.strip, sys.stdin.buffer):
         came, waiting = 0 if waiting else time_ns(), False
         try:
-            event = late.other.check_event(parse_payload(line), start)
+            from gitcp.agents import other
+
+            event = other.check_event(parse_payload(line), start)
         except InputError as e:
             warn(f"event: {format_error(e)}")
             continue
@@ -95,9 +101,9 @@ def _locate_event(client: Client | None, event: Record) -> Events:
         return
     os.chdir(folder)
     if client:
-        heard.note_event(repo, client.NAME, event["event"])
+        guard_files.note_event(repo, client.NAME, event["event"])
     if client and client.export:
-        late.conversation_copy.copy(repo, client, event)
+        states.copy_conversation(repo, client, event)
     if home_of_unknown:
         start = {**event, "event": "turn-start", "prompt": _read_last_prompt(client, event)}
         start.pop("tool", None)
@@ -131,16 +137,16 @@ def parse_payload(data: bytes) -> Record:
 
 def tell(event: Record, message: str, context: str = "") -> None:
     """Give messages to the agent, and to the person through the client if it shows messages."""
-    print(replies.format_message(_find_form(event), message, context), end="")
+    print(payload.format_message(_find_form(event), message, context), end="")
 
 
 def refuse(event: Record, message: str) -> tuple[str, int]:
     """Refuse the event for the agent's client: (text for standard error, status)."""
-    out, err, status = replies.format_refusal(_find_form(event), event["event"], message)
+    out, err, status = payload.format_refusal(_find_form(event), event["event"], message)
     print(out, end="")
     return err, status
 
 
 def _find_form(event: Record) -> str:
-    """The form of answers to an event's agent (gitcp.agents.exchange.replies)."""
+    """The form of answers to an event's agent (gitcp.agents.payload)."""
     return str(event.get("answers") or find_client(event["agent"]).ANSWERS)

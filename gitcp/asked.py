@@ -13,22 +13,20 @@ import stat
 import time
 
 from gitcp import memory
-from gitcp.core import json
-from gitcp.core.upkeep import shapes
+from gitcp.core import json, shapes
 from gitcp.errors import Error, GitError, Late
+from gitcp.files import put_file, read_file
 from gitcp.git import Git
-from gitcp.process.files import put_file, read_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
-    from gitcp.process.running import Running
+    from gitcp.running import Running
 
     Stamp = list[int] | None  # of a file; None for no file
     Values = dict[str, list[str]]  # key -> its values, the effective one last
-
 
 _SHAPE = {
     "key": {None: str},

@@ -26,15 +26,13 @@ from __future__ import annotations
 import os
 
 from gitcp import git, memory, trace
-from gitcp.core.git import ids
+from gitcp.core import ids
 from gitcp.errors import Error, Late, NoJj
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
-from gitcp.start import late
-from gitcp.store.git import refs
-from gitcp.store.git.objects import Objects
-from gitcp.store.session import markers
-from gitcp.store.session import state as states
+from gitcp.store import refs
+from gitcp.store.objects import Objects
+from gitcp.store.session import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,10 +79,12 @@ class Context:
         """
         self.hold([session_id])
         if session_id not in self._states:
-            self._states[session_id] = states.load(self.repo, session_id)
+            self._states[session_id] = states.load_state(self.repo, session_id)
         if rebuild and session_id not in self._rebuilt:
             self._rebuilt.add(session_id)
-            self._states[session_id] = late.recall.catch_up_state(
+            from gitcp.store.stream import streams
+
+            self._states[session_id] = streams.catch_up_state(
                 self.repo, self.objects, session_id, self._states[session_id], self.head
             )
         return self._states[session_id]
@@ -117,8 +117,10 @@ class Context:
         self._states[session_id] = state
         self._rebuilt.add(session_id)
         if state["streams"]:
-            late.work.read_streams(self.repo, state)
-        self._kept[session_id] = states.encode(state), markers.encode(state)
+            from gitcp.store.journal import edits
+
+            edits.read_streams(self.repo, state)
+        self._kept[session_id] = states.encode_state(state), states.encode_marker(state)
 
     def leave(self) -> None:
         """Write the kept states, release all locks, and forget all data."""
@@ -126,7 +128,7 @@ class Context:
             git.run_pending()
             while self._kept:
                 session_id = min(self._kept)
-                markers.put(self.repo, session_id, *self._kept[session_id])
+                states.put_marker(self.repo, session_id, *self._kept[session_id])
                 del self._kept[session_id]
         finally:
             self._kept.clear()

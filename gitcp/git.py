@@ -6,7 +6,7 @@ import os
 
 from gitcp import memory
 from gitcp.errors import GitError
-from gitcp.process.running import Running
+from gitcp.running import Running
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 _PENDING: dict[Callable[[], object], Callable[[], object]] = memory.get_table("pending")
 LASTING: dict[Git, Any] = memory.get_table("lasting")  # gits that wait for orders
-
 # git never prompts, never translates and takes no lock merely to read; and it writes its output in
 # large pieces, not by a system call for each commit.
 QUIET = {

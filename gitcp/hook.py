@@ -13,11 +13,10 @@ from __future__ import annotations
 import os
 import sys
 
-from gitcp import context, git, pipelines, repo, trace
-from gitcp.console import notice
+from gitcp import context, git, pipelines, repo, running, trace
+from gitcp.console import options
 from gitcp.console.options import make_flag, make_value
 from gitcp.errors import OK, USAGE, Error, UnknownAgent, UsageError, format_error, hide_passwords
-from gitcp.process import deadline
 from gitcp.record import decode_lines
 from gitcp.repo import Repo
 from gitcp.stages.chain import (
@@ -28,7 +27,6 @@ from gitcp.stages.chain import (
     list_pipelines,
     store_missing_checkpoint,
 )
-from gitcp.start import late, stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +49,7 @@ def main() -> int:
         return _run_listing(argv)
     if os.environ.get("GITCP_ACTIVE") not in (None, "", "configured"):
         return OK  # a git command of gitcp's ran this hook
-    deadline.begin()
+    running.begin_deadline()
     try:
         repo.look_early()
         if argv[0] in pipelines.DEFAULT:
@@ -65,7 +63,9 @@ def main() -> int:
     except (Error, OSError) as e:
         _warn_person(f"{' '.join(argv[:2])}: {format_error(e)}")
     except Exception as e:  # a bug must not stop the person's commit or the agent's work either
-        trace.append_note("bug", stdlib.traceback.format_exc().replace("\n", " | "))
+        import traceback
+
+        trace.append_note("bug", traceback.format_exc().replace("\n", " | "))
         _warn_person(f"{' '.join(argv[:2])}: {type(e).__name__}: {e}")
     finally:
         git.abandon_pending()
@@ -78,7 +78,9 @@ def main() -> int:
 def _warn_person(message: str) -> None:
     _print_message(f"warning: {message}\n")
     try:
-        late.hook_warnings.warn_here(message)  # for `gitcp status`
+        from gitcp.store import hook_warnings
+
+        hook_warnings.warn_here(message)  # for `gitcp status`
     except OSError:
         pass  # no descriptor is left
 
@@ -92,9 +94,14 @@ def _run_git_hook(event: str, args: Sequence[str]) -> int:
 
 
 def _run_agent_hook(argv: Sequence[str]) -> int:
-    agent_hook = late.agent_hook
-    from_records = argv == ["event"]
-    events = agent_hook.read_records(_warn_person) if from_records else agent_hook.read_call(argv)
+    if argv == ["event"]:
+        from gitcp import agent_hook
+
+        events = agent_hook.read_records(_warn_person)
+    else:
+        from gitcp import agent_hook
+
+        events = agent_hook.read_call(argv)
     return next((status for repo, event in events if (status := run(repo, event))), OK)
 
 
@@ -103,12 +110,16 @@ def run(repo: Repo, first: Record) -> int:
 
     A gate's refusal ends them and is the answer.  Otherwise their messages are given as one."""
     event, config = str(first["event"]), repo.config
-    deadline.begin(config.get_option("gitcp.hook-timeout"), config.get_option("gitcp.git-timeout"))
+    running.begin_deadline(
+        config.get_option("gitcp.hook-timeout"), config.get_option("gitcp.git-timeout")
+    )
     if config.get_all("gitcp.hook-timeout"):
-        deadline.set_bound(None)  # the person's setting counts, not the client's limit
+        running.set_bound(None)  # the person's setting counts, not the client's limit
     built_in = os.environ.get("GITCP_ACTIVE") != "configured"  # else configured pipelines alone
     if built_in and event not in pipelines.COMMITTING and os.path.exists(repo.join_own("auto")):
-        late.settling.settle_left_over(context.open_context(repo))
+        from gitcp.store import auto
+
+        auto.settle_left_over(context.open_context(repo))
     messages: dict[str, list[str]] = {"person": [], "agent": []}
     warnings, refusal = list[str](), None
     for pipeline in [p for p in list_pipelines(repo, event) if built_in or isinstance(p, str)]:
@@ -140,13 +151,17 @@ def _store_warnings(repo: Repo, event: str, warnings: Sequence[str]) -> None:
     for message in warnings:
         _warn_person(f"{event}: {message}")
     if not warnings and os.path.exists(repo.join_shared("warnings")):
-        late.hook_warnings.drop_warnings(repo, event, " ".join(sys.argv[1:3]))
+        from gitcp.store import hook_warnings
+
+        hook_warnings.drop_warnings(repo, event, " ".join(sys.argv[1:3]))
 
 
 def _send_messages(first: Record, message: str, context: str = "") -> None:
     """Give the person a message, and the agent alone a context."""
     if "agent" in first:
-        late.agent_hook.tell(first, message, context)
+        from gitcp import agent_hook
+
+        agent_hook.tell(first, message, context)
     else:
         _print_message(f"{message}\n")
 
@@ -155,19 +170,23 @@ def _refuse(first: Record, message: str) -> int:
     """Refuse for git or for the agent's client; return the status."""
     err, status = f"{message}\n", pipelines.VERDICT
     if "agent" in first:
-        err, status = late.agent_hook.refuse(first, message)
+        from gitcp import agent_hook
+
+        err, status = agent_hook.refuse(first, message)
     _print_message(err)
     return status
 
 
 def _print_message(message: str) -> None:
     """Print a message on standard error, without control characters and passwords."""
-    print(notice.escape_unprintable(hide_passwords(message)), file=sys.stderr, end="")
+    print(options.escape_unprintable(hide_passwords(message)), file=sys.stderr, end="")
 
 
 def _run_listing(argv: Sequence[str]) -> int:
     def show_table() -> int:
-        args = late.cli.parse("hook", OPTIONS, argv)
+        from gitcp.console import cli
+
+        args = cli.parse("hook", OPTIONS, argv)
         if args.sh:
             print(os.path.join(os.path.dirname(os.path.abspath(__file__)), "hooks.sh"))
             return OK
@@ -176,4 +195,6 @@ def _run_listing(argv: Sequence[str]) -> int:
         print(*format_table(Repo.find_here()), sep="\n")
         return OK
 
-    return late.cli.guard(show_table)
+    from gitcp.console import cli
+
+    return cli.guard(show_table)

@@ -12,15 +12,13 @@ import os
 import stat
 import time
 
+from gitcp import files
 from gitcp.asked import is_tracked
-from gitcp.core import json
-from gitcp.core.git import ids
-from gitcp.core.upkeep import shapes
+from gitcp.core import ids, json, shapes
 from gitcp.errors import Error, GitError, NoJj
+from gitcp.files import read_file
 from gitcp.git import Git
-from gitcp.process import files
-from gitcp.process.files import read_file
-from gitcp.process.running import Running
+from gitcp.running import Running
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +60,6 @@ _CHANGE = ' ++ "\\0" ++ '.join(_FIELDS)
 _MADE_OF = 'commit.commit_id() ++ " " ++ predecessors.map(|p| p.commit_id()).join(" ")'
 _COMMIT_IDS = ("commit.commit_id()", "commit_id")  # since 0.30, and before
 _UNKNOWN = "gitcp is not enabled in the jj repository '{}': 'gitcp enable' there registers it"
-
 _ENTRY_SHAPE = {"root": str, "jj": str, "store": str, "name": str}
 _LARGEST_ENTRY = 1 << 16  # bytes
 _ENTRY = "workspace"

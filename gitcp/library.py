@@ -9,19 +9,19 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 
-from gitcp.console import notice
-from gitcp.core.blame import options
-from gitcp.core.search.query import add_filters, parse_query
+from gitcp.console import options
+from gitcp.core import blame_format
+from gitcp.core.search_rules import add_filters, parse_query
 from gitcp.errors import Error
 from gitcp.repo import Repo
-from gitcp.store.back import trees
-from gitcp.store.back.present import Present
-from gitcp.store.blame import origin, view
-from gitcp.store.git.prefetch import Prefetched
-from gitcp.store.lines import run
+from gitcp.store import blame
+from gitcp.store.back import steps
+from gitcp.store.back.restore import Present
+from gitcp.store.lines import history
 from gitcp.store.lines.evidence import Evidence
-from gitcp.store.search import ask
-from gitcp.store.turn import session_list
+from gitcp.store.reading import Prefetched
+from gitcp.store.search import search
+from gitcp.store.turn import sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Repository:
     def _open_objects(self) -> Iterator[tuple[Repo, Prefetched]]:
         """The repository and its objects for one method.  Warnings go to lacks; the objects that it
         reads are forgotten."""
-        with notice.Collected() as lacks:
+        with options.Collected() as lacks:
             try:
                 yield self.repo, self.objects
             finally:
@@ -69,13 +69,13 @@ class Repository:
         """The sessions with a state and, if stored, those with a checkpoint in the permanent store;
         the last started first."""
         with self._open_objects() as (repo, objects):
-            return session_list.list_sessions(repo, objects, stored)
+            return sessions.list_sessions(repo, objects, stored)
 
     def show(self, name: str) -> list[Record]:
         """The records behind a name or its beginning: the checkpoints of a commit, a checkpoint, a
         session or a point; transcripts are bytes."""
         with self._open_objects() as (repo, objects):
-            return trees.show(repo, objects, name)
+            return steps.show_trees(repo, objects, name)
 
     def checkpoint(self, name: str) -> Record:
         """The first checkpoint that show() gives."""
@@ -86,17 +86,17 @@ class Repository:
 
     def blame(self, path: str, revision: str = "") -> list[Record]:
         """A record `line` for each line of a file in the worktree, or in a revision."""
-        request = options.ask_file(path, revision)
+        request = blame_format.ask_file(path, revision)
         with self._open_objects() as (repo, objects):
             evidence = Evidence(repo, objects)
-            lines = run.run_blame(repo.git, request)
-            return list(view.build_records(repo, request, lines, evidence))
+            lines = history.run_blame(repo.git, request)
+            return list(blame.build_records(repo, request, lines, evidence))
 
     def read_words(self, line: Any) -> tuple[Around | None, list[Entry]]:
         """The words around a session's line of blame(): its call with the words before and after,
         None if unknown, and (role, text) of its whole turn."""
         with self._open_objects() as (repo, objects):
-            return origin.read_words(repo, objects, line)
+            return blame.read_words(repo, objects, line)
 
     def why(self, path: str, first: int, last: int = 0, revision: str = "") -> list[Record]:
         """A record `origin` for each run of lines, first to last (0: first alone), that one edit
@@ -104,17 +104,17 @@ class Repository:
         lines = f"{path}:{first},{last or first}"
         with self._open_objects() as (repo, objects):
             evidence = Evidence(repo, objects)
-            return list(origin.list_origins(repo, repo.git, objects, evidence, lines, revision))
+            return list(blame.list_origins(repo, repo.git, objects, evidence, lines, revision))
 
     def search(
         self, words: str, paths: tuple[str, ...] = (), most: int = 10, **options: Any
     ) -> tuple[list[Record], int]:
         """(the turns that a query finds (gitcp-search(1)), best first, at most `most`; the number
-        of further ones).  options: of store.search.ask.find_hits()."""
+        of further ones).  options: of store.search.find_hits()."""
         query = parse_query(words)
         add_filters(query, {"path": paths})
         with self._open_objects() as (repo, _):
-            return ask.find_hits(repo, query, most=most, **options)
+            return search.find_hits(repo, query, most=most, **options)
 
     def snapshot(self) -> Record:
         """Store the worktree as it stands: the oids of its tree and of head; left_out: path -> why

@@ -12,17 +12,15 @@ from __future__ import annotations
 import fcntl
 import os
 
-from gitcp import memory, trace
+from gitcp import memory, running, trace
 from gitcp.errors import Busy, Error
-from gitcp.process import deadline
-from gitcp.process.files import Damaged, move_aside, open_file
+from gitcp.files import Damaged, move_aside, open_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.repo import Repo
-
 
 # Kinds of locks: the name, or its part before the first dash (`session-<id>`).
 ORDER = "install rewind auto session claims transcript journal stream v1 notes packs search".split()
@@ -80,7 +78,7 @@ class exclusive:
         import filelock
 
         trace.append_note("lock", f"waiting for '{self._name}'")
-        path, timeout, limit = self._path, self._timeout, deadline.count_seconds_left()
+        path, timeout, limit = self._path, self._timeout, running.count_seconds_left()
         if limit is not None:  # a hook waits in vain once only for the same lock
             timeout = 0.0 if path in _GIVEN_UP else min(timeout, limit)
         self._waited = filelock.FileLock(path, timeout, poll_interval=0.01, fallback_to_soft=False)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from gitcp import commands
 from gitcp.errors import Error
-from gitcp.start import stdlib
 
 DEFAULT: dict[str, list[list[str]]] = {
     # events of agents
@@ -30,19 +29,14 @@ DEFAULT: dict[str, list[list[str]]] = {
     "post-rewrite": [["relink"]],
     "pre-push": [["push-checkpoints"]],
 }
-
 # A record of type 'refuse' at the end of these pipelines is obeyed; all others only watch.
 GATES = frozenset({"commit-msg", "turn-start", "tool-start", "tool-end", "pre-commit", "pre-push"})
-
 # Stages that the built-in pipelines leave out where gitcp.guard is off.
 GUARD = frozenset({"check-claim", "release-claim"})
-
 # Hooks to which git writes on standard input.
 WITH_STDIN = frozenset({"post-rewrite", "pre-push"})
-
 # The status by which a git hook refuses; the hook scripts take any other for a failure of gitcp.
 VERDICT = 3
-
 # Hooks during which the person's git locks its index.
 COMMITTING = frozenset({"pre-commit", "prepare-commit-msg", "commit-msg"})
 
@@ -52,7 +46,9 @@ def parse_pipeline(text: str) -> list[list[str]]:
 
     Raise Error for an invalid word and for an unknown stage.
     """
-    lexer = stdlib.shlex.shlex(text, posix=True, punctuation_chars="|")
+    import shlex
+
+    lexer = shlex.shlex(text, posix=True, punctuation_chars="|")
     lexer.whitespace_split = True
     lexer.commenters = ""
     stages: list[list[str]] = [[]]

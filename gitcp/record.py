@@ -12,7 +12,6 @@ import time
 from gitcp import memory
 from gitcp.core import json
 from gitcp.errors import InputError
-from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from gitcp.core.record_types import Record
-
 
 _TOGETHER = 0.01  # seconds in which records are written together
 _LEAST, _MOST = -(1 << 63), (1 << 64) - 1  # the integers that orjson writes
@@ -167,7 +165,9 @@ def _pack(value: Any) -> Any:
 def _pack_name(name: str) -> Any:
     if _is_utf8(name):
         return name
-    return {"$bytes": stdlib.binascii.b2a_base64(encode_name(name), newline=False).decode()}
+    import binascii
+
+    return {"$bytes": binascii.b2a_base64(encode_name(name), newline=False).decode()}
 
 
 def _is_utf8(text: str) -> bool:
@@ -182,7 +182,9 @@ def _unpack(value: Any) -> Any:
     if isinstance(value, dict):
         if set(value) == {"$bytes"}:
             try:
-                return decode_name(stdlib.binascii.a2b_base64(value["$bytes"]))
+                import binascii
+
+                return decode_name(binascii.a2b_base64(value["$bytes"]))
             except (TypeError, ValueError):
                 raise InputError("'$bytes' is not base64") from None
         if set(value) == {"$pairs"}:

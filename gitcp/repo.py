@@ -7,12 +7,11 @@ import stat
 
 from gitcp import memory
 from gitcp.asked import Answers, ask_config, ask_place, is_embedded
-from gitcp.core import config_table
-from gitcp.core.git.ids import hash_worktree
+from gitcp.core import config_table, ids
+from gitcp.core.ids import hash_worktree
 from gitcp.errors import Error, NoRepository
+from gitcp.files import METHOD
 from gitcp.git import Git
-from gitcp.process.files import METHOD
-from gitcp.start import late
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from gitcp.asked import Values
-
 
 _EMBEDDED = "'{}' is no repository for gitcp: the one around it tracks its files"
 # Variables that tie git to an index, a subdirectory or a worktree: a Repo sets its own.
@@ -138,9 +136,11 @@ class Repo:
     @classmethod
     def _find_jj(cls, folder: str, stop: str | None, base: Git, init: str | None) -> Repo | None:
         """The jj workspace around a directory, below stop; None for none."""
-        if not (root := late.jj.find_root(folder, stop)):
+        from gitcp import jj
+
+        if not (root := jj.find_root(folder, stop)):
             return None
-        git_dir, common, name = late.jj.open_workspace(root, init)
+        git_dir, common, name = jj.open_workspace(root, init)
         repo = cls(root, git_dir, common, "sha1", base)
         repo.algo = repo.config.get("extensions.objectformat", "sha1").lower()
         repo.workspace = name
@@ -203,7 +203,9 @@ class Repo:
         """Whether a directory is a registered jj workspace."""
         if folder not in self._has_jj:
             self._has_jj[folder] = os.path.isdir(f"{folder}/.jj")
-        return self._has_jj[folder] and bool(late.jj.find_registered(folder))
+        from gitcp import jj
+
+        return self._has_jj[folder] and bool(jj.find_registered(folder))
 
     @property
     def has_git(self) -> bool:
@@ -234,7 +236,7 @@ class Repo:
         (core.sharedRepository).  Raise OSError."""
         if setting := self.config.get("core.sharedrepository"):
             mode = os.stat(path).st_mode
-            if (shared := late.sharing.compute_shared_mode(setting, mode)) != stat.S_IMODE(mode):
+            if (shared := ids.compute_shared_mode(setting, mode)) != stat.S_IMODE(mode):
                 os.chmod(path, shared)
 
     def make_folder(self, path: str) -> None:

@@ -2,7 +2,7 @@
 
 `__init__.py` of the folder has the client's names as data, and functions that replace methods of
 Client.  `transcript.py` reads its transcripts: is_first_entry, list_facts (else
-gitcp.core.transcript.blocks), list_messages of a document, read_answers, SHOWS_FILES; scan,
+gitcp.core.blocks), list_messages of a document, read_answers, SHOWS_FILES; scan,
 list_scanned or list_written_paths where that of its facts is not enough.  `cut.py` cuts its
 conversations: find_last_leaf, list_prompts, find_leaves_around, cut_conversation.  Both are
 optional.
@@ -13,9 +13,8 @@ from __future__ import annotations
 import os
 
 from gitcp import memory
-from gitcp.agents.exchange import payload
+from gitcp.agents import payload
 from gitcp.errors import InputError
-from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Event, Scan, Tool
 
 _NAMES: dict[str, list[str]] = memory.get_table("agents")
-_SHARED = ("exchange", "install", "other", "reading")  # folders that are not clients
+_SHARED = ("install", "other", "reading")  # folders that are not clients
 
 
 class Client:
@@ -54,7 +53,7 @@ class Client:
     COVERED_BY = ""  # the agent whose hooks it runs, so that `enable` writes none for it
     IF_ASKED = ""  # why `enable` writes its hooks only if it is named
     EXPANDS = False  # True: it expands variables in the command of a hook
-    ANSWERS = "text"  # the form of a refusal: gitcp.agents.exchange.replies
+    ANSWERS = "text"  # the form of a refusal: gitcp.agents.payload
     KEYS: Mapping[str, str] = {}  # its key in a payload -> Claude Code's, where they differ
     KINDS: Mapping[str, str]  # its tool -> gitcp's kind of tool
     EVENTS: Mapping[str, str]  # its hook -> gitcp's event
@@ -151,20 +150,22 @@ class Client:
         return False
 
     def scan(self, data: bytes, previous: Scan | None = None) -> Scan:
-        """The scan of a transcript (gitcp.core.transcript.transcript_scan.Scan)."""
-        from gitcp.core.transcript import transcript_scan
+        """The scan of a transcript (gitcp.core.transcripts.Scan)."""
 
         reader = self.get_reader()
         if reader is None or hasattr(reader, "scan"):
-            return reader.scan(data, previous) if reader else transcript_scan.begin(previous)
-        from gitcp.core.transcript import facts
+            from gitcp.core import transcripts
+
+            return reader.scan(data, previous) if reader else transcripts.begin_scan(previous)
 
         written = getattr(reader, "list_written_paths", None)
-        written = written or facts.make_path_lister(self.KINDS, self.PATHS)
+        from gitcp.core import transcripts
+
+        written = written or transcripts.make_path_lister(self.KINDS, self.PATHS)
         if hasattr(reader, "list_messages"):
             list_facts = getattr(reader, "list_scanned", reader.list_facts)
-            return facts.scan_document(data, reader.list_messages, list_facts, written)
-        return facts.make_scan(reader.list_facts, written)(data, previous)
+            return transcripts.scan_document(data, reader.list_messages, list_facts, written)
+        return transcripts.make_scan(reader.list_facts, written)(data, previous)
 
     def get_reader(self) -> Any:
         """The module that reads its transcripts; None without one."""
@@ -224,7 +225,9 @@ class Client:
 
     def format_resume_command(self, session_id: str) -> str:
         """The command that continues a session."""
-        return self.RESUME.format(stdlib.shlex.quote(session_id))
+        import shlex
+
+        return self.RESUME.format(shlex.quote(session_id))
 
     def _has(self, part: str) -> bool:
         folder = self._module.rpartition(".")[2]

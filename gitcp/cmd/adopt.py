@@ -8,7 +8,7 @@ from gitcp.console.options import JSON, make_value
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK
 from gitcp.repo import Repo
-from gitcp.store.turn import adopt
+from gitcp.store.turn import sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("adopt", OPTIONS, argv)
     with context.open_here() as ctx:
         source = context.open_context(Repo.find(args.directory)) if args.directory else ctx
-        record = adopt.adopt_session(ctx, source, args.session)
+        record = sessions.adopt_session(ctx, source, args.session)
     if args.json:
         cli.write_records([record])
         return OK

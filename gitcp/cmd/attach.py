@@ -9,8 +9,8 @@ from gitcp import agents, context
 from gitcp.console import cli
 from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.errors import NO, OK
-from gitcp.store.git.commit import need_commit
-from gitcp.store.imports import run as imports
+from gitcp.store.imports import imports
+from gitcp.store.trees import need_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,5 +55,5 @@ def run(argv: Sequence[str]) -> int:
         if not plan.links:
             return NO
         if not args.dry_run:
-            imports.write_links(ctx.repo, ctx.objects, plan)
+            imports.carry_out_plan(ctx.repo, ctx.objects, plan)
     return OK

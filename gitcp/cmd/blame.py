@@ -7,17 +7,15 @@ import sys
 
 from gitcp import jj, record
 from gitcp.asked import find_top
-from gitcp.console import cli, paging
+from gitcp.console import cli
 from gitcp.console.options import JSON, make_flag, make_value
-from gitcp.core.blame import options as blame_options
+from gitcp.core import blame_format
 from gitcp.errors import OK
 from gitcp.git import Git
 from gitcp.repo import Repo
 from gitcp.stages import sessions
-from gitcp.store.blame import view
-from gitcp.store.git import prefetch
-from gitcp.store.lines import evidence
-from gitcp.store.lines import run as git_blame
+from gitcp.store import blame, reading
+from gitcp.store.lines import evidence, history
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +33,7 @@ def run(argv: Sequence[str]) -> int:
     """Show a file's lines with their authors."""
     if argv in (["-h"], ["--help"]):
         cli.parse("blame", OPTIONS, argv)  # else the arguments are git's
-    options = blame_options.parse(argv)
+    options = blame_format.parse_arguments(argv)
     flags = options["flags"]
     # git alone is asked first where it is sure to find the repository that Repo.find() would.
     is_plain = find_top(os.getcwd()) and not jj.find_root(os.getcwd())
@@ -43,26 +41,26 @@ def run(argv: Sequence[str]) -> int:
     if "reverse" in flags:  # the commit is not the one that added the line
         os.execvp("git", ["git", "blame", *options["given"]])
     git = jj.choose_git(around) if around else Git()
-    if "s" in flags and "json" not in flags and not blame_options.choose_format(options):
-        _print([git_blame.read_table(git, options)])  # no author is shown
+    if "s" in flags and "json" not in flags and not blame_format.choose_format(options):
+        _print([history.read_table(git, options)])  # no author is shown
         return OK
-    finish = git_blame.start_blame(git, options)  # git works while modules are imported
+    finish = history.start_blame(git, options)  # git works while modules are imported
     repo = around or Repo.find()
     sessions.look_at_head(repo)
-    with prefetch.Prefetched(repo) as objects:
+    with reading.Prefetched(repo) as objects:
         has_contents = any(word.startswith("--contents") for word in options["given"])
         about = evidence.Evidence(repo, objects, worktree=not has_contents)
         if "json" in flags:
-            records = view.build_records(repo, options, finish(), about)
+            records = blame.build_records(repo, options, finish(), about)
             record.write_records(sys.stdout.buffer, records)
         else:
-            _print(view.format_output(repo, git, options, finish(), about))
+            _print(blame.format_output(repo, git, options, finish(), about))
     return OK
 
 
 def _print(lines: Iterable[bytes]) -> None:
     """Print lines through git's pager at a terminal, and unchanged elsewhere."""
     if sys.stdout.isatty():
-        paging.page_texts(cli.show_escaped(record.decode_name(line)) for line in lines)
+        cli.page_texts(cli.show_escaped(record.decode_name(line)) for line in lines)
     else:
         cli.write_bytes(lines)

@@ -7,7 +7,7 @@ from gitcp.console.options import JSON, make_value
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import NO, OK
 from gitcp.repo import Repo
-from gitcp.store.show import gate
+from gitcp.store.show import reports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ OPTIONS = (
 def run(argv: Sequence[str]) -> int:
     """Print the verdict with its reasons; status 1 if a rule is broken."""
     args = cli.parse("check", OPTIONS, argv)
-    record = gate.check_range(Repo.find(), args.revision, args.rules)
+    record = reports.check_range(Repo.find(), args.revision, args.rules)
     if args.json:
         cli.write_records([record])
     else:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from gitcp.console import cli
 from gitcp.console.options import JSON, make_flag, make_value, parse_number
-from gitcp.core.decide.orphan_rules import KINDS
+from gitcp.core.orphan_rules import KINDS
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK
 from gitcp.repo import Repo
-from gitcp.store.care import cleaning, orphans
+from gitcp.store.care import upkeep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from gitcp.core.record_types import Finding
-
 
 OPTIONS = (
     make_flag("-f --force", "delete the items instead of listing them"),
@@ -46,11 +45,11 @@ def clean_settled(
 ) -> tuple[list[Finding], list[Finding]]:
     """(the settled findings, which are deleted if force is set; those that are kept for now)."""
     repo = Repo.find()
-    ages = orphans.find_ages(repo, older_than, edits)
-    findings = orphans.find_orphans(repo, ages)
+    ages = upkeep.find_ages(repo, older_than, edits)
+    findings = upkeep.find_orphans(repo, ages)
     kept = [finding for finding in findings if not finding["settled"]]
     settled = [finding for finding in findings if finding["settled"]]
-    return cleaning.delete_settled(repo, ages, settled) if force else settled, kept
+    return upkeep.delete_settled(repo, ages, settled) if force else settled, kept
 
 
 def format_report(

@@ -7,12 +7,11 @@ from importlib import import_module
 
 from gitcp import agents, commands, repo, stages
 from gitcp.console import cli
-from gitcp.console.notice import escape_unprintable
-from gitcp.console.options import flatten_rows, make_flag, make_value
+from gitcp.console.options import escape_unprintable, flatten_rows, make_flag, make_value
 from gitcp.core import config_table
 from gitcp.core.render import completion
 from gitcp.errors import NO, OK, Error, InputError
-from gitcp.store.search import candidates as names
+from gitcp.store.search import search
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,6 +76,6 @@ def _list_values(kind: str, begun: str) -> Candidates:
     if kind == "agent":
         return {name: agents.get_client(name).AGENT_TYPE for name in agents.list_names()}
     try:
-        return names.find_candidates(repo.Repo.find(), kind, begun)
+        return search.find_candidates(repo.Repo.find(), kind, begun)
     except Error:
         return {}  # there is no repository

@@ -7,7 +7,7 @@ from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.core import config_table
 from gitcp.errors import NO, OK
 from gitcp.repo import Repo
-from gitcp.store.setup import configuration
+from gitcp.store.setup import adapters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ OPTIONS = (
 def run(argv: Sequence[str]) -> int:
     """Show the settings; with --check the status is NO if one is wrong."""
     args = cli.parse("config", OPTIONS, argv)
-    records = configuration.list_settings(Repo.find_here(), args.key)
+    records = adapters.list_settings(Repo.find_here(), args.key)
     if args.check:
         records = [setting for setting in records if setting["complaint"]]
     if args.json:

@@ -6,8 +6,8 @@ from gitcp.console import cli
 from gitcp.console.options import make_flag
 from gitcp.errors import OK
 from gitcp.repo import Repo
-from gitcp.store.git import refs
-from gitcp.store.v1 import committed_refs, conversion
+from gitcp.store import refs
+from gitcp.store.v1 import checkpoints, conversion
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ def run(argv: Sequence[str]) -> int:
     if args.json:
         records = ({"type": "ref", "ref": ref, "oid": oid} for ref, oid in moved.items())
         return cli.write_records(records)
-    count = len(committed_refs.list_tips(repo))
+    count = len(checkpoints.list_tips(repo))
     print(f"{len(moved)} of {count} checkpoints moved; each has a ref of its own")
-    if refs.read_ref(repo, committed_refs.REF):
-        name = committed_refs.REF.removeprefix("refs/heads/")
+    if refs.read_ref(repo, checkpoints.REF):
+        name = checkpoints.REF.removeprefix("refs/heads/")
         print(f"the branch stays, and is not sent any more: 'git branch -D {name}' removes it")
     return OK

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from gitcp.console import parser, shell
+from gitcp.console import cli, shell
 from gitcp.console.options import make_value
 from gitcp.repo import Repo
-from gitcp.store.back import trees
-from gitcp.store.git.objects import Objects
-from gitcp.store.pack import scratch
+from gitcp.store import pack_care
+from gitcp.store.back import steps
+from gitcp.store.objects import Objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,10 +28,10 @@ OPTIONS = (
 def run(argv: Sequence[str]) -> int:
     """Run git diff on two trees, with its own pager and colours; return its status."""
     end = argv.index("--") if "--" in argv else len(argv)
-    reader = parser.Parser("diff", OPTIONS)
+    reader = cli.Parser("diff", OPTIONS)
     reader.epilog = "Other options are those of git-diff(1); paths follow after --."
     args, options = reader.parse_known_args(list(argv[:end]))
-    with scratch.open_scratch(Repo.find()) as repo:
+    with pack_care.open_scratch(Repo.find()) as repo:
         with Objects(repo) as objects:
-            pair = [trees.find_tree(repo, objects, name) for name in (args.old, args.new)]
+            pair = [steps.find_tree(repo, objects, name) for name in (args.old, args.new)]
         return shell.run_git(repo.git, ["diff", *options, *pair, "--", *argv[end + 1 :]])

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 
-from gitcp import jj
-from gitcp.console import cli, notice
+from gitcp import files, jj
+from gitcp.console import cli, options
 from gitcp.console.options import make_flag
 from gitcp.errors import OK, Error, NoRepository, UsageError, format_error
 from gitcp.lock import exclusive
-from gitcp.process import files
 from gitcp.repo import Repo
-from gitcp.store.pack import upkeep
-from gitcp.store.setup import adapters, everywhere, git_hooks, guard_files, install, manifest
+from gitcp.store import pack_upkeep
+from gitcp.store.setup import adapters, git_hooks, guard_files, install, takeover
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def run(argv: Sequence[str]) -> int:
     except NoRepository:
         if not args.user:
             raise
-        with everywhere.open_scratch_repository() as scratch:
+        with install.open_scratch_repository() as scratch:
             uninstall(scratch, args.user, args.dry_run)
         return OK
     if args.uninstall:
@@ -67,9 +66,9 @@ def silence(repo: Repo, dry_run: bool) -> None:
 
 def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
     """Restore the files from before enable; an edited file loses only gitcp's part."""
-    if user and not dry_run and (done := everywhere.remove_template()):
+    if user and not dry_run and (done := install.remove_template()):
         print(done)
-    manifests = [manifest.load(repo)] + ([manifest.load_person()] if user else [])
+    manifests = [takeover.load_manifest(repo)] + ([takeover.load_person()] if user else [])
     if not any(record.entries for record in manifests):
         print("gitcp is not installed here")
     for record in manifests:
@@ -92,7 +91,7 @@ def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
                 cli.show_whole(f"left '{path}': it {git_hooks.FORGOTTEN}")
     if not dry_run:
         install.end_recording(repo)
-        upkeep.release_packs(repo)
+        pack_upkeep.release_packs(repo)
         guard_files.clear_configured(repo)
         guard_files.clear_watched(repo)
         if repo.top:
@@ -104,6 +103,6 @@ def _uninstall_adapter(repo: Repo, name: str) -> bool:
     try:
         adapters.remove_hooks(repo, name)
     except Error as e:
-        notice.warn_lacking(f"the hooks of {name} are still there: {format_error(e)}")
+        options.warn_lacking(f"the hooks of {name} are still there: {format_error(e)}")
         return False
     return True

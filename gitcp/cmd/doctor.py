@@ -7,13 +7,13 @@ import os
 from gitcp import context
 from gitcp.console import cli
 from gitcp.console.options import JSON, make_flag
-from gitcp.core.render.status_lines import explain_beginning, format_remedy
-from gitcp.core.upkeep import findings
+from gitcp.core import findings
+from gitcp.core.render.answers import explain_beginning, format_remedy
 from gitcp.errors import NO, OK
 from gitcp.repo import Repo
-from gitcp.store.care import check, installation
+from gitcp.store.care import installation, table
 from gitcp.store.care.case import Case
-from gitcp.store.imports import counts
+from gitcp.store.imports import imports
 from gitcp.store.setup import guard_files
 
 TYPE_CHECKING = False
@@ -35,7 +35,9 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("doctor", OPTIONS, argv)
     repo = Repo.find()
     guard_files.write_configured(repo)
-    items = _fix(repo, args.json) if args.fix else [item for _, item in check.diagnose(repo)]
+    items = (
+        _fix(repo, args.json) if args.fix else [item for _, item in table.diagnose_repository(repo)]
+    )
     if args.json:
         cli.write_records(items)
     else:
@@ -59,7 +61,7 @@ def _print_findings(repo: Repo, items: Sequence[Record], everything: bool) -> No
     if any(item.get("fix") and "fixed" not in item for item in items):
         print("\n'gitcp doctor --fix' mends what it can")
     home = os.path.expanduser("~")
-    cli.show(*counts.list_deletions(repo, home, counts.count_conversations(repo, home)))
+    cli.show(*imports.list_deletions(repo, home, imports.count_conversations(repo, home)))
 
 
 def _fix(repo: Repo, quiet: bool) -> list[Finding]:
@@ -71,12 +73,12 @@ def _fix(repo: Repo, quiet: bool) -> list[Finding]:
         if question not in chosen:
             chosen[question] = _choose_mend(row, item, quiet)
         with Case(repo, ctx=context.open_context(repo)) as case:
-            return check.mend_finding(case, chosen[question], item, "fixed")
+            return table.mend_finding(case, chosen[question], item, "fixed")
 
     def find(mends: bool) -> list[Finding]:
-        return [mend(row, item) if mends else item for row, item in check.diagnose(repo)]
+        return [mend(row, item) if mends else item for row, item in table.diagnose_repository(repo)]
 
-    return check.mend_all(find, "fixed")
+    return table.mend_all(find, "fixed")
 
 
 def _choose_mend(row: Row, item: Finding, quiet: bool) -> Mend | None:

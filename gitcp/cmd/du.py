@@ -6,18 +6,18 @@ import time
 
 from gitcp.console import cli
 from gitcp.console.options import JSON, make_flag, make_value
+from gitcp.core import findings
 from gitcp.core.render import spans
-from gitcp.core.upkeep import space_sums
 from gitcp.errors import OK
 from gitcp.repo import Repo
-from gitcp.store.care import space
+from gitcp.store.care import upkeep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from gitcp.core.findings import Sum
     from gitcp.core.record_types import Record
-    from gitcp.core.upkeep.space_sums import Sum
 
 _KEYS = {"kind": "kind", "session": "session_id", "age": "age"}
 OPTIONS = (
@@ -36,8 +36,8 @@ OPTIONS = (
 def run(argv: Sequence[str]) -> int:
     """Show the sums."""
     args = cli.parse("du", OPTIONS, argv)
-    items = space.list_items(Repo.find(), brief=args.by == "kind")
-    sums = space_sums.sum_items(items, args.by, time.time())
+    items = upkeep.list_items(Repo.find(), brief=args.by == "kind")
+    sums = findings.sum_items(items, args.by, time.time())
     if args.json:
         return cli.write_records(list_records(sums, args.by))
     for line in format_table(sums, args.by, args.bytes):
@@ -55,7 +55,7 @@ def format_table(sums: Sequence[Sum], by: str, exact: bool) -> list[str]:
     """The sums as a table with their total; exact: in bytes."""
 
     def format_size(size: int) -> str:
-        return str(size) if exact else space_sums.format_size(size)
+        return str(size) if exact else findings.format_size(size)
 
     rows = [(size, f"{_name_group(name, by)}  ({count})") for name, size, count in sums]
     rows.append((sum(size for _, size, _ in sums), "total"))
@@ -65,7 +65,7 @@ def format_table(sums: Sequence[Sum], by: str, exact: bool) -> list[str]:
 
 def _name_group(name: str, by: str) -> str:
     if by == "kind":
-        return space_sums.KINDS[name]
+        return findings.KINDS[name]
     if by == "session":
         return name or "of several sessions or none"
     ages = {"today": "less than a day old", "older": "older", "": "of unknown age"}

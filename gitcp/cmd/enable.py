@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from importlib.util import find_spec
 
 from gitcp import agents
-from gitcp.console import cli, ending, notice, picker
+from gitcp.console import cli, options, picker
 from gitcp.console.options import describe_unknown, make_flag, make_value
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK, Error, UsageError
 from gitcp.repo import Repo
-from gitcp.start import stdlib
-from gitcp.store.care import clients as settings
 from gitcp.store.care import installation
-from gitcp.store.imports import counts
-from gitcp.store.setup import adapters, everywhere, install, manifest, takeover
-from gitcp.store.show import recap
-from gitcp.store.v1 import destination
+from gitcp.store.imports import imports
+from gitcp.store.setup import adapters, install, takeover
+from gitcp.store.show import reports
+from gitcp.store.v1 import checkpoint_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterable, Iterator, Sequence
 
+    from gitcp.core.installation import Write
     from gitcp.core.record_types import Record
-    from gitcp.core.setup.installation import Write
     from gitcp.store.setup.install import Options
 
 _NAMES = agents.list_names()
@@ -107,11 +106,13 @@ def run(argv: Sequence[str]) -> int:
             print("'gitcp status' shows what is recorded from now on")
             if sys.stdout.isatty():
                 home = os.path.expanduser("~")
-                cli.show(*counts.describe(repo, home, counts.count_conversations(repo, home)))
+                cli.show(
+                    *imports.describe_counts(repo, home, imports.count_conversations(repo, home))
+                )
         return OK
-    with stdlib.tempfile.TemporaryDirectory() as folder:  # a dry run writes nothing here
+    with tempfile.TemporaryDirectory() as folder:  # a dry run writes nothing here
         repo = _find_usable(Repo.find(init=folder))
-        writes, notes = install.plan_install(repo, options, manifest.load(repo))
+        writes, notes = install.plan_install(repo, options, takeover.load_manifest(repo))
         planned = (write["note"].partition(" ") for write in writes)
         _say(repo, [f"would {_TO_DO.get(verb, verb)} {what}" for verb, _, what in planned], notes)
     return OK
@@ -121,14 +122,14 @@ def _enable_everywhere(args: Namespace) -> int:
     """Set up new repositories and those below directories; print what was done and left out."""
     if args.dry_run:
         raise UsageError("--dry-run does not go with --global")
-    repos = recap.find_below(args.directory)
-    done, left = everywhere.install_person(args.agent or (), args.force)
+    repos = reports.find_below(args.directory)
+    done, left = install.install_person(args.agent or (), args.force)
     for client in map(agents.get_client, args.agent or _NAMES):
-        left += [str(finding["reason"]) for finding in settings.find_switch(client, {})]
+        left += [str(finding["reason"]) for finding in installation.find_switch(client, {})]
     cli.show(*done)
     count = 0
     for repo in repos:
-        written, why = everywhere.install_repository(repo.top or repo.common, args.agent or ())
+        written, why = install.install_repository(repo.top or repo.common, args.agent or ())
         count += not why
         if why:
             left.append(f"{repo.top or repo.common}: {why}")
@@ -153,24 +154,24 @@ def _choose_destination(repo: Repo, args: Namespace) -> str:
     """The new destination of checkpoints, "" for no change: by the options, or by a question at the
     terminal, which is asked once.  Raises Error for what is neither a remote nor a URL."""
     if args.checkpoints:
-        return destination.check_destination(repo, args.checkpoints)
+        return checkpoint_list.check_destination(repo, args.checkpoints)
     proposed, file = takeover.find_proposal(repo)
-    settled = bool(destination.read_destination(repo))
+    settled = bool(checkpoint_list.read_destination(repo))
     asks = sys.stdin.isatty() and sys.stderr.isatty() and not args.worktree
     if not asks or (settled and not proposed):
         return ""
-    usual = destination.find_usual_remote(repo)
-    choices = [("as now", "")] if settled else [("only here", destination.NONE)]
+    usual = checkpoint_list.find_usual_remote(repo)
+    choices = [("as now", "")] if settled else [("only here", checkpoint_list.NONE)]
     choices += [("in another repository", "?")]
     choices += [(f"with the code, to '{usual}'", usual)] if usual and not settled else []
     choices += [(f"to '{proposed}', as '{file}' proposes", proposed)] if proposed else []
     print("Where are prompts and transcripts of commits sent, when you push?")
     chosen = choices[picker.choose_numbered([words for words, _ in choices], 0) or 0][1]
     if proposed:
-        takeover.answer(repo, proposed)
+        takeover.answer_takeover(repo, proposed)
     if chosen == "?":
         url = cli.ask_line("its URL: ", lower=False)
-        return destination.check_destination(repo, url) if url else ""
+        return checkpoint_list.check_destination(repo, url) if url else ""
     return chosen
 
 
@@ -179,7 +180,7 @@ def _find_usable(repo: Repo) -> Repo:
 
     Raise ImportError for a missing package, without which some hooks would fail.
     """
-    for name in ending.PACKAGES:
+    for name in cli.PACKAGES:
         if find_spec(name) is None:
             raise ModuleNotFoundError(f"No module named '{name}'", name=name)
     if repo.top is None:
@@ -213,5 +214,5 @@ def _say(repo: Repo, done: list[str], notes: list[str]) -> None:
     kept = [str(finding["reason"]) for finding in findings if finding["kind"] == "kept-hook"]
     first = [note for note in notes if note.startswith("found ")]
     cli.show_whole(*first, *done, *(note for note in notes if note not in first), *kept)
-    if not (done or findings or notice.is_incomplete()):
+    if not (done or findings or options.is_incomplete()):
         print("gitcp is enabled here already: nothing to do")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from gitcp.cmd import show
-from gitcp.console import cli, notice, paging, term
+from gitcp.console import cli, options, term
 from gitcp.console.options import OFFLINE, make_flag, make_value
-from gitcp.core.render import explain_lines
+from gitcp.core.render import answers
 from gitcp.errors import OK, Error, UsageError
 from gitcp.repo import Repo
+from gitcp.store import refs
 from gitcp.store.back import points
-from gitcp.store.git import refs
-from gitcp.store.git.objects import Objects
-from gitcp.store.show import on_demand, subject, summary
+from gitcp.store.objects import Objects
+from gitcp.store.show import commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,13 +54,13 @@ def run(argv: Sequence[str]) -> int:
     if args.generate:
         _generate(repo, name, args)
     if name is None:
-        paging.page_lines(_draw_points(repo), not args.no_pager)
+        cli.page_lines(_draw_points(repo), not args.no_pager)
         return OK
     records = _read_records(repo, name, args.offline)
     if args.raw_transcript:
         cli.write_bytes(t.removesuffix(b"\n") + b"\n" for t in show.list_transcripts(records))
     else:
-        paging.page_lines(_draw_lines(records, args), not args.no_pager)
+        cli.page_lines(_draw_lines(records, args), not args.no_pager)
     return OK
 
 
@@ -74,8 +74,8 @@ def _generate(repo: Repo, name: str | None, args: Namespace) -> None:
         raise Error(f"'{name}' has no committed checkpoint here")
     for checkpoint_id in ids:
         with Objects(repo) as objects:
-            for session_id in summary.summarize_sessions(repo, objects, checkpoint_id, args.force):
-                notice.tell(f"summarized session {session_id} of {checkpoint_id}")
+            for session_id in commits.summarize_sessions(repo, objects, checkpoint_id, args.force):
+                options.tell(f"summarized session {session_id} of {checkpoint_id}")
 
 
 def _find_name(args: Namespace) -> str | None:
@@ -98,18 +98,18 @@ def _read_records(repo: Repo, name: str, offline: bool) -> Iterator[Record]:
 
 def _gather_records(repo: Repo, name: str, offline: bool) -> list[Record]:
     with Objects(repo) as objects:
-        on_demand.fetch_missing(repo, objects, name, offline=offline)
-        return subject.read_records(repo, objects, name)
+        commits.fetch_missing(repo, objects, name, offline=offline)
+        return commits.read_records(repo, objects, name)
 
 
 def _draw_lines(records: Iterable[Record], args: Namespace) -> Iterator[Line]:
-    mode = explain_lines.SHORT if args.short else explain_lines.SCOPE
-    mode = explain_lines.FULL if args.full else mode
+    mode = answers.SHORT if args.short else answers.SCOPE
+    mode = answers.FULL if args.full else mode
     for number, entry in enumerate(records):
         if number:
             yield []
         committed = "checkpoint_id" in entry
-        draw = explain_lines.draw_committed if committed else explain_lines.draw_temporary
+        draw = answers.draw_committed if committed else answers.draw_temporary
         yield from draw(entry, term.format_time, mode)
 
 
@@ -129,4 +129,4 @@ def _draw_points(repo: Repo) -> Iterator[Line]:
             commit = {"time": point["time"], "oid": point["id"], "message": point["message"]}
             row["rows"] += [] if commit in row["rows"] else [commit]
     shown_rows = list(rows.values())[:_POINTS]
-    yield from explain_lines.draw_branch(branch, shown_rows, term.format_time)
+    yield from answers.draw_branch(branch, shown_rows, term.format_time)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli, extras, progress
+from gitcp.console import cli, extras, term
 from gitcp.console.options import JSON, REVISIONS, make_flag, make_value
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK
 from gitcp.repo import Repo
-from gitcp.store.facts import export
+from gitcp.store import facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ def run(argv: Sequence[str]) -> int:
         raise extras.make_missing(_PACKAGES, "facts") from None
     options = args.repository, args.text, args.light
     repo = Repo.find(eager=True)
-    done = export.export_facts(repo, args.o, args.revision, *options, _show_progress)
-    progress.hide()
+    done = facts.export_facts(repo, args.o, args.revision, *options, _show_progress)
+    term.hide_progress()
     if args.json:
         cli.write_records([done])
     else:
@@ -47,4 +47,4 @@ def run(argv: Sequence[str]) -> int:
 
 def _show_progress(count: int) -> None:
     if count % _EACH == 0:
-        progress.show_line(f"export-facts: {count} commits")
+        term.show_line(f"export-facts: {count} commits")

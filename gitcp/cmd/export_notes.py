@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli, notice
+from gitcp.console import cli, options
 from gitcp.console.options import REVISIONS
 from gitcp.errors import OK
 from gitcp.repo import Repo
@@ -12,7 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
 OPTIONS = (REVISIONS,)
 
 
@@ -21,7 +20,7 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("export-notes", OPTIONS, argv)
     changed, warnings = exports.write_notes(Repo.find(), args.revision)
     for warning in warnings:
-        notice.warn(warning)
+        options.warn(warning)
     for oid in changed:
         print(oid)
     return OK

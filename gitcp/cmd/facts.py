@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gitcp.console import cli
 from gitcp.console.options import JSON, make_flag, make_value
-from gitcp.core.facts.questions import QUESTIONS
+from gitcp.core.fact_tables import QUESTIONS
 from gitcp.errors import OK, UsageError
-from gitcp.store.facts import query
+from gitcp.store import facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def run(argv: Sequence[str]) -> int:
     if args.sql:
         print(QUESTIONS[args.question][1] if args.question in QUESTIONS else args.question)
         return OK
-    show(*query.ask(args.directory, args.question), args.json)
+    show(*facts.ask_dataset(args.directory, args.question), args.json)
     return OK
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
-from gitcp.cmd import facts
+from gitcp.cmd import facts as cmd_facts
 from gitcp.console import cli
 from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import NO, OK, UsageError
-from gitcp.store.facts import fleet
+from gitcp.store import facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,16 +42,16 @@ def run(argv: Sequence[str]) -> int:
     directory = os.path.abspath(args.o)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     failed = 0
-    with fleet.open_session(args.master) as spark:
-        sources = fleet.read_sources(args.list) if args.list else []
-        for record in fleet.export_all(spark, sources, directory, args.light):
+    with facts.open_session(args.master) as spark:
+        sources = facts.read_sources(args.list) if args.list else []
+        for record in facts.export_all(spark, sources, directory, args.light):
             failed += record["state"] == "failed"
             if args.json:
                 cli.write_records([record])
             else:
                 cli.show(_format_line(record))
         for question in args.ask:
-            facts.show(*fleet.ask(spark, directory, question), args.json)
+            cmd_facts.show(*facts.ask_fleet(spark, directory, question), args.json)
     if failed:
         print(f"error: of {len(sources)} repositories {failed} failed", file=sys.stderr)
     return NO if failed else OK

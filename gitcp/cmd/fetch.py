@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from gitcp.console import cli
 from gitcp.console.options import JSON
-from gitcp.core.git import ids
+from gitcp.core import ids
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK
 from gitcp.repo import Repo
 from gitcp.stages import find_stage
 from gitcp.stages.share import fetch_checkpoints
-from gitcp.store.git.objects import Objects
+from gitcp.store.objects import Objects
 from gitcp.store.share import sync
-from gitcp.store.v1 import destination
+from gitcp.store.v1 import checkpoint_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def run(argv: Sequence[str]) -> int:
             print(_format_line(ref, before.get(ref["ref"])))
         return OK
     with Objects(repo) as objects:
-        count = destination.count_changed(objects, sync.list_local(repo), before)
+        count = checkpoint_list.count_changed(objects, sync.list_local(repo), before)
     if not refs:
         print("nothing to fetch: there are no checkpoints")
     else:

@@ -11,18 +11,17 @@ from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK, Error, InputError, hide_passwords
 from gitcp.repo import Repo
 from gitcp.stages.share import choose_timeout
-from gitcp.store.forget import sessions
-from gitcp.store.forget.sessions import Choice
-from gitcp.store.git.objects import Objects
-from gitcp.store.share import sending, sync
-from gitcp.store.show import lookup
-from gitcp.store.v1 import conversion, destination
+from gitcp.store import forgetting
+from gitcp.store.forgetting import Choice
+from gitcp.store.objects import Objects
+from gitcp.store.share import sync
+from gitcp.store.show import commits
+from gitcp.store.v1 import checkpoint_list, conversion
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
-
 
 OPTIONS = (
     [
@@ -50,11 +49,11 @@ def _forget(repo: Repo, args: Namespace, choice: Choice) -> int:
     remote = _fetch_destination(repo) if args.remote else ""
     if not (args.yes or _ask_consent()):
         return OK
-    moved, counts = sessions.forget_chosen(repo, choice)
+    moved, counts = forgetting.forget_chosen(repo, choice)
     words = ", ".join(count_noun(count, what) for what, count in counts.items() if count)
     print(f"forgotten: {words}" if words else "there was nothing to forget here")
     moved_there = _forget_there(repo, remote) if remote else 0
-    if sessions.is_still_in_git(repo, moved):
+    if forgetting.is_still_in_git(repo, moved):
         print("git still has it in packs of its own: 'git gc --prune=now' removes it")
     if counts["checkpoint part"] or moved_there:
         print(_ELSEWHERE)
@@ -80,7 +79,7 @@ def _read_choice(repo: Repo, args: Namespace) -> Choice:
     if not args.name:
         raise InputError("name a session or a checkpoint, or give --before or --all")
     with Objects(repo) as objects:
-        recorded = lookup.find_recorded(repo, objects, args.name, every=True)
+        recorded = commits.find_recorded(repo, objects, args.name, every=True)
     if recorded is None:
         raise Error(f"no such checkpoint or session: '{args.name}'")
     kind, name = recorded
@@ -89,7 +88,7 @@ def _read_choice(repo: Repo, args: Namespace) -> Choice:
 
 def _fetch_destination(repo: Repo) -> str:
     """Fetch the destination's store, and return its name.  Raises Error without a destination."""
-    name = destination.need_destination(repo)
+    name = checkpoint_list.need_destination(repo)
     with Objects(repo) as objects:
         sync.fetch_store(repo, objects, name, choose_timeout(repo), keep_branch=True)
     return name
@@ -100,7 +99,7 @@ def _forget_there(repo: Repo, name: str) -> int:
     count, left = sync.forget_there(repo, name, choose_timeout(repo))
     if left:
         raise Error(f"'{name}' has changed meanwhile: {' '.join(left)}; run this again")
-    sending.note_success(repo, name)
+    sync.note_success(repo, name)
     label = hide_passwords(name)
     print(f"'{label}' does not have it any more" if count else f"'{label}' has nothing of it")
     return count

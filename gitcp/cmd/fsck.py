@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli, progress
-from gitcp.core.upkeep import findings
+from gitcp.console import cli, term
+from gitcp.core import findings
 from gitcp.errors import NO, OK
 from gitcp.stages import find_stage
 from gitcp.stages.upkeep import check_store
@@ -21,11 +21,11 @@ def run(argv: Sequence[str]) -> int:
     for finding in check_store(args, ()):
         failures += findings.count_failures([finding])
         if args.json:
-            progress.hide()
+            term.hide_progress()
             cli.write_records([finding])
         else:
             rows.append(findings.build_row(finding))
-    progress.hide()
+    term.hide_progress()
     lines = findings.fold_lines(rows, args.verbose)
     cli.show(*lines)
     if len(lines) < len(rows):

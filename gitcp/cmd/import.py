@@ -9,16 +9,16 @@ from gitcp.console import cli
 from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK
-from gitcp.store.git.commit import need_commit
-from gitcp.store.imports import run as imports
+from gitcp.store.imports import imports
+from gitcp.store.trees import need_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gitcp.core.record_types import Record
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.imports.run import Plan
+    from gitcp.store.imports.imports import Plan
+    from gitcp.store.objects import Objects
 
 _LISTED = 20  # commits
 OPTIONS = (
@@ -56,7 +56,7 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("import", OPTIONS, argv)
     with context.open_here() as ctx:
         where = ctx.repo, os.path.expanduser("~"), args.agent, args.path, args.since
-        plan = imports.prepare(*where, args.coarse, args.unlinked)
+        plan = imports.prepare_import(*where, args.coarse, args.unlinked)
         if args.json:
             cli.write_records(list_records(plan))
         else:
@@ -69,7 +69,7 @@ def run(argv: Sequence[str]) -> int:
             return OK
         if not (args.yes or args.json or cli.ask_consent("import them?")):
             return OK
-        step = imports.write_links(ctx.repo, ctx.objects, plan)
+        step = imports.carry_out_plan(ctx.repo, ctx.objects, plan)
     if not args.json:
         print(f"linked: 'gitcp undo' takes it back ({step[:8]})")
     return OK

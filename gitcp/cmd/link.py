@@ -6,8 +6,8 @@ from gitcp import context
 from gitcp.console import cli
 from gitcp.console.options import JSON, make_value
 from gitcp.errors import OK
-from gitcp.store.git.commit import need_commit
-from gitcp.store.relink import by_hand
+from gitcp.store.relink import relink
+from gitcp.store.trees import need_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("link", OPTIONS, argv)
     with context.open_here() as ctx:
         commit = need_commit(ctx.objects, args.commit)
-        checkpoint_id = by_hand.link_commit(ctx, commit, args.name)
+        checkpoint_id = relink.link_commit(ctx, commit, args.name)
     tell(args.json, "linked", commit["oid"], [checkpoint_id])
     return OK
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 import os
 import sys
 
-from gitcp.console import cli, paging
+from gitcp.console import cli
 from gitcp.console.options import JSON, make_flag, make_value, parse_positive
-from gitcp.core.render import lane_lines, log_lines
+from gitcp.core.render import history
 from gitcp.errors import OK
 from gitcp.repo import Repo
 from gitcp.stages.sessions import look_at_head
-from gitcp.store.show import commit_list, lanes
-from gitcp.store.v1 import find_commits
+from gitcp.store.show import commits
+from gitcp.store.v1 import checkpoint_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
 
 OPTIONS = (
     make_value("-n", "<number>", "at most that many commits", type=parse_positive),
@@ -41,7 +40,7 @@ def run(argv: Sequence[str]) -> int:
     limit = args.n
     if limit is None and sys.stdout.isatty() and not args.json:
         limit = _PAGE
-    options = [*(find_commits.ALL if args.all else ()), *([f"-n{limit}"] if limit else [])]
+    options = [*(checkpoint_list.ALL if args.all else ()), *([f"-n{limit}"] if limit else [])]
     repo = Repo.find_here()
     look_at_head(repo)
     revisions, paths = _split_names(repo, args.revision, bool(after))
@@ -51,17 +50,17 @@ def run(argv: Sequence[str]) -> int:
         options.append("--topo-order")  # the order of git's graph
     chosen = revisions, options, paths
     if args.json:
-        cli.write_records(commit_list.list_commits(repo, *chosen))
+        cli.write_records(commits.list_commits(repo, *chosen))
     elif args.graph:
-        graph = lanes.read_graph(repo, *chosen)
-        lines = lane_lines.draw_graph(list(commit_list.list_commits(repo, *chosen)), graph)
+        graph = commits.read_graph(repo, *chosen)
+        lines = history.draw_graph(list(commits.list_commits(repo, *chosen)), graph)
         if width := cli.read_width():  # a line that wraps would break the lanes
-            lines = (lane_lines.fit_line(line, width) for line in lines)
-        paging.page_lines(lines, folded=False)
+            lines = (history.fit_line(line, width) for line in lines)
+        cli.page_lines(lines, folded=False)
     else:
-        draw = paging.choose_drawing()
-        texts = commit_list.map_commits(repo, lambda c: draw(log_lines.draw_log(c)), *chosen)
-        paging.page_texts(texts)
+        draw = cli.choose_drawing()
+        texts = commits.map_commits(repo, lambda c: draw(history.draw_log(c)), *chosen)
+        cli.page_texts(texts)
     return OK
 
 

@@ -7,12 +7,12 @@ import shutil
 import tempfile
 
 from gitcp import VERSION
-from gitcp.console import cli, extras, notice
-from gitcp.core.lines import line_diff
-from gitcp.core.render import editor_text
+from gitcp.console import cli, extras, options
+from gitcp.core import line_replay
+from gitcp.core.render import answers
 from gitcp.errors import OK, Error
+from gitcp.files import read_stamp
 from gitcp.library import Repository
-from gitcp.process.files import read_stamp
 from gitcp.record import encode_name
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lsprotocol import types
 
     from gitcp.core.record_types import Record
-    from gitcp.core.render.editor_text import Words
+    from gitcp.core.render.answers import Words
 
 _PACKAGES = "an editor is answered with the package 'pygls'"
 _SHOW = "gitcp.showTurn"
@@ -72,7 +72,7 @@ class Document:
             old = [encode_name(line["content"].removesuffix("\r")) for line in self._lines]
             lines = text.removesuffix("\n").split("\n")
             new = [line.removesuffix("\r").encode("utf-8", "surrogatepass") for line in lines]
-            paired = {j: self._lines[i] for i, j in line_diff.pair_lines(old, new)}
+            paired = {j: self._lines[i] for i, j in line_replay.pair_lines(old, new)}
             self._records = [paired.get(j) for j in range(len(new))]
             self._text = text
         return self._records
@@ -124,7 +124,7 @@ class Editor:
             document = self._documents[path]
             return document, document.map_lines(self.server.workspace.get_text_document(uri).source)
         except Error as e:
-            message = f"gitcp: {notice.escape_unprintable(str(e))}"
+            message = f"gitcp: {options.escape_unprintable(str(e))}"
             log = types.LogMessageParams(types.MessageType.Info, message)
             self.server.window_log_message(log)
             return None, []
@@ -141,9 +141,9 @@ class Editor:
             return ""
         record = records[number]
         if record is None:
-            return editor_text.UNSAVED
+            return answers.UNSAVED
         words, subject = document.read_words(record), document.read_subject(record)
-        return notice.escape_unprintable(editor_text.format_hover(record, words, subject))
+        return options.escape_unprintable(answers.format_hover(record, words, subject))
 
     def write_turn(self, uri: str, number: int) -> str:
         """Write the turn that wrote a line to a file; return its URI, '' for none."""
@@ -160,10 +160,10 @@ class Editor:
         self._folder = self._folder or tempfile.mkdtemp(prefix="gitcp-turns-")
         parts = line["session_id"][:8], str(line["number"] or 0), line["checkpoint_id"] or "open"
         path = os.path.join(self._folder, "-".join(parts).replace(os.sep, "_") + ".txt")
-        text = editor_text.format_turn(line, document.read_words(line), document.read_subject(line))
+        text = answers.format_turn(line, document.read_words(line), document.read_subject(line))
         fd, new = tempfile.mkstemp(dir=self._folder)
         with os.fdopen(fd, "w", encoding="utf-8") as file:
-            file.write(notice.escape_unprintable(text))
+            file.write(options.escape_unprintable(text))
         os.chmod(new, 0o400)
         os.replace(new, path)
         return path
@@ -196,7 +196,7 @@ def answer(editor: Editor) -> None:
     @editor.server.feature(types.TEXT_DOCUMENT_CODE_LENS)
     def answer_lenses(params: types.CodeLensParams) -> list[types.CodeLens]:
         uri, lenses = params.text_document.uri, []
-        for number, title in editor_text.list_lenses(editor.look_up(uri)[1]):
+        for number, title in answers.list_lenses(editor.look_up(uri)[1]):
             command = types.Command(title, _SHOW, arguments=[uri, number])
             lenses.append(types.CodeLens(_make_line_start(number), command))
         return lenses

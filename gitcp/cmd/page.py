@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
+import webbrowser
 from urllib.parse import quote
 
-from gitcp import VERSION
-from gitcp.console import cli, extras, progress
+from gitcp import VERSION, files
+from gitcp.console import cli, extras, term
 from gitcp.console.options import make_flag, make_value
 from gitcp.errors import OK, Error
-from gitcp.process import files
 from gitcp.repo import Repo
-from gitcp.start import stdlib
-from gitcp.store.git import prefetch, private
+from gitcp.store import private, reading
 from gitcp.store.lines import evidence
 from gitcp.store.v1 import redaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
 
 _PACKAGES = "pages are made with cmarkgfm, Jinja2 and Pygments"
 OPTIONS = (
@@ -53,7 +51,7 @@ def run(argv: Sequence[str]) -> int:
     else:
         private.write_private(repo, path, data)
     print(path)
-    if args.open and not stdlib.webbrowser.open("file://" + quote(path)):
+    if args.open and not webbrowser.open("file://" + quote(path)):
         raise Error("no browser could be opened")
     return OK
 
@@ -68,16 +66,16 @@ def make_page(repo: Repo, name: str, with_prompts: bool = True) -> str:
     title = f"{os.path.basename(repo.top or repo.common)}: {name or 'newest commits'}"
     links = gather.read_forge(repo)
     page = Page(title, redaction.make_redaction(repo), links, with_prompts)
-    with prefetch.Prefetched(repo) as objects:
+    with reading.Prefetched(repo) as objects:
         records = gather.list_commits(repo, objects, name)
         if not records:
             raise Error(f"no commits in '{name}': there is no page to make")
         page.tip = records[0]["oid"]
-        progress.show_line(f"reading the sessions of {len(records)} commits")
+        term.show_line(f"reading the sessions of {len(records)} commits")
         stories = gather.gather_sessions(repo, objects, records)
         stories.sort(key=lambda story: min((t["start"] for t in story["turns"]), default=""))
         for n, story in enumerate(stories):
-            progress.show_line(f"sessions: {n} of {len(stories)}")
+            term.show_line(f"sessions: {n} of {len(stories)}")
             page.add_session(story)
         lines, removers, steps, credited = gather.count_lines(repo, objects, records)
         names = gather.list_refs(repo)
@@ -85,9 +83,9 @@ def make_page(repo: Repo, name: str, with_prompts: bool = True) -> str:
             page.add_commit(record, lines.get(record["oid"], {}), names.get(record["oid"], ()))
         ends = change.find_ends(repo, records, name)
         about = repo, objects, evidence.Evidence(repo, objects), ends, steps, credited
-        for file in change.read_files(*about, progress.show_line):
+        for file in change.read_files(*about, term.show_line):
             page.add_file(file, removers.get(file["old"], ()))
-    progress.hide()
+    term.hide_progress()
     return page.format_html(VERSION)
 
 

@@ -8,9 +8,9 @@ from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK, Error, hide_passwords
 from gitcp.repo import Repo
 from gitcp.stages.share import TIMEOUT, choose_timeout
-from gitcp.store.git.objects import Objects
-from gitcp.store.share import sending, sync, withheld
-from gitcp.store.v1 import committed_refs, destination
+from gitcp.store.objects import Objects
+from gitcp.store.share import remote, sync
+from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,27 +38,27 @@ OPTIONS = (
 def run(argv: Sequence[str]) -> int:
     """Send the permanent store, and print how many checkpoints were sent."""
     args, repo = cli.parse("push", OPTIONS, argv), Repo.find()
-    name = args.to or args.remote or destination.need_destination(repo)
+    name = args.to or args.remote or checkpoint_list.need_destination(repo)
     with Objects(repo) as objects:
-        count = destination.count_lacking(repo, objects, name)
+        count = checkpoint_list.count_lacking(repo, objects, name)
         tips, merges, held = sync.push_store(
             repo, objects, name, choose_timeout(repo, args.timeout)
         )
-        lacking = destination.count_lacking(repo, objects, name)
-    sending.note_success(repo, name)
+        lacking = checkpoint_list.count_lacking(repo, objects, name)
+    sync.note_success(repo, name)
     if args.to:
-        destination.write_destination(repo, name)
-        sending.forget_words(repo)
+        checkpoint_list.write_destination(repo, name)
+        sync.forget_words(repo)
     if args.json:
         records = ({"type": "ref", "ref": ref, "oid": oid} for ref, oid in tips.items())
         cli.write_records({**record, "remote": hide_passwords(name)} for record in records)
     else:
-        left = 0 if committed_refs.is_branch_sent(repo) else lacking
+        left = 0 if checkpoints.is_branch_sent(repo) else lacking
         _print_outcome(hide_passwords(name), bool(tips), count - lacking, lacking, left)
         if merges:
             print("merged with what others had pushed")
     if held:
-        raise Error(withheld.explain(held))
+        raise Error(remote.explain(held))
     return OK
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from gitcp.console import cli, paging
+from gitcp.console import cli
 from gitcp.console.options import JSON, make_flag, make_value
-from gitcp.core.render import recap_lines
+from gitcp.core.render import history
 from gitcp.errors import NO, OK
-from gitcp.store.show import recap, summary
+from gitcp.store.show import commits, reports
 from gitcp.store.v1 import redaction
 
 TYPE_CHECKING = False
@@ -40,18 +40,18 @@ OPTIONS = (
 def run(argv: Sequence[str]) -> int:
     """Show what was done; status 1 if there is nothing."""
     args = cli.parse("recap", OPTIONS, argv)
-    repos = recap.list_repositories(args.repos)
-    records = [recap.build_recap(repo, args.since, args.until, args.author) for repo in repos]
+    repos = reports.list_repositories(args.repos)
+    records = [reports.build_recap(repo, args.since, args.until, args.author) for repo in repos]
     records = [record for record in records if record["commits"] or record["open"]]
     if args.json:
         cli.write_records(records)
     elif args.markdown:
-        cli.show(*recap_lines.format_markdown(records))
+        cli.show(*history.format_markdown(records))
     elif args.generate and records:
-        request = redaction.redact_text(repos[0], recap_lines.format_request(records))
-        cli.show(summary.write_prose(repos[0], request))
+        request = redaction.redact_text(repos[0], history.format_request(records))
+        cli.show(commits.write_prose(repos[0], request))
     elif records:
-        paging.page_lines(recap_lines.draw_recap(records))
+        cli.page_lines(history.draw_recap(records))
     else:
         print(f"nothing was done since '{args.since}'", file=sys.stderr)
     return OK if records else NO

@@ -8,16 +8,16 @@ from gitcp.console import cli
 from gitcp.console.options import JSON, OFFLINE, make_flag, make_value
 from gitcp.errors import NO, OK, Error
 from gitcp.repo import Repo
-from gitcp.store.back import resume
-from gitcp.store.git.objects import Objects
-from gitcp.store.show import on_demand
+from gitcp.store.back import conversation
+from gitcp.store.objects import Objects
+from gitcp.store.show import commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
-    from gitcp.store.back.resume import Restored
+    from gitcp.store.back.conversation import Restored
 
 OPTIONS = (
     [
@@ -59,14 +59,16 @@ def run(argv: Sequence[str]) -> int:
             raise Error("there are uncommitted changes: nothing is switched")
         repo.git.run("switch", "--", args.name, filters=True)
     with Objects(repo) as objects:
-        on_demand.fetch_missing(repo, objects, args.name, resume.DEPTH, offline=args.offline)
-        commit, stored = resume.read_stored(repo, objects, args.name)
+        commits.fetch_missing(repo, objects, args.name, conversation.DEPTH, offline=args.offline)
+        commit, stored = conversation.read_stored(repo, objects, args.name)
         cwd = _find_folder(repo, args, commit)
         newest = {session["session_id"]: session for session in stored}.values()
-        restored = [resume.plan_restoring(repo, session, cwd, args.force) for session in newest]
-        resume.write_restored(repo, objects, restored, args.name)
+        restored = [
+            conversation.plan_restoring(repo, session, cwd, args.force) for session in newest
+        ]
+        conversation.write_restored(repo, objects, restored, args.name)
     _report_restored(restored, args)
-    return NO if any(outcome["what"] == resume.IMPOSSIBLE for outcome in restored) else OK
+    return NO if any(outcome["what"] == conversation.IMPOSSIBLE for outcome in restored) else OK
 
 
 def _find_folder(repo: Repo, args: Namespace, commit: str) -> str:

@@ -7,19 +7,19 @@ import sys
 from contextlib import nullcontext
 
 from gitcp.cmd import undo
-from gitcp.console import cli, notice, paging, picker, term
+from gitcp.console import cli, options, picker, term
 from gitcp.console.options import JSON, make_flag, make_value
-from gitcp.core.back import point_list
-from gitcp.core.render import rewind_lines
+from gitcp.core import back
+from gitcp.core.render import answers
 from gitcp.errors import OK, Error, UsageError
 from gitcp.repo import Repo
-from gitcp.store.back import conversation, moments, points, present, trees, wishes
-from gitcp.store.back.present import KeptEdits
-from gitcp.store.git.objects import Objects
-from gitcp.store.pack import scratch
-from gitcp.store.show import lookup
+from gitcp.store import pack_care
+from gitcp.store import undo as store_undo
+from gitcp.store.back import conversation, points, restore, steps
+from gitcp.store.back.restore import KeptEdits
+from gitcp.store.objects import Objects
+from gitcp.store.show import commits
 from gitcp.store.snapshot import snapshot
-from gitcp.store.undo import undo_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gitcp.console.options import Rows
-    from gitcp.core.back.point_list import Point
+    from gitcp.core.back import Point
     from gitcp.core.render.spans import Line
     from gitcp.store.back.conversation import Conversation
 
@@ -84,7 +84,7 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("rewind", OPTIONS, argv)
     listed = args.list or (args.to is None and not sys.stdin.isatty())
     read_only = listed or args.dry_run or args.into is not None
-    with scratch.open_scratch(Repo.find_here(), read_only) as repo, Objects(repo) as objects:
+    with pack_care.open_scratch(Repo.find_here(), read_only) as repo, Objects(repo) as objects:
         _ = repo.worktree  # raises without one
         undo.finish(repo, objects)
         if args.into is not None:
@@ -115,10 +115,10 @@ def _make_directory(repo: Repo, objects: Objects, args: Namespace) -> int:
     if point is None:
         return OK
     _check_complete(point, args)
-    below = [present.name_in_worktree(repo, path) for path in args.path]
-    what = trees.write_directory(repo, objects, point, os.path.abspath(args.into), below)
+    below = [restore.name_in_worktree(repo, path) for path in args.path]
+    what = steps.write_directory(repo, objects, point, os.path.abspath(args.into), below)
     cli.show(f"made {what} in '{args.into}'")
-    if lacking := point_list.describe_lacking(point["kind"], point["lacking"]):
+    if lacking := back.describe_lacking(point["kind"], point["lacking"]):
         cli.show(f"note: {lacking}")
     return OK
 
@@ -137,15 +137,15 @@ def _check_words(repo: Repo, objects: Objects, words: Iterable[str], listed: boo
 
 
 def _find_kind(repo: Repo, objects: Objects, word: str) -> str:
-    """What a word names: a point, or a kind of lookup.resolve_name(); '' for nothing."""
+    """What a word names: a point, or a kind of commits.resolve_name(); '' for nothing."""
     try:
         points.find_point(repo, objects, word)
         return "point"
     except points.NoPoint:
         pass
     try:
-        return lookup.resolve_name(repo, objects, word)[0]
-    except lookup.Unknown:
+        return commits.resolve_name(repo, objects, word)[0]
+    except commits.Unknown:
         return ""
 
 
@@ -157,7 +157,7 @@ def _print_points(repo: Repo, objects: Objects, args: Namespace) -> int:
         print("no point to go back to")
         return OK
     preview = points.Preview(repo, objects)
-    paging.page_lines(rewind_lines.draw_points(listed, preview.count_verbs, term.format_since))
+    cli.page_lines(answers.draw_points(listed, preview.count_verbs, term.format_since))
     return OK
 
 
@@ -172,19 +172,19 @@ def _pick(repo: Repo, objects: Objects, listed: Sequence[Point]) -> Point | None
     if not listed:
         print("no point to go back to")
         return None
-    preview, names = points.Preview(repo, objects), rewind_lines.name_points(listed)
+    preview, names = points.Preview(repo, objects), answers.name_points(listed)
 
     def draw_entry(number: int, width: int) -> Line:
         point = listed[number]
         name, changes = names[point["id"]], preview.count_verbs(point)
-        return rewind_lines.draw_point(point, name, changes, term.format_since, width)
+        return answers.draw_point(point, name, changes, term.format_since, width)
 
     def draw_plan(number: int) -> Iterable[Line]:
-        lines = list(rewind_lines.draw_plan(preview.get_plan(listed[number])))
+        lines = list(answers.draw_plan(preview.get_plan(listed[number])))
         return lines or [[("no file changes", "dim")]]
 
     def draw_diff(number: int) -> Iterable[Line]:
-        return rewind_lines.draw_patch(preview.draw_diff(listed[number]))
+        return answers.draw_patch(preview.draw_diff(listed[number]))
 
     views = (("plan", draw_plan), ("diff", draw_diff))
     chosen = picker.choose_entry("go back to which point?", len(listed), draw_entry, views)
@@ -199,11 +199,11 @@ def _go_to_point(repo: Repo, objects: Objects, args: Namespace, point: Point) ->
         raise Error(f"'{name}' is a commit: 'gitcp resume {name}' restores its conversation")
     if not args.transcript_only or point["gone"]:
         _check_complete(point, args)
-    below = [present.name_in_worktree(repo, path) for path in args.path]
-    wisher = wishes.wish_nothing() if args.transcript_only else wishes.go_to_point(point, below)
+    below = [restore.name_in_worktree(repo, path) for path in args.path]
+    wisher = points.wish_nothing() if args.transcript_only else points.go_to_point(point, below)
     reason = f"to {point['id'][:10]}" + (f", {' '.join(below)}" if below else "")
     talk = _cut_conversation(repo, objects, args, point)
-    step = undo_log.make_step("rewind", reason, session_id=point["session_id"], point=point["id"])
+    step = store_undo.make_step("rewind", reason, session_id=point["session_id"], point=point["id"])
     step["effects"] = talk["effects"] if talk else []
     agree = undo.Agreement(repo, args, ask=args.to is None, force=args.force)
     outcome = undo.make_mover(repo, objects, args, agree).take_step(wisher, step, talk)
@@ -214,10 +214,10 @@ def _take_back_edits(repo: Repo, objects: Objects, args: Namespace) -> int:
     """Take back single edits, as one step."""
     if args.to or args.list or args.transcript_only or args.same_id:
         raise UsageError("--session, --turn and --tool go to no point, and have no conversation")
-    below = [present.name_in_worktree(repo, path) for path in args.path]
-    what, lines = moments.find_edits(KeptEdits(repo), args.session, args.turn, args.tool)
-    wisher = wishes.take_back_edits(lines, below, args.conflict)
-    step = undo_log.make_step("rewind", f"the edits of {what}")
+    below = [restore.name_in_worktree(repo, path) for path in args.path]
+    what, lines = points.find_edits(KeptEdits(repo), args.session, args.turn, args.tool)
+    wisher = points.take_back_edits(lines, below, args.conflict)
+    step = store_undo.make_step("rewind", f"the edits of {what}")
     outcome = undo.make_mover(repo, objects, args).take_step(wisher, step)
     return undo.tell(repo, outcome, args, "taken back")
 
@@ -233,7 +233,7 @@ def _cut_conversation(
     except Error as e:
         if args.transcript_only or args.same_id:
             raise
-        notice.tell(f"note: {e}")
+        options.tell(f"note: {e}")
         return None
 
 
@@ -244,5 +244,5 @@ def _check_complete(point: Point, args: Namespace) -> None:
     if point["gone"]:
         raise Error(f"point '{name}' has expired: its content is gone")
     if point["incomplete"] and point["kind"] != "tool" and not args.force:
-        words = point_list.describe_lacking(point["kind"], point["lacking"])
+        words = back.describe_lacking(point["kind"], point["lacking"])
         raise Error(f"point '{name}' is incomplete: {words}; --force goes there anyway")

@@ -11,10 +11,10 @@ from shutil import which
 import gitcp
 from gitcp import record
 from gitcp.agents import find_client, other
-from gitcp.console import cli, foreground, notice, shell
+from gitcp.console import cli, options, shell, term
 from gitcp.console.options import make_value
-from gitcp.core.git import ids
-from gitcp.core.render import status_lines
+from gitcp.core import ids
+from gitcp.core.render import answers
 from gitcp.errors import FATAL, OK, Error
 from gitcp.repo import Repo
 from gitcp.store.care import installation
@@ -53,8 +53,8 @@ def run(argv: Sequence[str]) -> int:
     if not which(words[0]):
         raise Error(f"no such program: '{words[0]}'")
     if installation.read_state(repo) == installation.DISABLED:
-        wake = status_lines.explain_beginning(installation.DISABLED)
-        notice.warn(f"gitcp is disabled here: {wake}")
+        wake = answers.explain_beginning(installation.DISABLED)
+        options.warn(f"gitcp is disabled here: {wake}")
     common = _build_common(args, words[0])
     call = {"id": f"run-{os.getpid()}", "kind": "shell", "command": " ".join(words)}
     prompt = args.prompt or _read_prompt(common["agent"], words)
@@ -63,7 +63,9 @@ def run(argv: Sequence[str]) -> int:
         return status
     status = FATAL
     try:
-        status = foreground.run(words, {**os.environ, "GITCP_SESSION_ID": common["session_id"]})
+        status = term.run_foreground(
+            words, {**os.environ, "GITCP_SESSION_ID": common["session_id"]}
+        )
     finally:
         tool = {**call, "failed": status != OK}
         end = {"event": "tool-end", "tool": tool}, {"event": "turn-end"}, {"event": "session-end"}

@@ -6,13 +6,13 @@ import os
 import re
 import sys
 
-from gitcp.console import cli, paging, progress, term
+from gitcp.console import cli, term
 from gitcp.console.options import JSON, make_flag, make_value, parse_positive
-from gitcp.core.render import search_lines
-from gitcp.core.search.query import add_filters, parse_query
+from gitcp.core.render import history
+from gitcp.core.search_rules import add_filters, parse_query
 from gitcp.errors import NO, OK, UsageError
 from gitcp.repo import Repo
-from gitcp.store.search import ask
+from gitcp.store.search import search
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from gitcp.core.search.query import Query
+    from gitcp.core.search_rules import Query
 
     Hit = dict[str, Any]
 
@@ -61,9 +61,9 @@ def run(argv: Sequence[str]) -> int:
         cli.write_records({"type": "hit", **hit} for hit in plain)
     elif args.compact:
         for hit in hits:
-            print(search_lines.format_compact(hit))
+            print(history.format_compact(hit))
     elif hits:
-        paging.page_lines(search_lines.draw_hits(hits, left, term.format_since))
+        cli.page_lines(history.draw_hits(hits, left, term.format_since))
     else:
         print("no turn has all of these; '--exact' finds parts of words", file=sys.stderr)
     return OK if hits else NO
@@ -77,7 +77,7 @@ def _is_negated(word: str) -> bool:
 def _find(repo: Repo, query: Query, args: Namespace) -> tuple[list[Hit], int]:
     """(the hits to show, the number of further ones)."""
     since, until = (_read_date(repo, key, getattr(args, key)) for key in ("since", "until"))
-    return ask.find_hits(
+    return search.find_hits(
         repo,
         query,
         exact=args.exact,
@@ -85,7 +85,7 @@ def _find(repo: Repo, query: Query, args: Namespace) -> tuple[list[Hit], int]:
         since=since or 0.0,
         until=until or float("inf"),
         most=args.n,
-        progress=progress.Counter("indexing").show,
+        progress=term.Counter("indexing").show,
     )
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from gitcp.console import cli, paging, term
+from gitcp.console import cli, term
 from gitcp.console.options import JSON, make_flag, make_value
-from gitcp.core.render import recap_lines
+from gitcp.core.render import history
 from gitcp.errors import NO, OK
-from gitcp.store.show import recap
+from gitcp.store.show import reports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,14 +27,14 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("sessions", OPTIONS, argv)
     records = [
         session
-        for repo in recap.list_repositories(args.directory)
-        for session in recap.list_sessions(repo)
+        for repo in reports.list_repositories(args.directory)
+        for session in reports.list_sessions(repo)
         if args.all or session["state"] != "ended" or session["files_touched"]
     ]
     if args.json:
         cli.write_records(records)
     elif records:
-        paging.page_lines(recap_lines.draw_sessions(records, term.format_since))
+        cli.page_lines(history.draw_sessions(records, term.format_since))
     else:
         print("no session is open, or has uncommitted work; -a lists others", file=sys.stderr)
     return OK if records else NO

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli, paging, term
+from gitcp.console import cli, term
 from gitcp.console.options import JSON, OFFLINE, make_flag, make_value
-from gitcp.core.render import session_lines, show_lines
+from gitcp.core.render import answers, history
 from gitcp.errors import OK
 from gitcp.record import decode_name
 from gitcp.repo import Repo
-from gitcp.store.back import trees
-from gitcp.store.git.objects import Objects
-from gitcp.store.show import on_demand, turn_tokens
+from gitcp.store.back import steps
+from gitcp.store.objects import Objects
+from gitcp.store.show import commits, reports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,14 +41,14 @@ def run(argv: Sequence[str]) -> int:
     """Show the records of a name."""
     args, repo = cli.parse("show", OPTIONS, argv), Repo.find_here()
     with Objects(repo) as objects:
-        on_demand.fetch_missing(repo, objects, args.name, offline=args.offline)
-        records = trees.show(repo, objects, args.name, lazy=not args.json)
+        commits.fetch_missing(repo, objects, args.name, offline=args.offline)
+        records = steps.show_trees(repo, objects, args.name, lazy=not args.json)
         if args.transcript:
             cli.write_bytes(t.removesuffix(b"\n") + b"\n" for t in list_transcripts(records))
         elif args.json:
             cli.write_records(_build_plain(r, args.full) for r in records)
         else:
-            paging.page_lines(draw_records(records, args.full, not args.no_transcript))
+            cli.page_lines(draw_records(records, args.full, not args.no_transcript))
     return OK
 
 
@@ -66,7 +66,7 @@ def _build_plain(entry: Record, full: bool) -> Record:
     if entry.get("transcript"):
         start = entry.get("checkpoint_transcript_start", entry.get("start"))
         start = start if isinstance(start, int) else 0
-        plain["turns"] = turn_tokens.list_turns(entry["transcript"], entry.get("agent"), start)
+        plain["turns"] = reports.list_turns(entry["transcript"], entry.get("agent"), start)
     if full and "transcript" in entry:
         plain["transcript"] = decode_name(entry["transcript"])
     if "contents" in entry:
@@ -82,10 +82,10 @@ def draw_records(
         if n:
             yield []
         if entry["type"] == "session":
-            yield from session_lines.draw_session(entry, term.format_time, full)
+            yield from answers.draw_session(entry, term.format_time, full)
         elif entry["type"] == "point":
-            yield from session_lines.draw_point(entry, term.format_time)
+            yield from answers.draw_other_point(entry, term.format_time)
         else:
             committed = "checkpoint_id" in entry
-            draw = show_lines.draw_committed if committed else session_lines.draw_temporary
+            draw = history.draw_committed if committed else answers.draw_shown_temporary
             yield from draw(entry, term.format_time, full, talk)

@@ -5,23 +5,22 @@ from __future__ import annotations
 import gc
 import os
 
-from gitcp.console import cli, extras, paging, progress
+from gitcp.console import cli, extras, term
 from gitcp.console.options import JSON, make_flag, make_value
-from gitcp.core.render import stats_lines
-from gitcp.core.stats import sums
+from gitcp.core import sums
+from gitcp.core.render import history
 from gitcp.errors import OK, Error
 from gitcp.repo import Repo
-from gitcp.store.git import prefetch
-from gitcp.store.lines import evidence, ranges
-from gitcp.store.show import survival
-from gitcp.store.stats import prices
+from gitcp.store import prices, reading
+from gitcp.store.lines import evidence, exports
+from gitcp.store.show import reports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gitcp.core.record_types import Record
-    from gitcp.store.stats.prices import Prices
+    from gitcp.store.prices import Prices
 
 OPTIONS = (
     [JSON, make_flag("--markdown", "write tables for a pull request")],
@@ -55,10 +54,10 @@ def run(argv: Sequence[str]) -> int:
     if args.json:
         return cli.write_records([stats])
     if args.markdown:
-        for line in stats_lines.format_markdown(stats):
+        for line in history.format_stats_markdown(stats):
             print(line)
     else:
-        paging.page_lines(stats_lines.draw_stats(stats, cli.read_width() or _WIDE))
+        cli.page_lines(history.draw_stats(stats, cli.read_width() or _WIDE))
     return OK
 
 
@@ -75,23 +74,23 @@ def _count_lines(
 ) -> Record:
     gc.disable()  # the objects of each window of commits are freed without it
     counted = sums.Sums()
-    with prefetch.Prefetched(repo) as objects:
+    with reading.Prefetched(repo) as objects:
         authors = evidence.Evidence(repo, objects)
-        replay = survival.Replay(repo, authors, revisions, paths) if with_survival else None
+        replay = reports.Replay(repo, authors, revisions, paths) if with_survival else None
         total = f" of {replay.commits}" if replay else ""
-        options, limits = (survival.OPTIONS, ()) if replay else (ranges.WHOLE, paths)
-        commits = ranges.list_commits(repo, objects, revisions, limits, options)
+        options, limits = (reports.OPTIONS, ()) if replay else (exports.WHOLE, paths)
+        commits = exports.list_commits(repo, objects, revisions, limits, options)
         for count, commit in enumerate(commits):
             if count % _EACH == 0:
-                progress.show_line(f"stats: {count}{total} commits")
+                term.show_line(f"stats: {count}{total} commits")
             if replay:
                 replay.replay_commit(commit)
-            if ranges.limit_patches(commit, paths):
+            if exports.limit_patches(commit, paths):
                 counted.take(commit)
         stats = counted.build_record()
         if replay:
             stats["survival"] = replay.build_record()
         if prices:
             stats["cost"] = prices.sum_record(counted.spent)
-    progress.hide()
+    term.hide_progress()
     return stats

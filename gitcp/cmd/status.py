@@ -7,16 +7,16 @@ import time
 from itertools import islice
 from shutil import get_terminal_size
 
-from gitcp.console import cli, paging, term
+from gitcp.console import cli, term
 from gitcp.console.options import JSON, make_flag
-from gitcp.core.render import lane_lines, status_lines
+from gitcp.core.render import answers, history
 from gitcp.errors import OK, Error, GitError, UsageError
 from gitcp.repo import Repo
 from gitcp.stages.sessions import look_at_head
-from gitcp.store.care import worktree_status
-from gitcp.store.git.objects import Objects
+from gitcp.store.care import table
+from gitcp.store.objects import Objects
 from gitcp.store.setup import guard_files
-from gitcp.store.show import lanes
+from gitcp.store.show import commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,20 +45,20 @@ def run(argv: Sequence[str]) -> int:
     if args.watch:
         return _watch_status(repo, args.verbose)
     try:
-        records = worktree_status.gather_status(repo)
+        records = table.gather_status(repo)
     except GitError as e:
         raise Error(f"{e.shorten()}; 'gitcp doctor' says more") from None
     if args.json:
         about, sessions, streams = records
         return cli.write_records([about, *sessions, *streams])
-    paging.page_lines(_draw_lines(*records, args.verbose), paged=False)
+    cli.page_lines(_draw_lines(*records, args.verbose), paged=False)
     return OK
 
 
 def _draw_lines(
     about: Record, sessions: list[Record], streams: list[Record], verbose: bool
 ) -> Iterator[Line]:
-    return status_lines.draw_status(about, sessions, streams, term.format_since, verbose)
+    return answers.draw_status(about, sessions, streams, term.format_since, verbose)
 
 
 def _watch_status(repo: Repo, verbose: bool) -> int:
@@ -67,20 +67,20 @@ def _watch_status(repo: Repo, verbose: bool) -> int:
     last: object = None
     at_terminal = sys.stdout.isatty()
     while True:
-        about, sessions, streams = worktree_status.gather_status(repo)
+        about, sessions, streams = table.gather_status(repo)
         with Objects(repo) as objects:
-            at_work = lanes.list_lanes(repo, objects, [s["session_id"] for s in sessions])
+            at_work = commits.list_lanes(repo, objects, [s["session_id"] for s in sessions])
         first, *rest = _draw_lines(about, sessions, streams, verbose)
-        drawn = lane_lines.draw_open_sessions(at_work, time.time(), term.format_since)
+        drawn = history.draw_open_sessions(at_work, time.time(), term.format_since)
         frame = [first, *drawn, *rest]
         if at_terminal:
             width, height = get_terminal_size()
-            frame = [lane_lines.fit_line(line, width) for line in islice(frame, height - 1)]
+            frame = [history.fit_line(line, width) for line in islice(frame, height - 1)]
         # Without a terminal a changed age alone is not printed.
         state = frame if at_terminal else (about, sessions, streams, at_work)
         if state != last:
             print(_CLEAR if at_terminal else "\n" if last else "", end="", flush=True)
-            paging.page_lines(frame, paged=False)
+            cli.page_lines(frame, paged=False)
             sys.stdout.flush()
             last = state
         time.sleep(_EVERY)

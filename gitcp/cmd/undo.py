@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import sys
 
-from gitcp.console import cli, notice, paging, progress, shell, term
+from gitcp.console import cli, options, shell, term
 from gitcp.console.options import JSON, make_flag, make_value, parse_positive
-from gitcp.core.back import plan
-from gitcp.core.render import rewind_lines
+from gitcp.core import back
+from gitcp.core.render import answers
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import NO, OK, Error
 from gitcp.repo import Repo
-from gitcp.store.back import follow, steps, wishes
-from gitcp.store.git.objects import Objects
-from gitcp.store.pack import scratch
+from gitcp.store import pack_care, undo
+from gitcp.store.back import points, restore, steps
+from gitcp.store.objects import Objects
 from gitcp.store.snapshot import snapshot
-from gitcp.store.undo import undo_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Iterator, Sequence
 
-    from gitcp.store.back.planning import Prepared
+    from gitcp.store.back.points import Prepared
     from gitcp.store.back.steps import Mover, Outcome
 
 _NAMED = 5  # paths that a refusal names
@@ -41,13 +40,12 @@ _LOSSES = {
     ),
 }
 _STEPS = {"undone": "undo", "redone": "redo"}  # word of the report -> command
-
 CONFLICT = make_value(
     "--conflict",
     "<how>",
     "a file changed since in the same place: refuse (default), markers or keep",
-    choices=wishes.CONFLICTS,
-    default=wishes.REFUSE,
+    choices=points.CONFLICTS,
+    default=points.REFUSE,
 )
 PLAN = make_flag("--dry-run", "show the plan and stop")
 PATCH = make_flag("-p --patch", "show the plan as a diff too")
@@ -83,14 +81,14 @@ def run(argv: Sequence[str]) -> int:
 def run_step(args: Namespace, move: Callable[[Mover], Outcome], word: str) -> int:
     """Undo or redo steps by move, or list the undo log.  word: undone or redone."""
     read_only = args.list or args.dry_run
-    with scratch.open_scratch(Repo.find_here(), read_only) as repo, Objects(repo) as objects:
+    with pack_care.open_scratch(Repo.find_here(), read_only) as repo, Objects(repo) as objects:
         _ = repo.worktree  # raises without one
         finish(repo, objects)
         if args.list:
-            steps = undo_log.read_steps(repo)
+            steps = undo.read_steps(repo)
             if args.json:
                 return cli.write_records({"type": "step", **step} for step in steps)
-            paging.page_lines(rewind_lines.draw_undo_log(steps, term.format_since))
+            cli.page_lines(answers.draw_undo_log(steps, term.format_since))
             return OK
         with snapshot.started(repo):
             outcome = move(make_mover(repo, objects, args))
@@ -100,7 +98,7 @@ def run_step(args: Namespace, move: Callable[[Mover], Outcome], word: str) -> in
 def finish(repo: Repo, objects: Objects) -> None:
     """Finish the step that a kill left unfinished, and warn about it."""
     for sentence in steps.finish_interrupted(repo, objects):
-        notice.warn(sentence)
+        options.warn(sentence)
 
 
 class Agreement:
@@ -116,7 +114,7 @@ class Agreement:
 
     def __call__(self, prepared: Prepared) -> bool:
         if not self._args.json:
-            paging.page_lines(rewind_lines.draw_plan(prepared.plan), paged=False)
+            cli.page_lines(answers.draw_plan(prepared.plan), paged=False)
             if self._args.patch:
                 self._show_diff(prepared)
         if self._args.dry_run:
@@ -143,7 +141,7 @@ def make_mover(
     repo: Repo, objects: Objects, args: Namespace, agree: Agreement | None = None
 ) -> Mover:
     """What takes steps, with progress at a terminal; agree: by default Agreement(repo, args)."""
-    counter = progress.Counter("going back")
+    counter = term.Counter("going back")
     agree = agree or Agreement(repo, args)
     return steps.Mover(repo, objects, agree, counter.show, args.dry_run)
 
@@ -161,9 +159,9 @@ def _describe_losses(*losses: Sequence[str]) -> Iterator[str]:
 def tell(repo: Repo, outcome: Outcome, args: Namespace, word: str) -> int:
     """Report an outcome, with --tell after leaving messages for agents; return the status."""
     if args.tell and outcome["step"]:
-        paths = [a["path"] for a in plan.list_effective(outcome["plan"]["actions"])]
+        paths = [a["path"] for a in back.list_effective(outcome["plan"]["actions"])]
         name = _STEPS.get(word, "rewind")
-        outcome["notes"] += follow.tell_agents(repo, name, paths) if paths else []
+        outcome["notes"] += restore.tell_agents(repo, name, paths) if paths else []
     if args.json:
         if not args.dry_run:
             talk = {k: v for k, v in (outcome["conversation"] or {}).items() if k != "effects"}
@@ -178,9 +176,9 @@ def tell(repo: Repo, outcome: Outcome, args: Namespace, word: str) -> int:
             print("'gitcp undo' takes it back")
         _tell_conversation(outcome)
     for path in outcome["differ"]:
-        notice.warn(f"'{path}' was changed again by another process")
+        options.warn(f"'{path}' was changed again by another process")
     for note in outcome["notes"]:
-        notice.tell(f"note: {note}")
+        options.tell(f"note: {note}")
     return NO if outcome["differ"] else OK
 
 
@@ -189,6 +187,6 @@ def _tell_conversation(outcome: Outcome) -> None:
     if talk is None:
         return
     for note in talk["notes"]:
-        notice.tell(f"note: {note}")
+        options.tell(f"note: {note}")
     print("to go on with the conversation from there:")
     cli.show(f"  {talk['command']}")

@@ -7,8 +7,8 @@ from gitcp.cmd.link import tell
 from gitcp.console import cli
 from gitcp.console.options import JSON, make_value
 from gitcp.errors import OK
-from gitcp.store.git.commit import need_commit
-from gitcp.store.relink import by_hand
+from gitcp.store.relink import relink
+from gitcp.store.trees import need_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +27,6 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("unlink", OPTIONS, argv)
     with context.open_here() as ctx:
         commit = need_commit(ctx.objects, args.commit)
-        gone = by_hand.unlink_commit(ctx, commit, args.name, args.message)
+        gone = relink.unlink_commit(ctx, commit, args.name, args.message)
     tell(args.json, "unlinked", commit["oid"], gone)
     return OK

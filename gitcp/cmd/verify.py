@@ -6,7 +6,7 @@ from gitcp.console import cli
 from gitcp.console.options import JSON, REVISIONS, make_flag
 from gitcp.errors import NO, OK
 from gitcp.repo import Repo
-from gitcp.store.show import verifying
+from gitcp.store.show import reports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def run(argv: Sequence[str]) -> int:
     """Print a line for each checkpoint; NO if one fails."""
     args, repo = cli.parse("verify", OPTIONS, argv), Repo.find()
     failed = False
-    for record in verifying.verify_links(repo, args.revision, args.signed):
+    for record in reports.verify_links(repo, args.revision, args.signed):
         failed = failed or bool(record["failures"])
         if args.json:
             cli.write_records([record])

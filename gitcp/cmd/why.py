@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli, paging
+from gitcp.console import cli
 from gitcp.console.options import JSON, make_flag, make_value
-from gitcp.core.render import why_lines
+from gitcp.core.render import answers
 from gitcp.errors import OK
 from gitcp.jj import choose_git
 from gitcp.repo import Repo
 from gitcp.stages.sessions import look_at_head
-from gitcp.store.blame import origin
-from gitcp.store.git.prefetch import Prefetched
+from gitcp.store import blame
 from gitcp.store.lines.evidence import Evidence
+from gitcp.store.reading import Prefetched
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ def run(argv: Sequence[str]) -> int:
     with Prefetched(repo) as objects:
         evidence = Evidence(repo, objects)
         git, lines = choose_git(repo), args.lines
-        records = list(origin.list_origins(repo, git, objects, evidence, lines, args.revision))
+        records = list(blame.list_origins(repo, git, objects, evidence, lines, args.revision))
     if args.json:
         return cli.write_records(records)
-    paging.page_lines(why_lines.draw_origins(records, args.full))
+    cli.page_lines(answers.draw_origins(records, args.full))
     return OK

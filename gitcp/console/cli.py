@@ -2,29 +2,258 @@
 
 from __future__ import annotations
 
+import argparse
+import errno
+import gc
 import os
+import re
+import shutil
 import sys
 
-from gitcp import record
-from gitcp.console import ending, notice, parser
-from gitcp.errors import OK
-from gitcp.start import late, stdlib
+from gitcp import commands, record
+from gitcp.console import options, shell, term
+from gitcp.console.options import escape_unprintable
+from gitcp.core.render import spans
+from gitcp.errors import (
+    BUG,
+    FATAL,
+    NO,
+    OK,
+    USAGE,
+    Error,
+    GitError,
+    NoRepository,
+    UsageError,
+    format_error,
+)
+from gitcp.git import Git, abandon_pending, allow_fetch, end_lasting
+from gitcp.repo import Repo
+from gitcp.start.cpython import signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import NoReturn
 
     from gitcp.console.options import Rows
     from gitcp.core.record_types import Record
+    from gitcp.core.render.spans import Line
 
-printable, guard = notice.escape_unprintable, ending.run_guarded
+
+# Run a command: print an error as one line, and return a status as git does.
+# Errors that only a bug of gitcp causes; others are about the machine, a file or its permissions.
+_BUGS = (errno.EBADF, errno.EINVAL, errno.EFAULT, errno.ECHILD, errno.ESRCH, errno.EDOM)
+_FEW = 50_000  # objects that are made before a garbage collection: records leave no garbage
+PACKAGES = ("filelock", "orjson", "plumbum")
+# Of the kinds of notice.warn_lacking(): what several are called, and what helps.
+_LACKING = {
+    options.TRANSCRIPT: "transcripts are not here",
+    options.ABSENT: "parts of checkpoints are not here",
+    options.DAMAGED: "checkpoints are damaged and read in part",
+}
+_FETCH = "'gitcp fetch --all' brings what a remote has"
+_REMEDIES = {
+    options.TRANSCRIPT: _FETCH,
+    options.ABSENT: _FETCH,
+    options.DAMAGED: "'gitcp fsck' lists what is damaged",
+}
+_INSTALL = "run 'make setup' in the checkout of gitcp ({} has no such package)"
+
+
+def run_guarded(body: Callable[[], int]) -> int:
+    """Run body; print an Error on stderr, without a traceback; return the status.
+
+    Ctrl-C lets body clean up, then ends the process by the signal, as it ends git, so that a loop
+    in the shell ends too.
+    """
+    gc.set_threshold(_FEW)
+    signals.signal(signals.SIGPIPE, signals.SIG_DFL)  # end quietly under `| head`
+    signals.signal(signals.SIGCHLD, signals.SIG_DFL)  # if it is ignored, the status of git is lost
+    before = signals.getsignal(signals.SIGINT)
+    if before == signals.SIG_DFL:  # from here on there is something to clean up
+        signals.signal(signals.SIGINT, signals.default_int_handler)
+    try:
+        return _run_body(body)
+    except KeyboardInterrupt:
+        pass  # its frames, which hold children that still answer, are released here
+    finally:
+        abandon_pending()
+        end_lasting()
+        signals.signal(signals.SIGINT, before)
+    signals.signal(signals.SIGINT, signals.SIG_DFL)
+    os.kill(os.getpid(), signals.SIGINT)
+    return 128 + int(signals.SIGINT)  # the signal is blocked
+
+
+def _run_body(body: Callable[[], int]) -> int:
+    """The status of body, or of its error, which is printed."""
+    _open_streams()
+    allow_fetch()
+    options.wait_for_end()
+    try:
+        status = body()
+        sys.stdout.flush()  # a failure at exit could not be reported
+        return NO if status == OK and options.is_incomplete() else status
+    except Error as e:
+        kind = "error:" if e.status == USAGE else "fatal:"
+        message = _explain_refusal(e) if isinstance(e, NoRepository) else str(e)
+        print(kind, _join_lines(escape_unprintable(message)), file=sys.stderr)
+        return e.status
+    except OSError as e:
+        if e.errno in _BUGS:
+            sys.excepthook(*sys.exc_info())
+            return BUG
+        print("fatal:", escape_unprintable(format_error(e)), file=sys.stderr)
+        _drop_output()
+        return FATAL
+    except ImportError as e:
+        if (e.name or "").partition(".")[0] not in PACKAGES:
+            sys.excepthook(*sys.exc_info())
+            return BUG
+        print(f"fatal: {e}: {_INSTALL.format(sys.executable)}", file=sys.stderr)
+        return FATAL
+    except Exception:
+        sys.excepthook(*sys.exc_info())
+        return BUG
+    finally:
+        _print_lacking()
+
+
+def _print_lacking() -> None:
+    """Print what was missing: one line for each kind, with the first as the example of several."""
+    for kind, (first, *later) in options.list_lacking().items():
+        count, remedy = len(later) + 1, _REMEDIES[kind]
+        several = f"{count} {_LACKING[kind]}, such as {first}; " if later else f"{first}; "
+        message = several.replace("\n", " ") + remedy
+        print("warning:", escape_unprintable(message), file=sys.stderr)
+
+
+def _join_lines(message: str) -> str:
+    """A message in one line, but for usage and lists: a name in it may have a line break."""
+    first, *rest = message.split("\n")
+    return first + "".join(f"\n{x}" if x.startswith(("usage: ", "  ")) else f" {x}" for x in rest)
+
+
+def _explain_refusal(e: NoRepository) -> str:
+    """The message if git finds no repository; git's own if it refuses to use one."""
+    try:
+        Git(e.at).run("rev-parse", "--git-dir")
+    except GitError as error:
+        lines = error.complaint.removeprefix("fatal: ").splitlines()
+        reason, remedy = lines[0], lines[-1].strip()
+        if not reason.startswith("not a git repository"):
+            return f"{reason}; '{remedy}' trusts it" if "safe.directory" in remedy else reason
+    return str(e)
+
+
+def _open_streams() -> None:
+    """Open the null device for a closed standard stream, as git does, so that no file takes its
+    descriptor."""
+    for fd, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.dup2(os.open(os.devnull, os.O_RDWR), fd)
+            setattr(sys, name, os.fdopen(fd, "w" if fd else "r"))
+
+
+def _drop_output() -> None:
+    """Drop the unwritten output, which Python would try to write again at exit."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+# Parse a command line by argparse, with usage and messages as git's.
+
+
+class Parser(argparse.ArgumentParser):
+    """An ArgumentParser that raises UsageError and accepts no abbreviations.
+
+    name: of a command in the table of commands, which has its summary.
+    """
+
+    _width: int | None = 80  # while it is made; then None, that of the terminal
+
+    def __init__(self, name: str, rows: Rows = ()) -> None:
+        # A stage that has another name for people is called by the one that they typed.
+        typed = os.path.basename(sys.argv[0]).removeprefix("gitcp-")
+        called = typed if commands.ALIASES.get(name) == typed else name
+        summary = commands.get_summary(called)
+        text = f"{summary[0].upper()}{summary[1:]}."
+        super().__init__(
+            prog=f"gitcp-{called}",
+            description=text,
+            formatter_class=self._make_formatter,
+            allow_abbrev=False,
+        )
+        self.set_defaults(error=self.error)
+        self._rows = rows
+        for row in rows:
+            group = self.add_mutually_exclusive_group() if isinstance(row, list) else self
+            for spellings, more in row if isinstance(row, list) else [row]:
+                group.add_argument(*spellings, **more)
+        self._width = None
+
+    def _make_formatter(self, prog: str) -> argparse.HelpFormatter:
+        # argparse checks each argument by one, which imports shutil if it has to ask for a width.
+        return argparse.HelpFormatter(prog, width=self._width)
+
+    def format_usage(self) -> str:
+        """The usage, folded between options; versions of argparse fold it differently."""
+        self.usage = self._fold_usage()
+        return super().format_usage()
+
+    def format_help(self) -> str:
+        self.usage = self._fold_usage()
+        return super().format_help()
+
+    def _fold_usage(self) -> str:
+        size = shutil.get_terminal_size().columns - 2
+        start = f"usage: {self.prog}"
+        indent = " " * min(len(start) + 1, 8 if size < 60 else size)
+        written, line = [], start
+        for word in ("[-h]", *(part for row in self._rows for part in options.format_usage(row))):
+            if len(line) + 1 + len(word) > size:
+                written.append(line)
+                line = indent.removesuffix(" ")
+            line += f" {word}"
+        text = "\n".join([*written, line]).removeprefix("usage: ")
+        return text.replace("%", "%%")
+
+    def parse_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> argparse.Namespace:
+        """The parsed arguments; the error about an unknown one suggests an option."""
+        parsed, more = self.parse_known_args(args, namespace)
+        if more:
+            known = [o for o in self._option_string_actions if o.startswith("--")]
+            meant = options.suggest(more[0].partition("=")[0], known)
+            self.error(f"unknown argument: '{more[0]}'{meant}")
+        return parsed
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> object:
+        values = super()._get_values(action, arg_strings)
+        # Python 3.11 takes an argument '--' for the end of options, each time.
+        return "--" if values == [] and action.nargs is None else values
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        if action.choices is not None and value not in action.choices:
+            names = [str(choice) for choice in action.choices if choice]
+            raise argparse.ArgumentError(action, options.describe_unknown(str(value), names))
+
+    def error(self, message: str) -> NoReturn:
+        message = message.replace("ignored explicit argument", "takes no value, but has")
+        raise UsageError(f"{message}\n{self.format_usage().rstrip()}")
+
+
+printable, guard = options.escape_unprintable, run_guarded
 
 
 def parse(name: str, rows: Rows, argv: Sequence[str]) -> Namespace:
     """The arguments of a command by its rows, with the function `error`, which raises UsageError
     with a message and the usage line."""
-    return parser.Parser(name, rows).parse_args(argv)
+    return Parser(name, rows).parse_args(argv)
 
 
 def write_bytes(parts: Iterable[bytes]) -> None:
@@ -36,7 +265,7 @@ def write_bytes(parts: Iterable[bytes]) -> None:
 
 def show_escaped(text: str) -> str:
     """Text with unprintable characters escaped, but not the colours that git writes."""
-    parts = stdlib.re.split(r"(\x1b\[[0-9;]*m)", text)
+    parts = re.split(r"(\x1b\[[0-9;]*m)", text)
     return "".join(part if n % 2 else printable(part) for n, part in enumerate(parts))
 
 
@@ -48,7 +277,7 @@ def write_records(records: Iterable[Record]) -> int:
 
 def read_width() -> int:
     """The width of the terminal; 0 if standard output is none."""
-    return stdlib.shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
 
 
 def show(*lines: str) -> None:
@@ -60,15 +289,15 @@ def show(*lines: str) -> None:
 def show_whole(*lines: str) -> None:
     """Print lines as show() does, their line breaks escaped as well."""
     for line in lines:
-        print(late.spans.escape_part(line))
+        print(spans.escape_part(line))
 
 
 def say(text: str) -> None:
     """Print lines of text, at a terminal folded between words."""
     if width := read_width():
-        wrap = late.wrapping.wrap_line
+        wrap = spans.wrap_line
         rows = (row for line in text.split("\n") for row in wrap([(line, "")], width))
-        text = "\n".join(late.spans.list_texts(rows))
+        text = "\n".join(spans.list_texts(rows))
     print(text)
 
 
@@ -115,3 +344,49 @@ def needs_colour(stream: object, setting: str = "") -> bool:
         return False
     is_terminal = getattr(stream, "isatty", lambda: False)
     return bool(is_terminal()) and os.environ.get("TERM") != "dumb"
+
+
+# Print lines as they come: coloured, folded, and through the person's pager.
+
+
+def page_lines(lines: Iterable[Line], paged: bool = True, folded: bool = True) -> None:
+    """Print lines, drawn by choose_drawing()."""
+    page_texts(choose_drawing(folded)(lines), paged)
+
+
+def choose_drawing(folded: bool = True) -> Callable[[Iterable[Line]], Iterator[str]]:
+    """The function that makes text of lines: escaped, folded to the terminal's width, and coloured
+    by git's color.ui."""
+
+    def paint_part(part: str, colour: str) -> str:
+        safe = spans.escape_part(part)
+        return term.paint(safe, colour) if colour else safe
+
+    def fold_rows(lines: Iterable[Line]) -> Iterable[Line]:
+        if not width:
+            return lines
+        return (row for line in lines for row in spans.wrap_line(line, width))
+
+    width = read_width() if folded else 0
+    if needs_colour(sys.stdout, _read_settings()("color.ui")):
+        return lambda lines: spans.paint_lines(fold_rows(lines), paint_part)
+    escape = spans.escape_part
+    return lambda lines: (f"{escape(text)}\n" for text in spans.list_texts(fold_rows(lines)))
+
+
+def page_texts(texts: Iterable[str], paged: bool = True) -> None:
+    """Print text, at a terminal through the pager of git's configuration (core.pager,
+    pager.<command>)."""
+    if paged and sys.stdout.isatty():
+        command, settings = os.path.basename(sys.argv[0]).removeprefix("gitcp-"), _read_settings()
+        shell.page_text(texts, settings("core.pager"), settings(f"pager.{command}"))
+    else:
+        shell.write(texts)
+
+
+def _read_settings() -> Callable[[str], str]:
+    """The function that reads a key of git's configuration; '' outside a repository."""
+    try:
+        return Repo.find_here().config.get
+    except Error:
+        return lambda _: ""

@@ -11,7 +11,7 @@ import shutil
 import sys
 
 from gitcp.console import cli
-from gitcp.core.render import spans, wrapping
+from gitcp.core.render import spans
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class Choice:
         other = self._views[(self._view + 1) % len(self._views)][0]
         keys = f"Enter choose, Tab {other}, ? help, q leave"
         empty: list[Line] = [[]] * (self._rows - len(part))
-        return [*lines, *part, *empty, [(wrapping.fit_words(keys, columns), "dim")]]
+        return [*lines, *part, *empty, [(spans.fit_words(keys, columns), "dim")]]
 
     def _draw_entry(self, index: int, columns: int) -> Line:
         line = self._entry(self._matching[index], columns - 2)
@@ -161,11 +161,11 @@ class Choice:
 
     def _list_below(self, columns: int) -> list[Line]:
         if self._help:
-            return [row for text in _HELP for row in wrapping.wrap_line([(text, "")], columns)]
+            return [row for text in _HELP for row in spans.wrap_line([(text, "")], columns)]
         if self.marked is None:
             return [[("no point has these words", "dim")]]
         rows = self._views[self._view][1](self.marked)
-        return [part for row in rows for part in wrapping.wrap_line(row, columns)]
+        return [part for row in rows for part in spans.wrap_line(row, columns)]
 
 
 def _run_screen(choice: Choice) -> int | None:

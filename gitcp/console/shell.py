@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import sys
 from io import BytesIO
 
 from gitcp import record
-from gitcp.console import foreground
+from gitcp.console import term
 from gitcp.errors import Error, InputError
 from gitcp.git import build_person_env, run_pending
-from gitcp.start import stdlib
 from gitcp.start.cpython import signals
 
 TYPE_CHECKING = False
@@ -48,7 +49,7 @@ def run_filter(
 def find_program(name: str, top: str | None) -> str:
     """The path of a stage's program: on PATH, or relative to top if it has a slash.  Raise Error
     for none."""
-    path = stdlib.shutil.which(os.path.join(top, name) if top and "/" in name else name)
+    path = shutil.which(os.path.join(top, name) if top and "/" in name else name)
     if path is None:
         raise Error(f"no such program: '{name}'")
     return path
@@ -95,7 +96,7 @@ def page_text(text: Iterable[str], core: str = "", own: str = "") -> None:
 def feed(words: Sequence[str], data: bytes) -> int:
     """Run a program with data on its standard input and this process's other streams; return its
     status."""
-    return stdlib.subprocess.run(words, input=data, check=False).returncode
+    return subprocess.run(words, input=data, check=False).returncode
 
 
 def write(text: Iterable[str]) -> None:
@@ -113,7 +114,7 @@ def run_git(repo_git: Git, words: Sequence[str]) -> int:
     """
     run_pending()
     sys.stdout.flush()
-    return foreground.run(["git", *words], build_person_env(repo_git.env))
+    return term.run_foreground(["git", *words], build_person_env(repo_git.env))
 
 
 def _start_program(

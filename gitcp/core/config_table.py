@@ -5,8 +5,6 @@ An invalid value is ignored: the default is used, and find_complaint() says what
 
 from __future__ import annotations
 
-from gitcp.start import stdlib
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NotRequired, TypedDict
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
 YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0", "")
 _UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _MOST = 1 << 50
-
 KEYS: dict[str, Key] = {
     "gitcp.max-file-size": {
         "kind": "size",
@@ -319,9 +316,13 @@ def _check_range(about: Key, number: int | None) -> str:
 
 
 def _check_pattern(text: str) -> str:
+    import re
+
     try:
-        stdlib.re.compile(text.encode("utf-8", "surrogateescape"))
-    except (stdlib.re.error, RecursionError, OverflowError) as e:
+        import re
+
+        re.compile(text.encode("utf-8", "surrogateescape"))
+    except (re.error, RecursionError, OverflowError) as e:
         return f"must be a regular expression: {e}"
     return ""
 

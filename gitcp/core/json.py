@@ -6,7 +6,6 @@ imported only for what the C code does not accept: another encoding, or an error
 
 from __future__ import annotations
 
-from gitcp.start import stdlib
 from gitcp.start.cpython import import_json_parts
 
 TYPE_CHECKING = False
@@ -60,7 +59,9 @@ def loads(data: bytes | str) -> Any:
                 return value
     except (ValueError, StopIteration, SystemError):
         pass  # SystemError: the scanner cannot raise JSONDecodeError before json is imported
-    return stdlib.json.loads(data)
+    import json
+
+    return json.loads(data)
 
 
 def mend_halves(value: Any, text: bytes | str) -> Any:
@@ -95,9 +96,9 @@ def dumps(
     separators: None or (",", ":").  ensure_ascii=False needs one of indent and separators.
     """
     if not _scan:
-        return stdlib.json.dumps(
-            value, indent=indent, separators=separators, ensure_ascii=ensure_ascii
-        )
+        import json
+
+        return json.dumps(value, indent=indent, separators=separators, ensure_ascii=ensure_ascii)
     if indent:
         return _format_indented(value, "\n", " " * indent, _ascii if ensure_ascii else _plain)
     if not ensure_ascii:

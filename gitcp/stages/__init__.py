@@ -12,7 +12,6 @@ import sys
 from gitcp import commands, record
 from gitcp.console import options
 from gitcp.errors import OK, UsageError
-from gitcp.start import late
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +47,9 @@ def bind_stage(name: str, argv: Sequence[str]) -> Stage:
     args: Any = Bare()
     if argv or rows:
         if argv or any(map(options.is_needed, rows)):
-            args = late.cli.parse(name, rows, argv)
+            from gitcp.console import cli
+
+            args = cli.parse(name, rows, argv)
         else:
             vars(args).update(options.list_defaults(rows), hook=True)
     return lambda records: function(args, records)
@@ -68,10 +69,12 @@ def map_events(
 def run(name: str, argv: Sequence[str]) -> int:
     """Run a stage as a program; return its status."""
     function, rows = find_stage(name)
-    args = late.cli.parse(name, rows, argv)
+    from gitcp.console import cli
+
+    args = cli.parse(name, rows, argv)
     records = function(args, record.read_records(sys.stdin.buffer))
     if not (key := getattr(args, "z", None)):
-        return late.cli.write_records(records)
+        return cli.write_records(records)
     for value in dict.fromkeys(item[key] for item in records):
         sys.stdout.write(value + "\0")
     return OK

@@ -5,7 +5,6 @@ from __future__ import annotations
 from gitcp import context, pipelines
 from gitcp.errors import Error
 from gitcp.stages import bind_stage
-from gitcp.start import late
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +64,9 @@ def connect_stages(
     top."""
     for name, *argv in stages:
         if name.startswith("!"):
-            records = late.shell.run_filter([name[1:], *argv], _leave_after(records), top)
+            from gitcp.console import shell
+
+            records = shell.run_filter([name[1:], *argv], _leave_after(records), top)
         else:
             records = bind_stage(name, argv)(records)
     return records
@@ -100,7 +101,9 @@ def store_missing_checkpoint(repo: Repo, first: Record) -> None:
     """Store the checkpoint that a new commit's trailer names, if its pipelines left it out or
     failed.  first: the event of post-commit."""
     with context.open_context(repo) as ctx:
-        if late.commit_memory.lacks_checkpoint(ctx):
+        from gitcp.store.match import commit_memory
+
+        if commit_memory.lacks_checkpoint(ctx):
             list(connect_stages(pipelines.DEFAULT["post-commit"], [first], repo.top))
 
 
@@ -131,7 +134,9 @@ def _explain_unable(repo: Repo, pipeline: Pipeline) -> str:
     try:
         for name, *_ in pipelines.parse_pipeline(pipeline):
             if name.startswith("!"):
-                late.shell.find_program(name[1:], repo.top)
+                from gitcp.console import shell
+
+                shell.find_program(name[1:], repo.top)
     except Error as e:
         return f"  (cannot run: {e})"
     return ""

@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import os
 
-from gitcp.console import cli, notice
+from gitcp.console import cli, options
 from gitcp.console.options import make_flag, make_nul, make_value
-from gitcp.core.git import ids
-from gitcp.core.transcript import chunks
-from gitcp.core.v1 import schema
+from gitcp.core import ids, transcripts, v1_schema
 from gitcp.errors import Error, InputError
 from gitcp.record import encode_name
 from gitcp.repo import Repo
-from gitcp.store.git.commit import need_commit
-from gitcp.store.git.objects import Objects
-from gitcp.store.show import lookup, subject
-from gitcp.store.v1 import committed_list, committed_read, committed_write, find_commits, redaction
-from gitcp.store.v1.merge import histories, notes
-from gitcp.store.v1.transcript import store_chunks
+from gitcp.store.objects import Objects
+from gitcp.store.show import commits
+from gitcp.store.trees import need_commit
+from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write, merging, redaction
+from gitcp.store.v1.stored_transcripts import store_chunks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,13 +24,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.record_types import Record
-    from gitcp.store.v1.committed_read import Checkpoint, Content
+    from gitcp.store.v1.checkpoints import Content, StoredCheckpoint
     from gitcp.store.v1.committed_write import SessionData
 
 
 def list_checkpoints(args: Namespace, _: object) -> Iterator[Record]:
     """A record for each committed checkpoint, by id."""
-    for record in committed_list.map_checkpoints(Repo.find(), committed_list.build_record):
+    for record in checkpoint_list.map_checkpoints(Repo.find(), checkpoint_list.build_record):
         if not args.session or any(s.startswith(args.session) for s in record["sessions"]):
             yield record
 
@@ -52,7 +49,7 @@ def read_checkpoint(args: Namespace, _: object) -> Iterator[Record]:
         size = len(temporary.pop("transcript"))
         yield {**temporary, "transcript_bytes": size}
     for checkpoint, sessions in _read_stored(args):
-        yield committed_list.build_record(checkpoint) | {"summary": checkpoint["summary"]}
+        yield checkpoint_list.build_record(checkpoint) | {"summary": checkpoint["summary"]}
         for content in sessions:
             yield _build_record(checkpoint["checkpoint_id"], content)
 
@@ -62,9 +59,9 @@ def _take_temporary(args: Namespace) -> Iterator[Record]:
     repo = Repo.find()
     with Objects(repo) as objects:
         for name in list(args.id):
-            if oid := lookup.find_temporary(repo, objects, name):
+            if oid := commits.find_temporary(repo, objects, name):
                 args.id.remove(name)
-                yield subject.read_temporary(repo, objects, oid)
+                yield commits.read_temporary(repo, objects, oid)
 
 
 def _build_record(checkpoint_id: str, content: Content) -> Record:
@@ -84,18 +81,18 @@ def _build_record(checkpoint_id: str, content: Content) -> Record:
     }
 
 
-def _read_stored(args: Namespace) -> Iterator[tuple[Checkpoint, list[Content]]]:
+def _read_stored(args: Namespace) -> Iterator[tuple[StoredCheckpoint, list[Content]]]:
     repo = Repo.find()
     with Objects(repo) as objects:
         ids = _resolve_ids(repo, objects, args.id)
         if args.commit:
             ids += _list_linked(repo, objects, args.commit)
         for checkpoint_id in dict.fromkeys(ids):
-            checkpoint = committed_read.read_checkpoint(repo, objects, checkpoint_id)
+            checkpoint = checkpoints.read_checkpoint(repo, objects, checkpoint_id)
             keys: list[int | str] = [s["index"] for s in checkpoint["sessions"]]
             if args.session is not None:
                 keys = [int(args.session) if args.session.isdecimal() else args.session]
-            yield checkpoint, [committed_read.read_session(objects, checkpoint, k) for k in keys]
+            yield checkpoint, [checkpoints.read_session(objects, checkpoint, k) for k in keys]
 
 
 def _resolve_ids(repo: Repo, objects: Objects, prefixes: Sequence[str]) -> list[str]:
@@ -103,16 +100,16 @@ def _resolve_ids(repo: Repo, objects: Objects, prefixes: Sequence[str]) -> list[
     ids = []
     for prefix in prefixes:
         try:
-            ids.append(committed_list.resolve_id(repo, objects, prefix))
+            ids.append(checkpoint_list.resolve_id(repo, objects, prefix))
         except Error as e:
             if len(prefixes) == 1:
                 raise
-            notice.warn_lacking(str(e))
+            options.warn_lacking(str(e))
     return ids
 
 
 def _list_linked(repo: Repo, objects: Objects, spec: str) -> list[str]:
-    ids = find_commits.list_ids(repo, objects, need_commit(objects, spec)["oid"])
+    ids = checkpoint_list.list_ids(repo, objects, need_commit(objects, spec)["oid"])
     if not ids:
         raise Error(f"no checkpoint belongs to '{spec}'")
     return ids
@@ -175,7 +172,7 @@ def _check_metadata(
     redactor = redaction.get_redactor(repo, session_id)
     clean: dict[str, Any] = json.loads(redactor.redact_document(json.dumps(metadata).encode()))
     needed = {"checkpoint_id": checkpoint_id, "session_id": session_id, **_DEFAULT}
-    for fault, is_variation in schema.check_session({**needed, **clean}, checkpoint_id):
+    for fault, is_variation in v1_schema.check_session({**needed, **clean}, checkpoint_id):
         if not is_variation:
             raise InputError(f"'metadata': {fault}")
     return clean
@@ -198,7 +195,7 @@ def _read_transcript(repo: Repo, record: Record) -> bytes | None:
     else:
         return None
     redactor = redaction.get_redactor(repo, record["session_id"])
-    if chunks.is_document(data.partition(b"\n")[0], path):
+    if transcripts.is_document(data.partition(b"\n")[0], path):
         return redactor.redact_document(data)
     return redactor.redact_jsonl(data)
 
@@ -209,7 +206,7 @@ def list_carriers(args: Namespace, records: Iterable[Record]) -> Iterator[Record
     with Objects(repo) as objects:
         # A full id is not resolved: commits are found even if its checkpoint is gone.
         wanted = [
-            name if ids.is_checkpoint_id(name) else committed_list.resolve_id(repo, objects, name)
+            name if ids.is_checkpoint_id(name) else checkpoint_list.resolve_id(repo, objects, name)
             for name in args.id
         ]
         for record in () if args.id else records:
@@ -217,9 +214,9 @@ def list_carriers(args: Namespace, records: Iterable[Record]) -> Iterator[Record
                 if not ids.is_checkpoint_id(record["checkpoint_id"]):
                     raise InputError(f"not a checkpoint id: '{record['checkpoint_id']}'")
                 wanted.append(record["checkpoint_id"])
-        for checkpoint_id, oids in find_commits.find_carriers(repo, objects, wanted).items():
+        for checkpoint_id, oids in checkpoint_list.find_carriers(repo, objects, wanted).items():
             if not oids and checkpoint_id in args.id:
-                committed_list.resolve_id(repo, objects, checkpoint_id)  # raises if it is unknown
+                checkpoint_list.resolve_id(repo, objects, checkpoint_id)  # raises if it is unknown
             for oid in oids:
                 yield {"type": "commit", "oid": oid, "checkpoint_id": checkpoint_id}
 
@@ -229,8 +226,8 @@ def merge_checkpoints(args: Namespace, _: object) -> Iterator[Record]:
     repo = Repo.find()
     with Objects(repo) as objects:
         a, b = (need_commit(objects, spec)["oid"] for spec in (args.ours, args.theirs))
-        joined = notes.unite_lines if args.notes else None
-        merged = need_commit(objects, histories.merge_histories(repo, objects, a, b, joined))
+        joined = merging.unite_lines if args.notes else None
+        merged = need_commit(objects, merging.merge_histories(repo, objects, a, b, joined))
         yield {"type": "commit", **{key: merged[key] for key in ("oid", "tree", "parents")}}
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from gitcp import context
-from gitcp.console import notice
+from gitcp.console import options
 from gitcp.console.options import make_value
 from gitcp.errors import format_error
-from gitcp.start import late
-from gitcp.store.git import commit_changes, reflog
-from gitcp.store.git.commit import need_commit
+from gitcp.store import refs, trees
 from gitcp.store.journal import open_edits
-from gitcp.store.match import commit_memory, lost_commits
-from gitcp.store.session import markers
+from gitcp.store.link import commit as link_commit
+from gitcp.store.match import commit_memory, sources
+from gitcp.store.session import states
+from gitcp.store.trees import need_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from gitcp.context import Context
     from gitcp.core.record_types import Record
-    from gitcp.store.git.refs import Update
+    from gitcp.store.refs import Update
 
 
 def match_commit(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
@@ -39,22 +39,24 @@ def _match_events(records: Iterable[Record]) -> Iterator[Record]:
             if hook == "prepare-commit-msg":
                 _settle_unseen(ctx)
                 args = record["args"]
-                prepared = late.before_commit.prepare(ctx.repo, ctx.objects, ctx.head, args)
+                prepared = link_commit.prepare_commit(ctx.repo, ctx.objects, ctx.head, args)
                 match: Record = {**prepared, "args": args}
             else:
-                match = {**late.after_commit.conclude(ctx.repo, ctx.objects)}
+                match = {**link_commit.conclude_commit(ctx.repo, ctx.objects)}
         yield {"type": "match", **match}
 
 
 def _settle_unseen(ctx: Context) -> None:
     """Link what commits hold that no hook has judged, before the next one settles it."""
     repo, head = ctx.repo, ctx.head
-    if all(marker["base_commit"] == head for marker in markers.read_recent(repo)):
+    if all(marker["base_commit"] == head for marker in states.read_recent(repo)):
         return
     if commit_memory.is_replaying(repo) or not commit_memory.is_unseen(repo, head):
         return
     if head not in commit_memory.read_judged(repo):
-        late.reconcile.follow_head(ctx)
+        from gitcp.store.relink import relink
+
+        relink.follow_head_everywhere(ctx)
         ctx.leave()  # markers are read from the disk
 
 
@@ -62,10 +64,8 @@ def _judge_commit(commit: str) -> Iterator[Record]:
     """Decide anew what would link to a commit; nothing is written."""
     with context.open_here() as ctx:
         judged = need_commit(ctx.objects, commit)
-        parent, changes = commit_changes.read_changes(ctx.objects, judged)
-        linked = late.commit_match.match_sessions(
-            ctx.repo, ctx.objects, changes, parent, agent=False
-        )
+        parent, changes = trees.read_changes(ctx.objects, judged)
+        linked = link_commit.match_sessions(ctx.repo, ctx.objects, changes, parent, agent=False)
     for session_id, why in linked.items():
         yield {"type": "match", "commit": judged["oid"], "session_id": session_id, **why}
 
@@ -83,16 +83,24 @@ def _condense_commit(match: Record) -> None:
         _store_sessions(match)
     with context.open_here() as ctx:
         for checkpoint_id in match.get("inherited", ()):
-            late.notes.add_link(ctx.repo, ctx.objects, match["commit"], checkpoint_id)
+            from gitcp.store import notes
+
+            notes.add_link(ctx.repo, ctx.objects, match["commit"], checkpoint_id)
         if match["carried"]:
-            taken_back = late.commit_sessions.list_taken_back(ctx.repo, match["old"])
-            is_whole_list = len(taken_back) < late.commit_sessions.MOST_TAKEN_BACK
+            from gitcp.store.link import commit_sessions
+
+            taken_back = commit_sessions.list_taken_back(ctx.repo, match["old"])
+            is_whole_list = len(taken_back) < commit_sessions.MOST_TAKEN_BACK
             replaced = {match["commit"]: match["merged"] or (taken_back if is_whole_list else ())}
-            late.carried.follow_lines(ctx.repo, ctx.objects, [match["commit"]], replaced)
-        if (match["id"] or match["carried"]) and reflog.list_stashes(ctx.repo):
-            lost_commits.add_stashed(ctx.repo, ctx.objects, match["commit"])
+            from gitcp.store.lines import carried
+
+            carried.follow_lines(ctx.repo, ctx.objects, [match["commit"]], replaced)
+        if (match["id"] or match["carried"]) and refs.list_stashes(ctx.repo):
+            sources.add_stashed(ctx.repo, ctx.objects, match["commit"])
         if not match["id"]:
-            late.ai_notes.keep(ctx.repo, [match["commit"]])
+            from gitcp.store.lines import commit_lines
+
+            commit_lines.keep_ai_note(ctx.repo, [match["commit"]])
 
 
 def _store_sessions(match: Record) -> None:
@@ -103,10 +111,14 @@ def _store_sessions(match: Record) -> None:
         repo, objects, old = ctx.repo, ctx.objects, match["old"]
         commit, states = need_commit(objects, match["commit"]), ctx.read_states(match["sessions"])
         if match["dismissed"]:
-            late.commit_sessions.dismiss_sessions(repo, objects, commit, states.values(), old)
+            from gitcp.store.link import commit_sessions
+
+            commit_sessions.dismiss_sessions(repo, objects, commit, states.values(), old)
         else:
             matched = [(state, match["sessions"][name]) for name, state in states.items()]
-            failed = late.commit_sessions.store_sessions(
+            from gitcp.store.link import commit_sessions
+
+            failed = commit_sessions.store_sessions(
                 repo, objects, commit, match["id"], matched, old, match["noted"]
             )
         for session_id, state in states.items():
@@ -121,8 +133,10 @@ def _leave_out(match: Record, failed: Mapping[str, Exception]) -> None:
     """Remove sessions that failed from a match: their own next events store them."""
     for session_id, error in failed.items():
         message = f"session '{session_id}' is left out of its commit for now: {format_error(error)}"
-        notice.warn(message)
-        late.hook_warnings.warn_here(message)
+        options.warn(message)
+        from gitcp.store import hook_warnings
+
+        hook_warnings.warn_here(message)
     stored = {name: why for name, why in match["sessions"].items() if name not in failed}
     match |= {"sessions": stored, "left_out": sorted(failed)}
 
@@ -142,11 +156,13 @@ def _move_streams(match: Record) -> list[Update]:
         if commit_memory.is_replaying(ctx.repo):
             return []  # more commits are replayed: the next event moves the streams
         commit = need_commit(ctx.objects, match["commit"])
-        changes = commit_changes.read_changes(ctx.objects, commit)[1]
+        changes = trees.read_changes(ctx.objects, commit)[1]
         left_out = match.get("left_out", ())
         open_edits.settle_commit(ctx.repo, ctx.objects, commit, changes, excluded=left_out)
         settled = set(match["sessions"]) if match["linked"] else None
-        carry_streams = late.carry_forward.carry_streams
+        from gitcp.store.stream import writing
+
+        carry_streams = writing.carry_streams
         updates = carry_streams(ctx.repo, ctx.objects, match["old"], commit, settled)
         if not left_out:
             # A merge brings commits that were not judged here.

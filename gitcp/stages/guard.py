@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from gitcp import context
-from gitcp.console import notice
+from gitcp.console import options
 from gitcp.console.options import make_flag, make_value
 from gitcp.repo import Repo
 from gitcp.stages import map_events
-from gitcp.start import late
-from gitcp.store.guard import claims
+from gitcp.store import claims
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,14 +41,16 @@ def _check_event(event: Record) -> Iterator[Record]:
 def _judge_start(event: Record) -> tuple[bool, str]:
     """(whether to refuse, the message)."""
     repo, name = Repo.find_here(), event["event"]
-    mode = late.guard.get_mode(repo)
+    from gitcp.store.guard import guard
+
+    mode = guard.get_mode(repo)
     if mode == "off" or name not in ("tool-start", "turn-start"):
         return False, ""
     if name == "tool-start":
-        message = late.guard.start_call(repo, event, context.leave_all)
+        message = guard.start_call(repo, event, context.leave_all)
         return bool(message) and mode == "deny", message
-    claims.leave(repo, event)
-    return False, late.guard.greet(repo, event)
+    claims.leave_claim(repo, event)
+    return False, guard.greet_session(repo, event)
 
 
 def release_claim(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
@@ -60,7 +61,9 @@ def release_claim(args: Namespace, records: Iterable[Record]) -> Iterator[Record
     person (`warn`).  --session: release the claims of that session, a record for each.
     """
     if args.session:
-        records = late.roster.release_session(Repo.find_here(), args.session)
+        from gitcp.store.guard import reports
+
+        records = reports.release_session(Repo.find_here(), args.session)
     yield from map_events(records, _release_event)
 
 
@@ -81,7 +84,7 @@ def _run_guarded(work: Callable[..., Result], *args: object) -> Result | None:
     try:
         return work(*args)
     except Exception as e:
-        notice.warn(f"the guard is not at work: {e}")
+        options.warn(f"the guard is not at work: {e}")
         return None
 
 
@@ -89,17 +92,21 @@ def _list_held(event: Record) -> Held:
     """The claims of a call that has ended, each with its working copy."""
     if event["event"] != "tool-end":
         return []
-    return late.guard.list_held(Repo.find_here(), event)
+    from gitcp.store.guard import guard
+
+    return guard.list_held(Repo.find_here(), event)
 
 
 def _judge_end(event: Record, held: Held) -> list[Record]:
     if event["event"] != "tool-end":
         return []
     repo = Repo.find_here()
-    mode = late.guard.get_mode(repo)
+    from gitcp.store.guard import guard
+
+    mode = guard.get_mode(repo)
     if mode == "off":
         return []
-    objection, event["poisoned"] = late.guard.end_call(event, held)
+    objection, event["poisoned"] = guard.end_call(event, held)
     return _tell_objection(objection, mode)
 
 
@@ -114,26 +121,34 @@ def _record_edits(event: Record) -> list[Record]:
     if event["event"] != "tool-end":
         return []
     repo = Repo.find_here()
-    mode = late.guard.get_mode(repo)
+    from gitcp.store.guard import guard
+
+    mode = guard.get_mode(repo)
     if mode == "deny":
         ctx = context.open_here()
         if ctx.read_state(event["session_id"], rebuild=False):
-            late.session_change.record_call(ctx.repo, ctx.objects, event)
+            from gitcp.store.guard import reports
+
+            reports.record_call(ctx.repo, ctx.objects, event)
     if mode == "off" or (event.get("tool") or {}).get("kind") == "write":
         return []
-    return _tell_objection(late.guard.judge_losses(repo, event), mode)
+    return _tell_objection(guard.judge_losses(repo, event), mode)
 
 
 def _let_go(event: Record, held: Held) -> None:
     if event["event"] == "tool-end":
-        late.guard.let_go(held)
+        from gitcp.store.guard import guard
+
+        guard.let_go(held)
     else:
-        claims.leave(Repo.find_here(), event)
+        claims.leave_claim(Repo.find_here(), event)
 
 
 def list_claims(args: Namespace, _: object) -> Iterator[Record]:
     """A record for each session at work here, and for each path that a call claims."""
-    for record in late.roster.list_records(Repo.find_here()):
+    from gitcp.store.guard import reports
+
+    for record in reports.list_records(Repo.find_here()):
         if record["path"] or not args.held:
             yield record
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from gitcp import context
 from gitcp.console.options import make_flag, make_value
 from gitcp.errors import UsageError
-from gitcp.store.lines import ai_notes, carried
-from gitcp.store.link import finalize, unhooked
-from gitcp.store.match import commit_memory, rewritten, sources
-from gitcp.store.match.case import Case
-from gitcp.store.relink import reconcile
-from gitcp.store.session import markers
+from gitcp.store.lines import carried, commit_lines
+from gitcp.store.link import condense, unhooked
+from gitcp.store.match import candidates, commit_memory, sources
+from gitcp.store.match.sources import MatchCase
+from gitcp.store.relink import relink
+from gitcp.store.session import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gitcp.context import Context
-    from gitcp.core.decide.relink_rules import Pair
+    from gitcp.core.linking import Pair
     from gitcp.core.record_types import Record
 
 
@@ -36,23 +36,23 @@ def relink_commits(args: Namespace, records: Iterable[Record]) -> Iterator[Recor
 def _relink_rewritten(event: Record) -> Iterator[Record]:
     with context.open_here() as ctx:
         repo, objects, command = ctx.repo, ctx.objects, event["args"][0]
-        rewrite = rewritten.read_rewrite(repo, objects, command, event["stdin"])
-        case = Case(repo, objects, rewrite=rewrite)
-        noted, replayed = reconcile.reconcile(case, sources.REWRITE), rewrite.list_replayed()
-        for marker in markers.read_here(repo) if replayed else ():
+        rewrite = candidates.read_rewrite(repo, objects, command, event["stdin"])
+        case = MatchCase(repo, objects, rewrite=rewrite)
+        noted, replayed = relink.reconcile(case, sources.REWRITE), rewrite.list_replayed()
+        for marker in states.read_here(repo) if replayed else ():
             if state := ctx.read_state(marker["session_id"], rebuild=False):
-                reconcile.link_replayed(repo, objects, state, replayed)
+                relink.link_replayed(repo, objects, state, replayed)
                 ctx.keep(state)
         amended = rewrite.targets if command == "amend" else ()
-        for session_id in reconcile.list_amended_sessions(repo, objects, amended):
+        for session_id in relink.list_amended_sessions(repo, objects, amended):
             state = ctx.read_state(session_id, rebuild=False)
             if state and state.get("pending_finalize"):
-                finalize.finalize(ctx.repo, ctx.objects, state)
+                condense.finalize(ctx.repo, ctx.objects, state)
                 ctx.keep(state)
         ctx.leave()
         old_by_new = replayed or rewrite.sources
         _follow_lines(ctx, command, old_by_new, noted)
-        ai_notes.keep(repo, [*old_by_new])
+        commit_lines.keep_ai_note(repo, [*old_by_new])
     yield from ({"type": "match", **link} for link in noted)
 
 
@@ -74,13 +74,13 @@ def _relink_named(options: Namespace) -> Iterator[Record]:
         raise UsageError("--onto: the head of the branch that was merged is missing")
     with context.open_here() as ctx:
         if options.onto:
-            case = Case(ctx.repo, ctx.objects, onto=(options.onto, revisions), dry_run=dry_run)
-            links = reconcile.reconcile(case, sources.ONTO)
+            case = MatchCase(ctx.repo, ctx.objects, onto=(options.onto, revisions), dry_run=dry_run)
+            links = relink.reconcile(case, sources.ONTO)
         else:
-            case = Case(ctx.repo, ctx.objects, among=revisions, dry_run=dry_run)
+            case = MatchCase(ctx.repo, ctx.objects, among=revisions, dry_run=dry_run)
             seen = bool(revisions) or not ctx.repo.top
-            links = [] if seen else reconcile.link_left_behind(ctx, dry_run)
-            links += reconcile.reconcile(case, sources.LOST if revisions else sources.RELINK)
+            links = [] if seen else relink.link_left_behind(ctx, dry_run)
+            links += relink.reconcile(case, sources.LOST if revisions else sources.RELINK)
         if not dry_run:
             moved = [link["commit"] for link in links if link["how"] != "amend"]
             carried.follow_lines(ctx.repo, ctx.objects, dict.fromkeys(moved))
@@ -91,7 +91,7 @@ def _relink_named(options: Namespace) -> Iterator[Record]:
                 commits.append(link["commit"])
                 yield {"type": "match", **link}
     if not dry_run:
-        ai_notes.keep(ctx.repo, commits)
+        commit_lines.keep_ai_note(ctx.repo, commits)
 
 
 STAGES = {

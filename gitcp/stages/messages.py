@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from gitcp.core.message import trailers
-from gitcp.process import files
+from gitcp import files
+from gitcp.core import commit_message
 from gitcp.repo import Repo
-from gitcp.start import late
-from gitcp.store.git import private
-from gitcp.store.link import commit_arguments
-from gitcp.store.session import markers
+from gitcp.store import private
+from gitcp.store.link import commit
+from gitcp.store.match import commit_memory
+from gitcp.store.session import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,13 +34,13 @@ def _write_message(match: Record) -> None:
     repo = Repo.find_here()
     if os.path.isdir(repo.join_shared("exports")):
         for session_id in match["sessions"]:
-            late.conversation_copy.renew(repo, session_id)
+            states.renew_copy(repo, session_id)
     path, source = match["args"][0], (match["args"] + [""])[1]
     with open(path, "rb") as f:
         before = f.read()
     _keep_template(repo, before if source == "template" else None)
     comment, edited = b"", os.environ.get("GIT_EDITOR") != ":" or source in ("", "template")
-    if edited or commit_arguments.find_cleanup_mode(repo) == "strip":
+    if edited or commit.find_cleanup_mode(repo) == "strip":
         comment = _find_comment_char(repo, before)
     by_note = repo.config.get_option("gitcp.link") == "note"
     text, ids = _clean_message(match, before, comment, by_note)
@@ -53,11 +53,11 @@ def _write_message(match: Record) -> None:
         text = _add_trailers(repo, match, text, [] if noted else ids, comment)
     if text != before:
         files.replace_file(path, text, durable=False)  # on a full disk the old text stays
-    late.commit_memory.mark_told(repo, commented=noted)
+    commit_memory.mark_told(repo, commented=noted)
 
 
 def _find_comment_char(repo: Repo, text: bytes) -> bytes:
-    return trailers.choose_comment_char(text, repo.config.get("core.commentchar", "#"))
+    return commit_message.choose_comment_char(text, repo.config.get("core.commentchar", "#"))
 
 
 def _clean_message(
@@ -65,39 +65,39 @@ def _clean_message(
 ) -> tuple[bytes, list[str]]:
     """(the message without trailers in the wrong place or of other commits, the ids it lacks).
     by_note: the message stays as it is."""
-    carried = trailers.read(text, comment=comment)
+    carried = commit_message.read_trailers(text, comment=comment)
     drop, moved = set(match.get("drop", ())), list[str]()
     if match["gather"] and by_note:
-        moved = trailers.find_anywhere(text)
+        moved = commit_message.find_anywhere(text)
     elif match["gather"]:
-        buried, without = trailers.collect(text, comment=comment)
+        buried, without = commit_message.collect_trailers(text, comment=comment)
         if set(buried) != set(carried) or drop.intersection(buried):
             text, moved = without, buried
     elif drop:
-        text, moved = trailers.remove(text, comment=comment), carried
+        text, moved = commit_message.remove_trailers(text, comment=comment), carried
     ids = [*(cid for cid in moved if cid not in drop), *match["ids"]]
-    carried = trailers.read(text, comment=comment)
+    carried = commit_message.read_trailers(text, comment=comment)
     return text, [cid for cid in dict.fromkeys(ids) if cid not in carried]
 
 
 def _will_stay_empty(repo: Repo, text: bytes, comment: bytes, source: str) -> bool:
     """Whether trailers would keep an empty message from aborting the commit: `git commit -n` runs
     no hook that empties it again."""
-    empty = source == "template" or trailers.is_unwritten(text, comment=comment)
-    return empty and not commit_arguments.will_check_message(repo)
+    empty = source == "template" or commit_message.is_unwritten(text, comment=comment)
+    return empty and not commit.will_check_message(repo)
 
 
 def _will_strip_comments(repo: Repo) -> bool:
-    return commit_arguments.find_cleanup_mode(repo) not in ("verbatim", "whitespace")
+    return commit.find_cleanup_mode(repo) not in ("verbatim", "whitespace")
 
 
 def _add_comment(repo: Repo, match: Record, text: bytes, ids: list[str], comment: bytes) -> bytes:
     """The message with a comment about ids, which a note will have."""
     if not (comment and _will_strip_comments(repo)):
         return text
-    about = [f"{trailers.KEY}: {cid} (in a note)" for cid in ids]
+    about = [f"{commit_message.KEY}: {cid} (in a note)" for cid in ids]
     about += _list_prompts(repo, match)
-    return b"".join(trailers.add_comments(trailers.split(text), comment, about))
+    return b"".join(commit_message.add_comments(commit_message.split_lines(text), comment, about))
 
 
 def _add_trailers(repo: Repo, match: Record, text: bytes, ids: list[str], comment: bytes) -> bytes:
@@ -109,10 +109,14 @@ def _add_trailers(repo: Repo, match: Record, text: bytes, ids: list[str], commen
         about = [heading, *_list_prompts(repo, match)]
     key, more = repo.config.get_option("gitcp.disclose"), list[str]()
     if key and match["sessions"]:
-        if trailers.is_unwritten(text, comment=comment):
-            late.disclosure.request_check(repo)
-        more = late.disclosure.format_lines(repo, key, sorted(match["sessions"]))
-    return trailers.add(text, ids, comment=comment, comments=about, more=more)
+        if commit_message.is_unwritten(text, comment=comment):
+            from gitcp.store.link import unhooked
+
+            unhooked.request_check(repo)
+        from gitcp.store.link import unhooked
+
+        more = unhooked.format_lines(repo, key, sorted(match["sessions"]))
+    return commit_message.add_trailers(text, ids, comment=comment, comments=about, more=more)
 
 
 def _keep_template(repo: Repo, text: bytes | None) -> None:
@@ -131,7 +135,7 @@ def _list_prompts(repo: Repo, match: Record) -> list[str]:
 
 
 def _list_markers(repo: Repo, match: Record) -> list[Marker]:
-    return [m for name in sorted(match["sessions"]) if (m := markers.find(repo, name))]
+    return [m for name in sorted(match["sessions"]) if (m := states.find_marker(repo, name))]
 
 
 def _ask_consent(repo: Repo, match: Record) -> bool:
@@ -164,20 +168,22 @@ def _check_file(repo: Repo, path: str) -> None:
         text = f.read()
     comment = _find_comment_char(repo, text)
     template = private.read_cache(repo.join_own("template"))
-    mode = commit_arguments.find_cleanup_mode(repo)
+    mode = commit.find_cleanup_mode(repo)
     if mode in _KEEPING or (mode != "strip" and os.environ.get("GIT_EDITOR") == ":"):
         # Comments are text here; what is below the scissors line is not.
         text, template = _cut_message(text, comment), _cut_message(template, comment)
         comment = b""
     key = repo.config.get_option("gitcp.disclose") or ""
-    if trailers.has_only_trailers(text, comment=comment, template=template, disclosing=key):
-        emptied = trailers.collect(trailers.remove_key(text, key), comment=comment)[1]
+    if commit_message.has_only_trailers(text, comment=comment, template=template, disclosing=key):
+        emptied = commit_message.collect_trailers(
+            commit_message.remove_key(text, key), comment=comment
+        )[1]
         files.replace_file(path, emptied, durable=False)
 
 
 def _cut_message(text: bytes, comment: bytes) -> bytes:
-    lines = trailers.split(text)
-    return b"".join(lines[: trailers.find_cut(lines, comment)])
+    lines = commit_message.split_lines(text)
+    return b"".join(lines[: commit_message.find_cut(lines, comment)])
 
 
 STAGES = {"write-trailer": (write_trailer,), "check-message": (check_message,)}

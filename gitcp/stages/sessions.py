@@ -12,12 +12,11 @@ from gitcp.console.options import make_flag, make_value
 from gitcp.errors import Error, InputError
 from gitcp.repo import Repo
 from gitcp.stages import map_events
-from gitcp.start import late
-from gitcp.store.git import refs
-from gitcp.store.git.objects import Objects
+from gitcp.store import refs
 from gitcp.store.journal import calls
-from gitcp.store.session import markers
-from gitcp.store.session import state as states
+from gitcp.store.objects import Objects
+from gitcp.store.session import states
+from gitcp.store.snapshot import worktree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +36,9 @@ def read_event(args: Namespace, _: object) -> Iterator[Record]:
     Raise InputError for an unknown agent and for an invalid field.
     """
     client = agents.get_client(args.agent)
-    payload = late.summary.parse_json(sys.stdin.buffer.read())
+    from gitcp.core import v1_format
+
+    payload = v1_format.parse_json(sys.stdin.buffer.read())
     if payload is None:
         raise InputError("the payload is not a JSON object")
     yield {**client.read_event(args.event, payload)}
@@ -52,7 +53,9 @@ def _update_state(event: Record) -> Iterator[Record]:
     handler = _HANDLERS.get(event["event"])
     with context.open_here() as ctx:
         if event["event"] in _STARTS:
-            late.catch_up.end_abandoned(ctx, event["session_id"])
+            from gitcp.store.relink import catch_up
+
+            catch_up.end_abandoned(ctx, event["session_id"])
         messages = handler(ctx, event) if handler else None
     yield event
     yield from messages or ()
@@ -61,18 +64,22 @@ def _update_state(event: Record) -> Iterator[Record]:
 def _handle_turn_start(ctx: Context, event: Record) -> list[Record]:
     repo, began = ctx.repo, time.time_ns()
     state = ctx.read_state(event["session_id"]) or _make_state(ctx, event)
-    if late.events.is_repeated(state, event):
+    from gitcp.store.turn import turn
+
+    if turn.is_repeated(state, event):
         return []  # the same prompt again: personal and shared settings both run gitcp
     try:
-        late.events.refuse_elsewhere(repo, state)
-    except late.events.SessionIDConflictError as e:
+        turn.refuse_elsewhere(repo, state)
+    except turn.SessionIDConflictError as e:
         return _build_refusal(event, str(e))
-    if warning := late.greeting.find_refusal(repo, ctx.objects, state, event, ctx.head):
+    from gitcp.store.turn import greeting
+
+    if warning := greeting.find_refusal(repo, ctx.objects, state, event, ctx.head):
         ctx.keep(state)  # it has the warning; the session does not begin
         return _build_refusal(event, warning)
-    lines = [late.events.move_home(repo, state), _begin_turn(ctx, state, event, began)]
+    lines = [turn.move_home(repo, state), _begin_turn(ctx, state, event, began)]
     ctx.keep(state)
-    to_agent = late.agent_messages.take(repo, state["session_id"])
+    to_agent = states.take_message(repo, state["session_id"])
     messages = [{"type": "say", "message": message} for message in lines if message]
     return messages + ([{"type": "say", "message": to_agent, "to": "agent"}] if to_agent else [])
 
@@ -90,19 +97,27 @@ def _make_state(ctx: Context, event: Record) -> State:
 def _begin_turn(ctx: Context, state: State, event: Record, began: int) -> str:
     """Begin the turn, or continue it, from one look at the worktree; return a message or ''."""
     repo, objects = ctx.repo, ctx.objects
-    late.index.seed_stale(repo)
+    worktree.seed_stale(repo)
     message = _put_refs_in_place(ctx)
-    look = late.turn_look.Look(repo)
+    look = calls.Look(repo)
     head = look.scan.head or refs.get_zeros(repo)
-    late.catch_up.settle_leftovers(repo, objects, state, event, head, look)
-    dirty = late.blobs.resolve_changes(objects, look.scan, write=False)
+    from gitcp.store.relink import catch_up
+
+    catch_up.settle_leftovers(repo, objects, state, event, head, look)
+    from gitcp.store.snapshot import hashing
+
+    dirty = hashing.resolve_changes(objects, look.scan, write=False)
     telling = event["session_id"] if event.get("notification") else ""
     look.take(objects, head, dirty, telling=telling)
-    late.turn_look.begin_turn(repo, state, look.at)
+    calls.begin_turn(repo, state, look.at)
     if event.get("notification") and state.get("turn_id"):
-        late.events.continue_turn(repo, state, event)
+        from gitcp.store.turn import turn
+
+        turn.continue_turn(repo, state, event)
     else:
-        late.events.begin_turn(repo, state, event, head, dirty, began, look.at)
+        from gitcp.store.turn import turn
+
+        turn.begin_turn(repo, state, event, head, dirty, began, look.at)
         event["dirty"], event["head"] = list(dirty.items()), head
     return message
 
@@ -110,10 +125,18 @@ def _begin_turn(ctx: Context, state: State, event: Record, began: int) -> str:
 def _put_refs_in_place(ctx: Context) -> str:
     """Move streams and checkpoints where they belong, and restore the store after a `jj undo`;
     return a message or ''."""
-    late.place.move_home(ctx.repo, ctx.objects)
-    if ctx.repo.jj_root and late.committed_write.restore_branch(ctx.repo, ctx.objects):
-        return late.conversion.leave_branch(ctx.repo)
-    return late.committed_refs.remember_branch(ctx.repo)
+    from gitcp.store.stream import streams
+
+    streams.move_home(ctx.repo, ctx.objects)
+    from gitcp.store.v1 import committed_write
+
+    if ctx.repo.jj_root and committed_write.restore_branch(ctx.repo, ctx.objects):
+        from gitcp.store.v1 import conversion
+
+        return conversion.leave_branch(ctx.repo)
+    from gitcp.store.v1 import checkpoints
+
+    return checkpoints.remember_branch(ctx.repo)
 
 
 def _handle_tool(ctx: Context, event: Record) -> list[Record]:
@@ -125,10 +148,14 @@ def _handle_tool(ctx: Context, event: Record) -> list[Record]:
     changed = calls.take_call(repo, ctx.objects, state, event)
     changed = _note_task(ctx, state, event) or changed
     if event["event"] == "tool-end" and ctx.head != state["base_commit"]:
-        late.catch_up.follow_head(repo, ctx.objects, state, ctx.head)
+        from gitcp.store.relink import catch_up
+
+        catch_up.follow_head(repo, ctx.objects, state, ctx.head)
         changed = True
     if state.get("phase") != "active":
-        late.events.continue_turn(repo, state, event)
+        from gitcp.store.turn import turn
+
+        turn.continue_turn(repo, state, event)
         changed = True
     if not state.get("tool_events"):
         state["tool_events"] = changed = True
@@ -140,20 +167,28 @@ def _handle_tool(ctx: Context, event: Record) -> list[Record]:
 def _note_task(ctx: Context, state: State, event: Record) -> bool:
     if (event.get("tool") or {}).get("kind") != "task":
         return False
-    return late.tasks.note_start(ctx.repo, state, event)
+    from gitcp.store.turn import tasks
+
+    return tasks.note_start(ctx.repo, state, event)
 
 
 def _handle_turn_end(ctx: Context, event: Record) -> list[Record]:
     if state := ctx.read_state(event["session_id"]):
-        late.events.end_turn(ctx.repo, state, event)
+        from gitcp.store.turn import turn
+
+        turn.end_turn(ctx.repo, state, event)
         ctx.keep(state)
     return []
 
 
 def _handle_session_end(ctx: Context, event: Record) -> list[Record]:
     if state := ctx.read_state(event["session_id"]):
-        late.catch_up.settle_last_turn(ctx.repo, ctx.objects, state, event, ctx.head)
-        late.events.end_session(ctx.repo, state, event)
+        from gitcp.store.relink import catch_up
+
+        catch_up.settle_last_turn(ctx.repo, ctx.objects, state, event, ctx.head)
+        from gitcp.store.turn import turn
+
+        turn.end_session(ctx.repo, state, event)
         ctx.keep(state)
     _limit_edits(ctx)
     return []
@@ -162,25 +197,39 @@ def _handle_session_end(ctx: Context, event: Record) -> list[Record]:
 def _limit_edits(ctx: Context) -> None:
     """Delete edits of settled sessions beyond gitcp.max-edits."""
     ctx.leave()  # the locks of sessions are taken in their order
-    late.edits.enforce_ceiling(ctx.repo)
+    from gitcp.store.care import upkeep
+
+    upkeep.enforce_ceiling(ctx.repo)
 
 
 def _handle_session_start(ctx: Context, event: Record) -> list[Record]:
     repo, session_id = ctx.repo, event["session_id"]
-    late.index.seed_index(repo)
+    worktree.seed_index(repo)
     moved = _put_refs_in_place(ctx)
-    known = os.path.exists(states.get_path(repo, session_id))
+    known = os.path.exists(states.get_state_path(repo, session_id))
     state = ctx.read_state(session_id) if known else None
     if state:
-        late.catch_up.settle_leftovers(repo, ctx.objects, state, event, ctx.head)
-        late.events.start_session(repo, state, event)
+        from gitcp.store.relink import catch_up
+
+        catch_up.settle_leftovers(repo, ctx.objects, state, event, ctx.head)
+        from gitcp.store.turn import turn
+
+        turn.start_session(repo, state, event)
         ctx.keep(state)
-    greeted = late.greeting.format_greeting(repo, ctx.objects, session_id, ctx.head)
+    from gitcp.store.turn import greeting
+
+    greeted = greeting.format_greeting(repo, ctx.objects, session_id, ctx.head)
     _limit_edits(ctx)
-    if complaints := late.notices.list_notices(repo):
-        late.recording.end_recording(repo, noticed=True)
+    from gitcp.store.setup import adapters
+
+    if complaints := adapters.list_notices(repo):
+        from gitcp.store.lines import recorded
+
+        recorded.end_recording(repo, noticed=True)
     else:
-        late.recording.begin_recording(repo)
+        from gitcp.store.lines import recorded
+
+        recorded.begin_recording(repo)
     return [{"type": "say", "message": "\n".join(filter(None, [greeted, moved, *complaints]))}]
 
 
@@ -202,16 +251,18 @@ def finalize_turns(args: object, records: Iterable[Record]) -> Iterator[Record]:
             with context.open_here() as ctx:
                 done = _complete_session(ctx, record["session_id"])
                 if record["event"] in _STARTS and not record.get("refused"):
-                    if len(markers.list_recent_ids(ctx.repo)) > markers.MOST:
+                    if len(states.list_recent_ids(ctx.repo)) > states.MOST:
                         ctx.leave()
-                        markers.put_away(ctx.repo)
+                        states.put_away(ctx.repo)
                     done += _settle_head(ctx, record["session_id"])
             yield from done
 
 
 def _settle_head(ctx: Context, session_id: str) -> list[Record]:
     """Settle the commits up to HEAD if gitcp has not seen it yet."""
-    if not late.commit_memory.is_unseen(ctx.repo, ctx.head):
+    from gitcp.store.match import commit_memory
+
+    if not commit_memory.is_unseen(ctx.repo, ctx.head):
         return []
     message = _link_pulled(ctx, session_id)
     return [{"type": "say", "message": message}] if message else []
@@ -221,7 +272,9 @@ def _link_pulled(ctx: Context, excluded: str = "") -> str:
     """Settle commits that came to HEAD without gitcp's hooks; return a message about those that
     were pulled, or ''.  excluded: a session that settles by itself."""
     ctx.leave()
-    pulled = late.reconcile.settle(ctx, excluded)
+    from gitcp.store.relink import relink
+
+    pulled = relink.settle_links(ctx, excluded)
     subject = "a commit that was pulled is" if pulled == 1 else "commits that were pulled are"
     return f"{subject} linked again by a note: {pulled}, 'gitcp log' shows them" if pulled else ""
 
@@ -229,14 +282,18 @@ def _link_pulled(ctx: Context, excluded: str = "") -> str:
 def look_at_head(repo: Repo) -> None:
     """Settle others' commits up to HEAD for a command that reads, and report pulled ones on
     standard error.  An error does not stop the command."""
-    if not late.commit_memory.read_looked(repo):
+    from gitcp.store.match import commit_memory
+
+    if not commit_memory.read_looked(repo):
         return  # no hook has run here
     message = ""
     try:
         with context.open_context(repo) as ctx:
-            if not context.is_off(repo) and late.commit_memory.is_unseen(repo, ctx.head):
+            if not context.is_off(repo) and commit_memory.is_unseen(repo, ctx.head):
+                from gitcp.store.link import unhooked
+
                 # A commit made in this worktree waits for its session's event; jj runs no hooks.
-                waits = not repo.jj_root and ctx.head in late.unhooked.list_made_here(repo)
+                waits = not repo.jj_root and ctx.head in unhooked.list_made_here(repo)
                 message = "" if waits else _link_pulled(ctx)
     except (Error, OSError) as e:
         trace.append_note("settle", f"not now: {e}")
@@ -249,7 +306,9 @@ def _complete_session(ctx: Context, session_id: str) -> list[Record]:
     state = ctx.read_state(session_id, rebuild=False)
     if not state or not states.lacks_transcript(state):
         return []
-    done = late.finalize.finalize(ctx.repo, ctx.objects, state)
+    from gitcp.store.link import condense
+
+    done = condense.finalize(ctx.repo, ctx.objects, state)
     ctx.keep(state)
     return [{"type": "checkpoint", "checkpoint_id": i, "session_id": session_id} for i in done]
 
@@ -258,13 +317,17 @@ def list_sessions(args: Namespace, _: object) -> list[Record]:
     """Session records, the last started first (gitcp-record(5)); nothing is written."""
     repo = Repo.find_here()
     with Objects(repo) as objects:
-        sessions = late.session_list.list_sessions(repo, objects, stored=not args.states)
+        from gitcp.store.turn import sessions as turn_sessions
+
+        sessions = turn_sessions.list_sessions(repo, objects, stored=not args.states)
     if args.stored:
         sessions = [r for r in sessions if any(c["checkpoint_id"] for c in r["checkpoints"])]
     if args.worktree:
-        sessions = [r for r in sessions if "phase" in r and markers.is_home(repo, r)]
+        sessions = [r for r in sessions if "phase" in r and states.is_home(repo, r)]
     if args.session is not None:
-        wanted = late.session_read.pick_id(args.session, [r["session_id"] for r in sessions])
+        from gitcp.store.turn import sessions as turn_sessions
+
+        wanted = turn_sessions.pick_id(args.session, [r["session_id"] for r in sessions])
         sessions = [r for r in sessions if r["session_id"] == wanted]
     return sessions
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from gitcp.console import notice
+from gitcp.console import options
 from gitcp.console.options import make_flag, make_value, parse_number
+from gitcp.core.render import spans
 from gitcp.errors import hide_passwords
 from gitcp.repo import Repo
-from gitcp.start import late
-from gitcp.store.git.objects import Objects
+from gitcp.store.objects import Objects
 from gitcp.store.session import process
-from gitcp.store.share import push_check, sending, sync
-from gitcp.store.v1 import destination
+from gitcp.store.share import remote as share_remote
+from gitcp.store.share import sync
+from gitcp.store.v1 import checkpoint_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,11 +35,11 @@ def push_checkpoints(args: object, records: Iterable[Record]) -> Iterator[Record
 
 def _push_event(event: Record) -> Iterator[Record]:
     """Judge what git is about to push; then send the refs of the store that are not in it."""
-    repo, updates = Repo.find_here(), push_check.parse_updates(event.get("stdin") or ())
+    repo, updates = Repo.find_here(), share_remote.parse_updates(event.get("stdin") or ())
     remote, url = [*(event.get("args") or ()), "", ""][:2]
-    name = destination.find_destination(repo)
-    is_destination = bool(name) and destination.is_target(repo, name, remote, url)
-    if verdict := push_check.judge_push(repo, updates, remote, is_destination):
+    name = checkpoint_list.find_destination(repo)
+    is_destination = bool(name) and checkpoint_list.is_target(repo, name, remote, url)
+    if verdict := share_remote.judge_push(repo, updates, remote, is_destination):
         yield verdict
         if verdict["type"] == "refuse":
             return
@@ -49,11 +50,11 @@ def _push_event(event: Record) -> Iterator[Record]:
         yield {"type": "say", "message": _UNSEEN}
     if dry_run is not False:
         return
-    if line := sending.explain_unsent(repo, name):
+    if line := sync.explain_unsent(repo, name):
         yield {"type": "say", "message": line}
-    if is_destination or destination.is_address(repo, name):
+    if is_destination or checkpoint_list.is_address(repo, name):
         pushed = frozenset(ref for _, _, ref in updates) if is_destination else frozenset()
-        sending.send_store(repo, name, choose_timeout(repo), pushed)
+        sync.send_store(repo, name, choose_timeout(repo), pushed)
 
 
 def _is_dry_run(repo: Repo) -> bool | None:
@@ -78,8 +79,12 @@ def choose_timeout(repo: Repo, seconds: int | None = None) -> float:
 def fetch_checkpoints(args: Namespace, _: object) -> Iterator[Record]:
     """A record for each ref of gitcp after fetching; with --list, for those of the remote."""
     repo = Repo.find()
-    name = args.remote or destination.find_destination(repo) or destination.find_usual_remote(repo)
-    name = name or destination.need_destination(repo)  # which raises
+    name = (
+        args.remote
+        or checkpoint_list.find_destination(repo)
+        or checkpoint_list.find_usual_remote(repo)
+    )
+    name = name or checkpoint_list.need_destination(repo)  # which raises
     seconds = choose_timeout(repo, args.timeout)
     if args.list:
         tips = sync.list_there(repo, name, seconds)
@@ -94,11 +99,11 @@ def fetch_checkpoints(args: Namespace, _: object) -> Iterator[Record]:
 
 def _fetch_absent(repo: Repo, name: str, seconds: float) -> None:
     came, left = sync.fetch_absent(repo, name, seconds)
-    count_noun = late.spans.count_noun
-    notice.tell(f"{count_noun(came, 'missing part')} of checkpoints fetched")
+    count_noun = spans.count_noun
+    options.tell(f"{count_noun(came, 'missing part')} of checkpoints fetched")
     if left:
         label = hide_passwords(name)
-        notice.warn_lacking(f"'{label}' lacks {count_noun(left, 'part')} of checkpoints, too")
+        options.warn_lacking(f"'{label}' lacks {count_noun(left, 'part')} of checkpoints, too")
 
 
 STAGES = {

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from gitcp import context
-from gitcp.console import notice
+from gitcp.console import options
 from gitcp.console.options import make_flag, make_value
-from gitcp.core.decide import omission
-from gitcp.core.git import ids
+from gitcp.core import ids, stream_rules
 from gitcp.record import decode_name
 from gitcp.repo import Repo
-from gitcp.start import late
-from gitcp.store.git.commit import need_commit
-from gitcp.store.git.objects import Objects
-from gitcp.store.git.tree import Lookup, list_files
+from gitcp.store.objects import Objects
 from gitcp.store.relink import catch_up
-from gitcp.store.stream import place, shadow_refs
-from gitcp.store.turn import events
+from gitcp.store.setup import guard_files
+from gitcp.store.stream import streams
+from gitcp.store.trees import Lookup, list_files, need_commit
+from gitcp.store.turn import turn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,12 +28,18 @@ def list_streams(args: Namespace, _: object) -> list[Record]:
     """A record for each stream of the repository, newest first (gitcp-record(5))."""
     repo = Repo.find_here()
     with Objects(repo) as objects:
-        opened, _ = late.session_read.list_recent(repo, 0)  # settled states have no stream
-        streams = late.stream_list.list_streams(repo, objects, opened)
+        from gitcp.store.turn import sessions
+
+        opened, _ = sessions.list_recent(repo, 0)  # settled states have no stream
+        from gitcp.store.stream import stream_list
+
+        streams = stream_list.list_streams(repo, objects, opened)
     if args.session is None:
         return streams
     names = [name for stream in streams for name in stream["sessions"]]
-    wanted = late.session_read.pick_id(args.session, names)
+    from gitcp.store.turn import sessions
+
+    wanted = sessions.pick_id(args.session, names)
     return [stream for stream in streams if wanted in stream["sessions"]]
 
 
@@ -55,7 +59,9 @@ def _decide_stream(event: Record) -> Iterator[Record]:
         state = ctx.read_state(event["session_id"], rebuild=False)
         if state is None:
             return
-        take_verdict = late.stream_verdict.take_verdict
+        from gitcp.store.stream import stream_verdict
+
+        take_verdict = stream_verdict.take_verdict
         verdict = take_verdict(ctx.repo, ctx.objects, state, event["head"], dirty)
         stashed = _describe_left(ctx, verdict)
         ctx.keep(state)
@@ -68,12 +74,14 @@ def _describe_left(ctx: Context, verdict: Verdict) -> str:
     """The message about the stream that the turn leaves, '' for none."""
     if verdict["verdict"] not in ("reset", "new"):
         return ""
-    tip = shadow_refs.peek_tip(ctx.objects, verdict["ref"])
+    tip = streams.peek_tip(ctx.objects, verdict["ref"])
     if tip is None:
         return ""  # other stages report what cannot be read
     # In suffix mode a branch that is left stays where it is.
-    ref = place.archive_stream(ctx.repo, tip)[0] if verdict["verdict"] == "reset" else tip["ref"]
-    return late.stash_notice.build_notice(ctx.repo, ctx.objects, tip, ref)
+    ref = streams.archive_stream(ctx.repo, tip)[0] if verdict["verdict"] == "reset" else tip["ref"]
+    from gitcp.store.stream import stream_list
+
+    return stream_list.build_notice(ctx.repo, ctx.objects, tip, ref)
 
 
 def write_checkpoint(args: object, records: Iterable[Record]) -> Iterator[Record]:
@@ -92,7 +100,9 @@ def write_checkpoint(args: object, records: Iterable[Record]) -> Iterator[Record
 
 def _write_stated(record: Record) -> Record:
     with context.open_here() as ctx:
-        return late.stated_checkpoint.write(ctx, record)
+        from gitcp.store.stream import stream_list
+
+        return stream_list.write_stated(ctx, record)
 
 
 def _write(event: Record) -> Iterator[Record]:
@@ -101,12 +111,14 @@ def _write(event: Record) -> Iterator[Record]:
         if state is None:
             return
         if event["event"] != "compact":
-            events.keep_verdict(state)
+            turn.keep_verdict(state)
         if event["event"] == "turn-end":
             yield from _describe_unread(ctx.repo, state)
         known = set(state.get("over_limit", ()))
         if event["event"] in ("turn-end", "subagent-end") and _makes_commits(ctx.repo):
-            yield from late.save.save_work(ctx, event)
+            from gitcp.store import auto
+
+            yield from auto.save_work(ctx, event)
             state = ctx.read_state(event["session_id"], rebuild=False) or state
             yield from _describe_over_limit(state, known)
             return
@@ -120,22 +132,24 @@ def _write(event: Record) -> Iterator[Record]:
 
 def _describe_unread(repo: Repo, state: State) -> Iterator[Record]:
     """The message about a transcript that cannot be read."""
-    if why := late.transcript.explain_unreadable(repo, state.get("transcript_path")):
-        notice.mute(why)
+    from gitcp.store.v1 import stored_transcripts
+
+    if why := stored_transcripts.explain_unreadable(repo, state.get("transcript_path")):
+        options.mute(why)
         yield {"type": "say", "message": f"gitcp: {why}"}
 
 
 def _describe_over_limit(state: State, reported: set[str]) -> Iterator[Record]:
     """The message about files that are too large, without those reported before."""
     if new := {p: why for p, why in state.get("over_limit", {}).items() if p not in reported}:
-        yield {"type": "say", "message": omission.format_omission(new)}
+        yield {"type": "say", "message": stream_rules.format_omission(new)}
 
 
 def _makes_commits(repo: Repo) -> bool:
     """Whether the strategy makes a real commit of a turn."""
     if repo.config.get_option("gitcp.strategy") == "manual-commit":
         return False
-    return late.strategy.get_strategy(repo) == late.strategy.AUTO
+    return guard_files.get_strategy(repo) == guard_files.AUTO
 
 
 def read_stream(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
@@ -162,28 +176,32 @@ def _read_history(args: Namespace, name: str | None) -> Iterator[Record]:
     repo = Repo.find_here()
     with Objects(repo) as objects:
         name = _find_live(repo, objects, args) if name is None else name
-        tip = late.stream_list.find_stream(repo, objects, name)
-        for checkpoint in late.stream_list.read_chains(repo, [tip])[tip["ref"]]:
-            details = late.stream_list.read_details(objects, checkpoint)
+        from gitcp.store.stream import stream_list
+
+        tip = stream_list.find_stream(repo, objects, name)
+        for checkpoint in stream_list.read_chains(repo, [tip])[tip["ref"]]:
+            details = stream_list.read_details(objects, checkpoint)
             yield {**details, **_read_metadata(objects, checkpoint, args)}
 
 
 def _find_live(repo: Repo, objects: Objects, args: Namespace) -> str:
     base = need_commit(objects, args.base)["oid"]
     worktree = repo.worktree_id if args.worktree is None else args.worktree
-    return shadow_refs.build_ref(repo, base, worktree=ids.hash_worktree(worktree))
+    return streams.build_ref(repo, base, worktree=ids.hash_worktree(worktree))
 
 
 def _read_metadata(objects: Objects, checkpoint: Record, args: Namespace) -> Record:
     """The session's metadata and transcript in a checkpoint, as args ask."""
     more: Record = {}
     lookup = Lookup(objects, checkpoint["tree"])
-    folder = shadow_refs.METADATA + checkpoint["session_id"]
+    folder = streams.METADATA + checkpoint["session_id"]
     if args.metadata:
         tree = lookup(folder)
         more["metadata"] = {name: e[1] for name, e in list_files(objects, tree[1])} if tree else {}
     if args.transcript:
-        pieces = late.committed_read.read_pieces(objects, lookup.read_folder(folder))
+        from gitcp.store.v1 import checkpoints
+
+        pieces = checkpoints.read_pieces(objects, lookup.read_folder(folder))
         more["transcript"] = decode_name(b"\n".join(pieces))
     return more
 

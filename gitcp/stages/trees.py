@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from gitcp import git
 from gitcp.console.options import make_value
-from gitcp.core.git import tree_entries
-from gitcp.core.git.ids import check_path
-from gitcp.core.git.porcelain import COMMIT, GONE
+from gitcp.core import patches
+from gitcp.core.git_formats import COMMIT, GONE
+from gitcp.core.ids import check_path
 from gitcp.errors import Error, InputError, Moved, UsageError
 from gitcp.record import encode_name
 from gitcp.repo import Repo
-from gitcp.store.git import commit, refs
-from gitcp.store.git.objects import Objects
-from gitcp.store.snapshot import blobs, snapshot
+from gitcp.store import refs, trees
+from gitcp.store.objects import Objects
+from gitcp.store.snapshot import hashing, snapshot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,16 +31,16 @@ def list_changes(args: Namespace, _: object) -> Iterator[Record]:
     repo = Repo.find()
     scan = snapshot.scan_worktree(repo)
     with Objects(repo) as objects:
-        blobs.confirm_changes(objects, scan)
+        hashing.confirm_changes(objects, scan)
         tree = objects.read(f"{scan.head}^{{tree}}") if scan.head else None
     head = tree[0] if tree else repo.empty_tree
     yield {"type": "tree", "oid": head, "base": scan.head, "ends": True}
     for path in sorted(scan.changes, key=encode_name):
         change = scan.changes[path]
-        entry = tree_entries.build_change(path, change.mode, change.oid, change.was)
+        entry = patches.build_change(path, change.mode, change.oid, change.was)
         yield {**entry, "type": "change"}
     for item in scan.omitted:
-        yield dict(tree_entries.build_omission(item["path"], item["reason"]))
+        yield dict(patches.build_omission(item["path"], item["reason"]))
     yield {"type": "end"}
 
 
@@ -53,12 +53,12 @@ def write_blobs(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
     repo = Repo.find()
     records, width = list(records), len(repo.empty_tree)
     old_entries = {
-        check_path(r.get("path")): tree_entries.parse_old_entry(r, width)
+        check_path(r.get("path")): patches.parse_old_entry(r, width)
         for r in records
         if r.get("type") == "change" and r.get("mode") != GONE
     }
     with Objects(repo) as objects:
-        read = blobs.read_paths_and_omitted
+        read = hashing.read_paths_and_omitted
         entries, omitted = read(repo, objects, old_entries, write=True, capped=False)
     reasons = {item["path"]: item["reason"] for item in omitted}
     for record in records:
@@ -68,10 +68,10 @@ def write_blobs(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
             continue
         old, entry = old_entries[path], entries.get(path)
         if path in reasons:
-            yield dict(tree_entries.build_omission(path, reasons[path]))
+            yield dict(patches.build_omission(path, reasons[path]))
         if entry != old and (entry or path not in reasons):
             mode, oid = entry or (GONE, None)
-            yield {**record, **tree_entries.build_change(path, mode, oid, old)}
+            yield {**record, **patches.build_change(path, mode, oid, old)}
 
 
 _OURS = ("tree", "change", "blob", "end")
@@ -98,7 +98,7 @@ def write_tree(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
         elif record.get("status") == "!":
             omitted.append({"path": record.get("path"), "reason": record.get("omitted")})
         elif kind != "end":
-            path, entry = tree_entries.parse_new_entry(record, len(repo.empty_tree))
+            path, entry = patches.parse_new_entry(record, len(repo.empty_tree))
             edits[path] = entry
     if not kinds:
         raise InputError("no records to build a tree from")
@@ -152,8 +152,8 @@ def write_commit(args: Namespace, records: Iterable[Record]) -> Iterator[Record]
                 raise InputError("'oid' or 'base' of a tree record is no object name")
             objects.need(tree, "tree")
             parents = args.parents if args.parents is not None else [base] if base else []
-            oids = [commit.need_commit(objects, name)["oid"] for name in parents]
-            oid = commit.write_commit(objects, repo, tree, oids, args.message)
+            oids = [trees.need_commit(objects, name)["oid"] for name in parents]
+            oid = trees.write_commit(objects, repo, tree, oids, args.message)
             git.run_pending()  # the reader of the record may ask git for it
             omitted = {"omitted": record["omitted"]} if "omitted" in record else {}
             yield {"type": "commit", "oid": oid, "tree": tree, "parents": oids, **omitted}

@@ -6,13 +6,12 @@ import sys
 import time
 
 from gitcp.console.options import JSON, make_flag, make_value, parse_number
-from gitcp.core.decide import orphan_rules
-from gitcp.core.upkeep import findings
+from gitcp.core import findings, orphan_rules
 from gitcp.errors import Error, InputError
 from gitcp.record import decode_name
 from gitcp.repo import Repo
-from gitcp.store.care import check, orphans
-from gitcp.store.git import refs
+from gitcp.store import refs
+from gitcp.store.care import table, upkeep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def _build_deletion(record: Record) -> tuple[str, str]:
 
 def check_store(args: Namespace, _: object) -> Iterator[Finding]:
     """The findings that args ask for, one at a time."""
-    for finding in check.check_store(Repo.find(), secrets=args.secrets, repair=args.repair):
+    for finding in table.check_store(Repo.find(), secrets=args.secrets, repair=args.repair):
         if not args.quiet or finding["severity"] != findings.NOTE:
             yield finding
 
@@ -78,7 +77,7 @@ def check_store(args: Namespace, _: object) -> Iterator[Finding]:
 def list_orphans(args: Namespace, _: object) -> list[Finding]:
     """A record of type finding for each orphan (core.decide.orphan_rules); nothing is written."""
     repo = Repo.find()
-    return orphans.find_orphans(repo, orphans.find_ages(repo, args.older_than))
+    return upkeep.find_orphans(repo, upkeep.find_ages(repo, args.older_than))
 
 
 STAGES = {

@@ -371,11 +371,12 @@ def _take_part(bundle: Bundle, name: str, part: "Part") -> "Compiled | None":
 
 def _compile_part(name: str, package: bool, defer: "Container[str] | None") -> "Compiled | None":
     """A module compiled from its source; None without one.  defer: as for compile_module()."""
-    from gitcp.start import trim
 
     source = _locate_source(name, package)
     stamp = _read_stamp(source)
     if stamp is None:
         return None
+    from gitcp.start import trim
+
     imports, code, deferred = trim.compile_module(source, defer, _DEFER)
     return package, stamp, imports, code, deferred

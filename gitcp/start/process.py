@@ -54,7 +54,7 @@ def main() -> int:
         signals.signal(signals.SIGCHLD, signals.SIG_DFL)
         bundle.use()
         sys.meta_path.append(Elsewhere)
-        from gitcp.start.late import hook
+        from gitcp import hook
     except OSError as e:  # no descriptor is left, or the disk cannot be read
         print(f"warning: gitcp cannot start: {e.strerror}", file=sys.stderr)
         return 0

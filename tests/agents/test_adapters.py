@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from gitcp import agents
-from gitcp.agents.claude_code import transcript as claude
-from gitcp.agents.exchange import replies
+from gitcp.agents import payload
+from gitcp.agents.claude_code import transcript
 from gitcp.agents.reading import edits
 from gitcp.errors import InputError
 from tests.support.clients.matchers import matches
@@ -77,7 +77,7 @@ def test_codexs_matcher_is_one_that_its_expressions_know() -> None:
 
 def test_the_tools_that_write_are_the_same_in_events_and_transcripts() -> None:
     writes = [name for name, kind in claude_code.KINDS.items() if kind == "write"]
-    assert writes == list(claude.WRITES)
+    assert writes == list(transcript.WRITES)
 
 
 @pytest.mark.parametrize(
@@ -289,19 +289,19 @@ def test_a_refusal_is_in_the_words_each_client_understands() -> None:
     assert {agents.get_client(name).ANSWERS for name in others} == {"text", "plain"}
     answers |= dict.fromkeys(others)
     for name, answer in answers.items():
-        out, err, status = replies.format_refusal(
+        out, err, status = payload.format_refusal(
             agents.get_client(name).ANSWERS, "tool-start", why
         )
         assert (err, status) == (why + "\n", 0 if name == "cline" else 2)
         assert (json.loads(out) if out else None) == answer
-    assert replies.format_refusal("permission", "turn-start", why) == ("", why + "\n", 2)
+    assert payload.format_refusal("permission", "turn-start", why) == ("", why + "\n", 2)
 
 
 def test_a_message_reaches_the_person_only_through_clients_that_show_one() -> None:
     shown = {
         name
         for name in agents.list_names()
-        if replies.format_message(agents.get_client(name).ANSWERS, "hi")
+        if payload.format_message(agents.get_client(name).ANSWERS, "hi")
     }
     assert shown == {"aider", "claude-code", "codex", "gemini-cli", "qwen-code"}
 

@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from gitcp import agents
-from gitcp.process import deadline
+from gitcp import agents, running
 from tests.support.paths import TOP
 
 
@@ -48,28 +47,28 @@ def test_a_hook_has_half_of_its_clients_time_however_much_there_is_to_read(
     monkeypatch: pytest.MonkeyPatch, client: int, person: int, more: int, most: int
 ) -> None:
     now = [1000.0]
-    monkeypatch.setattr(deadline, "_limits", {})
-    monkeypatch.setattr("gitcp.process.deadline.time.monotonic", lambda: now[0])
-    deadline.begin()
+    monkeypatch.setattr(running, "_limits", {})
+    monkeypatch.setattr("gitcp.running.time.monotonic", lambda: now[0])
+    running.begin_deadline()
     if client:
-        deadline.set_bound(client / 2)
-    deadline.begin(person, 1000)
-    deadline.extend(more)
-    assert deadline.count_seconds_left() == most
+        running.set_bound(client / 2)
+    running.begin_deadline(person, 1000)
+    running.extend_deadline(more)
+    assert running.count_seconds_left() == most
 
 
 def test_what_a_hook_took_before_it_read_its_settings_counts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = [1000.0]
-    monkeypatch.setattr(deadline, "_limits", {})
-    monkeypatch.setattr("gitcp.process.deadline.time.monotonic", lambda: now[0])
-    deadline.begin()
+    monkeypatch.setattr(running, "_limits", {})
+    monkeypatch.setattr("gitcp.running.time.monotonic", lambda: now[0])
+    running.begin_deadline()
     now[0] += 4
-    deadline.set_bound(5)
-    deadline.begin(120, 60)
-    assert deadline.count_seconds_left() == 1
+    running.set_bound(5)
+    running.begin_deadline(120, 60)
+    assert running.count_seconds_left() == 1
     now[0] += 2
-    assert deadline.count_seconds_left() == 0 and "whole hook" in deadline.describe_overrun()
-    deadline.set_bound(None)  # the person set gitcp.hook-timeout
-    assert deadline.count_seconds_left() == 60
+    assert running.count_seconds_left() == 0 and "whole hook" in running.describe_overrun()
+    running.set_bound(None)  # the person set gitcp.hook-timeout
+    assert running.count_seconds_left() == 60

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 from gitcp.repo import Repo
-from gitcp.store.git import notes
-from gitcp.store.git.commit import read_commit, write_commit
-from gitcp.store.git.objects import Objects
-from gitcp.store.git.tree import edit_tree
-from gitcp.store.lines import recording
-from gitcp.store.v1 import committed_read, committed_write
+from gitcp.store import notes
+from gitcp.store.lines import recorded
+from gitcp.store.objects import Objects
+from gitcp.store.trees import edit_tree, read_commit, write_commit
+from gitcp.store.v1 import checkpoints as v1_checkpoints
+from gitcp.store.v1 import committed_write
 from tests.support import checkpoints
 from tests.support.checkpoints import V1, git, keep
 
@@ -27,7 +27,7 @@ def linked(
     """Link HEAD to a checkpoint whose session recorded ranges for path; None: it touched path,
     and recorded no lines."""
     at = Repo.find_here()
-    recording.begin_recording(at)
+    recorded.begin_recording(at)
     entry = [{"oid": git("rev-parse", f"HEAD:{path}"), "ranges": ranges}]
     metadata = {
         "agent": "Claude Code",
@@ -49,7 +49,7 @@ def linked(
         if ranges is None:
             return
         directory = f"{checkpoint[:2]}/{checkpoint[2:]}"
-        sessions = committed_read.read_checkpoint(at, objects, checkpoint)["sessions"]
+        sessions = v1_checkpoints.read_checkpoint(at, objects, checkpoint)["sessions"]
         index = next(s["directory"] for s in sessions if s["session_id"] == session)
         path = f"{directory}/{index}/lines.json"
         tree = edit_tree(objects, tip["tree"], {path: ("100644", objects.write("blob", lines))})

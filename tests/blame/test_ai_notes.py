@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.exports import git_ai
+from gitcp.core import exports
 from tests.support.harness import Agent, World
 
 AI = "refs/notes/ai"
@@ -26,9 +26,9 @@ def a(world: World) -> Agent:
     return agent
 
 
-def log(world: World, commit: str = "HEAD") -> git_ai.Log:
+def log(world: World, commit: str = "HEAD") -> exports.Log:
     """The note on a commit, which is valid and of that commit."""
-    read = git_ai.parse_log(world.git("notes", f"--ref={AI}", "show", commit))
+    read = exports.parse_log(world.git("notes", f"--ref={AI}", "show", commit))
     assert read is not None
     assert read["metadata"]["base_commit_sha"] == world.git("rev-parse", commit)
     return read
@@ -122,7 +122,11 @@ def test_without_the_setting_there_are_none(world: World) -> None:
 def other_tool(world: World, commit: str, rows: str, base: str = "") -> None:
     """What another tool attests: an edit of a session of amp's."""
     sessions = {"s_00000000000000": {"agent_id": {"tool": "amp", "id": "i-1", "model": "m"}}}
-    about = {"schema_version": git_ai.VERSION, "base_commit_sha": base or commit, "prompts": {}}
+    about = {
+        "schema_version": exports.NOTE_VERSION,
+        "base_commit_sha": base or commit,
+        "prompts": {},
+    }
     text = f"{rows}\n---\n{json.dumps({**about, 'sessions': sessions})}"
     world.git("notes", f"--ref={AI}", "add", "-f", "-m", text, commit)
 

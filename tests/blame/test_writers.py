@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.store.lines.earlier import Writers
+from gitcp.store.lines.history import Writers
 
 OLD, NEW, NONE = "1" * 40, "2" * 40, "0" * 40
 EDIT, ADD, DELETE = (OLD, NEW, False), (NONE, NEW, False), (OLD, NONE, False)

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.git import notes
-from gitcp.store.git.objects import Objects
+from gitcp.store import notes
+from gitcp.store.objects import Objects
 from tests.blame.recorded_lines import linked
 from tests.support import warm
 from tests.support.checkpoints import git

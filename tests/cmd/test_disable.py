@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.cmd import disable, enable
-from gitcp.core.setup import hook_scripts
+from gitcp.core import installation
 from tests.support.installed import ENTIRE, commands, git, ours, snapshot, write
 
 ALL = ["--agent=claude-code", "--agent=gemini-cli", "--agent=codex"]
@@ -191,7 +191,7 @@ def test_a_dry_run_takes_out_nothing(repo: Path, capsys: pytest.CaptureFixture[s
     disable.run(["--dry-run"])
     said = capsys.readouterr().out.splitlines()
     assert snapshot(repo) == before and not (repo / ".git/gitcp/off").exists()
-    assert len(said) == len(hook_scripts.HOOKS) + 3
+    assert len(said) == len(installation.HOOKS) + 3
     assert sum("edited since" in line for line in said) == 1
 
 
@@ -220,7 +220,7 @@ def test_an_interrupted_enable_is_finished_by_the_next(repo: Path) -> None:
     hook = repo / ".git/hooks/post-commit"
     shutil.copy2(hook.with_name("post-commit.before-gitcp"), hook)
     enable.run([])
-    assert ours(repo / ".git/hooks") == list(hook_scripts.HOOKS)
+    assert ours(repo / ".git/hooks") == list(installation.HOOKS)
     uninstall()
     assert snapshot(repo) == before
 

@@ -10,7 +10,7 @@ import pytest
 
 from gitcp.errors import Error
 from gitcp.stages import bind_stage
-from gitcp.store.turn import session_read
+from gitcp.store.turn import sessions
 from tests.support.checkpoints import DATA, git, unbundle
 from tests.support.story import ALPHA, BETA, GAMMA, Story, contents
 from tests.support.warm import run
@@ -36,7 +36,7 @@ def test_a_session_has_the_fields_of_003(story: Story) -> None:
     assert found["type"] == "session"
     assert found["description"] == "Try something"
     assert found["strategy"] == "manual-commit"
-    assert session_read.parse_time(found["started_at"]) > 1.7e9
+    assert sessions.parse_time(found["started_at"]) > 1.7e9
     assert [c["time"] for c in found["checkpoints"]] == sorted(
         c["time"] for c in found["checkpoints"]
     )
@@ -74,7 +74,7 @@ def test_nobody_of_that_name_is_an_error(story: Story, name: str) -> None:
 
 
 def test_a_whole_id_is_meant_where_another_begins_with_it() -> None:
-    assert session_read.pick_id("s1", ["s1", "s10", "s11"]) == "s1"
+    assert sessions.pick_id("s1", ["s1", "s10", "s11"]) == "s1"
 
 
 def test_only_those_of_this_worktree(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +119,7 @@ def test_sessions_that_only_the_store_knows_have_no_phase(repo: Path, tmp_path: 
     ],
 )
 def test_times_in_every_spelling_are_read(spelling: object, seconds: float) -> None:
-    assert session_read.parse_time(spelling) == seconds
+    assert sessions.parse_time(spelling) == seconds
 
 
 @pytest.mark.parametrize("data", ["", "[]", "{", '{"session_id": 3}', "\0" * 40])

@@ -13,17 +13,16 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
+import pytest_lsp
+from lsprotocol import types
+from pytest_lsp import LanguageClient
 
-from gitcp.core.render import editor_text
+from gitcp.core.render import answers
 from tests.support.harness import World
 from tests.support.paths import BIN
 from tests.support.scenes import Scenes
 
 pytest.importorskip("pytest_lsp", reason="the extra 'lsp' and pytest-lsp are not installed")
-import pytest_lsp
-from lsprotocol import types
-from pytest_lsp import LanguageClient
-
 COMMAND = [sys.executable, str(BIN / "gitcp-lsp")]
 CODE = "def one():\n    return 1\n"
 
@@ -120,7 +119,7 @@ async def test_lenses_follow_the_buffer_as_it_changes(client: LanguageClient, wo
         (1, "Claude Code #1 · 1 line"),
         (4, "Claude Code #2 · 1 line"),
     ]
-    assert await hover(client, uri, 0) == editor_text.UNSAVED
+    assert await hover(client, uri, 0) == answers.UNSAVED
     assert "> Write one" in await hover(client, uri, 1)
     assert await hover(client, uri, 99) == ""
 
@@ -240,6 +239,6 @@ def test_neovim_hovers_lists_lenses_and_goes_to_the_turn(work: World, tmp_path: 
     done = subprocess.run(argv, cwd=work.path, env=env, capture_output=True, text=True, timeout=120)
     lines = done.stdout.splitlines()
     assert "> Write one" in lines, done
-    assert editor_text.UNSAVED in lines
+    assert answers.UNSAVED in lines
     assert "1 Claude Code #1 · 2 lines" in lines
     assert "[Assistant] I write the function." in lines

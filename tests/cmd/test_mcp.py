@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.render import answer_text
+from gitcp.core.render import answers
 from tests.support.clients.real import Client as RealClient
 from tests.support.harness import World
 from tests.support.paths import BIN, TOP
@@ -160,8 +160,8 @@ def test_secrets_of_a_conversation_that_is_open_are_not_answered(world: World) -
 
 @pytest.mark.parametrize(("lines", "left"), [(10, 0), (100, 0), (2000, 1000)])
 def test_an_answer_is_bounded_and_counts_what_it_left_out(lines: int, left: int) -> None:
-    text = answer_text.quote_lines(["x" * 15] * lines, "mark")
-    assert len(text) <= answer_text.MOST + 200
+    text = answers.quote_lines(["x" * 15] * lines, "mark")
+    assert len(text) <= answers.MOST + 200
     assert (f"({left} more lines left out" in text) == bool(left)
 
 

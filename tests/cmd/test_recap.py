@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.render import recap_lines
+from gitcp.core.render import history
 from tests.support.harness import World
 from tests.support.warm import run
 
@@ -79,7 +79,7 @@ def test_no_prompt_becomes_markup(text: str) -> None:
     session = {"session_id": "s", "agent": "", "branch": "", "prompts": [text], "commits": []}
     day = {"day": "d", "lines": {}, "sessions": [{**session, "files": []}], "commits": []}
     record = {"repository": "r", "commits": 0, "turns": 0, "tokens": {}, "days": [day], "open": []}
-    (line,) = [line for line in recap_lines.format_markdown([record]) if line.startswith("  * > ")]
+    (line,) = [line for line in history.format_markdown([record]) if line.startswith("  * > ")]
     match = re.fullmatch(r"  \* > (`+)( ?)(.*)\2\1", line)
     assert match and match[1] not in match[3] and match[3] == " ".join(text.split())
 

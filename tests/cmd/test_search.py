@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.search import query, turns
+from gitcp.core import search_rules
 from gitcp.repo import Repo
-from gitcp.store.search import ask, update
+from gitcp.store.search import index
+from gitcp.store.search import search as search_search
 from tests.support.harness import Agent, World
 from tests.support.scenes import Scenes
 from tests.support.warm import run
@@ -106,7 +107,7 @@ def test_no_part_of_a_word_is_too_long_too_short_or_too_common_to_be_found_exact
     long = "x" * 150 + "okapi"
     past.agent("session-b").turn(f"go on with {long}", {"n.txt": "x\n"})
     assert prompts(past, "--exact", "xokap") == prompts(past, "--exact", "go") != []
-    monkeypatch.setattr(ask, "_MOST_WORDS", 0)
+    monkeypatch.setattr(search_search, "_MOST_WORDS", 0)
     assert prompts(past, "--exact", "xokap") != []
 
 
@@ -283,7 +284,7 @@ def test_what_a_call_gave_back_is_found_on_request() -> None:
         {"type": "user", "message": {"role": "user", "content": [given]}},
     ]
     data = "\n".join(map(json.dumps, lines)).encode()
-    (turn,) = turns.cut_turns(data)
+    (turn,) = search_rules.cut_turns(data)
     assert (turn["prompt"], turn["calls"]) == ("List", "Bash ls")
     assert "aardvark" in turn["outputs"].split()
 
@@ -303,7 +304,11 @@ def test_what_a_call_gave_back_is_found_on_request() -> None:
 def test_a_query_is_read(
     text: str, words: list[str], without: list[str], filters: dict[str, list[str]]
 ) -> None:
-    assert query.parse_query(text) == {"words": words, "without": without, "filters": filters}
+    assert search_rules.parse_query(text) == {
+        "words": words,
+        "without": without,
+        "filters": filters,
+    }
 
 
 def test_two_searches_at_once_make_one_index(past: World, tmp_path: Path) -> None:
@@ -358,16 +363,16 @@ def test_the_commit_of_a_turn_whose_message_fits_is_first_otherwise_the_newest(
 def test_a_first_index_that_is_cut_short_goes_on_where_it_was(
     past: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(update, "_BATCH", 1)
-    repo, words = Repo.find(str(past.path)), query.parse_query("header")
+    monkeypatch.setattr(index, "_BATCH", 1)
+    repo, words = Repo.find(str(past.path)), search_rules.parse_query("header")
 
     def interrupt(*_: int) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ask.find_hits(repo, words, progress=interrupt)
+        search_search.find_hits(repo, words, progress=interrupt)
     seen: list[tuple[int, int]] = []
-    hits, _ = ask.find_hits(repo, words, progress=lambda *where: seen.append(where))
+    hits, _ = search_search.find_hits(repo, words, progress=lambda *where: seen.append(where))
     assert [hit["prompt"] for hit in hits] == ["Parse the header of a request"]
     assert seen == [(1, 2), (2, 2)]  # of two checkpoints and a stream one had been read
 

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from gitcp.cmd import show
+from gitcp.core.render import answers
 from gitcp.repo import Repo
-from gitcp.store.git.objects import Objects
+from gitcp.store.objects import Objects
 from gitcp.store.v1 import committed_write
 from tests.support.checkpoints import DATA, git, session, unbundle
 from tests.support.harness import World
@@ -132,14 +133,13 @@ def test_the_turns_of_a_session_are_folded_unless_all_is_asked_for(story: Story)
 
 
 def test_the_turns_of_a_session_come_as_they_are_read(story: Story) -> None:
-    from gitcp.core.render import session_lines
 
     def read_one() -> Iterator[dict[str, object]]:
         yield {"checkpoint_id": "", "oid": "1" * 40, "time": 0, "message": "the first"}
         raise AssertionError("a second was read")
 
     record = {**show_record("8f76b0e8"), "checkpoints": read_one()}
-    lines = session_lines.draw_session(record, lambda seconds: "then", False)
+    lines = answers.draw_session(record, lambda seconds: "then", False)
     assert next(line for line in lines if line[0][0] == f"    {'1' * 12}")
 
 

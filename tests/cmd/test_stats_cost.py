@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.core.record_types import Usage
-from gitcp.core.stats import prices
-from gitcp.core.transcript import tokens
+from gitcp.core import sums, transcripts
 from gitcp.errors import InputError
-from gitcp.store.stats.prices import list_price
+from gitcp.store.prices import list_price
 from tests.support.harness import World
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.core.record_types import Usage
 
 TABLE = """\
 [prices]
@@ -36,38 +38,41 @@ VALUES = [
 @pytest.mark.parametrize(
     ("model", "used", "amount"),
     [
-        ("claude-opus-5", tokens.make_usage(1_000_000, 0, 0, 100_000, 1), 4.5),
-        ("claude-opus-5", tokens.make_usage(0, 0, 7, 0, 1), None),
-        ("claude-opus-4", tokens.make_usage(500_000, 0, 0, 0, 1), 0.5),
-        ("gpt", tokens.make_usage(1, 0, 0, 1, 1), None),
-        ("gpt", tokens.make_usage(), 0),
+        ("claude-opus-5", transcripts.make_usage(1_000_000, 0, 0, 100_000, 1), 4.5),
+        ("claude-opus-5", transcripts.make_usage(0, 0, 7, 0, 1), None),
+        ("claude-opus-4", transcripts.make_usage(500_000, 0, 0, 0, 1), 0.5),
+        ("gpt", transcripts.make_usage(1, 0, 0, 1, 1), None),
+        ("gpt", transcripts.make_usage(), 0),
     ],
 )
 def test_the_first_pattern_of_a_model_prices_its_tokens_or_nothing_does(
     model: str, used: Usage, amount: float | None
 ) -> None:
-    table, currency, date = prices.read_table(VALUES)
+    table, currency, date = sums.read_table(VALUES)
     assert (currency, date) == ("USD", "")
-    assert prices.build_cost(table)(model, used) == amount
+    assert sums.build_cost(table)(model, used) == amount
 
 
 def test_tokens_of_subagents_cost_too_and_those_without_a_price_are_counted() -> None:
-    cost = prices.build_cost({"a": {"input": 1.0}})
-    used = {**tokens.make_usage(1_000_000), "subagent_tokens": tokens.make_usage(1_000_000)}
-    assert prices.sum_costs([("a", used), ("", used), ("b", used)], cost) == (2.0, 4_000_000)  # type: ignore[list-item]
-    assert prices.sum_costs([("b", tokens.make_usage(5))], cost) == (None, 5)
+    cost = sums.build_cost({"a": {"input": 1.0}})
+    used = {
+        **transcripts.make_usage(1_000_000),
+        "subagent_tokens": transcripts.make_usage(1_000_000),
+    }
+    assert sums.sum_costs([("a", used), ("", used), ("b", used)], cost) == (2.0, 4_000_000)  # type: ignore[list-item]
+    assert sums.sum_costs([("b", transcripts.make_usage(5))], cost) == (None, 5)
 
 
 def test_a_price_that_is_no_number_is_named() -> None:
     with pytest.raises(InputError, match=r"'model.a.input' is no price: 'cheap'"):
-        prices.read_table([("model.a.input", "cheap")])
+        sums.read_table([("model.a.input", "cheap")])
 
 
 def test_list_prices_are_those_of_the_package_and_an_unknown_model_has_none() -> None:
-    used = tokens.make_usage(1_000_000, 0, 0, 0, 10)
+    used = transcripts.make_usage(1_000_000, 0, 0, 0, 10)
     assert list_price("claude-sonnet-4-5", used) == pytest.approx(3)
     assert list_price(
-        "claude-sonnet-4-5", tokens.make_usage(0, 0, 1_000_000, 0, 10)
+        "claude-sonnet-4-5", transcripts.make_usage(0, 0, 1_000_000, 0, 10)
     ) == pytest.approx(0.3)
     assert list_price("nobody-s-model", used) is None
 

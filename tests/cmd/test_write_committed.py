@@ -11,7 +11,7 @@ import pytest
 from gitcp.errors import InputError
 from gitcp.repo import Repo
 from gitcp.stages import bind_stage
-from gitcp.store.care import check
+from gitcp.store.care import table
 from tests.support.checkpoints import V1, git
 
 TOKEN = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
@@ -24,7 +24,7 @@ def written(*records: dict[str, Any], args: tuple[str, ...] = ()) -> list[dict[s
 
 def test_the_example_of_the_page_holds_every_promise(repo: Path) -> None:
     written({**SESSION, "prompts": ["add a test"]})
-    assert [f for f in check.check_store(Repo.find()) if f["severity"] == "error"] == []
+    assert [f for f in table.check_store(Repo.find()) if f["severity"] == "error"] == []
 
 
 def test_everything_is_redacted(repo: Path) -> None:
@@ -36,7 +36,7 @@ def test_everything_is_redacted(repo: Path) -> None:
     }
     written({**SESSION, **told}, args=("-m", f"with {TOKEN}"))
     assert TOKEN not in git("log", "-p", V1)
-    assert [f for f in check.check_store(Repo.find(), secrets=True) if f["kind"] == "secret"] == []
+    assert [f for f in table.check_store(Repo.find(), secrets=True) if f["kind"] == "secret"] == []
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from gitcp.core.stats import gate
+from gitcp.core import sums
 from gitcp.errors import Error
 
 ADDED = {"agent": 5, "person": 2, "unknown": 2, "unrecorded": 1}
@@ -23,7 +23,7 @@ ADDED = {"agent": 5, "person": 2, "unknown": 2, "unrecorded": 1}
     ],
 )
 def test_a_file_of_rules_is_read(text: str, rules: dict[str, object]) -> None:
-    assert gate.parse_rules(tomllib.loads(text).get("check", {}), "it") == rules
+    assert sums.parse_rules(tomllib.loads(text).get("check", {}), "it") == rules
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_a_file_of_rules_is_read(text: str, rules: dict[str, object]) -> None:
 )
 def test_what_is_no_rule_is_refused_and_never_passed_over(text: str, complaint: str) -> None:
     with pytest.raises(Error, match=complaint):
-        gate.parse_rules(tomllib.loads(text)["check"], "it")
+        sums.parse_rules(tomllib.loads(text)["check"], "it")
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ def test_what_is_no_rule_is_refused_and_never_passed_over(text: str, complaint: 
     ],
 )
 def test_a_share_is_held_against_its_limit(rules: dict[str, float], broken: list[str]) -> None:
-    assert [reason["reason"] for reason in gate.judge_shares(rules, ADDED)] == broken
+    assert [reason["reason"] for reason in sums.judge_shares(rules, ADDED)] == broken
 
 
 def test_a_range_that_adds_no_line_keeps_every_share() -> None:
-    assert list(gate.judge_shares({"max-unknown": 0}, dict.fromkeys(ADDED, 0))) == []
+    assert list(sums.judge_shares({"max-unknown": 0}, dict.fromkeys(ADDED, 0))) == []

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.facts import schema
-from gitcp.core.facts.questions import QUESTIONS
-from gitcp.store.facts import dataset
+from gitcp.core import fact_tables
+from gitcp.core.fact_tables import QUESTIONS
+from gitcp.store import facts
 from tests.support.copies import plant
 from tests.support.harness import World
 from tests.support.paths import BIN, TOP
@@ -128,7 +128,7 @@ def test_an_export_adds_what_is_new_and_nothing_twice(work: World, tmp_path: Pat
     assert {path: path.read_bytes() for path in before} == before
     fresh = tmp_path / "fresh"
     export(work, fresh)
-    for table in schema.TABLES:
+    for table in fact_tables.TABLES:
         ordered = f"SELECT * FROM {table} ORDER BY ALL"
         assert ask(at, ordered) == ask(fresh, ordered), table
 
@@ -178,11 +178,11 @@ def test_two_exports_at_once_write_each_commit_once(work: World, tmp_path: Path)
 def test_rows_that_come_in_groups_and_with_few_files_open_are_all_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dataset, "_MOST", 2)
-    monkeypatch.setattr(dataset, "_OPEN", 1)
+    monkeypatch.setattr(facts, "_MOST", 2)
+    monkeypatch.setattr(facts, "_OPEN", 1)
     months = ["2026-01", "2026-01", "2026-02", "2026-01", "2026-02", "2026-02", "2026-03"]
     made = [("x", month, f"{n:040}", n) for n, month in enumerate(months)]
-    with dataset.Batch(str(tmp_path), "x") as batch:
+    with facts.Batch(str(tmp_path), "x") as batch:
         for lead in made:
             batch.add(lead, {"checkpoints": [("a", "main", 1), ("b", "main", 2)]})
         batch.finish(["tip"])
@@ -254,11 +254,11 @@ def test_the_schema_is_the_same_in_the_program_the_file_and_the_manual() -> None
         for name, columns in file["tables"].items()
     }
     assert (file["version"], tables) == (
-        schema.VERSION,
-        {name: list(columns) for name, columns in schema.TABLES.items()},
+        fact_tables.VERSION,
+        {name: list(columns) for name, columns in fact_tables.TABLES.items()},
     )
     page = (TOP / "man" / "gitcp-facts.5").read_text()
-    assert f"This is version {schema.VERSION};" in page
+    assert f"This is version {fact_tables.VERSION};" in page
     parts = re.split(r"^\.Ss (\w+)$", page.partition(".Sh FILES")[0], flags=re.M)
     written = {
         name: re.findall(r"^\.It Cm (\w+) Pq (\w+)\n(.*)$", part, re.M)

@@ -13,7 +13,6 @@ MODULES = sorted((TOP / "gitcp").rglob("*.py"))
 EVERYTHING = sorted(
     p for d in ("gitcp", "tests", "bench", "demo", "mutate") for p in (TOP / d).rglob("*.py")
 )
-LATE = TOP / "gitcp" / "start" / "late.py"
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -34,25 +33,10 @@ def tree(path: Path) -> ast.Module:
 
 
 @cache
-def late_modules() -> dict[str, str]:
-    """name -> the module that `late.name` is, by what mypy reads in gitcp/start/late.py."""
-    block = next(node for node in tree(LATE).body if isinstance(node, ast.If))
-    nodes = [node for node in block.body if isinstance(node, ast.ImportFrom)]
-    return {a.name: f"{node.module}.{a.name}" for node in nodes for a in node.names}
-
-
-@cache
 def imports(path: Path) -> frozenset[str]:
-    """Every module imported anywhere in path when it runs, by `late` too; `from a import b` is
-    a.b."""
-    modules = {
-        late_modules()[node.attr]
-        for node in ast.walk(tree(path))
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "late"
-        and node.attr in late_modules()
-    }
+    """Every module imported anywhere in path when it runs, inside functions too; `from a import b`
+    is a.b."""
+    modules = set[str]()
     todo: list[ast.AST] = [tree(path)]
     while todo:
         node = todo.pop()

@@ -14,7 +14,7 @@ import pytest
 
 from gitcp import VERSION, commands
 from gitcp.cmd import completion
-from gitcp.console import parser
+from gitcp.console import cli
 from gitcp.core.config_table import KEYS, LABELS
 from gitcp.store.care import table
 from gitcp.store.care.case import BLIND
@@ -30,7 +30,6 @@ NAMES = sorted(TABLE)
 PAGES = sorted((TOP / "man").iterdir())
 CODE = "".join(p.read_text() for p in sorted((TOP / "gitcp").rglob("*.py")))
 MDOC = {r"\e": "\\", r"\(dq": '"', r"\-": "-", r"\&": "", r"\(aq": "'"}
-
 needs_mandoc = pytest.mark.skipif(not shutil.which("mandoc"), reason="mandoc is not installed")
 
 
@@ -71,7 +70,7 @@ def test_every_module_of_cmd_is_a_command_and_every_file_of_stages_has_its_own()
 def test_page_and_help_have_the_same_options() -> None:
     offenders = []
     for name in NAMES:
-        lines = parser.Parser(name, completion.list_rows(name)).format_help().splitlines()
+        lines = cli.Parser(name, completion.list_rows(name)).format_help().splitlines()
         items = re.findall(r"^\.It (.*Fl.*)", page(f"gitcp-{name}"), re.M)
         written = options([re.sub(r"\bFl (-?)", r"-\1", item) for item in items])
         if differ := written ^ options([line for line in lines if line.startswith("  -")]):

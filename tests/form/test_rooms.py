@@ -7,7 +7,7 @@ from collections import defaultdict
 from tests.form.source import MODULES, imports, name, none
 from tests.support.paths import TOP
 
-SHARED = ("exchange", "install", "other", "reading")
+SHARED = ("install", "other", "payload", "reading")
 
 
 def room(module: str) -> str:

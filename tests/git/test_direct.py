@@ -8,8 +8,8 @@ import pytest
 
 from gitcp import memory
 from gitcp.repo import Repo
-from gitcp.store.git import direct
-from gitcp.store.git.objects import Objects
+from gitcp.store import objects as store_objects
+from gitcp.store.objects import Objects
 from tests.support.snapshots import git, sh
 
 
@@ -34,7 +34,7 @@ def test_what_is_read_without_git_is_what_git_reads(repo: Path, packed: str) -> 
                 objects.write(kind, data)
         sh("git prune-packed")
         assert not (repo / ".git/objects" / read["HEAD"][0][:2] / read["HEAD"][0][2:]).exists()
-    assert {spec: direct.read_object(at, spec, {}) for spec in specs} == read
+    assert {spec: store_objects.read_object(at, spec, {}) for spec in specs} == read
 
 
 @pytest.mark.parametrize("base", ["by its offset", "by its name"])
@@ -51,7 +51,7 @@ def test_deltas_are_read_without_git(repo: Path, base: str) -> None:
     deltas = git("verify-pack", "-v", str(index)).decode()
     assert "chain length = 3" in deltas
     for oid, *read in map(by_git, specs):
-        assert direct.read_object(Repo.find(), oid, {}) == (oid, *read)
+        assert store_objects.read_object(Repo.find(), oid, {}) == (oid, *read)
 
 
 def test_git_reads_many_objects_of_its_packs(repo: Path) -> None:
@@ -60,13 +60,13 @@ def test_git_reads_many_objects_of_its_packs(repo: Path) -> None:
     sh("git add .; git commit -qm many; git gc -q")
     oids = git("rev-parse", *(f"HEAD:{n}" for n in range(17))).decode().split()
     for oid in oids[:16]:
-        assert direct.read_object(Repo.find(), oid, {})
-    with pytest.raises(direct.Unsure):
-        direct.read_object(Repo.find(), oids[16], {})
+        assert store_objects.read_object(Repo.find(), oid, {})
+    with pytest.raises(store_objects.Unsure):
+        store_objects.read_object(Repo.find(), oids[16], {})
 
 
 def test_a_ref_that_is_not_there_names_nothing(repo: Path) -> None:
-    assert direct.read_object(Repo.find(), "refs/heads/none", {}) is None
+    assert store_objects.read_object(Repo.find(), "refs/heads/none", {}) is None
 
 
 HEAD = 'f=.git/objects/$(git rev-parse HEAD | sed "s,..,&/,"); chmod +w "$f"; '
@@ -88,16 +88,16 @@ LEFT_TO_GIT = {
 def test_what_is_not_plain_is_left_to_git(repo: Path, case: str) -> None:
     sh(LEFT_TO_GIT[case])
     spec = git("rev-parse", "HEAD:big").decode().strip() if case.startswith("larger") else "HEAD"
-    with pytest.raises(direct.Unsure):
-        direct.read_object(Repo.find(), spec, {})
+    with pytest.raises(store_objects.Unsure):
+        store_objects.read_object(Repo.find(), spec, {})
 
 
 @pytest.mark.parametrize(
     "spec", ["HEAD~", "main", "refs/heads/main~0", "HEAD:README.md", "4b825dc"]
 )
 def test_a_name_that_takes_more_than_a_look_is_left_to_git(repo: Path, spec: str) -> None:
-    with pytest.raises(direct.Unsure):
-        direct.read_object(Repo.find(), spec, {})
+    with pytest.raises(store_objects.Unsure):
+        store_objects.read_object(Repo.find(), spec, {})
 
 
 def test_what_a_process_forgets_is_read_again(repo: Path) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.git import prefetch
-from gitcp.store.git.objects import Objects
-from gitcp.store.git.prefetch import Prefetched, run_tasks
+from gitcp.store import reading as store_reading
+from gitcp.store.objects import Objects
+from gitcp.store.reading import Prefetched, run_tasks
 from tests.support.checkpoints import git, loosened
 from tests.support.paths import TOP
 
@@ -27,7 +27,7 @@ def blobs(repo: Path) -> list[str]:
     return oids
 
 
-def reading(objects: Prefetched, oids: list[str]) -> prefetch.Steps[list[bytes | None]]:
+def reading(objects: Prefetched, oids: list[str]) -> store_reading.Steps[list[bytes | None]]:
     """A task of a step for each object."""
     contents = []
     for oid in oids:
@@ -41,7 +41,7 @@ def reading(objects: Prefetched, oids: list[str]) -> prefetch.Steps[list[bytes |
 def test_results_come_in_order_however_many_steps_a_task_takes(
     blobs: list[str], monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
-    monkeypatch.setattr(prefetch, "_WINDOW", at_once)
+    monkeypatch.setattr(store_reading, "_WINDOW", at_once)
     lengths = [3, 0, 7, 1, 0, 2, 9, 1]
     with Prefetched(Repo.find()) as objects:
         tasks = [reading(objects, blobs[n : n + size]) for n, size in enumerate(lengths)]
@@ -52,7 +52,7 @@ def test_results_come_in_order_however_many_steps_a_task_takes(
 def test_the_first_result_is_there_before_a_second_task_is_begun(blobs: list[str]) -> None:
     begun = []
 
-    def task(number: int) -> prefetch.Steps[list[bytes | None]]:
+    def task(number: int) -> store_reading.Steps[list[bytes | None]]:
         begun.append(number)
         return reading(objects, blobs[number : number + 2])
 
@@ -97,7 +97,7 @@ def test_a_git_that_is_killed_between_two_questions_takes_no_command_along(repo:
 import os, signal, sys
 sys.path.insert(0, {str(TOP)!r})
 from gitcp.repo import Repo
-from gitcp.store.git.objects import Objects
+from gitcp.store.objects import Objects
 signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 with Objects(Repo.find()) as objects:
     commit = objects.read("HEAD")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.git import refs
+from gitcp.store import refs
 from tests.support.checkpoints import git
 
 

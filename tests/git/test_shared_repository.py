@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.core.git.sharing import compute_shared_mode
+from gitcp.core.ids import compute_shared_mode
+from gitcp.files import open_file, read_file
 from tests.support.checkpoints import git
 from tests.support.harness import Agent, World
 
@@ -83,7 +84,6 @@ def test_the_files_of_another_person_are_left_alone(world: World, a: Agent) -> N
 
 
 def _look_as_another(place: Path) -> int:
-    from gitcp.process.files import open_file, read_file
 
     os.chdir(place / ".git/entire-sessions")
     os.setgid(54321)

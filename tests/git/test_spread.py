@@ -11,14 +11,13 @@ from typing import Any
 
 import pytest
 
-from gitcp.console import notice
+from gitcp.console import options
 from gitcp.errors import Error
 from gitcp.git import add_pending
 from gitcp.repo import Repo
-from gitcp.store.git.prefetch import Prefetched
-from gitcp.store.git.spread import spread_batches
-from gitcp.store.lines import ranges
-from gitcp.store.show import commit_list
+from gitcp.store.lines import exports
+from gitcp.store.reading import Prefetched, spread_batches
+from gitcp.store.show import commits
 from tests.blame.recorded_lines import linked
 from tests.support.checkpoints import git
 
@@ -122,13 +121,13 @@ def test_an_error_of_a_worker_is_met_here(objects: Prefetched, forked: list[int]
 def test_what_is_lacking_is_told_once_and_here(
     objects: Prefetched, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(notice, "_PRINTED", {})
+    monkeypatch.setattr(options, "_PRINTED", {})
     told = spread_batches(
-        objects, range(6), lambda _: lambda batch: notice.warn_lacking(f"part {batch % 2}")
+        objects, range(6), lambda _: lambda batch: options.warn_lacking(f"part {batch % 2}")
     )
     assert list(told) == [None] * 6
     assert capfd.readouterr().err == "warning: part 0\nwarning: part 1\n"
-    assert notice.is_incomplete()
+    assert options.is_incomplete()
 
 
 def test_whoever_stops_early_leaves_no_process(objects: Prefetched, forked: list[int]) -> None:
@@ -202,13 +201,13 @@ def test_a_history_told_by_several_is_the_one_told_by_one(
     repo = Repo.find()
 
     def everything() -> list[object]:
-        return [*commit_list.list_commits(repo, []), *ranges.list_commits(repo, objects, [], [])]
+        return [*commits.list_commits(repo, []), *exports.list_commits(repo, objects, [], [])]
 
     alone = everything()
-    monkeypatch.setattr(commit_list, "_FIRST", 2)
-    monkeypatch.setattr(commit_list, "_BATCH", 3)
-    monkeypatch.setattr(ranges, "_WINDOW", 3)
-    for module in (commit_list, ranges):
+    monkeypatch.setattr(commits, "_FIRST", 2)
+    monkeypatch.setattr(commits, "_BATCH", 3)
+    monkeypatch.setattr(exports, "_WINDOW", 3)
+    for module in (commits, exports):
         monkeypatch.setattr(module, "_ALONE", 2)
     assert everything() == alone
     assert len(forked) == 6

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from gitcp.core.credit import entries
+from gitcp.core import credit
 from gitcp.repo import Repo
 from gitcp.store.journal import journal
 from tests.journal.lines import shares, text
@@ -103,9 +103,7 @@ def test_what_a_file_tool_writes_by_a_symbolic_link_is_the_sessions(
 def test_a_file_tool_is_over_with_its_end(world: World, a: Agent) -> None:
     a.prompt("write it")
     edit(a, "new.txt", text(1, 2, 3))
-    calls = entries.list_calls(
-        entries.parse_lines((world.path / ".git/gitcp/journal").read_bytes())
-    )
+    calls = credit.list_calls(credit.parse_lines((world.path / ".git/gitcp/journal").read_bytes()))
     assert [call["end"] is None for call in calls] == [False]
     world.write("new.txt", text(1, 2, 3, 4))
     world.commit("new.txt")
@@ -131,10 +129,10 @@ def test_what_is_written_while_a_worktree_is_read_is_not_undone_by_that_look(
             world.write(".git/go", "")
         stop.result()
     a.stop()
-    journal = entries.list_edits(
-        entries.parse_lines((world.path / ".git/gitcp/journal").read_bytes())
+    journal = credit.list_edits(
+        credit.parse_lines((world.path / ".git/gitcp/journal").read_bytes())
     )
-    own = [entries.get_author(edit)[0] for edit in journal if edit["path"] == "new.txt"]
+    own = [credit.get_author(edit)[0] for edit in journal if edit["path"] == "new.txt"]
     assert own == [a.sid], "nobody deleted it"
     world.commit("new.txt")
     assert shares(world) == {a.sid: 3}
@@ -151,8 +149,8 @@ def test_a_file_outside_the_worktree_is_written_without_a_trace_here(
         edit(a, path, text(1))
     edit(a, "here.txt", text(2))
     a.stop()
-    journal = entries.list_edits(
-        entries.parse_lines((world.path / ".git/gitcp/journal").read_bytes())
+    journal = credit.list_edits(
+        credit.parse_lines((world.path / ".git/gitcp/journal").read_bytes())
     )
     assert {edit["path"] for edit in journal} == {"link", "here.txt"}
     [one] = world.commit()
@@ -199,7 +197,7 @@ def test_a_file_that_a_pattern_ignores_is_kept_while_it_is_tracked(world: World,
 
     def is_kept(number: int) -> bool:
         edit(a, "secret", text(number))
-        lines = journal.read(Repo.find(str(world.path)))
+        lines = journal.read_journal(Repo.find(str(world.path)))
         return bool([line for line in lines if line.get("path") == "secret"][-1].get("kept", True))
 
     a.prompt("write")

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from gitcp import memory
-from gitcp.core.credit import entries
+from gitcp.core import credit
 from gitcp.errors import Error
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
-from gitcp.store.git.objects import Objects
-from gitcp.store.journal import edits_ref, journal
-from gitcp.store.repair import sessions as session_repair
+from gitcp.store import repair
+from gitcp.store.journal import journal
+from gitcp.store.objects import Objects
 from tests.journal.lines import lengthen, shares, text
 from tests.support import warm
 from tests.support.checkpoints import forget
@@ -27,7 +27,7 @@ from tests.support.harness import Agent, World
 def list_told(world: World) -> list[str]:
     """The paths of the journal's edits, in order."""
     repo = Repo.find(str(world.path))
-    return [line["path"] for line in journal.read(repo) if "path" in line]
+    return [line["path"] for line in journal.read_journal(repo) if "path" in line]
 
 
 def test_a_line_that_a_kill_cut_short_stays_alone(world: World, a: Agent) -> None:
@@ -211,14 +211,14 @@ def test_a_turn_that_ends_leaves_no_line_in_a_long_journal_that_others_repeat(
     a.stop()
     path, head = world.path / ".git/gitcp/journal", world.git("rev-parse", "HEAD")
     told = path.read_bytes()
-    looks = (entries.dump_line({"look": at, "base": head}) for at in range(1, 2000))
+    looks = (credit.dump_line({"look": at, "base": head}) for at in range(1, 2000))
     path.write_bytes(b"".join(looks) + told)
     path.with_name("journal-checked").unlink()
     a.prompt("go on")
     edit(a, "f.txt", text(1, 2))
     assert path.stat().st_size > journal.LARGEST
     a.stop()
-    lines = entries.parse_lines(path.read_bytes())
+    lines = credit.parse_lines(path.read_bytes())
     assert path.stat().st_size < 3 * len(told)
     assert next(line["look"] for line in lines if "look" in line) == 1
     assert [line["path"] for line in lines if "path" in line] == ["f.txt", "f.txt"]
@@ -238,7 +238,7 @@ def test_a_checked_part_of_the_journal_is_checked_again_where_it_is_another(worl
     def count_lines(data: bytes) -> int:
         path.write_bytes(data)
         memory.forget()
-        return len(journal.read(repo))
+        return len(journal.read_journal(repo))
 
     assert count_lines(line * 500) == 500
     good = mark.read_bytes()
@@ -265,19 +265,19 @@ def test_reading_on_gives_what_a_first_reading_gives(world: World) -> None:
     repo = Repo.find(str(world.path))
     path = world.path / ".git" / "gitcp" / "journal"
     path.parent.mkdir(exist_ok=True)
-    lines = [entries.dump_line({"path": name, "at": at}) for at, name in enumerate("abcdef")]
+    lines = [credit.dump_line({"path": name, "at": at}) for at, name in enumerate("abcdef")]
     steps = [lines[0] + lines[1][:9], lines[1][9:], lines[2] + b"{torn", b"\n" + lines[3]]
     data = b""
     for step in steps:
         data += step
         with path.open("ab") as f:
             f.write(step)
-        assert journal.read(repo) == entries.parse_lines(data)
+        assert journal.read_journal(repo) == credit.parse_lines(data)
     (path.parent / "new").write_bytes(lines[4] * 20)
     (path.parent / "new").rename(path)
-    assert journal.read(repo) == entries.parse_lines(lines[4]) * 20
+    assert journal.read_journal(repo) == credit.parse_lines(lines[4]) * 20
     path.write_bytes(lines[5])
-    assert journal.read(repo) == entries.parse_lines(lines[5])
+    assert journal.read_journal(repo) == credit.parse_lines(lines[5])
 
 
 def test_a_line_that_a_repair_leaves_out_comes_back_from_the_ref_of_its_session(
@@ -289,15 +289,15 @@ def test_a_line_that_a_repair_leaves_out_comes_back_from_the_ref_of_its_session(
     a.stop()
     repo, path = Repo.find(str(world.path)), world.path / ".git/gitcp/journal"
     mark = path.with_name("journal-checked")
-    before = entries.list_edits(journal.read(repo))
+    before = credit.list_edits(journal.read_journal(repo))
     assert before and int(mark.read_bytes().split()[1]) == path.stat().st_size
     path.write_bytes(path.read_bytes().replace(b'"path"', b'"path', 1))
     memory.forget()
     with Objects(repo) as objects:
-        assert session_repair.mend_journal(repo, objects, str(path)).startswith("kept ")
+        assert repair.mend_journal(repo, objects, str(path)).startswith("kept ")
     memory.forget()
     with journal.Journal(repo) as mended:
-        assert entries.list_edits(mended.lines) == before
+        assert credit.list_edits(mended.lines) == before
     assert int(mark.read_bytes().split()[1]) == path.stat().st_size
 
 
@@ -307,19 +307,19 @@ def test_each_commit_of_a_sessions_ref_has_the_lines_since_the_last_one(world: W
     def hold(*paths: str) -> list[str]:
         """The paths in the new commit of the ref after edits of these paths; [] without one."""
         with Objects(repo) as objects, journal.Journal(repo) as held:
-            before = world.git("for-each-ref", "--format=%(objectname)", edits_ref.PREFIX)
+            before = world.git("for-each-ref", "--format=%(objectname)", journal.PREFIX)
             after = ("100644", objects.write("blob", b"1\n"))
             author = ("s", "turn", "call")
             made = [
-                entries.build_edit(path, None, after, author, entries.STATED, at)
+                credit.build_edit(path, None, after, author, credit.STATED, at)
                 for at, path in enumerate(paths, 1)
             ]
             held.append(made)
-            edits_ref.hold_edits(repo, objects, held, "s", "a turn")
-            if world.git("for-each-ref", "--format=%(objectname)", edits_ref.PREFIX) == before:
+            journal.hold_edits(repo, objects, held, "s", "a turn")
+            if world.git("for-each-ref", "--format=%(objectname)", journal.PREFIX) == before:
                 return []
-            assert held.lines[-1]["held"] == world.git("rev-parse", f"{edits_ref.PREFIX}s").strip()
-            lines = world.git("cat-file", "blob", f"{edits_ref.PREFIX}s:entries").splitlines()
+            assert held.lines[-1]["held"] == world.git("rev-parse", f"{journal.PREFIX}s").strip()
+            lines = world.git("cat-file", "blob", f"{journal.PREFIX}s:entries").splitlines()
             return [json.loads(line)["path"] for line in lines]
 
     assert hold("a", "b") == ["a", "b"]
@@ -333,4 +333,4 @@ def test_each_commit_of_a_sessions_ref_has_the_lines_since_the_last_one(world: W
     [("s", 1), ("s.2", 2), ("s.10", 10), ("s.", 0), ("s.x", 0), ("s/2", 0), ("s2", 0), ("t.2", 0)],
 )
 def test_a_ref_tells_which_part_of_a_sessions_edits_it_holds(ref: str, number: int) -> None:
-    assert edits_ref.parse_part_number(edits_ref.PREFIX + ref, edits_ref.PREFIX + "s") == number
+    assert journal.parse_part_number(journal.PREFIX + ref, journal.PREFIX + "s") == number

@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.credit import cutting, entries
-from gitcp.core.record_types import JournalLine, Version, Writer
-from gitcp.store.journal.work import Work
+from gitcp.core import credit, credit_cases
+from gitcp.store.journal.edits import Work
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.core.record_types import JournalLine, Version, Writer
 
 MINE: Writer = ("s", "turn", "")
 OTHER: Writer = ("t", "turn", "")
@@ -28,8 +31,8 @@ def lines(*steps: tuple[Any, ...]) -> list[JournalLine]:
             made.append({"at": at, **step[0]})
             continue
         who, after, *more = step
-        how = "restored" if who == entries.UNKNOWN else "tool"
-        edit = entries.build_edit("f", blob(stands), blob(str(after)), who, how, at)
+        how = "restored" if who == credit.UNKNOWN else "tool"
+        edit = credit.build_edit("f", blob(stands), blob(str(after)), who, how, at)
         made.append(edit | (more[0] if more else {}))
         stands = str(after)
     return made
@@ -39,14 +42,14 @@ def edits(*edits: tuple[int, str]) -> dict[str, list[list[object]]]:
     return {"f": [[at, oid * 40] for at, oid in edits]}
 
 
-BACK = entries.UNKNOWN
+BACK = credit.UNKNOWN
 CASES: dict[str, tuple[list[Any], list[tuple[str, bool]]]] = {
     "one edit": ([(MINE, "1")], [("1", True)]),
     "two in a row": ([(MINE, "1"), (MINE, "2")], [("2", True)]),
-    "a person goes on": ([(MINE, "1"), (entries.PERSON, "2")], [("1", True)]),
+    "a person goes on": ([(MINE, "1"), (credit.PERSON, "2")], [("1", True)]),
     "put away": ([(MINE, "1"), (BACK, "0")], [("1", False)]),
     "put away with what a person added": (
-        [(MINE, "1"), (entries.PERSON, "2"), (BACK, "0")],
+        [(MINE, "1"), (credit.PERSON, "2"), (BACK, "0")],
         [("2", False)],
     ),
     "put away and back": ([(MINE, "1"), (BACK, "0"), (BACK, "1")], [("1", True)]),
@@ -68,7 +71,7 @@ CASES: dict[str, tuple[list[Any], list[tuple[str, bool]]]] = {
     "left out, and there again": (
         [
             (MINE, "1"),
-            (entries.PERSON, "2"),
+            (credit.PERSON, "2"),
             ({"commit": "c", "settled": ["f"], "left": edits((1, "1"))},),
             (BACK, "1"),
         ],
@@ -116,13 +119,13 @@ BASES: dict[str, tuple[list[Any], list[tuple[str, bool]]]] = {
         [(seen("1", "here"),), (MINE, "1", AWAY)],
         [("1", False)],
     ),
-    "changed here by a person": ([(MINE, "1", AWAY), (entries.PERSON, "2", HERE)], [("1", False)]),
+    "changed here by a person": ([(MINE, "1", AWAY), (credit.PERSON, "2", HERE)], [("1", False)]),
     "changed by a person before it was seen here": (
-        [(MINE, "1", AWAY), (entries.PERSON, "2", HERE), (seen("2", "here"),)],
+        [(MINE, "1", AWAY), (credit.PERSON, "2", HERE), (seen("2", "here"),)],
         [("1", False)],
     ),
     "seen here and then changed by a person": (
-        [(MINE, "1", AWAY), (seen("2", "here"),), (entries.PERSON, "2", HERE)],
+        [(MINE, "1", AWAY), (seen("2", "here"),), (credit.PERSON, "2", HERE)],
         [("1", True)],
     ),
     "goes on here": ([(MINE, "1", AWAY), (MINE, "2", HERE)], [("2", True)]),
@@ -156,9 +159,9 @@ def _make_journal(chance: random.Random) -> list[JournalLine]:
         elif kind == "look":
             made.append({"look": at, "base": base})
         elif kind == "edit":
-            path, who = chance.choice("fgh"), chance.choice([MINE, OTHER, entries.PERSON, BACK])
+            path, who = chance.choice("fgh"), chance.choice([MINE, OTHER, credit.PERSON, BACK])
             after, how = chance.choice("0123"), "restored" if who == BACK else "tool"
-            entry = entries.build_edit(path, blob(stands[path]), blob(after), who, how, at)
+            entry = credit.build_edit(path, blob(stands[path]), blob(after), who, how, at)
             made.append({**entry, "base": base} if chance.random() < 0.9 else entry)
             stands[path] = after
         if chance.random() < 0.2:
@@ -176,13 +179,13 @@ def _make_journal(chance: random.Random) -> list[JournalLine]:
 @pytest.mark.parametrize("seed", range(60))
 def test_without_the_repeated_lines_a_journal_says_the_same(seed: int) -> None:
     whole = _make_journal(random.Random(seed))
-    less = cutting.drop_repeated(whole)
+    less = credit_cases.drop_repeated(whole)
     assert len(less) < len(whole)
     for session in "st":
         for bases in (("here",), ("away",), ("here", "far", "")):
             said = [Work(part, session, bases.__contains__) for part in (whole, less)]
             assert said[0].build_records() == said[1].build_records()
-        files = [entries.map_recorded_files(part, session) for part in (whole, less)]
+        files = [credit.map_recorded_files(part, session) for part in (whole, less)]
         assert files[0] == files[1]
-    assert entries.list_edits_since_look(less) == entries.list_edits_since_look(whole)
-    assert entries.list_edits(less) == entries.list_edits(whole)
+    assert credit.list_edits_since_look(less) == credit.list_edits_since_look(whole)
+    assert credit.list_edits(less) == credit.list_edits(whole)

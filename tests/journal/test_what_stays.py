@@ -7,13 +7,11 @@ from typing import Any
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.turn import session_read
+from gitcp.store.turn import sessions as turn_sessions
 from tests.journal.lines import ranges, shares, text
 from tests.support.clients.calls import edit, run
 from tests.support.harness import Agent, World
 from tests.support.linking import ids, own, sessions, sound, touched
-
-# 7. The agent's own stash.
 
 
 @pytest.mark.parametrize("turn", ["same", "later"])
@@ -52,9 +50,6 @@ def test_what_a_stash_gives_back_beside_new_work_keeps_its_authors(world: World)
     assert turn not in ("person", "unknown")
 
 
-# 8. A checkpoint that is extended.
-
-
 def test_an_amend_that_extends_a_checkpoint_counts_both_halves(world: World, a: Agent) -> None:
     a.prompt("write, commit, amend")
     first = a.state["turn_id"]
@@ -87,12 +82,6 @@ def test_an_amend_with_the_rest_keeps_the_first_prompt(world: World, a: Agent) -
     assert told["token_usage_delta"] == told["token_usage"]
 
 
-# 9. Tokens.
-
-
-# 10. What is still in the worktree, formatters, line ends.
-
-
 def test_lines_that_are_not_staged_are_not_removed(world: World, a: Agent) -> None:
     a.turn("a hundred lines", {"f.txt": "".join(f"line number {n}\n" for n in range(100))})
     world.write("f.txt", "".join(f"line number {n}\n" for n in range(50)))
@@ -122,9 +111,6 @@ def test_line_ends_that_git_changes_leave_the_lines_the_agents(world: World, a: 
     assert shares(world) == {a.sid: 3, "person": 1}
 
 
-# 12. A file that is ignored.
-
-
 def test_an_ignored_file_that_is_added_by_force_is_linked(world: World, a: Agent) -> None:
     world.write(".gitignore", "*.env\n")
     world.commit(".gitignore")
@@ -151,9 +137,6 @@ def test_a_tracked_file_that_a_pattern_names_is_not_ignored(world: World, a: Age
 
     blob = world.git("hash-object", "kept.env")
     assert world.git("cat-file", "-t", blob) == "blob", "its content is stored as of any other"
-
-
-# 11. Tasks.
 
 
 def test_a_task_goes_to_the_session_and_the_commit_that_have_its_work(
@@ -224,7 +207,7 @@ def test_a_commit_with_all_lines_settles_a_file_that_a_person_went_over(
     assert len(world.commit()) == 1
     assert (world.open() == []) == settled
     assert (world.archives == []) == settled
-    assert session_read.read_state(Repo.find(str(world.path)), a.sid).get("files_touched") is None
+    assert turn_sessions.read_state(Repo.find(str(world.path)), a.sid).get("files_touched") is None
     sound(world)
 
 

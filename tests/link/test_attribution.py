@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp.agents.claude_code import transcript as claude
-from gitcp.core.transcript import tokens
+from gitcp.agents.claude_code import transcript
+from gitcp.core import transcripts
 from tests.support.harness import Agent, World
 from tests.support.linking import ids, own, sessions, v1
 
@@ -96,9 +96,6 @@ def test_each_session_and_each_commit_has_its_own_lines(world: World, a: Agent) 
     assert lines(world, two) == (3, 0, 0, 0, 0, 3)
 
 
-# Which prompt made which file.
-
-
 def test_each_path_names_the_turn_and_the_prompt_that_made_it(world: World, a: Agent) -> None:
     a.turn("the first prompt", {"a.py": TEN, "b.py": "b = 1\n"})
     first, superseded = a.state["turn_id"], world.git("hash-object", "b.py")
@@ -118,11 +115,8 @@ def test_each_path_names_the_turn_and_the_prompt_that_made_it(world: World, a: A
     assert {"the first prompt", "the second prompt"} <= set(prompts)
 
 
-# Tokens.
-
-
 def usage(counts: dict[str, Any]) -> list[int]:
-    return [counts[key] for key in tokens.make_usage()]
+    return [counts[key] for key in transcripts.make_usage()]
 
 
 def test_the_deltas_of_a_sessions_commits_add_up(world: World, a: Agent) -> None:
@@ -161,14 +155,14 @@ def test_deltas_add_up_however_a_transcript_is_split(
     """A message comes on several lines, perhaps apart; it counts once, with its largest output."""
     data = [_line(*message) for message in counts]
     points = sorted({min(cut, len(data)) for cut in cuts} | {len(data)})
-    before, scan, total, start = None, None, tokens.make_usage(), 0
+    before, scan, total, start = None, None, transcripts.make_usage(), 0
     for point in points:
-        scan = claude.scan(b"".join(data[start:point]), scan)
-        total = tokens.add(total, tokens.subtract(scan["usage"], before))
+        scan = transcript.scan(b"".join(data[start:point]), scan)
+        total = transcripts.add_tokens(total, transcripts.subtract_tokens(scan["usage"], before))
         before, start = scan["usage"], point
-    whole = claude.scan(b"".join(data))["usage"]
-    assert tokens.list_counts(before) == tokens.list_counts(whole)
-    assert tokens.list_counts(total) == tokens.list_counts(whole)
+    whole = transcript.scan(b"".join(data))["usage"]
+    assert transcripts.list_counts(before) == transcripts.list_counts(whole)
+    assert transcripts.list_counts(total) == transcripts.list_counts(whole)
 
 
 def _line(number: int, output: int) -> bytes:

@@ -9,7 +9,7 @@ import pytest
 
 from gitcp import context
 from gitcp.repo import Repo
-from gitcp.store.git import private
+from gitcp.store import private
 from gitcp.store.match import commit_memory
 from gitcp.store.session import process
 from tests.support.harness import World

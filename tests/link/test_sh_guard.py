@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from gitcp import files
 from gitcp.cmd import enable
-from gitcp.core.setup import hook_scripts
-from gitcp.process import files
+from gitcp.core import installation
 from tests.support import mac
 from tests.support.installed import write
 from tests.support.paths import ENTRY, TOP
@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gitcp.core.setup.hook_scripts import Chain
+    from gitcp.core.installation import Chain
 
     Env = Mapping[str, str]
 
@@ -38,7 +38,6 @@ _NEWER = {
     r"\b(EPOCHSECONDS|EPOCHREALTIME|BASHPID|RANDOM|SECONDS)\b": "kill $BASHPID",
     r"\$\{\w+[#%][^}]*(?<!\\)[()]": "${line#*(}; ${line%)*}",
 }
-
 NONE: Env = {}
 # Those that are here: of a Debian, all of them.
 _SHELLS = ("sh", "dash", "bash --posix", "bash", "busybox sh", "mksh", "ksh93", "zsh --emulate sh")
@@ -62,12 +61,12 @@ class Place:
         self.env = {**os.environ, "CALLS": str(self.calls)}
         self.via = ""  # a program that runs git in another world
         self.hooks.mkdir(exist_ok=True)
-        for hook in hook_scripts.HOOKS:
+        for hook in installation.HOOKS:
             self.write(hook)
 
     def write(self, hook: str, chain: Chain | None = None) -> None:
         path = self.hooks / hook
-        path.write_text(hook_scripts.build_script(hook, str(self.py), str(ENTRY), chain))
+        path.write_text(installation.build_script(hook, str(self.py), str(ENTRY), chain))
         path.chmod(0o755)
 
     def theirs(self, hook: str, body: str) -> None:
@@ -257,7 +256,7 @@ def test_a_missing_gitcp_fails_nothing_and_says_nothing(place: Place, tmp_path: 
 
 
 def test_a_hook_has_ten_lines() -> None:
-    text = hook_scripts.build_script("post-commit", "/py", "/gitcp/entry.py")
+    text = installation.build_script("post-commit", "/py", "/gitcp/entry.py")
     assert len(text.splitlines()) == 10
 
 
@@ -265,8 +264,8 @@ def moved(place: Place, folder: Path) -> Path:
     """An installation of its own, which the hooks start; its directory."""
     (folder / "gitcp").mkdir(parents=True)
     shutil.copy(ENTRY.with_name("hooks.sh"), folder / "gitcp")
-    for hook in hook_scripts.HOOKS:
-        text = hook_scripts.build_script(hook, str(place.py), str(folder / "gitcp" / "entry.py"))
+    for hook in installation.HOOKS:
+        text = installation.build_script(hook, str(place.py), str(folder / "gitcp" / "entry.py"))
         (place.hooks / hook).write_text(text)
     return folder / "gitcp"
 
@@ -346,7 +345,7 @@ def test_the_hooks_of_a_former_gitcp_still_work_and_give_way_to_an_enable(
     place.mark("open/s1")
     hook, record = place.hooks / "post-commit", place.top / ".git/gitcp/installed/manifest.json"
     text = (TOP / "tests/data/old_hooks" / former).read_text()
-    text = text.replace("'@PY@'", hook_scripts.quote_path(str(place.py)))
+    text = text.replace("'@PY@'", installation.quote_path(str(place.py)))
     short = hook.read_bytes()
     hook.write_text(text.replace("@ENTRY@", str(ENTRY)))
     place.commit()
@@ -368,7 +367,7 @@ def test_gitcp_hook_on_path_stands_in_for_a_python_that_is_gone(place: Place) ->
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize("hook", hook_scripts.HOOKS)
+@pytest.mark.parametrize("hook", installation.HOOKS)
 def test_every_shell_at_its_strictest_runs_every_hook(place: Place, hook: str, shell: str) -> None:
     for name in ("open/s1", "linked", "unpushed"):
         place.mark(name)
@@ -384,7 +383,7 @@ def test_every_shell_at_its_strictest_runs_every_hook(place: Place, hook: str, s
 def test_the_hooks_say_nothing_that_bash_32_does_not_know(pattern: str) -> None:
     code = ENTRY.with_name("hooks.sh").read_text()
     code += "".join(
-        hook_scripts.build_script(one, "py", "entry", None) for one in hook_scripts.HOOKS
+        installation.build_script(one, "py", "entry", None) for one in installation.HOOKS
     )
     code = re.sub(r"(?m)(^|\s)#.*", "", code)
     assert all(re.search(pattern, example) for example in _NEWER[pattern].split("; "))

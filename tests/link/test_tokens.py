@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 
 import pytest
 
-from gitcp.core.transcript import transcript_scan
-from gitcp.store.link import session_metadata
+from gitcp.core import transcripts
+from gitcp.store.link import condense
 from tests.journal.lines import shares, text
 from tests.support.harness import V1, Agent, World
 from tests.support.linking import own, sessions, sound, touched
@@ -49,7 +49,7 @@ def test_what_a_fork_has_copied_is_counted_where_it_was_spent(world: World, a: A
 class Unread:
     """A stored transcript with a summary, in which nothing of tokens stands."""
 
-    scan = transcript_scan.begin(None)
+    scan = transcripts.begin_scan(None)
 
     def lines(self) -> NoReturn:
         raise AssertionError("it is read from its beginning, at each commit")
@@ -58,7 +58,7 @@ class Unread:
 def test_a_transcript_that_tells_of_no_tokens_is_not_read_again_for_them() -> None:
     state: Any = {"agent_type": "Claude Code", "checkpoint_transcript_start": 3}
     stored: Any = Unread()
-    assert session_metadata.count_tokens(state, stored) is None
+    assert condense.count_tokens(state, stored) is None
 
 
 WRAPPER = """#!/bin/sh

@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.blame import options
+from gitcp.core import blame_format
 from gitcp.repo import Repo
-from gitcp.store.blame import view
-from gitcp.store.git.prefetch import Prefetched
-from gitcp.store.lines import run
+from gitcp.store import blame
+from gitcp.store.lines import history
 from gitcp.store.lines.evidence import Evidence
+from gitcp.store.reading import Prefetched
 from tests.model.lines import PERSON, UNKNOWN, Lines
 from tests.support.harness import World
 from tests.support.paths import BIN
@@ -32,10 +32,10 @@ STEPS = 50 if LONG else 8
 
 def blamed(top: Path, name: str) -> Iterator[dict[str, Any]]:
     """The records of `gitcp blame --json` of a file, without a process of its own."""
-    repo, words = Repo.find(str(top)), options.parse(["--", name])
+    repo, words = Repo.find(str(top)), blame_format.parse_arguments(["--", name])
     with Prefetched(repo) as objects:
-        yield from view.build_records(
-            repo, words, run.run_blame(repo.git, words), Evidence(repo, objects)
+        yield from blame.build_records(
+            repo, words, history.run_blame(repo.git, words), Evidence(repo, objects)
         )
 
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitcp.core.v1 import summary
+from gitcp.core import v1_format
 from gitcp.repo import Repo
-from gitcp.store.git.objects import Objects
-from gitcp.store.git.tree import TREE, edit_tree, find_entry
-from gitcp.store.v1.committed_tree import Checkpoint, read_directory, write_directory
-from gitcp.store.v1.merge import notes as note_trees
-from gitcp.store.v1.merge.trees import Union
+from gitcp.store.objects import Objects
+from gitcp.store.trees import TREE, edit_tree, find_entry
+from gitcp.store.v1 import merging
+from gitcp.store.v1.checkpoints import Checkpoint, read_directory, write_directory
+from gitcp.store.v1.merging import Union
 from tests.support.checkpoints import git
 
 TYPE_CHECKING = False
@@ -72,8 +72,8 @@ def forgotten(objects: Objects, tree: str, cid: str, sid: str) -> str:
     directory = read_directory(objects, old[1])
     for number, session in enumerate(directory["sessions"]):
         metadata = session["metadata"] or {}
-        if metadata["session_id"] == sid and not summary.is_forgotten(metadata):
-            gone = summary.build_forgotten(metadata, "2026-02-01T00:00:00Z")
+        if metadata["session_id"] == sid and not v1_format.is_forgotten(metadata):
+            gone = v1_format.build_forgotten(metadata, "2026-02-01T00:00:00Z")
             directory["sessions"][number] = {"metadata": gone, "files": {}}
     return edit_tree(objects, tree, {at: (TREE, write_directory(objects, cid, directory))})
 
@@ -130,7 +130,7 @@ def test_any_order_of_merges_gives_the_same_notes(
                 notes[commit * 40] = ("100644", objects.write("blob", text.encode()))
             trees.append(edit_tree(objects, None, notes))
         a, b, c = trees
-        join = partial(note_trees.unite_notes, joined=note_trees.unite_lines)
+        join = partial(merging.unite_notes, joined=merging.unite_lines)
         every = {join(objects, join(objects, x, y), z) for x, y, z in permutations((a, b, c))}
         every.add(join(objects, a, join(objects, b, c)))
         assert len(every) == 1

@@ -14,23 +14,21 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.blame import options
-from gitcp.core.exports import agent_trace
-from gitcp.core.stats import sums
+from gitcp.core import blame_format, sums
+from gitcp.core import exports as core_exports
 from gitcp.repo import Repo
-from gitcp.store.blame import origin, view
-from gitcp.store.git.prefetch import Prefetched
-from gitcp.store.lines import exports, ranges, run
+from gitcp.store import blame
+from gitcp.store.lines import exports, history
 from gitcp.store.lines.evidence import Evidence
 from gitcp.store.page import change, gather
-from gitcp.store.show import commit_list
+from gitcp.store.reading import Prefetched
+from gitcp.store.show import commits
 from tests.model.lines import Lines
 from tests.support.harness import World
 
 LONG = bool(os.environ.get("LONG"))
 SEEDS = range(100, 140) if LONG else range(100, 101)
 STEPS, EACH = (50, 10) if LONG else (8, 8)
-
 # (session or who, turn, number, tool use, checkpoint) of a line
 Name = tuple[str, str, int | None, str | None, str]
 Spot = tuple[str, str, int]  # commit, path, line: where git says that it came
@@ -48,11 +46,11 @@ class Readers:
         self.repo = Repo.find(str(top))
 
     def blame(self, path: str, *revision: str) -> dict[int, tuple[Spot, Name]]:
-        words = options.parse([*revision, "--", path])
+        words = blame_format.parse_arguments([*revision, "--", path])
         with Prefetched(self.repo) as objects:
             evidence = Evidence(self.repo, objects)
-            rows = view.build_records(
-                self.repo, words, run.run_blame(self.repo.git, words), evidence
+            rows = blame.build_records(
+                self.repo, words, history.run_blame(self.repo.git, words), evidence
             )
             return {
                 row["line"]: ((row["commit"], row["path"], row["original_line"]), name(row))
@@ -64,13 +62,13 @@ class Readers:
         with Prefetched(self.repo) as objects:
             evidence = Evidence(self.repo, objects)
             about = self.repo, self.repo.git, objects, evidence, place
-            rows = list(origin.list_origins(*about, *revision))
+            rows = list(blame.list_origins(*about, *revision))
         return {n: name(row) for row in rows for n in range(row["first"], row["last"] + 1)}
 
     def page(self, head: str, paths: list[str]) -> dict[str, list[Name]]:
         with Prefetched(self.repo) as objects:
             evidence, ends = Evidence(self.repo, objects), (self.repo.empty_tree, head)
-            records = list(commit_list.list_commits(self.repo, [head]))
+            records = list(commits.list_commits(self.repo, [head]))
             traced = gather.count_lines(self.repo, objects, records)[2:]
             about = self.repo, objects, evidence, ends
             files = change.read_files(*about, *traced, lambda _: None)
@@ -83,7 +81,7 @@ class Readers:
     def stats(self) -> Iterator[tuple[dict[Spot, Name], Counter[str]]]:
         """(the author of each line that a commit put in, how many stats counts for whom)."""
         with Prefetched(self.repo) as objects:
-            for commit in ranges.list_commits(self.repo, objects, ["HEAD"], (), ranges.WHOLE):
+            for commit in exports.list_commits(self.repo, objects, ["HEAD"], (), exports.WHOLE):
                 spots: dict[Spot, Name] = {}
                 counts: Counter[str] = Counter()
                 for patch in sums.list_patches(commit):
@@ -101,7 +99,7 @@ class Readers:
         return {
             (record["vcs"]["revision"], path, line): whom
             for record in exports.build_traces(self.repo, ["HEAD"])
-            for path, lines in agent_trace.parse_lines(record).items()
+            for path, lines in core_exports.parse_lines(record).items()
             for line, whom in lines.items()
         }
 

@@ -14,15 +14,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from gitcp.repo import Repo
-from gitcp.store.git.objects import Objects
-from gitcp.store.snapshot import blobs, snapshot
+from gitcp.store.objects import Objects
+from gitcp.store.snapshot import hashing, snapshot
 from tests.support.sealed import SEALED
 from tests.support.snapshots import Listing, git, listing, oracle, seed, sh, take
 
 LONG = bool(os.environ.get("LONG"))
 RUNS = int(os.environ.get("GITCP_FUZZ", "400" if LONG else "3"))  # repositories
 STEPS = 40 if LONG else 25
-
 # Few names, so that the same path is met again as a file, a link, a directory and a repository.
 NAMES = st.sampled_from(
     ["a", "b", "a-", "d/a", "d/b", "d/e/c", "e/a", "x.o", "d/x.o", "n\nl", "\udcff"]
@@ -209,16 +208,16 @@ class Worktree(RuleBasedStateMachine):
     def known_paths_are_as_in_the_tree(self, ours: Listing, head: Listing) -> None:
         repo = Repo.find()
         with Objects(repo) as objects:
-            found = blobs.read_paths(repo, objects, ours, write=False)
+            found = hashing.read_paths(repo, objects, ours, write=False)
             assert found == ours
             gone = set(head) - set(ours)
-            assert not any(blobs.read_paths(repo, objects, gone, write=False).values())
+            assert not any(hashing.read_paths(repo, objects, gone, write=False).values())
 
     def what_is_listed_as_changed_differs_from_head(self, ours: Listing, head: Listing) -> None:
         repo = Repo.find()
         with Objects(repo) as objects:
             scan = snapshot.scan_worktree(repo)
-            blobs.confirm_changes(objects, scan)
+            hashing.confirm_changes(objects, scan)
         differ = {path for path in {*head, *ours} if head.get(path) != ours.get(path)}
         # git compares sizes before line ends: it, too, lists too much then.
         assert differ <= set(scan.changes)

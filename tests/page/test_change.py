@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.git.prefetch import Prefetched
-from gitcp.store.lines import run
+from gitcp.store.lines import history
 from gitcp.store.lines.evidence import Evidence
 from gitcp.store.page import change, gather
+from gitcp.store.reading import Prefetched
 from tests.support.checkpoints import git
 
 
@@ -94,7 +94,7 @@ def test_lines_have_the_authors_that_git_blame_names(repo: Path) -> None:
             records = gather.list_commits(at, objects, "main..side")
             steps = {} if blames else gather.count_lines(at, objects, records)[2]
             ends = change.find_ends(at, records, "main..side")
-            patches = run.compare_trees(at, *ends)
+            patches = history.compare_trees(at, *ends)
             evidence = Evidence(at, objects)
             asked.append(
                 change.AddedLines(at, objects, evidence, ends[1], {}).find_writers(patches, steps)
@@ -117,19 +117,19 @@ def test_a_line_of_an_ignored_commit_has_the_author_from_before_the_range(repo: 
     with Prefetched(at) as objects:
         ends = git("rev-parse", "HEAD~1"), git("rev-parse", "HEAD")
         lines = change.AddedLines(at, objects, Evidence(at, objects), ends[1], {})
-        writers = lines.find_writers(run.compare_trees(at, *ends), {})
+        writers = lines.find_writers(history.compare_trees(at, *ends), {})
     assert writers["old"][1][1] == "First"
 
 
 def test_git_is_not_asked_to_blame_a_submodule(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    start = run.start_blame
+    start = history.start_blame
 
     def note(*args: Any) -> Any:
         asked.extend(args[1]["names"])
         return start(*args)
 
-    monkeypatch.setattr(run, "start_blame", note)
+    monkeypatch.setattr(history, "start_blame", note)
     (repo / "text").write_text("a\n")
     git("add", "text")
     git("update-index", "--add", "--cacheinfo", f"160000,{git('rev-parse', 'HEAD')},module")
@@ -138,5 +138,5 @@ def test_git_is_not_asked_to_blame_a_submodule(repo: Path, monkeypatch: pytest.M
     with Prefetched(at) as objects:
         ends = git("rev-parse", "HEAD~1"), git("rev-parse", "HEAD")
         lines = change.AddedLines(at, objects, Evidence(at, objects), ends[1], {})
-        writers = lines.find_writers(run.compare_trees(at, *ends), {})
+        writers = lines.find_writers(history.compare_trees(at, *ends), {})
     assert [*writers] == ["text"] and asked == ["text"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.store.page.markdown import LARGEST, TAGS, parse_markdown
+from gitcp.store.page.markdown import LARGEST_TEXT, TAGS, parse_markdown
 from tests.page.hostile import HOSTILE
 
 
@@ -44,4 +44,4 @@ def test_no_text_names_a_tag_or_an_address_of_its_own() -> None:
     for text in (HOSTILE, f"> {HOSTILE}", f"```\n{HOSTILE}\n```", "> " * 3000 + "deep"):
         walk(parse_markdown(text))
     assert {tag for tag, _ in seen} <= TAGS and all(given == {} for _, given in seen)
-    assert parse_markdown("*" * (LARGEST + 1))[0][0] == "pre"
+    assert parse_markdown("*" * (LARGEST_TEXT + 1))[0][0] == "pre"

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.lines import authors
+from gitcp.core import line_authors
 from gitcp.store.page import highlight, template
 from gitcp.store.page.render import Page
 from tests.blame.recorded_lines import linked
@@ -65,7 +65,7 @@ def test_without_a_script_prompts_answers_and_the_change_can_be_read(shown: Path
 def test_without_a_script_every_link_within_the_page_leads_to_a_place(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    writer: Any = {**authors.build_nobody("session"), "session_id": "s"}
+    writer: Any = {**line_authors.build_nobody("session"), "session_id": "s"}
     for room in (template.PLAIN, 0):
         monkeypatch.setattr(template, "PLAIN", room)
         made = Page("one", str, {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gitcp.core.lines import authors
+from gitcp.core import line_authors
 from gitcp.core.redact import images
 from gitcp.store.page.render import Page
 from tests.page.browser import needs_browser, show
@@ -210,7 +210,7 @@ def test_printing_unfolds_at_once(shown: Path, browser: Any) -> None:
 def test_of_a_large_change_few_elements_are_alive_and_all_is_searched(
     tmp_path: Path, browser: Any
 ) -> None:
-    nobody = authors.build_nobody("person")
+    nobody = line_authors.build_nobody("person")
     page = Page("large", str, {})
     commit = {"oid": "c" * 40, "message": "m", "author": "a", "date": "", "time": 1e9}
     page.add_commit({**commit, "checkpoints": []}, {})
@@ -246,8 +246,8 @@ def test_a_search_finds_what_the_hunks_of_the_chosen_author_show_and_nothing_els
     page.add_commit({**commit, "checkpoints": []}, {})
     lines = [f"word {n}" if n in (1, 50) else "" for n in range(1, 60)]
     known = {
-        1: (authors.build_nobody("person"), "A Person"),
-        50: (authors.build_nobody("unknown"), ""),
+        1: (line_authors.build_nobody("person"), "A Person"),
+        50: (line_authors.build_nobody("unknown"), ""),
     }
     file: Any = {"path": "one.txt", "old": "one.txt", "edits": [(0, 0, 1, 1), (48, 0, 50, 1)]}
     file |= {"before": [line for line in lines if not line], "after": lines, "authors": known}
@@ -279,7 +279,7 @@ def test_a_hit_in_a_removed_line_leads_to_that_line(tmp_path: Path, browser: Any
     before = [f"line {n}" for n in range(1, 301)]
     file: Any = {"path": "one.txt", "old": "one.txt", "edits": [(1, 99, 0, 0), (200, 1, 101, 1)]}
     file |= {"before": before, "after": [*before[99:199], "came", *before[200:]]}
-    file |= {"sizes": (0, 0), "authors": {101: (authors.build_nobody("person"), "A Person")}}
+    file |= {"sizes": (0, 0), "authors": {101: (line_authors.build_nobody("person"), "A Person")}}
     page.add_file(file)
     (tmp_path / "gone.html").write_text(page.format_html("0"))
     for width in (1280, 800):
@@ -312,7 +312,7 @@ def test_branches_have_lanes_a_removal_its_remover_and_search_a_file(
         page.commits.insert(0, {})  # newest first
         page.add_commit({**named, **told}, {})
         page.commits[0] = page.commits.pop()
-    nobody = authors.build_nobody("person")
+    nobody = line_authors.build_nobody("person")
     for name, took in (("one.py", [("person", "A Person")]), ("two.py", [("agent-1", "")])):
         sides = {"before": ["same = 1", "gone = 2"], "after": ["same = 1"]}
         file: Any = {"path": name, "old": name, "edits": [(2, 1, 1, 0)], **sides}

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.page import gather
+from gitcp.store.reading import Prefetched
 from tests.page.browser import needs_browser, page, show
 from tests.support.recorded import Recorded
 

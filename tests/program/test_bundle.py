@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.setup import hook_scripts
+from gitcp.core import installation
 from gitcp.start.bundle import GIT_HOOKS
 from tests.support.paths import TOP
 
@@ -28,7 +28,7 @@ def check(holds):
 SPREAD = f"""{CHECK}
 import os, sys
 from gitcp.core import json
-from gitcp.store.git.spread import spread_batches
+from gitcp.store.reading import spread_batches
 
 class Own:
     def reopen(self): return self
@@ -140,20 +140,20 @@ def test_what_a_hook_always_takes_is_in_the_table_and_what_it_took_once_behind_i
     source = lib / "gitcp" / "agents" / "codex" / "__init__.py"
     text = source.read_text()
     assert _list_behind(lib) == []
-    source.write_text(text + "\nfrom gitcp.core.lines import line_diff\n")
+    source.write_text(text + "\nfrom gitcp.core import findings\n")
     hook(lib)
     source.write_text(text)
     hook(lib)
-    assert _list_behind(lib) == ["gitcp.core.lines", "gitcp.core.lines.line_diff"]
+    assert _list_behind(lib) == ["gitcp.core.findings"]
     hook(lib)
-    assert _list_behind(lib) == ["gitcp.core.lines", "gitcp.core.lines.line_diff"]
+    assert _list_behind(lib) == ["gitcp.core.findings"]
 
 
 def test_code_behind_the_table_that_is_gone_or_damaged_is_imported_as_ever(lib: Path) -> None:
     source = lib / "gitcp" / "agents" / "codex" / "__init__.py"
-    source.write_text(source.read_text() + "\nfrom gitcp.core.lines import line_diff\n")
+    source.write_text(source.read_text() + "\nfrom gitcp.core import findings\n")
     hook(lib)
-    behind = "gitcp.core.lines.line_diff"
+    behind = "gitcp.core.findings"
     assert behind in _list_behind(lib)
     assert behind in hook(lib)
     data = bundle(lib).read_bytes()
@@ -169,15 +169,15 @@ def test_the_imports_at_the_top_of_a_module_give_what_its_statements_give(lib: P
     source = lib / "gitcp" / "agents" / "codex" / "__init__.py"
     head, future, body = source.read_text().partition("from __future__ import annotations\n")
     imports = """import stat
-from gitcp.core.lines import line_diff, replay as renamed
-from gitcp.core.lines import moves
+from gitcp.core.redact import rules, redactor as renamed
+from gitcp.core.redact import patterns
 from gitcp.errors import Error, Late
 from stat import S_ISREG
 """
     asked = """
 import sys
-own = [sys.modules[f"gitcp.core.lines.{name}"] for name in ("line_diff", "replay", "moves")]
-check(own == [line_diff, renamed, moves])
+own = [sys.modules[f"gitcp.core.redact.{name}"] for name in ("rules", "redactor", "patterns")]
+check(own == [rules, renamed, patterns])
 check(issubclass(Late, Error) and S_ISREG is stat.S_ISREG)
 """
     source.write_text(f"{head}{future}{imports}{body}{CHECK}{asked}")
@@ -186,7 +186,7 @@ check(issubclass(Late, Error) and S_ISREG is stat.S_ISREG)
         assert "gitcp.agents.codex" in hook(lib)
     bound = dict(_read_table(lib)["gitcp.agents.codex"][2])
     assert bound["stat"] == ("S_ISREG",)
-    assert bound["gitcp.core.lines"] == ("moves",), "an import that renames stays a statement"
+    assert bound["gitcp.core.redact"] == ("patterns",), "an import that renames stays a statement"
 
 
 def test_a_function_that_no_hook_called_is_read_when_one_does(lib: Path) -> None:
@@ -316,7 +316,7 @@ def test_an_upgrade_takes_away_the_files_of_the_version_before(lib: Path) -> Non
 
 
 def test_hooks_of_git_have_a_file_each_whatever_git_tells_them() -> None:
-    assert GIT_HOOKS == hook_scripts.HOOKS
+    assert GIT_HOOKS == installation.HOOKS
 
 
 def test_a_module_that_is_gone_is_gone(lib: Path) -> None:

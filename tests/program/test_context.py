@@ -11,7 +11,7 @@ from gitcp import context
 from gitcp.errors import Error
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
-from gitcp.store.session import state as states
+from gitcp.store.session import states
 from tests.git.traced import processes
 from tests.support.harness import World
 from tests.support.linking import sound
@@ -181,7 +181,7 @@ def test_what_a_stage_kept_is_written_although_a_later_one_fails(ctx: context.Co
             assert again is state
             again["phase"] = "half done"
             raise Error("later")
-    found = states.load(ctx.repo, "s")
+    found = states.load_state(ctx.repo, "s")
     assert found and found["phase"] == "idle" and found["revision"] == 1
 
 
@@ -190,8 +190,8 @@ def test_nothing_is_written_before_the_outermost_end(ctx: context.Context) -> No
         with ctx:
             ctx.hold(["s"])
             ctx.keep(states.make_state(ctx.repo, "s", "Claude Code", ctx.head))
-        assert states.load(ctx.repo, "s") is None
-    assert states.load(ctx.repo, "s")
+        assert states.load_state(ctx.repo, "s") is None
+    assert states.load_state(ctx.repo, "s")
 
 
 def test_a_session_is_locked_until_the_context_is_left(ctx: context.Context) -> None:
@@ -212,7 +212,7 @@ def test_a_session_that_comes_before_one_that_is_held_lets_go_of_it_first(
         ctx.keep(states.make_state(ctx.repo, "m", "Claude Code", ctx.head))
         ctx.hold(["z"])
         ctx.hold(["a"])
-        assert states.load(ctx.repo, "m"), "kept, so written before its lock went"
+        assert states.load_state(ctx.repo, "m"), "kept, so written before its lock went"
         with exclusive(ctx.repo, "session-z", timeout=0.0):
             pass
 

@@ -18,7 +18,7 @@ from gitcp import pipelines
 from gitcp.errors import Error
 from gitcp.repo import Repo
 from gitcp.stages import chain
-from gitcp.store.session import conversation_copy
+from gitcp.store.session import states as session_states
 from tests.support.paths import TOP
 
 ENTRY = TOP / "gitcp" / "entry.py"
@@ -304,7 +304,7 @@ def test_hooks_of_one_session_have_its_conversation_written_one_after_the_other(
     client.NAME, client.export = "client", copied  # type: ignore[attr-defined]
     fork = multiprocessing.get_context("fork")
     given = (Repo.find(), client, {"session_id": "s1"})
-    both = [fork.Process(target=conversation_copy.copy, args=given) for _ in range(2)]
+    both = [fork.Process(target=session_states.copy_conversation, args=given) for _ in range(2)]
     for one in both:
         one.start()
     for one in both:

@@ -59,7 +59,7 @@ AROUND = (str(TOP), sys.prefix, sys.base_prefix, "/proc/")
 # Each costs a hook what several of ours do.
 HEAVY = {"re", "enum", "json", "importlib", "collections", "functools", "contextlib", "hashlib"}
 HEAVY |= {"typing", "dataclasses", "pathlib", "subprocess", "logging", "tempfile", "traceback"}
-FOR_OPTIONS = 70  # modules of gitcp that run for a command's options; its work runs up to 180
+FOR_OPTIONS = 80  # modules of gitcp that run for a command's options; its work runs up to 180
 # Each line of standard input is a command line, which runs in a process of its own.
 _SCRIPT = """
 import json, os, sys, types
@@ -111,7 +111,7 @@ def seen(world: World, lists: dict[str, Hook], monkeypatch: pytest.MonkeyPatch) 
             agent.turn("warm up", {"a.txt": f"{n}\n"})
             world.commit("a.txt")
         monkeypatch.setattr(journal, "_UNCHECKED", 0)  # no hook of the turn notes what it checked
-        journal.read(Repo.find(str(world.path)))
+        journal.read_journal(Repo.find(str(world.path)))
         trace = Path(world.env.setdefault("GITCP_TRACE", str(world.home / "trace")))
         agent.prompt("Do part 5")
         agent.write("a.txt", "two\n")
@@ -212,6 +212,6 @@ def test_the_options_of_a_command_cost_none_of_what_it_does(form: list[str]) -> 
 def test_a_list_of_sessions_runs_nothing_of_checkpoints_and_points(world: World) -> None:
     world.agent("s").turn("Write a", {"a.txt": "1\n"})
     [ran] = run_each([["gitcp-sessions"]], str(world.path))
-    assert "gitcp.store.show.recap" in ran
+    assert "gitcp.store.show.reports" in ran
     rooms = ("gitcp.store.back", "gitcp.store.blame", "gitcp.store.snapshot.")
     assert not [name for name in ran if name.startswith(rooms)]

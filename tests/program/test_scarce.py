@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from gitcp import files
 from gitcp.errors import Error, GitError
-from gitcp.process import files
-from gitcp.process.running import Running
+from gitcp.running import Running
 from gitcp.stages import bind_stage
 from gitcp.start import cpython
 from tests.support.broken import Store

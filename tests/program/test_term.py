@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from gitcp.console import notice, progress, term
+from gitcp.console import options, term
 
 
 @pytest.mark.parametrize(
@@ -28,8 +28,8 @@ def test_an_age_is_told_in_its_largest_unit(seconds: float, text: str) -> None:
 
 
 def test_a_stored_text_cannot_drive_the_terminal() -> None:
-    assert notice.escape_unprintable("\x1b[31m \u202eab") == "\\x1b[31m \\u202eab"
-    assert notice.escape_unprintable("\udcff.bin \ud800") == "\\xff.bin \\ud800"
+    assert options.escape_unprintable("\x1b[31m \u202eab") == "\\x1b[31m \\u202eab"
+    assert options.escape_unprintable("\udcff.bin \ud800") == "\\xff.bin \\ud800"
 
 
 def test_emoji_with_joiners_and_other_scripts_are_shown_as_they_are() -> None:
@@ -38,7 +38,7 @@ def test_emoji_with_joiners_and_other_scripts_are_shown_as_they_are() -> None:
         "\u0645\u06cc\u200c\u062e",
         "日本語",
     ):
-        assert notice.escape_unprintable(text) == text
+        assert options.escape_unprintable(text) == text
 
 
 def test_colours_come_only_when_they_are_on() -> None:
@@ -50,10 +50,10 @@ def test_progress_is_shown_at_a_terminal_only_and_taken_away_again(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = iter(range(100))
-    monkeypatch.setattr("gitcp.console.progress.time.monotonic", lambda: float(next(clock)))
-    assert list(progress.iterate_shown("looking", "abc")) == ["a", "b", "c"]
+    monkeypatch.setattr("gitcp.console.term.time.monotonic", lambda: float(next(clock)))
+    assert list(term.iterate_shown("looking", "abc")) == ["a", "b", "c"]
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    assert list(progress.iterate_shown("looking", "abc")) == ["a", "b", "c"]
+    assert list(term.iterate_shown("looking", "abc")) == ["a", "b", "c"]
     shown = capsys.readouterr().err
     assert "looking: 33 % (1/3)" in shown and shown.endswith("\r\033[K")

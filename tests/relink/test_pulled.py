@@ -9,16 +9,15 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.git.objects import Objects
 from gitcp.store.match.candidates import Search
-from gitcp.store.match.case import Target
-from gitcp.store.v1 import find_commits
+from gitcp.store.match.sources import Target
+from gitcp.store.objects import Objects
+from gitcp.store.v1 import checkpoint_list
 from tests.support import warm
 from tests.support.harness import V1, World
 from tests.support.linking import logged, noted, shell, sound
 
 LINES = "def power(a, b):\n    return a ** b\n\n\ndef root(a):\n    return a ** 0.5\n"
-
 CONFLICT = "a merge with a conflict"
 MERGED = "a merge after the branch was merged here"
 
@@ -163,7 +162,7 @@ def test_a_search_whose_time_is_up_settles_one_commit_and_leaves_the_others(
     want = pull_merge(world, tmp_path, "rebase")
     repo = Repo.find(str(world.path))
     with Objects(repo) as objects:
-        branch = find_commits.list_beside(repo, objects, ["HEAD"], 50)
+        branch = checkpoint_list.list_beside(repo, objects, ["HEAD"], 50)
         targets = [Target(objects, one.oid) for one in reversed(logged(world, "-2"))]
         search = Search(repo, objects, branch, 0.0, None)
         found = [(target.oid, [*ids]) for target, ids in search.find_missing(targets)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.git.objects import Objects
 from gitcp.store.match import commit_memory, sources
-from gitcp.store.match.case import Case, Target
+from gitcp.store.match.sources import MatchCase, Target
+from gitcp.store.objects import Objects
 from tests.support.harness import World
 from tests.support.linking import shell
 
@@ -65,7 +65,7 @@ def test_an_id_that_a_person_refused_is_not_copied_from(world: World, place: str
     repo = Repo.find(str(world.path))
     with Objects(repo) as objects:
         target = Target(objects, parent=world.head, changes=dict)  # a commit that is being made
-        case = Case(repo, objects, target=target, copied=copied)
+        case = MatchCase(repo, objects, target=target, copied=copied)
         found = [[*answer[1]] for answer in sources.list_copied(case)]
         commit_memory.write_refused(repo, [one])
         left = [[*answer[1]] for answer in sources.list_copied(case)]
@@ -84,7 +84,7 @@ def test_a_merge_is_not_taken_for_a_pick_of_several_commits(world: World) -> Non
     def ask() -> list[str]:
         with Objects(repo) as objects:
             parent, changes = Target(objects, oid).read()
-            case = Case(repo, objects, target=Target(objects, "", parent, lambda: changes))
+            case = MatchCase(repo, objects, target=Target(objects, "", parent, lambda: changes))
             return [i for answer in sources.list_picked_before(case) for i in answer[1]]
 
     assert ask() == []

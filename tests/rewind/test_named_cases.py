@@ -11,16 +11,19 @@ from pathlib import Path
 import pytest
 
 from gitcp.cmd import rewind
-from gitcp.core.back import plan as plans
+from gitcp.core import back
 from gitcp.repo import Repo
-from gitcp.store.back import points as listed_points
-from gitcp.store.back import steps, wishes
-from gitcp.store.back.planning import Prepared
-from gitcp.store.git.objects import Objects
-from gitcp.store.undo import undo_log
+from gitcp.store import undo
+from gitcp.store.back import points as back_points
+from gitcp.store.back import steps
+from gitcp.store.objects import Objects
 from tests.rewind.going import around, done, files, plan, points, temporary
 from tests.rewind.test_crash import in_child
 from tests.support.harness import Agent, World
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.store.back.points import Prepared
 
 MANY = 100_000 if os.environ.get("LONG") else 600
 
@@ -156,16 +159,16 @@ def test_a_write_while_the_plan_is_shown_makes_it_void_and_it_is_shown_again(
     seen: list[list[str]] = []
 
     def agree(prepared: Prepared) -> bool:
-        seen.append([a["path"] for a in plans.list_effective(prepared.plan["actions"])])
+        seen.append([a["path"] for a in back.list_effective(prepared.plan["actions"])])
         if len(seen) == 1:
             world.write("src/app.py", "an agent writes meanwhile\n")
             world.write("a.py", "an agent writes here too\n")
         return len(seen) < 3
 
     with Objects(repo) as objects:
-        known = listed_points.find_point(repo, objects, oldest)
-        wisher = wishes.go_to_point(known, [])
-        step = undo_log.make_step("rewind", "test")
+        known = back_points.find_point(repo, objects, oldest)
+        wisher = back_points.go_to_point(known, [])
+        step = undo.make_step("rewind", "test")
         outcome = steps.Mover(repo, objects, agree, lambda done, total: None).take_step(
             wisher, step
         )

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.git import notes, refs
-from gitcp.store.git.objects import Objects
-from gitcp.store.session.state import held
-from gitcp.store.undo import effects, undo_log
+from gitcp.store import notes, refs, undo
+from gitcp.store.objects import Objects
+from gitcp.store.session.states import held_state
 from tests.rewind.going import done, run
 from tests.support.harness import World
 
@@ -25,12 +24,12 @@ def repo(world: World) -> Repo:
 
 def linked(repo: Repo, world: World) -> None:
     """A note is made, as `gitcp link` makes one, while a session's lock is held."""
-    with Objects(repo) as objects, held(repo, ["some-session"]):
+    with Objects(repo) as objects, held_state(repo, ["some-session"]):
         notes.add_link(repo, objects, world.head, ID)
         text = notes.read_note(objects, world.head)
         new = objects.hash_object("blob", text or b"")
         effect = {"note": world.head, "old": None, "new": new}
-        undo_log.record_step(repo, objects, "link", "a commit", [effect])
+        undo.record_step(repo, objects, "link", "a commit", [effect])
 
 
 def noted(repo: Repo, world: World) -> list[str]:
@@ -60,7 +59,7 @@ def test_a_ref_goes_back_by_compare_and_swap(world: World, repo: Repo) -> None:
     refs.update_refs(repo, [("refs/gitcp/test", world.head, None)], "test")
     with Objects(repo) as objects:
         effect = {"ref": "refs/gitcp/test", "old": old, "new": world.head}
-        undo_log.record_step(repo, objects, "repair", "a ref", [effect])
+        undo.record_step(repo, objects, "repair", "a ref", [effect])
     done(world, "undo")
     assert world.git("rev-parse", "refs/gitcp/test") == old
     done(world, "redo")
@@ -76,11 +75,11 @@ def test_the_content_of_a_file_is_kept_privately_and_comes_back(
     path.write_text("new")
     effect = {
         "file": str(path),
-        "old": effects.keep_bytes(repo, b"old"),
-        "new": effects.keep_bytes(repo, b"new"),
+        "old": undo.keep_bytes(repo, b"old"),
+        "new": undo.keep_bytes(repo, b"new"),
     }
     with Objects(repo) as objects:
-        undo_log.record_step(repo, objects, "enable", "settings", [effect])
+        undo.record_step(repo, objects, "enable", "settings", [effect])
     done(world, "undo")
     assert path.read_text() == "old"
     done(world, "redo")
@@ -98,14 +97,14 @@ def test_a_step_that_is_only_half_possible_is_not_begun(
     wanted = [
         {
             "file": str(path),
-            "old": effects.keep_bytes(repo, b"before"),
-            "new": effects.keep_bytes(repo, b"ours"),
+            "old": undo.keep_bytes(repo, b"before"),
+            "new": undo.keep_bytes(repo, b"ours"),
         },
         {"ref": "refs/gitcp/test", "old": None, "new": world.head},
     ]
     refs.update_refs(repo, [("refs/gitcp/test", world.head, None)], "test")
     with Objects(repo) as objects:
-        undo_log.record_step(repo, objects, "repair", "both", wanted)
+        undo.record_step(repo, objects, "repair", "both", wanted)
     assert "changed since by somebody else" in run(world, "undo").stderr
     assert world.git("rev-parse", "refs/gitcp/test") == world.head
     assert path.read_text() == "somebody else's"

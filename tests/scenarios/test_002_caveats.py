@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from gitcp.core.decide import difference, overlap, remaining
+from gitcp.core import linking
 from tests.support.harness import Agent, World
 from tests.support.linking import sessions, settled, sound, v1
 
@@ -69,7 +69,7 @@ def test_caveat_7_the_two_checks_agree_on_every_content() -> None:
     for recorded in "123":
         for before in (None, "0"):
             for now in "123":
-                entry: difference.Recorded = {
+                entry: linking.Recorded = {
                     "path": "p",
                     "oid": recorded,
                     "mode": "100644",
@@ -77,10 +77,10 @@ def test_caveat_7_the_two_checks_agree_on_every_content() -> None:
                 }
                 old = ("100644", before) if before else ("000000", None)
                 change = (*old, "100644", now)
-                linked, _ = overlap.find_overlap(entry, change, texts.get)
+                linked, _ = linking.find_overlap(entry, change, texts.get)
                 head = ("100644", now)
                 entry["before"] = None
-                is_settled = remaining.explain_settled(entry, {"p": change}, head, head, texts.get)
+                is_settled = linking.explain_settled(entry, {"p": change}, head, head, texts.get)
                 assert linked or not is_settled
                 is_there = recorded == now or (recorded, now) == ("2", "1")
                 assert bool(is_settled) == is_there

@@ -18,10 +18,10 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.git import hook_warnings, private
-from gitcp.store.session import markers
+from gitcp.store import hook_warnings, private
+from gitcp.store.session import states
 from gitcp.store.snapshot.hashing import StatCache
-from gitcp.store.v1 import destination
+from gitcp.store.v1 import checkpoint_list
 from tests.support.harness import World
 from tests.support.paths import ENTRY, TOP
 from tests.support.sealed import environment
@@ -112,8 +112,8 @@ def lived(world: World) -> None:
     private.write_private(repo, repo.join_own("index-stale"), b"1")
     private.touch_private(repo, repo.join_own("copy"))
     hook_warnings.keep_warning(repo, "stop: a hook failed")
-    destination.set_pushed(repo, "origin", {"refs/heads/entire/checkpoints/v1": world.head})
-    destination.set_searched(repo, "rules", {"refs/heads/entire/checkpoints/v1": world.head})
+    checkpoint_list.set_pushed(repo, "origin", {"refs/heads/entire/checkpoints/v1": world.head})
+    checkpoint_list.set_searched(repo, "rules", {"refs/heads/entire/checkpoints/v1": world.head})
     cache = StatCache(repo)
     cache._safe_before = sys.maxsize
     cache.put_oid("README.md", (world.path / "README.md").stat(), "", world.head)
@@ -122,7 +122,7 @@ def lived(world: World) -> None:
     two.prompt("write too")
     path = {"file_path": str(two.cwd / "x")}
     two.event("PreToolUse", tool_name="Write", tool_input=path, tool_use_id="toolu_9")
-    markers.find(repo, "s-one")
+    states.find_marker(repo, "s-one")
     (world.path / ".git/gitcp/open/~aside").mkdir(exist_ok=True)
     shutil.copy(world.path / ".git/gitcp/open/s-two", world.path / ".git/gitcp/open/~aside/s-two")
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from gitcp.agents import get_client
-from gitcp.core.upkeep import shapes
-from gitcp.core.upkeep.shapes import find_fault
-from gitcp.process.files import LARGEST
+from gitcp.core import shapes
+from gitcp.core.shapes import find_fault
+from gitcp.files import LARGEST
 from tests.support import recording
 from tests.support.broken import Store
 from tests.support.harness import Agent, World

@@ -9,16 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.core.record_types import File
 from gitcp.repo import Repo
-from gitcp.store.git import private
-from gitcp.store.session import markers
-from gitcp.store.session import state as states
+from gitcp.store import private
+from gitcp.store.session import states
 from tests.link.test_commit_files import crowd
 from tests.support.harness import World
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.core.record_types import File
+
 CODE = "def add(a, b):\n    return a + b\n"
-MANY = markers.MOST + 8
+MANY = states.MOST + 8
 
 
 @pytest.fixture
@@ -33,13 +35,13 @@ def left(world: World) -> World:
 
 def away(world: World) -> set[str]:
     """The sessions whose markers are put aside."""
-    folder = world.path / ".git/gitcp/open" / markers.RESTING
+    folder = world.path / ".git/gitcp/open" / states.RESTING
     return {path.name for path in folder.iterdir()} if folder.exists() else set()
 
 
 def sign(repo: Repo) -> dict[str, str]:
     """Every session that has a marker, with what that says."""
-    return {m["session_id"]: m["phase"] for m in markers.read(repo)}
+    return {m["session_id"]: m["phase"] for m in states.read_markers(repo)}
 
 
 def test_where_there_are_many_those_at_rest_are_put_aside(left: World) -> None:
@@ -47,13 +49,13 @@ def test_where_there_are_many_those_at_rest_are_put_aside(left: World) -> None:
     assert "session-a" not in away(left)
     assert len(left.open()) == MANY + 2
     repo = Repo.find(str(left.path))
-    assert markers.list_ids(repo) == left.open() == sorted(sign(repo))
+    assert states.list_marked_ids(repo) == left.open() == sorted(sign(repo))
 
 
 def test_few_stay_where_they_are(world: World) -> None:
     for name in ("session-a", "session-b"):
         world.agent(name).turn("now", {f"{name}.py": CODE})
-    assert not (world.path / ".git/gitcp/open" / markers.RESTING).exists()
+    assert not (world.path / ".git/gitcp/open" / states.RESTING).exists()
 
 
 def test_a_commit_of_what_one_of_them_left_is_linked_to_it(left: World) -> None:
@@ -72,7 +74,7 @@ def test_a_commit_of_a_file_of_theirs_that_was_moved_is_linked_to_it(left: World
 
 def test_a_commit_is_linked_where_all_of_them_are_put_aside(left: World) -> None:
     left.commit("new.py")
-    assert os.listdir(left.path / ".git/gitcp/open") == [markers.RESTING]
+    assert os.listdir(left.path / ".git/gitcp/open") == [states.RESTING]
     assert left.commit("old.py")
 
 
@@ -99,8 +101,8 @@ def test_a_hook_reads_none_that_it_is_not_about(
 ) -> None:
     """However many there are: what is read are those not put aside, and the one concerned."""
     repo, read = Repo.find(str(left.path)), list[str]()
-    markers.list_ids(repo)
-    markers._PARSED.clear()
+    states.list_marked_ids(repo)
+    states._PARSED.clear()
     load = private.load_json
 
     def noted(path: str, shape: dict[str, object]) -> object:
@@ -108,32 +110,34 @@ def test_a_hook_reads_none_that_it_is_not_about(
         return load(path, shape)
 
     monkeypatch.setattr(private, "load_json", noted)
-    near = markers.read_concerned(repo)
-    assert sorted(read) == [m["session_id"] for m in near] == markers.list_recent_ids(repo)
+    near = states.read_concerned(repo)
+    assert sorted(read) == [m["session_id"] for m in near] == states.list_recent_ids(repo)
     assert len(read) < 4
-    markers.read_concerned(repo, ["stale-003"])
+    states.read_concerned(repo, ["stale-003"])
     assert read[-1] == "stale-003"
     assert not {"stale-001", "stale-002"} & set(read)
 
 
 def test_one_that_a_kill_left_twice_is_there_once_and_goes_for_good(left: World) -> None:
     repo = Repo.find(str(left.path))
-    folder = Path(markers.get_resting_folder(repo))
+    folder = Path(states.get_resting_folder(repo))
     marker = json.loads((folder / "stale-001").read_text())
     private.write_private(
         repo,
         repo.join_shared("open", "stale-001"),
         json.dumps({**marker, "phase": "ended"}).encode(),
     )
-    assert [m["phase"] for m in markers.read(repo) if m["session_id"] == "stale-001"] == ["ended"]
-    markers.forget(repo, "stale-001")
-    assert "stale-001" not in markers.list_ids(repo)
+    assert [m["phase"] for m in states.read_markers(repo) if m["session_id"] == "stale-001"] == [
+        "ended"
+    ]
+    states.forget_marker(repo, "stale-001")
+    assert "stale-001" not in states.list_marked_ids(repo)
 
 
 def test_a_session_at_work_or_locked_is_not_put_aside(left: World) -> None:
     repo = Repo.find(str(left.path))
     for n, phase in enumerate(["active", "idle", "idle"]):
-        folder = Path(markers.get_resting_folder(repo))
+        folder = Path(states.get_resting_folder(repo))
         marker = json.loads((folder / f"stale-{n:03d}").read_text()) | {"phase": phase}
         private.write_private(
             repo, repo.join_shared("open", f"stale-{n:03d}"), json.dumps(marker).encode()
@@ -142,10 +146,10 @@ def test_a_session_at_work_or_locked_is_not_put_aside(left: World) -> None:
         private.write_private(
             repo, repo.join_shared("open", f"more-{n}"), _rename(marker, f"more-{n}")
         )
-    with states.held(repo, ["stale-001"]):
-        markers.put_away(repo)
-    assert {"stale-000", "stale-001"} <= set(markers.list_recent_ids(repo))
-    assert "stale-002" not in markers.list_recent_ids(repo)
+    with states.held_state(repo, ["stale-001"]):
+        states.put_away(repo)
+    assert {"stale-000", "stale-001"} <= set(states.list_recent_ids(repo))
+    assert "stale-002" not in states.list_recent_ids(repo)
 
 
 def _rename(marker: dict[str, object], name: str) -> bytes:
@@ -155,27 +159,27 @@ def _rename(marker: dict[str, object], name: str) -> bytes:
 def test_whatever_comes_and_goes_each_marker_is_seen_as_it_is(left: World) -> None:
     """Against a plain table of what each marker should say."""
     repo, chance = Repo.find(str(left.path)), random.Random(19)
-    known = {one: markers.read_stored(repo, one) for one in markers.list_ids(repo)}
+    known = {one: states.read_stored(repo, one) for one in states.list_marked_ids(repo)}
     names = sorted(known)[:12]
     for step in range(200):
         name = chance.choice(names)
         match chance.randrange(4):
             case 0:
-                markers.forget(repo, name)
+                states.forget_marker(repo, name)
                 known.pop(name, None)
             case 1:
-                markers.put_away(repo)
+                states.put_away(repo)
             case _:
-                state = states.peek(repo, name) or states.make_state(repo, name, "", "")
+                state = states.peek_state(repo, name) or states.make_state(repo, name, "", "")
                 state["phase"] = chance.choice(["idle", "active"])
                 state["base_commit"] = f"{chance.randrange(3)}" * 40
                 state["first_prompt"] = "x" * 9 * step  # files of a moment differ in size
                 state["streams"] = [{"id": "a" * 12, "ref": REF, "base_commit": "", "files": FILES}]
-                markers.write(repo, state)
-                known[name] = markers.build_marker(state)
-        assert {one: markers.read_stored(repo, one) for one in markers.list_ids(repo)} == known
-        near = {m["session_id"] for m in markers.read_concerned(repo, names[:3])}
-        assert near == known.keys() & {*names[:3], *markers.list_recent_ids(repo)}
+                states.write_marker(repo, state)
+                known[name] = states.build_marker(state)
+        assert {one: states.read_stored(repo, one) for one in states.list_marked_ids(repo)} == known
+        near = {m["session_id"] for m in states.read_concerned(repo, names[:3])}
+        assert near == known.keys() & {*names[:3], *states.list_recent_ids(repo)}
 
 
 REF = "refs/heads/entire/1111111-e3b0c4"

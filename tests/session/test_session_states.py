@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.session import markers
+from gitcp.store.session import states
 from tests.support.harness import Agent, World
 
 README = "line one\nline two\nline three\n"
@@ -96,9 +96,6 @@ def test_a_state_behind_its_stream_takes_the_copy_there(world: World, a: Agent) 
     assert a.state["files_touched"] == ["README.md"]
 
 
-# Turns that end oddly (doc/behaviour.md "Events").
-
-
 def test_an_interrupted_turn_gets_its_checkpoint_at_the_next_prompt(world: World, a: Agent) -> None:
     world.agent("session-0").turn("old", {"README.md": MORE})
     world.git("restore", ".")
@@ -184,16 +181,16 @@ def test_a_line_that_was_never_written_is_not_one_the_person_took_out(
 def test_a_process_that_has_read_a_marker_sees_it_change_and_go(world: World, a: Agent) -> None:
     repo = Repo.find(str(world.path))
     a.turn("one", {"a.py": "a = 1\n"})
-    first = markers.read_stored(repo, "session-a")
+    first = states.read_stored(repo, "session-a")
     assert first
-    assert markers.read_stored(repo, "session-a") is first
+    assert states.read_stored(repo, "session-a") is first
     a.turn("two", {"b.py": "b = 1\n"})
-    second = markers.read_stored(repo, "session-a")
+    second = states.read_stored(repo, "session-a")
     assert second
     assert (first["count"], second["count"]) == (1, 2)
     world.commit()
     a.end()
-    assert markers.read_stored(repo, "session-a") is None
+    assert states.read_stored(repo, "session-a") is None
 
 
 def test_no_state_and_no_marker_names_the_files_of_a_stream(world: World, a: Agent) -> None:

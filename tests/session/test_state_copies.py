@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from gitcp.repo import Repo
-from gitcp.store.git.objects import Objects
-from gitcp.store.session import state as states
-from gitcp.store.stream import shadow_refs, state_copy
+from gitcp.store.objects import Objects
+from gitcp.store.session import states
+from gitcp.store.stream import streams
 from tests.support.harness import World
 
 TURNS = 60
@@ -28,11 +28,11 @@ def test_a_turn_stores_what_is_new_however_many_came_before(world: World) -> Non
     a = world.agent("session-a")
     a.turn("begin", {"a.py": "0\n"})
     repo = Repo.find(str(world.path))
-    state = states.load(repo, a.sid)
+    state = states.load_state(repo, a.sid)
     assert state
     for number in range(TURNS):
         state["turns"][f"{number:012x}"] = {"number": number + 2, "prompt": prompt(number)}
-    states.put(repo, a.sid, states.encode(state))
+    states.put_state(repo, a.sid, states.encode_state(state))
     a.turn("go on", {"a.py": "1\n"})  # they are new
     before = stored(world)
     a.turn(prompt(TURNS), {"a.py": "2\n"})
@@ -58,9 +58,9 @@ def test_a_copy_that_an_older_version_wrote_is_read(world: World) -> None:
     a.turn("one", {"a.py": "1\n"})
     repo, state = Repo.find(str(world.path)), a.state
     with Objects(repo) as objects:
-        tip = shadow_refs.read_tip(objects, f"refs/heads/{world.branch()}")
+        tip = streams.read_tip(objects, f"refs/heads/{world.branch()}")
         assert tip
-        copy = state_copy.read_with_turns(objects, tip, a.sid)
+        copy = streams.read_with_turns(objects, tip, a.sid)
     assert copy and copy["turns"] == state["turns"]
 
 

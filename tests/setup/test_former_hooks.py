@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gitcp.core.setup.hook_text import parse_program
-from gitcp.process.files import hash_bytes
+from gitcp.core.installation import parse_program
+from gitcp.files import hash_bytes
 from tests.support import warm
 from tests.support.harness import World
 from tests.support.installed import HOOKS, write

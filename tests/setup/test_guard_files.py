@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.store.git import hook_warnings
+from gitcp.agents.install import settings
+from gitcp.repo import Repo
+from gitcp.store import hook_warnings
 from tests.support.harness import World
 from tests.support.installed import write
 
@@ -94,7 +96,6 @@ def call(command: str, path: str) -> subprocess.CompletedProcess[str]:
 def test_an_agent_s_entry_of_an_installation_that_is_gone_uses_the_one_on_path(
     world: World, tmp_path: Path, gone: str
 ) -> None:
-    from gitcp.agents.install import settings
 
     other = tmp_path / "bin"
     write(other / "gitcp-hook", '#!/bin/sh\necho "$@"\nexit 2\n')
@@ -146,7 +147,6 @@ def test_the_last_twenty_warnings_of_hooks_are_kept_with_their_time(world: World
     agent = world.agent("s1")
     agent.start()
     world.git("commit", "-q", "--allow-empty", "-m", "x", warns="no such stage")
-    from gitcp.repo import Repo
 
     repo = Repo.find(str(world.path))
     ((seconds, message),) = hook_warnings.list_warnings(repo)

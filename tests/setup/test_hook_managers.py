@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.cmd import disable, enable
-from gitcp.core.setup import hook_scripts
+from gitcp.core import installation
 from tests.setup import hook_tools
 from tests.setup.hook_tools import LONG, Tool, commit, install, person
 from tests.support.harness import World
@@ -169,7 +169,7 @@ def test_a_hook_that_commits_runs_our_hook_again_for_its_own_commit(repo: Path) 
 
 def test_a_hook_of_ours_that_chains_itself_ends(repo: Path) -> None:
     enable.run([])
-    text = hook_scripts.build_script(
+    text = installation.build_script(
         "post-commit", "/x", "/x", {"suffix": ".pre-entire", "shell": "", "lefthook": False}
     )
     for name in ("post-commit", "post-commit.pre-entire"):

@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 
 from gitcp import agents
-from gitcp.core.record_types import Finding
-from gitcp.core.upkeep.findings import make_finding
+from gitcp.core.findings import make_finding
 from gitcp.errors import Busy
 from gitcp.repo import Repo
-from gitcp.store.care import check, clients
+from gitcp.store.care import installation, table
 from gitcp.store.care.case import Case
 from tests.support import warm
 from tests.support.copies import plant
@@ -23,6 +22,10 @@ from tests.support.harness import V1, World
 from tests.support.installed import git, write
 from tests.support.paths import TOP
 from tests.support.scenes import Scenes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.core.record_types import Finding
 
 Break = Callable[[World], object]
 MANIFEST = ".git/gitcp/installed/manifest.json"
@@ -270,7 +273,7 @@ def test_the_settings_of_an_administrator_decide_whether_hooks_run(tmp_path: Pat
         ('{"disableAllHooks": true}', "", [str(managed)]),
     ):
         managed.write_text(there)
-        found = clients.find_switch(client, {str(own): given})
+        found = installation.find_switch(client, {str(own): given})
         assert [one["subject"] for one in found] == named
 
 
@@ -338,7 +341,7 @@ def test_doctor_says_why_it_could_not_mend_what_is_left(enabled: World) -> None:
         raise Busy("'session-s1' is locked by another process")
 
     with Case(Repo.find(str(enabled.path))) as case:
-        item = check.mend_finding(
+        item = table.mend_finding(
             case, fail, make_finding("bad-state", "s1", "it is torn"), "fixed"
         )
     assert item["reason"] == "it is torn; not fixed: 'session-s1' is locked by another process"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.git.objects import Objects
+from gitcp.store.objects import Objects
 from gitcp.store.share import sync
 from gitcp.store.share.remote import Remote
 from tests.share.original_refs import ULID, own_ref, stored_by_the_original

@@ -1,6 +1,6 @@
 """Blobs are what `git add` would store: attributes, line ends, encodings and filters apply."""
-# ruff: noqa: E501 (a case is a line of sh)
 
+# ruff: noqa: E501 (a case is a line of sh)
 from __future__ import annotations
 
 import os
@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.git.objects import Objects
-from gitcp.store.snapshot import blobs
+from gitcp.store.objects import Objects
+from gitcp.store.snapshot import hashing, snapshot
 from tests.support.harness import World
 from tests.support.snapshots import assert_exact, both_ways, git, listing, oracle, seed, sh, take
 
@@ -161,8 +161,8 @@ def test_a_file_not_in_the_encoding_of_its_attributes_is_omitted(repo: Path) -> 
     assert take()[1].omitted == [{"path": "f.x", "reason": "unconverted"}]
     repo_ = Repo.find()
     with Objects(repo_) as objects:
-        dry = blobs.read_paths_and_omitted(repo_, objects, ["f.x", "g"], write=False)
-        assert dry == blobs.read_paths_and_omitted(repo_, objects, ["f.x", "g"], write=True)
+        dry = hashing.read_paths_and_omitted(repo_, objects, ["f.x", "g"], write=False)
+        assert dry == hashing.read_paths_and_omitted(repo_, objects, ["f.x", "g"], write=True)
     assert dry[1] == [{"path": "f.x", "reason": "unconverted"}]
 
 
@@ -194,7 +194,7 @@ def test_the_same_paths_without_a_scan_are_filtered_too(repo: Path) -> None:
     sh("echo low >n.up; printf 'a\\r\\n' >crlf; git config core.autocrlf true")
     repo_ = Repo.find()
     with Objects(repo_) as objects:
-        found = blobs.read_paths(repo_, objects, ["n.up", "crlf"], write=True)
+        found = hashing.read_paths(repo_, objects, ["n.up", "crlf"], write=True)
     want = oracle(repo.parent / "i")
     assert found == {"n.up": want["n.up"], "crlf": want["crlf"]}
 
@@ -205,12 +205,11 @@ def test_hashing_without_storing_gives_the_same_names(repo: Path) -> None:
     )
     objects_before = sorted(Path(".git/objects").rglob("*"))
     repo_ = Repo.find()
-    from gitcp.store.snapshot import snapshot
 
     with Objects(repo_) as objects:
-        dry = blobs.resolve_changes(objects, snapshot.scan_worktree(repo_), write=False)
+        dry = hashing.resolve_changes(objects, snapshot.scan_worktree(repo_), write=False)
         assert sorted(Path(".git/objects").rglob("*")) == objects_before
-        assert blobs.resolve_changes(objects, snapshot.scan_worktree(repo_), write=True) == dry
+        assert hashing.resolve_changes(objects, snapshot.scan_worktree(repo_), write=True) == dry
 
 
 def test_a_filter_that_hangs_is_waited_for_once_and_all_else_is_recorded(world: World) -> None:

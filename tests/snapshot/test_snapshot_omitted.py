@@ -13,8 +13,8 @@ import pytest
 
 from gitcp.errors import Error
 from gitcp.repo import Repo
-from gitcp.store.git.objects import Objects
-from gitcp.store.snapshot import blobs, snapshot
+from gitcp.store.objects import Objects
+from gitcp.store.snapshot import hashing, snapshot
 from tests.support.paths import TOP
 from tests.support.snapshots import assert_exact, git, listing, omitted, oracle, sh, take
 
@@ -229,7 +229,7 @@ def test_known_paths_are_what_stands_there_now(repo: Path) -> None:
     paths = "README.md src/app.py l/lib.py d n n/f p big s src/lib.py missing/x README.md/x".split()
     repo_ = Repo.find()
     with Objects(repo_) as objects:
-        found = blobs.read_paths(repo_, objects, paths, write=True)
+        found = hashing.read_paths(repo_, objects, paths, write=True)
     assert found == {
         "README.md": ("100644", git_oid("README.md")),
         "src/app.py": None,
@@ -250,7 +250,7 @@ def test_a_submodule_among_known_paths_is_its_commit(repo: Path) -> None:
     sh("git -C n commit -qm 2 --allow-empty; git init -q m; git -C m commit -qm 1 --allow-empty")
     repo_ = Repo.find()
     with Objects(repo_) as objects:
-        found = blobs.read_paths(repo_, objects, ["n", "m", "n/f"], write=True)
+        found = hashing.read_paths(repo_, objects, ["n", "m", "n/f"], write=True)
     heads = {n: git("-C", n, "rev-parse", "HEAD").decode().strip() for n in "nm"}
     assert found == {"n": ("160000", heads["n"]), "m": ("160000", heads["m"]), "n/f": None}
 

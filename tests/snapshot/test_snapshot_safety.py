@@ -1,6 +1,6 @@
 """A snapshot leaves no footprint, and none of itself when it is killed or disturbed."""
-# ruff: noqa: E501 (a case is a line of sh)
 
+# ruff: noqa: E501 (a case is a line of sh)
 from __future__ import annotations
 
 import os
@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.git.objects import Objects
-from gitcp.store.git.tree import Lookup
-from gitcp.store.snapshot import blobs, snapshot
+from gitcp.store.objects import Objects
+from gitcp.store.snapshot import hashing, snapshot
+from gitcp.store.trees import Lookup
 from tests.support.paths import TOP
 from tests.support.snapshots import assert_exact, footprint, git, listing, seed, sh, take
 
@@ -136,7 +136,7 @@ def test_while_it_is_read(case: str, repo: Path) -> None:
     repo_ = Repo.find()
     with Meddling(repo_, then) as objects:
         scan = snapshot.scan_worktree(repo_)
-        entries = blobs.resolve_changes(objects, scan, write=True)
+        entries = hashing.resolve_changes(objects, scan, write=True)
         head = objects.read("HEAD^{tree}")
         assert head is not None
         tree = snapshot.write_tree(objects, head[0], entries)
@@ -173,7 +173,7 @@ def stored(write: bool = True, is_known: bool = False) -> int:
     repo = Repo.find()
     with Counting(repo) as objects:
         tip = Lookup(objects, git("rev-parse", "tip^{tree}").decode().strip()) if is_known else None
-        blobs.resolve_changes(objects, snapshot.scan_worktree(repo), write=write, head=tip)
+        hashing.resolve_changes(objects, snapshot.scan_worktree(repo), write=write, head=tip)
         return objects.read_files
 
 

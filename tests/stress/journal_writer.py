@@ -10,18 +10,17 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
     from gitcp import git
-    from gitcp.core.credit import entries
-    from gitcp.core.credit.entries import PERSON
+    from gitcp.core.credit import PERSON, build_edit
     from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
     from gitcp.store.journal.journal import Journal
+    from gitcp.store.objects import Objects
 
     repo = Repo.find_here()
     objects = Objects.get_shared(repo)
     with Journal(repo) as held:
         for at, name in enumerate(("first", "second"), 1):
             entry = ("100644", objects.write("blob", f"{name}\n".encode()))
-            line = entries.build_edit(name, None, entry, PERSON, "between", at)
+            line = build_edit(name, None, entry, PERSON, "between", at)
             held.append([line], waiting=True)
         objects.write("blob", b"in the same pack\n")
         held.write_waiting()

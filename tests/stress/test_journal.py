@@ -9,13 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.core.credit import entries
-from gitcp.core.record_types import JournalLine
+from gitcp.core import credit
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
 from gitcp.store.journal.journal import LARGEST
 from tests.support.harness import World
 from tests.support.paths import TOP
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.core.record_types import JournalLine
 
 HERE = TOP / "tests" / "stress"
 PATHS = ["before", "first", "second"]
@@ -26,9 +29,9 @@ def test_a_kill_leaves_the_lines_that_waited_whole_or_out(
 ) -> None:
     monkeypatch.setenv("FAULTS", str(tmp_path / "calls"))
     path, head = world.path / ".git/gitcp/journal", world.git("rev-parse", "HEAD")
-    old = entries.build_edit("before", None, None, entries.PERSON, "between", 0)
+    old = credit.build_edit("before", None, None, credit.PERSON, "between", 0)
     looks: list[JournalLine] = [{"look": at, "base": head} for at in range(1, 1200)]
-    before = b"".join(map(entries.dump_line, [{**old, "base": head}, *looks]))
+    before = b"".join(map(credit.dump_line, [{**old, "base": head}, *looks]))
     assert len(before) > LARGEST
     states, number = list[tuple[int, bool]](), 0
     while True:
@@ -37,7 +40,7 @@ def test_a_kill_leaves_the_lines_that_waited_whole_or_out(
         path.with_name("journal-checked").unlink(missing_ok=True)
         argv = [sys.executable, "-I", f"{HERE}/faults.py", "0", str(number)]
         done = subprocess.run([*argv, f"{HERE}/journal_writer.py"], cwd=world.path, check=False)
-        lines = entries.parse_lines(path.read_bytes())
+        lines = credit.parse_lines(path.read_bytes())
         edits = [line for line in lines if "path" in line]
         assert [line["path"] for line in edits] == PATHS[: len(edits)] and edits
         for line in edits[1:]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.git.objects import Objects
+from gitcp.store.objects import Objects
 from gitcp.store.v1 import committed_write
 from tests.support.checkpoints import V1, git, keep, session, size_of_objects, tree
 from tests.support.paths import TOP
@@ -19,13 +19,12 @@ LONG = bool(os.environ.get("LONG"))
 CLONES, EACH = (8, 25) if LONG else (4, 4)
 # 100 checkpoints of a session that grows to 20 MB; the fewer, the dearer the tails.
 CHECKPOINTS, RATIO = (100, 1.4) if LONG else (30, 1.7)
-
 CLIENT = """
 import sys
 from gitcp.repo import Repo
 from gitcp.store.share import sync
 from gitcp.store.v1 import committed_write
-from gitcp.store.git.objects import Objects
+from gitcp.store.objects import Objects
 
 clone, each = int(sys.argv[1]), int(sys.argv[2])
 repo = Repo.find()

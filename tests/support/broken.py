@@ -10,15 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.core.record_types import Finding
 from gitcp.repo import Repo
-from gitcp.store.care import check
-from gitcp.store.git import notes, refs
-from gitcp.store.git.commit import need_commit, write_commit
-from gitcp.store.git.objects import Objects
-from gitcp.store.git.tree import edit_tree
-from gitcp.store.journal import work
+from gitcp.store import notes, refs
+from gitcp.store.care import table
+from gitcp.store.journal import edits
+from gitcp.store.objects import Objects
+from gitcp.store.trees import edit_tree, need_commit, write_commit
 from tests.support.checkpoints import V1, blob, forget, git
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.core.record_types import Finding
 
 Broken = Callable[["Store"], object]
 UNKNOWN = "0123456789ab"
@@ -81,7 +83,7 @@ class Store:
 
     @staticmethod
     def check_at(path: Path, **options: bool) -> list[Finding]:
-        return list(check.check_store(Repo.find(str(path)), **options))
+        return list(table.check_store(Repo.find(str(path)), **options))
 
 
 def branch(name: str) -> Broken:
@@ -198,7 +200,7 @@ def nowhere(place: str) -> Broken:
 
 
 def lost(store: Store) -> None:
-    [stream] = work.list_open_streams(store.repo, json.loads(store.state.read_text()))
+    [stream] = edits.list_open_streams(store.repo, json.loads(store.state.read_text()))
     journal = store.git_dir / "gitcp/journal"
     oid = stream["files"]["c.txt"]["oid"]
     other = journal.with_name("other")  # a journal only grows, or is another file
@@ -265,7 +267,6 @@ STORED: dict[str, tuple[Broken, str, str]] = {
     "a repository where hooks never were": (
         lambda s: shutil.rmtree(s.git_dir / "gitcp/installed"), "no-hook", "warning"),
 }  # fmt: skip
-
 MENDED: dict[str, tuple[Broken, str]] = {
     "a note that names another commit's checkpoint": (
         lambda s: note(git("rev-parse", "HEAD~1", cwd=s.path), s.cid)(s), "wrong-note"),

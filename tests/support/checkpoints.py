@@ -9,12 +9,12 @@ import subprocess
 from pathlib import Path
 
 from gitcp.repo import Repo
-from gitcp.store.git.objects import Objects
-from gitcp.store.v1 import transcript
+from gitcp.store.v1 import stored_transcripts
 from tests.support import paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from gitcp.store.objects import Objects
     from gitcp.store.v1.committed_write import SessionData
 
 DATA = paths.DATA / "entire"
@@ -64,17 +64,17 @@ def keep(
     path: Path,
     complete: bool = False,
     check: bool = False,
-) -> transcript.StoredTranscript:
+) -> stored_transcripts.StoredTranscript:
     """transcript.stored, where there is something to store."""
-    source = transcript.Source(session_id, str(path), Plain())
-    found = transcript.store_transcript(repo, objects, source, complete, check)
+    source = stored_transcripts.Source(session_id, str(path), Plain())
+    found = stored_transcripts.store_transcript(repo, objects, source, complete, check)
     assert found is not None
     objects.packs.flush()
     return found
 
 
 def session(
-    session_id: str, stored: transcript.StoredTranscript | None = None, **metadata: object
+    session_id: str, stored: stored_transcripts.StoredTranscript | None = None, **metadata: object
 ) -> SessionData:
     """What a session says in a checkpoint."""
     defaults = {"strategy": "manual-commit", "branch": "main", "agent": "Claude Code"}

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from gitcp.repo import Repo
-from gitcp.store.journal import work
+from gitcp.store.journal import edits
 from tests.support import warm
 from tests.support.paths import BIN, ENTRY
 from tests.support.reader import Object, Reader
@@ -29,7 +29,6 @@ V1 = "refs/heads/entire/checkpoints/v1"
 OWN = "refs/entire/checkpoints"
 TRAILER = re.compile(r"^Entire-Checkpoint: ([0-9a-f]{12})$", re.M)
 REFUSED = 2
-
 Json = dict[str, Any]
 
 
@@ -313,7 +312,7 @@ class World:
         path = self.path / ".git" / "entire-sessions" / f"{sid}.json"
         state = dict(json.loads(path.read_text())) if path.exists() else {}
         if state.get("streams"):
-            state["streams"] = work.list_open_streams(Repo.find(str(self.path)), state)  # type: ignore[arg-type]
+            state["streams"] = edits.list_open_streams(Repo.find(str(self.path)), state)  # type: ignore[arg-type]
         return state
 
     def open(self) -> list[str]:

@@ -6,9 +6,9 @@ import json
 import subprocess
 from pathlib import Path
 
-from gitcp.core.setup import hook_scripts
+from gitcp.core import installation
 
-HOOKS = list(hook_scripts.HOOKS)
+HOOKS = list(installation.HOOKS)
 ENTIRE = "#!/bin/sh\n# Entire CLI hooks\nentire hooks git post-commit 2>/dev/null || true\n"
 
 

@@ -12,9 +12,12 @@ import pytest
 
 from gitcp.record import decode_name
 from gitcp.repo import Repo
-from gitcp.store.git.objects import Objects
-from gitcp.store.snapshot import blobs, index, snapshot
-from gitcp.store.snapshot.changes import Scan
+from gitcp.store.objects import Objects
+from gitcp.store.snapshot import hashing, snapshot, worktree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.store.snapshot.worktree import Scan
 
 Listing = dict[str, tuple[str, str]]
 
@@ -40,7 +43,7 @@ def git(*args: str, env: dict[str, str] | None = None) -> bytes:
 
 
 def seed() -> None:
-    index.seed_index(Repo.find(), force=True)
+    worktree.seed_index(Repo.find(), force=True)
 
 
 def take() -> tuple[str, Scan]:
@@ -48,7 +51,7 @@ def take() -> tuple[str, Scan]:
     repo = Repo.find()
     with Objects(repo) as objects:
         scan = snapshot.scan_worktree(repo)
-        entries = blobs.resolve_changes(objects, scan, write=True)
+        entries = hashing.resolve_changes(objects, scan, write=True)
         found = objects.read(f"{scan.head}^{{tree}}") if scan.head else None
         tree = snapshot.write_tree(objects, found[0] if found else None, entries)
     return tree, scan

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.git.objects import Objects
+from gitcp.store.objects import Objects
 from gitcp.store.v1 import committed_write
 from tests.support.broken import Store
 from tests.support.checkpoints import V1, forget, git, session, tree

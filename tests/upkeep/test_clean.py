@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.care import check, cleaning, orphans
-from gitcp.store.git import refs
-from gitcp.store.snapshot import index
-from gitcp.store.turn import session_read
+from gitcp.store import refs
+from gitcp.store.care import table, upkeep
+from gitcp.store.snapshot import worktree
+from gitcp.store.turn import sessions
 from tests.support.checkpoints import V1, git, unbundle
 from tests.support.copies import plant
 from tests.support.harness import World
@@ -23,7 +23,7 @@ from tests.support.sealed import environment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.decide.orphan_rules import Ages
+    from gitcp.core.orphan_rules import Ages
     from gitcp.core.record_types import Finding
 
 DAY = 86400
@@ -82,16 +82,16 @@ class Place:
         self.edit(sid, started_at=then, last_interaction_time=then, ended_at=then)
 
     def ages(self, days: int | None = None) -> Ages:
-        ages = orphans.find_ages(self.repo, days)
+        ages = upkeep.find_ages(self.repo, days)
         ages.now += self.later * DAY
         return ages
 
     def find(self, days: int | None = None) -> list[Finding]:
-        return orphans.find_orphans(self.repo, self.ages(days))
+        return upkeep.find_orphans(self.repo, self.ages(days))
 
     def clean(self, days: int | None = None) -> list[str]:
         """Delete what is settled; the kinds of what went."""
-        done = cleaning.delete_settled(self.repo, self.ages(days), self.find(days))
+        done = upkeep.delete_settled(self.repo, self.ages(days), self.find(days))
         return [one["kind"] for one in done]
 
     def snapshot(self) -> dict[str, bytes]:
@@ -148,7 +148,7 @@ def test_an_archive_that_expires_settles_what_was_in_it_alone(place: Place) -> N
     state = json.loads(place.state("s-away").read_text())
     assert state["streams"] == [] and state["revision"] == before + 1  # no copy is newer
     assert not (place.git_dir / "gitcp/open/s-away").exists()
-    assert list(check.check_store(place.repo)) == []
+    assert list(table.check_store(place.repo)) == []
 
 
 def test_what_another_ref_of_the_stream_has_stays_unsettled(place: Place) -> None:
@@ -158,7 +158,7 @@ def test_what_another_ref_of_the_stream_has_stays_unsettled(place: Place) -> Non
     place.age(copy, -2)
     assert [(one["subject"], one["alone"]) for one in archives(place.find())] == [(archive, {})]
     place.clean()
-    assert list(session_read.read_state(place.repo, "s-away")["streams"][0]["files"]) == ["b.txt"]
+    assert list(sessions.read_state(place.repo, "s-away")["streams"][0]["files"]) == ["b.txt"]
     assert list(refs.list_refs(place.repo, ARCHIVE)) == [copy]
 
 
@@ -191,7 +191,7 @@ def test_an_active_session_keeps_its_state_however_old_it_is(place: Place) -> No
 def test_a_session_that_became_active_meanwhile_keeps_its_archive(place: Place) -> None:
     found = place.find(0)
     place.edit("s-away", phase="active")
-    done = cleaning.delete_settled(place.repo, place.ages(0), found)
+    done = upkeep.delete_settled(place.repo, place.ages(0), found)
     assert "expired-archive" not in [one["kind"] for one in done]
     assert json.loads(place.state("s-away").read_text())["streams"]
 
@@ -215,7 +215,7 @@ def test_a_settled_state_goes_after_a_week_with_its_files(place: Place) -> None:
     ]
     assert not place.state("s-done").exists()
     assert place.find() == []
-    assert list(check.check_store(place.repo)) == []
+    assert list(table.check_store(place.repo)) == []
 
 
 def test_a_state_with_something_unsettled_stays(place: Place) -> None:
@@ -226,7 +226,7 @@ def test_a_state_with_something_unsettled_stays(place: Place) -> None:
 def test_a_state_that_was_used_meanwhile_stays_with_its_files(place: Place) -> None:
     found = place.find(0)
     place.edit("s-done", revision=99)
-    done = cleaning.delete_settled(place.repo, place.ages(0), found)
+    done = upkeep.delete_settled(place.repo, place.ages(0), found)
     assert [one["kind"] for one in done] == ["expired-archive"]
     assert place.state("s-done").exists()
 
@@ -250,7 +250,7 @@ def test_a_stream_that_commits_have_settled_is_no_finding_and_kept_for_a_week(pl
     archive = place.archive
     place.edit("s-away", streams=[])  # as a commit of b.txt leaves it
     (place.git_dir / "gitcp/open/s-away").unlink()
-    assert list(check.check_store(place.repo)) == []
+    assert list(table.check_store(place.repo)) == []
     assert kinds(place.find()) == [("settled-stream", "1", False)]
     place.later = 7.1
     assert ("settled-stream", "1", True) in kinds(place.find())
@@ -271,7 +271,7 @@ def test_a_ref_that_moved_meanwhile_stays_and_the_others_go(place: Place) -> Non
     refs.update_refs(place.repo, [(second, oid, None)], "test")
     found = place.find(0)
     refs.update_refs(place.repo, [(second, refs.read_ref(place.repo, "HEAD"), oid)], "test")
-    done = cleaning.delete_settled(place.repo, place.ages(0), found)
+    done = upkeep.delete_settled(place.repo, place.ages(0), found)
     assert archive in [one["subject"] for one in done if "ref" in one]
     assert refs.read_ref(place.repo, second) == refs.read_ref(place.repo, "HEAD")
 
@@ -352,7 +352,7 @@ def test_what_a_client_exported_goes_when_its_session_is_settled(place: Place) -
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("what was said")
         place.age(f"gitcp/exports/opencode/{sid}.jsonl", 0.05)
-    index.sweep_leftovers(place.repo)
+    worktree.sweep_leftovers(place.repo)
     assert [p.name for p in path.parent.iterdir()] == ["s-live.jsonl"]
 
 

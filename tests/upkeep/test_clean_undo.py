@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.care import cleaning, orphans
-from gitcp.store.git.objects import Objects
-from gitcp.store.undo import effects, undo_log
+from gitcp.store import undo
+from gitcp.store.care import upkeep
+from gitcp.store.objects import Objects
 from tests.rewind.going import done, points, run, temporary
 from tests.support.harness import Agent, World
 
@@ -33,11 +33,11 @@ def a(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[Agent]:
 def clean(world: World, later: float) -> list[tuple[str, str]]:
     """(kind, subject) of what is deleted that undo logs kept, so many days from now."""
     repo = Repo.find(str(world.path))
-    ages = orphans.find_ages(repo)
+    ages = upkeep.find_ages(repo)
     ages.now += later * DAY
-    settled = [one for one in orphans.find_orphans(repo, ages) if one["settled"]]
+    settled = [one for one in upkeep.find_orphans(repo, ages) if one["settled"]]
     kinds = ("expired-undo", "expired-steps", "kept-file")
-    deleted = cleaning.delete_settled(repo, ages, [one for one in settled if one["kind"] in kinds])
+    deleted = upkeep.delete_settled(repo, ages, [one for one in settled if one["kind"] in kinds])
     return [(one["kind"], os.path.basename(one["subject"])) for one in deleted]
 
 
@@ -140,9 +140,9 @@ def test_the_log_of_a_worktree_that_is_gone_expires_too(
 
 def test_a_content_that_is_kept_anew_is_not_removed(world: World, a: Agent) -> None:
     repo = Repo.find(str(world.path))
-    name = effects.keep_bytes(repo, b"what was there")
+    name = undo.keep_bytes(repo, b"what was there")
     age_kept(world)
-    effects.keep_bytes(repo, b"what was there")
+    undo.keep_bytes(repo, b"what was there")
     assert clean(world, 0) == []
     age_kept(world)
     assert clean(world, 0) == [("kept-file", name)]
@@ -153,11 +153,11 @@ def test_a_step_with_other_commits_behind_it_keeps_them(world: World, a: Agent) 
     repo = Repo.find(str(world.path))
     with Objects(repo) as objects:
         effect = {"ref": "refs/gitcp/test", "old": world.head, "new": None}
-        undo_log.record_step(repo, objects, "repair", "a ref", [effect])
+        undo.record_step(repo, objects, "repair", "a ref", [effect])
     backdate(world, steps=1, days=31)
     assert clean(world, 0) == [("expired-steps", "e3b0c4")]
     assert world.head in world.git("log", "-1", "--format=%P", "refs/gitcp/undo/e3b0c4")
-    assert [step["reason"] for step in undo_log.read_steps(repo)] == ["a ref"]
+    assert [step["reason"] for step in undo.read_steps(repo)] == ["a ref"]
 
 
 def test_what_is_damaged_in_the_list_of_what_expired_is_passed_over(world: World, a: Agent) -> None:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from gitcp.store.forget.sessions import Choice
+from gitcp.store.forgetting import Choice
 from tests.support.harness import V1, Agent, World
 from tests.support.paths import BIN
 from tests.support.scenes import Scenes
 from tests.support.terminal import talk
 
 if TYPE_CHECKING:
-    from gitcp.store.v1.committed_read import SessionEntry
+    from gitcp.store.v1.checkpoints import SessionEntry
 
 WORD = "xylophone"  # what nobody may read any more
 

@@ -14,12 +14,11 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.care import check, committed, links
+from gitcp.store import repair
+from gitcp.store.care import stored, table
 from gitcp.store.care.case import BLIND
-from gitcp.store.care.table import STORED as CHECKS
-from gitcp.store.git.prefetch import Prefetched
-from gitcp.store.repair import leftovers
-from gitcp.store.v1.transcript import hash_content
+from gitcp.store.reading import Prefetched
+from gitcp.store.v1.stored_transcripts import hash_content
 from tests.support.broken import MENDED, STORED, Store, cut, delete, promise
 from tests.support.checkpoints import V1, git, unbundle
 from tests.support.copies import plant
@@ -27,7 +26,7 @@ from tests.support.harness import World
 from tests.support.paths import BIN, TOP
 from tests.support.sealed import environment
 
-ROWS = [row for rows in CHECKS.values() for row in rows]
+ROWS = [row for rows in table.STORED.values() for row in rows]
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +59,8 @@ def test_a_broken_promise_is_found_however_little_is_read_at_once(
     broken(store)
     found = store.check()
     assert (code, severity) in [(f["kind"], f["severity"]) for f in found], found
-    for module in (committed, links):
-        monkeypatch.setattr(module, "_WINDOW", 1)
+    for limit in ("_WINDOW", "_LINK_WINDOW"):
+        monkeypatch.setattr(stored, limit, 1)
     left = [(f["kind"], f["subject"]) for f in store.check(repair=True)]
     assert left == [(f["kind"], f["subject"]) for f in found]
 
@@ -136,12 +135,12 @@ def test_a_file_that_is_young_again_is_put_back(store: Store) -> None:
     store.old("gitcp/tmp/1-2")
     path = store.git_dir / "gitcp/tmp/1-2"
     os.utime(path)
-    assert leftovers.remove_leftover(store.repo, str(path), 3600) == ""
+    assert repair.remove_leftover(store.repo, str(path), 3600) == ""
     assert path.exists()
 
 
 def test_the_hash_of_a_transcript_goes_on_only_from_its_own_beginning(repo: Path) -> None:
-    here, hashes = Repo.find(), committed.Hashes()
+    here, hashes = Repo.find(), stored.Hashes()
     with Prefetched(here) as objects:
         one, two, three, other = (objects.write("blob", b"%d" % n) for n in range(4))
         for oids in ([one, two], [one, two, three], [one], [other, two], [other, two, three]):
@@ -177,13 +176,13 @@ def test_a_secret_in_the_history_is_found(store: Store) -> None:
 def test_data_of_the_original_program_has_only_notes(
     tmp_path: Path, name: str, codes: set[str]
 ) -> None:
-    found = list(check.check_store(unbundle(name, tmp_path / "r")))
+    found = list(table.check_store(unbundle(name, tmp_path / "r")))
     assert {f["kind"] for f in found} == codes
     assert {f["severity"] for f in found} == {"note"}
 
 
 def test_of_the_real_sample_every_hash_that_differs_is_told(tmp_path: Path) -> None:
-    found = list(check.check_store(unbundle("v1-sample", tmp_path / "r")))
+    found = list(table.check_store(unbundle("v1-sample", tmp_path / "r")))
     differs = {
         f["subject"].partition("/")[0] for f in found if "content_hash.txt is" in f["reason"]
     }
@@ -194,15 +193,15 @@ def test_of_the_real_sample_every_hash_that_differs_is_told(tmp_path: Path) -> N
 @pytest.mark.parametrize("bare", [False, True])
 def test_an_empty_repository_has_no_findings(tmp_path: Path, bare: bool) -> None:
     git("init", "-q", *(["--bare"] if bare else []), str(tmp_path / "r"))
-    assert list(check.check_store(Repo.find(str(tmp_path / "r")), secrets=True)) == []
+    assert list(table.check_store(Repo.find(str(tmp_path / "r")), secrets=True)) == []
 
 
 def test_a_bare_clone_and_a_linked_worktree_are_checked(store: Store, tmp_path: Path) -> None:
     store.json("metadata.json", strategy=1)
     git("clone", "-q", "--bare", str(store.path), str(tmp_path / "bare"))
     git("worktree", "add", "-q", str(tmp_path / "linked"), cwd=store.path)
-    linked = [f["kind"] for f in check.check_store(Repo.find(str(tmp_path / "linked")))]
-    bare = [f["kind"] for f in check.check_store(Repo.find(str(tmp_path / "bare")))]
+    linked = [f["kind"] for f in table.check_store(Repo.find(str(tmp_path / "linked")))]
+    bare = [f["kind"] for f in table.check_store(Repo.find(str(tmp_path / "bare")))]
     assert linked == ["bad-summary"]
     assert bare == ["orphan-stream", "bad-summary"]  # states do not travel
 

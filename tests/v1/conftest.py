@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.git.objects import Objects
+from gitcp.store.objects import Objects
 from gitcp.store.share import sync
 from gitcp.store.v1 import committed_write
 from tests.support.checkpoints import git, session

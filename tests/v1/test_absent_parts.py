@@ -12,13 +12,12 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.git import refs
-from gitcp.store.git.commit import need_commit, write_commit
-from gitcp.store.git.objects import Objects
-from gitcp.store.git.tree import edit_tree
+from gitcp.store import refs
+from gitcp.store.objects import Objects
 from gitcp.store.share import sync
+from gitcp.store.trees import edit_tree, need_commit, write_commit
 from gitcp.store.v1 import committed_write
-from gitcp.store.v1.transcript import store_chunks
+from gitcp.store.v1.stored_transcripts import store_chunks
 from tests.support import warm
 from tests.support.checkpoints import V1, forget, git, loose, loosened, session
 from tests.support.copies import plant

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.core.v1 import schema
+from gitcp.core import v1_schema
 from tests.session.subagents import Task
 from tests.support import warm
 from tests.support.copies import plant
@@ -208,7 +208,7 @@ def test_hooks_go_on_with_a_damaged_checkpoint(
 def test_of_lines_only_ranges_of_a_file_are_taken(
     stored: dict[str, object], taken: dict[str, object]
 ) -> None:
-    assert schema.select_conforming(stored, schema.SHAPES["lines"])[0] == taken
+    assert v1_schema.select_conforming(stored, v1_schema.SHAPES["lines"])[0] == taken
 
 
 def test_a_log_of_undo_that_names_another_commit_is_passed_over(damaged: Damaged) -> None:

@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.console import notice
-from gitcp.core.git.ids import build_checkpoint_ref
+from gitcp.console import options
+from gitcp.core.ids import build_checkpoint_ref
 from gitcp.errors import Error
 from gitcp.repo import Repo
-from gitcp.store.forget import sessions
-from gitcp.store.git.objects import Objects
+from gitcp.store import forgetting
+from gitcp.store.objects import Objects
 from gitcp.store.share import sync
-from gitcp.store.v1 import committed_read, committed_write, conversion
-from gitcp.store.v1.merge import trees
+from gitcp.store.v1 import checkpoints, committed_write, conversion, merging
 from tests.support.checkpoints import V1, blob, git, session, tree
 from tests.v1.conftest import clone, write
 
@@ -31,7 +30,7 @@ def write_tasks(repo: Repo, sid: str) -> None:
 
 
 def forget(repo: Repo, sid: str) -> None:
-    sessions.forget_chosen(repo, sessions.Choice(session=sid))
+    forgetting.forget_chosen(repo, forgetting.Choice(session=sid))
 
 
 def fetch(repo: Repo) -> None:
@@ -93,8 +92,8 @@ def test_what_is_too_much_to_merge_brings_nothing_back(
     with Objects(yours) as objects:
         sync.push_store(yours, objects, "origin", 30)
     for most in (0, 300, 600):
-        monkeypatch.setattr(trees, "_ALL", most)
-        with notice.Collected(), pytest.raises(Error, match="has forgotten content: not merged"):
+        monkeypatch.setattr(merging, "_ALL", most)
+        with options.Collected(), pytest.raises(Error, match="has forgotten content: not merged"):
             fetch(mine)
     assert git("rev-parse", V1, cwd=Path(mine.worktree)) == before
 
@@ -126,7 +125,7 @@ def test_what_was_forgotten_is_not_written_again(bare: Path, repo: Path) -> None
     assert git("rev-parse", V1, cwd=here.worktree) == tip
     write(here, A, "s2")
     with Objects(here) as objects:
-        assert committed_read.list_session_ids(here, objects, A) == ["s1", "s2"]
+        assert checkpoints.list_session_ids(here, objects, A) == ["s1", "s2"]
     assert "words" not in blob(f"{V1}:{AT}/0/metadata.json", here.worktree).decode()
 
 
@@ -161,7 +160,7 @@ def test_a_branch_forgets_what_the_ref_of_a_checkpoint_has_forgotten(
     assert git("reflog", V1, cwd=mine.worktree) == ""
     fetch(mine)
     with Objects(mine) as objects:
-        assert committed_read.list_session_ids(mine, objects, A) == ["s1", "s2"]
+        assert checkpoints.list_session_ids(mine, objects, A) == ["s1", "s2"]
 
 
 @pytest.mark.parametrize("again", [True, False])

@@ -10,17 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.console import notice
-from gitcp.core.v1 import summary
+from gitcp.console import options
+from gitcp.core import v1_format
 from gitcp.repo import Repo
-from gitcp.store.git import refs
-from gitcp.store.git.commit import need_commit, write_commit
-from gitcp.store.git.objects import Objects
-from gitcp.store.git.tree import TREE, edit_tree, write_tree
+from gitcp.store import refs
+from gitcp.store.objects import Objects
 from gitcp.store.share import sync
-from gitcp.store.v1 import committed_read, committed_write
-from gitcp.store.v1.merge import notes as note_trees
-from gitcp.store.v1.merge import trees
+from gitcp.store.trees import TREE, edit_tree, need_commit, write_commit, write_tree
+from gitcp.store.v1 import checkpoints, committed_write, merging
 from tests.support.checkpoints import V1, blob, git, session, tree
 from tests.support.paths import TOP
 
@@ -66,7 +63,7 @@ def push(here: Repo) -> set[str]:
     """Push; the sessions that the remote's checkpoint CID has then."""
     with Objects(here) as objects:
         sync.push_store(here, objects, "origin", 60)
-        sessions = committed_read.list_session_ids(here, objects, CID)
+        sessions = checkpoints.list_session_ids(here, objects, CID)
     return set(sessions)
 
 
@@ -123,7 +120,7 @@ def test_a_document_that_is_too_large_is_kept_and_not_taken_apart(here: Repo) ->
 def test_of_more_sessions_than_anybody_has_the_other_side_stays(
     here: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trees, "_SESSIONS", 5)
+    monkeypatch.setattr(merging, "_SESSIONS", 5)
     theirs(here, {f"{AT}/{number}/metadata.json": metadata(f"t{number}") for number in range(9)})
     write(here)
     assert push(here) == {"mine"}
@@ -132,14 +129,14 @@ def test_of_more_sessions_than_anybody_has_the_other_side_stays(
 def test_of_one_merge_only_so_much_is_read_and_that_is_said_once(
     here: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trees, "_ALL", 3000)
+    monkeypatch.setattr(merging, "_ALL", 3000)
     many = {f"aa/000000000{n}/0/metadata.json": metadata(f"t{n}", x="x" * 999) for n in range(9)}
     theirs(here, many)
     for number in range(9):
         write(here, f"aa000000000{number}")
-    with notice.Collected() as left_out:
+    with options.Collected() as left_out:
         push(here)
-    assert set(left_out) == {trees._CUT}
+    assert set(left_out) == {merging._CUT}
     assert {path[:13] for path in tree()} == {path[:13] for path in many}
     kept = [path for path in tree() if path.endswith("/metadata.json") and path.count("/") == 3]
     assert len(kept) < 18  # some were taken apart, of the others one side stayed
@@ -154,10 +151,10 @@ def test_a_tree_that_pretends_to_endless_files_ends(here: Repo, at: str) -> None
             edit_tree(objects, tip["tree"], {f"{AT}/{at}": bomb(objects, leaf)})
             for leaf in ("one", "two")
         )
-        united = trees.Union(objects).unite_stores(one, two)
+        united = merging.Union(objects).unite_stores(one, two)
         commit = write_commit(objects, here, united, [tip["oid"]], "Checkpoint: x")
         refs.update_refs(here, [(V1, commit, tip["oid"])], "test")
-        assert "mine" in committed_read.list_session_ids(here, objects, CID)
+        assert "mine" in checkpoints.list_session_ids(here, objects, CID)
     for name, *given in (["read-checkpoint", CID], ["show", CID], ["list-checkpoints"], ["fsck"]):
         argv = [sys.executable, str(TOP / "bin" / f"gitcp-{name}"), *given]
         done = subprocess.run(argv, capture_output=True, text=True)
@@ -176,11 +173,11 @@ def test_directories_nested_without_end_do_not_stop_a_push(here: Repo) -> None:
 
 @pytest.mark.parametrize("data", [b'{"a":' * 990 + b"1" + b"}" * 990, b"[" * 10**6])
 def test_json_nested_deeper_than_any_program_does_it_is_no_json(data: bytes) -> None:
-    assert summary.parse_json(b'{"x": %s}' % data) is None
+    assert v1_format.parse_json(b'{"x": %s}' % data) is None
 
 
 def test_brackets_in_a_text_are_no_nesting() -> None:
-    assert summary.parse_json(json.dumps({"x": '{["\\' * 999}).encode())
+    assert v1_format.parse_json(json.dumps({"x": '{["\\' * 999}).encode())
 
 
 def test_what_is_no_note_is_left_out_and_endless_notes_end(repo: Path) -> None:
@@ -190,7 +187,7 @@ def test_what_is_no_note_is_left_out_and_endless_notes_end(repo: Path) -> None:
         mine = edit_tree(objects, None, {"1" * 40: note})
         strange = {"README": note, "2" * 40: note, "ab/cd": note, "n": bomb(objects, "x")}
         hostile = edit_tree(objects, None, strange)
-        united = note_trees.unite_notes(objects, mine, hostile, joined=note_trees.unite_lines)
+        united = merging.unite_notes(objects, mine, hostile, joined=merging.unite_lines)
     assert set(tree(united)) == {f"{n}{n}/{n * 38}" for n in "12"}
 
 

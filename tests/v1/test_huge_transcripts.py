@@ -11,26 +11,26 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.core.transcript import stretches
-from gitcp.process import files
+from gitcp import files
+from gitcp.core import transcripts
 from gitcp.repo import Repo
-from gitcp.store.git.objects import Objects
-from gitcp.store.v1 import transcript, transcript_copy, transcript_read
-from gitcp.store.v1.transcript import Source
+from gitcp.store.objects import Objects
+from gitcp.store.v1 import stored_transcripts
+from gitcp.store.v1.stored_transcripts import Source
 from tests.support.checkpoints import Plain, keep, line
 from tests.support.harness import World
 from tests.support.paths import TOP
 
 MEASURE = """
 import sys
-from gitcp.process import files
+from gitcp import files
 from gitcp.repo import Repo
-from gitcp.store.git.objects import Objects
-from gitcp.store.v1 import redaction, transcript
+from gitcp.store.objects import Objects
+from gitcp.store.v1 import redaction, stored_transcripts
 repo = Repo.find()
 with Objects(repo) as objects:
-    source = transcript.Source("s", sys.argv[1], redaction.get_redactor(repo))
-    stored = transcript.store_transcript(repo, objects, source, complete=True)
+    source = stored_transcripts.Source("s", sys.argv[1], redaction.get_redactor(repo))
+    stored = stored_transcripts.store_transcript(repo, objects, source, complete=True)
     print(len(stored.content_hash), stored.size)
 [peak] = [row.split()[1] for row in open("/proc/self/status") if row.startswith("VmHWM")]
 print(peak)  # of this program alone: what getrusage says begins with the parent's
@@ -38,7 +38,7 @@ print(peak)  # of this program alone: what getrusage says begins with the parent
 
 
 def cut(data: bytes, room: int) -> list[bytes]:
-    found = stretches.read_stretches(lambda a, b: data[a:b], 0, len(data), room)
+    found = transcripts.read_stretches(lambda a, b: data[a:b], 0, len(data), room)
     return [piece for piece, _ in found]
 
 
@@ -46,7 +46,7 @@ def cut(data: bytes, room: int) -> list[bytes]:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits that a test reaches with little."""
     for name, size in {"STRETCH": 64, "LINE": 200, "HEAD": 20, "TAIL": 10, "ROOM": 50}.items():
-        monkeypatch.setattr(stretches, name, size)
+        monkeypatch.setattr(transcripts, name, size)
 
 
 @pytest.mark.usefixtures("small")
@@ -89,12 +89,14 @@ class Signing(Plain):
 def test_a_long_transcript_is_redacted_by_several_processes_in_its_order(
     repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transcript_read, "_MORE", 1000)
+    monkeypatch.setattr(stored_transcripts, "_MORE", 1000)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
     here, path = Repo.find(), tmp_path / "t.jsonl"
     path.write_bytes(b"".join(line(n) for n in range(100)))
     with Objects(here) as objects:
-        stored = transcript.store_transcript(here, objects, Source("s", str(path), Signing()))
+        stored = stored_transcripts.store_transcript(
+            here, objects, Source("s", str(path), Signing())
+        )
         assert stored and [objects.need(oid, "blob") for oid in stored.chunks] == [stored.read()]
     said = [part.rpartition(b" ") for part in stored.read().splitlines()]
     assert b"".join(text + b"\n" for text, _, _ in said) == path.read_bytes()
@@ -133,7 +135,10 @@ def test_a_path_that_is_no_transcript_is_ignored_with_a_line(
     here, path = Repo.find(), tmp_path / "t.jsonl"
     STRANGE[what](path)
     with Objects(here) as objects:
-        assert transcript.store_transcript(here, objects, Source("s", str(path), Plain())) is None
+        assert (
+            stored_transcripts.store_transcript(here, objects, Source("s", str(path), Plain()))
+            is None
+        )
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and "is ignored" in said
 
@@ -141,7 +146,7 @@ def test_a_path_that_is_no_transcript_is_ignored_with_a_line(
 def test_a_large_document_that_was_small_keeps_what_is_stored(
     repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stretches, "DOCUMENT", 1000)
+    monkeypatch.setattr(transcripts, "LARGEST_DOCUMENT", 1000)
     here, path = Repo.find(), tmp_path / "chat.json"
     path.write_text(json.dumps({"messages": [{"id": "a"}]}))
     with Objects(here) as objects:
@@ -171,29 +176,29 @@ def test_what_a_turn_wrote_is_looked_for_in_bounded_memory(tmp_path: Path, hole:
     path = tmp_path / "t.jsonl"
     path.write_bytes(line(1) + line(2))
     start = len(line(1))
-    assert transcript_copy.read_live(str(path), start) == line(2)
+    assert stored_transcripts.read_live(str(path), start) == line(2)
     with path.open("ab") as f:
         f.truncate(f.tell() + hole)
         f.seek(0, os.SEEK_END)
         f.write((b"x" * (100 << 20) if not hole else b"") + b"\n" + line(3))
-    data = transcript_copy.read_live(str(path), start)
-    assert data.endswith(line(3)) and len(data) < stretches.DOCUMENT
+    data = stored_transcripts.read_live(str(path), start)
+    assert data.endswith(line(3)) and len(data) < transcripts.LARGEST_DOCUMENT
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "t")
-    assert transcript_copy.read_live(str(tmp_path / "t")) == b""
+    assert stored_transcripts.read_live(str(tmp_path / "t")) == b""
 
 
 def test_a_name_that_can_be_no_path_is_a_file_that_is_not_there() -> None:
     with pytest.raises(FileNotFoundError):
-        transcript_copy.read_live("a\0b")
+        stored_transcripts.read_live("a\0b")
 
 
 def test_a_copy_that_cannot_grow_ends_where_it_ended(
     repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    copy = transcript_copy.Copy(Repo.find(), "s1")
+    copy = stored_transcripts.Copy(Repo.find(), "s1")
     copy.append(b"kept\n")
 
     def write_half(fd: int, data: bytes, offset: int) -> int:

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from gitcp import running
 from gitcp.core.redact.redactor import Redactor
 from gitcp.errors import Error
-from gitcp.process import deadline
 from gitcp.repo import Repo
-from gitcp.store.git import refs
-from gitcp.store.git.commit import write_commit
-from gitcp.store.git.objects import Objects
-from gitcp.store.git.tree import edit_tree
-from gitcp.store.share import sync, withheld
+from gitcp.store import refs
+from gitcp.store.objects import Objects
+from gitcp.store.share import remote as share_remote
+from gitcp.store.share import sync
+from gitcp.store.trees import edit_tree, write_commit
 from gitcp.store.v1 import redaction
 from tests.support.checkpoints import V1, git
 from tests.support.warm import run
@@ -56,7 +56,7 @@ def push(repo: Repo, remote: str = "origin", seconds: float = 30) -> None:
     with Objects(repo) as objects:
         *_, held = sync.push_store(repo, objects, remote, seconds)
     if held:
-        raise Error(withheld.explain(held))
+        raise Error(share_remote.explain(held))
 
 
 def sent(tmp_path: Path, name: str = "bare.git") -> bool:
@@ -176,15 +176,15 @@ def test_a_hook_does_not_search_for_longer_than_it_may_send(
     here: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store(here, "aa/0000000000/0/prompt.txt", "hello\n")
-    monkeypatch.setattr(deadline, "_limits", {})
-    deadline.begin()
+    monkeypatch.setattr(running, "_limits", {})
+    running.begin_deadline()
     with pytest.raises(Error, match="too much to search"):
         push(here, seconds=0)
-    monkeypatch.setattr(deadline, "_limits", {})
+    monkeypatch.setattr(running, "_limits", {})
     with pytest.raises(Error, match="did not answer in 0 seconds"):
         push(here, seconds=0)  # a person's own command searches it all
     assert not sent(tmp_path)
-    deadline.begin()
+    running.begin_deadline()
     push(here)  # and once searched, a hook sends it
     assert sent(tmp_path)
 
@@ -198,7 +198,7 @@ def test_the_time_of_the_remote_begins_after_the_search(
         monkeypatch.setattr(time, "monotonic", lambda: now + 60)
         return {}
 
-    monkeypatch.setattr(withheld, "search_new", search)
+    monkeypatch.setattr(share_remote, "search_new", search)
     store(here, "aa/0000000000/0/prompt.txt", "hello\n")
     push(here, seconds=20)
     assert sent(tmp_path)

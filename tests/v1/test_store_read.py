@@ -9,8 +9,8 @@ import pytest
 
 from gitcp.errors import Error
 from gitcp.repo import Repo
-from gitcp.store.git.objects import Objects
-from gitcp.store.v1 import committed_list, committed_read, committed_write, find_commits
+from gitcp.store.objects import Objects
+from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write
 from tests.support.checkpoints import V1, blob, git, session, tree, unbundle
 from tests.support.paths import DATA
 
@@ -31,11 +31,11 @@ def has(variation: str) -> list[str]:
     return [cid for cid, all_of_it in SAMPLE.items() if variation in all_of_it]
 
 
-def read(repo: Repo, cid: str) -> tuple[committed_read.Checkpoint, list[committed_read.Content]]:
+def read(repo: Repo, cid: str) -> tuple[checkpoints.StoredCheckpoint, list[checkpoints.Content]]:
     with Objects(repo) as objects:
-        found = committed_read.read_checkpoint(repo, objects, cid)
+        found = checkpoints.read_checkpoint(repo, objects, cid)
         return found, [
-            committed_read.read_session(objects, found, s["index"]) for s in found["sessions"]
+            checkpoints.read_session(objects, found, s["index"]) for s in found["sessions"]
         ]
 
 
@@ -84,7 +84,7 @@ def test_steps_count_is_the_checkpoints_count(sample: Repo) -> None:
 
 
 def test_a_listing_has_every_checkpoint_once_in_order(sample: Repo) -> None:
-    records = [committed_list.build_record(c) for c in committed_list.list_checkpoints(sample)]
+    records = [checkpoint_list.build_record(c) for c in checkpoint_list.list_checkpoints(sample)]
     assert [r["checkpoint_id"] for r in records] == sorted(SAMPLE)
     assert all(r["sessions"] and r["created_at"] for r in records)
 
@@ -93,9 +93,9 @@ def test_a_listing_has_every_checkpoint_once_in_order(sample: Repo) -> None:
 def test_without_a_local_branch_the_remotes_is_read(tmp_path: Path, layout: str) -> None:
     repo = unbundle("v1-four", tmp_path / "r", f"refs/heads/*:{layout}/*")
     with Objects(repo) as objects:
-        assert len(list(committed_list.list_checkpoints(repo))) == 5
-        assert committed_list.resolve_id(repo, objects, "d59") == "d59fd7b6fd9a"
-        found = committed_read.read_checkpoint(repo, objects, "d59fd7b6fd9a")
+        assert len(list(checkpoint_list.list_checkpoints(repo))) == 5
+        assert checkpoint_list.resolve_id(repo, objects, "d59") == "d59fd7b6fd9a"
+        found = checkpoints.read_checkpoint(repo, objects, "d59fd7b6fd9a")
     assert found["ref"] == f"{layout}/entire/checkpoints/v1"
     assert [s["session_id"][6:8] for s in found["sessions"]] == ["d0", "d1", "d2"]
 
@@ -115,7 +115,7 @@ def test_the_layout_before_v1_is_read(repo: Path) -> None:
     found, contents = read(Repo.find(), "aabbccddeeff")
     assert [s["session_id"] for s in found["sessions"]] == ["new", "old"]
     assert [c["transcript"] for c in contents] == [b"{}\n", b"old\n"]
-    assert len(list(committed_list.list_checkpoints(Repo.find()))) == 1
+    assert len(list(checkpoint_list.list_checkpoints(Repo.find()))) == 1
     git("config", "gitcp.store", "refs")
     r = Repo.find()
     with Objects(r) as objects:  # written again, it has today's layout
@@ -139,19 +139,19 @@ def test_a_prefix_names_one_checkpoint_or_the_candidates(
     sample: Repo, prefix: str, says: str
 ) -> None:
     with Objects(sample) as objects, pytest.raises(Error) as e:
-        committed_list.resolve_id(sample, objects, prefix)
+        checkpoint_list.resolve_id(sample, objects, prefix)
     assert str(e.value) == says
 
 
 def test_a_session_is_found_by_index_and_by_id(tmp_path: Path) -> None:
     sample = unbundle("v1-four", tmp_path / "r")
     with Objects(sample) as objects:
-        found = committed_read.read_checkpoint(sample, objects, "d59fd7b6fd9a")
+        found = checkpoints.read_checkpoint(sample, objects, "d59fd7b6fd9a")
         sid = found["sessions"][1]["session_id"]
-        by_index = committed_read.read_session(objects, found, 1)
-        assert committed_read.read_session(objects, found, sid) == by_index
+        by_index = checkpoints.read_session(objects, found, 1)
+        assert checkpoints.read_session(objects, found, sid) == by_index
         with pytest.raises(Error, match="no session '3' in checkpoint 'd59fd7b6fd9a'"):
-            committed_read.read_session(objects, found, 3)
+            checkpoints.read_session(objects, found, 3)
 
 
 def test_tasks_of_a_checkpoint_are_named(tmp_path: Path) -> None:
@@ -165,17 +165,17 @@ def test_tasks_of_a_checkpoint_are_named(tmp_path: Path) -> None:
 def test_commits_are_found_on_every_branch_and_back(tmp_path: Path) -> None:
     repo = unbundle("v1-four", tmp_path / "r")
     with Objects(repo) as objects:
-        ids = [c["checkpoint_id"] for c in committed_list.list_checkpoints(repo)]
-        found = find_commits.find_carriers(repo, objects, [*ids, "000000000000"])
+        ids = [c["checkpoint_id"] for c in checkpoint_list.list_checkpoints(repo)]
+        found = checkpoint_list.find_carriers(repo, objects, [*ids, "000000000000"])
         assert found.pop("000000000000") == []
         for cid, commits in found.items():
             assert len(commits) == 1
-            assert find_commits.list_ids(repo, objects, commits[0]) == [cid]
+            assert checkpoint_list.list_ids(repo, objects, commits[0]) == [cid]
 
 
 def test_of_a_session_that_is_there_twice_the_later_is_meant(sample: Repo) -> None:
     with Objects(sample) as objects:
-        found = committed_read.read_checkpoint(sample, objects, "bde5096363d6")
+        found = checkpoints.read_checkpoint(sample, objects, "bde5096363d6")
         first, second = found["sessions"]
         assert first["session_id"] == second["session_id"]
-        assert committed_read.read_session(objects, found, first["session_id"])["index"] == 1
+        assert checkpoints.read_session(objects, found, first["session_id"])["index"] == 1

@@ -10,7 +10,7 @@ import pytest
 
 from gitcp.errors import Error
 from gitcp.repo import Repo
-from gitcp.store.git.objects import Objects
+from gitcp.store.objects import Objects
 from gitcp.store.share import sync
 from tests.support.checkpoints import V1, git, tree
 from tests.support.paths import TOP

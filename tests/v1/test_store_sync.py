@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gitcp.core.git.ids import build_checkpoint_ref
-from gitcp.repo import Repo
-from gitcp.store.git import notes
-from gitcp.store.git.objects import Objects
+from gitcp.core.ids import build_checkpoint_ref
+from gitcp.store import notes
+from gitcp.store.objects import Objects
 from gitcp.store.share import sync
-from gitcp.store.v1 import committed_read, conversion, find_commits
+from gitcp.store.v1 import checkpoint_list, checkpoints, conversion
 from tests.support.checkpoints import V1, git, tree
 from tests.v1.conftest import clone, push, write
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.repo import Repo
 
 A, B = "aa0000000000", "ab0000000000"
 NOTES = "refs/notes/gitcp"
@@ -100,7 +103,7 @@ def test_notes_of_both_sides_stay_and_lead_to_the_commits(bare: Path) -> None:
     fetch(a)
     with Objects(a) as objects:
         assert notes.parse_note(notes.read_note(objects, head) or b"") == [A, B]
-        assert find_commits.find_carriers(a, objects, [A, B]) == {A: [head], B: [head]}
+        assert checkpoint_list.find_carriers(a, objects, [A, B]) == {A: [head], B: [head]}
     shown = git("log", "-1", "--format=%N", "--notes=gitcp", cwd=a.top)
     assert shown == f"Entire-Checkpoint: {A}\nEntire-Checkpoint: {B}"
 
@@ -144,4 +147,4 @@ def test_what_a_clone_adds_to_the_branch_reaches_the_ref_that_another_has_made(b
     tips = {git("rev-parse", build_checkpoint_ref(A), cwd=repo.worktree) for repo in (mine, yours)}
     assert len(tips) == 1
     with Objects(yours) as objects:
-        assert sorted(committed_read.list_session_ids(yours, objects, A)) == ["late", "s"]
+        assert sorted(checkpoints.list_session_ids(yours, objects, A)) == ["late", "s"]

@@ -12,8 +12,8 @@ import pytest
 
 from gitcp.errors import Error
 from gitcp.repo import Repo
-from gitcp.store.git.objects import Objects
-from gitcp.store.v1 import committed_read, committed_write
+from gitcp.store.objects import Objects
+from gitcp.store.v1 import checkpoints, committed_write
 from tests.support.checkpoints import V1, blob, git, keep, line, session, tree, unbundle
 from tests.support.paths import TOP
 
@@ -95,7 +95,7 @@ def test_the_same_session_keeps_its_index_and_a_new_one_takes_the_next(repo: Pat
     with Objects(r) as objects:
         for sid in ("s1", "s2", "s1", "s3", "s2"):
             committed_write.write_sessions(r, objects, [(A, session(sid, turn_id=sid * 2))])
-        found = committed_read.read_checkpoint(r, objects, A)
+        found = checkpoints.read_checkpoint(r, objects, A)
     assert [(s["directory"], s["session_id"]) for s in found["sessions"]] == [
         ("0", "s1"),
         ("1", "s2"),
@@ -109,18 +109,14 @@ def test_finalizing_replaces_the_transcript_and_keeps_the_rest(repo: Path, live:
         committed_write.write_sessions(
             r, objects, [(A, session("s1", keep(r, objects, "s1", live)))]
         )
-        before = committed_read.read_session(
-            objects, committed_read.read_checkpoint(r, objects, A), 0
-        )
+        before = checkpoints.read_session(objects, checkpoints.read_checkpoint(r, objects, A), 0)
         live.write_bytes(live.read_bytes() + line(99))
         stored = keep(r, objects, "s1", live)
         subject = f"Finalize transcript for Checkpoint: {A}"
         committed_write.write_sessions(
             r, objects, [(A, {"session_id": "s1", "transcript": stored})], subject=subject
         )
-        after = committed_read.read_session(
-            objects, committed_read.read_checkpoint(r, objects, A), 0
-        )
+        after = checkpoints.read_session(objects, checkpoints.read_checkpoint(r, objects, A), 0)
     assert after["transcript"] == before["transcript"] + line(99)
     assert after["hash"] == "match"
     assert after["prompts"] == before["prompts"]
@@ -141,7 +137,7 @@ def test_unknown_keys_survive_writing_into_a_checkpoint_of_the_original(tmp_path
     r = unbundle("v1-sample", tmp_path / "r")
     with Objects(r) as objects:
         committed_write.write_sessions(r, objects, [("bde5096363d6", session("new"))])
-        found = committed_read.read_checkpoint(r, objects, "bde5096363d6")
+        found = checkpoints.read_checkpoint(r, objects, "bde5096363d6")
     assert found["summary"]["migration_source_commit"].startswith("363954ea")
     assert any("agents" in s["metadata"] for s in found["sessions"])
     # The original reads by array index: a gap is closed as soon as we write.
@@ -153,12 +149,12 @@ def test_unknown_keys_survive_writing_into_a_checkpoint_of_the_original(tmp_path
 def test_closing_a_gap_leaves_no_directory_behind(tmp_path: Path) -> None:
     r = unbundle("v1-sample", tmp_path / "r")
     with Objects(r) as objects:
-        before = committed_read.read_checkpoint(r, objects, "ec38b74f08e3")["sessions"]
+        before = checkpoints.read_checkpoint(r, objects, "ec38b74f08e3")["sessions"]
         last = before[-1]["session_id"]
         committed_write.write_sessions(
             r, objects, [("ec38b74f08e3", {"session_id": last, "metadata": {"x": 1}})]
         )
-        after = committed_read.read_checkpoint(r, objects, "ec38b74f08e3")["sessions"]
+        after = checkpoints.read_checkpoint(r, objects, "ec38b74f08e3")["sessions"]
     assert [s["directory"] for s in before] == ["0", "2", "3"]
     assert [s["directory"] for s in after] == ["0", "1", "2"]
     assert [s["session_id"] for s in after] == [s["session_id"] for s in before]
@@ -219,13 +215,13 @@ def test_a_sha256_repository_holds_checkpoints(tmp_path: Path, live: Path) -> No
             r, objects, [(A, session("s1", keep(r, objects, "s1", live)))]
         )
         committed_write.write_sessions(r, objects, [(A, session("s2"))])
-        assert len(committed_read.read_checkpoint(r, objects, A)["sessions"]) == 2
+        assert len(checkpoints.read_checkpoint(r, objects, A)["sessions"]) == 2
     assert git("fsck", "--strict", "--no-dangling", cwd=r.top) == ""
 
 
 def test_writers_at_the_same_time_lose_nothing(repo: Path) -> None:
     code = (
-        "import sys; from gitcp.repo import Repo; from gitcp.store.git.objects import Objects\n"
+        "import sys; from gitcp.repo import Repo; from gitcp.store.objects import Objects\n"
         "from gitcp.store.v1 import committed_write; r = Repo.find()\n"
         "with Objects(r) as o:\n"
         "    for n in range(5):\n"

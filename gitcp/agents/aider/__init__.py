@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 
 from gitcp.agents import other
+from gitcp.agents.aider import history
 from gitcp.core import json
 
 TYPE_CHECKING = False
@@ -29,7 +30,6 @@ def export(record: Event, folder: str) -> None:
     """Append the history of a turn so far to the session's transcript in gitcp's format, and set
     that as transcript_path.  A line `begin` ends each part: it has the offset in the history at
     which the next part begins, and the model there."""
-    from gitcp.agents.aider import history
 
     path = os.path.join(folder, record["session_id"] + ".jsonl")
     text = _read_history(record["cwd"])

@@ -6,7 +6,7 @@ tools are needed.  Its threads are not known.
 
 from __future__ import annotations
 
-from gitcp.agents.exchange import claudes, payload
+from gitcp.agents import payload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ UNSEEN = True
 SESSION_ENV = ("AMP_THREAD_ID",)
 RESUME = "amp threads continue {}"
 KINDS = {"write": "write", "shell": "shell"}
-EVENTS = claudes.CORE
+EVENTS = payload.CORE
 
 
 def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:

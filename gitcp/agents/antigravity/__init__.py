@@ -7,7 +7,7 @@ its transcript is not read.
 
 from __future__ import annotations
 
-from gitcp.agents.exchange import payload
+from gitcp.agents import payload
 from gitcp.core import json
 
 TYPE_CHECKING = False

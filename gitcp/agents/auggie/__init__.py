@@ -6,7 +6,7 @@ No call has an id.  Its conversations are not known.
 
 from __future__ import annotations
 
-from gitcp.agents.exchange import claudes, payload
+from gitcp.agents import payload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ KINDS = payload.make_kinds(
     shell="launch-process",
     read="view grep-search codebase-retrieval web-search web-fetch",
 )
-EVENTS = {**claudes.CORE, "PromptSubmit": "turn-start", "SessionEnd": "session-end"}
+EVENTS = {**payload.CORE, "PromptSubmit": "turn-start", "SessionEnd": "session-end"}
 del EVENTS["UserPromptSubmit"]
 MATCHER = payload.build_matcher(KINDS, "read")
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import resolve_path
-from gitcp.agents.exchange import payload
-from gitcp.core.git import ids
-from gitcp.start import stdlib
+from gitcp.agents import payload, resolve_path
+from gitcp.core import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,7 +128,9 @@ def name_project(home: str, cwd: str) -> str:
 def format_title(text: str, session_id: str) -> bytes:
     """The line that gives a conversation its name in the client's list."""
     line = {"type": "custom-title", "customTitle": text, "sessionId": session_id}
-    return stdlib.json.dumps(line).encode() + b"\n"
+    import json
+
+    return json.dumps(line).encode() + b"\n"
 
 
 def is_open(home: str, session_id: str) -> bool:
@@ -139,7 +139,9 @@ def is_open(home: str, session_id: str) -> bool:
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
         try:
             with open(os.path.join(folder, name), "rb") as stream:
-                listed = stdlib.json.load(stream)
+                import json
+
+                listed = json.load(stream)
         except (OSError, ValueError):
             continue
         if isinstance(listed, dict) and listed.get("sessionId") == session_id:

@@ -10,14 +10,14 @@ from __future__ import annotations
 import json
 
 from gitcp.agents.claude_code.transcript import NOT_SAID
-from gitcp.core.transcript import transcript_scan
-from gitcp.core.transcript.facts import ensure_object, extract_prompt, list_objects
+from gitcp.core import transcripts
+from gitcp.core.transcripts import ensure_object, extract_prompt, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.core.transcript.facts import Prompt
+    from gitcp.core.transcripts import Prompt
 
     Line = tuple[bytes, dict[str, Any]]
 
@@ -188,7 +188,7 @@ class _Tree:
 
 def _load(data: bytes) -> list[Line]:
     """(bytes, value) of each line of a transcript that is JSON."""
-    lines = ((raw, transcript_scan.load(raw)) for raw in data.split(b"\n"))
+    lines = ((raw, transcripts.load_entry(raw)) for raw in data.split(b"\n"))
     return [(raw, line) for raw, line in lines if line is not None]
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from gitcp.core.message import prompts
-from gitcp.core.transcript import tokens, transcript_scan
-from gitcp.core.transcript.transcript_scan import ensure_object, list_blocks, list_objects
-from gitcp.start import stdlib
+from gitcp.core import commit_message, transcripts
+from gitcp.core.transcripts import ensure_object, list_blocks, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +29,7 @@ def is_first_entry(first: dict[str, Any]) -> bool:
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """Scan data, which follows previous["bytes"] if previous is given; see Scan."""
-    return transcript_scan.read(_Reader(transcript_scan.begin(previous)), data)
+    return transcripts.read_entries(_Reader(transcripts.begin_scan(previous)), data)
 
 
 def find_written_path(name: str, arguments: dict[str, Any]) -> str | None:
@@ -108,7 +106,7 @@ class _Reader:
         return any(b'"%s"' % key.encode(errors="replace") in line for key in self.pending)
 
     def load(self, line: bytes) -> dict[str, Any]:
-        entry = transcript_scan.load(line)
+        entry = transcripts.load_entry(line)
         self.scan["skipped"] += entry is None
         return entry or {}
 
@@ -133,8 +131,8 @@ class _Reader:
             self.add_prompt(prompt if isinstance(prompt, str) else "")
 
     def add_prompt(self, text: str) -> None:
-        text = prompts.clean(text)
-        if not text or prompts.is_notification(text):
+        text = commit_message.clean_prompt(text)
+        if not text or commit_message.is_notification(text):
             return
         if not text.startswith("[Request interrupted by user"):
             self.scan["prompts"].append(text)
@@ -168,13 +166,13 @@ class _Reader:
         """Count a message once, by its line with the most output."""
         before = self.messages.pop(message, None)
         names = "input_tokens cache_creation_input_tokens cache_read_input_tokens output_tokens"
-        now = tuple(tokens.parse_count(counts.get(name)) for name in names.split())
+        now = tuple(transcripts.parse_count(counts.get(name)) for name in names.split())
         if before is not None and now[3] <= before[3]:
             now = before
         self.messages[message] = now
         counted = (*before, 1) if before else (0,) * 5
-        sums = zip(tokens.list_counts(self.spent), (*now, 1), counted, strict=True)
-        self.spent = tokens.make_usage(*(total + new - old for total, new, old in sums))
+        sums = zip(transcripts.list_counts(self.spent), (*now, 1), counted, strict=True)
+        self.spent = transcripts.make_usage(*(total + new - old for total, new, old in sums))
 
     def take_result(self, entry: dict[str, Any], block: dict[str, Any]) -> None:
         path = self.pending.pop(str(block["tool_use_id"]))
@@ -187,7 +185,9 @@ class _Reader:
     def add_subagent(self, entry: dict[str, Any], block: dict[str, Any]) -> None:
         agent = ensure_object(entry.get("toolUseResult")).get("agentId")
         if not isinstance(agent, str):  # older clients have it only in the text
-            text = stdlib.re.search(r"agentId: ([A-Za-z0-9_-]+)", str(block.get("content")))
+            import re
+
+            text = re.search(r"agentId: ([A-Za-z0-9_-]+)", str(block.get("content")))
             agent = text[1] if text else None
         if agent and agent not in self.scan["subagents"]:
             self.scan["subagents"].append(agent)
@@ -195,10 +195,10 @@ class _Reader:
     def finish(self, lines: list[bytes]) -> Scan:
         """Count writes without a result: the client may have been killed after them."""
         paths = [path for path in self.pending.values() if path]
-        self.scan["written"] = transcript_scan.join_unique(self.written, paths)
+        self.scan["written"] = transcripts.join_unique(self.written, paths)
         self.scan["usage"] = self.spent
         recent = list(self.messages.items())[-_RECENT:]
         carry = {"pending": self.pending, "recent": {key: list(used) for key, used in recent}}
         self.scan["carry"] = carry
-        transcript_scan.note_newest(self.scan, lines, transcript_scan.find_newest(lines, "uuid"))
+        transcripts.note_newest(self.scan, lines, transcripts.find_newest(lines, "uuid"))
         return self.scan

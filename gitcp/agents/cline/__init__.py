@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents.exchange import payload
-from gitcp.core.git import ids
-from gitcp.core.transcript.facts import list_objects
-from gitcp.core.transcript.transcript_scan import load
+from gitcp.agents import payload
+from gitcp.core import ids
+from gitcp.core.transcripts import list_objects, load_entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -116,7 +115,7 @@ def _load_file(path: str) -> dict[str, Any]:
     """The object in a file; {} if it cannot be read."""
     try:
         with open(path, "rb") as f:
-            return load(f.read()) or {}
+            return load_entry(f.read()) or {}
     except OSError:
         return {}
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from gitcp.core.transcript import facts, tokens, transcript_scan
-from gitcp.core.transcript.facts import list_objects
+from gitcp.core import transcripts
+from gitcp.core.transcripts import list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from gitcp.core.transcript.facts import Fact
+    from gitcp.core.transcripts import Fact
 
 _COUNTS = ("inputTokens", "cacheWriteTokens", "cacheReadTokens", "outputTokens")
 _CREATED = "File created successfully at:"
@@ -28,13 +28,17 @@ def is_first_entry(first: dict[str, Any]) -> bool:
 
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
-    """The facts of a message (gitcp.core.transcript.facts)."""
+    """The facts of a message (gitcp.core.transcripts)."""
     if isinstance(entry.get("ts"), int):
         yield "time", str(entry["ts"])
-    for kind, *fact in facts.list_block_facts(entry.get("role"), entry.get("content")):
+    for kind, *fact in transcripts.list_block_facts(entry.get("role"), entry.get("content")):
         yield kind, *(map(_extract_typed, fact) if kind == "prompt" else fact)
     if isinstance(counts := entry.get("metrics"), dict):
-        yield "usage", str(entry.get("id")), tokens.read_usage(counts, *_COUNTS, with_cache=True)
+        yield (
+            "usage",
+            str(entry.get("id")),
+            transcripts.read_usage(counts, *_COUNTS, with_cache=True),
+        )
 
 
 def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -43,7 +47,7 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         if block.get("type") == "tool_result":
             content = block.get("content")
             if isinstance(content, str):
-                content = [transcript_scan.load(content) or content]
+                content = [transcripts.load_entry(content) or content]
             results = list_objects(content)
             failures = (result for result in results if result.get("success") is False)
             answer = {"failed": block.get("is_error") is True or any(failures)}

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import resolve_path
-from gitcp.agents.exchange import payload
-from gitcp.core.git import ids
-from gitcp.core.transcript import apply_patch
-from gitcp.core.transcript.transcript_scan import load
+from gitcp.agents import payload, resolve_path
+from gitcp.core import agent_words, ids
+from gitcp.core.transcripts import load_entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,14 +68,14 @@ def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
     response = response if isinstance(response, str) else ""
     arguments = payload.get_object(fields, "tool_input")
     if tool["kind"] == "shell":  # it may have the patch in a here-document
-        paths = apply_patch.list_paths(payload.find_patch(arguments))
+        paths = agent_words.list_paths(payload.find_patch(arguments))
         tool["input_paths"] = payload.resolve_paths(paths, cwd, "command")
     payload.add_output(tool, response)
     if tool["kind"] == "write":
         tool["failed"] = bool(response) and not response.startswith("Exit code: 0\n")
     elif tool["kind"] == "task":
         tool["description"] = payload.get_words(arguments, "message")
-        agent = (load(response) or {}).get("agent_id")
+        agent = (load_entry(response) or {}).get("agent_id")
         if agent is not None:
             tool["agent_id"] = ids.check_component(agent, "agent_id")
     return tool

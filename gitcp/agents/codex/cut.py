@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from gitcp.core.transcript import transcript_scan
-from gitcp.core.transcript.facts import ensure_object, extract_prompt
+from gitcp.core import transcripts
+from gitcp.core.transcripts import ensure_object, extract_prompt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.core.transcript.facts import Prompt
+    from gitcp.core.transcripts import Prompt
 
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
@@ -103,7 +103,7 @@ class _Leaves:
 
 
 def _get_time(line: bytes) -> str:
-    return str((transcript_scan.load(line) or {}).get("timestamp") or "")
+    return str((transcripts.load_entry(line) or {}).get("timestamp") or "")
 
 
 def _get_call(line: bytes, kinds: tuple[str, ...]) -> str:
@@ -127,7 +127,7 @@ def _is_thought(line: bytes) -> bool:
 
 
 def _load_payload(line: bytes) -> dict[str, Any]:
-    return ensure_object((transcript_scan.load(line) or {}).get("payload"))
+    return ensure_object((transcripts.load_entry(line) or {}).get("payload"))
 
 
 def _is_end_of_turn(line: bytes, following: bytes) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.transcript import apply_patch, facts, tokens, transcript_scan
+from gitcp.core import agent_words, transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _CHANGES = ("FileChange", "patch_apply_end")  # the kinds of a change of files
 _PATCHED = "Success. Updated the following files"
 _HEAD = 600  # bytes at the beginning of a line that have its kind
-_list_patched = facts.make_path_lister({}, ())
+_list_patched = transcripts.make_path_lister({}, ())
 _KINDS = (
     b'"token_count"',
     b'"UserMessage"',
@@ -38,7 +38,7 @@ def scan(data: bytes, previous: Scan | None = None) -> Scan:
 
     Paths are absolute: by the client's event, or from the patch and its directory.
     """
-    return transcript_scan.read(_Reader(transcript_scan.begin(previous)), data)
+    return transcripts.read_entries(_Reader(transcripts.begin_scan(previous)), data)
 
 
 def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -46,12 +46,12 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
     The client's events are exact.  Older clients have only the outcome of a patch.
     """
-    payload = facts.ensure_object(entry.get("payload"))
-    item = facts.ensure_object(payload.get("item")) or payload
+    payload = transcripts.ensure_object(entry.get("payload"))
+    item = transcripts.ensure_object(payload.get("item")) or payload
     key, kind = str(item.get("call_id") or item.get("id")), item.get("type")
     if kind in _CHANGES and item.get("status") != "inProgress":
         done = _is_done(item)
-        by_path = facts.ensure_object(item.get("changes")).items() if done else ()
+        by_path = transcripts.ensure_object(item.get("changes")).items() if done else ()
         changes = [pair for path, change in by_path for pair in _list_changes(path, change)]
         yield key, {"failed": not done, "changes": changes}
     elif kind == "CommandExecution" and item.get("status") != "inProgress":
@@ -67,18 +67,18 @@ def _is_done(item: dict[str, Any]) -> bool:
 
 def _list_changes(path: str, change: object) -> Iterator[tuple[str, dict[str, Any]]]:
     """The change of a path; none if it was moved."""
-    fields = facts.ensure_object(change)
+    fields = transcripts.ensure_object(change)
     kind = str(fields.get("type") or next(iter(fields), ""))
-    fields = facts.ensure_object(fields.get(kind)) or fields
+    fields = transcripts.ensure_object(fields.get(kind)) or fields
     if kind == "add" and isinstance(fields.get("content"), str):
         yield path, {"content": fields["content"], "created": True}
     elif kind == "delete":
         yield path, {"deleted": True}
     elif kind == "update" and not fields.get("move_path"):
-        yield path, {"edits": apply_patch.parse_edits(str(fields.get("unified_diff") or ""))}
+        yield path, {"edits": agent_words.parse_edits(str(fields.get("unified_diff") or ""))}
 
 
-class _Reader(facts.Reader):
+class _Reader(transcripts.Reader):
     """The state of one scan, with the directory and the last token total.
 
     forked: the session is a fork of one whose lines are not copied, and whose usage is in the next
@@ -99,19 +99,19 @@ class _Reader(facts.Reader):
             self.take_result(str(item.get("call_id")), _PATCHED not in str(item.get("output")), "")
         elif any(kind in head for kind in _KINDS):
             payload = self.load_payload(line)
-            self.take_item(facts.ensure_object(payload.get("item")) or payload)
+            self.take_item(transcripts.ensure_object(payload.get("item")) or payload)
 
     def load_payload(self, line: bytes) -> dict[str, Any]:
-        entry = transcript_scan.load(line)
+        entry = transcripts.load_entry(line)
         self.scan["skipped"] += entry is None
-        return facts.ensure_object((entry or {}).get("payload"))
+        return transcripts.ensure_object((entry or {}).get("payload"))
 
     def take_item(self, item: dict[str, Any]) -> None:
         kind = item.get("type")
         if kind == "token_count":
             self.add_usage(item.get("info"))
         elif kind in ("UserMessage", "user_message"):
-            self.take_prompt(facts.join_texts(item.get("content") or item.get("message")))
+            self.take_prompt(transcripts.join_texts(item.get("content") or item.get("message")))
         elif kind == "CollabAgentToolCall" and item.get("tool") == "spawn_agent":
             ids = item.get("receiver_thread_ids")
             for agent in ids if isinstance(ids, list) else ():
@@ -138,15 +138,15 @@ class _Reader(facts.Reader):
         before = self.total if sum(total) >= sum(self.total) else [0] * 4
         growth = (max(0, new - old) for new, old in zip(total, before, strict=True))
         fresh, read, write, output = growth
-        usage = tokens.make_usage(max(0, fresh - read - write), write, read, output, 1)
+        usage = transcripts.make_usage(max(0, fresh - read - write), write, read, output, 1)
         self.total = total
-        self.scan["usage"] = tokens.add(self.scan["usage"], usage)
+        self.scan["usage"] = transcripts.add_tokens(self.scan["usage"], usage)
 
     def take_changes(self, changes: object) -> None:
-        for path, change in facts.ensure_object(changes).items():
-            moved = facts.ensure_object(change).get("move_path")
+        for path, change in transcripts.ensure_object(changes).items():
+            moved = transcripts.ensure_object(change).get("move_path")
             paths = [path, moved] if isinstance(moved, str) else [path]
-            self.written_paths = transcript_scan.join_unique(self.written_paths, paths)
+            self.written_paths = transcripts.join_unique(self.written_paths, paths)
 
     def list_patched(self, name: str, arguments: dict[str, Any]) -> list[str]:
         """The paths of a patch, which are relative to the directory."""
@@ -158,15 +158,19 @@ class _Reader(facts.Reader):
         self.scan["carry"] |= {"cwd": self.cwd, "total": self.total}
         self.scan["carry"] |= {"forked": True} if self.forked else {}
         ordered = [*lines]
-        transcript_scan.note_newest(self.scan, ordered, _find_last_identifier(ordered))
+        transcripts.note_newest(self.scan, ordered, _find_last_identifier(ordered))
         return self.scan
 
 
 def _list_counts(info: object, key: str) -> list[int] | None:
     """(input, its parts read from and written to the cache, output); None without counts."""
-    counts = facts.ensure_object(info).get(key)
+    counts = transcripts.ensure_object(info).get(key)
     names = "input_tokens cached_input_tokens cache_write_input_tokens output_tokens".split()
-    return [tokens.parse_count(counts.get(n)) for n in names] if isinstance(counts, dict) else None
+    return (
+        [transcripts.parse_count(counts.get(n)) for n in names]
+        if isinstance(counts, dict)
+        else None
+    )
 
 
 def _make_absolute(cwd: str, path: str) -> str:
@@ -177,7 +181,7 @@ def _find_last_identifier(lines: list[bytes]) -> str | None:
     """The id of the newest message or call of the conversation."""
     for line in reversed(lines):
         if b'"response_item"' in line[:_HEAD]:
-            payload = facts.ensure_object((transcript_scan.load(line) or {}).get("payload"))
+            payload = transcripts.ensure_object((transcripts.load_entry(line) or {}).get("payload"))
             identifier = payload.get("id")
             if isinstance(identifier, str) and identifier:
                 return identifier

@@ -8,11 +8,10 @@ arguments.
 
 from __future__ import annotations
 
+import datetime
 import os
 
-from gitcp.agents import resolve_path
-from gitcp.agents.exchange import payload
-from gitcp.start import stdlib
+from gitcp.agents import payload, resolve_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,7 +125,7 @@ def _format_moment(stamp: object) -> str:
     """A time in ms, from any form; it identifies a prompt."""
     if isinstance(stamp, str):
         try:
-            return f"{stdlib.datetime.datetime.fromisoformat(stamp).timestamp() * 1000:.0f}"
+            return f"{datetime.datetime.fromisoformat(stamp).timestamp() * 1000:.0f}"
         except ValueError:
             return ""
     return str(stamp) if isinstance(stamp, int) else ""

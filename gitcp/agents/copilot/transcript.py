@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from gitcp.core.transcript import facts, tokens
-from gitcp.core.transcript.facts import ensure_object, list_objects
+from gitcp.core import transcripts
+from gitcp.core.transcripts import ensure_object, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.transcript.facts import Fact
+    from gitcp.core.transcripts import Fact
 
 _COUNTS = ("inputTokens", "cacheWriteTokens", "cacheReadTokens", "outputTokens")
 
@@ -21,7 +21,7 @@ def is_first_entry(first: dict[str, Any]) -> bool:
 
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
-    """The facts of a line (gitcp.core.transcript.facts).  A subagent's lines name it."""
+    """The facts of a line (gitcp.core.transcripts).  A subagent's lines name it."""
     kind, data = entry.get("type"), ensure_object(entry.get("data"))
     if kind == "user.message" and not entry.get("agentId"):
         yield "prompt", str(data.get("content") or "")
@@ -35,11 +35,15 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
             key, name = str(call.get("toolCallId")), str(call.get("name"))
             yield "call", key, name, ensure_object(arguments)
     elif kind == "tool.execution_complete":
-        text = facts.extract_text(data.get("result") or data.get("error"))
+        text = transcripts.extract_text(data.get("result") or data.get("error"))
         yield "result", str(data.get("toolCallId")), data.get("success") is not True, text
     elif kind == "session.usage_record":
         counts = ensure_object(data.get("usage"))
-        yield "usage", str(entry.get("id")), tokens.read_usage(counts, *_COUNTS, with_cache=True)
+        yield (
+            "usage",
+            str(entry.get("id")),
+            transcripts.read_usage(counts, *_COUNTS, with_cache=True),
+        )
 
 
 def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

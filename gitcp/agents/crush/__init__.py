@@ -6,7 +6,7 @@ database.
 
 from __future__ import annotations
 
-from gitcp.agents.exchange import claudes, payload
+from gitcp.agents import payload
 
 NAME = "crush"
 AGENT_TYPE = "Crush"
@@ -25,7 +25,7 @@ KINDS = payload.make_kinds(
     read="view ls glob grep fetch sourcegraph diagnostics references",
 )
 EVENTS = {
-    **claudes.omit_events("UserPromptSubmit", "Stop", "SubagentStop"),
+    **payload.omit_events("UserPromptSubmit", "Stop", "SubagentStop"),
     "TurnStart": "turn-start",
     **dict.fromkeys(("TurnEnd", "StopFailure", "Interrupt"), "turn-end"),
 }

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import list_files
-from gitcp.agents.exchange import payload
+from gitcp.agents import list_files, payload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

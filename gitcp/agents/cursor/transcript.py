@@ -6,16 +6,15 @@ ids.
 
 from __future__ import annotations
 
-from gitcp.core.git import ids
-from gitcp.core.transcript import facts
-from gitcp.core.transcript.facts import ensure_object, list_objects
+from gitcp.core import ids, transcripts
+from gitcp.core.transcripts import ensure_object, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.transcript.facts import Fact
+    from gitcp.core.transcripts import Fact
 
 
 def is_first_entry(first: dict[str, Any]) -> bool:
@@ -24,10 +23,10 @@ def is_first_entry(first: dict[str, Any]) -> bool:
 
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
-    """The facts of a line (gitcp.core.transcript.facts)."""
+    """The facts of a line (gitcp.core.transcripts)."""
     content = ensure_object(entry.get("message")).get("content")
     if entry.get("role") == "user":
-        yield "prompt", _extract_typed(facts.join_texts(content))
+        yield "prompt", _extract_typed(transcripts.join_texts(content))
     elif entry.get("role") == "assistant":
         for block in list_objects(content):
             if block.get("type") == "tool_use":

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents.exchange import claudes, payload
+from gitcp.agents import payload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ KINDS = payload.make_kinds(
     shell="exec",
     read="read grep glob web_search webfetch",
 )
-EVENTS = {**claudes.CORE, "SessionEnd": "session-end"}
+EVENTS = {**payload.CORE, "SessionEnd": "session-end"}
 
 
 def is_payload(fields: Mapping[str, Any]) -> bool:

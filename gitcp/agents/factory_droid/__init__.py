@@ -6,7 +6,7 @@ end, and the transcript has no tokens.
 
 from __future__ import annotations
 
-from gitcp.agents.exchange import claudes, payload
+from gitcp.agents import payload
 
 NAME = "factory-droid"
 AGENT_TYPE = "Factory Droid"
@@ -22,7 +22,7 @@ KINDS = payload.make_kinds(
     task="Task",
     read="Read LS Grep Glob TodoWrite ToolSearch WebSearch FetchUrl",
 )
-EVENTS = claudes.omit_events("PostToolUseFailure")
+EVENTS = payload.omit_events("PostToolUseFailure")
 NAMES_CALLS = True
 MATCHER = payload.build_matcher(KINDS, "read")
 

@@ -5,14 +5,14 @@ The client's own texts are blocks of a prompt, and its hooks are messages withou
 
 from __future__ import annotations
 
-from gitcp.core.transcript import facts
+from gitcp.core import transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.transcript.facts import Fact
+    from gitcp.core.transcripts import Fact
 
 SHOWS_FILES = True  # the output of a tool that reads is the file's content
 
@@ -23,6 +23,6 @@ def is_first_entry(first: dict[str, Any]) -> bool:
 
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
-    """The facts of a line (gitcp.core.transcript.facts)."""
-    message = facts.ensure_object(entry.get("message"))
-    return facts.list_block_facts(message.get("role"), message.get("content"))
+    """The facts of a line (gitcp.core.transcripts)."""
+    message = transcripts.ensure_object(entry.get("message"))
+    return transcripts.list_block_facts(message.get("role"), message.get("content"))

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 
-from gitcp.agents import list_files
-from gitcp.agents.exchange import payload
-from gitcp.core.git import ids
+from gitcp.agents import list_files, payload
+from gitcp.core import ids
 from gitcp.errors import InputError
-from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ PATHS = ("file_path", "path", "filename")  # keys of its tools, new and old
 def name_project(home: str, cwd: str) -> str:
     """The folder of cwd's sessions below TRANSCRIPTS: a slug that projects.json has; of older
     versions, a hash of cwd."""
-    digest = stdlib.hashlib.sha256(os.fsencode(cwd)).hexdigest()
+    digest = hashlib.sha256(os.fsencode(cwd)).hexdigest()
     try:
         name = ids.check_component(_read_projects(home)[cwd], "projects")
     except (KeyError, InputError):
@@ -72,7 +72,7 @@ def _read_projects(home: str) -> dict[str, Any]:
     """directory -> slug, by projects.json; {} if it cannot be read."""
     try:
         with open(os.path.join(home, ".gemini", "projects.json"), encoding="utf-8") as stream:
-            projects = stdlib.json.load(stream)["projects"]
+            projects = json.load(stream)["projects"]
     except (OSError, ValueError, KeyError, TypeError):
         return {}
     return projects if isinstance(projects, dict) else {}

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 
-from gitcp.agents.exchange.payload import is_call
-from gitcp.core.transcript import transcript_scan
-from gitcp.core.transcript.facts import extract_prompt, list_objects
+from gitcp.agents.payload import is_call
+from gitcp.core import transcripts
+from gitcp.core.transcripts import extract_prompt, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.core.transcript.facts import Prompt
+    from gitcp.core.transcripts import Prompt
 
 
 def find_last_leaf(data: bytes) -> str:
@@ -68,7 +68,7 @@ def cut_conversation(
 
 
 def _load_document(data: bytes) -> dict[str, Any] | None:
-    document = transcript_scan.load(data) if data.lstrip()[:1] == b"{" else None
+    document = transcripts.load_entry(data) if data.lstrip()[:1] == b"{" else None
     return document if document and isinstance(document.get("messages"), list) else None
 
 
@@ -79,7 +79,7 @@ def _load_parts(data: bytes) -> list[dict[str, Any]]:
 
 
 def _load_lines(data: bytes) -> list[dict[str, Any]]:
-    return [line for line in map(transcript_scan.load, data.split(b"\n")) if line is not None]
+    return [line for line in map(transcripts.load_entry, data.split(b"\n")) if line is not None]
 
 
 def _cut_after(parts: list[dict[str, Any]], leaf: str, exact: bool) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents.exchange import claudes, payload
+from gitcp.agents import payload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ KINDS = payload.make_kinds(
     read="developer__tree developer__read_image",
 )
 # It skips a rule with an invalid matcher, so there is none.
-EVENTS = claudes.omit_events("SubagentStop", "PreCompact")
+EVENTS = payload.omit_events("SubagentStop", "PreCompact")
 
 
 def build_files(path: str, command: Callable[[str], str]) -> dict[str, Any]:
@@ -38,5 +38,5 @@ def build_files(path: str, command: Callable[[str], str]) -> dict[str, Any]:
     about = {"name": "gitcp", "version": "1", "description": command("").partition("# ")[2]}
     return {
         os.path.join(path, "plugin.json"): about,
-        os.path.join(path, "hooks", "hooks.json"): claudes.nest_hooks(EVENTS, command),
+        os.path.join(path, "hooks", "hooks.json"): payload.nest_hooks(EVENTS, command),
     }

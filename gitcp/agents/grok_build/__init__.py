@@ -6,7 +6,7 @@ It also runs the hooks of Claude Code's and of Cursor's settings.  Its transcrip
 
 from __future__ import annotations
 
-from gitcp.agents.exchange import claudes, payload
+from gitcp.agents import payload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ KINDS = payload.make_kinds(
     read="read_file list_dir grep web_search web_fetch",
 )
 EVENTS = {
-    **claudes.EVENTS,
+    **payload.EVENTS,
     **dict.fromkeys(("StopCancelled", "StopFailure"), "turn-end"),
 }
 _LIMIT = 60  # seconds
@@ -70,4 +70,4 @@ def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 def build_files(path: str, command: Callable[[str], str]) -> dict[str, Any]:
     """The file of hooks."""
-    return {path: claudes.nest_hooks(EVENTS, command, _LIMIT)}
+    return {path: payload.nest_hooks(EVENTS, command, _LIMIT)}

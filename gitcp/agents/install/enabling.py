@@ -6,7 +6,7 @@ import os
 from shutil import which
 
 from gitcp import agents
-from gitcp.agents.exchange import replies
+from gitcp.agents import payload
 from gitcp.agents.install import own_files, settings
 from gitcp.errors import InputError
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from gitcp.agents import Client
-    from gitcp.core.setup.installation import Write
+    from gitcp.core.installation import Write
 
 _LOST = "gitcp is not installed where it was: nothing is recorded; 'gitcp enable' mends it"
 _OUTSIDE = "'{}' lies outside the repository and was left as it is: --force writes it"
@@ -160,7 +160,7 @@ def _plan_settings(
     if unchanged.  Raises InputError, naming path, for unreadable settings.
     """
     name, old = adapter.NAME, surroundings.read(path)
-    lost = replies.format_message(adapter.ANSWERS, _LOST)
+    lost = payload.format_message(adapter.ANSWERS, _LOST)
     command = settings.make_own_command(*surroundings.baked, name, lost)
     if scope == "shared":
         command = settings.make_shared_command(name)

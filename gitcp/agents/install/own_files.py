@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 
 from gitcp import agents
 from gitcp.agents.install import settings
-from gitcp.core.setup.hook_scripts import CANNOT
-from gitcp.start import stdlib
+from gitcp.core.installation import CANNOT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 FORMS = ("plugin", "scripts", "files")  # of clients whose hooks are such files
 MARKER = "gitcp: written by 'gitcp enable', taken out by 'gitcp disable --uninstall'"
-
 # This comes before each client's own part: it calls gitcp-hook.
 _HEAD = """\
 // %(marker)s
@@ -109,7 +108,7 @@ def _build_json_files(
 
 def _build_script(adapter: Client, event: str, baked: tuple[str, str] | None) -> bytes:
     cannot = " | ".join(map(str, CANNOT))
-    own = _OWN % (*map(stdlib.shlex.quote, baked), adapter.NAME, event, cannot) if baked else ""
+    own = _OWN % (*map(shlex.quote, baked), adapter.NAME, event, cannot) if baked else ""
     values = {"marker": MARKER, "own": own, "agent": adapter.NAME, "event": event}
     return (_SCRIPT % values).encode("utf-8", "surrogateescape")
 

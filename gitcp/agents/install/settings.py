@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 
 from gitcp.agents.install import json_text
-from gitcp.core.setup.hook_scripts import CANNOT
+from gitcp.core.installation import CANNOT
 from gitcp.errors import InputError
-from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -155,9 +155,9 @@ def make_own_command(py: str, entry: str, agent: str, lost: str = "") -> Callabl
 
     def format_command(event: str) -> str:
         last = lost.strip() if event.lower() == "sessionstart" else ""
-        absent = f"{{ echo {stdlib.shlex.quote(last)}; exit 0; }}" if last else "exit 0"
+        absent = f"{{ echo {shlex.quote(last)}; exit 0; }}" if last else "exit 0"
         words = ("sh", "-c", _RUN_OWN_OR_PATH % f"{_ON_PATH} || {absent}", py, entry, agent, event)
-        return f"exec {' '.join(map(stdlib.shlex.quote, words))}"
+        return f"exec {' '.join(map(shlex.quote, words))}"
 
     return format_command
 
@@ -170,7 +170,7 @@ def make_shared_command(agent: str) -> Callable[[str], str]:
 
 def make_plain_command(py: str, entry: str, agent: str) -> Callable[[str], str]:
     """client's event -> the command without variables, for a client that expands them itself."""
-    py, entry = stdlib.shlex.quote(py), stdlib.shlex.quote(entry)
+    py, entry = shlex.quote(py), shlex.quote(entry)
     exists = f"[ -x {py} ] && [ -f {entry} ]"
     return lambda event: (
         f"{exists} && exec {py} -I -S {entry} {agent} {event}; {make_shared_command(agent)(event)}"
@@ -180,7 +180,7 @@ def make_plain_command(py: str, entry: str, agent: str) -> Callable[[str], str]:
 def parse_programs(command: str) -> list[str]:
     """The files that a command of make_own_command() needs; [] for any other command."""
     try:
-        words = stdlib.shlex.split(command)
+        words = shlex.split(command)
     except ValueError:
         return []
     return words[-4:-2] if words[:3] == ["exec", "sh", "-c"] else []

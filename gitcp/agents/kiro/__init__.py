@@ -3,7 +3,7 @@ documentation only (doc/clients.md "Kiro").  Its transcript is not known."""
 
 from __future__ import annotations
 
-from gitcp.agents.exchange import claudes, payload
+from gitcp.agents import payload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ KINDS = payload.make_kinds(
     shell="execute_bash executeBash execute_pwsh",
     read="fs_read readFile read_file list_directory grep_search",
 )
-EVENTS = claudes.CORE
+EVENTS = payload.CORE
 
 
 def build_files(path: str, command: Callable[[str], str]) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import resolve_path
-from gitcp.agents.exchange import payload
-from gitcp.core.git import ids
+from gitcp.agents import payload, resolve_path
+from gitcp.agents.opencode import messages
+from gitcp.core import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,7 +115,6 @@ def export(record: Event, folder: str, name: str = NAME) -> None:
 
     name: the folder of the database.
     """
-    from gitcp.agents.opencode import messages
 
     home = os.path.expanduser("~")
     database = os.path.join(locate_sessions(home, "", name), f"{name}.db")
@@ -133,7 +132,6 @@ def export(record: Event, folder: str, name: str = NAME) -> None:
 def list_conversations(home: str, cwd: str, name: str = NAME) -> list[str]:
     """The sessions of cwd or directories below it, each as `<database>#<id>`.  name: the folder of
     the database."""
-    from gitcp.agents.opencode import messages
 
     database = os.path.join(locate_sessions(home, "", name), f"{name}.db")
     return [f"{database}#{key}" for key in messages.list_sessions(database, cwd)]
@@ -141,7 +139,6 @@ def list_conversations(home: str, cwd: str, name: str = NAME) -> list[str]:
 
 def fetch(name: str, folder: str) -> str:
     """Copy a session of list_conversations() into a folder; return the file."""
-    from gitcp.agents.opencode import messages
 
     database, _, key = name.rpartition("#")
     path = os.path.join(folder, ids.check_session_id(key) + ".jsonl")

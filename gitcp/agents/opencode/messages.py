@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-
-from gitcp.start import stdlib
+import sqlite3
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def append_messages(database: str, session_id: str, path: str, done: bool = True
         if messages and not done and not messages[-1]["info"].get("time", {}).get("completed"):
             messages.pop()
         _write(path, [*lines, *messages])
-    except (stdlib.sqlite3.Error, LookupError, ValueError):
+    except (sqlite3.Error, LookupError, ValueError):
         return False
     finally:
         db.close()
@@ -53,7 +52,7 @@ def list_sessions(database: str, directory: str) -> list[str]:
         return []
     try:
         rows = db.execute("SELECT id, directory FROM session ORDER BY id").fetchall()
-    except stdlib.sqlite3.Error:
+    except sqlite3.Error:
         return []
     finally:
         db.close()
@@ -67,14 +66,14 @@ def _open(database: str) -> Connection | None:
     if not os.path.exists(database):
         return None
     try:
-        return stdlib.sqlite3.connect(f"file:{quote(database)}?mode=ro", uri=True, timeout=0.2)
-    except stdlib.sqlite3.Error:
+        return sqlite3.connect(f"file:{quote(database)}?mode=ro", uri=True, timeout=0.2)
+    except sqlite3.Error:
         return None
 
 
 def _read_session(db: Connection, session_id: str) -> dict[str, Any]:
     """The session's row with the names of an export; raises LookupError without one."""
-    db.row_factory = stdlib.sqlite3.Row
+    db.row_factory = sqlite3.Row
     row = db.execute("SELECT * FROM session WHERE id = ?", (session_id,)).fetchone()
     if row is None:
         raise LookupError(session_id)

@@ -7,15 +7,15 @@ The first line is {"info"} of the session, each other line a message {"info", "p
 from __future__ import annotations
 
 from gitcp.agents.opencode import extract_prompt
-from gitcp.core.transcript import facts, tokens
-from gitcp.core.transcript.facts import ensure_object, list_objects
+from gitcp.core import transcripts
+from gitcp.core.transcripts import ensure_object, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.transcript.facts import Fact
+    from gitcp.core.transcripts import Fact
 
 
 def is_first_entry(first: dict[str, Any]) -> bool:
@@ -24,7 +24,7 @@ def is_first_entry(first: dict[str, Any]) -> bool:
 
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
-    """The facts of a line (gitcp.core.transcript.facts)."""
+    """The facts of a line (gitcp.core.transcripts)."""
     info, parts = ensure_object(entry.get("info")), list_objects(entry.get("parts"))
     if "role" in info:
         yield "at", str(info.get("id") or "")
@@ -37,7 +37,7 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
             yield from _list_part_facts(part)
         spent = ensure_object(info.get("tokens"))
         counts = {**spent, **ensure_object(spent.get("cache"))}
-        usage = tokens.read_usage(counts, "input", "write", "read", "output")
+        usage = transcripts.read_usage(counts, "input", "write", "read", "output")
         yield "usage", str(info.get("id")), usage
 
 
@@ -48,7 +48,7 @@ def _list_part_facts(part: dict[str, Any]) -> Iterator[Fact]:
         key, state = str(part.get("callID")), ensure_object(part.get("state"))
         yield "call", key, str(part.get("tool")), ensure_object(state.get("input"))
         if state.get("status") in ("completed", "error"):
-            text = facts.extract_text(state.get("output") or state.get("error"))
+            text = transcripts.extract_text(state.get("output") or state.get("error"))
             yield "result", key, state["status"] == "error", text
         child = ensure_object(state.get("metadata")).get("sessionId")
         if part.get("tool") == "task" and isinstance(child, str):

@@ -5,7 +5,7 @@ No call has an id.  Its conversations are folders of files, which are not read.
 
 from __future__ import annotations
 
-from gitcp.agents.exchange import claudes, payload
+from gitcp.agents import payload
 
 NAME = "openhands"
 AGENT_TYPE = "OpenHands"
@@ -21,4 +21,4 @@ KINDS = payload.make_kinds(
     shell="terminal execute_bash",
     read="think finish task_tracker glob grep",
 )
-EVENTS = {**claudes.CORE, "SessionEnd": "session-end"}
+EVENTS = {**payload.CORE, "SessionEnd": "session-end"}

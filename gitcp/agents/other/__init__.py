@@ -5,9 +5,8 @@ Its name is for people, and its agent type in stored data.
 
 from __future__ import annotations
 
-from gitcp.agents.exchange import payload
-from gitcp.core.git import ids
-from gitcp.core.message import prompts
+from gitcp.agents import payload
+from gitcp.core import commit_message, ids
 from gitcp.errors import InputError
 
 TYPE_CHECKING = False
@@ -53,7 +52,7 @@ def check_event(fields: dict[str, Any], cwd: str) -> dict[str, Any]:
     if fields.get("agent_id") is not None:
         record["agent_id"] = ids.check_component(fields["agent_id"], "agent_id")
     if name == "turn-start":
-        record["prompt"] = prompts.clean(payload.get_words(fields, "prompt"))
+        record["prompt"] = commit_message.clean_prompt(payload.get_words(fields, "prompt"))
     if fields.get("tool") is not None:
         record["tool"] = _read_tool(payload.get_object(fields, "tool"), record["cwd"])
     return dict(record)

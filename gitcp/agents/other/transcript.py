@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-from gitcp.core.transcript import tokens
-from gitcp.core.transcript.facts import ensure_object
+from gitcp.core import transcripts
+from gitcp.core.transcripts import ensure_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.transcript.facts import Fact
+    from gitcp.core.transcripts import Fact
 
 _WORDS = {"prompt": "prompt", "answer": "reply"}
 
@@ -22,7 +22,7 @@ def is_first_entry(first: dict[str, Any]) -> bool:
 
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
-    """The facts of a line (gitcp.core.transcript.facts)."""
+    """The facts of a line (gitcp.core.transcripts)."""
     if entry.get("type") != "transcript":
         return
     kind, tool = entry.get("kind"), ensure_object(entry.get("tool"))
@@ -34,8 +34,8 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
         failed = entry.get("failed") is True
         yield "result", str(entry.get("id")), failed, str(entry.get("text") or "")
     elif kind == "usage":
-        usage = tokens.read_usage(entry, *tokens.KEYS[:4])
-        usage["api_call_count"] = tokens.parse_count(entry.get("api_call_count")) or 1
+        usage = transcripts.read_usage(entry, *transcripts.KEYS[:4])
+        usage["api_call_count"] = transcripts.parse_count(entry.get("api_call_count")) or 1
         yield "usage", str(entry.get("id")), usage
 
 

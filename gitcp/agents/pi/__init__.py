@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from gitcp.agents.exchange import claudes, payload
+from gitcp.agents import payload
 
 NAME = "pi"
 AGENT_TYPE = "Pi"
@@ -23,7 +23,7 @@ KINDS = payload.make_kinds(
     shell="bash",
     read="read grep find ls",
 )
-EVENTS = claudes.EVENTS
+EVENTS = payload.EVENTS
 
 
 def name_project(home: str, cwd: str) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from gitcp.core.transcript import facts, tokens
-from gitcp.core.transcript.facts import ensure_object, list_objects
+from gitcp.core import transcripts
+from gitcp.core.transcripts import ensure_object, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.transcript.facts import Fact
+    from gitcp.core.transcripts import Fact
 
 SHOWS_FILES = True  # the output of a tool that reads is the file's content
 
@@ -21,14 +21,14 @@ def is_first_entry(first: dict[str, Any]) -> bool:
 
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
-    """The facts of a line (gitcp.core.transcript.facts)."""
+    """The facts of a line (gitcp.core.transcripts)."""
     message = ensure_object(entry.get("message"))
     role, content = message.get("role"), message.get("content")
     if role == "user":
-        yield "prompt", facts.join_texts(content)
+        yield "prompt", transcripts.join_texts(content)
     elif role == "toolResult":
         failed = message.get("isError") is True
-        yield "result", str(message.get("toolCallId")), failed, facts.extract_text(content)
+        yield "result", str(message.get("toolCallId")), failed, transcripts.extract_text(content)
     elif role == "assistant":
         for block in list_objects(content):
             if block.get("type") == "text":
@@ -37,5 +37,5 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
                 key, name = str(block.get("id")), str(block.get("name"))
                 yield "call", key, name, ensure_object(block.get("arguments"))
         counts = ensure_object(message.get("usage"))
-        usage = tokens.read_usage(counts, "input", "cacheWrite", "cacheRead", "output")
+        usage = transcripts.read_usage(counts, "input", "cacheWrite", "cacheRead", "output")
         yield "usage", str(entry.get("id")), usage

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import claude_code
-from gitcp.agents.exchange import payload
+from gitcp.agents import claude_code, payload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
 
 NAME = "qwen-code"
 AGENT_TYPE = "Qwen Code"

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from gitcp.agents.gemini_cli.transcript import read_display
-from gitcp.core.transcript import facts, tokens
-from gitcp.core.transcript.facts import ensure_object, list_objects
+from gitcp.core import transcripts
+from gitcp.core.transcripts import ensure_object, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.transcript.facts import Fact
+    from gitcp.core.transcripts import Fact
 
 SHOWS_FILES = True  # the output of a tool that reads is the file's content
 _COUNTS = ("promptTokenCount", "", "cachedContentTokenCount", "candidatesTokenCount")
@@ -23,10 +23,10 @@ def is_first_entry(first: dict[str, Any]) -> bool:
 
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
-    """The facts of a line (gitcp.core.transcript.facts)."""
+    """The facts of a line (gitcp.core.transcripts)."""
     kind, parts = entry.get("type"), list_objects(ensure_object(entry.get("message")).get("parts"))
     if kind == "user":
-        yield "prompt", facts.join_texts(parts)
+        yield "prompt", transcripts.join_texts(parts)
     elif kind == "assistant":
         for part in parts:
             if call := ensure_object(part.get("functionCall")):
@@ -35,13 +35,13 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
             elif isinstance(part.get("text"), str) and part.get("thought") is not True:
                 yield "reply", part["text"]
         if isinstance(counts := entry.get("usageMetadata"), dict):
-            usage = tokens.read_usage(counts, *_COUNTS, with_cache=True)
+            usage = transcripts.read_usage(counts, *_COUNTS, with_cache=True)
             yield "usage", str(entry.get("uuid")), usage
     elif kind == "tool_result":
         for part in parts:
             answer = ensure_object(part.get("functionResponse"))
             response = ensure_object(answer.get("response"))
-            text = facts.extract_text(response)
+            text = transcripts.extract_text(response)
             yield "result", str(answer.get("id")), bool(response.get("error")), text
 
 

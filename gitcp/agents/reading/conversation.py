@@ -5,18 +5,17 @@ The agent is recognised by the shape of the transcript: its name in stored data 
 
 from __future__ import annotations
 
-from gitcp.agents.exchange.payload import NAMED, is_call
+from gitcp.agents.payload import NAMED, is_call
 from gitcp.agents.reading.items import list_items
-from gitcp.core.message import prompts
-from gitcp.core.transcript import apply_patch
-from gitcp.core.transcript.tool_ends import parse_time
+from gitcp.core import agent_words, commit_message
+from gitcp.core.transcripts import parse_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any, TypedDict
 
-    from gitcp.core.transcript.facts import Prompt
+    from gitcp.core.transcripts import Prompt
 
     Entry = tuple[str, str]  # "User", "Assistant" or "Tool", and the text
 
@@ -63,20 +62,20 @@ def list_turn_entries(data: bytes, turn: object) -> list[Entry]:
             spoken.append([])
         spoken[-1].append((role, text))
     asked = {number: own[0][1] for number, own in enumerate(spoken) if number}
-    number = prompts.find_number(asked, turn)
+    number = commit_message.find_number(asked, turn)
     return spoken[number] if number else []
 
 
 def _format_call(name: str, arguments: object) -> Entry:
     detail = ""
     if isinstance(arguments, str):
-        paths = apply_patch.list_paths(arguments)
+        paths = agent_words.list_paths(arguments)
         detail = " ".join(paths) if paths else arguments
     elif isinstance(arguments, dict):
         values = (arguments.get(key) for key in _TELLING)
         value = next((v for v in values if v), "")
         detail = " ".join(map(str, value)) if isinstance(value, list) else str(value)
-    detail = prompts.replace_surrogates(" ".join(detail.split()))
+    detail = commit_message.replace_surrogates(" ".join(detail.split()))
     return "Tool", f"{name}: {detail}" if detail else name
 
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 import os
 from itertools import chain, islice
 
+from gitcp.agents import payload
 from gitcp.agents.claude_code.transcript import NOT_SAID
-from gitcp.agents.exchange import payload
 from gitcp.agents.reading import items
 from gitcp.agents.reading.sightings import Sightings
-from gitcp.core.transcript import apply_patch, commands, transcript_scan
-from gitcp.core.transcript.facts import ensure_object, find_model, list_objects
-from gitcp.core.transcript.tool_ends import parse_time
+from gitcp.core import agent_words, transcripts
+from gitcp.core.transcripts import ensure_object, find_model, list_objects, parse_time
 from gitcp.errors import InputError
 
 TYPE_CHECKING = False
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
     class Edit(TypedDict):
         """A call's change of a file.  path: absolute.  turn: the number of its prompt, from 1.  at:
-        ns since 1970.  tells: for gitcp.core.credit.file_edits; `created` if the file was new,
+        ns since 1970.  tells: for gitcp.core.credit_cases; `created` if the file was new,
         `deleted` if it is gone, `inserted` [before line, text]."""
 
         path: str
@@ -59,8 +58,8 @@ def read_entries(path: str) -> Iterator[dict[str, Any]]:
     OSError."""
     with open(path, "rb") as stream:
         first = stream.readline()
-        if transcript_scan.load(first) is None and first.strip():
-            yield from _expand_document(transcript_scan.load(first + stream.read()) or {})
+        if transcripts.load_entry(first) is None and first.strip():
+            yield from _expand_document(transcripts.load_entry(first + stream.read()) or {})
             return
         for line in chain([first], stream):
             yield from _expand(line)
@@ -68,7 +67,7 @@ def read_entries(path: str) -> Iterator[dict[str, Any]]:
 
 def _expand(line: bytes) -> Iterator[dict[str, Any]]:
     """The entry of a line; the messages that a line of Gemini's sets."""
-    entry = transcript_scan.load(line)
+    entry = transcripts.load_entry(line)
     if not entry:
         return
     set_keys = ensure_object(entry.get("$set"))
@@ -216,7 +215,7 @@ class Reading:
     def _find_shown(self, kind: str, arguments: dict[str, Any]) -> str:
         """The file that a call shows completely; '' for none."""
         if kind == "shell":
-            return commands.find_shown(_join_command(arguments))
+            return agent_words.find_shown(_join_command(arguments))
         if kind != "read" or any(arguments.get(key) is not None for key in _PARTS):
             return ""
         return _find_text([arguments], *self._path_keys)
@@ -249,7 +248,7 @@ class Reading:
             yield from _parse_patch(patch)
             return
         if kind == "shell":
-            for path, content in commands.find_written(_join_command(arguments)):
+            for path, content in agent_words.find_written(_join_command(arguments)):
                 yield path, {"content": content}
             return
         call = {"tool_name": name, "tool_input": arguments}
@@ -283,7 +282,7 @@ class Reading:
             return
         changes = answer.get("changes")
         if "by_command" in answer:
-            changes = commands.keep_own(answer["by_command"], command)
+            changes = agent_words.keep_own(answer["by_command"], command)
         if changes is not None:
             edits = [self._make_edit(call, *change) for change in changes]
         if len(edits) == 1:
@@ -319,8 +318,8 @@ def _parse_patch(patch: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """(path, its change) of each file of a patch that moves none."""
     if "*** Move to: " in patch:
         return
-    hunks: dict[str, list[tuple[str | None, str]]] = {p: [] for p in apply_patch.list_paths(patch)}
-    for path, old, new in apply_patch.parse_hunks(patch):
+    hunks: dict[str, list[tuple[str | None, str]]] = {p: [] for p in agent_words.list_paths(patch)}
+    for path, old, new in agent_words.parse_hunks(patch):
         hunks[path].append((old, new))
     for path, parts in hunks.items():
         if parts and parts[0][0] is None:
@@ -341,7 +340,7 @@ def find_line_time(line: bytes) -> int:
         parts = line[line.index(_STAMP) + len(_STAMP) :].lstrip(b" :").split(b'"', 2)
         if not parts[0] and (at := parse_time(parts[1].decode("utf-8", "replace"))):
             return at
-    return _parse_time((transcript_scan.load(line) or {}).get("timestamp"))
+    return _parse_time((transcripts.load_entry(line) or {}).get("timestamp"))
 
 
 def _parse_time(stamp: object) -> int:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from gitcp import agents
 from gitcp.agents.claude_code.transcript import NOT_SAID
-from gitcp.agents.other import transcript as gitcp_format
-from gitcp.core import json
-from gitcp.core.message import prompts
-from gitcp.core.transcript import blocks, transcript_scan
+from gitcp.agents.other import transcript
+from gitcp.core import blocks, commit_message, json, transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,8 +86,8 @@ def list_entry_items(
 
 def _clean_text(kind: str, text: str) -> str:
     if kind == "prompt":
-        return prompts.extract_typed(text)
-    return prompts.replace_surrogates(text).strip()
+        return commit_message.extract_typed(text)
+    return commit_message.replace_surrogates(text).strip()
 
 
 def recognise_client(entry: dict[str, Any]) -> Client | None:
@@ -105,15 +103,15 @@ def _open_transcript(data: bytes) -> tuple[ModuleType | None, list[dict[str, Any
     """(the reader of a transcript, None for an unknown one; its messages if it is a document, or
     lines that build one)."""
     first = next(iter(_split_lines(data)), b"")
-    document = transcript_scan.load(first) or transcript_scan.load(data) or {}
-    if gitcp_format.is_first_entry(document):
-        return gitcp_format, None
+    document = transcripts.load_entry(first) or transcripts.load_entry(data) or {}
+    if transcript.is_first_entry(document):
+        return transcript, None
     client = recognise_client(document)
     reader = client.get_reader() if client else None
     if reader is None or not hasattr(reader, "list_messages"):
-        in_parts = not document or transcript_scan.load(first) is not None
+        in_parts = not document or transcripts.load_entry(first) is not None
         return reader, None if in_parts else []  # a document in several lines, which it cannot read
-    return reader, reader.list_messages(transcript_scan.load_parts(data)[0])
+    return reader, reader.list_messages(transcripts.load_parts(data)[0])
 
 
 def _list_entries(
@@ -124,7 +122,7 @@ def _list_entries(
         yield from enumerate(messages[start:], start)
         return
     for number, line in enumerate(_split_lines(data)[start:], start):
-        if any(mark in line for mark in marks) and (entry := transcript_scan.load(line)):
+        if any(mark in line for mark in marks) and (entry := transcripts.load_entry(line)):
             yield number, entry
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections import deque
 
-from gitcp.core.transcript import apply_patch, commands, own_words
+from gitcp.core import agent_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Sightings:
     def note_command(self, call: str, turn: int, at: int, text: str) -> None:
         """Note a command that began."""
         self._moment += 1
-        if commands.may_bring_lines(text):
+        if agent_words.may_bring_lines(text):
             self._contents.clear()
         self._commands.append(
             {"call": call, "turn": turn, "at": at, "text": text, "moment": self._moment}
@@ -68,7 +68,7 @@ class Sightings:
         before = tells.get("original", self._contents.get(path, (None,))[0])
         after = tells.get("content")
         if after is None and before is not None and "edits" in tells:
-            after = apply_patch.apply_edits(tells["edits"], before, trusted=True)
+            after = agent_words.apply_edits(tells["edits"], before, trusted=True)
         self.note_content(path, after, turn)
 
     def find_before(self, path: str, content: str, turn: int, call: str) -> str | None:
@@ -92,7 +92,7 @@ class Sightings:
         self.note_content(path, content, turn)
         if before is None or not later:
             return None
-        after = own_words.take_own(before, content, "\n".join(each["text"] for each in later))
+        after = agent_words.take_own(before, content, "\n".join(each["text"] for each in later))
         if after == before or not self._is_unseen(before, after, moment, later[0]["moment"]):
             return None
         return later[0], {"original": before, "content": after}

@@ -7,7 +7,7 @@ their usual payloads.  Its transcript is not known.
 
 from __future__ import annotations
 
-from gitcp.agents.exchange import claudes, payload
+from gitcp.agents import payload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ KINDS = payload.make_kinds(
     read="read_file list_dir file_search grep_search semantic_search",
 )
 EVENTS = {
-    **claudes.omit_events("PostToolUseFailure", "SessionEnd"),
+    **payload.omit_events("PostToolUseFailure", "SessionEnd"),
     "SubagentStart": "subagent-start",
 }
 PATHS = ("filePath", "file_path", "path")

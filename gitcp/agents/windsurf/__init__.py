@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents.exchange import payload
+from gitcp.agents import payload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,10 +3,11 @@ in a file, and matches of the repository's own labels."""
 
 from __future__ import annotations
 
+import re
+
 from gitcp.core import json
-from gitcp.core.git.ids import start_sha256
+from gitcp.core.ids import start_sha256
 from gitcp.core.redact.patterns import compile_option, load_pattern
-from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -148,10 +149,8 @@ def _make_finder(pattern: re.Pattern[bytes]) -> Callable[[bytes], Iterator[tuple
     return find
 
 
-def _compile_names(people: Sequence[str]) -> stdlib.re.Pattern[bytes]:
+def _compile_names(people: Sequence[str]) -> re.Pattern[bytes]:
     # A longer one first: it may begin with a shorter one.
     words = [name.encode().split() for name in sorted(people, key=len, reverse=True)]
-    among = b"|".join(rb"\s+".join([stdlib.re.escape(part) for part in name]) for name in words)
-    return stdlib.re.compile(
-        rb"(?<![0-9A-Za-z_\x80-\xff])(?:" + among + rb")(?![0-9A-Za-z_\x80-\xff])"
-    )
+    among = b"|".join(rb"\s+".join([re.escape(part) for part in name]) for name in words)
+    return re.compile(rb"(?<![0-9A-Za-z_\x80-\xff])(?:" + among + rb")(?![0-9A-Za-z_\x80-\xff])")

@@ -12,6 +12,7 @@ two to three times as fast as `in` does.
 from __future__ import annotations
 
 import os
+from itertools import chain, pairwise
 
 from gitcp.core import json
 from gitcp.core.redact import patterns
@@ -20,7 +21,7 @@ from gitcp.core.redact.patterns import load_pattern
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from typing import TypedDict
 
     Secret = tuple[str, int, int]
@@ -125,3 +126,443 @@ def _find_matches(name: str, pattern: re.Pattern[bytes], text: bytes) -> Iterato
 
 def _encode_keywords(rule: Rule) -> tuple[bytes, ...]:
     return tuple(keyword.encode() for keyword in rule["keywords"])
+
+
+# Find secrets in encoded text: base64, hex, and the escapes of URLs.
+_HEX = load_pattern(rb"(?:[0-9a-fA-F]{2})+$")
+_NO_TEXT = load_pattern(rb"[^\t\n\r\x1b -~\x80-\xff]")
+_URL_SAFE = bytes.maketrans(b"-_", b"+/")
+_HEAD = 96  # bytes: a long run is decoded only if its head is text
+# Blanks at the ends of words with a URL's escapes.
+_WORD = bytes(32 if byte in b" \t\n\r\"'`<>()\0\1" else byte for byte in range(256))
+_ESCAPE = load_pattern(rb"%([0-9A-Fa-f]{2})")
+_BETWEEN = b"\n\n-\n\n"
+
+
+def decode_text(run: bytes) -> bytes:
+    """The text that a run encodes in base64 or hex; b'' if it encodes none."""
+    if len(run) < 24 or not _decode(run[:_HEAD]):
+        return b""
+    return _decode(run)
+
+
+def _decode(run: bytes) -> bytes:
+    body = run.rstrip(b"=")
+    try:
+        if _HEX.match(run):
+            data = bytes.fromhex(run.decode())
+        elif len(body) % 4 == 1:
+            return b""
+        else:
+            import binascii
+
+            data = binascii.a2b_base64(body.translate(_URL_SAFE) + b"=" * (-len(body) % 4))
+    except ValueError:
+        return b""
+    if _NO_TEXT.search(data):
+        return b""
+    try:
+        data.decode()
+    except UnicodeDecodeError as e:
+        return data if e.reason == "unexpected end of data" else b""
+    return data
+
+
+def find_escaped(flat: bytes, find: Callable[[bytes], Iterable[Secret]]) -> Iterator[Secret]:
+    """Yield (rule, start, end) in a flattened text of the results of find() for its words with the
+    escapes of URLs decoded."""
+    places = _find_escaped_words(flat)
+    decoded = [_ESCAPE.sub(_decode_escape, flat[slice(*place)]) for place in places]
+    ends, size = list[int](), 0
+    for text in decoded:
+        size += len(text) + len(_BETWEEN)
+        ends.append(size)
+    for rule, start, end in find(_BETWEEN.join(decoded)) if places else ():
+        import bisect
+
+        number = bisect.bisect_right(ends, start)
+        first = ends[number] - len(decoded[number]) - len(_BETWEEN)
+        word_start, word = places[number][0], flat[slice(*places[number])]
+        begin, stop = (_find_raw_offset(word, offset - first) for offset in (start, end))
+        yield rule, word_start + begin, word_start + stop
+
+
+def _decode_escape(escape: re.Match[bytes]) -> bytes:
+    return bytes([int(escape[1], 16)])
+
+
+def _find_escaped_words(flat: bytes) -> list[tuple[int, int]]:
+    """The [start, end) of every word with an escape in it."""
+    places: list[tuple[int, int]] = []
+    words = flat.translate(_WORD) if _ESCAPE.search(flat) else b""
+    for escape in _ESCAPE.finditer(words):
+        if not places or escape.start() >= places[-1][1]:
+            end = words.find(b" ", escape.start())
+            start = words.rfind(b" ", 0, escape.start()) + 1
+            places.append((start, len(words) if end < 0 else end))
+    return places
+
+
+def _find_raw_offset(word: bytes, offset: int) -> int:
+    """The offset in a word for an offset in its decoded text."""
+    for escape in _ESCAPE.finditer(word):
+        if escape.start() >= offset:
+            break
+        offset += 2
+    return min(offset, len(word))
+
+
+# Find random runs in a text: keys and tokens without a known format.
+RANDOM, MIXED = 4.5, 4.0  # bits a byte
+_SAMPLE = 128  # bytes of a long run that are judged
+# Public by design: ids of messages and calls, digests of packages, keys that ssh publishes.
+_PUBLIC = load_pattern(
+    rb"[+/=_-]{0,4}(?:"
+    rb"(?:(?:srv)?toolu|msg|req|call|fc|rs|resp|chatcmpl|agent|ses)[_-][0-9A-Za-z_]{16,}$"
+    rb"|[a-z]{3,4}_[0-9a-f]{12}[0-9A-Za-z]{14}$"
+    rb"|sha(?:1|256|384|512)-"
+    rb"|AAAA(?:B3NzaC1|C3NzaC1|E2VjZHNhLXNoYTI|GnNrLXNzaC1|InNrLWVjZHNh))"
+)
+# Words of a language, object names, separators: what paths and identifiers are made of.
+_NATURAL = load_pattern(
+    rb"[A-Za-z]?(?:[bcdfghj-np-tvwxz]{0,2}[aeiouy]){2,}[a-z]{0,2}"
+    rb"|(?:[BCDFGHJ-NP-TVWXZ]{0,2}[AEIOUY]){2,}[A-Z]{0,2}"
+    rb"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{16,}|[/_=-]"
+)
+# Where capitals, small letters and digits meet: often in random text, seldom in names.
+_EDGE = load_pattern(rb"[a-z](?=[A-Z0-9])|[A-Z](?=[a-z0-9])|[0-9](?=[A-Za-z])")
+_NAME = load_pattern(rb"-{0,2}[A-Za-z_][A-Za-z0-9_-]*=(?=[^=])")
+_PART = load_pattern(rb"[^/=]{24,}")
+_KINDS = (load_pattern(rb"[0-9].*[0-9]"), load_pattern(rb"[a-z]"), load_pattern(rb"[A-Z]"))
+
+
+def find_random_part(run: bytes) -> tuple[int, int] | None:
+    """The [start, end) within a run that looks random, or None.
+
+    Its entropy is over 4.5 bits a byte, or over 4 if digits, capitals and small letters are well
+    mixed (doc/formats.md "Redaction").  Paths, identifiers, object names, UUIDs, alphabets, digests
+    of packages and ids of messages are not random.
+    """
+    if len(set(run)) <= 16:
+        return None
+    name = _NAME.match(run)
+    start = name.end() if name else len(run) - len(run.lstrip(b"-"))  # of a removed line
+    if _PUBLIC.match(run, start):
+        return None
+    is_random = _is_random(run[start:])
+    if is_random and len(run) > _SAMPLE:
+        return start, len(run)
+    for part in _PART.finditer(run):
+        if part.group() == run or _PUBLIC.match(part.group()) or not _is_random(part.group()):
+            continue
+        # A slash is a letter of base64; in a path it separates a token from words.
+        words = run[start : part.start()] + run[part.end() :]
+        if not is_random or compute_natural_share(words) > 0.6:
+            return part.span()
+    return (start, len(run)) if is_random else None
+
+
+def compute_entropy(run: bytes) -> float:
+    """Shannon's entropy of the bytes of run, in bits a byte."""
+    import math
+
+    size, log2 = len(run), math.log2
+    counts = [run.count(byte) for byte in set(run)]
+    return log2(size) - sum(n * log2(n) for n in counts) / size
+
+
+def _is_random(run: bytes) -> bool:
+    if len(run) < 22:
+        return False
+    run = run[:_SAMPLE]
+    bits = compute_entropy(run)
+    if bits <= MIXED:
+        return False
+    share, edges = compute_natural_share(run), len(_EDGE.findall(run)) / len(run)
+    if bits > RANDOM:
+        return share < 0.5 and edges > 0.25 and _compute_step_share(run) < 0.4
+    if len(run) < 24 or share >= 0.3 or edges < 0.45 or run[0] in b"/-=":
+        return False
+    return all(kind.search(run) for kind in _KINDS) and _compute_step_share(run) < 0.4
+
+
+def compute_natural_share(run: bytes) -> float:
+    """The share of bytes in words of a language or in names; 0 for an empty run."""
+    return sum(map(len, _NATURAL.findall(run))) / max(1, len(run))
+
+
+def _compute_step_share(run: bytes) -> float:
+    """The share of bytes whose successor is the same or a neighbour in the alphabet."""
+    return sum(-1 <= b - a <= 1 for a, b in pairwise(run)) / len(run)
+
+
+# Find secrets among the values assigned to names such as `password` or `api_key`.
+_SEPARATOR = (
+    rb"""["'`\0\])]{0,8}(?:[ \t]{0,4}"""
+    rb"""(?::[ \t]?[a-z&_.\[\]|]{1,24}[ \t]?=(?![=>])|:=|=>|[:=](?!=))[ \t]{0,4}| )"""
+)
+_VALUE = (
+    rb"""(?:\0{0,8}(["'`])([^\s"'`\0\1]{6,1024}+)(?=\0{0,8}["'`])"""
+    rb"""|([^\s"'`,;<>(){}\[\]&|\0\1]{6,1024}+)(?![(\[{]))"""
+)
+# How names end, in lower case.  Each has a pattern: `re` finds one literal many times as fast as
+# several, and faster if its first letter is rare.
+_WORDS = (
+    rb"pass(?:word|wd|phrase|wort)?",
+    rb"pwd",
+    rb"cret(?<=secret)",
+    rb"ken(?<=token)",
+    rb"key(?:_base)?",
+    rb"credentials?",
+    rb"_auth",
+)
+_ENDINGS = [load_pattern(b"(" + word + b")" + _SEPARATOR + _VALUE) for word in _WORDS]
+# In JSON: a value that is a list, or stands on another line; and such a name before it.
+_APART = load_pattern(rb":[ \t]*[\[\r\n]")
+_VALUE_NAME = load_pattern(rb"(?i:" + b"|".join(_WORDS) + rb')"\s*$')
+_KEY = load_pattern(
+    rb"(?:api|access|secret|private|auth|encryption|signing|account|master|shared|client|app|service|webhook|deploy)"
+    rb"[_.-]?key(?:_base)?$"
+)
+_PASS = load_pattern(rb"(?:pass(?:word|wd|phrase|wort)?|pwd)$")
+_PLACEHOLDER = load_pattern(
+    rb"[$%<{@*]|(?i:your|my[_-]|null|none|true|false|undefined|nil\b|string|optional|required|hidden|redacted"
+    rb"|change[_-]?me|placeholder|https?:|file:|arn:|[.~]{0,2}/|\\)|(.)\1*$"
+)
+_INSIDE = load_pattern(
+    rb"(?i)[$]\{|\{\{|%\(|xxxx|\*\*\*|[.]{3}|_here$|[.](?:pem|key|crt|json|ya?ml|toml|txt|env|md|py|[jt]sx?|go|rs|rb)$"
+)
+_OPTION = load_pattern(rb"""(?:^|[\s"'`\0])--[a-z-]*pass(?:word|wd|phrase)?$""")
+_PROSE = load_pattern(rb"[.,:]? [a-z]|[.,:]$")  # a sentence goes on: the option is only spoken of
+_STEM = load_pattern(rb"(?i)pass|pwd|token|secret|key|cred|auth|value|param|input|field")
+_CODE = load_pattern(rb"[A-Za-z_][0-9A-Za-z_]*(?:(?:[.]|->|::)[A-Za-z_][0-9A-Za-z_]*)+[:]?$")
+_HEX_VALUE = load_pattern(rb"[0-9A-Fa-f-]+$")
+_IDENTIFIER = load_pattern(rb"[A-Za-z_-]+[0-9]?[.:!?]?$")
+_SCOPED = load_pattern(rb"::\w*$")
+_DASHES = load_pattern(rb"""(?:^|[\s"'`\0])--[a-z-]*$""")
+_VARIABLE = load_pattern(rb"(?:^|[^0-9A-Za-z_.])[A-Z][A-Z0-9_]*$")
+_DIGIT, _LETTER = load_pattern(rb"[0-9]"), load_pattern(rb"[A-Za-z]")
+_SIGN = load_pattern(rb"[!#%^*?~@]")
+
+
+def find_assigned(flat: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the [start, end) of the secret values assigned to such names in flat."""
+    low = flat.lower()
+    for ending in _ENDINGS:
+        for match in ending.finditer(low):
+            if _is_assigned(flat, low, match):
+                yield match.span(3 if match[3] else 4)
+
+
+def find_separated(raw: bytes) -> Iterator[int]:
+    """Yield the offsets in raw JSON of such names before a list or a line end: find_assigned()
+    finds their values only in the joined text."""
+    for match in _APART.finditer(raw):
+        if _VALUE_NAME.search(raw, max(0, match.start() - 24), match.start()):
+            yield match.start()
+
+
+def _is_assigned(flat: bytes, low: bytes, match: re.Match[bytes]) -> bool:
+    name_end, word = match.end(1), match[1]
+    head = low[max(0, name_end - 40) : name_end]
+    if word.startswith(b"key") and not _KEY.search(head):
+        return False
+    if _SCOPED.search(head) or (word == b"pass" and head[-5:-4].isalnum()):
+        return False
+    quoted = match[3] is not None
+    gap = low[name_end : match.start(3) - 1 if quoted else match.start(4)]
+    if gap == b" " and not _DASHES.search(head):
+        return False
+    value = flat[slice(*match.span(3 if quoted else 4))]
+    option = bool(_OPTION.search(head)) and (gap == b"=" or not _PROSE.match(low, match.end()))
+    # NAME=value without spaces, as in a shell or an .env file
+    bare = gap == b"=" and _VARIABLE.search(flat[name_end - len(head) : name_end])
+    return may_be_secret(value, bool(_PASS.search(head)), quoted, bool(bare) or option)
+
+
+def may_be_secret(value: bytes, password: bool, quoted: bool, bare: bool) -> bool:
+    """Whether value may be a secret, not a placeholder, a type, a path or code.
+
+    password: the name is that of a password, which may be a word.  quoted: it is in quotes.  bare:
+    it is assigned as in an .env file, NAME=value.
+    """
+    if _PLACEHOLDER.match(value) or _INSIDE.search(value):
+        return False
+    digit, stem = _DIGIT.search(value), _STEM.search(value)
+    marked = quoted or bare
+    if not marked and _CODE.match(value):
+        return False
+    if _IDENTIFIER.match(value) and (
+        not digit if stem else not marked and not (password and digit)
+    ):
+        return False
+    if password:
+        if stem and not marked and _IDENTIFIER.match(value):
+            return False
+        return bool(marked or digit or _SIGN.search(value))
+    if (
+        not marked
+        and not _HEX_VALUE.match(value)
+        and (b"$" in value or compute_natural_share(value) > 0.6)
+    ):
+        return False
+    return len(value) >= 8 and bool(digit and _LETTER.search(value))
+
+
+# Find secrets in a text: by formats, by the names of assigned values, and by randomness.
+REDACTED = b"REDACTED"
+_COLOUR = load_pattern(rb"\x1b\[[0-9;]{0,16}m")
+_ESCAPED_COLOUR = load_pattern(rb"\\u001[bB]\[[0-9;]{0,16}m")
+_UNICODE = load_pattern(rb"\\u[0-9A-Fa-f]{4}")
+_ESCAPES = {b"\\t": b"  ", b"\\r": b"\n\n", b"\\f": b"  ", b"\\b": b"  "}
+_OTHER = load_pattern(rb'\\[^"\\]')  # one search is faster than one for each
+_BLANK = bytes(0 if byte == 0x5C else byte for byte in range(256))
+# Before random data that is public: digests, pictures, addresses of documents.
+_PUBLIC_KEYS = load_pattern(rb"(?:h1:|SHA256:|data:image/[a-z0-9.+-]{1,40};base64,)$")
+_DOCUMENT = load_pattern(
+    rb"(?:(?:docs|drive|sheets|slides|forms)[.]google|figma|miro|canva)[.]com/(?:[a-z0-9]{1,20}/){1,4}"
+)
+# Armour of public data: certificates, public keys, signatures.
+_ARMOUR = load_pattern(
+    rb"-----BEGIN (?![A-Z0-9 ]{0,40}PRIVATE)[A-Z0-9 ]{3,40}-----"
+    rb"(?:[^0-9A-Za-z+/=-]{1,24}[0-9A-Za-z+/=]{1,80}){1,2000}"
+)
+# Most runs of a transcript.  Hex digits and hyphens hold no keyword, nor the base64 of one.
+_UUID = load_pattern(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+_PASSES = 8
+_CACHE = 1 << 23  # bytes of runs
+
+
+def flatten(text: bytes) -> bytes:
+    """The text that detectors search, of the same length.
+
+    Escapes of JSON become their characters or separators at any depth, so that a token after `\\n`
+    does not begin with an n.  Colours and REDACTED become separators, too.
+    """
+    return flatten_escapes(text)[0]
+
+
+def flatten_escapes(text: bytes) -> tuple[bytes, set[bytes]]:
+    """(the flattened text, the kinds of escapes in it, each a backslash and a letter); those of
+    newlines, quotes and backslashes are not listed."""
+    text = text.replace(b"\\n", b"\n\n")
+    escapes = set(_OTHER.findall(text))
+    if b"\x1b" in text:
+        text = _COLOUR.sub(_make_blanks, text)
+    if b"\\u" in escapes:
+        text = _ESCAPED_COLOUR.sub(_make_blanks, text)
+        text = _UNICODE.sub(b"      ", text)
+    for escape in escapes & _ESCAPES.keys():
+        text = text.replace(escape, _ESCAPES[escape])
+    if b"\\" in text:
+        text = text.translate(_BLANK)
+    return text.replace(REDACTED, b"\1" * len(REDACTED)), escapes
+
+
+def _make_blanks(match: re.Match[bytes]) -> bytes:
+    return b" " * len(match[0])
+
+
+def merge_secrets(secrets: Iterable[Secret]) -> list[Secret]:
+    """The secrets sorted, with overlapping and adjacent ones merged under the first one's name."""
+    out: list[Secret] = []
+    for rule, start, end in sorted(secrets, key=lambda item: item[1:]):
+        if out and start <= out[-1][2]:
+            out[-1] = (*out[-1][:2], max(end, out[-1][2]))
+        else:
+            out.append((rule, start, end))
+    return out
+
+
+def replace_secrets(
+    data: bytes,
+    find: Callable[[bytes, bool], Iterable[Secret]],
+    replacement: Callable[[str, bytes], bytes],
+    persons: bool,
+) -> bytes:
+    """Replace secrets until find() finds none, so that a repetition changes nothing.  persons:
+    passed to find(), whether it searches for personal data, too."""
+    for _ in range(_PASSES):
+        pieces: list[bytes] = []
+        position = 0
+        for rule, start, end in find(data, persons):
+            pieces += (data[position:start], replacement(rule, data[start:end]))
+            position = end
+        if not pieces:
+            break
+        data = b"".join((*pieces, data[position:]))
+    return data
+
+
+def _is_public(flat: bytes, run: int, offset: int, armour: list[tuple[int, int]]) -> bool:
+    """Whether a random part at an offset of the run that begins at `run` is public."""
+    if any(start <= offset < end for start, end in armour):
+        return True
+    if _PUBLIC_KEYS.search(flat, max(0, run - 64), run):
+        return True
+    document = _DOCUMENT.search(flat, max(0, run - 24), run + 80)
+    return document is not None and document.start() < run < document.end()
+
+
+class Detector:
+    """The built-in rules, with a cache of judged words."""
+
+    def __init__(self) -> None:
+        self._formats = Formats()
+        self._known: dict[bytes, Sequence[Secret]] = {}
+        self._size = 0
+
+    def find(self, flat: bytes) -> Iterator[Secret]:
+        """Yield (rule, start, end) in a flattened text, in no order, in linear time.
+
+        Rules are those of secrets.json, `assignment`, `entropy`, and `encoded` for base64 or hex
+        of a text with a secret.
+        """
+        spans = find_runs(flat)
+        secrets = self._judge_words({flat[start:end] for start, end in spans})
+        armour = [match.span() for match in _ARMOUR.finditer(flat)] if secrets else []
+        for start, end in spans if secrets else ():
+            for rule, a, b in secrets.get(flat[start:end], ()):
+                if rule != "entropy" or not _is_public(flat, start, start + a, armour):
+                    yield rule, start + a, start + b
+        yield from self._formats.find_in_text(flat, spans)
+        yield from (("assignment", *span) for span in find_assigned(flat))
+        yield from find_escaped(flat, self.find_formats)
+
+    def is_encoded_secret(self, run: bytes) -> bool:
+        """Whether a run is base64 or hex of a text with a secret."""
+        if not (text := decode_text(run)):
+            return False
+        flat = flatten(text)
+        return any(True for _ in chain(self.find_formats(flat), find_assigned(flat)))
+
+    def find_formats(self, flat: bytes) -> Iterator[Secret]:
+        """Yield (rule, start, end) of the matches of secrets.json alone."""
+        spans = find_runs(flat)
+        of_word: dict[bytes, list[Secret]] = {}
+        for word, item in self._formats.find_in_words({flat[start:end] for start, end in spans}):
+            of_word.setdefault(word, []).append(item)
+        for start, end in spans if of_word else ():
+            for rule, a, b in of_word.get(flat[start:end], ()):
+                yield rule, start + a, start + b
+        yield from self._formats.find_in_text(flat, spans)
+
+    def _judge_words(self, words: set[bytes]) -> dict[bytes, Sequence[Secret]]:
+        """The words that have secrets, with those; each word is judged once."""
+        if self._size > _CACHE:
+            self._known, self._size = {}, 0
+        new = [word for word in words if word not in self._known and not _UUID.match(word)]
+        of_word: dict[bytes, list[Secret]] = {}
+        for word, item in self._formats.find_in_words(new):
+            of_word.setdefault(word, []).append(item)
+        for word in new:
+            # A format is more exact; the rest of the run is judged in the next pass.
+            self._known[word] = of_word.get(word) or self._judge_word(word)
+            self._size += len(word)
+        return {word: secrets for word in words if (secrets := self._known.get(word))}
+
+    def _judge_word(self, word: bytes) -> Sequence[Secret]:
+        part = find_random_part(word)
+        if part != (0, len(word)) and self.is_encoded_secret(word):
+            return [("encoded", 0, len(word))]
+        return [("entropy", *part)] if part else ()

@@ -6,10 +6,11 @@ measures a text escapes it first.
 
 from __future__ import annotations
 
+import re
 from unicodedata import combining, east_asian_width
 
-from gitcp.core.transcript import tokens
-from gitcp.core.transcript.facts import ensure_object
+from gitcp.core import transcripts
+from gitcp.core.transcripts import ensure_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -140,8 +141,8 @@ def format_number(count: int) -> str:
 
 def format_usage(usage: Any, agent: str = "") -> str:
     """A token usage as text, with its subagents'; '' if it is empty.  agent: whose stored usage it
-    is; '' for a sum (gitcp.core.transcript.tokens.count_spent)."""
-    counts = tokens.list_counts(tokens.count_spent(usage, agent))
+    is; '' for a sum (gitcp.core.transcripts.count_spent)."""
+    counts = transcripts.list_counts(transcripts.count_spent(usage, agent))
     if not any(counts):
         return ""
     fresh, creation, read, output, calls = counts
@@ -164,7 +165,10 @@ def format_shares(attribution: Any, parts: Iterable[str]) -> str:
     credit, shares = ensure_object(attribution), list[str]()
     added, removed = map(ensure_object, map(credit.get, ("lines_added", "lines_removed")))
     for part in parts:
-        plus, minus = tokens.parse_count(added.get(part)), tokens.parse_count(removed.get(part))
+        plus, minus = (
+            transcripts.parse_count(added.get(part)),
+            transcripts.parse_count(removed.get(part)),
+        )
         if plus or minus:
             shares.append(f"{'' if part == 'agent' else part + ' '}+{plus} -{minus}")
     return ", ".join(shares)
@@ -177,3 +181,51 @@ def quote_code(line: str) -> str:
         fence += "`"
     edge = " " if line.startswith("`") or line.endswith("`") else ""
     return f"{fence}{edge}{line}{edge}{fence}"
+
+
+# Fit text to a width, and wrap it between words.
+_INDENT = 2
+_WORDS = re.compile(r"\s*\S+|\s+$")
+
+
+def fit_words(text: str, size: int) -> str:
+    """text on one line in at most size cells, `…` in place of words that are left out; a word is
+    cut only if it is the first and too long."""
+    line, cut = join_words(text), shorten(text, size)
+    if cut == line:
+        return line
+    kept = cut.removesuffix("…")
+    if line[len(kept)] != " " and " " in kept:
+        kept = kept.rpartition(" ")[0]
+    return kept.rstrip() + "…"
+
+
+def wrap_line(line: Line, size: int) -> Iterator[Line]:
+    """A line in rows of at most size cells, those after the first indented more than that.
+
+    A row ends between words; only a word that is longer than a row is cut.
+    """
+    line = [(escape_part(text).expandtabs(4), colour) for text, colour in line]
+    if sum(count_cells(text) for text, _ in line) <= size:
+        yield line
+        return
+    start = "".join(text for text, _ in line)
+    indent = min(len(start) - len(start.lstrip(" ")) + _INDENT, size // 2)
+    row: Line = []
+    taken = margin = 0
+    for text, colour in line:
+        for word in _WORDS.findall(text):
+            part = word
+            if taken > margin and taken + count_cells(part) > size:
+                last, last_colour = row[-1]
+                yield [*row[:-1], (last.rstrip(), last_colour)]
+                row, part = [(" " * indent, "")], part.lstrip()
+                taken = margin = indent
+            while taken + count_cells(part) > size:
+                begin, _ = clip(part, size - taken)
+                yield [*row, (begin, colour)]
+                row, part = [(" " * indent, "")], part[len(begin) :]
+                taken = margin = indent
+            row.append((part, colour))
+            taken += count_cells(part)
+    yield row

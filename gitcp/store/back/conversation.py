@@ -6,34 +6,35 @@ conversation stays as it is, and the client's own command resumes the older one.
 
 from __future__ import annotations
 
+import glob
 import os
 import uuid
 
 from gitcp.agents import find_client
 from gitcp.agents.reading.conversation import find_prompt
 from gitcp.errors import Error
-from gitcp.process.files import read_bytes as content
+from gitcp.files import read_bytes
 from gitcp.record import format_now
-from gitcp.store.back.moments import AFTER, KINDS
-from gitcp.store.git.commit import read_commit
-from gitcp.store.git.tree import Lookup
-from gitcp.store.session import process
-from gitcp.store.session import state as states
-from gitcp.store.stream import shadow_refs, state_copy, stream_list
-from gitcp.store.undo import effects
-from gitcp.store.v1 import committed_list, committed_read, pictures
-from gitcp.store.v1.committed_tree import read_json
+from gitcp.store import undo
+from gitcp.store.back.points import AFTER, KINDS
+from gitcp.store.session import process, states
+from gitcp.store.show import commits as show_commits
+from gitcp.store.stream import stream_list, streams
+from gitcp.store.trees import Lookup, read_commit
+from gitcp.store.v1 import checkpoint_list, checkpoints, pictures
+from gitcp.store.v1.checkpoints import read_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from types import ModuleType
     from typing import Any, TypedDict
 
     from gitcp.agents import Client
-    from gitcp.core.back.point_list import Point
+    from gitcp.core.back import Point
     from gitcp.core.record_types import State
     from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
+    from gitcp.store.objects import Objects
 
     # The stored transcript, the leaf to cut it at, whether to leave out everything after the leaf.
     Place = tuple[bytes, str, bool]
@@ -55,6 +56,19 @@ if TYPE_CHECKING:
         command: str
         notes: list[str]
 
+    class Restored(TypedDict):
+        """The outcome for one conversation.  what: 'written', 'kept' (the local one is as new or
+        newer), 'replaced', 'beside' (the local one diverged), or 'impossible'; command: resumes
+        it; notes: sentences."""
+
+        session_id: str
+        agent: str
+        what: str
+        path: str
+        command: str
+        notes: list[str]
+        effects: list[dict[str, Any]]
+
 
 _AGENT = "Claude Code"  # for a session that names no agent: the original program knew no other
 
@@ -68,7 +82,7 @@ def cut_at_point(repo: Repo, objects: Objects, point: Point, same_id: bool) -> C
     """
     if not point["session_id"]:
         return None
-    state = states.peek(repo, point["session_id"]) or {}
+    state = states.peek_state(repo, point["session_id"]) or {}
     find_place = _place_in_turn if point["kind"] in KINDS else _place_at_end
     place = find_place(repo, objects, point, state)
     if place is None:
@@ -99,7 +113,7 @@ def cut_at_point(repo: Repo, objects: Objects, point: Point, same_id: bool) -> C
 def _place_at_end(repo: Repo, objects: Objects, point: Point, state: State) -> Place | None:
     """Where the conversation of a temporary checkpoint ends; None if it has none."""
     files = Lookup(objects, point["tree"]).read_folder(point["metadata_dir"] or ".entire/none")
-    stored = b"\n".join(committed_read.read_pieces(objects, files))
+    stored = b"\n".join(checkpoints.read_pieces(objects, files))
     if not stored:
         return None
     inside = point["is_task_checkpoint"]  # the turn went on after it
@@ -129,8 +143,8 @@ def make_effect(repo: Repo, path: str, data: bytes) -> dict[str, Any]:
     """The effect that writes a conversation with its pictures; keeps the old and new bytes."""
     return {
         "file": path,
-        "old": effects.keep_bytes(repo, content(path)),
-        "new": effects.keep_bytes(repo, pictures.restore_pictures(repo, data)),
+        "old": undo.keep_bytes(repo, read_bytes(path)),
+        "new": undo.keep_bytes(repo, pictures.restore_pictures(repo, data)),
     }
 
 
@@ -159,7 +173,7 @@ def _cut_stored(
 def read_live(state: State) -> bytes:
     """The client's own transcript, not redacted; b'' if there is none."""
     path = state.get("transcript_path")
-    return (content(path) or b"") if isinstance(path, str) and os.path.isabs(path) else b""
+    return (read_bytes(path) or b"") if isinstance(path, str) and os.path.isabs(path) else b""
 
 
 def _choose_path(repo: Repo, state: State, agent: Client, new_id: str, same_id: bool) -> str:
@@ -201,7 +215,7 @@ def _copy_subagents(repo: Repo, state: State, path: str, data: bytes) -> list[di
     copies = []
     for name in sorted(os.listdir(folder)):
         agent_id = name.removeprefix("agent-").partition(".")[0]
-        transcript = content(os.path.join(folder, name))
+        transcript = read_bytes(os.path.join(folder, name))
         if transcript is not None and agent_id and agent_id.encode() in data:
             copies.append(make_effect(repo, os.path.join(target, name), transcript))
     return copies
@@ -217,9 +231,9 @@ def _refuse_open(state: State, agent: Client, session_id: str) -> None:
 def read_checkpoints(repo: Repo, objects: Objects, ids: Iterable[str]) -> Iterator[Stored]:
     """The conversations of committed checkpoints."""
     for checkpoint_id in ids:
-        checkpoint = committed_read.read_checkpoint(repo, objects, checkpoint_id)
+        checkpoint = checkpoints.read_checkpoint(repo, objects, checkpoint_id)
         for entry in checkpoint["sessions"]:
-            session = committed_read.read_session(objects, checkpoint, entry["index"])
+            session = checkpoints.read_session(objects, checkpoint, entry["index"])
             yield {
                 "session_id": session["session_id"],
                 "agent": str(session["metadata"].get("agent") or _AGENT),
@@ -232,14 +246,14 @@ def read_temporary(objects: Objects, oid: str) -> Stored:
     commit = read_commit(objects, oid)
     if commit is None:
         raise Error(f"missing commit '{oid}'")
-    session_id = shadow_refs.find_trailer(commit["message"], "Entire-Session")
+    session_id = streams.find_trailer(commit["message"], "Entire-Session")
     return _read_tree(objects, commit["tree"], session_id)
 
 
 def _read_tree(objects: Objects, tree: str, session_id: str) -> Stored:
-    files = Lookup(objects, tree).read_folder(shadow_refs.METADATA + session_id)
-    state = read_json(objects, files, state_copy.NAME) or {}
-    transcript = b"\n".join(committed_read.read_pieces(objects, files))
+    files = Lookup(objects, tree).read_folder(streams.METADATA + session_id)
+    state = read_json(objects, files, streams.NAME) or {}
+    transcript = b"\n".join(checkpoints.read_pieces(objects, files))
     agent = str(state.get("agent_type") or _AGENT)
     return {"session_id": session_id, "agent": agent, "transcript": transcript}
 
@@ -250,10 +264,159 @@ def read_session(repo: Repo, objects: Objects, session_id: str) -> Stored:
         return _read_tree(objects, newest["tree"], session_id)
     ids = [
         c["checkpoint_id"]
-        for c in committed_list.list_checkpoints(repo, brief=True)
+        for c in checkpoint_list.list_checkpoints(repo, brief=True)
         if any(s["session_id"] == session_id for s in c["sessions"])
     ]
     stored = [s for s in read_checkpoints(repo, objects, ids) if s["session_id"] == session_id]
     if not stored:
         raise Error(f"nothing is stored of session '{session_id}' yet")
     return max(stored, key=lambda session: len(session["transcript"]))
+
+
+# Putting stored conversations where their clients look, so that a person can resume them.
+WRITTEN, KEPT, REPLACED, IMPOSSIBLE = "written", "kept", "replaced", "impossible"
+BESIDE = "beside"
+DEPTH = 100  # first parents that are searched for a checkpoint
+
+
+def read_stored(repo: Repo, objects: Objects, name: str) -> tuple[str, list[Stored]]:
+    """(the commit or '', the conversations) of a branch, a commit, a checkpoint or a session.
+
+    For a commit without a checkpoint the nearest of its first parents that has one is taken.
+    Raises Error when there is none.
+    """
+    kind, key = show_commits.resolve_name(repo, objects, name)
+    if kind == "commit":
+        commit, ids = _find_nearest_checkpoint(repo, objects, key)
+        return commit, list(read_checkpoints(repo, objects, ids))
+    if kind == "checkpoint":
+        commits = checkpoint_list.find_carriers(repo, objects, [key])[key]
+        return (commits or [""])[0], list(read_checkpoints(repo, objects, [key]))
+    if kind == "temporary":
+        return "", [read_temporary(objects, key)]
+    return "", [read_session(repo, objects, key)]
+
+
+def _find_nearest_checkpoint(repo: Repo, objects: Objects, oid: str) -> tuple[str, list[str]]:
+    """(the commit oid or the nearest of its first parents with checkpoints, their ids)."""
+    ancestor: str | None = oid
+    for _ in range(DEPTH):
+        commit = read_commit(objects, ancestor) if ancestor else None
+        if commit is None:
+            break
+        ids = checkpoint_list.list_ids(repo, objects, commit["oid"])
+        present = [i for i in ids if checkpoints.find_checkpoint(repo, objects, i)]
+        if present:
+            return commit["oid"], present
+        if ids:
+            missing = f"checkpoint '{ids[0]}' of commit '{commit['oid'][:12]}' is not here"
+            raise Error(f"{missing}; 'gitcp fetch' may bring it")
+        ancestor = commit["parents"][0] if commit["parents"] else None
+    raise Error(f"no checkpoint belongs to '{oid[:12]}' or the {DEPTH} commits before it")
+
+
+def plan_restoring(repo: Repo, session: Stored, cwd: str, force: bool) -> Restored:
+    """Plan what to write so that a conversation can be resumed in cwd (absolute, links resolved).
+
+    A local conversation that has all of the stored one is kept; one that the stored one continues
+    is replaced.  If the two diverged, the stored one gets a new id and is put beside the local
+    one.  force: replace the local one in any case.  Nothing is written yet.
+    """
+    own_id = session["session_id"]
+    outcome: Restored = {
+        "session_id": session["session_id"],
+        "agent": session["agent"],
+        "what": IMPOSSIBLE,
+        "path": "",
+        "command": "",
+        "notes": [],
+        "effects": [],
+    }
+    agent = find_client(session["agent"])
+    if not agent.can_cut() or not session["transcript"]:
+        if path := _find_conversation(repo, own_id):
+            command = agent.format_resume_command(own_id)
+            return {**outcome, "what": KEPT, "path": path, "command": command}
+        lack = f"the transcripts of {session['agent']} cannot be written"
+        return {**outcome, "notes": [lack if session["transcript"] else "no transcript is stored"]}
+    outcome["command"] = agent.format_resume_command(own_id)
+    cutter = agent.get_cutter()
+    leaf = cutter.find_last_leaf(session["transcript"])
+    data, notes = cutter.cut_conversation(session["transcript"], leaf, own_id, own_id, True)
+    path = _find_local(repo, agent, own_id, cwd)
+    outcome |= {"path": path, "notes": notes}
+    local = read_bytes(path)
+    if local is not None and not force:
+        if cutter.cut_conversation(local, leaf, own_id, own_id, False)[0]:
+            return {**outcome, "what": KEPT, "notes": []}
+        if not _is_older(cutter, local, data):
+            return _put_beside(repo, agent, session, cwd, outcome)
+    outcome["what"] = WRITTEN if local is None else REPLACED
+    return {**outcome, "effects": [make_effect(repo, path, data)]}
+
+
+def _put_beside(
+    repo: Repo, agent: Client, session: Stored, cwd: str, outcome: Restored
+) -> Restored:
+    """The outcome for a conversation put beside one that diverged.  Its new id is made from its
+    last leaf: a second call with the same conversation finds it and writes nothing."""
+    own_id, cutter = session["session_id"], agent.get_cutter()
+    leaf = cutter.find_last_leaf(session["transcript"])
+    new_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{own_id} {leaf}"))
+    path = _find_local(repo, agent, new_id, cwd)
+    outcome = {**outcome, "path": path, "command": agent.format_resume_command(new_id)}
+    if os.path.exists(path):
+        return {**outcome, "what": KEPT, "notes": []}
+    data = cutter.cut_conversation(session["transcript"], leaf, own_id, new_id, True)[0]
+    data += agent.format_title(f"session {own_id[:8]} as it is stored", new_id)
+    return {**outcome, "what": BESIDE, "effects": [make_effect(repo, path, data)]}
+
+
+def _is_older(cutter: ModuleType, local: bytes, data: bytes) -> bool:
+    """Whether the stored conversation contains the end of the local one."""
+    end = cutter.find_last_leaf(local)
+    return not end or bool(cutter.cut_conversation(data, end, "", "", False)[0])
+
+
+def _find_local(repo: Repo, agent: Client, session_id: str, cwd: str) -> str:
+    """The path where the client has the conversation, or would look for it."""
+    folder = find_home(agent, cwd)
+    pattern = os.path.join(glob.escape(folder), "**", f"*{glob.escape(session_id)}.jsonl")
+    listed = [p for p in sorted(glob.glob(pattern, recursive=True)) if "subagents" not in p]
+    paths = [p for p in listed if _is_named(agent, os.path.basename(p), session_id)]
+    if paths:
+        return paths[-1]
+    if cwd == os.path.realpath(repo.worktree) and (known := _find_conversation(repo, session_id)):
+        return known
+    return os.path.join(folder, agent.name_transcript(session_id, format_now()))
+
+
+def _is_named(agent: Client, name: str, session_id: str) -> bool:
+    """Whether a file has the name that the client gives to a session with this whole id, at any
+    time."""
+    own, longer = (
+        os.path.basename(agent.name_transcript(one, format_now()))
+        for one in (session_id, f"{session_id}0")
+    )
+    size = len(own) - len(f"{session_id}.jsonl")  # of what is before the id: a word and the time
+    begin, expected = _replace_digits(name[:size]), _replace_digits(own[:size])
+    return own != longer and name[size:] == own[size:] and begin == expected
+
+
+def _replace_digits(text: str) -> str:
+    return "".join("0" if c.isdigit() else c for c in text)
+
+
+def _find_conversation(repo: Repo, session_id: str) -> str:
+    """The path of a session's transcript by its state here; '' if there is no such file."""
+    path = (states.peek_state(repo, session_id) or {}).get("transcript_path")
+    return path if isinstance(path, str) and os.path.exists(path) else ""
+
+
+def write_restored(repo: Repo, objects: Objects, restored: Iterable[Restored], name: str) -> str:
+    """Write the planned conversations; return the id of the undo step, '' if nothing is written."""
+    planned = [effect for outcome in restored for effect in outcome["effects"]]
+    if not planned:
+        return ""
+    undo.put_effects(repo, objects, planned)
+    return undo.record_step(repo, objects, "resume", name, planned)

@@ -4,32 +4,508 @@ and moments inside a turn (doc/behaviour.md "Going back")."""
 from __future__ import annotations
 
 import json
+import os
+import stat
+import time
+from functools import partial
 
-from gitcp.core.back import plan as plans
-from gitcp.core.back import point_list, undo_tree
-from gitcp.core.v1 import summary
-from gitcp.errors import Error
+from gitcp import files
+from gitcp.core import back, credit, v1_format
+from gitcp.core.back import describe_lacking
+from gitcp.errors import Error, GitError
 from gitcp.record import decode_name
-from gitcp.store.back import moments, wishes
-from gitcp.store.back.planning import Prepared
-from gitcp.store.back.present import KeptEdits, Present
-from gitcp.store.git import refs
-from gitcp.store.git.commit import list_commits, parse_ident, read_commit
-from gitcp.store.git.tree import Lookup, read_tree
-from gitcp.store.show import commit_list, lookup
-from gitcp.store.stream import expired, shadow_refs, stream_list
-from gitcp.store.turn import session_read
-from gitcp.store.undo import undo_log
+from gitcp.store import refs, trees, undo
+from gitcp.store.auto import list_under_way
+from gitcp.store.back import restore
+from gitcp.store.back.restore import KeptEdits, Owners, Present, find_other_names, read_signatures
+from gitcp.store.show import commits as show_commits
+from gitcp.store.snapshot import snapshot
+from gitcp.store.stream import stream_list, streams
+from gitcp.store.trees import (
+    Lookup,
+    compare_trees,
+    edit_tree,
+    find_file,
+    find_tree,
+    list_commits,
+    parse_ident,
+    read_commit,
+)
+from gitcp.store.turn import sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from typing import Any, TypedDict
 
-    from gitcp.core.back.plan import Plan
-    from gitcp.core.back.point_list import Point
-    from gitcp.core.record_types import Record, Tip
+    from gitcp.core.back import Action, Conflict, Facts, Plan, Point
+    from gitcp.core.record_types import JournalLine, Record, Tip, Version, Writer
     from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
+    from gitcp.store.back.restore import Known, Present, Signature
+    from gitcp.store.objects import Objects
+    from gitcp.store.snapshot.worktree import Worktree
+
+    class Wish(TypedDict):
+        """Actions wanted in the worktree, conflicts of contents, notes.  merged: the paths whose
+        content is merged from several versions.  raw: bytes and permissions that git does not
+        keep (raw_files)."""
+
+        actions: list[Action]
+        conflicts: list[Conflict]
+        notes: list[str]
+        merged: list[str]
+        raw: Known
+
+    Wisher = Callable[[Present], Wish]
+    Edits = Mapping[str, Sequence[tuple[Version, Version]]]  # path -> (before, after), in order
+
+
+# The moments inside a turn, and the edits of a session, turn or tool use, by the journal.
+#
+# Edits that were cut from the journal are read from the refs of their sessions.
+AFTER = ":after"
+KINDS = ("prompt", "tool")  # of the points that are moments inside a turn
+
+
+def find_edits(
+    edits_kept: KeptEdits, session: str, turn: str, tool: str
+) -> tuple[str, list[JournalLine]]:
+    """(a description, the edits in their order) of a session, one of its turns or tool uses.
+
+    session, turn, tool: the beginning of an id, '' for any.  Calls that may have overwritten
+    content that nobody had seen are among the lines.  Raises Error when an id matches none or
+    several.
+    """
+    lines = _list_standing(edits_kept.list_moments(everywhere=True)[0])
+    words = []
+    for number, (kind, name) in enumerate((("session", session), ("turn", turn), ("tool", tool))):
+        if name:
+            ids = {cause[number] for cause in map(_get_cause, lines) if cause[0]} - {""}
+            chosen = _pick_id(kind, name, ids)
+            lines = [line for line in lines if _get_cause(line)[number] == chosen]
+            words.append(f"{kind} {chosen}")
+    return ", ".join(words), [line for line in lines if _get_cause(line)[0]]
+
+
+def _get_cause(line: JournalLine) -> Writer:
+    """The call that caused an edit, or the call that a line opens."""
+    if "open" in line:
+        return str(line["session"]), str(line.get("turn", "")), str(line["open"])
+    return credit.get_cause(line)
+
+
+def _list_standing(lines: Iterable[JournalLine]) -> list[JournalLine]:
+    """The edits that can be taken back.
+
+    An edit that discarded content is left out if another session or the person has restored that
+    content since."""
+    standing: list[JournalLine] = []
+    later: dict[str, list[JournalLine]] = {}  # path -> its later edits, the newest first
+    for line in reversed(list(lines)):
+        since = later.setdefault(line.get("path", ""), [])
+        cause = credit.get_cause(line)
+        discarded = cause[0] and cause != credit.get_author(line)
+        if not (discarded and _is_restored(line, since)):
+            standing.append(line)
+        since.append(line)
+    return standing[::-1]
+
+
+def _is_restored(line: JournalLine, since: Iterable[JournalLine]) -> bool:
+    """Whether another's edit restored what an edit discarded, and it was not discarded again."""
+    before, after = credit.parse_entry(line["before"]), credit.parse_entry(line["after"])
+    for later in since:
+        result = credit.parse_entry(later["after"])
+        if result == before and credit.get_cause(later)[0] != credit.get_cause(line)[0]:
+            return True
+        if result == after:
+            return False
+    return False
+
+
+def _pick_id(kind: str, name: str, ids: Iterable[str]) -> str:
+    try:
+        return sessions.pick_id(name, ids)
+    except Error as e:
+        message = str(e).replace("no such session", f"the journal knows no {kind}")
+        raise Error(message.replace("session id", f"{kind} id")) from None
+
+
+def make_point(kind: str, point_id: str, seconds: int, message: str, **more: Any) -> Point:
+    """A point at a time, in seconds since 1970; more: other keys of Point."""
+    date = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+    head: Point = {**back.EMPTY, "id": point_id, "kind": kind, "message": message}
+    return {**head, "time": seconds, "date": date, **more}  # type: ignore[typeddict-item]
+
+
+def list_moments(
+    edits: tuple[list[JournalLine], set[str]], prompts: Mapping[str, str]
+) -> list[Point]:
+    """A point before each tool use and each turn that begins in some edits, the newest first.
+
+    edits: as KeptEdits.list_moments() returns them.  prompts: turn id -> prompt.  A call without
+    edits is listed if it may have overwritten unseen content.
+    """
+    lines, seen = edits[0], set(edits[1])
+    lacking = {line["open"]: line["unseen"] for line in lines if "unseen" in line}
+    points: list[Point] = []
+    for line in lines:
+        session, turn, tool = _get_cause(line)
+        for kind, name in (("prompt", turn if "path" in line else ""), ("tool", tool)):
+            if session and name and name not in seen:
+                seen.add(name)
+                prompt, is_tool = prompts.get(turn, ""), kind == "tool"
+                about = line.get("path", "a call") if is_tool else prompt
+                point = make_point(
+                    kind,
+                    name,
+                    int(line["at"]) // 10**9,
+                    f"before {about}",
+                    session_id=session,
+                    session_prompt=prompt,
+                    tool_use_id=name if is_tool else "",
+                )
+                points.append(back.mark_lacking(point, lacking.get(tool, ()) if is_tool else ()))
+    return points[::-1]
+
+
+def read_tree(present: Present, name: str) -> tuple[str, str]:
+    """(the tree of the worktree before a tool use or a turn; the first commit made since, '' for
+    none).  name: its id; with AFTER appended, the moment after it."""
+    moment_id, after = name.removesuffix(AFTER), name.endswith(AFTER)
+    moment = present.kept_edits.find_since(moment_id, after)
+    if moment is None:
+        raise Error(f"the journal knows no turn or tool use '{moment_id}'")
+    since, commit = moment
+    versions: dict[str, Version] = {}
+    for line in since:
+        versions.setdefault(line["path"], credit.parse_entry(line["before"]))
+    return edit_tree(present.objects, present.tree, versions), commit
+
+
+def list_changes(edits_kept: KeptEdits, point: Point) -> dict[str, tuple[Version, Version]]:
+    """path -> its entries before and after a tool use or a turn, for each that it changed."""
+    number = 2 if point["kind"] == "tool" else 1
+    name = point["id"].removesuffix(AFTER)
+    changes: dict[str, tuple[Version, Version]] = {}
+    for line in edits_kept.list_all():
+        cause = credit.get_cause(line)
+        if cause[0] and cause[number] == name:
+            first = changes.get(line["path"], (credit.parse_entry(line["before"]), None))[0]
+            changes[line["path"]] = (first, credit.parse_entry(line["after"]))
+    return {path: pair for path, pair in sorted(changes.items()) if pair[0] != pair[1]}
+
+
+# Merging three blobs by `git merge-file`, as a merge of branches does.
+_LABELS = ("now", "what is taken back", "before it")
+_WAYS = ("-c", "merge.conflictStyle=merge", "merge-file", "-p", "-q")
+
+
+def merge_blobs(
+    repo: Repo, objects: Objects, base: str, ours: str, theirs: str
+) -> tuple[str, bool]:
+    """(the oid of the merged blob, which is stored; whether it has no conflict).
+
+    With conflicts the blob has git's markers, each side labelled; binary content stays ours.
+    """
+    folder = repo.join_shared("tmp", f"merge-{os.getpid()}-{os.urandom(4).hex()}")
+    repo.make_folder(os.path.dirname(folder))
+    os.mkdir(folder)
+    names = [os.path.join(folder, name) for name in ("ours", "base", "theirs")]
+    try:
+        for name, oid in zip(names, (ours, base, theirs), strict=True):
+            with open(name, "wb") as f:
+                f.write(objects.need(oid, "blob"))
+        labels = [word for label in _LABELS for word in ("-L", label)]
+        status, out = repo.git.run(*_WAYS, *labels, *names, ok=range(128))
+    except GitError:  # binary
+        return ours, False
+    finally:
+        for name in names:
+            files.remove_file(name)
+        os.rmdir(folder)
+    return objects.write("blob", out), status == 0
+
+
+# What a step wants of the worktree: that of a point, or the present one without some edits.
+REFUSE, MARKERS, KEEP = CONFLICTS = ("refuse", "markers", "keep")
+_EMPTY: Wish = {"actions": [], "conflicts": [], "notes": [], "merged": [], "raw": {}}
+_RECENT = 20 * 3600  # seconds during which a time is shown without its date
+_BOTH = "changed since in the same place (--conflict=markers keeps both, =keep what is there)"
+
+
+def wish_nothing(*notes: str) -> Wisher:
+    """Build the wish that changes no file."""
+    return lambda present: {**_EMPTY, "notes": [*notes]}
+
+
+def go_to_point(point: Point, scopes: Sequence[str]) -> Wisher:
+    """Build the wish for the worktree as it was at a point, limited to scopes (paths from the
+    root; none: all)."""
+
+    def make_wish(present: Present) -> Wish:
+        objects, tree = present.objects, point["tree"]
+        if point["kind"] in KINDS:
+            tree, commit = read_tree(present, point["id"])
+            note = f"the point is from before commit {commit[:7]}; HEAD stays where it is"
+            notes = [note] if commit else []
+        else:
+            notes = _describe_base(point, present)
+        _refuse_unknown(present, scopes, Lookup(objects, tree))
+        facts = _gather_facts(present, find_tree(objects, point["base_commit"]))
+        facts["left_out"] = {**_read_left_out(objects, point), **present.left_out}
+        changes = compare_trees(objects, present.tree, tree)
+        below = (change for change in changes if back.is_below(change[0], scopes))
+        lacking = describe_lacking(point["kind"], point["lacking"])
+        notes = [*notes, *filter(None, [lacking]), *_describe_operations(present)]
+        actions, raw = back.plan_tree(below, facts), _read_raw(present, point)
+        return {**_EMPTY, "actions": actions, "notes": notes, "raw": raw}
+
+    return make_wish
+
+
+def _refuse_unknown(present: Present, scopes: Iterable[str], look: Callable[[str], object]) -> None:
+    """Raise Error for a path that neither the snapshot of the worktree nor look has."""
+    for path in scopes:
+        if path and not present.look(path) and not look(path):
+            st = present.worktree.look_at(path)
+            if st and not stat.S_ISDIR(st.st_mode):
+                why = present.left_out.get(path, "ignored by git")
+                raise Error(f"'{path}' is not recorded ({why}): it stays as it is")
+            raise Error(f"no file '{path}' in the worktree, and none at the point")
+
+
+def _read_raw(present: Present, point: Point) -> Known:
+    """For a point before a step, the bytes and permissions that the step kept."""
+    steps = undo.read_steps(present.repo) if point["kind"] == "safety" else ()
+    chosen = [step for step in steps if step["commit"] == point["id"]]
+    return restore.read_steps(present.objects, chosen)
+
+
+def _read_left_out(objects: Objects, point: Point) -> dict[str, str]:
+    """path -> the reason why the point's snapshot left it out."""
+    listed = f"{point['metadata_dir']}/omitted.json"
+    entry = Lookup(objects, point["tree"])(listed) if point["metadata_dir"] else None
+    if entry is None:
+        return {}
+    omitted = json.loads(objects.need(entry[1], "blob"))
+    return {item["path"]: item["reason"] for item in omitted}
+
+
+def _describe_base(point: Point, present: Present) -> list[str]:
+    base = point["base_commit"]
+    if not base or base == (present.head or "0" * len(base)):
+        return []
+    head = (present.head or "")[:7] or "unborn"
+    return [f"the point stands on commit {base[:7]}, HEAD is {head}; HEAD stays where it is"]
+
+
+def _describe_operations(present: Present) -> list[str]:
+    """A sentence for each operation of git that is under way in this worktree."""
+    return [
+        f"{what} is under way; it is neither ended nor continued"
+        for what in list_under_way(present.repo)
+    ]
+
+
+def _gather_facts(present: Present, base: str | None = None) -> Facts:
+    """The facts that a plan needs; base: the tree of the point's base commit, None if unknown."""
+    head = Lookup(present.objects, present.head_tree)
+    before = Lookup(present.objects, base)
+    owners = Owners(present)
+    return {
+        "head": lambda path: find_file(head, path),
+        "base": lambda path: find_file(before, path),
+        "owner": owners.find_owner,
+        "edited": lambda path, version: _format_time(owners.find_edit(path, version)),
+        "committed": owners.is_committed,
+        "left_out": dict(present.left_out),
+        "hidden": {
+            path
+            for path in snapshot.list_sparse(present.repo)
+            if not os.path.lexists(present.worktree.join_full(path))
+        },
+    }
+
+
+def _format_time(edit: JournalLine | None) -> str:
+    """The local time of an edit, with the date if it is old; '' for None."""
+    if edit is None:
+        return ""
+    seconds = back.time_made(edit) // 10**9
+    days = time.time() - seconds > _RECENT
+    return time.strftime("%Y-%m-%d %H:%M" if days else "%H:%M", time.localtime(seconds))
+
+
+def leave_out_edits(edits: Edits, conflict: str, why: str, raw: Known | None = None) -> Wisher:
+    """Build the wish for the worktree without some edits; later edits of the same files stay.
+
+    conflict: what to do with a path whose later edits do not merge: REFUSE, MARKERS or KEEP.
+    """
+
+    def make_wish(present: Present) -> Wish:
+        merge = partial(merge_blobs, present.repo, present.objects)
+        changes: list[tuple[str, Version, Version, str]] = []
+        unchanged: list[Action] = []
+        merged: list[str] = []
+        conflicts: list[Conflict] = []
+        for path, pairs in edits.items():
+            current = present.get_file(path)
+            target, clean = back.take_back(current, back.join_edits(pairs), merge)
+            if clean or (conflict == MARKERS and target != current):
+                both = current is not None and pairs[-1][1] != current
+                merged += [path] if both else []
+                reason = f"{why}, with what was changed since" if both else why
+                changes += [(path, current, target, reason)] if target != current else []
+            elif conflict == KEEP:
+                reason = "changed since, and the change cannot be unchanged beside it"
+                unchanged.append(back.make_action(path, back.KEEP, current, target, reason))
+            else:
+                conflicts.append({"path": path, "reason": _BOTH})
+        actions = [*back.plan_paths(changes, _gather_facts(present)), *unchanged]
+        return {
+            "actions": actions,
+            "conflicts": conflicts,
+            "notes": _describe_operations(present),
+            "merged": merged,
+            "raw": raw or {},
+        }
+
+    return make_wish
+
+
+def take_back_edits(lines: Sequence[JournalLine], scopes: Sequence[str], conflict: str) -> Wisher:
+    """Build the wish for the worktree without some lines of find_edits(), limited to
+    scopes.  Later edits by others stay."""
+    pairs: dict[str, list[tuple[Version, Version]]] = {}
+    for line in credit.list_edits(lines):
+        if back.is_below(line["path"], scopes):
+            before, after = credit.parse_entry(line["before"]), credit.parse_entry(line["after"])
+            pairs.setdefault(line["path"], []).append((before, after))
+    leave_out = leave_out_edits(pairs, conflict, "taken back")
+    unseen = dict.fromkeys(path for line in lines for path in line.get("unseen", ()))
+    lacking = describe_lacking("tool", unseen)
+
+    def make_wish(present: Present) -> Wish:
+        _refuse_unknown(
+            present, scopes, lambda scope: any(back.is_below(p, [scope]) for p in pairs)
+        )
+        read = present.objects.read
+        lost: list[Conflict] = [
+            {"path": path, "reason": "its content is not kept any more"}
+            for path, versions in pairs.items()
+            if not all(e is None or read(e[1]) for pair in versions for e in pair)
+        ]
+        if lost and conflict != KEEP:
+            return {**_EMPTY, "conflicts": lost}
+        wish = leave_out(present)
+        return {**wish, "notes": [*wish["notes"], *filter(None, [lacking])]}
+
+    return make_wish
+
+
+# Making a plan: a wish checked against the worktree as it is on disk.
+
+
+class Prepared:
+    """A plan and the scan of the worktree that it was made for.
+
+    tree: the worktree after the plan; signs: the current signature of each path that changes.
+    """
+
+    def __init__(self, present: Present, wisher: Wisher) -> None:
+        repo, objects = present.repo, present.objects
+        _ = present.lines  # unseen edits are recorded in the journal before the step is
+        self.present, wish = present, wisher(present)
+        self.merged, self.raw = wish["merged"], wish["raw"]
+        actions, conflicts = _check_disk(present, wish["actions"])
+        self.plan: Plan = {
+            "actions": sorted(actions, key=lambda a: a["path"]),
+            "conflicts": [*wish["conflicts"], *conflicts],
+            "notes": wish["notes"],
+        }
+        self.todo = back.list_effective(self.plan["actions"])
+        edits = {a["path"]: a["now"] for a in self.todo}
+        self.tree = edit_tree(objects, self.present.tree, edits)
+        self.plan["conflicts"] += back.find_name_conflicts(self.todo)
+        if repo.config.get_flag("core.ignorecase"):
+            self.plan["conflicts"] += _find_twins(Lookup(objects, self.tree), self.todo)
+        self.signs: dict[str, Signature] = read_signatures(repo, edits)
+
+
+def refuse_conflicts(conflicts: Sequence[Conflict]) -> None:
+    """Raise Error naming every conflict, if there is any."""
+    if conflicts:
+        lines = [f"'{c['path']}': {c['reason']}" for c in conflicts]
+        raise Error("nothing is changed, for:\n  " + "\n  ".join(lines))
+
+
+def _check_disk(present: Present, wanted: Sequence[Action]) -> tuple[list[Action], list[Conflict]]:
+    """(the actions, those that must not be done as a keep with its reason; the conflicts), by the
+    files on disk that no tree has."""
+    work, todo = present.worktree, back.list_effective(wanted)
+    gone = {action["path"] for action in todo if action["now"] is None}
+    renamed = find_other_names(present.repo, (action["path"] for action in todo))
+    actions: list[Action] = []
+    conflicts: list[Conflict] = []
+    for action in wanted:
+        path, reason, conflict = action["path"], "", ""
+        st = work.look_at(path) if action["now"] and action["was"] is None else None
+        if action["verb"] == back.KEEP:
+            pass
+        elif not action["was"] and work.list_repositories(path):
+            reason = "in a repository of its own"
+        elif st and stat.S_ISDIR(st.st_mode):
+            conflict = _find_file_below(work, path, gone)
+        elif st and path not in renamed:
+            why = present.left_out.get(path, "ignored by git")
+            reason = f"something stands there ({why})"
+        elif action["now"]:
+            conflict = _find_file_above(work, path, gone)
+        actions.append({**action, "verb": back.KEEP, "reason": reason} if reason else action)
+        conflicts += [{"path": path, "reason": conflict}] if conflict else []
+    return actions, conflicts
+
+
+def _find_file_above(work: Worktree, path: str, gone: Collection[str]) -> str:
+    """The conflict with a file in place of a directory above path that the plan does not delete."""
+    parts = path.split("/")[:-1]
+    for n in range(len(parts)):
+        folder = "/".join(parts[: n + 1])
+        try:
+            is_folder = stat.S_ISDIR(os.lstat(work.join_full(folder)).st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            return ""
+        if not is_folder:
+            return (
+                "" if folder in gone else f"'{folder}' is in its way, a file that no session made"
+            )
+    return ""
+
+
+def _find_file_below(work: Worktree, path: str, gone: Collection[str]) -> str:
+    """The conflict with a file in the directory at path that the plan does not delete."""
+    for folder, folders, others in os.walk(work.join_full(path)):
+        links = [n for n in folders if os.path.islink(os.path.join(folder, n))]
+        for name in [*others, *links]:
+            inside = decode_name(os.path.relpath(os.path.join(folder, name), work.top))
+            if inside not in gone:
+                return f"'{inside}' would be lost with its directory"
+    return ""
+
+
+def _find_twins(after: Lookup, todo: Iterable[Action]) -> list[Conflict]:
+    """Conflicts for names that differ in case alone, on a file system that ignores case."""
+    conflicts: dict[str, Conflict] = {}
+    for action in todo:
+        parts = action["path"].split("/") if action["now"] else []
+        for n, name in enumerate(parts):
+            folder = after.read_folder("/".join(parts[:n]))
+            other = [x for x in folder if x != name and x.casefold() == name.casefold()]
+            if other:
+                path = "/".join(parts[: n + 1])
+                conflicts[path] = {"path": path, "reason": f"cannot stand beside '{other[0]}' here"}
+    return list(conflicts.values())
 
 
 _LACKING = ("too-large", "unreadable")
@@ -42,7 +518,7 @@ def list_points(
     repo: Repo, objects: Objects, everywhere: bool = False, depth: int = COMMITS
 ) -> list[Point]:
     """The points of read_points(), with those that change nothing folded."""
-    return point_list.fold_points(read_points(repo, objects, everywhere, depth))
+    return back.fold_points(read_points(repo, objects, everywhere, depth))
 
 
 def read_points(
@@ -55,10 +531,10 @@ def read_points(
     """
     points = [*_list_temporary(repo, objects, everywhere), *_list_steps(repo, objects)]
     edits = KeptEdits(repo).list_moments(everywhere)
-    points += moments.list_moments(edits, _map_prompts(repo))
+    points += list_moments(edits, _map_prompts(repo))
     points += _list_committed(repo, depth)
     points += _list_expired(repo, {point["id"] for point in points}, everywhere)
-    return point_list.sort_newest_first(points)
+    return back.sort_newest_first(points)
 
 
 class NoPoint(Error):
@@ -76,14 +552,14 @@ def find_point(repo: Repo, objects: Objects, name: str, everywhere: bool = True)
         return _read_head(objects)
     if exact := next((p for p in _list_temporary(repo, objects, True) if p["id"] == name), None):
         return exact
-    after = moments.AFTER if name.endswith(moments.AFTER) else ""
+    after = AFTER if name.endswith(AFTER) else ""
     for anywhere in (True,) if everywhere else (False, True):
         points = read_points(repo, objects, anywhere)
-        if point := point_list.choose_point(points, name.removesuffix(after)):
+        if point := back.choose_point(points, name.removesuffix(after)):
             if after:
                 message = point["message"].replace("before", "after", 1)
                 point = {**point, "id": point["id"] + after, "message": message}
-                return point_list.mark_lacking(point, ())
+                return back.mark_lacking(point, ())
             return point
     if commit := (_find_successor(repo, objects, points, name) or "")[:7]:
         ways = f"'gitcp rewind --to HEAD' or 'gitcp show {commit}'"
@@ -97,20 +573,18 @@ def _read_head(objects: Objects) -> Point:
         raise Error("there is no commit yet")
     subject, oid = commit["message"].partition("\n")[0], commit["oid"]
     seconds = parse_ident(commit["committer"])[1]
-    return moments.make_point(
-        "committed", oid, seconds, subject, base_commit=oid, tree=commit["tree"]
-    )
+    return make_point("committed", oid, seconds, subject, base_commit=oid, tree=commit["tree"])
 
 
 def _find_successor(repo: Repo, objects: Objects, points: Iterable[Point], name: str) -> str | None:
     """The commit that took the work of a temporary checkpoint, which then is no point any more;
     None if no such checkpoint begins with name."""
-    oid = lookup.find_temporary(repo, objects, name)
+    oid = show_commits.find_temporary(repo, objects, name)
     commit = read_commit(objects, oid) if oid else None
     if commit is None:
         return None
-    session_id = shadow_refs.find_trailer(commit["message"], "Entire-Session")
-    base = shadow_refs.find_trailer(commit["message"], "Base-Commit")
+    session_id = streams.find_trailer(commit["message"], "Entire-Session")
+    base = streams.find_trailer(commit["message"], "Base-Commit")
     own = (point for point in points if point["session_id"] == session_id)
     commits = {point["id"] for point in own if point["kind"] == "committed"}
     since = list_commits(repo, "--reverse", f"^{base}", "HEAD") if base and commits else ()
@@ -119,11 +593,11 @@ def _find_successor(repo: Repo, objects: Objects, points: Iterable[Point], name:
 
 def _list_temporary(repo: Repo, objects: Objects, everywhere: bool) -> Iterator[Point]:
     head = refs.read_base(repo)
-    tips = [t for t in shadow_refs.list_tips(repo, objects) if _is_here(repo, t, head, everywhere)]
+    tips = [t for t in streams.list_tips(repo, objects) if _is_here(repo, t, head, everywhere)]
     for ref, chain in stream_list.read_chains(repo, tips).items():
         kind = stream_list.parse_ref(ref)[0]
         for checkpoint in chain:
-            if checkpoint["message"] not in (shadow_refs.CARRIED, shadow_refs.FOLLOWED):
+            if checkpoint["message"] not in (streams.CARRIED, streams.FOLLOWED):
                 yield _build_point(objects, checkpoint, kind)
 
 
@@ -137,20 +611,20 @@ def _is_here(repo: Repo, tip: Tip, head: str, everywhere: bool) -> bool:
 def _build_point(objects: Objects, checkpoint: Record, kind: str) -> Point:
     """The point of a temporary checkpoint; `gone` is true if objects of it are missing."""
     same = "is_task_checkpoint tool_use_id session_id ref base_commit tree".split()
-    point = moments.make_point(
+    point = make_point(
         "archived" if kind == "archived" else "temporary",
         checkpoint["oid"],
         checkpoint["time"],
         checkpoint["message"],
-        metadata_dir=shadow_refs.METADATA + checkpoint["session_id"],
+        metadata_dir=streams.METADATA + checkpoint["session_id"],
         **{key: checkpoint[key] for key in same},
     )
     try:
-        root = read_tree(objects, point["tree"])
+        root = trees.read_tree(objects, point["tree"])
         files = Lookup(objects, point["tree"]).read_folder(point["metadata_dir"])
         point["content"] = _join_content(root)
         point["session_prompt"] = _read_prompt(objects, files)
-        return point_list.mark_lacking(point, _list_omitted(objects, files))
+        return back.mark_lacking(point, _list_omitted(objects, files))
     except Error:
         return {**point, "gone": True}
 
@@ -163,9 +637,9 @@ def _list_omitted(objects: Objects, files: dict[str, tuple[str, str]]) -> list[s
 
 
 def _read_prompt(objects: Objects, files: dict[str, tuple[str, str]]) -> str:
-    entry = files.get(summary.PROMPT)
+    entry = files.get(v1_format.PROMPT)
     prompts = decode_name(objects.need(entry[1], "blob")) if entry else ""
-    return prompts.rpartition(summary.SEPARATOR)[2]
+    return prompts.rpartition(v1_format.SEPARATOR)[2]
 
 
 def _join_content(root: dict[str, tuple[str, str]]) -> str:
@@ -177,17 +651,17 @@ def _join_content(root: dict[str, tuple[str, str]]) -> str:
 
 def _list_steps(repo: Repo, objects: Objects) -> Iterator[Point]:
     """The worktree before each step of the undo log."""
-    for step in reversed(undo_log.read_steps(repo)):
-        tree = undo_log.find_tree(objects, step["commit"], "before")
+    for step in reversed(undo.read_steps(repo)):
+        tree = undo.find_tree(objects, step["commit"], "before")
         if tree:
-            yield moments.make_point(
+            yield make_point(
                 "safety",
                 step["commit"],
                 step["time"],
-                undo_tree.name_worktree_before(step),
-                ref=undo_log.get_ref(repo),
+                back.name_worktree_before(step),
+                ref=undo.get_ref(repo),
                 tree=tree,
-                content=_join_content(read_tree(objects, tree)),
+                content=_join_content(trees.read_tree(objects, tree)),
             )
 
 
@@ -195,10 +669,10 @@ def _list_committed(repo: Repo, depth: int) -> Iterator[Point]:
     """A point for each session of the checkpoints of HEAD's history."""
     if refs.read_head(repo) is None:
         return
-    for commit in commit_list.list_commits(repo, [], [f"-n{depth}"]):
+    for commit in show_commits.list_commits(repo, [], [f"-n{depth}"]):
         for checkpoint in commit["checkpoints"]:
             for session in checkpoint.get("contents", ()):
-                yield moments.make_point(
+                yield make_point(
                     "committed",
                     commit["oid"],
                     commit["time"],
@@ -215,11 +689,11 @@ def _list_committed(repo: Repo, depth: int) -> Iterator[Point]:
 def _list_expired(repo: Repo, ids: Collection[str], everywhere: bool) -> Iterator[Point]:
     """The points that `gitcp clean` deleted, marked gone."""
     head = refs.read_base(repo)
-    for record in expired.list_records(repo):
+    for record in stream_list.list_records(repo):
         here = record["worktree"] in ("", repo.worktree_hash) and record["id"] not in ids
         base = record["base_commit"]
         if here and (everywhere or not base or base == head):
-            yield moments.make_point(
+            yield make_point(
                 record["kind"],
                 record["id"],
                 record["time"],
@@ -234,7 +708,7 @@ def _map_prompts(repo: Repo) -> dict[str, str]:
     """turn id -> prompt, for the sessions that have a state."""
     return {
         turn_id: str(turn.get("prompt") or "")
-        for state in session_read.list_states(repo)
+        for state in sessions.list_states(repo)
         for turn_id, turn in (state.get("turns") or {}).items()
         if isinstance(turn, dict)
     }
@@ -266,16 +740,16 @@ class Preview:
 
     def count_verbs(self, point: Point) -> dict[str, int] | None:
         """verb -> number of paths; None for a point that has no files."""
-        return plans.count_verbs(self.get_plan(point)["actions"]) if _has_files(point) else None
+        return back.count_verbs(self.get_plan(point)["actions"]) if _has_files(point) else None
 
     def _prepare(self, point: Point) -> Prepared:
         if point["id"] not in self._prepared:
             self._present = self._present or Present(self._repo, self._objects, dry=True)
-            way = wishes.go_to_point(point, ()) if _has_files(point) else wishes.wish_nothing()
+            way = go_to_point(point, ()) if _has_files(point) else wish_nothing()
             try:
                 prepared = Prepared(self._present, way)
             except Error as e:
-                prepared = Prepared(self._present, wishes.wish_nothing(str(e)))
+                prepared = Prepared(self._present, wish_nothing(str(e)))
             self._prepared[point["id"]] = prepared
         return self._prepared[point["id"]]
 

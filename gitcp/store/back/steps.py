@@ -2,30 +2,51 @@
 
 from __future__ import annotations
 
-from gitcp.core.back import plan as plans
-from gitcp.core.back import undo_tree
-from gitcp.errors import Busy, Changed, Moved
-from gitcp.store.back import carry_out, raw_files, wishes
-from gitcp.store.back.planning import Prepared, refuse_conflicts
-from gitcp.store.back.present import Present
-from gitcp.store.git.tree import compare_trees
-from gitcp.store.undo import effects, undo_log
+import json
+import os
+import shutil
+import tempfile
+
+from gitcp import files
+from gitcp.core import back
+from gitcp.core.back import list_effective
+from gitcp.core.credit import parse_entry
+from gitcp.core.render.spans import count_noun
+from gitcp.errors import Busy, Changed, Error, GitError, Moved
+from gitcp.files import read_bytes
+from gitcp.record import decode_name, encode_lines, encode_name
+from gitcp.store import private, undo
+from gitcp.store.back import points, restore
+from gitcp.store.back.points import Prepared, refuse_conflicts
+from gitcp.store.back.restore import Apply, Present, find_other_names, read_signatures
+from gitcp.store.show import commits
+from gitcp.store.snapshot import hashing
+from gitcp.store.stream import stream_list, streams
+from gitcp.store.trees import (
+    Lookup,
+    compare_trees,
+    edit_tree,
+    encode_index_info,
+    find_file,
+    list_files,
+    need_commit,
+)
+from gitcp.store.v1 import checkpoint_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import TypedDict
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any, TypedDict
 
-    from gitcp.core.back.plan import Plan
-    from gitcp.core.back.undo_tree import Step
-    from gitcp.core.record_types import Version
+    from gitcp.core.back import Action, Plan, Point, Step
+    from gitcp.core.record_types import Entry, Record, Version
     from gitcp.repo import Repo
-    from gitcp.store.back.apply import Progress
     from gitcp.store.back.conversation import Conversation
-    from gitcp.store.back.raw_files import Known
-    from gitcp.store.back.wishes import Edits, Wisher
-    from gitcp.store.git.objects import Objects
+    from gitcp.store.back.points import Edits, Prepared, Wisher
+    from gitcp.store.back.restore import Known, Progress, Raw
+    from gitcp.store.objects import Objects
 
+    Intent = dict[str, Any]  # step, id, commit, staging, actions, merged, effects, raw
     Agree = Callable[[Prepared], bool]  # shows a plan; returns whether to carry it out
 
     class Outcome(TypedDict):
@@ -42,15 +63,272 @@ if TYPE_CHECKING:
         conversation: Conversation | None
 
 
+# Carrying out a prepared plan as one step of the undo log: stage, log, apply, check.
+#
+# <git-dir>/gitcp/rewind/intent exists from before the first file is touched until the last is
+# written.  After a kill the next command finishes the step that it describes.
+_WAYS = (
+    "-c core.hooksPath=/dev/null -c core.splitIndex=false -c core.fsmonitor=false"
+    " -c core.sparseCheckout=false -c core.bare=false -c core.useReplaceRefs=false"
+).split()
+ATTRIBUTES = ".gitattributes"
+
+
+def carry_out_plan(
+    prepared: Prepared, step: Step, progress: Progress
+) -> tuple[list[str], list[str]]:
+    """Carry out a plan and step's effects as one step of the undo log.
+
+    Returns the paths whose content differs from the plan when they are read again, and sentences
+    about the sessions at work.  Raises Changed when the worktree is not as planned, and Error when
+    the system refuses a write; the worktree is then as it was.  The caller holds the log's lock.
+    """
+    repo, objects = prepared.present.repo, prepared.present.objects
+    staging = Staging(repo, f"step-{step['id']}")
+    targets = {a["path"]: a["now"] for a in prepared.todo if a["now"]}
+    try:
+        staging.write_files(targets, Lookup(objects, prepared.tree))
+        chosen = restore.choose_raw(prepared.present, targets, prepared.signs, prepared.raw)
+        staging.add_raw(objects, chosen)
+        step["raw"] = restore.keep_raw(prepared.present, prepared.todo, prepared.signs)
+        paths = [a["path"] for a in prepared.todo]
+        is_unchanged = read_signatures(repo, paths) == prepared.signs
+        if not (is_unchanged and prepared.present.is_unchanged(paths)):
+            raise Changed("the worktree has changed since it was looked at")
+        trees = (prepared.present.tree, prepared.tree)
+        written = undo.write_step(repo, objects, step, trees)
+        record = {"step": step["kind"], "commit": written[0], "staging": f"step-{step['id']}"}
+        record |= {"actions": prepared.todo, "effects": step["effects"], "raw": chosen}
+        record |= {"id": step["id"], "merged": prepared.merged}
+        notes = _do_step(prepared, record, staging, written, progress)
+    finally:
+        staging.remove_all()
+    return _list_differing(prepared), notes
+
+
+def _do_step(
+    prepared: Prepared,
+    record: Intent,
+    staging: Staging,
+    written: tuple[str, str | None],
+    progress: Progress,
+) -> list[str]:
+    """Log a step, apply its plan and make its effects; undo all of them if one fails.  Return
+    sentences about the sessions at work.
+
+    record: the intent.  written: the step's commit, for append_step().
+    """
+    repo, objects = prepared.present.repo, prepared.present.objects
+    top = prepared.present.worktree.top
+    job = Apply(top, staging, prepared.todo, prepared.signs, record["raw"])
+    data = json.dumps(record).encode()
+    private.write_private(repo, _get_intent_path(repo), data, durable=True)
+    logged = False
+    try:
+        undo.append_step(repo, written)
+        logged = True
+        job.carry_out(progress)
+        undo.put_effects(repo, objects, record["effects"])
+    except BaseException as e:
+        job.take_back()
+        if logged:
+            undo.withdraw_step(repo, written)
+        _remove_intent(repo)
+        if isinstance(e, OSError):
+            where = f": '{decode_name(os.fsencode(e.filename))}'" if e.filename else ""
+            raise Error(f"{e.strerror}{where}; everything is as it was") from None
+        raise
+    try:
+        notes = restore.follow_step(repo, objects, record["id"], prepared.todo, prepared.merged)
+        _remove_intent(repo)
+    except OSError:
+        return []  # the step is done: the next command finds nothing left to do
+    return notes
+
+
+def _list_differing(prepared: Prepared) -> list[str]:
+    """The paths whose content differs from the plan."""
+    repo, objects = prepared.present.repo, prepared.present.objects
+    paths = {a["path"] for a in prepared.todo}
+    paths -= find_other_names(repo, paths)
+    current = hashing.read_paths(repo, objects, paths, write=False)
+    after = Lookup(objects, prepared.tree)
+    return [path for path in sorted(paths) if current.get(path) != find_file(after, path)]
+
+
+def _remove_intent(repo: Repo) -> None:
+    os.unlink(_get_intent_path(repo))
+
+
+def recover_step(repo: Repo, objects: Objects) -> list[str]:
+    """Finish the step that a kill left unfinished; return a sentence for each thing done.
+
+    A step that is not in the undo log has touched nothing: it is dropped.  A path that was
+    changed since stays as it is, and a sentence names it.  The staging of steps that had not
+    begun is removed.  The caller holds the lock.
+    """
+    intent = read_bytes(_get_intent_path(repo))
+    sentences = _finish_intent(repo, objects, json.loads(intent)) if intent else []
+    for name in list_abandoned(repo):
+        Staging(repo, name).remove_all()
+    return sentences
+
+
+def _finish_intent(repo: Repo, objects: Objects, left: Intent) -> list[str]:
+    staging = Staging(repo, left["staging"])
+    if not any(step["commit"] == left["commit"] for step in undo.read_steps(repo)):
+        staging.remove_all()
+        _remove_intent(repo)
+        return [f"an interrupted {left['step']} had changed nothing: it is forgotten"]
+    todo, foreign = _list_open(repo, objects, left)
+    staging.remove_all()
+    _apply_rest(repo, objects, staging, todo, left)
+    undo.put_effects(repo, objects, left["effects"])
+    done = [a for a in _list_actions(left) if a["path"] not in foreign]
+    notes = restore.follow_step(repo, objects, left.get("id", ""), done, left.get("merged", ()))
+    staging.remove_all()
+    _remove_intent(repo)
+    count = count_noun(len(todo), "file")
+    sentence = f"an interrupted {left['step']} has been completed ({count} left)"
+    stay = (f"'{path}' was changed since, and stays as it is" for path in foreign)
+    return [sentence, *stay, *notes]
+
+
+def _list_actions(left: Intent) -> list[Action]:
+    """The actions of a step that change something; JSON has read their entries as lists."""
+    return [
+        {**action, "was": parse_entry(action["was"]), "now": parse_entry(action["now"])}
+        for action in list_effective(left["actions"])
+    ]
+
+
+def _list_open(repo: Repo, objects: Objects, left: Intent) -> tuple[list[Action], list[str]]:
+    """(the actions still to do, the paths that are neither as before nor as after the step)."""
+    actions = _list_actions(left)
+    entries = hashing.read_paths(repo, objects, [a["path"] for a in actions], write=True)
+    todo, foreign = [], []
+    for action in actions:
+        entry = entries.get(action["path"])
+        if entry == action["was"] and action["path"] in entries:
+            todo.append(action)
+        elif entry != action["now"]:
+            foreign.append(action["path"])
+    return todo, foreign
+
+
+def _apply_rest(
+    repo: Repo, objects: Objects, staging: Staging, todo: list[Action], left: Intent
+) -> None:
+    targets = {a["path"]: a["now"] for a in todo if a["now"]}
+    after = undo.open_tree(objects, left["commit"], "after")
+    staging.write_files(targets, after)
+    raw = left.get("raw", {})
+    staging.add_raw(objects, raw)
+    signs = read_signatures(repo, [a["path"] for a in todo])
+    try:
+        job = Apply(os.fsencode(repo.worktree), staging, todo, signs, raw)
+        job.carry_out(lambda done, total: None)
+    except Changed:
+        again, _ = _list_open(repo, objects, left)
+        if again == todo:
+            raise
+        staging.remove_all()
+        _apply_rest(repo, objects, staging, again, left)
+
+
+def _get_intent_path(repo: Repo) -> str:
+    return repo.join_own("rewind", "intent")
+
+
+class Staging:
+    """The directory of one step.  new: files to be moved into place; old: replaced files."""
+
+    def __init__(self, repo: Repo, name: str) -> None:
+        self._repo = repo
+        self.place = repo.join_own("rewind", name)
+        self.new, self.old = os.path.join(self.place, "new"), os.path.join(self.place, "old")
+
+    def write_files(
+        self, targets: Mapping[str, Entry], will: Callable[[str], Entry | None]
+    ) -> None:
+        """Write the target files, by path.  will: the entry that a path has after the step, for
+        attributes files.  Raises Error when a content is missing or cannot be written."""
+        self._repo.make_folder(os.path.dirname(self.place))
+        os.makedirs(self.new, exist_ok=True)
+        attributes = {path: entry for path in _list_attributes(targets) if (entry := will(path))}
+        check_out(self._repo, targets, attributes, self.new, f"{self.new}.index")
+
+    def add_raw(self, objects: Objects, raw: Mapping[str, Raw]) -> None:
+        """Give those that are among the written files the bytes and permissions that git does not
+        keep."""
+        for path, item in raw.items():
+            if os.path.lexists(self.get_path(path)):
+                restore.put_raw(objects, self.get_path(path), item)
+
+    def get_path(self, path: str) -> bytes:
+        """Where write_files() wrote a path."""
+        return os.path.join(os.fsencode(self.new), encode_name(path))
+
+    def get_replaced_path(self, number: int) -> bytes:
+        """Where the file that an action replaces is kept until the step is done."""
+        return os.path.join(os.fsencode(self.old), b"%d" % number)
+
+    def remove_all(self) -> None:
+        """Remove the directory."""
+        shutil.rmtree(self.place, ignore_errors=True)
+
+
+def check_out(
+    repo: Repo,
+    targets: Mapping[str, Entry],
+    attributes: Mapping[str, Entry],
+    folder: str,
+    index: str,
+) -> None:
+    """Write files to a folder (absolute) as git does, by an index file made for that.
+
+    attributes: the entries of attributes files, which apply and are not written.  Raises Error
+    when a content is missing or cannot be written."""
+    if not targets:
+        return
+    info = encode_index_info({**attributes, **targets})
+    git = repo.git.copy_with(folder, {"GIT_INDEX_FILE": index, "GIT_WORK_TREE": folder})
+    try:
+        git.run(*_WAYS, "update-index", "-z", "--index-info", stdin=info)
+        names = encode_lines(targets, "\0")
+        git.run(*_WAYS, "checkout-index", "-f", "-z", "--stdin", stdin=names, filters=True)
+    except GitError as e:
+        raise Error(f"cannot prepare the files: {e.complaint.splitlines()[0]}") from None
+    for path in targets:
+        if not os.path.lexists(os.path.join(os.fsencode(folder), encode_name(path))):
+            raise Error(f"cannot prepare '{path}': its content is not here")
+
+
+def list_abandoned(repo: Repo) -> list[str]:
+    """The names below rewind/; under the log's lock no process is using any of them."""
+    return files.list_names(repo.join_own("rewind"))
+
+
+def _list_attributes(paths: Iterable[str]) -> set[str]:
+    """The attributes files that apply to paths."""
+    files = set()
+    for path in paths:
+        folder = path
+        while folder:
+            folder = folder.rpartition("/")[0]
+            files.add(f"{folder}/{ATTRIBUTES}".lstrip("/"))
+    return files
+
+
 _TRIES = 5
 
 
 def finish_interrupted(repo: Repo, objects: Objects) -> list[str]:
     """Finish the step that a kill left unfinished; return a sentence for each thing done."""
-    if not carry_out.list_abandoned(repo):
+    if not list_abandoned(repo):
         return []
-    with undo_log.hold_log(repo):
-        return carry_out.recover_step(repo, objects)
+    with undo.hold_log(repo):
+        return recover_step(repo, objects)
 
 
 class Mover:
@@ -69,7 +347,7 @@ class Mover:
         self._agree, self._progress = agree, progress
 
     def take_step(self, wisher: Wisher, step: Step, talk: Conversation | None = None) -> Outcome:
-        """Make a plan, ask agree(), and carry it out as a step of undo_log.make_step().
+        """Make a plan, ask agree(), and carry it out as a step of make_step().
 
         talk: the conversation that is put back; its files are among the step's effects.  If the
         worktree changes meanwhile, the plan is made again, and agree() is asked again if it
@@ -82,13 +360,13 @@ class Mover:
             prepared = Prepared(Present(repo, objects, self._dry), wisher)
             refuse_conflicts(prepared.plan["conflicts"])
             # Undo and redo move the position in the log even if they change nothing.
-            is_needed = prepared.todo or step["effects"] or step["kind"] in undo_tree.MOVES
+            is_needed = prepared.todo or step["effects"] or step["kind"] in back.MOVES
             if (prepared.plan != agreed and not self._agree(prepared)) or not is_needed:
                 return _build_outcome(prepared, "", [], [])
             agreed = prepared.plan
             try:
-                with undo_log.hold_log(repo):
-                    differ, notes = carry_out.carry_out_plan(prepared, step, self._progress)
+                with undo.hold_log(repo):
+                    differ, notes = carry_out_plan(prepared, step, self._progress)
             except (Changed, Moved):
                 continue
             return {**_build_outcome(prepared, step["id"], differ, notes), "conversation": talk}
@@ -97,26 +375,26 @@ class Mover:
     def undo_steps(self, name: str, conflict: str) -> Outcome:
         """Undo the newest steps, as one step.  name: how many, or the beginning of the id of the
         oldest one to undo."""
-        targets = undo_tree.list_steps_to_undo(undo_log.read_steps(self._repo), name)
+        targets = back.list_steps_to_undo(undo.read_steps(self._repo), name)
         oldest = targets[-1]
-        step = undo_log.make_step(
-            undo_tree.UNDO,
+        step = undo.make_step(
+            back.UNDO,
             "; ".join(f"{target['kind']}: {target['reason']}" for target in targets),
-            [e for target in targets for e in effects.invert_effects(target["effects"])],
+            [e for target in targets for e in undo.invert_effects(target["effects"])],
             position=oldest["parent"],
             target=oldest["id"],
             targets=[target["id"] for target in targets],
         )
         edits = _map_edits(self._objects, targets[::-1], "before", "after")
-        raw = raw_files.read_steps(self._objects, targets, edits)
+        raw = restore.read_steps(self._objects, targets, edits)
         return self._leave_out(edits, raw, f"undo of {oldest['kind']}", step, conflict)
 
     def redo_step(self, name: str, conflict: str) -> Outcome:
         """Redo a step that was undone.  name: the beginning of its id, '' for the last one."""
-        log = undo_log.read_steps(self._repo)
-        target = undo_tree.find_step_to_redo(log, name)
-        step = undo_log.make_step(
-            undo_tree.REDO,
+        log = undo.read_steps(self._repo)
+        target = back.find_step_to_redo(log, name)
+        step = undo.make_step(
+            back.REDO,
             f"{target['kind']}: {target['reason']}",
             target["effects"],
             target=target["id"],
@@ -126,15 +404,15 @@ class Mover:
         # Before the steps undone with it, or else before the undo, the worktree was as after it.
         undone = [step for step in log if target["id"] in step.get("targets", ())][-1:]
         ids = [t for step in undone for t in step["targets"][: step["targets"].index(target["id"])]]
-        newer = [undo_tree.map_steps(log)[step_id] for step_id in ids]
-        raw = raw_files.read_steps(self._objects, [*undone, *newer], edits)
+        newer = [back.map_steps(log)[step_id] for step_id in ids]
+        raw = restore.read_steps(self._objects, [*undone, *newer], edits)
         return self._leave_out(edits, raw, f"redo of {target['kind']}", step, conflict)
 
     def _leave_out(self, edits: Edits, raw: Known, why: str, step: Step, conflict: str) -> Outcome:
         """Take a step of undo or redo, with those of its effects that are still possible."""
-        wisher = wishes.leave_out_edits(edits, conflict, why, raw)
-        possible, notes, blocked = effects.find_possible(
-            self._repo, self._objects, step["effects"], conflict == wishes.KEEP
+        wisher = points.leave_out_edits(edits, conflict, why, raw)
+        possible, notes, blocked = undo.find_possible(
+            self._repo, self._objects, step["effects"], conflict == points.KEEP
         )
         refuse_conflicts(blocked)
         outcome = self.take_step(wisher, {**step, "effects": possible})
@@ -146,9 +424,9 @@ def _map_edits(objects: Objects, steps: Iterable[Step], old: str, new: str) -> E
     new are 'before' and 'after', or the reverse."""
     edits: dict[str, list[tuple[Version, Version]]] = {}
     for step in steps:
-        first, last = (undo_log.find_tree(objects, step["commit"], part) for part in (old, new))
+        first, last = (undo.find_tree(objects, step["commit"], part) for part in (old, new))
         for path, before, after in compare_trees(objects, first, last) if first and last else ():
-            if not path.startswith(plans.OURS):
+            if not path.startswith(back.OURS):
                 edits.setdefault(path, []).append((before, after))
     return edits
 
@@ -168,6 +446,122 @@ def _build_outcome(
 
 def summarize_plan(plan: Plan) -> str:
     """What a plan does, as in `2 created, 1 modified`."""
-    words = {plans.CREATE: "created", plans.MODIFY: "modified", plans.DELETE: "deleted"}
-    counts = plans.count_verbs(plan["actions"])
+    words = {back.CREATE: "created", back.MODIFY: "modified", back.DELETE: "deleted"}
+    counts = back.count_verbs(plan["actions"])
     return ", ".join(f"{counts[verb]} {word}" for verb, word in words.items() if counts[verb])
+
+
+# The content of a name as records, as a tree for `git diff`, or as files in a new directory.
+WORKTREE = "worktree"
+
+
+def find_tree(repo: Repo, objects: Objects, name: str) -> str:
+    """The tree of a commit, a checkpoint, a session's newest checkpoint, a point or WORKTREE.
+
+    `.entire/metadata` is left out.  Raises Error for an unknown name, and for a committed
+    checkpoint that no commit here carries.
+    """
+    if name == WORKTREE:
+        return restore.Present(repo, objects, dry=True).tree
+    point, (kind, key) = _find(repo, objects, name)
+    if point:
+        return read_tree(repo, objects, point)
+    if kind == "checkpoint":
+        commits = checkpoint_list.find_carriers(repo, objects, [key])[key]
+        if not commits:
+            raise Error(f"no commit here carries checkpoint '{key}'")
+        key = commits[0]
+    elif kind == "session":
+        newest = stream_list.find_newest(repo, objects, key)
+        if newest is None:
+            raise Error(f"session '{key}' has no temporary checkpoint")
+        key = newest["oid"]
+    return _strip(objects, need_commit(objects, key)["tree"])
+
+
+def find_moment(repo: Repo, objects: Objects, name: str) -> Point | None:
+    """The point of a moment inside a turn or of the worktree before a step; None if the name is
+    that of a commit, a checkpoint or a session.  Raises Error as points.find_point()."""
+    return _find(repo, objects, name)[0]
+
+
+def _find(repo: Repo, objects: Objects, name: str) -> tuple[Point | None, commits.Subject]:
+    """(the point of find_moment(), what resolve_name() makes of another name)."""
+    try:
+        resolved = kind, key = commits.resolve_name(repo, objects, name)
+    except commits.Unknown as e:
+        try:
+            return points.find_point(repo, objects, name), ("", "")
+        except points.NoPoint:
+            raise e from None
+    is_step = kind == "commit" and any(step["commit"] == key for step in undo.read_steps(repo))
+    return points.find_point(repo, objects, key) if is_step else None, resolved
+
+
+def read_tree(repo: Repo, objects: Objects, point: Point) -> str:
+    """The tree of the worktree at a point; raises Error if its content has expired."""
+    if point["gone"]:
+        raise Error(f"point '{point['id'][:10]}' has expired: its content is gone")
+    if point["kind"] not in points.KINDS:
+        return _strip(objects, point["tree"])
+    return points.read_tree(restore.Present(repo, objects, dry=True), point["id"])[0]
+
+
+def show_trees(repo: Repo, objects: Objects, name: str, lazy: bool = False) -> list[Record]:
+    """The records of a name (read_subject()).
+
+    A moment or a step has one record, its point, with `files`: path -> 'added', 'modified' or
+    'deleted' by its turn, tool use or step."""
+    point, target = _find(repo, objects, name)
+    if point is None:
+        return commits.read_subject(repo, objects, target, lazy)
+    if point["kind"] == "safety":
+        after = undo.find_tree(objects, point["id"], "after") or point["tree"]
+        changes = {p: (old, new) for p, old, new in compare_trees(objects, point["tree"], after)}
+    else:
+        changes = points.list_changes(restore.KeptEdits(repo), point)
+    files = {
+        path: "added" if before is None else "deleted" if after is None else "modified"
+        for path, (before, after) in changes.items()
+    }
+    return [{**points.make_record(point), "files": files}]
+
+
+def _strip(objects: Objects, tree: str) -> str:
+    return edit_tree(objects, tree, {streams.METADATA.rstrip("/"): None})
+
+
+def write_directory(
+    repo: Repo, objects: Objects, point: Point, folder: str, scopes: Sequence[str]
+) -> str:
+    """Write the files of a point below scopes to a new directory (absolute); return what was made.
+
+    For a committed point without scopes that is a worktree on its commit.  Raises Error, with
+    nothing made, if the directory is not empty, if the point has no file at a scope, and if a
+    content is missing.
+    """
+    if os.path.lexists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
+        raise Error(f"'{folder}' is there already and not empty")
+    if point["kind"] == "committed" and not scopes:
+        repo.git.run("worktree", "add", "--detach", "--", folder, point["id"], filters=True)
+        return f"worktree on commit {point['id'][:7]}"
+    tree = read_tree(repo, objects, point)
+    if any(scopes):
+        look = Lookup(objects, tree)
+        if missing := [path for path in scopes if look(path) is None]:
+            raise Error(f"no file '{missing[0]}' at the point")
+        tree = edit_tree(objects, None, {path: look(path) for path in scopes})
+    files = dict(list_files(objects, tree))
+    is_there = os.path.lexists(folder)
+    os.makedirs(folder, exist_ok=True)
+    try:
+        with tempfile.TemporaryDirectory(prefix="gitcp-") as beside:
+            check_out(repo, files, {}, folder, os.path.join(beside, "index"))
+    except BaseException:
+        for entry in os.scandir(folder):
+            remove = shutil.rmtree if entry.is_dir(follow_symlinks=False) else os.unlink
+            remove(entry.path)
+        if not is_there:
+            os.rmdir(folder)
+        raise
+    return count_noun(len(files), "file")

@@ -4,21 +4,179 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from gitcp.core.upkeep.findings import ERROR, make_finding
+from gitcp.core import ids
+from gitcp.core.findings import ERROR, make_finding
 from gitcp.errors import Error
-from gitcp.store.care.survey import Survey
-from gitcp.store.git.prefetch import Prefetched
-from gitcp.store.turn import session_read
-from gitcp.store.v1 import committed_refs
+from gitcp.record import decode_name
+from gitcp.store.reading import Prefetched
+from gitcp.store.session import states
+from gitcp.store.stream import streams
+from gitcp.store.turn import sessions
+from gitcp.store.v1 import checkpoints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from gitcp.context import Context
-    from gitcp.core.decide.orphan_rules import Ages
-    from gitcp.core.record_types import Finding, State
+    from gitcp.core.orphan_rules import Ages
+    from gitcp.core.record_types import Finding, Marker, State, Tip
     from gitcp.repo import Repo
+
+
+# Everything that gitcp keeps in a repository, read once: refs, streams, states, markers.
+OURS = ("refs/heads/entire", "refs/gitcp", "refs/notes/gitcp", "refs/entire")
+_FORMAT = "--format=%(refname)%00%(objectname)%00%(if)%(worktreepath)%(then)held%(end)"
+
+
+class Survey:
+    """refs: ref -> oid.  held: refs that a worktree has checked out.  tips: streams, newest first.
+    strangers: branches that have the name of a stream and are none.  states: every state, as
+    session_read returns it.  markers: session id -> marker, None for an unreadable one.
+    """
+
+    def __init__(self, repo: Repo, objects: Prefetched) -> None:
+        self.repo, self.objects = repo, objects
+        self._heads: set[str] | None = None
+        self.states = [_read_state(repo, name) for name in states.list_state_ids(repo)]
+        self._naming: dict[str, set[int]] = {}  # key that may name a stream -> indexes of states
+        for number, state in enumerate(self.states):
+            for key in _list_keys(state):
+                self._naming.setdefault(key, set()).add(number)
+        self.markers = {name: _read_marker(repo, name) for name in states.list_marked_ids(repo)}
+        self._named = {s["id"] for state in self.states for s in state["streams"]}
+        for marker in filter(None, self.markers.values()):
+            self._named.update(stream["id"] for stream in marker["streams"])
+        self.read_refs()
+
+    def read_refs(self) -> None:
+        """Read the refs and the streams again: some may have been repaired."""
+        repo = self.repo
+        self.refs: dict[str, str] = {}
+        self.held: set[str] = set()
+        for line in repo.git.read_records("for-each-ref", _FORMAT, *OURS, sep=b"\n"):
+            ref, oid, held = decode_name(line).split("\0")
+            self.refs[ref] = oid
+            if held:
+                self.held.add(ref)
+        self.tips: list[Tip] = []
+        self._metadata: dict[str, set[str]] = {}
+        self.strangers: list[str] = []
+        self._read_tips()
+
+    def list_heads(self) -> set[str]:
+        """The commits that are HEAD in a worktree."""
+        if self._heads is None:
+            facts = self.repo.git.read_records("worktree", "list", "--porcelain", "-z")
+            self._heads = {decode_name(fact[5:]) for fact in facts if fact.startswith(b"HEAD ")}
+        return self._heads
+
+    def list_missing(self) -> list[str]:
+        """The refs whose object is missing."""
+        return [ref for ref, oid in self.refs.items() if self.objects.read(oid) is None]
+
+    def list_states(self, tip: Tip) -> list[State]:
+        """The states that name a stream, or will name it at their session's next event."""
+        self.read_copy(tip, tip["session_id"])
+        keys = {tip["stream"], tip["session_id"], _get_branch(tip), *self._metadata[tip["oid"]]}
+        numbers = set().union(*(self._naming.get(key, ()) for key in keys))
+        return [s for n in sorted(numbers) if self._has_stream(s := self.states[n], tip)]
+
+    def is_orphaned(self, tip: Tip) -> bool:
+        """Whether neither a state nor a marker names a stream (like recall.is_orphaned)."""
+        return tip["stream"] not in self._named and not self.list_states(tip)
+
+    def list_owners(self, tip: Tip) -> set[str]:
+        """The sessions that have files on a stream."""
+        self.read_copy(tip, tip["session_id"])
+        return {*self._metadata[tip["oid"]], tip["session_id"]}
+
+    def is_settled(self, tip: Tip) -> bool:
+        """Whether commits have settled an orphaned stream: each of its sessions has a state that
+        began with the copy on the stream, and does not name it any more."""
+        readable = {
+            state["session_id"]: state for state in self.states if "unreadable" not in state
+        }
+        for name in self.list_owners(tip):
+            copy, state = self.read_copy(tip, name), readable.get(name)
+            if not copy or not state or copy.get("started_at") != state.get("started_at"):
+                return False
+        return True
+
+    def _has_stream(self, state: State, tip: Tip) -> bool:
+        if any(stream["id"] == tip["stream"] for stream in state["streams"]):
+            return True
+        if state.get("unreadable"):
+            return bool(state["session_id"] == tip["session_id"])  # it may name the stream
+        copy = self.read_copy(tip, state["session_id"])
+        if copy is not None:
+            return bool(copy.get("revision", 0) > state.get("revision", 0))
+        return _get_branch(tip) in _list_plain_names(state)
+
+    def read_copy(self, tip: Tip, session_id: str) -> State | None:
+        """The copy of a session's state on a stream; None also if objects are missing."""
+        try:
+            if tip["oid"] not in self._metadata:
+                self._metadata[tip["oid"]] = set()
+                folders = streams.read_metadata(self.objects, tip["tree"])
+                self._metadata[tip["oid"]] = {path.rpartition("/")[2] for path in folders}
+            if session_id not in self._metadata[tip["oid"]]:
+                return None
+            return streams.read_copy(self.objects, tip, session_id)
+        except Error:
+            return None
+
+    def _read_tips(self) -> None:
+        self.objects.fetch(self.refs.values())
+        for ref in self.refs:
+            if not ids.parse_shadow(ref) and not ref.startswith(streams.ARCHIVE):
+                continue
+            try:
+                tip = self._read_tip(ref)
+            except Error:
+                self.strangers.append(ref)
+                continue
+            if tip:
+                self.tips.append(tip)
+        self.tips.sort(key=lambda t: (t["time"], t["ref"]), reverse=True)
+
+    def _read_tip(self, ref: str) -> Tip | None:
+        obj = self.objects.read(self.refs[ref])
+        return streams.parse_tip(ref, obj) if obj else None
+
+
+def _get_branch(tip: Tip) -> str:
+    """The name of a stream's branch; an archive has none."""
+    return "" if tip["ref"].startswith(streams.ARCHIVE) else ids.parse_stream_name(tip["ref"])
+
+
+def _list_plain_names(state: State) -> tuple[str, ...]:
+    """The names of the streams of a state of the original program, which has only a base."""
+    base = str(state.get("base_commit") or "")
+    if len(base) < 7 or "revision" in state:
+        return ()
+    home = ids.hash_worktree(str(state.get("worktree_id") or ""))
+    return ids.format_stream_name(base, home), base[:7]
+
+
+def _list_keys(state: State) -> set[str]:
+    """The keys by which the streams that a state may name are found: ids, names, its session."""
+    return {state["session_id"], *_list_plain_names(state), *(s["id"] for s in state["streams"])}
+
+
+def _read_state(repo: Repo, name: str) -> State:
+    state = sessions.read_state(repo, name)
+    if state["session_id"] == name:
+        return state
+    other = f"it is the state of '{state['session_id'][:60]}'"
+    return {"session_id": name, "phase": "", "streams": [], "unreadable": other}
+
+
+def _read_marker(repo: Repo, name: str) -> Marker | None:
+    try:
+        return states.read_stored(repo, name)
+    except Error:
+        return None
 
 
 class Case:
@@ -57,12 +215,12 @@ class Case:
 
     @cached_property
     def states(self) -> list[State]:
-        return session_read.list_states(self.repo) if self._states is None else self._states
+        return sessions.list_states(self.repo) if self._states is None else self._states
 
     @cached_property
     def sources(self) -> list[str]:
         """The refs that have committed checkpoints."""
-        return committed_refs.list_sources(self.repo)
+        return checkpoints.list_sources(self.repo)
 
     def __enter__(self) -> Case:
         return self
@@ -70,11 +228,6 @@ class Case:
     def __exit__(self, *_: object) -> None:
         for objects in self._opened:
             objects.close()
-
-
-if TYPE_CHECKING:
-    Check = Callable[[Case], Iterator[Finding]]
-    Mend = Callable[[Case, Finding], str]  # returns what was done, '' for nothing
 
 
 class Row:
@@ -101,9 +254,6 @@ class Row:
         self.choices = choices or {}
 
 
-if TYPE_CHECKING:
-    Checks = Mapping[Check, tuple[Row, ...]]  # check -> the rows of its findings
-
 BLIND = Row("not-looked", ERROR, "something could not be checked because of other damage")
 
 
@@ -119,3 +269,11 @@ def search_case(case: Case, checks: Checks) -> Iterator[tuple[Row, Finding]]:
             why = f"the check could not finish: {e}"
             finding = make_finding(BLIND.code, case.repo.common, why)
             yield BLIND, {**finding, "severity": BLIND.severity}
+
+
+if TYPE_CHECKING:
+    Check = Callable[[Case], Iterator[Finding]]
+
+    Mend = Callable[[Case, Finding], str]  # returns what was done, '' for nothing
+
+    Checks = Mapping[Check, tuple[Row, ...]]  # check -> the rows of its findings

@@ -5,22 +5,30 @@ from __future__ import annotations
 import errno
 import os
 import re
+import subprocess
 import sys
+import tempfile
 import time
 from shutil import which
 
-from gitcp.core.setup import hook_scripts, hook_text
-from gitcp.core.upkeep.findings import WARNING, make_finding
-from gitcp.process.files import Damaged
-from gitcp.start import stdlib
+from gitcp import files
+from gitcp.agents import get_client, list_names
+from gitcp.agents.install import json_text, own_files, settings
+from gitcp.core import installation
+from gitcp.core.findings import WARNING, make_finding
+from gitcp.errors import InputError
+from gitcp.files import Damaged
+from gitcp.record import decode_name
+from gitcp.store import hook_warnings
 from gitcp.store.care.case import Row
-from gitcp.store.git import hook_warnings
-from gitcp.store.setup import configuration, exclude, git_hooks, install, manifest
+from gitcp.store.setup import adapters, git_hooks, guard_files, install, takeover
+from gitcp.store.setup.install import find_main_worktree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from gitcp.agents import Client
     from gitcp.core.record_types import Finding
     from gitcp.repo import Repo
     from gitcp.store.care.case import Case, Check, Checks
@@ -37,14 +45,16 @@ def read_state(repo: Repo) -> str:
     if os.path.exists(repo.join_shared("off")):
         return DISABLED
     try:
-        return ENABLED if manifest.load(repo).entries or _has_template_hooks(repo) else ABSENT
+        return (
+            ENABLED if takeover.load_manifest(repo).entries or _has_template_hooks(repo) else ABSENT
+        )
     except Damaged:
         return ENABLED  # look_at_record() reports the damage
 
 
 def _has_template_hooks(repo: Repo) -> bool:
     """Whether git's hooks here are those of the template that `enable --global` wrote."""
-    entries = manifest.load_person().entries
+    entries = takeover.load_person().entries
     if not any(entry["kind"] == "hook" for entry in entries):
         return False
     return not git_hooks.list_missing(git_hooks.find_folder(repo))
@@ -52,7 +62,7 @@ def _has_template_hooks(repo: Repo) -> bool:
 
 def list_enabled(repo: Repo) -> list[str]:
     """The agents whose entries enable wrote, here or for all of the person's repositories."""
-    entries = [entry for record in manifest.load_all(repo)[0] for entry in record.entries]
+    entries = [entry for record in takeover.load_all(repo)[0] for entry in record.entries]
     return sorted({entry["agent"] for entry in entries if entry.get("agent")})
 
 
@@ -65,11 +75,11 @@ def look_at_record(case: Case) -> Iterator[Finding]:
         yield make_finding("manifest", path, reason, remedy=remedy)
     if not os.path.isdir(folder) and os.path.lexists(folder):
         return
-    for e in manifest.load_all(repo)[1]:
+    for e in takeover.load_all(repo)[1]:
         yield make_finding("manifest", e.path, str(e), remedy=remedy)
     if read_state(repo) != ABSENT:
         return
-    if len(git_hooks.list_missing(git_hooks.find_folder(repo))) < len(hook_scripts.HOOKS):
+    if len(git_hooks.list_missing(git_hooks.find_folder(repo))) < len(installation.HOOKS):
         reason = f"git runs hooks of gitcp, and '{folder}' has no record of what enable wrote"
         yield make_finding("manifest", folder, reason, remedy=remedy)
     elif names := list_enabled(repo):
@@ -90,7 +100,7 @@ def find_no_room(repo: Repo) -> Iterator[Finding]:
     folder = repo.join_shared("tmp")
     try:
         repo.make_folder(folder)
-        with stdlib.tempfile.TemporaryFile(dir=folder) as f:
+        with tempfile.TemporaryFile(dir=folder) as f:
             f.write(bytes(_PAGE))
     except OSError as e:
         remedy = "make room" if e.errno in (errno.ENOSPC, errno.EDQUOT) else "make it writable"
@@ -110,22 +120,22 @@ def find_in_hooks(repo: Repo) -> Iterator[Finding]:
         reason = f"git runs no hooks here: '{where}' is not a directory"
         yield make_finding("git-hook", where, reason, remedy="see core.hooksPath in git-config(1)")
         return
-    hooks = {hook: git_hooks.read_texts(where, hook) for hook in hook_scripts.HOOKS}
+    hooks = {hook: git_hooks.read_texts(where, hook) for hook in installation.HOOKS}
     if missing := git_hooks.list_missing(where):
-        tools = {hook_text.find_tool(hooks[hook][""]) for hook in missing} - {""}
+        tools = {installation.find_tool(hooks[hook][""]) for hook in missing} - {""}
         who = f" (they are {' and '.join(sorted(tools))}'s)" if tools else ""
         do_not = "does not" if len(missing) == 1 else "do not"
         reason = f"{', '.join(missing)} in '{where}' {do_not} call gitcp{who}"
-        inside = any(exclude.is_inside(where, home) for home in (repo.common, repo.top) if home)
+        inside = any(git_hooks.is_inside(where, home) for home in (repo.common, repo.top) if home)
         remedy = "gitcp enable" if inside else "gitcp enable --force"
         yield make_finding("git-hook", where, reason, remedy=remedy)
-    if any(hook_text.is_entire_hook(texts[""]) for texts in hooks.values()):
+    if any(installation.is_entire_hook(texts[""]) for texts in hooks.values()):
         reason = "the original program's hooks are back: two programs record the same work"
         yield make_finding("entire", where, reason, remedy="gitcp enable")
     for path in git_hooks.list_forgotten([where]):
         remedy = "call it from there, or remove it"
         yield make_finding("kept-hook", path, f"'{path}' {git_hooks.FORGOTTEN}", remedy=remedy)
-    programs = {hook_text.parse_program(t) for texts in hooks.values() for t in texts.values()}
+    programs = {installation.parse_program(t) for texts in hooks.values() for t in texts.values()}
     for program in sorted(program for program in programs if program):
         yield from find_in_program(where, program, "git's hooks start")
 
@@ -134,10 +144,10 @@ def find_old_hooks(repo: Repo) -> Iterator[Finding]:
     """Report hooks that an older gitcp wrote; upgrading gitcp does not change them."""
     if not repo.has_git:
         return
-    where, records = git_hooks.find_folder(repo), manifest.load_all(repo)[0]
+    where, records = git_hooks.find_folder(repo), takeover.load_all(repo)[0]
     old = [
         hook
-        for hook in hook_scripts.HOOKS
+        for hook in installation.HOOKS
         if any(
             git_hooks.is_former(hook, text, records)
             for text in git_hooks.read_texts(where, hook).values()
@@ -158,7 +168,7 @@ def find_in_program(subject: str, program: Iterable[str], who: str) -> Iterator[
         instead = f"; '{other}' stands in for it, more slowly" if other else ""
         reason = f"{who} '{gone[0]}', which is gone{instead}"
         yield make_finding("program", subject, reason, remedy="gitcp enable")
-    elif hook_text.is_upgraded(os.path.realpath(py), entry):
+    elif installation.is_upgraded(os.path.realpath(py), entry):
         reason = f"{who} '{py}', which is not the Python that gitcp was installed for"
         yield make_finding("program", subject, reason, remedy="install gitcp again")
     elif not _can_run(py):
@@ -172,7 +182,7 @@ def _can_run(py: str) -> bool:
         return True
     argv = [py, "-I", "-S", "-c", ""]
     try:
-        return stdlib.subprocess.call(argv, stderr=stdlib.subprocess.DEVNULL) == 0
+        return subprocess.call(argv, stderr=subprocess.DEVNULL) == 0
     except OSError:
         return False
 
@@ -211,7 +221,7 @@ CHECKS: Checks = {
             "the person's own settings record an agent in a repository that is not enabled",
             *_MENDED),
     ),
-    make_check(configuration.list_findings): (
+    make_check(adapters.list_findings): (
         Row("config", WARNING, "a setting has a value that it cannot have"),
     ),
     make_check(find_in_hooks): (
@@ -231,4 +241,134 @@ FAILURES: Checks = {
 }
 OLD: Checks = {
     make_check(find_old_hooks): (Row("old-hook", WARNING, "an older gitcp wrote a hook", *_MENDED),)
+}
+
+
+# Whether the enabled agents run gitcp's hooks, by the settings that their clients read here.
+
+
+def look_at_clients(case: Case) -> Iterator[Finding]:
+    """Check the hooks of each enabled agent where its client looks in this worktree.  Nothing is
+    checked where no agent works, in a bare repository, and when the record of `enable` is damaged:
+    look_at_record() reports that."""
+    repo = case.repo
+    if repo.top is None or read_state(repo) != ENABLED or any(look_at_record(case)):
+        return
+    names = list_enabled(repo)
+    if not names:
+        why = "no agent is recorded: none has hooks of gitcp"
+        yield make_finding("agent-hook", repo.common, why, remedy="gitcp enable")
+    called = {str(state.get("agent_type")) for state in case.states}
+    for name in [name for name in names if name in list_names()]:  # adapters check their own
+        client = get_client(name)
+        if client.FORM in own_files.FORMS:
+            yield from _find_in_own_files(repo, client)
+        else:
+            texts = _read_settings(repo, client)
+            yield from _find_in_settings(client, texts)
+            yield from find_switch(client, texts)
+        if client.HERE_ONLY and os.getcwd() != os.path.realpath(repo.worktree):
+            yield from _find_subdirectory(repo, client)
+        if not guard_files.read_last(repo, name) and client.AGENT_TYPE not in called:
+            hint = f"it {client.TRUST}; start it here" if client.TRUST else "start it here once"
+            reason = f"the hooks of {name} have not run yet"
+            yield make_finding("silent-agent", name, reason, remedy=hint)
+
+
+def _find_in_own_files(repo: Repo, client: Client) -> Iterator[Finding]:
+    """Check the hook files of a client that has no settings for hooks, in its first scope with
+    any."""
+    name, paths = client.NAME, client.list_settings_paths(os.path.expanduser("~"), repo.worktree)
+    absent: list[str] = []
+    for path in dict.fromkeys(paths.values()):
+        built = own_files.build_files(client, path, None)
+        texts = {file: files.read_bytes(file) or b"" for file in built}
+        absent = [file for file, data in texts.items() if not own_files.has_our_call(data)]
+        if len(absent) < len(built):
+            break
+    foreign = [file for file in absent if texts[file]]
+    for file in foreign:
+        reason = f"{name} is recorded in part: '{file}' is yours"
+        yield make_finding("own-hook", file, reason, remedy=own_files.spell_remedy(client, file))
+    if missing := [file for file in absent if file not in foreign]:
+        reason = f"{name} is recorded in part: '{missing[0]}' is gone"
+        yield make_finding("agent-hook", name, reason, remedy=f"gitcp enable --agent {name}")
+
+
+def find_switch(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
+    """Settings that stop a client from running hooks; those of its administrator come first."""
+    if not client.NO_HOOKS:
+        return
+    managed = {path: decode_name(files.peek(path)) for path in client.MANAGED}
+    for path, content in (*managed.items(), *texts.items()):
+        try:
+            value = json_text.parse(content or "{}").get(client.NO_HOOKS)
+        except InputError:
+            continue
+        if value is not None:
+            if value:
+                reason = f"'{client.NO_HOOKS}' in '{path}': {client.NAME} runs no hooks"
+                yield make_finding("no-hooks", path, reason, remedy="remove it to be recorded")
+            return
+
+
+def _find_subdirectory(repo: Repo, client: Client) -> Iterator[Finding]:
+    """Report a client that reads the settings of the current directory, not those of the top."""
+    path = client.list_settings_paths(os.path.expanduser("~"), repo.worktree)["user"]
+    if client.NAME.encode() not in (files.read_bytes(path) or b""):
+        reason = f"{client.NAME} started in a subdirectory does not read the settings of the top"
+        what = f"start it at the top, or 'gitcp enable --user --agent {client.NAME}'"
+        yield make_finding("subdirectory", os.getcwd(), reason, remedy=what)
+
+
+def _read_settings(repo: Repo, client: Client) -> dict[str, str]:
+    """path -> text of each settings file that a client reads in this worktree."""
+    home = os.path.expanduser("~")
+    paths: dict[str, str] = client.list_settings_paths(home, repo.worktree)
+    if "local" in paths:
+        main = find_main_worktree(repo).worktree
+        paths["local"] = client.list_settings_paths(home, main)["local"]
+    return {path: decode_name(files.peek(path)) for path in paths.values()}
+
+
+def _find_in_settings(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
+    name, form = client.NAME, client.FORM
+    events: set[str] = set()
+    programs: set[tuple[str, ...]] = set()
+    mine = settings.make_matcher(name)
+    for path, content in texts.items():
+        try:
+            parsed = settings.parse(content or "{}", form)
+            commands = settings.list_commands(parsed, form)
+        except (InputError, ValueError) as e:
+            reason = f"{name} cannot read its settings '{path}': {e}"
+            yield make_finding("settings", path, reason, remedy="edit it")
+            return
+        for event, command in commands:
+            if mine(command):
+                events.add(event)
+                programs.add(tuple(settings.parse_programs(command)))
+            elif settings.is_entires_command(command):
+                reason = f"'{path}' runs the original program at {event}"
+                yield make_finding("entire", path, reason, remedy=f"gitcp enable --agent {name}")
+    absent = [event for event, *_ in client.HOOKS if event not in events]
+    if absent:
+        which = f"runs no hook at {', '.join(absent)}" if events else "is not recorded"
+        reason = f"{name} {which} in this worktree: its settings have no such hooks"
+        yield make_finding("agent-hook", name, reason, remedy=f"gitcp enable --agent {name}")
+    for program in sorted(program for program in programs if program):
+        yield from find_in_program(name, program, f"the hooks of {name} start")
+
+
+CLIENT_CHECKS: Checks = {
+    look_at_clients: (
+        Row("agent-hook", WARNING, "an agent is not recorded, or in part", *_MENDED),
+        Row("settings", WARNING, "settings of an agent cannot be read"),
+        Row("no-hooks", WARNING, "an agent is told to run no hooks"),
+        Row("own-hook", WARNING, "a hook of the person is where an agent looks for gitcp's"),
+        Row("subdirectory", WARNING, "an agent does not read its settings from here"),
+        Row("silent-agent", WARNING, "the hooks of an agent have not run yet"),
+        ENTIRE,
+        PROGRAM,
+    ),
 }

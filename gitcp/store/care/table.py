@@ -1,38 +1,43 @@
 """The table of findings: for each check the code, severity, meaning and mend of what it finds.
 
-`status`, `doctor`, `fsck` and `clean` are filters of this table (gitcp.store.care.check).
+`status`, `doctor`, `fsck` and `clean` are filters of this table (gitcp.store.care.table).
 """
 
 from __future__ import annotations
 
 import os
 
-from gitcp.core.upkeep.findings import ERROR, NOTE, WARNING
-from gitcp.store.care import (
-    clients,
-    committed,
-    installation,
-    links,
-    objects,
-    refs,
-    sessions,
-    states,
-)
-from gitcp.store.care.case import Row
-from gitcp.store.relink import by_hand
-from gitcp.store.repair import leftovers, packs, streams
-from gitcp.store.repair import refs as ref_repair
-from gitcp.store.repair import sessions as session_repair
-from gitcp.store.share import withheld
+from gitcp.console import options
+from gitcp.core import ids
+from gitcp.core.findings import ERROR, NOTE, WARNING
+from gitcp.errors import Busy, Error, GitError, Moved, hide_passwords
+from gitcp.store import refs, repair
+from gitcp.store.care import installation, session_findings, stored
+from gitcp.store.care.case import Case, Row, search_case
+from gitcp.store.care.installation import ENABLE
+from gitcp.store.guard import reports
+from gitcp.store.journal import edits
+from gitcp.store.link import condense
+from gitcp.store.match import sources
+from gitcp.store.match.sources import MatchCase
+from gitcp.store.objects import Objects
+from gitcp.store.relink import relink
+from gitcp.store.session import process
+from gitcp.store.session import states as session_states
+from gitcp.store.setup import guard_files
+from gitcp.store.share import remote
+from gitcp.store.stream import stream_list
+from gitcp.store.turn import sessions as turn_sessions
+from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from gitcp.core.record_types import Finding
+    from gitcp.core.record_types import Finding, Marker, Record, State
     from gitcp.repo import Repo
-    from gitcp.store.care.case import Case, Check, Checks, Mend
-    from gitcp.store.git.objects import Objects
+    from gitcp.store.care.case import Check, Checks, Mend
+    from gitcp.store.objects import Objects
 
     Repair = Callable[[Repo, Objects, str], str]  # mends a subject; returns what was done
 
@@ -58,59 +63,58 @@ def _draw_graph(mend: Repair) -> Mend:
 
 
 def _remove(age: int) -> Mend:
-    return lambda case, item: leftovers.remove_leftover(case.repo, item["subject"], age)
+    return lambda case, item: repair.remove_leftover(case.repo, item["subject"], age)
 
 
 def _mend_either(mend: Repair) -> Repair:
     """Put a ref without a commit back or delete it if mend cannot build its content again."""
     return lambda repo, objects, ref: (
-        mend(repo, objects, ref) or ref_repair.mend_ref(repo, objects, ref)
+        mend(repo, objects, ref) or repair.mend_ref(repo, objects, ref)
     )
 
 
-_STATE = ("repair", _mend(session_repair.mend_state))
-_STREAM = ("repair", _draw_graph(_mend_either(streams.mend_stream)))
-_EDITS = ("repair", _mend(_mend_either(ref_repair.mend_edits)))
-_STORE = ("repair", _draw_graph(ref_repair.mend_store))
-_JOURNAL = ("repair", _mend(session_repair.mend_journal))
-_PACK = ("repair", _mend(packs.mend_pack))
+_STATE = ("repair", _mend(repair.mend_state))
+_STREAM = ("repair", _draw_graph(_mend_either(repair.mend_stream)))
+_EDITS = ("repair", _mend(_mend_either(repair.mend_edits)))
+_STORE = ("repair", _draw_graph(repair.mend_store))
+_JOURNAL = ("repair", _mend(repair.mend_journal))
+_PACK = ("repair", _mend(repair.mend_pack))
 _STORE_CHECKPOINT = (
-    "repair", _mend(session_repair.store_missing_checkpoint, "checkpoint_id")
+    "repair", _mend(repair.store_missing_checkpoint, "checkpoint_id")
 )  # fmt: skip
 _BAD_REF = Row("bad-ref", ERROR, "a ref of gitcp has no commit",
-    "repair", _mend(ref_repair.mend_ref))  # fmt: skip
+    "repair", _mend(repair.mend_ref))  # fmt: skip
 _MISSING = Row("missing-object", ERROR, "an object that a ref of gitcp needs is missing",
     remedy="gitcp fetch --all")  # fmt: skip
-
 # Packs are first, since everything is read from them; then the journal, since reading states moves
 # a damaged one aside.
 STORED: Checks = {
-    objects.look_at_packs: (
+    stored.look_at_packs: (
         Row("bad-pack", ERROR, "git cannot open a pack of gitcp", *_PACK),
     ),
-    states.look_at_journal: (
+    session_findings.look_at_journal: (
         Row("bad-journal", ERROR, "the journal of a worktree has lines that cannot be read",
             *_JOURNAL),
     ),
-    refs.look_at_refs: (
+    stored.look_at_refs: (
         _BAD_REF,
         Row("lock", WARNING, "the lock file of a ref was left behind",
-            "repair", _remove(leftovers.LOCK_AGE)),
+            "repair", _remove(repair.LOCK_AGE)),
     ),
-    objects.look_at_objects: (
+    stored.look_at_objects: (
         Row("broken-stream", ERROR, "a stream lacks objects", *_STREAM),
         Row("broken-edits", ERROR, "the edits of a session lack objects", *_EDITS),
         Row("broken-store", ERROR, "the permanent store lacks objects", *_STORE),
         Row("secret", ERROR, "stored data holds what looks like a secret",
-            remedy=withheld.ALLOW),
+            remedy=remote.ALLOW),
         _BAD_REF,
         _MISSING,
     ),
-    states.look_at_states: (
+    session_findings.look_at_states: (
         Row("bad-state", ERROR, "the state of a session cannot be read, or is not one", *_STATE),
         Row("lost-state", ERROR, "a session has a marker, and no state", *_STATE),
         Row("old-state", ERROR, "the copy of a state on its stream is newer than the state",
-            "repair", _mend(session_repair.take_copy, "ref")),
+            "repair", _mend(repair.take_copy, "ref")),
         Row("lost-stream", ERROR, "a state names a stream that no ref has",
             remedy="'gitcp clean' settles it when it is old"),
         Row("no-marker", ERROR, "a state has open work, and no marker tells commits of it",
@@ -121,15 +125,15 @@ STORED: Checks = {
         Row("not-a-stream", WARNING, "a branch has the name of a stream, and no checkpoints",
             remedy="rename it, or delete it, if it is not yours"),
     ),
-    refs.look_at_scratch: (
+    stored.look_at_scratch: (
         Row("leftover", WARNING, "a temporary file was left behind",
-            "repair", _remove(leftovers.SCRATCH_AGE)),
+            "repair", _remove(repair.SCRATCH_AGE)),
     ),
-    refs.look_at_installed: (
+    stored.look_at_installed: (
         Row("no-hook", WARNING, "a file that enable writes is missing"),
         Row("changed-hook", WARNING, "a file that enable wrote was changed"),
     ),
-    committed.look_at_checkpoints: (
+    stored.look_at_checkpoints: (
         Row("bad-summary", ERROR,
             "the metadata.json of a checkpoint lacks a key, or has a wrong value"),
         Row("bad-metadata", ERROR,
@@ -142,7 +146,7 @@ STORED: Checks = {
         Row("stray", NOTE, "a file on the branch belongs to no checkpoint"),
         _MISSING,
     ),
-    links.look_at_linked: (
+    stored.look_at_linked: (
         Row("dangling-trailer", WARNING, "a commit names a checkpoint that is not stored",
             *_STORE_CHECKPOINT),
         Row("left-out", WARNING, "a checkpoint lacks a session's part of its commit",
@@ -152,56 +156,56 @@ STORED: Checks = {
         Row("empty-link", NOTE,
             "a commit is linked to a checkpoint and has nothing of its content"),
         Row("wrong-note", WARNING, "a note links a commit to a checkpoint of another commit",
-            "repair", _mend(by_hand.take_link_back, "checkpoint_id")),
+            "repair", _mend(relink.take_link_back, "checkpoint_id")),
         Row("no-store", WARNING, "commits name checkpoints, and none is stored here",
             remedy="gitcp fetch"),
         _MISSING,
     ),
 }  # fmt: skip
 STORE: Checks = {
-    refs.look_at_deleted_store: (
+    stored.look_at_deleted_store: (
         Row("deleted-store", ERROR, "the branch of checkpoints was deleted"),
     ),
-    objects.look_at_withheld: (
+    stored.look_at_withheld: (
         Row("withheld", WARNING, "a push leaves out what looks like a secret"),
     ),
 }  # fmt: skip
 _SESSIONS: Checks = {
-    sessions.look_at_processes: (
+    session_findings.look_at_processes: (
         Row("unseen-processes", WARNING, "no process can be seen here"),
     ),
-    sessions.look_at_sessions: (
+    session_findings.look_at_sessions: (
         Row("unread-transcript", WARNING, "a transcript cannot be read"),
-        Row("dead-session", WARNING, "a turn that nobody ends", "end", sessions.end_session,
+        Row("dead-session", WARNING, "a turn that nobody ends", "end", session_findings.end_session,
             choices={
-                "keep": sessions.end_session,
-                "condense": sessions.end_and_store,
-                "discard": sessions.end_and_discard,
+                "keep": session_findings.end_session,
+                "condense": session_findings.end_and_store,
+                "discard": session_findings.end_and_discard,
             }),
         Row("provisional", WARNING, "a transcript was not completed",
-            "finalize", sessions.complete_transcripts),
+            "finalize", session_findings.complete_transcripts),
     ),
-    sessions.look_at_claims: (
+    session_findings.look_at_claims: (
         Row("dead-claim", WARNING, "a claim is held for nobody",
-            "release", sessions.release_claim),
+            "release", session_findings.release_claim),
     ),
-    sessions.look_at_locks: (
+    session_findings.look_at_locks: (
         Row("git-lock", WARNING, "a lock of git was left behind"),
     ),
 }  # fmt: skip
 _LINKS: Checks = {
-    sessions.look_at_links: (
+    session_findings.look_at_links: (
         Row("lost-link", WARNING, "a commit lost its checkpoint id",
-            "relink", sessions.link_commit),
+            "relink", session_findings.link_commit),
     ),
 }  # fmt: skip
 DOCTOR: dict[Check, tuple[Row, ...]] = {
     **installation.ROOM,
     installation.look_at_record: installation.CHECKS[installation.look_at_record],
-    objects.look_at_packs: STORED[objects.look_at_packs],
-    states.look_at_journal: STORED[states.look_at_journal],
+    stored.look_at_packs: STORED[stored.look_at_packs],
+    session_findings.look_at_journal: STORED[session_findings.look_at_journal],
     **installation.CHECKS,
-    **clients.CHECKS,
+    **installation.CLIENT_CHECKS,
     **installation.FAILURES,
     **installation.OLD,
     **STORE,
@@ -209,4 +213,223 @@ DOCTOR: dict[Check, tuple[Row, ...]] = {
     **STORED,
     **_LINKS,
 }
-del DOCTOR[refs.look_at_installed]  # hooks are checked where git and the clients look
+del DOCTOR[stored.look_at_installed]  # hooks are checked where git and the clients look
+
+
+# The findings that `fsck`, `doctor` and `status` show, and their repair.
+_PASSES = 4
+
+
+def check_store(repo: Repo, *, secrets: bool = False, repair: bool = False) -> Iterator[Finding]:
+    """The findings on everything that gitcp stores in the repository, as they come.
+
+    It starts a few git processes, and one more for each 500 links.  It keeps the ids of commits
+    and checkpoints in memory, not their objects.
+    secrets: search stored data for secrets too.  repair: mend what can be mended without loss,
+    and check it again.
+    """
+    if repair:
+        yield from _repair_store(repo, secrets)
+        return
+    with Case(repo, secrets) as case:
+        for _, finding in search_case(case, STORED):
+            yield finding
+
+
+def _repair_store(repo: Repo, secrets: bool) -> list[Finding]:
+    def find(mends: bool) -> Iterator[Finding]:
+        with Case(repo, secrets) as case:
+            for row, item in search_case(case, STORED):
+                yield mend_finding(case, row.mend, item) if mends else item
+
+    return mend_all(find, "repaired")
+
+
+def mend_all(find: Callable[[bool], Iterable[Finding]], word: str) -> list[Finding]:
+    """Mend until nothing more is mended: a mend may uncover findings, or make way for another.
+
+    find(mends) yields every finding, with what was done under word if it mends.  Returns what was
+    mended and is gone, then what is left, with the reason.
+    """
+    mended: dict[tuple[str, ...], Finding] = {}
+    for mends in (*[True] * _PASSES, False):
+        with options.Collected() as warnings:
+            left = list(find(mends))
+        for warning in warnings:  # the findings say what is lacking
+            options.warn(warning)
+        if not (done := {_get_key(item): item for item in left if word in item}):
+            break
+        mended |= done
+    keys = {_get_key(item) for item in left}
+    return [item for key, item in mended.items() if key not in keys] + left
+
+
+def mend_finding(case: Case, mend: Mend | None, item: Finding, word: str = "repaired") -> Finding:
+    """Mend a finding; return it with what was done under word, or with the reason why nothing was:
+    it is locked, has changed, or what it needs is not here."""
+    if mend is None:
+        return item
+    try:
+        if done := mend(case, item):
+            return {**item, word: done}
+        why = "what it needs is not here"
+    except (Busy, Moved, OSError, Error) as e:
+        why = str(e)
+    return {**item, "reason": f"{item['reason']}; not {word}: {why}"}
+
+
+def _get_key(item: Finding) -> tuple[str, ...]:
+    """What identifies a finding between two checks."""
+    return item["kind"], item["subject"], str(item.get("checkpoint_id"))
+
+
+def diagnose_repository(repo: Repo) -> list[tuple[Row, Finding]]:
+    """Every finding but notes, with `remedy` and `fix`; those that stop recording come first."""
+    with Case(repo) as case:
+        return [
+            (row, _add_remedy(row, finding))
+            for row, finding in search_case(case, DOCTOR)
+            if finding["severity"] != NOTE
+        ]
+
+
+def _add_remedy(row: Row, item: Finding) -> Finding:
+    if "remedy" in item:
+        fix = item.get("fix", row.fix)
+        mends = fix != ENABLE or item["remedy"].startswith("gitcp enable")
+        return {**item, "fix": fix if mends and "--force" not in item["remedy"] else ""}
+    return {
+        **item,
+        "reason": f"{item['subject']}: {item['reason']}",
+        "remedy": row.remedy,
+        "fix": row.fix,
+    }
+
+
+_INSTALLED = {**installation.CHECKS, **installation.CLIENT_CHECKS, **installation.FAILURES, **STORE}
+
+
+def list_findings(repo: Repo, states: list[State]) -> list[Finding]:
+    """The findings on the installation.  states: show which agents have run a hook."""
+    with Case(repo, states=states) as case:
+        findings = [_add_remedy(row, finding) for row, finding in search_case(case, _INSTALLED)]
+    return list({(f["kind"], f["subject"], f["reason"]): f for f in findings}.values())
+
+
+# The status of a worktree: its sessions at work or with open work, its streams, and what is found
+# wrong.
+_RECENT = 10  # settled sessions that are shown
+_MOST = 100  # other sessions and streams that are shown
+
+
+def gather_status(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
+    """(a record of type status, the sessions at work or with open work, all streams)."""
+    states, left = turn_sessions.list_recent(repo, _RECENT, _MOST)
+    with Objects(repo) as objects:
+        recent = MatchCase(repo, objects, lately=True, dry_run=True)
+        streams, more = stream_list.list_newest(repo, objects, states, _MOST)
+        lost: Record = {
+            "stashed": stream_list.list_held(repo, objects, streams) if repo.top else [],
+            "relinkable": _count_relinkable(recent) if repo.top else 0,
+        }
+    refs = {s["id"]: s["ref"] for s in reversed(streams)}
+    sessions = [
+        {**session, **_gather_facts(repo, s, refs)}
+        for session, s in zip(turn_sessions.build_records(states, ()), states, strict=True)
+        if _is_of_interest(repo, s)
+    ]
+    sessions.sort(key=lambda s: -float(s["last"]))
+    about = _build_record(repo, states, left + len(states) - len(sessions), more)
+    return {**about, **lost, "findings": list_findings(repo, states)}, sessions, streams
+
+
+def _count_relinkable(recent: MatchCase) -> int:
+    """The number of recent commits that can be linked again; 0, with a warning, if a ref that git
+    would read is broken."""
+    try:
+        return len(relink.reconcile(recent, sources.LOST))
+    except GitError as e:
+        options.warn(f"cannot look for lost links: {e.shorten()}; 'gitcp doctor' says more")
+        return 0
+
+
+def _gather_facts(repo: Repo, state: State, refs: dict[str, str]) -> Record:
+    """Further facts about a session.  dead: its agent's process has ended.  removed: its worktree
+    is gone.  open: worktree -> files with open work, if it has any outside its home.  refs: stream
+    id -> its current ref."""
+    worktree, last = repo.worktree_hash, state.get("last_interaction_time")
+    streams = [s["id"] for s in state["streams"] if ids.is_in_worktree(s["ref"], worktree)]
+    facts: Record = {
+        "prompt": turn_sessions.get_last_prompt(state),
+        "last": turn_sessions.parse_time(last or state.get("started_at")),
+        "stream": refs.get(streams[-1], "") if streams else "",
+    }
+    if process.is_gone(state.get("agent_process")):
+        facts["dead"] = True
+    if _is_worktree_removed(repo, state):
+        facts["removed"] = True
+    if state.get("visits"):
+        touched, session_id = state.get("files_touched", ()), state["session_id"]
+        facts["open"] = {
+            name: sorted(edits.list_open_paths_in(repo, name, session_id).intersection(touched))
+            for name in (state.get("worktree_id") or "", *state["visits"])
+        }
+    return facts
+
+
+def _is_of_interest(repo: Repo, state: State) -> bool:
+    """Whether a session is at work or has open work."""
+    phase = state["phase"]
+    if phase == "active" or state.get("files_touched") or state.get("unreadable"):
+        return True
+    if phase == "ended" or _is_worktree_removed(repo, state):
+        return False
+    return process.is_alive(state.get("agent_process"))
+
+
+def _is_worktree_removed(repo: Repo, state: State) -> bool:
+    """Whether the home of a session was another worktree, which is gone."""
+    path = state.get("worktree_path")
+    return (state.get("worktree_id") or "") != repo.worktree_id and not os.path.lexists(path or "/")
+
+
+def _build_record(repo: Repo, states: Sequence[State], settled: int, more: int) -> Record:
+    return {
+        "type": "status",
+        "state": installation.read_state(repo),
+        "strategy": guard_files.get_strategy(repo),
+        "worktree_path": repo.top or repo.git_dir,
+        "bare": not repo.top,
+        "worktree_id": repo.worktree_id,
+        "worktree": repo.worktree_hash,
+        "branch": condense.read_branch(repo) or "",
+        "head": refs.read_head(repo) or "",
+        "settled": settled,
+        "more_streams": more,
+        **_describe_destination(repo),
+        "claims": reports.list_records(repo, _list_in_turn(repo, states)) if repo.top else [],
+    }
+
+
+def _list_in_turn(repo: Repo, states: Sequence[State]) -> list[Marker]:
+    here = [s for s in states if s["phase"] == "active" and session_states.is_home(repo, s)]
+    return [marker for s in here if (marker := session_states.find_marker(repo, s["session_id"]))]
+
+
+def _describe_destination(repo: Repo) -> Record:
+    """The destination of checkpoints, "" for none; whether it can be reached; how many checkpoints
+    it lacks; the usual remote.  Without checkpoints only `unpushed`."""
+    if not checkpoints.has_checkpoints(repo):
+        return {"unpushed": 0}
+    name, configured = (
+        checkpoint_list.find_destination(repo),
+        checkpoint_list.read_destination(repo),
+    )
+    with Objects(repo) as objects:
+        lacking = checkpoint_list.count_lacking(repo, objects, name) if name else 0
+    return {
+        "destination": hide_passwords(name or configured),
+        "reachable": bool(name),
+        "unpushed": lacking,
+        "remote": checkpoint_list.find_usual_remote(repo),
+    }

@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import time
 
-from gitcp import trace
-from gitcp.core.guard import verdict
-from gitcp.process import deadline
-from gitcp.start import late
-from gitcp.store.guard import base, claims, place, presence
+from gitcp import running, trace
+from gitcp.core import guard_rules
+from gitcp.store import claims
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from gitcp.core.guard.claim_rules import Claim
-    from gitcp.core.guard.verdict import Base, Verdict
+    from gitcp.core.guard_rules import Base, Claim, Verdict
     from gitcp.core.record_types import Record
     from gitcp.repo import Repo
 
@@ -44,7 +41,7 @@ def start_call(repo: Repo, event: Record, pausing: Callable[[], object]) -> str:
     tool, deny = event.get("tool") or {}, get_mode(repo) == "deny"
     if tool.get("kind") not in _KINDS:
         return ""
-    copies = place.group_by_working_copy(repo, tool.get("input_paths") or ())
+    copies = claims.group_by_working_copy(repo, tool.get("input_paths") or ())
     if tool.get("kind") != "write" or not copies:
         copies = _add_home(copies, repo)
     objections = []
@@ -67,8 +64,8 @@ def _start_in_copy(
     repo: Repo, paths: list[str], event: Record, pausing: Callable[[], object] | None
 ) -> str:
     """The objection to a call in one working copy; pausing: None if nothing is denied."""
-    look, session_id, objections = base.read_base(repo), event["session_id"], list[str]()
-    judged = verdict.judge_start(look, session_id, _find_live(repo, look))
+    look, session_id, objections = claims.read_base(repo), event["session_id"], list[str]()
+    judged = guard_rules.judge_start(look, session_id, _find_live(repo, look))
     verdicts = [judged] if judged["verdict"] != "allow" and not _has_only_moves(event) else []
     if not (verdicts and pausing):
         verdicts += _judge_discards(repo, event, look)
@@ -78,8 +75,8 @@ def _start_in_copy(
             return objections[0]
     mine = claims.make_claim(event, paths, look, repo.git.env)
     wait = _compute_wait(repo) if pausing else 0
-    if held := claims.take(repo, mine, wait, pausing):
-        judged = verdict.judge_editing(look, {**held[0], "path": held[1]})
+    if held := claims.take_claim(repo, mine, wait, pausing):
+        judged = guard_rules.judge_editing(look, {**held[0], "path": held[1]})
         age = max(0, int(time.time() - held[0]["created"]))
         objections.append(_format_objection(judged, session_id, age=f"{age} s"))
     return "\n\n".join(objections)
@@ -87,7 +84,9 @@ def _start_in_copy(
 
 def _has_only_moves(event: Record) -> bool:
     command = str((event.get("tool") or {}).get("command") or "")
-    return bool(command) and late.discards.has_only_moves(command)
+    from gitcp.core import discards
+
+    return bool(command) and discards.has_only_moves(command)
 
 
 def _judge_discards(repo: Repo, event: Record, look: Base) -> list[Verdict]:
@@ -96,13 +95,17 @@ def _judge_discards(repo: Repo, event: Record, look: Base) -> list[Verdict]:
     command = str(tool.get("command") or "")
     if tool.get("kind") != "shell" or not command:
         return []
-    if not presence.list_open(repo, event["session_id"]):
+    if not claims.list_open(repo, event["session_id"]):
         return []  # reading the command takes longer than this question
-    losses = late.first_look.find_losses(repo, command, event.get("cwd") or "")
+    from gitcp.store.journal import elsewhere
+
+    losses = elsewhere.find_losses(repo, command, event.get("cwd") or "")
     if not losses:
         return []
-    lost = late.open_elsewhere.find_lost(repo, event["session_id"], losses)
-    return [verdict.judge_discard(look, other, paths) for other, paths in lost.items()]
+    from gitcp.store.guard import reports
+
+    lost = reports.find_lost(repo, event["session_id"], losses)
+    return [guard_rules.judge_discard(look, other, paths) for other, paths in lost.items()]
 
 
 def end_call(event: Record, held: Held) -> tuple[str, bool]:
@@ -123,13 +126,15 @@ def judge_losses(repo: Repo, event: Record) -> str:
     """The objection to a call that has discarded another session's work, '' if it has not, by the
     look at its end, whatever its words are.  A call without an id is not told from others."""
     session_id, objections = event["session_id"], list[str]()
-    if not presence.list_open(repo, session_id):
+    if not claims.list_open(repo, session_id):
         return ""
-    look = base.read_base(repo)
+    look = claims.read_base(repo)
     tools = event.get("tools") or [event.get("tool") or {}]
     for call_id in (str(tool["id"]) for tool in tools if tool.get("id")):
-        lost = late.open_elsewhere.find_discarded(repo, session_id, call_id)
-        verdicts = (verdict.judge_discard(look, other, lost[other], call_id) for other in lost)
+        from gitcp.store.guard import reports
+
+        lost = reports.find_discarded(repo, session_id, call_id)
+        verdicts = (guard_rules.judge_discard(look, other, lost[other], call_id) for other in lost)
         objections += [_format_objection(judged, session_id) for judged in verdicts]
     return "\n\n".join(objections)
 
@@ -144,7 +149,7 @@ def list_held(repo: Repo, event: Record) -> Held:
     """The claims of a tool call, in every working copy that has its paths."""
     pairs = []
     for tool in event.get("tools") or [event.get("tool") or {}]:
-        copies = place.group_by_working_copy(repo, tool.get("input_paths") or ())
+        copies = claims.group_by_working_copy(repo, tool.get("input_paths") or ())
         for copy, paths in _add_home(copies, repo):
             keys = {claims.make_key(event, tool, paths), claims.make_key(event, tool, ())}
             held = claims.select_claims(copy, lambda claim, keys=keys: claim["key"] in keys)  # type: ignore[misc]
@@ -157,24 +162,24 @@ def _end_in_copy(repo: Repo, claim: Claim) -> tuple[Verdict, str] | None:
     started: Any = claim["started"]
     if not started:
         return None
-    look, session_id = base.read_base(repo), claim["session_id"]
-    original = look if started["name"] == look["name"] else base.read_base_again(repo, started)
+    look, session_id = claims.read_base(repo), claim["session_id"]
+    original = look if started["name"] == look["name"] else claims.read_base_again(repo, started)
     live = _find_live(repo, look, original)
-    judged = verdict.judge_end(started, original, look, session_id, live)
+    judged = guard_rules.judge_end(started, original, look, session_id, live)
     # A command may move HEAD on purpose.
     if judged["verdict"] == "allow" or (judged["verdict"] == "moved" and not claim["paths"]):
         return None
     return judged, f"{', '.join(claim['paths'])}, and on refs/gitcp/edits/{session_id}"
 
 
-def greet(repo: Repo, event: Record) -> str:
+def greet_session(repo: Repo, event: Record) -> str:
     """At a prompt: the objection to a first edit, and the other sessions at work here."""
-    look, session_id = base.read_base(repo), event["session_id"]
-    judged = verdict.judge_start(look, session_id, _find_live(repo, look))
+    look, session_id = claims.read_base(repo), event["session_id"]
+    judged = guard_rules.judge_start(look, session_id, _find_live(repo, look))
     lines = []
     if judged["verdict"] != "allow":
         lines.append(_format_objection(judged, session_id))
-    company = presence.list_company(repo, session_id)
+    company = claims.list_company(repo, session_id)
     if company:
         lines.append(_format_company(repo, [marker["session_id"] for marker in company]))
     return "\n\n".join(lines)
@@ -196,13 +201,15 @@ def _format_objection(judged: Verdict, session_id: str, path: str = "", age: str
     look = judged["look"]
     text = f"{judged['verdict']}: {look['name']} {look['id']}: {judged['reason']}"
     trace.append_note("guard", text)
-    return late.messages.format_refusal(judged, session_id, path, age)
+    from gitcp.core import discards
+
+    return discards.format_refusal(judged, session_id, path, age)
 
 
 def _find_live(repo: Repo, *bases: Base | None) -> set[str]:
-    return presence.select_live(repo, {name for seen in bases if seen for name in seen["sessions"]})
+    return claims.select_live(repo, {name for seen in bases if seen for name in seen["sessions"]})
 
 
 def _compute_wait(repo: Repo) -> int:
-    wait, left = int(repo.config.get_option("gitcp.guard-wait")), deadline.count_seconds_left()
+    wait, left = int(repo.config.get_option("gitcp.guard-wait")), running.count_seconds_left()
     return wait if left is None else min(wait, int(left / 2))

@@ -4,19 +4,37 @@ directories."""
 from __future__ import annotations
 
 import os
+import tempfile
+from bisect import bisect_right
+from functools import lru_cache, partial
 
 from gitcp import agents
 from gitcp.agents.reading import edits
-from gitcp.core.git import ids
+from gitcp.core import ids, import_rules, json, line_replay, linking
+from gitcp.core.credit import UNKNOWN
+from gitcp.core.line_replay import Replay, Version
 from gitcp.errors import Error, InputError
 from gitcp.record import decode_lines, decode_name
+from gitcp.store.match import candidates
+from gitcp.store.objects import Objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any
 
     from gitcp.agents import Client
+    from gitcp.core.import_rules import Step
+    from gitcp.core.line_replay import PathCredit
+    from gitcp.core.linking import Recorded, Staged
+    from gitcp.core.record_types import Writer
     from gitcp.repo import Repo
+    from gitcp.store.cat_file import Object
+
+    Place = tuple[int, int]  # offset and size
+    # The proven authors of a path's lines in a commit; session whose edits it has -> last turn.
+    Proof = tuple[PathCredit, dict[str, str]]
+    Stored = tuple[int, Writer, str, str, bool]  # a step, with blobs for its contents
 
 
 class Conversation:
@@ -146,3 +164,261 @@ def list_own_addresses(repo: Repo) -> set[str]:
     addresses = decode_lines(repo.git.run(*args, ok=(0, 128))[1])
     addresses += [repo.config.get("user.email"), os.environ.get("GIT_COMMITTER_EMAIL", "")]
     return {address.strip().lower() for address in addresses if address.strip()}
+
+
+# The sessions and edits of conversations, by path: an index in memory, the contents in a file.
+
+
+class Spool:
+    """Bytes in a temporary file without a name."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as this
+        self._end = 0
+
+    def put(self, data: bytes) -> Place:
+        """Store bytes; return their place."""
+        self._file.seek(self._end)
+        self._file.write(data)
+        self._end += len(data)
+        return self._end - len(data), len(data)
+
+    def clear(self) -> None:
+        """Drop all bytes."""
+        self._end = 0
+
+    def read(self, place: Place) -> bytes:
+        """The bytes at a place."""
+        self._file.seek(place[0])
+        return self._file.read(place[1])
+
+
+class Contents(Objects):
+    """The objects of a repository, and contents that are not stored in it."""
+
+    def __init__(self, repo: Repo) -> None:
+        super().__init__(repo)
+        self._spool = Spool()
+        self._places: dict[str, Place] = {}
+
+    def add(self, data: bytes | None) -> str:
+        """Add a content; return the oid that it would have, '' for None."""
+        if data is None:
+            return ""
+        oid = self.hash_object("blob", data)
+        if oid not in self._places:
+            self._places[oid] = self._spool.put(data)
+        return oid
+
+    def forget(self) -> None:
+        """Drop all contents that were added."""
+        self._places.clear()
+        self._spool.clear()
+
+    def read(self, spec: str) -> Object | None:
+        """Read an object as Objects.read() does, or a content that was added."""
+        if spec in self._places:
+            return spec, "blob", self._spool.read(self._places[spec])
+        return super().read(spec)
+
+
+class Session:
+    """A session by its conversations.  first, last: the times of its first and last edit, in ns."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self.client, self.session_id = conversation.client, conversation.session
+        self.path, self.size, self.mtime = "", 0, 0.0  # of its own transcript
+        self.turns: list[edits.Turn] = []
+        self.first = self.last = 0
+
+    def note_edit(self, at: int) -> None:
+        """Note the time of an edit."""
+        self.first, self.last = min(self.first or at, at), max(self.last, at)
+
+    def make_turn_id(self, number: int) -> str:
+        """The id of a turn, the same wherever it is imported."""
+        name = f"{self.session_id} {number}".encode()
+        return str(ids.start_sha256(name).hexdigest()[:12])
+
+    def get_turn_number(self, at: int) -> int:
+        """The number of the turn at a time in ns."""
+        return max(1, bisect_right([turn["at"] for turn in self.turns], at))
+
+
+class Gathered:
+    """The sessions of conversations, and their edits by path."""
+
+    def __init__(self) -> None:
+        self.sessions: dict[str, Session] = {}
+        self._spool = Spool()
+        # path -> (time in ns, session, turn, call, whether it is a subagent's, place) of each call
+        self._calls: dict[str, list[tuple[int, str, int, str, bool, Place]]] = {}
+        self._keys: set[tuple[str, int]] = set()  # call and time of all calls
+
+    def read(self, conversation: Conversation, roots: Sequence[str]) -> None:
+        """Add a conversation, unless it cannot be read.  A call that an older conversation also
+        has belongs to the older one."""
+        session = self.sessions.setdefault(conversation.session, Session(conversation))
+        client, agent = conversation.client, conversation.agent
+        reading = edits.Reading(client, conversation.cwd, agent, int(conversation.created * 10**9))
+        keys: set[tuple[str, int]] = set()
+        try:
+            for edit in reading.read_edits(edits.read_entries(conversation.path)):
+                path = make_relative(edit["path"], roots)
+                key = edit["call"], edit["at"]
+                if not path or not edit["at"] or key in self._keys:
+                    continue
+                keys.add(key)
+                place = self._spool.put(json.dumps(edit["tells"]).encode())
+                call = edit["at"], conversation.session, edit["turn"], edit["call"]
+                self._calls.setdefault(path, []).append((*call, bool(agent), place))
+                session.note_edit(edit["at"])
+        except OSError:
+            return
+        if keys and not reading.is_timed:
+            session.note_edit(int(conversation.mtime * 10**9))
+        self._keys |= keys
+        if not agent:
+            session.path, session.turns = conversation.path, reading.turns
+            session.size, session.mtime = conversation.size, conversation.mtime
+
+    def list_paths(self) -> Iterable[str]:
+        """The paths that calls wrote."""
+        return self._calls.keys()
+
+    def list_calls(self, path: str) -> Iterator[tuple[int, Writer, dict[str, Any]]]:
+        """(time in ns, writer, content) of each call on a path, oldest first."""
+        for at, session_id, number, call, of_subagent, place in sorted(self._calls[path]):
+            session = self.sessions[session_id]
+            turn_id = session.make_turn_id(session.get_turn_number(at) if of_subagent else number)
+            yield at, (session_id, turn_id, call), json.loads(self._spool.read(place))
+
+    def list_writers(self, path: str, since: int, until: int) -> set[str]:
+        """The sessions that wrote a path between two times in s."""
+        return {call[1] for call in self._calls[path] if since <= call[0] // 10**9 <= until}
+
+
+# The calls on a path that commits have, by replaying the path's lines from commit to commit.
+_MODE = "100644"
+_FILES = (_MODE, "100755", "120000")
+_NEAR = 8  # contents in the cache
+
+
+class Calls:
+    """The calls on a path, replayed up to the time of the last commit that prove() was given."""
+
+    def __init__(
+        self,
+        contents: Contents,
+        path: str,
+        steps: Iterable[Step],
+        is_ancestor: Callable[[str, str], bool],
+    ) -> None:
+        self._contents, self._path, self._is_ancestor = contents, path, is_ancestor
+        self._steps: list[Stored] = [
+            (at, writer, contents.add(before), contents.add(after), sure)
+            for at, writer, before, after, sure in steps
+        ]
+        self._version = lru_cache(_NEAR)(self._read)
+        self._taken: dict[str, list[tuple[str, set[bytes]]]] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        self._done, self._oid = 0, ""
+        self._lines: Replay | None = None
+        self._records: dict[str, Recorded] = {}
+        self._turns: dict[str, str] = {}
+        self._sole_authors: dict[str, str] = {}  # content -> the session that put all of it there
+
+    def prove(
+        self, oid: str, time: int, change: Staged, in_time: Callable[[str], bool]
+    ) -> Proof | None:
+        """The proof of the calls that a commit, made at a time in s, has by its change of the path;
+        None without an earlier call, or if a content is missing.  in_time: whether a session was
+        in time for it.  Parents come first; an older commit costs a new replay."""
+        self._advance(time)
+        old_mode, old_oid, mode, new_oid = change
+        parent, new = self._read_file(old_mode, old_oid), self._read_file(mode, new_oid)
+        if parent is None or new is None:
+            return None
+        if self._lines is None:
+            self._note_unexplained(oid, set(new.lines) - set(parent.lines))
+            return None
+        _, writer, before, after, sure = self._steps[self._done - 1]
+        single = writer if sure and (before, after) == (old_oid or "", new_oid or "") else None
+        is_taken = partial(self._is_taken, oid)
+        credit = line_replay.credit_path(self._lines.copy(), [parent], new)
+        credit = import_rules.prove_holding(
+            credit, parent.lines, new.lines, self._lines.lines, single, is_taken
+        )
+        taken = {
+            session: import_rules.list_lines(session, credit, parent.lines, new.lines)
+            for session in filter(in_time, sorted(import_rules.list_sessions(credit)))
+            if candidates.match_edits(
+                self._contents, [self._records[session]], {self._path: change}
+            )
+        }
+        author, mark = self._sole_authors.get(new.oid, ""), b"\0\0" + new.oid.encode()
+        if author and old_oid != new_oid and in_time(author) and not is_taken(author, mark):
+            taken.setdefault(author, set()).add(mark)
+        for session, lines in taken.items():
+            self._note_taken(session, oid, lines)
+        unknown = {new.lines[line - 1] for line, writer in credit["added"] if not writer[0]}
+        self._note_unexplained(oid, unknown)
+        return credit, {session: self._turns[session] for session in taken}
+
+    def _note_taken(self, session: str, oid: str, lines: set[bytes]) -> None:
+        """Note the lines that a commit took of a session, or of no call ('')."""
+        if lines:
+            self._taken.setdefault(session, []).append((oid, lines))
+
+    def _note_unexplained(self, oid: str, lines: set[bytes]) -> None:
+        """Note lines of a commit that no call explains."""
+        self._note_taken("", oid, set(filter(linking.is_significant, lines)))
+
+    def _is_taken(self, oid: str, session: str, line: bytes) -> bool:
+        """Whether a commit took a session's line, or has it from no call, before commit oid."""
+        earlier = [*self._taken.get(session, ()), *self._taken.get("", ())]
+        return any(line in lines and self._is_ancestor(older, oid) for older, lines in earlier)
+
+    def _advance(self, time: int) -> None:
+        """Replay exactly the steps up to a time in s."""
+        if self._done and self._steps[self._done - 1][0] // 10**9 > time:
+            self._begin()
+        while self._done < len(self._steps) and self._steps[self._done][0] // 10**9 <= time:
+            self._replay(*self._steps[self._done])
+            self._done += 1
+
+    def _replay(self, at: int, writer: Writer, before: str, after: str, sure: bool) -> None:
+        old, new = self._version(before) or Version("", ()), self._version(after)
+        assert new is not None
+        if self._lines is None:
+            self._lines, self._oid = Replay(old), before
+        if sure and before != self._oid:  # an unknown change came between
+            self._lines.add_step(old, UNKNOWN, line_replay.accepts_any_line, is_kept=True)
+        if sure:
+            self._lines.add_step(new, writer, linking.is_significant)
+            self._note_step(writer[0], old, new)
+        else:
+            self._lines.add_step(new, UNKNOWN)
+            self._sole_authors[after] = writer[0]
+        self._oid, self._turns[writer[0]] = after, writer[1]
+
+    def _note_step(self, session: str, old: Version, new: Version) -> None:
+        """Add a step to a session's record of the path, with the lines that the step added."""
+        before = (_MODE, old.oid) if old.oid else None
+        record = self._records.setdefault(
+            session,
+            {"path": self._path, "oid": None, "live": False, "before": before, "own": frozenset()},
+        )
+        record["mode"], record["oid"] = (_MODE, new.oid) if new.oid else ("000000", None)
+        record["own"] = record["own"] | (set(new.lines) - set(old.lines))
+
+    def _read_file(self, mode: str, oid: str | None) -> Version | None:
+        """One side of a change: empty for no file; None if its content is missing."""
+        return self._version(oid if oid and mode in _FILES else "")
+
+    def _read(self, oid: str) -> Version | None:
+        """A content by its blob, '' for no file; None if it is missing."""
+        data = self._contents.read_blob(oid) if oid else b""
+        return None if data is None else Version(oid, line_replay.split_text_lines(oid, data))

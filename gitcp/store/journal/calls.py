@@ -6,20 +6,28 @@ The caller holds the session's lock; the journal's is taken here.
 from __future__ import annotations
 
 import os
+import stat
 import time
 
-from gitcp.core.credit import entries
-from gitcp.start import late
-from gitcp.store.journal.journal import Journal, read_clock
-from gitcp.store.session import process, turn_log
+from gitcp import files
+from gitcp.core import credit
+from gitcp.core.git_formats import EXECUTABLE, FILE
+from gitcp.errors import Error
+from gitcp.repo import Repo
+from gitcp.store import refs
+from gitcp.store.journal import journal as journal_journal
+from gitcp.store.journal.journal import Journal, LastSeen, read_clock, read_end
+from gitcp.store.objects import Objects
+from gitcp.store.session import states
+from gitcp.store.snapshot.worktree import Filters, Worktree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Collection, Iterable, Mapping
     from typing import Any
 
-    from gitcp.core.record_types import JournalLine, State
-    from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
+    from gitcp.core.record_types import JournalLine, State, Version, Writer
 
 _SLACK = 200_000_000  # ns between a call's end and the start of this process on a busy machine
 _WINDOWS = ("shell", "mcp", "other")
@@ -34,15 +42,15 @@ def take_call(repo: Repo, objects: Objects, state: State, event: dict[str, Any])
     if event.get("agent_id"):
         call = event["tool"] = {**call, "agent": event["agent_id"]}
     if call["kind"] == "write" and not all(_is_at_home(repo, path) for path in paths):
-        visited = late.visits.group_by_worktree(repo, paths)
-        changed = late.visits.take_call(repo, state, call, starts, visited)
+        visited = group_by_worktree(repo, paths)
+        changed = take_call_elsewhere(repo, state, call, starts, visited)
         paths = [path for path in paths if not any(path in group for group in visited.values())]
-    tool_paths = turn_log.resolve_paths(repo, paths)
+    tool_paths = states.resolve_paths(repo, paths)
     with Journal(repo) as journal:
         at, journal.telling = read_clock(repo), state["session_id"]
         journal.naming = frozenset(tool_paths)
         if call["kind"] == "write" and tool_paths:
-            act = late.file_tools.begin_call if starts else late.file_tools.end_call
+            act = begin_call if starts else end_call
             act(objects, journal, state, call, tool_paths, at)
         elif call["kind"] != "write" and starts:
             _open_call(objects, journal, state, event, tool_paths, at)
@@ -72,10 +80,10 @@ def _open_call(
     call = event["tool"]
     seen, unseen = _look_for_changes(objects, journal, event, at)
     words = [*paths, *_list_words(journal.repo, event, call.get("command") or "")]
-    line = {**entries.build_opening(state, call, call["kind"], at), "names": words}
+    line = {**credit.build_opening(state, call, call["kind"], at), "names": words}
     line |= {key: paths for key, paths in (("seen", seen), ("unseen", unseen)) if paths}
     if "stash" in words:
-        line["stashes"] = late.reflog.list_stashes(journal.repo)
+        line["stashes"] = refs.list_stashes(journal.repo)
     if state.get("transcript_path"):
         line["transcript"] = state["transcript_path"]
     journal.append([line])
@@ -93,6 +101,8 @@ def _close_call(
     _reopen_call(journal, state, event)
     closing: JournalLine = {"close": call.get("id", ""), "session": state["session_id"], "at": at}
     if call.get("duration_ms") is not None:
+        from gitcp.store.session import process
+
         # ns since the client began to report the call's end
         age = time.time_ns() - event["came"] if "came" in event else process.measure_age()
         closing["since"] = at - age - int(call["duration_ms"]) * 1_000_000 - _SLACK
@@ -113,11 +123,13 @@ def _close_call(
 
 def _list_words(repo: Repo, event: dict[str, Any], text: str) -> list[str]:
     """The words of a text that could name a path, and how the disk spells those that exist."""
-    words = late.evidence.list_words(text)
-    if turn_log.has_many_names(repo):
+    words = credit.list_words(text)
+    if states.has_many_names(repo):
         folder = os.path.realpath(event.get("cwd") or repo.worktree)
         paths = (os.path.join(folder, word) for word in words)
-        spellings = [late.spelling.find_on_disk(repo, p) for p in paths if os.path.lexists(p)]
+        from gitcp.store import reading
+
+        spellings = [reading.find_on_disk(repo, p) for p in paths if os.path.lexists(p)]
         words += filter(None, spellings)
     return words
 
@@ -131,22 +143,26 @@ def _look_for_changes(
     does.
     """
     command = str(event["tool"].get("command") or "")
-    if late.look.scan_if_cheap(objects, journal, at) or not command:
+    from gitcp.store.journal import look
+
+    if look.scan_if_cheap(objects, journal, at) or not command:
         return [], []
-    return late.first_look.look_at_losses(objects, journal, command, event.get("cwd") or "", at)
+    from gitcp.store.journal import elsewhere
+
+    return elsewhere.look_at_losses(objects, journal, command, event.get("cwd") or "", at)
 
 
 def _reopen_call(journal: Journal, state: State, event: dict[str, Any]) -> None:
     """Open a call whose start was not reported: it began after its session's last event."""
     session_id, tool = state["session_id"], event["tool"]
     lines = [line for line in journal.lines if line.get("session") == session_id]
-    baseline = turn_log.read_baseline(journal.repo, session_id)
+    baseline = states.read_baseline(journal.repo, session_id)
     if baseline is None or any(line.get("open") == tool.get("id", "") for line in lines):
         return
     times = [int(baseline.get("at") or baseline["time_ns"]), *(int(line["at"]) for line in lines)]
     words = _list_words(journal.repo, event, tool.get("command") or "")
     journal.append(
-        [{**entries.build_opening(state, tool, tool["kind"], max(times)), "names": words}]
+        [{**credit.build_opening(state, tool, tool["kind"], max(times)), "names": words}]
     )
 
 
@@ -160,6 +176,8 @@ def _has_left_running(call: JournalLine, state: State, journal: Journal) -> bool
     begun = (int(line["at"]) for line in own if line.get("open") == call_id)
     since = max(begun, default=time.time_ns())
     agent = state.get("agent_process")
+    from gitcp.store.session import process
+
     return process.has_working_process(journal.repo.worktree, session_id, agent, since)
 
 
@@ -172,14 +190,18 @@ def close_calls(journal: Journal, state: State, at: int, tasks: set[str] | None 
     closings = []
     worktree, session_id = journal.repo.worktree, state["session_id"]
     running: bool | None = None
-    for call in entries.list_calls(journal.lines):
+    for call in credit.list_calls(journal.lines):
         if call["session"] != session_id or call["end"] is not None or call["kind"] == "write":
             continue
         if running is None:
+            from gitcp.store.session import process
+
             running = process.has_working_process(worktree, session_id)
         continues = running or call.get("task", "") in (tasks or ())
         if call["goes_on"] and not continues:  # not every client names the session to its children
             agent = state.get("agent_process")
+            from gitcp.store.session import process
+
             continues = process.has_working_process(worktree, session_id, agent, int(call["at"]))
         if call["late"] and continues:
             continue
@@ -188,3 +210,327 @@ def close_calls(journal: Journal, state: State, at: int, tasks: set[str] | None 
             closing |= {"goes_on": "late", "task": call.get("task", "")}
         closings.append(closing)
     journal.append(closings)
+
+
+# The calls of file tools: what stands at their paths when they begin and when they end.
+#
+# Nothing is scanned, and what is not needed is not imported: the agent waits for each call.
+_PLAIN = 1 << 20  # bytes up to which a file is read here
+_REFUSED = (0, 1, 128)  # a tool may name paths that git refuses
+
+
+def begin_call(
+    objects: Objects, journal: Journal, state: State, call: JournalLine, paths: list[str], at: int
+) -> None:
+    """Record the start of a call; a change at its paths until now is another's."""
+    reader, seen = PathReader(journal.repo, objects), LastSeen(journal.repo, objects, journal.lines)
+    unchanged: dict[str, Any] = {}
+    for path in paths:
+        st = reader.stat(path)
+        if st and seen.is_unwritten(path, st.st_ctime_ns):
+            entry = reader.read_entry(path, write=False)
+            if seen.is_unmoved(path) or seen.get_entry(path) == entry:
+                unchanged[path] = entry
+    ignored = reader.list_ignored(paths)
+    present = _read_entries(reader, [path for path in paths if path not in unchanged], ignored)
+    if any(seen.get_entry(path) != entry for path, entry in present.items()):
+        from gitcp.store.journal import look
+
+        look.record_entries(objects, journal, seen, present, at, ignored)
+    line = credit.build_opening(state, call, "write", at)
+    line |= {"looked": {**unchanged, **present}, "ignored": sorted(ignored)}
+    if len(paths) == 1 and (oid := _find_promised_blob(reader, objects, call, paths[0])):
+        line["writes"] = {paths[0]: oid}
+    journal.append([line])
+
+
+def _find_promised_blob(reader: PathReader, objects: Objects, call: JournalLine, path: str) -> str:
+    """The blob that a path will have if the call does what its input says; '' if it does not say
+    enough.  It tells of the call's work if no end of it is heard."""
+    if not ("content" in call or call.get("edits")):
+        return ""
+    before = reader.contents.get(path, b"")
+    from gitcp.core import credit_cases
+
+    ends = credit_cases.derive_contents(call, before, before)
+    return objects.hash_object("blob", ends[1]) if ends else ""
+
+
+def _read_entries(reader: PathReader, paths: list[str], ignored: set[str]) -> dict[str, Any]:
+    """The entries of the paths; blobs of ignored ones are not stored."""
+    return {path: reader.read_entry(path, write=path not in ignored) for path in paths}
+
+
+def end_call(
+    objects: Objects, journal: Journal, state: State, call: JournalLine, paths: list[str], at: int
+) -> None:
+    """Record the end of a call; a change at its paths since its start is the session's."""
+    reader, seen = PathReader(journal.repo, objects), LastSeen(journal.repo, objects, journal.lines)
+    opening = _find_opening(journal, state, call)
+    ignored = set(opening["ignored"]) if opening else reader.list_ignored(paths)
+    writer: Writer = (state["session_id"], state.get("turn_id", ""), str(call.get("id", "")))
+    lines = []
+    for path, after in _read_entries(reader, paths, ignored).items():
+        before = seen.get_entry(path)
+        if before == after:
+            continue
+        edits = [credit.build_edit(path, before, after, writer, "tool", at)]
+        if path in ignored:
+            edits[0]["kept"] = False
+        elif len(paths) == 1 and credit.is_contested(journal.lines, path, writer):
+            about = call, writer, path, after, at
+            from gitcp.store.journal import elsewhere
+
+            edits = elsewhere.build_edits(objects, journal, seen, *about)
+        lines += edits
+    closing = {"close": writer[2], "session": writer[0], "at": at}
+    journal.append([*lines, closing] if opening else lines)
+
+
+def _find_opening(journal: Journal, state: State, call: JournalLine) -> JournalLine | None:
+    same = {"open": call.get("id", ""), "session": state["session_id"]}
+    openings = (c for c in reversed(journal.lines) if all(c.get(k) == v for k, v in same.items()))
+    return next((call for call in openings if "ignored" in call), None)
+
+
+class PathReader:
+    """Reads single paths of a worktree as git would store them.  A plain file is hashed here
+    without asking git; anything else is left to the snapshot.
+
+    contents: path -> bytes of the plain files that were read."""
+
+    def __init__(self, repo: Repo, objects: Objects) -> None:
+        self._repo, self._objects = repo, objects
+        self.contents: dict[str, bytes] = {}
+        self.work = Worktree(repo)
+        self._filters = Filters(self.work, objects, lambda path: None)
+        self._sparse = repo.config.get_flag("core.sparsecheckout")
+
+    def stat(self, path: str) -> os.stat_result | None:
+        """lstat() of a path; None without a file, or behind a symbolic link."""
+        try:
+            return self.work.look_at(path)
+        except OSError:
+            return None
+
+    def read_entry(self, path: str, write: bool) -> Version:
+        """The entry of a path; None without one.  write: whether to store its blob."""
+        st = self.stat(path)
+        if st is None:
+            return None
+        mode = self.work.choose_mode(st, None)
+        plain = stat.S_ISREG(st.st_mode) and mode in (FILE, EXECUTABLE) and st.st_size <= _PLAIN
+        converted = self._sparse or self._filters.name_conversion(path)
+        if not plain or converted or self.work.list_repositories(path):
+            from gitcp.store.snapshot import hashing
+
+            return hashing.read_paths(self._repo, self._objects, [path], write=write).get(path)
+        try:
+            with open(self.work.join_full(path), "rb") as f:
+                data = self.contents[path] = f.read()
+        except OSError:
+            return None
+        store = self._objects.write if write else self._objects.hash_object
+        return str(mode), store("blob", data)
+
+    def list_ignored(self, paths: list[str]) -> set[str]:
+        """The paths that git ignores; a tracked one is not ignored.
+
+        git reads the index only for paths that a pattern matches: it can be long.
+        """
+        untracked = self.work.drop_tracked(paths)
+        matched = self.work.list_ignored(untracked, "--no-index", ok=_REFUSED)
+        return self.work.list_ignored(sorted(matched), ok=_REFUSED)
+
+
+# Records the looks at the worktree that the start and the end of a turn make.
+
+
+class Look:
+    """A look at the whole worktree.
+
+    scan: what it saw.  began, at: the time before, in ns and by the worktree's clock.
+    """
+
+    def __init__(self, repo: Repo) -> None:
+        self._repo, self.began = repo, time.time_ns()
+        self._begun, self.at = read_end(repo), read_clock(repo)
+        from gitcp.store.journal import look
+
+        self._cost = -look.measure_children()
+        from gitcp.store.snapshot import snapshot
+
+        self.scan = snapshot.scan_worktree(repo)
+        self._cost += look.measure_children()
+
+    def take(
+        self,
+        objects: Objects,
+        head: str,
+        dirty: Mapping[str, Version],
+        acting: State | None = None,
+        telling: str = "",
+    ) -> list[JournalLine]:
+        """Record what differed from the commit head; return the journal's lines.
+
+        The worktree is read without the lock, so an edit that was recorded meanwhile wins.
+        acting: the session whose turn it is, even if its marker says that it is over.
+        telling: the session whose client reports the end of a call or turn.
+        """
+        with Journal(self._repo) as journal:
+            journal.telling = telling
+            if acting:
+                journal.acting = {**states.build_marker(acting), "phase": "active"}
+            edits = journal.list_edits_since(self._begun, self.at)
+            newest = {line["path"]: credit.parse_entry(line["after"]) for line in edits}
+            from gitcp.store.journal import look
+
+            look.record_scan(objects, journal, head, {**dirty, **newest}, self.at, self._cost)
+            return journal.lines
+
+
+def begin_turn(repo: Repo, state: State, at: int) -> None:
+    """Close the calls of the last turn that no event closed."""
+    with Journal(repo) as journal:
+        close_calls(journal, state, at)
+        _note_late(journal, state)
+
+
+def end_turn(
+    repo: Repo,
+    objects: Objects,
+    state: State,
+    at: int,
+    tasks: Collection[str],
+    subject: str,
+) -> None:
+    """Close a turn's calls, except the tasks that its client reports as running, and let the
+    session's ref hold the turn's contents."""
+    with Journal(repo) as journal:
+        close_calls(journal, state, at, set(tasks))
+        _note_late(journal, state)
+        journal_journal.hold_edits(repo, objects, journal, state["session_id"], subject)
+        journal.drop_repeated()
+
+
+def _note_late(journal: Journal, state: State) -> None:
+    """Note in the state whether a call runs on past its turn: commits look for its edits."""
+    state.pop("late_calls", None)
+    session_id = state["session_id"]
+    if any(c["late"] and c["session"] == session_id for c in credit.list_calls(journal.lines)):
+        state["late_calls"] = True
+
+
+# Edits by a session in worktrees that are not its home: each is in the journal of the worktree
+# that holds the path.
+#
+# The session's state lists these worktrees in `visits` while edits are open there; commits look at
+# them.
+
+
+def group_by_worktree(repo: Repo, paths: Iterable[str]) -> dict[str, list[str]]:
+    """root of another worktree of the repository -> the absolute paths in it."""
+    groups: dict[str, list[str]] = {}
+    for path in paths:
+        root = find_root_above(path)
+        git_dir = _find_git_dir(root) if root else repo.git_dir
+        if git_dir != repo.git_dir and _find_common_dir(git_dir) == repo.common:
+            groups.setdefault(root, []).append(path)
+    return groups
+
+
+def find_root_above(path: str) -> str:
+    """The nearest directory above an absolute path that has a `.git`; '' for none."""
+    folder = os.path.realpath(os.path.dirname(path)) if os.path.isabs(path) else ""
+    while folder and not os.path.lexists(os.path.join(folder, ".git")):
+        above = os.path.dirname(folder)
+        folder = above if above != folder else ""
+    return folder
+
+
+def _find_git_dir(root: str) -> str:
+    git = os.path.join(root, ".git")
+    text = os.fsdecode(files.peek(git)) if os.path.isfile(git) else ""
+    name = text.removeprefix("gitdir:").strip()
+    return os.path.realpath(os.path.join(root, name)) if name else git
+
+
+def _find_common_dir(git_dir: str) -> str:
+    above, name = os.path.split(os.path.dirname(git_dir))
+    return above if name == "worktrees" else git_dir
+
+
+def take_call_elsewhere(
+    repo: Repo, state: State, call: JournalLine, starts: bool, groups: dict[str, list[str]]
+) -> bool:
+    """Record a file tool's start or end in the journals of other worktrees; return whether the
+    state's `visits` changed.  groups: as group_by_worktree() returns them."""
+    before = list(state.get("visits", ()))
+    for root, paths in groups.items():
+        other = Repo.find(root)
+        relative = states.resolve_paths(other, paths)
+        with Journal(other) as held:
+            record = begin_call if starts else end_call
+            record(Objects.get_shared(other), held, state, call, relative, read_clock(other))
+        _note_visit(state, other)
+    return before != state.get("visits", [])
+
+
+def _note_visit(state: State, other: Repo) -> None:
+    visits = state.setdefault("visits", [])
+    if other.worktree_id not in visits:
+        visits.append(other.worktree_id)
+
+
+def end_turn_elsewhere(repo: Repo, state: State, subject: str) -> None:
+    """End a turn in other worktrees: look at the paths that its transcript names there, and let
+    the session's ref hold the contents."""
+    groups = (
+        {}
+        if state.get("tool_events")
+        else group_by_worktree(repo, _list_written_paths(repo, state))
+    )
+    from gitcp.store.journal import elsewhere
+
+    visited = (
+        elsewhere.find_worktree(repo, worktree_id) for worktree_id in state.get("visits", ())
+    )
+    for root in dict.fromkeys([*groups, *(other.worktree for other in visited if other)]):
+        try:
+            _end_turn_in(Repo.find(root), state, subject, groups.get(root, []))
+        except (Error, OSError):
+            continue  # the worktree is gone
+    forget_visits(repo, state)
+
+
+def _end_turn_in(other: Repo, state: State, subject: str, paths: list[str]) -> None:
+    objects = Objects.get_shared(other)
+    with Journal(other) as held:
+        held.guests = [{**states.build_marker(state), "phase": "active"}]
+        from gitcp.store.journal import look
+
+        look.record_paths(objects, held, states.resolve_paths(other, paths), read_clock(other))
+        journal_journal.hold_edits(other, objects, held, state["session_id"], subject)
+    _note_visit(state, other)
+
+
+def _list_written_paths(repo: Repo, state: State) -> Iterable[str]:
+    base = states.read_baseline(repo, state["session_id"])
+    agent = state.get("agent_type", "")
+    from gitcp.store.journal import windows
+
+    return windows.list_transcript_paths(agent, base, int(base.get("offset", 0))) if base else ()
+
+
+def forget_visits(repo: Repo, state: State) -> None:
+    """Remove from a state's `visits` the worktrees without open edits of its session."""
+    from gitcp.store.journal import elsewhere
+
+    remaining = [
+        worktree_id
+        for worktree_id in state.get("visits", ())
+        if elsewhere.read_work(repo, worktree_id, state["session_id"]).list_paths()
+    ]
+    state["visits"] = remaining
+    if not remaining:
+        del state["visits"]

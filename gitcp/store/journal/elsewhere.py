@@ -4,25 +4,186 @@ commit in this worktree may have them, by evidence."""
 from __future__ import annotations
 
 import os
+import time
 
-from gitcp.core.credit import entries
-from gitcp.core.git import ids
-from gitcp.process import files
+from gitcp import files
+from gitcp.core import credit, credit_cases, discards, ids
+from gitcp.errors import Late
+from gitcp.record import decode_name
 from gitcp.repo import Repo
-from gitcp.start import late
-from gitcp.store.git.objects import Objects
-from gitcp.store.journal import journal, look
-from gitcp.store.journal.journal import Journal, read_clock
-from gitcp.store.journal.work import Work, list_open_paths_in
+from gitcp.running import ANY
+from gitcp.store import reading
+from gitcp.store.journal import journal, look, windows
+from gitcp.store.journal.edits import Work, list_open_paths_in
+from gitcp.store.journal.journal import Journal, LastSeen, read_clock
+from gitcp.store.objects import Objects
+from gitcp.store.session import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
     from typing import Any
 
-    from gitcp.core.decide.difference import Recorded
-    from gitcp.core.record_types import JournalLine, State
-    from gitcp.store.journal.work import Stretch
+    from gitcp.core.discards import Discard
+    from gitcp.core.linking import Recorded
+    from gitcp.core.record_types import JournalLine, State, Version, Writer
+    from gitcp.running import Running
+    from gitcp.store.journal.edits import Stretch
+
+
+# A look at the files that a command may discard, where a full look costs too much.
+_MANY = 20  # paths that are reported one by one
+
+
+def look_at_losses(
+    objects: Objects, journal: Journal, command: str, cwd: str, at: int
+) -> tuple[list[str], list[str]]:
+    """Look at the files that a command, run in cwd, may discard: those that it names and HEAD
+    has, and those in its reach that git reports as changed.
+
+    Returns the paths, from the root of the worktree, that were looked at, and those that were not
+    within gitcp.loss-budget.  If the latter are many or unknown, they are the paths that the
+    command names; '.' for the whole worktree.
+    """
+    root = journal.repo.worktree
+    losses = find_losses(journal.repo, command, cwd)
+    if not losses:
+        return [], []
+    until = time.monotonic() + int(journal.repo.config.get_option("gitcp.loss-budget")) / 1000
+    reached = {path for loss in losses for path in loss["paths"] or ["."]}
+    seen = LastSeen(journal.repo, objects, journal.lines)
+    ignored = {line["path"] for line in journal.lines if line.get("kept") is False}
+    known = seen.paths - ignored
+    named = {path for path in reached if path in known or seen.get_committed(path)}
+    unsure = {path for path in reached - named if _may_exist(os.path.join(root, path))}
+    queries = _ask_git(journal.repo, losses) if unsure else []
+    named |= {path for path in known if any(discards.covers(x, path) for x in losses)}
+    unseen = _look_until(until, objects, journal, named, at)
+    try:
+        changed = _read_answers(queries, losses, until) - named
+        unseen |= _look_until(until, objects, journal, changed, at)
+        named |= changed
+    except Late:
+        unseen |= unsure
+    return sorted(named - unseen), sorted(unseen if len(unseen) <= _MANY else reached)
+
+
+def find_losses(repo: Repo, command: str, cwd: str) -> list[Discard]:
+    """What a command, run in cwd, may discard; its paths are spelled as git does."""
+    root, folder = repo.worktree, os.path.realpath(cwd or repo.worktree)
+    if not states.has_many_names(repo):
+        return discards.find_discards(command, folder, root)
+    losses = discards.find_discards(command, folder, root, reading.fold_name)
+    for loss in losses:
+        loss["paths"] = [states.find_relative_path(repo, path) or path for path in loss["paths"]]
+    return losses
+
+
+def _look_until(
+    until: float, objects: Objects, journal: Journal, paths: Collection[str], at: int
+) -> set[str]:
+    """Look at each path until a monotonic time; return the paths that are left."""
+    remaining = sorted(paths, reverse=True)
+    while remaining and time.monotonic() < until:
+        look.record_paths(objects, journal, [remaining.pop()], at)
+    return set(remaining)
+
+
+def _may_exist(path: str) -> bool:
+    return os.path.lexists(path) or any(c in path for c in "*?[")
+
+
+def _ask_git(repo: Repo, losses: Collection[Discard]) -> list[tuple[bool, Running]]:
+    """Start git on the changed files in reach of the losses: (whether it lists tracked files, the
+    running git)."""
+    reaches = {loss["reach"] for loss in losses}
+    queries = []
+    if reaches - {discards.UNTRACKED}:
+        command = "-c core.fsmonitor=false diff-index --name-only -z HEAD"
+        queries.append((True, repo.git.start(*command.split())))
+    if reaches - {discards.TRACKED}:
+        command = "-c core.fsmonitor=false ls-files --others --exclude-standard -z"
+        queries.append((False, repo.git.start(*command.split())))
+    return queries
+
+
+def _read_answers(
+    queries: Iterable[tuple[bool, Running]], losses: Collection[Discard], until: float
+) -> set[str]:
+    """The paths that git lists and losses cover; raises Late if git is not done in time."""
+    lost, exceeded = set[str](), []
+    for tracked, running in queries:
+        try:
+            limit = max(0.001, until - time.monotonic())
+            out = running.finish(ok=ANY, limit=limit)[1]
+        except Late as e:
+            exceeded.append(e)  # finish the other query, too
+            continue
+        paths = map(decode_name, out.split(b"\0")[:-1])
+        lost |= {path for path in paths if any(discards.covers(x, path, tracked) for x in losses)}
+    if exceeded:
+        raise exceeded[0]
+    return lost
+
+
+# A path that several calls of file tools write at once: the words of each call tell its part,
+# and the rest of the change is the others'.
+
+
+def build_edits(
+    objects: Objects,
+    journal: Journal,
+    seen: LastSeen,
+    call: JournalLine,
+    writer: Writer,
+    path: str,
+    after: Version,
+    at: int,
+) -> list[JournalLine]:
+    """The edits of a path from its last seen entry to after, one of them by the ending call."""
+    before = seen.get_entry(path)
+    steps = _split_steps(objects, journal, call, writer, path, before, after)
+    if not steps:
+        return [credit.build_edit(path, before, after, writer, "tool", at)]
+    other_windows = [window for window in windows.list_windows(journal) if window["who"] != writer]
+    edits = []
+    for old, new, is_own in steps:
+        change = look.describe_change(journal.repo, seen, path, old, new, False)
+        verdict = credit.attribute_change(change, [] if is_own else other_windows)
+        if is_own or (verdict["by"] is None and old != before):
+            who, how = writer, "tool"
+        else:
+            who, how = verdict["who"], verdict["how"]
+        edits.append(credit.build_edit(path, old, new, who, how, at))
+    return edits
+
+
+def _split_steps(
+    objects: Objects,
+    journal: Journal,
+    call: JournalLine,
+    writer: Writer,
+    path: str,
+    before: Version,
+    after: Version,
+) -> list[tuple[Version, Version, bool]]:
+    """(entry, next entry, whether the call made the step) for each step from before to after; []
+    if the call's words do not tell."""
+    if after is None:
+        return []
+    oids = (entry[1] if entry else None for entry in (before, after))
+    contents = [objects.read_blob(oid) or b"" for oid in oids]
+    ends = credit_cases.derive_contents(call, *contents)
+    if ends is None:
+        return []
+    start, end = ((after[0], objects.write("blob", data)) for data in ends)
+    edits = credit.list_edits_since_opening(journal.lines, writer[0], writer[2])
+    if end in [credit.parse_entry(line["after"]) for line in edits if line["path"] == path]:
+        start = end = before or end  # an earlier look has recorded the call's part
+    if before and before[1] == start[1]:
+        start = before
+    steps = [(before, start, False), (start, end, True), (end, after, False)]
+    return [step for step in steps if step[0] != step[1]]
 
 
 def list_worktrees(repo: Repo, session: Mapping[str, Any]) -> list[str]:
@@ -44,7 +205,7 @@ def list_records(repo: Repo, session: Mapping[str, Any], paths: Collection[str])
         for worktree_id in list_worktrees(repo, session)
         for pair in _list_away(repo, worktree_id, session, paths)
     ]
-    lines = journal.read(repo) if away else []
+    lines = journal.read_journal(repo) if away else []
     return [
         {**stretch.build_record(path), "live": False}
         for path, stretch in away
@@ -76,22 +237,22 @@ def _is_brought(lines: list[JournalLine], session_id: str, path: str, stretch: S
     worktree that is gone, so they are found again."""
     return any(
         line.get("path") == path
-        and line["how"] == entries.STATED
-        and entries.get_author(line)[0] == session_id
-        and entries.parse_entry(line["after"]) == stretch.own
+        and line["how"] == credit.STATED
+        and credit.get_author(line)[0] == session_id
+        and credit.parse_entry(line["after"]) == stretch.own
         for line in lines
     )
 
 
 def _make_stated_edits(stretch: Stretch, at: int) -> list[JournalLine]:
-    lines = [{**edit, "how": entries.STATED, "at": at} for edit in stretch.edits]
+    lines = [{**edit, "how": credit.STATED, "at": at} for edit in stretch.edits]
     return [{key: value for key, value in line.items() if key != "left"} for line in lines]
 
 
 def _settle_edits(other: Repo, stretches: Iterable[tuple[str, Stretch]]) -> None:
     settled: dict[str, list[Any]] = {}
     for path, stretch in stretches:
-        settled.setdefault(path, []).extend(map(entries.get_edit_name, stretch.edits))
+        settled.setdefault(path, []).extend(map(credit.get_edit_name, stretch.edits))
     with Journal(other) as held:
         held.append([{"taken": settled, "at": read_clock(other)}])
 
@@ -121,10 +282,8 @@ def read_work(repo: Repo, worktree_id: str, session_id: str) -> Work:
     """The open edits of a session in a worktree; those in its ref if the worktree is gone."""
     git_dir = journal.get_git_dir(repo, worktree_id)
     if os.path.isdir(git_dir):
-        return Work(journal.read(repo, git_dir), session_id)
-    return Work(
-        late.edits_ref.read_lines(repo, ids.hash_worktree(worktree_id), session_id), session_id
-    )
+        return Work(journal.read_journal(repo, git_dir), session_id)
+    return Work(journal.read_lines(repo, ids.hash_worktree(worktree_id), session_id), session_id)
 
 
 def find_worktree(repo: Repo, worktree_id: str) -> Repo | None:

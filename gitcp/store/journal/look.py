@@ -8,24 +8,23 @@ from __future__ import annotations
 
 import os
 
-from gitcp.core.credit import entries
+from gitcp.core import credit
 from gitcp.record import encode_name
-from gitcp.start import late
-from gitcp.store.git.tree import Lookup, compare_trees, find_file, find_tree
-from gitcp.store.journal import last_seen
-from gitcp.store.journal.journal import pack_edits
-from gitcp.store.journal.last_seen import LastSeen
+from gitcp.store import refs
+from gitcp.store.journal import journal as journal_journal
+from gitcp.store.journal.journal import LastSeen, pack_edits
+from gitcp.store.trees import Lookup, compare_trees, find_file, find_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from gitcp.core.credit.evidence import Change, Verdict, Window
+    from gitcp.core.credit import Change, Verdict, Window
     from gitcp.core.record_types import JournalLine, Version
     from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
     from gitcp.store.journal.journal import Journal
     from gitcp.store.journal.sources import Sources
+    from gitcp.store.objects import Objects
 
     Changed = dict[str, tuple[Version, Version]]
 
@@ -47,7 +46,7 @@ def record_scan(
     read_clock().  cost: in us.
     """
     record_differences(objects, journal, head, dirty, at)
-    last_seen.save_look(journal.repo, head, at, dirty, cost)
+    journal_journal.save_look(journal.repo, head, at, dirty, cost)
     journal.append([{"look": at}])
 
 
@@ -71,7 +70,7 @@ def _list_committed_paths(repo: Repo, objects: Objects, old: str, head: str) -> 
     """The paths that were changed by commits made in this worktree since the last look."""
     if old == head:
         return set()
-    new = late.reflog.find_committed_head(repo, old) if old != "HEAD" else None
+    new = refs.find_committed_head(repo, old) if old != "HEAD" else None
     trees = [find_tree(objects, commit) for commit in (old, new)] if new else [None, None]
     return {path for path, _, _ in compare_trees(objects, trees[0], trees[1])}
 
@@ -84,7 +83,9 @@ def record_paths(
     changed = [path for path in dict.fromkeys(paths) if _may_differ(journal.repo, seen, path)]
     if not changed:
         return
-    present = late.blobs.read_paths(journal.repo, objects, changed, write=write)
+    from gitcp.store.snapshot import hashing
+
+    present = hashing.read_paths(journal.repo, objects, changed, write=write)
     record_entries(objects, journal, seen, present, at, alone=not write)
 
 
@@ -124,7 +125,7 @@ def _compare_entries(seen: LastSeen, present: Mapping[str, Version]) -> Changed:
 def _list_gone(journal: Journal, present: Mapping[str, Version]) -> set[str]:
     """The paths of open edits without a file now, by what is present at some of them."""
     root = os.fsencode(journal.repo.worktree)
-    paths = {line["path"] for line in entries.list_open_edits(journal.lines)}
+    paths = {line["path"] for line in credit.list_open_edits(journal.lines)}
     return {
         path
         for path in paths
@@ -146,7 +147,9 @@ def _store_contents(repo: Repo, objects: Objects, changed: Changed) -> Changed:
     missing = [p for p, (_, after) in changed.items() if after and not objects.packs.has(after[1])]
     if not missing:
         return changed
-    present = late.blobs.read_paths(repo, objects, missing, write=True)
+    from gitcp.store.snapshot import hashing
+
+    present = hashing.read_paths(repo, objects, missing, write=True)
     changes = {**changed, **{p: (changed[p][0], after) for p, after in present.items()}}
     return {path: pair for path, pair in changes.items() if pair[0] != pair[1]}
 
@@ -162,28 +165,29 @@ def _record_changes(
     """Add an edit with its author for each change."""
     if not changed:
         return
-    repo, windows = journal.repo, late.windows.list_windows(journal)
+    from gitcp.store.journal import windows as journal_windows
+
+    repo, windows = journal.repo, journal_windows.list_windows(journal)
     git_trees = GitTrees(repo, objects, seen.head, seen.commits)
-    origins, judged = _find_moves(objects, changed), late.windows.read_judged_files(repo)
+    origins, judged = _find_moves(objects, changed), journal_windows.read_judged_files(repo)
     sources: Sources | None = None
     lines = []
     for path, (before, after) in sorted(changed.items()):
-        restored = entries.had_content(journal.lines, path, after) or git_trees.has(path, after)
+        restored = credit.had_content(journal.lines, path, after) or git_trees.has(path, after)
         change = describe_change(repo, seen, path, before, after, restored)
-        verdict = late.evidence.attribute_change(change, windows)
+        verdict = credit.attribute_change(change, windows)
         if verdict["shared"]:
             added = _read_added(objects, before, after)
-            verdict = late.evidence.attribute_change(change, windows, added)
+            verdict = credit.attribute_change(change, windows, added)
         who, how = verdict["who"], verdict["how"]
-        if who == entries.PERSON and late.windows.is_made_by_hook(
+        if who == credit.PERSON and journal_windows.is_made_by_hook(
             judged, journal.lines, path, before
         ):
-            who, how = entries.UNKNOWN, late.evidence.HOOK
-        line = entries.build_edit(path, before, after, who, how, at)
+            who, how = credit.UNKNOWN, credit.HOOK
+        line = credit.build_edit(path, before, after, who, how, at)
         line |= _build_details(verdict, origins.get(path), change, at)
-        if verdict["by"] and late.evidence.can_bring_in(verdict["by"]):
-            if sources is None:
-                sources = late.sources.Sources(repo, objects, journal.lines, seen.head)
+        if verdict["by"] and credit.can_bring_in(verdict["by"]):
+            sources = sources or _open_sources(repo, objects, journal, seen)
             line |= sources.describe_sources(verdict["by"], path, before, after)
         line |= {"away": True} if "by" in line and git_trees.is_stashed(path, before) else {}
         line |= {"stashed": True} if before and git_trees.stash_keeps(path) else {}
@@ -192,10 +196,19 @@ def _record_changes(
     journal.append(pack_edits(objects, lines))
 
 
+def _open_sources(repo: Repo, objects: Objects, journal: Journal, seen: LastSeen) -> Sources:
+    """What lines that a command brings in are compared with."""
+    from gitcp.store.journal import sources
+
+    return sources.Sources(repo, objects, journal.lines, seen.head)
+
+
 def _read_added(objects: Objects, before: Version, after: Version) -> str:
     """The lines that a change adds."""
     old, new = (objects.read(version[1]) if version else None for version in (before, after))
-    added = late.line_evidence.find_added_lines(old and old[2], new and new[2])
+    from gitcp.core import linking
+
+    added = linking.find_added_lines(old and old[2], new and new[2])
     return b"\n".join(added).decode(errors="replace")
 
 
@@ -206,9 +219,9 @@ def _build_details(verdict: Verdict, follows: str | None, change: Change, at: in
     if follows:
         details["follows"] = follows
     window: Window | None = verdict["by"]
-    if window and verdict["how"] == late.evidence.RESTORED:
+    if window and verdict["how"] == credit.RESTORED:
         details["by"] = list(window["who"])
-        if late.evidence.can_put_away(window):
+        if credit.can_put_away(window):
             details["away"] = True
     return details
 
@@ -235,7 +248,7 @@ def _find_change_time(repo: Repo, path: str, seen_at: int) -> int | None:
     """When a path changed, in ns: its own ctime, or that of a moved directory above it."""
     root = os.fsencode(repo.worktree)
     ctime = _read_ctime(os.path.join(root, encode_name(path)))
-    if ctime is not None and entries.get_latest_time(ctime) > seen_at:
+    if ctime is not None and credit.get_latest_time(ctime) > seen_at:
         return ctime
     newest, folder = ctime, os.path.dirname(encode_name(path))
     while True:
@@ -265,19 +278,27 @@ def _find_moves(objects: Objects, changed: Changed) -> dict[str, str]:
     # A move needs a path that went and one that came, or a content that stood elsewhere.
     if not ("" in removed and "" in added) and removed.isdisjoint(added - {""}):
         return {}
-    return late.moves.find_origins(oids, lambda oid: late.replay.split(oid, objects.read_blob(oid)))
+    from gitcp.core import line_authors, line_replay
+
+    return line_authors.find_origins(
+        oids, lambda oid: line_replay.split_text_lines(oid, objects.read_blob(oid))
+    )
 
 
 def scan_if_cheap(objects: Objects, journal: Journal, at: int) -> bool:
     """Look at the whole worktree if the last look was cheap enough; return whether it did."""
     repo = journal.repo
-    last = last_seen.read_look(repo)
+    last = journal_journal.read_look(repo)
     if not last or int(last.get("cost", 0)) > read_budget(repo) * 1000:
         return False
     started = measure_children()
-    scan = late.snapshot.scan_worktree(repo)
+    from gitcp.store.snapshot import snapshot
+
+    scan = snapshot.scan_worktree(repo)
     cost = measure_children() - started
-    dirty = late.blobs.resolve_changes(objects, scan, write=False)
+    from gitcp.store.snapshot import hashing
+
+    dirty = hashing.resolve_changes(objects, scan, write=False)
     record_scan(objects, journal, scan.head or "0" * len(repo.empty_tree), dirty, at, cost)
     return True
 
@@ -309,7 +330,7 @@ class GitTrees:
         self._seen_commits = commits
         self._heads: list[Lookup] | None = None
         self._trees: list[Lookup] | None = None
-        self._stash = late.reflog.Stash(repo, objects)
+        self._stash = refs.Stash(repo, objects)
 
     def has(self, path: str, entry: Version) -> bool:
         """Whether some tree has this entry at the path.  For None: whether HEAD has nothing
@@ -322,7 +343,7 @@ class GitTrees:
 
     def _read_heads(self) -> list[Lookup]:
         if self._heads is None:
-            made_here = late.reflog.find_committed_head(self._repo, self._last_head) is not None
+            made_here = refs.find_committed_head(self._repo, self._last_head) is not None
             self._heads = self._make_lookups(["HEAD", *([self._last_head] if made_here else [])])
         return self._heads
 
@@ -342,6 +363,6 @@ class GitTrees:
         git_dir = self._repo.git_dir
         names = [self._last_head, *self._seen_commits]
         names += [n for n in _REFS if os.path.exists(os.path.join(git_dir, n))]
-        if late.reflog.find_committed_head(self._repo, self._last_head) is None:
+        if refs.find_committed_head(self._repo, self._last_head) is None:
             names.append("HEAD")
         return names

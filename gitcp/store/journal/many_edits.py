@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from gitcp import memory
-from gitcp.core.credit import entries
-from gitcp.store.git.tree import compare_trees, edit_tree
+from gitcp.core import credit
+from gitcp.store.trees import compare_trees, edit_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gitcp.core.record_types import JournalLine
-    from gitcp.store.git.objects import Objects
+    from gitcp.store.objects import Objects
 
 _FEW = 200  # edits of one author that stay a line each
 _EXPANDED: dict[bytes, list[JournalLine]] = memory.get_table("expanded trees")
@@ -27,7 +27,7 @@ def expand_lines(objects: Objects, lines: Iterable[JournalLine]) -> list[Journal
 
 def _expand_line(objects: Objects, line: JournalLine) -> list[JournalLine]:
     """A line for each edit of a `trees` line, worked out once; none if a tree is missing."""
-    name = entries.dump_line(line)
+    name = credit.dump_line(line)
     if name not in _EXPANDED:
         if not all(objects.read(tree) for tree in line["trees"]):
             return []
@@ -39,11 +39,11 @@ def _expand_line(objects: Objects, line: JournalLine) -> list[JournalLine]:
     return _EXPANDED[name]
 
 
-def pack_edits(objects: Objects, edits: list[JournalLine]) -> list[JournalLine]:
+def pack_many_edits(objects: Objects, edits: list[JournalLine]) -> list[JournalLine]:
     """Pack edits: a line for each author, with its paths in two trees."""
     groups: dict[str, list[JournalLine]] = {}
     for edit in ({k: v for k, v in edit.items() if k != "made"} for edit in edits):
-        groups.setdefault(entries.dump_line(_get_shared(edit)).decode(), []).append(edit)
+        groups.setdefault(credit.dump_line(_get_shared(edit)).decode(), []).append(edit)
     lines: list[JournalLine] = []
     for group in groups.values():
         if len(group) < _FEW:

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import os
 
-from gitcp.core.credit import entries
-from gitcp.start import late
-from gitcp.store.git import reflog, refs
-from gitcp.store.git.tree import TREE, Lookup, find_tree
+from gitcp.core import credit, linking
+from gitcp.store import refs
 from gitcp.store.journal import journal, look
-from gitcp.store.journal.journal import Journal, read_clock
-from gitcp.store.journal.last_seen import LastSeen
-from gitcp.store.journal.work import Work
-from gitcp.store.session import markers
+from gitcp.store.journal.edits import Work
+from gitcp.store.journal.journal import Journal, LastSeen, read_clock
+from gitcp.store.session import states
+from gitcp.store.trees import TREE, Lookup, find_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from gitcp.core.decide.difference import Staged
+    from gitcp.core.linking import Staged
     from gitcp.core.record_types import Commit, JournalLine, Marker, Version
     from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.journal.work import Stretch
+    from gitcp.store.journal.edits import Stretch
+    from gitcp.store.objects import Objects
 
     Changes = Mapping[str, Staged]
 
@@ -40,7 +38,7 @@ def look_for_commit(
     A commit does not scan the worktree.  visitors, guests, committers: as Journal has them.
     """
     if changes is None:
-        return journal.read(repo)
+        return journal.read_journal(repo)
     with Journal(repo) as held:
         held.visitors, held.guests, held.committers = visitors, guests, committers
         _look_at_open(objects, held, changes)
@@ -55,11 +53,11 @@ def build_stay_check(repo: Repo, head: str) -> Callable[[str], bool]:
     def has_stayed(base: str) -> bool:
         if base not in answers:
             head_now = refs.read_head(repo) or head
-            answers[base] = reflog.leads_to(repo, base, head) or (
+            answers[base] = refs.leads_to(repo, base, head) or (
                 # The commit lies between head and HEAD of now.
                 head != head_now
-                and reflog.leads_to(repo, head, base)
-                and reflog.leads_to(repo, base, head_now)
+                and refs.leads_to(repo, head, base)
+                and refs.leads_to(repo, base, head_now)
             )
         return answers[base]
 
@@ -68,7 +66,7 @@ def build_stay_check(repo: Repo, head: str) -> Callable[[str], bool]:
 
 def _look_at_open(objects: Objects, held: Journal, paths: Iterable[str]) -> None:
     """Look at the paths, and at those of open edits."""
-    open_paths = {line["path"] for line in entries.list_open_edits(held.lines)}
+    open_paths = {line["path"] for line in credit.list_open_edits(held.lines)}
     look.record_paths(objects, held, sorted({*paths, *open_paths}), read_clock(held.repo))
 
 
@@ -89,7 +87,7 @@ def settle_commit(
         return
     with Journal(repo) as held:
         recorded = any(line.get("commit") == commit["oid"] for line in held.lines)
-        if not held.lines or (recorded and not entries.list_open_edits(held.lines)):
+        if not held.lines or (recorded and not credit.list_open_edits(held.lines)):
             return
         _look_at_open(objects, held, ())  # a commit may have taken its time
         find_present = LastSeen(repo, objects, held.lines).get_entry
@@ -97,8 +95,8 @@ def settle_commit(
         line = _build_commit_line(held.lines, commit, changes, find_present, find_committed)
         line["at"] = read_clock(repo)
         is_settled = _build_settled_check(objects, changes, find_present, find_committed)
-        open_edits = entries.list_open_edits(held.lines)
-        for session_id in {entries.get_author(edit)[0] for edit in open_edits} - {""}:
+        open_edits = credit.list_open_edits(held.lines)
+        for session_id in {credit.get_author(edit)[0] for edit in open_edits} - {""}:
             decided = session_id not in excluded if sessions is None else session_id in sessions
             work = Work(held.lines, session_id)
             is_left = _divide_edits(line, work, is_settled if decided else lambda *_: False)
@@ -106,7 +104,7 @@ def settle_commit(
                 line.setdefault("linked", []).append(session_id)
         if not recorded and (ends := _read_transcript_ends(repo)):
             line["transcripts"] = ends
-        if not recorded or entries.list_open_edits([*held.lines, line]) != open_edits:
+        if not recorded or credit.list_open_edits([*held.lines, line]) != open_edits:
             held.append([line])
             held.cut_back()
 
@@ -152,7 +150,7 @@ def _build_settled_check(
         if stretch.live and path in changes:  # a commit of all its lines settles a stretch
             present.append(committed)
         return any(
-            late.remaining.explain_settled(record, changes, entry, committed, objects.read_blob)
+            linking.explain_settled(record, changes, entry, committed, objects.read_blob)
             for entry in present
         )
 
@@ -170,7 +168,7 @@ def _divide_edits(
             settled = is_settled(path, stretch)
             if settled != (path in line["settled"]):
                 edits = line.setdefault("taken" if settled else "left", {}).setdefault(path, [])
-                edits += map(entries.get_edit_name, stretch.edits)
+                edits += map(credit.get_edit_name, stretch.edits)
                 is_left = is_left or not settled
     return is_left
 
@@ -180,9 +178,7 @@ def let_edits_go(repo: Repo, session_id: str, paths: Iterable[str]) -> None:
     with Journal(repo) as held:
         work = Work(held.lines, session_id)
         edits = {path: work.list_edits(path) for path in paths}
-        settled = {
-            path: [*map(entries.get_edit_name, edits[path])] for path in edits if edits[path]
-        }
+        settled = {path: [*map(credit.get_edit_name, edits[path])] for path in edits if edits[path]}
         held.append([{"taken": settled, "at": read_clock(repo)}] if settled else [])
 
 
@@ -203,8 +199,8 @@ def record_edits(
         work, at, held.base = Work(held.lines, session_id), read_clock(repo), base
         held.append(
             [
-                entries.build_edit(
-                    path, base_tree(path), entry, (session_id, turn, ""), entries.STATED, at
+                credit.build_edit(
+                    path, base_tree(path), entry, (session_id, turn, ""), credit.STATED, at
                 )
                 for path, (entry, turn) in sorted(files.items())
                 if not any(stretch.own == entry for stretch in work.list_stretches(path))
@@ -215,9 +211,9 @@ def record_edits(
 def _read_transcript_ends(repo: Repo) -> JournalLine:
     """The sizes of transcripts of active sessions whose client does not report its tools."""
     ends: JournalLine = {}
-    for marker in markers.read_recent(repo):
+    for marker in states.read_recent(repo):
         if marker["phase"] == "active" and not marker["tool_events"]:
-            base = late.turn_log.read_baseline(repo, marker["session_id"])
-            if base and (size := late.turn_log.read_size(base.get("transcript"))):
+            base = states.read_baseline(repo, marker["session_id"])
+            if base and (size := states.read_size(base.get("transcript"))):
                 ends[marker["session_id"]] = {"turn": str(base.get("turn", "")), "size": size}
     return ends

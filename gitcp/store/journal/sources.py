@@ -9,23 +9,20 @@ from __future__ import annotations
 import os
 from time import monotonic, process_time
 
-from gitcp.core.credit import entries
-from gitcp.core.decide import line_evidence
-from gitcp.core.lines import replay
+from gitcp import files
+from gitcp.core import credit, line_replay, linking
 from gitcp.errors import Error
-from gitcp.process import files
-from gitcp.store.git import reflog
-from gitcp.store.git.commit import read_commit
-from gitcp.store.git.tree import Lookup, find_tree
+from gitcp.store import refs
+from gitcp.store.trees import Lookup, find_tree, read_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gitcp.core.credit.evidence import Window
+    from gitcp.core.credit import Window
     from gitcp.core.record_types import JournalLine, Version, Writer
     from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
+    from gitcp.store.objects import Objects
 
     Source = list[str]
 
@@ -80,7 +77,7 @@ class Sources:
         for file, lines in self._read_files(window).items():
             if file == os.path.join(self._repo.worktree, path):
                 continue
-            if shared := added & line_evidence.select_significant({*lines}):
+            if shared := added & linking.select_significant({*lines}):
                 blob = self._objects.write("blob", b"\n".join(lines) + b"\n")
                 counted.append((len(shared), ["", "", blob]))
         counted.sort(key=lambda pair: -pair[0])
@@ -107,8 +104,8 @@ class Sources:
         return entry[1] if entry else ""
 
     def _read_lines(self, oid: str) -> set[bytes]:
-        lines = replay.split(oid, self._objects.read_blob(oid))
-        return line_evidence.select_significant({*lines})
+        lines = line_replay.split_text_lines(oid, self._objects.read_blob(oid))
+        return linking.select_significant({*lines})
 
     def _list_blobs(self, window: Window, path: str) -> Iterator[Source]:
         """The blobs of named commits at the path or at another named path; not HEAD's own, which
@@ -131,7 +128,7 @@ class Sources:
         if window["who"] not in self._commits:
             names = [*self._list_commit_names(self._list_words(window)), *window.get("stashes", ())]
             if "stash" in window["names"]:
-                names += reflog.list_stashes(self._repo)
+                names += refs.list_stashes(self._repo)
             trees: dict[str, str] = {}
             for name in dict.fromkeys(names):
                 self._add_commit(trees, name)
@@ -145,7 +142,7 @@ class Sources:
         its files: they may have written the patch that it applies."""
         words = list(window["names"])[:_WORDS]
         files = {word for word in words if os.path.isfile(os.path.join(self._repo.worktree, word))}
-        for call in entries.list_calls(self._lines) if files else ():
+        for call in credit.list_calls(self._lines) if files else ():
             before = call["session"] == window["who"][0] and str(call["open"]) != window["who"][2]
             if before and not files.isdisjoint(call["names"]):
                 words += call["names"][:_WORDS]
@@ -206,7 +203,7 @@ class Sources:
                 file = os.path.join(self._repo.worktree, word)
                 path = os.path.relpath(file, self._repo.worktree)
                 inside = self._is_in_worktree(file)
-                foreign = inside and session_id not in entries.list_writers(self._lines, [path])
+                foreign = inside and session_id not in credit.list_writers(self._lines, [path])
                 is_older = _is_older(file, window["begin"] if foreign else begun)
                 data = files.peek(file, -_LARGEST) if is_older else b""
                 if lines := _list_added_lines(data) or (data.split(b"\n") if inside else []):

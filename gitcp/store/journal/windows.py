@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import os
 
+from gitcp import files
 from gitcp.agents import find_client
-from gitcp.core.credit import entries, evidence
-from gitcp.core.transcript import tool_ends
-from gitcp.process import files
-from gitcp.start import late
-from gitcp.store.journal.journal import get_home, read
-from gitcp.store.session import intent, markers, process, turn_log
-from gitcp.store.v1 import transcript_copy
+from gitcp.core import credit, transcripts
+from gitcp.store.journal.journal import get_home, read_journal
+from gitcp.store.session import process, states
+from gitcp.store.v1 import stored_transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from typing import Any
 
-    from gitcp.core.credit.evidence import Window
+    from gitcp.core.credit import Window
     from gitcp.core.record_types import JournalLine, Marker, Version, Writer
     from gitcp.repo import Repo
     from gitcp.store.journal.journal import Journal
@@ -33,10 +31,10 @@ _TAIL = 1 << 18  # bytes of a transcript that are searched for the end of a call
 def list_windows(journal: Journal) -> list[Window]:
     """The windows that can explain the changes that a look finds now."""
     repo, lines = journal.repo, journal.lines
-    calls = entries.list_calls(lines)
+    calls = credit.list_calls(lines)
     calling = {call["session"] for call in calls if call["end"] is None}
-    concerned = markers.read_concerned(repo, calling)
-    sessions = {m["session_id"]: m for m in concerned if markers.is_home(repo, m)}
+    concerned = states.read_concerned(repo, calling)
+    sessions = {m["session_id"]: m for m in concerned if states.is_home(repo, m)}
     if journal.acting:
         sessions[journal.acting["session_id"]] = journal.acting
     windows = _list_call_windows(repo, calls, sessions, journal.telling, journal.committers)
@@ -49,13 +47,13 @@ def list_windows(journal: Journal) -> list[Window]:
             windows += _list_turn_windows(repo, marker, lines, calls, naming)
     for marker in journal.visitors:
         git_dir = get_home(repo, marker)
-        home_lines = read(repo, git_dir)
-        home_calls = entries.list_calls(home_lines)
+        home_lines = read_journal(repo, git_dir)
+        home_calls = credit.list_calls(home_lines)
         windows += _list_call_windows(repo, home_calls, {marker["session_id"]: marker})
         windows += _list_turn_windows(repo, marker, home_lines, (), None, git_dir)
     for marker in journal.guests:
         turn = _list_turn_windows(repo, marker, [], (), None, get_home(repo, marker))
-        windows += [window for window in turn if window["kind"] == evidence.TRANSCRIPT]
+        windows += [window for window in turn if window["kind"] == credit.TRANSCRIPT]
     return windows
 
 
@@ -78,12 +76,12 @@ def _list_call_windows(
             continue
         windows.append(_build_window(call, ended))
         if waits:
-            windows[-1]["kind"] = evidence.WAITING
+            windows[-1]["kind"] = credit.WAITING
         late = call["late"] and ended is None and call["session"] != telling
         if late and _is_over(repo, call, marker):
-            windows[-1]["kind"] = evidence.CUT
+            windows[-1]["kind"] = credit.CUT
         if cut:
-            windows.append({**windows[-1], "kind": evidence.CUT})
+            windows.append({**windows[-1], "kind": credit.CUT})
     return windows
 
 
@@ -108,7 +106,7 @@ def _find_end(repo: Repo, call: JournalLine, marker: Marker | None) -> tuple[int
         return int(call["end"]), False
     tail = _read_tail(call.get("transcript"))
     call_key = str(call["open"]), int(call["at"]), bool(call["goes_on"])
-    ended = tool_ends.find_end(tail, *call_key)
+    ended = transcripts.find_end(tail, *call_key)
     if ended is not None:
         return ended + 1_000_000, False  # a transcript has milliseconds
     if call["goes_on"]:
@@ -116,7 +114,7 @@ def _find_end(repo: Repo, call: JournalLine, marker: Marker | None) -> tuple[int
     agent = marker.get("agent_process") if marker else None
     if not process.is_gone(agent) or process.has_working_process(repo.worktree, call["session"]):
         return None, False
-    return max(int(call["at"]), tool_ends.find_last_time(tail) or 0), True
+    return max(int(call["at"]), transcripts.find_last_time(tail) or 0), True
 
 
 def _is_waiting(repo: Repo, call: JournalLine, marker: Marker | None) -> bool:
@@ -124,7 +122,7 @@ def _is_waiting(repo: Repo, call: JournalLine, marker: Marker | None) -> bool:
 
     The commands of an editor may run beside its agent, unseen, unless they name their session."""
     agent = marker.get("agent_process") if marker else None
-    if call.get("kind") != evidence.SHELL or call["goes_on"] or not process.is_alive(agent):
+    if call.get("kind") != credit.SHELL or call["goes_on"] or not process.is_alive(agent):
         return False
     begun = int(call["at"])
     return process.can_see_processes() and not (
@@ -158,14 +156,14 @@ def _list_turn_windows(
     calls: those of this worktree, for a session at home here.  naming: the paths named by the tool
     that is being reported; None without one.
     """
-    baseline = turn_log.read_baseline(repo, marker["session_id"], git_dir)
+    baseline = states.read_baseline(repo, marker["session_id"], git_dir)
     if baseline is None:
         return []
     writer: Writer = (marker["session_id"], str(baseline.get("turn", "")), "")
     begun, agent = int(baseline.get("at") or baseline["time_ns"]), marker.get("agent_process")
     ended = None
     if process.is_gone(agent):
-        ended = max(begun, tool_ends.find_last_time(_read_tail(baseline.get("transcript"))) or 0)
+        ended = max(begun, transcripts.find_last_time(_read_tail(baseline.get("transcript"))) or 0)
     common: dict[str, Any] = {"who": writer, "opened": begun, "begin": begun, "end": ended}
     written = _list_uncommitted_paths(repo, marker, baseline, lines)
     written -= _list_tool_paths(lines, marker["session_id"], begun) | (naming or set())
@@ -178,7 +176,7 @@ def _list_turn_windows(
     return windows
 
 
-def _is_only_talk(agent_type: str, baseline: turn_log.Baseline) -> bool:
+def _is_only_talk(agent_type: str, baseline: states.Baseline) -> bool:
     """Whether a turn has no call of a tool that may write: its client reports those, and its
     transcript has something else of the turn."""
     client = find_client(agent_type)
@@ -186,16 +184,18 @@ def _is_only_talk(agent_type: str, baseline: turn_log.Baseline) -> bool:
         return False
     start = int(baseline.get("offset", 0))
     try:
-        data = transcript_copy.read_live(baseline.get("transcript") or "", start)
+        data = stored_transcripts.read_live(baseline.get("transcript") or "", start)
     except (OSError, ValueError):
         return False
-    items = [*late.items.list_items(data)]
+    from gitcp.agents.reading import items as reading_items
+
+    items = [*reading_items.list_items(data)]
     tools = {item["name"] for item in items if item["kind"] == "call"}
     return bool(items) and all(client.KINDS.get(name) in ("read", "todo") for name in tools)
 
 
 def _list_tool_windows(
-    repo: Repo, marker: Marker, calls: Iterable[JournalLine], baseline: turn_log.Baseline
+    repo: Repo, marker: Marker, calls: Iterable[JournalLine], baseline: states.Baseline
 ) -> list[Window]:
     """The running turn's file tools that have not ended: each may have written its paths."""
     session_id, begun = marker["session_id"], int(baseline.get("at") or baseline["time_ns"])
@@ -218,7 +218,7 @@ def _list_tool_paths(lines: list[JournalLine], session_id: str, begun: int) -> s
 
 
 def _list_uncommitted_paths(
-    repo: Repo, marker: Marker, baseline: turn_log.Baseline, lines: list[JournalLine]
+    repo: Repo, marker: Marker, baseline: states.Baseline, lines: list[JournalLine]
 ) -> set[str]:
     """The paths that the transcript says were written since the turn began, or since the commit
     that took them."""
@@ -234,19 +234,19 @@ def _list_uncommitted_paths(
 
 
 def _list_written_paths(
-    repo: Repo, marker: Marker, baseline: turn_log.Baseline, offset: int
+    repo: Repo, marker: Marker, baseline: states.Baseline, offset: int
 ) -> set[str]:
     """The paths of this worktree that the transcript, from a byte on, says were written."""
     return set(
-        turn_log.resolve_paths(repo, list_transcript_paths(marker["agent_type"], baseline, offset))
+        states.resolve_paths(repo, list_transcript_paths(marker["agent_type"], baseline, offset))
     )
 
 
-def list_transcript_paths(agent_type: str, baseline: turn_log.Baseline, offset: int) -> list[str]:
+def list_transcript_paths(agent_type: str, baseline: states.Baseline, offset: int) -> list[str]:
     """The paths, as the agent named them, that a turn's transcript, from a byte on, says were
     written."""
     try:
-        data = transcript_copy.read_live(baseline.get("transcript") or "", offset)
+        data = stored_transcripts.read_live(baseline.get("transcript") or "", offset)
         scan = find_client(agent_type).scan(data) if data else None
     except (OSError, ValueError):
         return []
@@ -257,7 +257,7 @@ def read_judged_files(repo: Repo) -> Mapping[str, Version]:
     """path -> entry of an auto-commit while the repository's hooks run on it; {} otherwise."""
     if not os.path.exists(repo.join_own("auto")):
         return {}
-    commit_intent = intent.read(repo)
+    commit_intent = states.read_intent(repo)
     return commit_intent["entries"] if commit_intent else {}
 
 
@@ -270,5 +270,5 @@ def is_made_by_hook(
         return False
     if judged[path] == before:
         return True
-    edits = entries.trace_content(entries.list_edits(lines), path)
-    return bool(edits and edits[-1]["how"] == evidence.HOOK)
+    edits = credit.trace_content(credit.list_edits(lines), path)
+    return bool(edits and edits[-1]["how"] == credit.HOOK)

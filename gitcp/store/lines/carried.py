@@ -3,29 +3,28 @@
 
 from __future__ import annotations
 
-from gitcp.core.credit.entries import PERSON
-from gitcp.core.lines import attribution, authors, line_diff, moves
-from gitcp.store.git import commit_changes
-from gitcp.store.git.commit import read_commit
-from gitcp.store.git.prefetch import Prefetched
-from gitcp.store.git.tree import Lookup, find_tree
+from gitcp.core import line_authors, line_replay
+from gitcp.core.credit import PERSON
+from gitcp.store import trees
 from gitcp.store.lines import commit_lines, history
 from gitcp.store.lines.evidence import Evidence
-from gitcp.store.v1 import committed_write, find_commits
+from gitcp.store.reading import Prefetched
+from gitcp.store.trees import Lookup, find_tree, read_commit
+from gitcp.store.v1 import checkpoint_list, committed_write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from gitcp.core.lines.attribution import PathCredit
-    from gitcp.core.lines.authors import Author, Record
+    from gitcp.core.line_authors import Author, LineRecord
+    from gitcp.core.line_replay import PathCredit
     from gitcp.core.record_types import Commit, Writer
     from gitcp.repo import Repo
-    from gitcp.store.git.commit_changes import Changes
-    from gitcp.store.git.objects import Objects
+    from gitcp.store.objects import Objects
+    from gitcp.store.trees import Changes
     from gitcp.store.v1.committed_write import SessionData
 
-    Lines = dict[str, set[int]]  # of a path, from 1
+    LineSets = dict[str, set[int]]  # of a path, from 1
 
 _FILES = ("100644", "100755", "120000")
 
@@ -49,10 +48,10 @@ def follow_lines(
         evidence = Evidence(repo, objects, worktree=False)
         for oid in commits:
             commit, old_commits = read_commit(objects, oid), (replaced or {}).get(oid, ())
-            ids = find_commits.list_linked(objects, oid) if commit else []
+            ids = checkpoint_list.list_linked(objects, oid) if commit else []
             if commit is None or not ids:
                 continue
-            changes = commit_changes.read_changes(objects, commit)[1]
+            changes = trees.read_changes(objects, commit)[1]
             before = Lookup(objects, find_tree(objects, next(iter(commit["parents"]), None)))
             typed, credit = dict[str, set[int]](), None
             if amended:
@@ -68,7 +67,7 @@ def _build_items(
     changes: Changes,
     before: Lookup,
     evidence: Evidence,
-    typed: Lines,
+    typed: LineSets,
     credit: commit_lines.Credit | None = None,
 ) -> list[tuple[str, SessionData]]:
     items: list[tuple[str, SessionData]] = []
@@ -85,7 +84,7 @@ def _build_items(
 
 
 def _find_recorded_authors(
-    evidence: Evidence, records: Sequence[Record], changes: Changes, before: Lookup
+    evidence: Evidence, records: Sequence[LineRecord], changes: Changes, before: Lookup
 ) -> dict[str, dict[int, Author]]:
     """The recorded authors of the lines of each content of a commit.  A renamed file has those of
     its old path."""
@@ -96,10 +95,10 @@ def _find_recorded_authors(
         for record in records
         for path in record["lines"] or ()
         if added and not (changes[path][3] if path in changes else before(path))
-        if (stored := authors.list_entries(record, path))
+        if (stored := line_authors.list_entries(record, path))
     }
-    origins = moves.find_moves(
-        removed, added, lambda oid: line_diff.split_lines(evidence.readers.read_blob(oid))
+    origins = line_authors.find_moves(
+        removed, added, lambda oid: line_replay.split_lines(evidence.readers.read_blob(oid))
     )
     return {
         path: evidence.readers.credit_blob(records, path, oid)
@@ -125,8 +124,8 @@ def _are_sources_complete(
         commit = read_commit(objects, oid)
         if commit is None or len(commit["parents"]) > 1:
             return False
-        carried.update(find_commits.list_linked(objects, oid))
-        for path, (*_, new) in commit_changes.read_changes(objects, commit)[1].items():
+        carried.update(checkpoint_list.list_linked(objects, oid))
+        for path, (*_, new) in trees.read_changes(objects, commit)[1].items():
             if new and not (changes[path][3] if path in changes else before(path)):
                 return False
     return carried.issuperset(ids) and bool(old_commits)
@@ -134,7 +133,7 @@ def _are_sources_complete(
 
 def _list_typed_lines(
     repo: Repo, objects: Prefetched, commit: Commit, changes: Changes, old_commits: Sequence[str]
-) -> Lines:
+) -> LineSets:
     """The person's lines in a commit that replaced others: those of old commits without a
     checkpoint, and those added since."""
     credit = commit_lines.Credit(repo, objects, commit, changes, (), old_commits)
@@ -149,9 +148,9 @@ def _write(repo: Repo, database: Objects, items: Sequence[tuple[str, SessionData
 
 def _collect_standing(
     changes: Changes,
-    records: Sequence[Record],
+    records: Sequence[LineRecord],
     decided: Mapping[str, Mapping[int, Author]],
-    typed: Lines,
+    typed: LineSets,
 ) -> list[SessionData]:
     """The recorded lines and the person's, of contents that the checkpoint does not list yet."""
     credits: dict[str, PathCredit] = {}
@@ -166,8 +165,8 @@ def _collect_standing(
     return _build_data(records, credits, elsewhere) if credits else []
 
 
-def _is_recorded(record: Record, path: str, oid: str) -> bool:
-    return any(entry.get("oid") == oid for entry in authors.list_entries(record, path))
+def _is_recorded(record: LineRecord, path: str, oid: str) -> bool:
+    return any(entry.get("oid") == oid for entry in line_authors.list_entries(record, path))
 
 
 def _build_credit(oid: str, decided: Mapping[int, Author], persons: Iterable[int]) -> PathCredit:
@@ -184,7 +183,7 @@ def _build_credit(oid: str, decided: Mapping[int, Author], persons: Iterable[int
 
 
 def _build_data(
-    records: Sequence[Record],
+    records: Sequence[LineRecord],
     credits: dict[str, PathCredit],
     checkpoints: Mapping[Writer, str],
     credit: commit_lines.Credit | None = None,
@@ -193,7 +192,7 @@ def _build_data(
     for record in records:
         session_id = record["session_id"]
         elsewhere = {w: i for w, i in checkpoints.items() if i != record["checkpoint_id"]}
-        lines = attribution.build_entries(session_id, credits, elsewhere)
+        lines = line_replay.build_entries(session_id, credits, elsewhere)
         part: SessionData = {"session_id": session_id, "lines": lines}
         if credit:
             part["metadata"] = {"initial_attribution": credit.compute_attribution(session_id)}
@@ -202,7 +201,7 @@ def _build_data(
 
 
 def _count_amended(
-    credit: commit_lines.Credit, records: Sequence[Record], evidence: Evidence
+    credit: commit_lines.Credit, records: Sequence[LineRecord], evidence: Evidence
 ) -> list[SessionData]:
     """Lines and sums of an amended commit: recorded authors stay, credit has the others."""
     checkpoints = dict(credit.checkpoints)
@@ -217,7 +216,7 @@ def _count_amended(
     return data if any(map(_differs, records, data)) else []
 
 
-def _differs(record: Record, data: SessionData) -> bool:
+def _differs(record: LineRecord, data: SessionData) -> bool:
     """Whether data says anything about a session's lines that its record does not."""
     sums = [record["metadata"].get("initial_attribution"), data["metadata"]["initial_attribution"]]
     old, new = ({**(part or {}), "calculated_at": ""} for part in sums)

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from itertools import count
 
-from gitcp.core.credit import entries
-from gitcp.core.credit.entries import PERSON, UNKNOWN
-from gitcp.core.lines import attribution
+from gitcp.core import credit, line_replay
+from gitcp.core.credit import PERSON, UNKNOWN
 from gitcp.record import format_now
-from gitcp.start import late
-from gitcp.store.git.tree import Lookup, find_tree
 from gitcp.store.journal import journal
-from gitcp.store.journal.work import Work
+from gitcp.store.journal.edits import Work
 from gitcp.store.lines import edit_lines
+from gitcp.store.trees import Lookup, find_tree
+from gitcp.store.v1 import checkpoints as v1_checkpoints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from gitcp.core.lines.attribution import PathCredit
+    from gitcp.core.line_replay import PathCredit
     from gitcp.core.record_types import Commit, JournalLine, State, Writer
     from gitcp.repo import Repo
-    from gitcp.store.git.commit_changes import Changes
-    from gitcp.store.git.objects import Objects
-
+    from gitcp.store.objects import Objects
+    from gitcp.store.trees import Changes
 
 _MOST = 40  # paths of a commit whose history is read, since the person waits
 
@@ -34,20 +32,28 @@ def _find_committed_authors(
 ) -> tuple[dict[int, Writer], dict[Writer, str]]:
     """(the authors of a content in earlier commits, their checkpoints); holder: a commit that has
     the content, "" if unknown."""
-    from gitcp.store.lines import evidence, history
 
     parent = commit["parents"][0] if commit["parents"] else ""
-    with late.prefetch.Prefetched(repo) as objects:
+    from gitcp.store import reading
+
+    with reading.Prefetched(repo) as objects:
+        from gitcp.store.lines import evidence
+
         committed = evidence.Evidence(repo, objects, worktree=False)
+        from gitcp.store.lines import history
+
         before = history.History(repo, objects, committed, parent, commit["oid"])
         return before.find_authors(path, oid, holder), before.checkpoints
 
 
 def _leave_silent(repo: Repo, paths: Mapping[str, PathCredit], replaced: Iterable[str]) -> None:
     """Set the person's lines to UNKNOWN that a replaced commit had without an author."""
-    from gitcp.store.lines.evidence import Evidence
 
-    with late.prefetch.Prefetched(repo) as objects:
+    from gitcp.store import reading
+
+    with reading.Prefetched(repo) as objects:
+        from gitcp.store.lines.evidence import Evidence
+
         evidence = Evidence(repo, objects, worktree=False)
         for old in replaced:
             for path, part in paths.items():
@@ -65,11 +71,13 @@ def _find_checkpoints(
     """For each author in the journal, the checkpoint of the commit that took his work."""
     checkpoints: dict[Writer, str] = {}
     for writer in authors:
-        edits = [n for n, line in enumerate(lines) if entries.get_author(line) == writer]
+        edits = [n for n, line in enumerate(lines) if credit.get_author(line) == writer]
         later = lines[edits[0] :] if edits else ()
         commits = [line["commit"] for line in later if "commit" in line]
-        for i in (i for oid in commits for i in late.find_commits.list_linked(objects, oid)):
-            if writer[0] in late.committed_read.list_session_ids(repo, objects, i):
+        from gitcp.store.v1 import checkpoint_list
+
+        for i in (i for oid in commits for i in checkpoint_list.list_linked(objects, oid)):
+            if writer[0] in v1_checkpoints.list_session_ids(repo, objects, i):
                 checkpoints[writer] = i
                 break
     return checkpoints
@@ -88,7 +96,7 @@ class Credit:
         replaced: Sequence[str] = (),
     ) -> None:
         """replaced: the oids of the commits that this one may replace."""
-        self.lines = journal.read(repo)
+        self.lines = journal.read_journal(repo)
         self.checkpoints: dict[Writer, str] = {}  # of authors of lines that were committed before
         counter = count()
 
@@ -113,7 +121,7 @@ class Credit:
 
     def compute_attribution(self, session_id: str) -> dict[str, Any]:
         """initial_attribution of a session in the whole commit."""
-        counts = attribution.compute_attribution(session_id, self.paths.values())
+        counts = line_replay.compute_attribution(session_id, self.paths.values())
         return {"calculated_at": format_now(), **counts}
 
     def list_touched(self, session_id: str) -> set[str]:
@@ -121,17 +129,17 @@ class Credit:
         return {
             path
             for path in Work(self.lines, session_id).list_paths()
-            if path in self.paths and session_id in attribution.list_sessions(self.paths[path])
+            if path in self.paths and session_id in line_replay.list_sessions(self.paths[path])
         }
 
     def build_ranges(self, session_id: str) -> dict[str, list[dict[str, Any]]]:
         """The session's ranges for lines.json."""
-        return attribution.build_entries(session_id, self.paths, self.checkpoints)
+        return line_replay.build_entries(session_id, self.paths, self.checkpoints)
 
     def list_turns(self, session_id: str, path: str) -> list[str]:
         """The turns of a session that wrote lines of a path; if none did, those that changed it."""
         credit: PathCredit | None = self.paths.get(path)
-        turns = attribution.list_turns(session_id, credit) if credit else []
+        turns = line_replay.list_turns(session_id, credit) if credit else []
         return turns or list(dict.fromkeys(w[1] for w, _ in self._list_edits(session_id, path)))
 
     def is_by_window(self, session_id: str, path: str) -> bool:
@@ -155,6 +163,17 @@ class Credit:
         }
 
     def _list_edits(self, session_id: str, path: str) -> list[tuple[Writer, str]]:
-        own = [line for line in entries.list_edits(self.lines) if line["path"] == path]
-        edits = [(entries.get_author(line), str(line["how"])) for line in own]
+        own = [line for line in credit.list_edits(self.lines) if line["path"] == path]
+        edits = [(credit.get_author(line), str(line["how"])) for line in own]
         return [(writer, how) for writer, how in edits if writer[0] == session_id]
+
+
+# Keeping the notes of Git AI up to date.
+
+
+def keep_ai_note(repo: Repo, commits: Iterable[str]) -> None:
+    """With gitcp.ai-notes write what is recorded of commits (full oids) into their notes."""
+    if repo.config.get_option("gitcp.ai-notes") and (oids := list(dict.fromkeys(commits))):
+        from gitcp.store.lines import exports
+
+        exports.write_notes(repo, oids, "--no-walk=unsorted")

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from gitcp.core.credit import entries
-from gitcp.core.credit.entries import UNKNOWN
-from gitcp.core.decide import line_evidence
-from gitcp.core.lines import attribution, replay
-from gitcp.core.lines.replay import Version
-from gitcp.start import late
+from gitcp.core import credit, line_replay, linking
+from gitcp.core.credit import UNKNOWN
+from gitcp.core.line_replay import Version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from gitcp.core.lines.attribution import PathCredit
-    from gitcp.core.lines.replay import Regains, Replay
+    from gitcp.core.line_replay import PathCredit, Regains, Replay
     from gitcp.core.record_types import JournalLine, Writer
-    from gitcp.store.git.commit_changes import Changes
-    from gitcp.store.git.objects import Objects
+    from gitcp.store.objects import Objects
+    from gitcp.store.trees import Changes
 
     # (path, blob, a commit that has it or '' to search the recent HEADs) -> line index -> author
     Committed = Callable[[str, str, str], Mapping[int, Writer]]
@@ -33,7 +29,7 @@ class Edits:
     ) -> None:
         """committed: finds the authors of a content that the journal knows only as committed."""
         self._objects, self._committed = objects, committed
-        self._edits, self._settled = entries.list_edits(lines), entries.list_settled_contents(lines)
+        self._edits, self._settled = credit.list_edits(lines), credit.list_settled_contents(lines)
         self._contents: dict[str, Version | None] = {"": Version("", ())}
 
     def get_content(self, mode: str, oid: str | None) -> Version | None:
@@ -42,17 +38,19 @@ class Edits:
         if name not in self._contents:
             blob = self._objects.read(name)
             data = blob[2] if blob and blob[1] == "blob" else None
-            content = None if blob is None else Version(name, replay.split(name, data))
+            content = (
+                None if blob is None else Version(name, line_replay.split_text_lines(name, data))
+            )
             self._contents[name] = content
         return self._contents[name]
 
     def _read_content(self, value: object) -> Version | None:
         """The content that an entry of a line names."""
-        return self.get_content(*(entries.parse_entry(value) or ("", "")))
+        return self.get_content(*(credit.parse_entry(value) or ("", "")))
 
     def trace_content(self, path: str) -> list[JournalLine]:
         """entries.trace_content() of the journal's edits."""
-        return entries.trace_content(self._edits, path)
+        return credit.trace_content(self._edits, path)
 
     def credit_paths(
         self,
@@ -72,7 +70,7 @@ class Edits:
                 in_parents = (self._read_content(files.get(path)) for files in other_parents)
                 parents = [parent, *filter(None, in_parents)]
                 origin = self.get_content(*changes[origins[path]][:2]) if path in origins else None
-                credited[path] = attribution.credit_path(
+                credited[path] = line_replay.credit_path(
                     self.replay_path(path, origin or parent), parents, content, origin
                 )
         for path in credited.keys() & set(origins.values()):
@@ -85,7 +83,9 @@ class Edits:
         added = {path: new for path, (_, old, _, new) in changes.items() if new and not old}
         if not removed or not added:
             return {}
-        return late.moves.find_moves(removed, added, self._read_lines)
+        from gitcp.core import line_authors
+
+        return line_authors.find_moves(removed, added, self._read_lines)
 
     def _read_lines(self, oid: str) -> Sequence[bytes]:
         content = self.get_content(_FILES[0], oid)
@@ -97,7 +97,7 @@ class Edits:
         named = [(mode, oid) for mode, oid, *_ in sides] + [(mode, oid) for *_, mode, oid in sides]
         for path in changes:
             for line in self.trace_content(path):
-                named += filter(None, map(entries.parse_entry, (line["before"], line["after"])))
+                named += filter(None, map(credit.parse_entry, (line["before"], line["after"])))
         self._objects.read_ahead(oid for mode, oid in named if oid and mode in _FILES)
 
     def replay_path(self, path: str, parent: Version, reading: bool = False) -> Replay:
@@ -112,7 +112,7 @@ class Edits:
         start, origin = first or parent, chain[0]["path"] if chain else path
         asks = reading or any("follows" in line or line["how"] == "restored" for line in chain)
         committed = self._committed if asks else None
-        lines = replay.Replay(
+        lines = line_replay.Replay(
             start, (lambda: committed(origin, start.oid, "")) if committed else None
         )
         oid, is_after_gap = start.oid, first is None
@@ -121,10 +121,12 @@ class Edits:
             if before is not None and before.oid != oid and "follows" not in line:
                 # HEAD has moved: the missing lines are in a commit, or their edit is away.
                 recorded = committed(line["path"], before.oid, "") if committed else {}
-                lines.add_step(before, UNKNOWN, replay.accepts_any_line, recorded, is_kept=True)
+                lines.add_step(
+                    before, UNKNOWN, line_replay.accepts_any_line, recorded, is_kept=True
+                )
                 oid = before.oid
             if after is not None:
-                writer = UNKNOWN if is_after_gap else entries.get_author(line)
+                writer = UNKNOWN if is_after_gap else credit.get_author(line)
                 self._add_edit(lines, line, before, after, writer)
                 oid = after.oid
             is_after_gap = after is None
@@ -161,7 +163,7 @@ class Edits:
             if source is None:
                 return dict.fromkeys(range(len(content.lines)), UNKNOWN)
             committed = self._committed(path, oid, commit) if self._committed and commit else {}
-            for i, j in replay.pair_lines(source.lines, content.lines):
+            for i, j in line_replay.pair_similar_lines(source.lines, content.lines):
                 authors.setdefault(j, committed.get(i, UNKNOWN))
         return authors
 
@@ -169,4 +171,4 @@ class Edits:
 def choose_regains(how: str) -> Regains:
     """The test of a line that an edit moves or brings back: a restore may do so with any line, new
     work only with a significant one."""
-    return replay.accepts_any_line if how == "restored" else line_evidence.is_significant
+    return line_replay.accepts_any_line if how == "restored" else linking.is_significant

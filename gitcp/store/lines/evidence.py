@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from gitcp.core.blame import porcelain
-from gitcp.core.lines import alignment, authors, line_diff, recording
+from gitcp.core import blame_format, line_authors, line_replay
 from gitcp.record import decode_name, encode_name
-from gitcp.store.git.commit import parse_ident
-from gitcp.store.lines import history, recorded, run, uncommitted
-from gitcp.store.lines.earlier import Earlier
-from gitcp.store.lines.place import Commit, Place, Readers
-from gitcp.store.lines.recording import read_periods
-from gitcp.store.v1 import find_commits
+from gitcp.store.lines import history, recorded, uncommitted
+from gitcp.store.lines.history import Earlier
+from gitcp.store.lines.recorded import Commit, Place, Readers, read_periods
+from gitcp.store.trees import parse_ident
+from gitcp.store.v1 import checkpoint_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from gitcp.core.blame.options import Options
-    from gitcp.core.blame.porcelain import Entry
-    from gitcp.core.git.patches import Change
-    from gitcp.core.lines.authors import Author
+    from gitcp.core.blame_format import BlameEntry, Options
+    from gitcp.core.line_authors import Author
+    from gitcp.core.patches import Change
     from gitcp.git import Git
     from gitcp.repo import Repo
-    from gitcp.store.git.prefetch import Prefetched
-    from gitcp.store.lines.place import LineAuthors, Spot
+    from gitcp.store.lines.recorded import LineAuthors, Spot
+    from gitcp.store.reading import Prefetched
 
     Name = tuple[str, str]  # of a place: commit, path
     # The new lines, the path in the parent, whether a removed line may read the same.
@@ -50,7 +47,7 @@ class Evidence:
         self._journalled, self._revisions = worktree, revisions
         self.readers = Readers(repo, objects)
         self._earlier: Earlier = Earlier(repo, objects, like._earlier if like else None)
-        self._periods: recording.Periods | None = like._periods if like else None
+        self._periods: line_authors.Periods | None = like._periods if like else None
         self._commits: dict[str, Commit] = {}
         self._places: dict[Name, Place] = {}
 
@@ -66,18 +63,18 @@ class Evidence:
             self._places[commit, path] = Place(self.readers, self.get_commit(commit), path)
         return self._places[commit, path]
 
-    def prefetch(self, entries: Sequence[Entry], contents: bool = False) -> None:
+    def prefetch(self, entries: Sequence[BlameEntry], contents: bool = False) -> None:
         """Read in bulk what find_author() needs for these lines.
 
         contents: whether it will get the contents of the lines."""
-        places = run.group_by_place(entries)
+        places = history.group_by_place(entries)
         self._prefetch(places, contents)
         unstated = self._list_unstated({p: places[p] for p in places if p[0].strip("0")})
         unstated = {p: n for p, n in unstated.items() if not self.get_commit(p[0]).is_merge()}
         if unstated:
             # All lines that the commit adds are traced, as for its patch: git finds a moved line
             # among all the lines that it is asked about.
-            previous = run.map_previous_paths(entries)
+            previous = history.map_previous_paths(entries)
             paths = [path for p in unstated for path in (p[1], previous.get(p)) if path]
             new = self._map_new_lines(self._read_changes([c for c, _ in unstated], paths))
             # A line may be a copy of one that stays; for a single file there is time to look.
@@ -85,12 +82,12 @@ class Evidence:
 
     def blame_lines(
         self, git: Git, options: Options, contents: bool = False
-    ) -> list[tuple[Entry, Author]]:
+    ) -> list[tuple[BlameEntry, Author]]:
         """The lines of `git blame`, with all headers, each with its author.
 
         contents: whether a line may read differently in the commit that it came from.
         """
-        entries = porcelain.complete(run.run_blame(git, options)[0])
+        entries = blame_format.complete_entries(history.run_blame(git, options)[0])
         self.prefetch(entries, contents)
         credited = []
         for entry in entries:
@@ -122,7 +119,7 @@ class Evidence:
 
     def _read_changes(self, commits: Iterable[str], paths: Iterable[str]) -> list[Change]:
         encoded = [encode_name(path) for path in dict.fromkeys(paths)]
-        return run.read_path_changes(self._repo, [*dict.fromkeys(commits)], encoded)
+        return history.read_path_changes(self._repo, [*dict.fromkeys(commits)], encoded)
 
     def prefetch_changes(self, window: Sequence[Change]) -> None:
         """Read in bulk what find_line_authors() needs for these commits."""
@@ -140,7 +137,7 @@ class Evidence:
         """What _trace_lines() needs of commits that are no merges."""
         return {
             (change["oid"], patch["path"]): (
-                alignment.list_new_lines(patch["hunks"]),
+                line_authors.list_new_lines(patch["hunks"]),
                 patch["old"],
                 patch["alike"] or bool(self.get_commit(change["oid"]).ids),
             )
@@ -173,7 +170,7 @@ class Evidence:
     def _list_unstated(self, places: Mapping[Name, Iterable[int]]) -> dict[Name, list[int]]:
         """The lines whose commit names no author and that were not traced yet."""
         unstated: dict[Name, list[int]] = {}
-        unknown = authors.build_nobody("unknown")
+        unknown = line_authors.build_nobody("unknown")
         for name, lines in places.items():
             place = self.get_place(*name)
             lacking = {n for n in lines if place.stated.get(n, unknown)["who"] == "unknown"}
@@ -193,7 +190,7 @@ class Evidence:
         readers = self.readers
         places = readers.recorded.places
         note = readers.notes.read_note(commit) or b""
-        ids = find_commits.find_ids(message, note, places)
+        ids = checkpoint_list.find_ids(message, note, places)
         if readers.attested.has_note(commit) or any(map(readers.recorded.has_place, ids)):
             return commit, True
         who = "unknown" if ids else self._judge_unlinked(author, message)["who"]
@@ -217,7 +214,7 @@ class Evidence:
         if content is not None:
             lines = self.get_place(commit, path).content
             if not 0 < line <= len(lines) or lines[line - 1].split() != content.split():
-                return authors.build_nobody("unknown")
+                return line_authors.build_nobody("unknown")
         return author
 
     def find_default_author(self, commit: str) -> Author:
@@ -227,21 +224,21 @@ class Evidence:
         that time, and "unrecorded" if he did not, or if the commit names an agent.
         """
         if not commit.strip("0"):
-            return authors.build_nobody("person")
+            return line_authors.build_nobody("person")
         if self.get_commit(commit).ids:
-            return authors.build_nobody("unknown")
+            return line_authors.build_nobody("unknown")
         return self._judge_unlinked(*self.get_commit(commit).author_and_message)
 
     def _judge_unlinked(self, author: str, message: bytes) -> Author:
         """find_default_author() of a commit without a checkpoint, by its author and message."""
         name, seconds = parse_ident(author)
-        agent = recording.find_attested_agent(name, message)
+        agent = line_authors.find_attested_agent(name, message)
         if self._periods is None:
             self._periods = read_periods(self._repo, self.readers.notes)
         mail = name.rpartition("<")[2].rstrip(">")
-        if agent or not recording.covers(self._periods, mail, seconds):
-            return {**authors.build_nobody("unrecorded"), "agent": agent}
-        return authors.build_nobody("person")
+        if agent or not line_authors.covers_range(self._periods, mail, seconds):
+            return {**line_authors.build_nobody("unrecorded"), "agent": agent}
+        return line_authors.build_nobody("person")
 
     def find_line_authors(self, commit: str, path: str) -> LineAuthors:
         """The authors of the lines of path in commit: those that are recorded, else those that a
@@ -274,10 +271,10 @@ class Evidence:
             return set()
         place, parents = self.get_place(commit, path), self.get_place(f"{commit}^", path)
         oids = parents.oid, place.oid, oid
-        before, after, blob = (line_diff.split_lines(self.readers.read_blob(i)) for i in oids)
-        silent = set(line_diff.find_changed_lines(before, after)[1])
+        before, after, blob = (line_replay.split_lines(self.readers.read_blob(i)) for i in oids)
+        silent = set(line_replay.find_changed_lines(before, after)[1])
         silent -= {line - 1 for line in place.recorded}
-        return {j + 1 for i, j in line_diff.pair_lines(after, blob) if i in silent}
+        return {j + 1 for i, j in line_replay.pair_lines(after, blob) if i in silent}
 
     def guess_author(self, commit: str, path: str) -> Author | None:
         """The only session that touched path, as a guess at the author of an unknown line of a
@@ -290,7 +287,7 @@ class Evidence:
         files = records[-1]["metadata"].get("files")
         about = files.get(path) if isinstance(files, dict) else None
         turn = about.get("turn_id") if isinstance(about, dict) else None
-        return authors.build_author(records[-1], str(turn or ""), None)
+        return line_authors.build_author(records[-1], str(turn or ""), None)
 
     def forget(self) -> None:
         """Forget what was read, so that memory does not grow with the number of commits."""
@@ -311,4 +308,4 @@ class Evidence:
         self.readers.recorded.prefetch(ids)
         records = self.readers.recorded.read_all_records(ids)
         brought = self.readers.credit_blob(records, path, content.oid)
-        return authors.prefer_sessions(edited, brought), content.lines
+        return line_authors.prefer_sessions(edited, brought), content.lines

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 from gitcp import VERSION
-from gitcp.core.exports import agent_trace, git_ai, git_ai_union
-from gitcp.core.lines import alignment
-from gitcp.record import decode_name
-from gitcp.store.git import notes, refs
-from gitcp.store.git.commit import need_commit, parse_ident, read_commit, write_commit
-from gitcp.store.git.prefetch import Prefetched
-from gitcp.store.git.tree import edit_tree
-from gitcp.store.lines import ranges
+from gitcp.core import exports, line_authors, sums
+from gitcp.record import decode_name, encode_name
+from gitcp.store import notes, refs
+from gitcp.store.lines import history
+from gitcp.store.lines.evidence import Evidence
+from gitcp.store.reading import Prefetched, split_windows, spread_batches
+from gitcp.store.trees import edit_tree, need_commit, parse_ident, read_commit, write_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import TypeVar
 
-    from gitcp.core.exports.git_ai import Lines, Log
-    from gitcp.core.git.patches import Change
-    from gitcp.core.lines.authors import Author
+    from gitcp.core.exports import Lines, Log
+    from gitcp.core.line_authors import Author
+    from gitcp.core.patches import Change
     from gitcp.core.record_types import Entry, Record
+    from gitcp.core.sums import CommitCounts
     from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.lines.evidence import Evidence
+    from gitcp.store.objects import Objects
+
+    Converted = TypeVar("Converted")
 
 _SUBJECT = "Notes added by gitcp"
 
@@ -35,7 +38,7 @@ def build_traces(repo: Repo, revisions: Sequence[str]) -> Iterator[Record]:
         for oid, lines in _list_commits(repo, objects, revisions):
             _, seconds = _read_committer(objects, oid)
             when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
-            record = agent_trace.build_record(oid, when, lines, VERSION)
+            record = exports.build_record(oid, when, lines, VERSION)
             if record is not None:
                 yield record
 
@@ -53,10 +56,10 @@ def write_notes(repo: Repo, revisions: Sequence[str], *options: str) -> tuple[li
             warnings += [
                 f"left out of the note on '{oid[:12]}': '{path}'"
                 for path in lines
-                if not git_ai.can_name(path)
+                if not exports.can_name(path)
                 and any(author["who"] == "session" for author in lines[path].values())
             ]
-            logs[oid] = git_ai.build_log(oid, lines, _read_committer(objects, oid)[0])
+            logs[oid] = exports.build_log(oid, lines, _read_committer(objects, oid)[0])
         if not logs:
             return [], warnings
         changed, refused = refs.retry_moved(
@@ -76,13 +79,13 @@ def _write_notes(
     for oid, log in logs.items():
         path, entry = notes.find_place(objects, tree, oid)
         old = objects.need(entry[1], "blob") if entry else b""
-        theirs = git_ai.parse_log(decode_name(old)) if old.strip() else None
+        theirs = exports.parse_log(decode_name(old)) if old.strip() else None
         if old.strip() and theirs is None:
             refused.append(f"the note on '{oid[:12]}' is no authorship log: left alone")
             continue
-        if not log["attested"] and not (theirs and git_ai_union.list_own_keys(theirs)):
+        if not log["attested"] and not (theirs and exports.list_own_keys(theirs)):
             continue
-        new = git_ai.format_log(git_ai_union.unite_logs(log, theirs)).encode()
+        new = exports.format_log(exports.unite_logs(log, theirs)).encode()
         if new != old:
             edits[path] = ("100644", objects.write("blob", new)) if new else None
             changed.append(oid)
@@ -107,7 +110,7 @@ def _list_commits(
         lines = _find_lines(repo, evidence, change) if is_linked or change["patches"] else {}
         return (oid, lines) if is_linked or any(map(len, lines.values())) else None
 
-    yield from filter(None, ranges.map_commits(repo, objects, find_lines, revisions, (), options))
+    yield from filter(None, map_commits(repo, objects, find_lines, revisions, (), options))
 
 
 def _find_lines(repo: Repo, evidence: Evidence, change: Change) -> Lines:
@@ -115,7 +118,7 @@ def _find_lines(repo: Repo, evidence: Evidence, change: Change) -> Lines:
     hunks = {patch["path"]: patch["hunks"] for patch in change["patches"] if patch["path"]}
     if not hunks:
         return {path: _find_recorded(evidence, oid, path) for path in _list_resolved(repo, oid)}
-    return {p: alignment.select_added(_find_recorded(evidence, oid, p), hunks[p]) for p in hunks}
+    return {p: line_authors.select_added(_find_recorded(evidence, oid, p), hunks[p]) for p in hunks}
 
 
 def _find_recorded(evidence: Evidence, oid: str, path: str) -> dict[int, Author]:
@@ -132,3 +135,82 @@ def _list_resolved(repo: Repo, merge: str) -> list[str]:
 
 def _read_committer(objects: Objects, oid: str) -> tuple[str, int]:
     return parse_ident(need_commit(objects, oid)["committer"])
+
+
+# The commits of a range with their changes and checkpoints, one after the other.
+_WINDOW = 256  # commits whose checkpoints are read at once
+_ALONE = 4  # windows before worker processes are started: they cost what a thousand commits do
+# Options of git log with paths, to leave out no branch and find renames; limit_patches() then
+# selects the commits.
+WHOLE = ("--full-history", "--full-diff")
+
+
+def list_commits(repo: Repo, objects: Prefetched, *chosen: Sequence[str]) -> Iterator[CommitCounts]:
+    """The commits of revisions that change paths; arguments as for map_commits()."""
+    return map_commits(repo, objects, describe_commit, *chosen)
+
+
+def map_commits(
+    repo: Repo,
+    objects: Prefetched,
+    convert: Callable[[Evidence, Change], Converted],
+    revisions: Sequence[str],
+    paths: Sequence[str],
+    options: Sequence[str] = (),
+) -> Iterator[Converted]:
+    """What convert(evidence, commit) returns for each commit of the revisions (default: HEAD) that
+    changes paths.
+
+    options: of git log.  A long history is divided among several processes: what convert() returns
+    must be what spread_batches() can send.  Raises Error with git's message for a bad revision.
+    """
+    names = map(encode_name, ("--end-of-options", *revisions, "--", *paths))
+    shared: Evidence | None = None  # of this process, which does a batch before it forks
+
+    def begin(objects: Prefetched) -> Callable[[list[Change]], list[Converted]]:
+        nonlocal shared
+        evidence = Evidence(repo, objects, revisions=revisions or ["HEAD"], like=shared)
+        shared = shared or evidence
+        return partial(_describe_window, convert, evidence)
+
+    windows = split_windows(history.read_changes(repo, [*options, *names]), _WINDOW)
+    for batch in spread_batches(objects, windows, begin, _ALONE):
+        yield from batch
+
+
+def _describe_window(
+    convert: Callable[[Evidence, Change], Converted], evidence: Evidence, window: Sequence[Change]
+) -> list[Converted]:
+    evidence.prefetch_changes(window)
+    parts = [convert(evidence, change) for change in window]
+    evidence.forget()
+    return parts
+
+
+def describe_commit(evidence: Evidence, change: Change) -> CommitCounts:
+    """A commit with its records and the authors of its lines."""
+    oid, commit = change["oid"], evidence.get_commit(change["oid"])
+    added = (patch["path"] for patch in change["patches"] if patch["hunks"] and patch["path"])
+    return {
+        **change,
+        "linked": bool(commit.ids),
+        "unsaid": evidence.find_default_author(oid),
+        "records": [{**record, "lines": None} for record in commit.records],
+        "known": {
+            path: authors for path in added if (authors := evidence.find_line_authors(oid, path))
+        },
+    }
+
+
+def limit_patches(commit: CommitCounts, paths: Sequence[str]) -> bool:
+    """Reduce the patches of a commit to those below paths (none: all); return whether the commit
+    changes something there.  What a merge brings counts in the commits that made it."""
+    if not paths:
+        return True
+    commit["patches"] = [p for p in commit["patches"] if is_below(p["path"] or p["old"], paths)]
+    return bool(sums.list_patches(commit))
+
+
+def is_below(path: str, paths: Sequence[str]) -> bool:
+    """Whether a path is one of paths or in one of these directories; True without paths."""
+    return not paths or any(p in (".", path) or path.startswith(f"{p}/") for p in paths)

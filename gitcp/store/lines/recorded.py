@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from gitcp.core.exports import git_ai
-from gitcp.core.lines import proven
-from gitcp.core.v1 import summary
+import os
+import re
+from functools import cached_property
+
+from gitcp import jj
+from gitcp.core import exports, line_authors, v1_format
+from gitcp.core.ids import CHECKPOINTS
+from gitcp.core.line_authors import BEGUN, ENDED
 from gitcp.errors import Error
-from gitcp.record import decode_name
-from gitcp.store.git import notes
-from gitcp.store.v1 import committed_list, committed_read, committed_refs
+from gitcp.record import decode_name, encode_name
+from gitcp.store import notes, private, trees
+from gitcp.store.trees import parse_ident, read_commit, read_ident
+from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable
+    from collections.abc import Callable, Container, Iterable, Sequence
 
-    from gitcp.core.exports.git_ai import Log
-    from gitcp.core.lines.authors import Author, Record
+    from gitcp.core.exports import Log
+    from gitcp.core.line_authors import Author, LineRecord, Periods
+    from gitcp.core.patches import Hunk
     from gitcp.repo import Repo
-    from gitcp.store.git.prefetch import Prefetched
+    from gitcp.store.objects import Objects
+    from gitcp.store.reading import Prefetched
 
+    LineAuthors = dict[int, Author]  # by 1-based line
+    Spot = tuple[str, str, int]  # commit, path, line from 1
 
 _LARGEST = 4 << 20  # bytes of a transcript that is searched for proofs
 
@@ -28,19 +38,19 @@ class Recorded:
 
     def __init__(self, repo: Repo, objects: Prefetched) -> None:
         self._objects = objects
-        self.places = committed_refs.Places(repo, objects)
-        self._records: dict[str, list[Record]] = {}
+        self.places = checkpoints.Places(repo, objects)
+        self._records: dict[str, list[LineRecord]] = {}
         self._place_by_id: dict[str, tuple[str, str] | None] = {}  # id -> ref and tree
-        self._loader = committed_list.Loader(objects, brief=True)
+        self._loader = checkpoint_list.Loader(objects, brief=True)
 
     def prefetch(self, ids: Iterable[str]) -> None:
         """Read these checkpoints in bulk."""
         unread = [i for i in dict.fromkeys(ids) if i not in self._records]
         self._objects.fetch(self.places.list_unread_shards(unread))
         trees = [place[1] for i in unread if (place := self._find_place(i))]
-        self._loader.prepare(trees, summary.LINES)
+        self._loader.prepare(trees, v1_format.LINES)
 
-    def read_records(self, checkpoint_id: str) -> list[Record]:
+    def read_records(self, checkpoint_id: str) -> list[LineRecord]:
         """The record of each session of a checkpoint; [] if it is missing or unreadable."""
         if checkpoint_id not in self._records:
             place = self._find_place(checkpoint_id)
@@ -48,7 +58,7 @@ class Recorded:
             self._records[checkpoint_id] = records
         return self._records[checkpoint_id]
 
-    def read_all_records(self, ids: Iterable[str]) -> list[Record]:
+    def read_all_records(self, ids: Iterable[str]) -> list[LineRecord]:
         """read_records() of several checkpoints, in their order."""
         return [record for checkpoint_id in ids for record in self.read_records(checkpoint_id)]
 
@@ -56,7 +66,7 @@ class Recorded:
         """Whether a checkpoint is here."""
         return self._find_place(checkpoint_id) is not None
 
-    def find_session(self, checkpoint_id: str, session_id: str) -> Record | None:
+    def find_session(self, checkpoint_id: str, session_id: str) -> LineRecord | None:
         """The record of a session in a checkpoint; None if there is none."""
         records = self.read_records(checkpoint_id) if checkpoint_id else ()
         return next((r for r in records if r["session_id"] == session_id), None)
@@ -87,7 +97,7 @@ class Recorded:
                 self._place_by_id[checkpoint_id] = None
         return self._place_by_id[checkpoint_id]
 
-    def _load_records(self, checkpoint_id: str, ref: str, tree: str) -> list[Record]:
+    def _load_records(self, checkpoint_id: str, ref: str, tree: str) -> list[LineRecord]:
         parts = self._loader.make_parts(checkpoint_id)
         return [
             {
@@ -107,8 +117,8 @@ def complete_records(
     objects: Prefetched,
     commit: str,
     changed: Callable[[], Container[str]],
-    records: list[Record],
-) -> list[Record]:
+    records: list[LineRecord],
+) -> list[LineRecord]:
     """The records of a commit; those without lines get the lines that their transcripts prove.
 
     changed: returns the paths that the commit changes; no other lines are its own.
@@ -120,20 +130,20 @@ def complete_records(
     paths = changed()
     tried = [_prove_record(repo, objects, commit, paths, record) for record in lacking]
     unproven = [record for record in tried if record["lines"] is None]
-    proved = proven.drop_contested_lines([r for r in tried if r["lines"] is not None])
+    proved = line_authors.drop_contested_lines([r for r in tried if r["lines"] is not None])
     return [*complete, *unproven, *proved]
 
 
-def list_touched_paths(record: Record) -> set[str]:
+def list_touched_paths(record: LineRecord) -> set[str]:
     """The paths that a session touched, by its record."""
     files = record["metadata"].get("files")
-    listed = summary.list_strings(record["metadata"].get("files_touched"))
+    listed = v1_format.list_strings(record["metadata"].get("files_touched"))
     return {*listed, *(files if isinstance(files, dict) else ())}
 
 
 def _prove_record(
-    repo: Repo, objects: Prefetched, commit: str, changed: Container[str], record: Record
-) -> Record:
+    repo: Repo, objects: Prefetched, commit: str, changed: Container[str], record: LineRecord
+) -> LineRecord:
     specs = {f"{commit}:{path}": path for path in list_touched_paths(record)}
     contents = {}
     for spec, oid in objects.resolve(specs).items():
@@ -143,8 +153,8 @@ def _prove_record(
     if not contents:
         return record
     try:
-        checkpoint = committed_read.read_checkpoint(repo, objects, record["checkpoint_id"])
-        transcript = committed_read.read_session(objects, checkpoint, record["session_id"])[
+        checkpoint = checkpoints.read_checkpoint(repo, objects, record["checkpoint_id"])
+        transcript = checkpoints.read_session(objects, checkpoint, record["session_id"])[
             "transcript"
         ]
     except Error:
@@ -152,7 +162,7 @@ def _prove_record(
     if len(transcript) > _LARGEST:
         return record
     own = {path: content for path, content in contents.items() if path in changed}
-    return proven.add_proven_lines(record, transcript, own)
+    return line_authors.add_proven_lines(record, transcript, own)
 
 
 class Attested:
@@ -176,7 +186,7 @@ class Attested:
         log = self._load_log(commit)
         if log is None:
             return {}
-        return git_ai.find_authors(log, commit, path)
+        return exports.find_authors(log, commit, path)
 
     def forget(self) -> None:
         """Forget what was read."""
@@ -186,7 +196,237 @@ class Attested:
         if commit not in self._logs:
             data = self._reader.read_note(commit)
             if data:
-                self._logs[commit] = git_ai.parse_log(decode_name(data))
+                self._logs[commit] = exports.parse_log(decode_name(data))
             else:
                 self._logs[commit] = None
         return self._logs[commit]
+
+
+# The periods in which persons recorded their work: in <common>/gitcp/recording those of this
+# clone, in a note on the empty tree, which is pushed with the checkpoints, those of all.
+UNSHARED = "recording-unshared"  # the marker that the note lacks a line
+_DATE = re.compile(r"@?(\d+)(?: [-+]\d{4})?")
+
+
+def begin_recording(repo: Repo) -> None:
+    """Note that work is recorded from now on, or still.
+
+    In a clone without a note whose person has written checkpoints, the recording began with the
+    first of them.
+    """
+    mail, seconds = _read_author(repo)
+    event = _read_newest(repo)
+    if event and event[1] == BEGUN and event[3] == mail:
+        private.touch_private(repo, repo.join_shared("recording"))
+        return
+    if event is None:
+        seconds = min([seconds, *(start for start, _ in _list_writers(repo).get(mail, ()))])
+    clone = event[0] if event else os.urandom(6).hex()
+    ended = [(clone, ENDED, seconds, event[3])] if event and event[1] == BEGUN else []
+    _append(repo, [*ended, (clone, BEGUN, seconds, mail)])
+
+
+def end_recording(repo: Repo, noticed: bool = False) -> None:
+    """Note that recording has ended now; noticed: at the time of the last begin_recording()."""
+    event = _read_newest(repo)
+    if event and event[1] == BEGUN:
+        seconds = _read_author(repo)[1]
+        if noticed:
+            seconds = min(seconds, int(os.stat(repo.join_shared("recording")).st_mtime))
+        _append(repo, [(event[0], ENDED, max(seconds, event[2]), event[3])])
+
+
+def share_recording(repo: Repo, objects: Objects) -> None:
+    """Add this clone's lines to the note, if there are checkpoints with which it is pushed."""
+    if not checkpoints.list_sources(repo):
+        return
+    own = set(_read(repo).splitlines())
+
+    def edit(note: bytes | None) -> bytes:
+        lines = sorted(own.union(decode_name(note or b"").splitlines()))
+        return "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")
+
+    notes.edit_note(repo, objects, repo.empty_tree, edit)
+    private.remove_private(repo, repo.join_shared(UNSHARED))
+
+
+def read_periods(repo: Repo, reader: notes.Reader) -> Periods:
+    """The periods of recording by mail address, as far as this clone knows; without any note,
+    everybody who wrote a checkpoint records since his first one."""
+    try:
+        shared = reader.read_note(repo.empty_tree) or b""
+    except Error:
+        shared = b""
+    periods = line_authors.build_periods(
+        line_authors.parse_lines(_read(repo) + decode_name(shared))
+    )
+    return periods or _list_writers(repo)
+
+
+def _list_writers(repo: Repo) -> dict[str, list[tuple[int, int | None]]]:
+    """mail -> [(time of the first checkpoint, None)] of those who wrote checkpoints."""
+    starts: dict[str, int] = {}
+    for ref in checkpoints.list_sources(repo)[:1]:
+        start = f"--glob={ref}/*" if ref == CHECKPOINTS else ref
+        for row in repo.git.read_records("log", "--format=%at %ae", start, sep=b"\n"):
+            seconds, _, mail = decode_name(row).partition(" ")
+            starts[mail] = min(int(seconds), starts.get(mail, int(seconds)))
+    return {mail: [(seconds, None)] for mail, seconds in starts.items()}
+
+
+def _read_author(repo: Repo) -> tuple[str, int]:
+    """The mail address and the time that git, or jj, would give a commit made now."""
+    name, seconds = parse_ident(read_ident(repo, "AUTHOR"))
+    date = _DATE.fullmatch(repo.git.env.get("GIT_AUTHOR_DATE", ""))
+    mail = name.rpartition("<")[2].rstrip(">")
+    if repo.jj:
+        try:
+            mail = jj.read_user_mail(repo.worktree) or mail
+        except Error:
+            pass  # jj is missing
+    return mail, int(date[1]) if date else seconds
+
+
+def _read(repo: Repo) -> str:
+    return decode_name(private.read_cache(repo.join_shared("recording")))
+
+
+def _read_newest(repo: Repo) -> tuple[str, str, int, str] | None:
+    """(clone, BEGUN or ENDED, time in seconds, mail) of the newest event."""
+    events = line_authors.parse_lines(_read(repo))
+    return events[-1] if events else None
+
+
+def _append(repo: Repo, events: list[tuple[str, str, int, str]]) -> None:
+    path = repo.join_shared("recording")
+    data = _read(repo) + "".join(line_authors.format_line(*event) for event in events)
+    private.write_private(repo, path, data.encode("utf-8", "surrogateescape"))
+    private.write_private(repo, repo.join_shared(UNSHARED), b"")
+
+
+# A commit, and a path in it, with what checkpoints and notes record of the authors of lines.
+#
+# Each of their facts is read when it is first asked for.
+
+
+class Readers:
+    """What reads checkpoints, notes and blobs for all commits."""
+
+    def __init__(self, repo: Repo, objects: Prefetched) -> None:
+        self.repo, self.objects = repo, objects
+        self.recorded = Recorded(repo, objects)
+        self.notes = notes.Reader(objects)
+        self.attested = Attested(objects)
+
+    def prefetch_notes(self, commits: Sequence[str]) -> None:
+        """Read the notes on these commits in bulk."""
+        self.objects.fetch(oid for commit in commits if (oid := self.notes.find_oid(commit)))
+        self.attested.prefetch(commits)
+
+    def read_blob(self, oid: str | None) -> bytes | None:
+        """The bytes of a blob by its full oid; None if it is not here."""
+        return self.objects.read_blob(oid) if oid and oid.isalnum() else None
+
+    def credit_blob(self, records: Sequence[LineRecord], path: str, oid: str) -> LineAuthors:
+        """authors.credit_blob() with the blobs and checkpoints of this repository."""
+        return line_authors.credit_blob(
+            records, path, oid, self.read_blob, self.recorded.find_session
+        )
+
+
+class Commit:
+    """A commit by its full oid, or by another name."""
+
+    def __init__(self, readers: Readers, oid: str) -> None:
+        self.oid, self._readers = oid, readers
+
+    @cached_property
+    def author_and_message(self) -> tuple[str, bytes]:
+        """(its author as `Name <mail> seconds`, its message); empty if it is missing."""
+        parsed = read_commit(self._readers.objects, self.oid)
+        return (parsed["author"], encode_name(parsed["message"])) if parsed else ("", b"")
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """The ids of its checkpoints."""
+        note = self._readers.notes.read_note(self.oid) or b""
+        return checkpoint_list.find_ids(
+            self.author_and_message[1], note, self._readers.recorded.places
+        )
+
+    @cached_property
+    def records(self) -> Sequence[LineRecord]:
+        """The records of its sessions; those without lines get the lines that their transcripts
+        prove."""
+        records = self._readers.recorded.read_all_records(self.ids)
+        repo, objects = self._readers.repo, self._readers.objects
+        return complete_records(repo, objects, self.oid, self._list_changed, records)
+
+    def _list_changed(self) -> set[str]:
+        """The paths that it changes, of a merge those that differ from all parents."""
+        objects = self._readers.objects
+        commit = read_commit(objects, self.oid)
+        return set(trees.read_changes(objects, commit)[1]) if commit else set()
+
+    def is_merge(self) -> bool:
+        """Whether it has more than one parent."""
+        parsed = read_commit(self._readers.objects, self.oid)
+        return len(parsed["parents"] if parsed else ()) > 1
+
+
+class Place:
+    """A path in a commit.
+
+    hunks: of git's diff of the commit; None if they were not read.  before: line -> its earlier
+    spot, None for a new line; only of the lines that were traced.  authors: the result of
+    Evidence.find_line_authors(); None until it is called.
+    """
+
+    def __init__(self, readers: Readers, commit: Commit, path: str) -> None:
+        self._readers, self.commit, self.path = readers, commit, path
+        self.hunks: Sequence[Hunk] | None = None
+        self.before: dict[int, Spot | None] = {}
+        self.authors: LineAuthors | None = None
+
+    @property
+    def spec(self) -> str:
+        """Its name for git."""
+        return f"{self.commit.oid}:{self.path}"
+
+    @cached_property
+    def oid(self) -> str | None:
+        """Its blob; None if it is missing."""
+        return self._readers.objects.resolve([self.spec])[self.spec]
+
+    @cached_property
+    def content(self) -> Sequence[bytes]:
+        """Its lines; [] if the blob is not here."""
+        data = self._readers.read_blob(self.oid)
+        return data.split(b"\n") if data is not None else []
+
+    @cached_property
+    def recorded(self) -> LineAuthors:
+        """The authors of its lines that are recorded, aligned with git's hunks if these were
+        read."""
+        records = self.commit.records
+        oid = self.oid if records else None
+        lines = self._readers.credit_blob(records, self.path, oid) if oid else {}
+        if lines and self.hunks is not None:
+            lines = line_authors.align_authors(lines, self.hunks, lambda: self.content)
+        return lines
+
+    @cached_property
+    def stated(self) -> LineAuthors:
+        """The recorded authors, else those that a note of Git AI attests."""
+        attested = self._readers.attested.find_authors(self.commit.oid, self.path)
+        return line_authors.fill_unknown(self.recorded, attested)
+
+    def has_unrecorded(self, lines: Iterable[int]) -> bool:
+        """Whether some authors of the path are recorded, but not those of all these lines."""
+        return bool(self.recorded) and any(line not in self.recorded for line in lines)
+
+    def align(self, hunks: Sequence[Hunk]) -> None:
+        """Set the hunks, and let what depends on them be found again."""
+        self.hunks = hunks
+        for name in ("recorded", "stated"):
+            vars(self).pop(name, None)

@@ -5,37 +5,35 @@ from __future__ import annotations
 import os
 import time
 
-from gitcp.core.credit import entries, evidence
-from gitcp.core.git import ids
-from gitcp.core.lines import authors, replay
+from gitcp.core import credit, ids, line_authors, line_replay
 from gitcp.errors import Error
 from gitcp.record import encode_name
 from gitcp.store.journal import journal, look
 from gitcp.store.lines import edit_lines
 from gitcp.store.match import sources
-from gitcp.store.match.case import Case, Target
-from gitcp.store.session import state as states
-from gitcp.store.snapshot import blobs
+from gitcp.store.match.sources import MatchCase, Target
+from gitcp.store.session import states
+from gitcp.store.snapshot import hashing
 from gitcp.store.snapshot.through_git import open_quarantine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitcp.core.lines.authors import Author
-    from gitcp.core.lines.replay import Version
+    from gitcp.core.line_authors import Author
+    from gitcp.core.line_replay import Version
     from gitcp.core.record_types import JournalLine, Writer
     from gitcp.repo import Repo
-    from gitcp.store.git.commit_changes import Changes
-    from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.lines.edit_lines import Committed
+    from gitcp.store.reading import Prefetched
+    from gitcp.store.trees import Changes
 
 
 def read_content(repo: Repo, objects: Prefetched, path: str) -> Version | None:
     """A file of the worktree as git would store it, which objects then holds; None if there is
     none, or it is unreadable."""
     try:
-        entry = blobs.read_paths(repo, objects, [path], write=False)[path]
+        entry = hashing.read_paths(repo, objects, [path], write=False)[path]
         with open(os.path.join(encode_name(repo.top or ""), encode_name(path)), "rb") as file:
             data = file.read()
         data = _convert_content(repo, objects, path, entry[1], data) if entry else b""
@@ -44,7 +42,7 @@ def read_content(repo: Repo, objects: Prefetched, path: str) -> Version | None:
     if not entry:
         return None
     objects.hold(entry[1], "blob", data)
-    return replay.Version(entry[1], replay.split(entry[1], data))
+    return line_replay.Version(entry[1], line_replay.split_text_lines(entry[1], data))
 
 
 def _convert_content(repo: Repo, objects: Prefetched, path: str, oid: str, data: bytes) -> bytes:
@@ -73,13 +71,13 @@ def find_authors(
     if parent is None:
         return {}
     data = objects.need(content.oid, "blob")
-    if replay.has_no_lines(data):
+    if line_replay.has_no_lines(data):
         author = _build_author(repo, _find_sole_writer(edits.trace_content(path), parent.oid))
         return dict.fromkeys(range(1, data.count(b"\n") + 2), author)
     replayed = edits.replay_path(path, parent, reading=True)
     if not replayed.knows(content):
-        replayed.add_step(content, entries.PERSON, edit_lines.choose_regains(evidence.BETWEEN))
-    numbers = enumerate(replayed.find_numbers(content, entries.PERSON), 1)
+        replayed.add_step(content, credit.PERSON, edit_lines.choose_regains(credit.BETWEEN))
+    numbers = enumerate(replayed.find_numbers(content, credit.PERSON), 1)
     return {n: _build_author(repo, replayed.get_author(number)) for n, number in numbers}
 
 
@@ -87,11 +85,11 @@ def _find_sole_writer(chain: Sequence[JournalLine], committed: str) -> Writer:
     """The only writer since a path had the committed blob; UNKNOWN if there are several."""
     writers: set[Writer] = set()
     for line in chain:
-        writers.add(entries.get_author(line))
-        if (entries.parse_entry(line["after"]) or ("", ""))[1] == committed:
+        writers.add(credit.get_author(line))
+        if (credit.parse_entry(line["after"]) or ("", ""))[1] == committed:
             writers.clear()
-    writers = writers or {entries.PERSON}
-    return writers.pop() if len(writers) == 1 else entries.UNKNOWN
+    writers = writers or {credit.PERSON}
+    return writers.pop() if len(writers) == 1 else credit.UNKNOWN
 
 
 def list_brought_ids(repo: Repo, objects: Prefetched, path: str, oid: str) -> list[str]:
@@ -100,7 +98,7 @@ def list_brought_ids(repo: Repo, objects: Prefetched, path: str, oid: str) -> li
     base = objects.read(f"HEAD:{path}")
     changes: Changes = {path: ("100644", base[0] if base else None, "100644", oid)}
     target = Target(objects, parent="HEAD", changes=lambda: changes)
-    case = Case(repo, objects, target=target, is_seen=True)
+    case = MatchCase(repo, objects, target=target, is_seen=True)
     answers = sources.ask_sources(case, sources.STAGED)
     return list(dict.fromkeys(i for _, ids, _, _ in answers for i in ids))
 
@@ -108,7 +106,7 @@ def list_brought_ids(repo: Repo, objects: Prefetched, path: str, oid: str) -> li
 def _look_at_path(repo: Repo, objects: Prefetched, path: str) -> list[JournalLine]:
     """The journal with what a look at path, and at the open paths, would add to it."""
     scratch = journal.JournalCopy(repo)
-    unsettled = {line["path"] for line in entries.list_open_edits(scratch.lines)}
+    unsettled = {line["path"] for line in credit.list_open_edits(scratch.lines)}
     paths = [path, *sorted(unsettled)[: journal.MANY]]
     try:
         look.record_paths(objects, scratch, paths, time.time_ns(), write=False)
@@ -120,17 +118,17 @@ def _look_at_path(repo: Repo, objects: Prefetched, path: str) -> list[JournalLin
 def _build_author(repo: Repo, writer: Writer) -> Author:
     session_id, turn_id, tool = writer
     if not session_id:
-        return authors.build_nobody(turn_id)
+        return line_authors.build_nobody(turn_id)
     try:
-        state = states.load(repo, ids.check_session_id(session_id)) or {}
+        state = states.load_state(repo, ids.check_session_id(session_id)) or {}
     except Error:
         state = {}
     metadata = {"agent": state.get("agent_type") or "", "turns": state.get("turns")}
-    record: authors.Record = {
+    record: line_authors.LineRecord = {
         "checkpoint_id": "",
         "session_id": session_id,
         "metadata": metadata,
         "lines": None,
         "time": "",
     }
-    return authors.build_author(record, turn_id, tool or None)
+    return line_authors.build_author(record, turn_id, tool or None)

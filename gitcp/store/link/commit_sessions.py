@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from gitcp.start import late
-from gitcp.store.git import commit_changes, notes, reflog
-from gitcp.store.git.commit import list_commits, read_commit
+from gitcp.store import notes, refs, trees
 from gitcp.store.journal import open_edits
 from gitcp.store.link import condense
-from gitcp.store.session import markers, phase
+from gitcp.store.session import states
+from gitcp.store.trees import list_commits, read_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gitcp.core.decide.overlap import Linked
+    from gitcp.core.linking import Linked
     from gitcp.core.record_types import Commit, State
     from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
+    from gitcp.store.objects import Objects
 
 MOST_TAKEN_BACK = 20  # commits that a reset left
 
@@ -43,7 +42,7 @@ def store_sessions(
             _catch_up(repo, objects, state, commit, old)
     intact = [(state, linked) for state, linked in sessions if state["session_id"] not in failed]
     condense.raise_if_none(failed, intact)
-    pairs = [(state, part) for state, part in intact if phase.take_commit(state, part["paths"])]
+    pairs = [(state, part) for state, part in intact if states.take_commit(state, part["paths"])]
     if pairs and noted:
         notes.add_link(repo, objects, commit["oid"], checkpoint_id)
     if pairs:
@@ -65,7 +64,7 @@ def _list_replaced(repo: Repo, objects: Objects, commit: Commit, old: str) -> li
 
 def list_taken_back(repo: Repo, head: str) -> list[str]:
     """The commits, newest first, that the last move of HEAD left if it was a reset to head."""
-    tips = reflog.list_reset_from(repo, head)
+    tips = refs.list_reset_from(repo, head)
     args = ("--first-parent", "--ignore-missing", f"--max-count={MOST_TAKEN_BACK}")
     return list_commits(repo, *args, *tips, "--not", head) if tips else []
 
@@ -77,16 +76,18 @@ def dismiss_sessions(
     dismissed = list(sessions)
     for state in dismissed:
         _catch_up(repo, objects, state, commit, old)
-    changes = commit_changes.read_changes(objects, commit)[1]
+    changes = trees.read_changes(objects, commit)[1]
     open_edits.settle_commit(repo, objects, commit, changes, [s["session_id"] for s in dismissed])
     for state in dismissed:
-        phase.take_commit(state, ())
+        states.take_commit(state, ())
         condense.settle_state(repo, state)
-        if markers.is_home(repo, state):
+        if states.is_home(repo, state):
             state["base_commit"] = commit["oid"]
 
 
 def _catch_up(repo: Repo, objects: Objects, state: State, commit: Commit, old: str) -> None:
     # A commit before this one whose hooks were killed or did not run would not be found later.
-    if markers.is_home(repo, state) and state["base_commit"] not in ("", old, commit["oid"]):
-        late.unhooked.link_all(repo, objects, state, state["base_commit"], old)
+    if states.is_home(repo, state) and state["base_commit"] not in ("", old, commit["oid"]):
+        from gitcp.store.link import unhooked
+
+        unhooked.link_all(repo, objects, state, state["base_commit"], old)

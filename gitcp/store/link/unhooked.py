@@ -6,28 +6,32 @@ decides; the link is a note on the commit (doc/behaviour.md "Commits without hoo
 
 from __future__ import annotations
 
-from gitcp import trace
-from gitcp.errors import GitError
-from gitcp.store.git import commit_changes, notes, reflog, refs
-from gitcp.store.git.commit import is_ancestor, list_commits, read_commit
+import os
+
+from gitcp import files, trace
+from gitcp.agents import find_client
+from gitcp.core import holding
+from gitcp.errors import Error, GitError
+from gitcp.store import notes, private, refs, trees
 from gitcp.store.journal import open_edits
-from gitcp.store.link import commit_match, condense, left_behind
+from gitcp.store.link import commit as link_commit
+from gitcp.store.link import condense
 from gitcp.store.match import candidates, commit_memory
-from gitcp.store.session import markers, phase
-from gitcp.store.session.state import make_id
-from gitcp.store.v1 import committed_read, find_commits
+from gitcp.store.session import states
+from gitcp.store.session.states import make_id
+from gitcp.store.trees import is_ancestor, list_commits, read_commit
+from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 
     from gitcp.context import Context
-    from gitcp.core.decide.overlap import Linked
-    from gitcp.core.decide.relink_rules import Pair
+    from gitcp.core.linking import Linked, Pair
     from gitcp.core.record_types import Commit, Marker, State
     from gitcp.repo import Repo
-    from gitcp.store.git.commit_changes import Changes
-    from gitcp.store.git.objects import Objects
+    from gitcp.store.objects import Objects
+    from gitcp.store.trees import Changes
 
 # Reasons in a reflog of moves to commits that others made or that existed already.
 _ELSEWHERE = (
@@ -46,9 +50,9 @@ def link_all(repo: Repo, objects: Objects, state: State, old: str, new: str) -> 
 
     The caller holds the session's lock and saves the state.
     """
-    if not markers.is_unsettled(state):
+    if not states.is_unsettled(state):
         return
-    moves = reflog.list_head_moves(repo)
+    moves = refs.list_head_moves(repo)
     logged = moves[-1][1] if moves else old
     unlogged = set(list_between(repo, logged, new)) if logged != new else set[str]()
     made_here = _select_made_here(moves) | unlogged
@@ -63,18 +67,18 @@ def link_all(repo: Repo, objects: Objects, state: State, old: str, new: str) -> 
 
 
 def _find_left_behind(
-    repo: Repo, objects: Objects, state: State, moves: Sequence[reflog.Move], head: str
+    repo: Repo, objects: Objects, state: State, moves: Sequence[refs.Move], head: str
 ) -> Iterator[tuple[Commit, str]]:
     """Yield the commits made here whose rebased or squashed form HEAD has, with that, as
     left_behind.find_replaced() finds them."""
     unjudged = _select_made_here(moves).difference(commit_memory.read_judged(repo))
-    if unjudged and markers.is_unsettled(state):
+    if unjudged and states.is_unsettled(state):
         made_here = _sort_commits(moves, unjudged)
         base = state.get("base_commit") or ""
-        yield from left_behind.find_replaced(repo, objects, made_here, base, head)
+        yield from find_replaced(repo, objects, made_here, base, head)
 
 
-def _sort_commits(moves: Sequence[reflog.Move], commits: Container[str]) -> list[str]:
+def _sort_commits(moves: Sequence[refs.Move], commits: Container[str]) -> list[str]:
     """Those of the commits to which HEAD moved, in that order, without amended ones."""
     amended = {old for old, _, reason in moves if reason.startswith(b"commit (amend)")}
     return [*dict.fromkeys(new for _, new, _ in moves if new in commits and new not in amended)]
@@ -93,10 +97,10 @@ def link_one(
 
     sources: the commits it was rewritten from, whose work does not count.  logged: the reflog has
     it.  With sources or unlogged, only evidence counts.  dry_run: write nothing; NEW without id."""
-    session_id, own_markers = state["session_id"], [markers.build_marker(state)]
-    parent, changes = commit_changes.read_changes(objects, commit)
-    ids = find_commits.list_linked(objects, commit["oid"])
-    session_ids = {i: committed_read.list_session_ids(repo, objects, i) for i in ids}
+    session_id, own_markers = state["session_id"], [states.build_marker(state)]
+    parent, changes = trees.read_changes(objects, commit)
+    ids = checkpoint_list.list_linked(objects, commit["oid"])
+    session_ids = {i: checkpoints.list_session_ids(repo, objects, i) for i in ids}
     own = [i for i in ids if session_id in session_ids[i]]
     missing = [i for i in ids if not session_ids[i]]
     about = repo, objects, changes, parent, own_markers
@@ -108,9 +112,9 @@ def link_one(
         return ""  # its own post-commit is about to run
     changes = _subtract_sources(objects, changes, sources)
     about = repo, objects, changes, parent, own_markers
-    matched = commit_match.match_sessions(*about, agent=False, replay=bool(sources) or not logged)
+    matched = link_commit.match_sessions(*about, agent=False, replay=bool(sources) or not logged)
     linked = matched.get(session_id) or _find_decided(repo, parent, ids, session_id)
-    if not linked or not phase.take_commit(state, linked["paths"]):
+    if not linked or not states.take_commit(state, linked["paths"]):
         return ""
     checkpoint_id = (missing or own or ids or [NEW if dry_run else make_id()])[-1]
     if not dry_run:
@@ -124,14 +128,14 @@ def link_one(
 
 def _subtract_sources(objects: Objects, changes: Changes, sources: Sequence[str]) -> Changes:
     commits = filter(None, (read_commit(objects, oid) for oid in sources))
-    return commit_changes.subtract_changes(objects, changes, [*commits])
+    return trees.subtract_changes(objects, changes, [*commits])
 
 
 def _settle_killed(
     repo: Repo, objects: Objects, state: State, commit: Commit, checkpoint_id: str
 ) -> None:
     """Settle a session whose hook was killed between condensing a commit and saving the state."""
-    changes = commit_changes.read_changes(objects, commit)[1]
+    changes = trees.read_changes(objects, commit)[1]
     open_edits.settle_commit(repo, objects, commit, changes, {state["session_id"]})
     condense.settle_state(repo, state)
     condense.take_over(repo, objects, state, checkpoint_id, commit["oid"])
@@ -148,7 +152,7 @@ def _has_more_work(
     """Whether a commit has work of the session that its checkpoints lack: an id may have come back
     with the content of an earlier commit."""
     about = repo, objects, changes, parent, own_markers
-    matched = commit_match.match_sessions(*about, agent=False)
+    matched = link_commit.match_sessions(*about, agent=False)
     paths = {path for linked in matched.values() for path in linked["paths"]}
     edits = (edit for i in ids for edit in candidates.read_edits(repo, objects, i))
     held = {(edit["path"], edit["oid"]) for edit in edits}
@@ -174,7 +178,7 @@ def _list_since(repo: Repo, old: str, new: str, *options: str) -> list[str]:
     args = (*options, new)
     if not old.strip("0"):
         return list_commits(repo, *args)
-    if not is_ancestor(repo, old, new) and reflog.find_committed_head(repo, old) != new:
+    if not is_ancestor(repo, old, new) and refs.find_committed_head(repo, old) != new:
         return []
     return list_commits(repo, *args, f"^{old}")
 
@@ -182,10 +186,10 @@ def _list_since(repo: Repo, old: str, new: str, *options: str) -> list[str]:
 def list_made_here(repo: Repo) -> set[str]:
     """The commits that HEAD's reflog says were made in this worktree: not pulled, merged in, reset
     to or switched to."""
-    return _select_made_here(reflog.list_head_moves(repo))
+    return _select_made_here(refs.list_head_moves(repo))
 
 
-def _select_made_here(moves: Sequence[reflog.Move]) -> set[str]:
+def _select_made_here(moves: Sequence[refs.Move]) -> set[str]:
     def is_made_here(reason: bytes) -> bool:
         if reason.startswith(b"merge "):
             return not reason.endswith(b": Fast-forward")
@@ -234,7 +238,7 @@ def list_unlinked(repo: Repo, objects: Objects, states: Iterable[State]) -> list
 def _link_left_behind(
     repo: Repo, objects: Objects, states: Iterable[State], dry_run: bool
 ) -> Iterator[tuple[State, str, str]]:
-    moves, head = reflog.list_head_moves(repo), refs.read_head(repo) or ""
+    moves, head = refs.list_head_moves(repo), refs.read_head(repo) or ""
     for state in states if head else ():
         for commit, new in _find_left_behind(repo, objects, state, moves, head):
             checkpoint_id = link_one(repo, objects, state, commit, dry_run=dry_run)
@@ -276,8 +280,8 @@ def _link_each(
 def list_resting(repo: Repo) -> Iterator[Marker]:
     """The unsettled sessions here that no agent works for; the others settle at their next
     event."""
-    for marker in markers.read_here(repo):
-        if not markers.is_at_work(repo, marker):
+    for marker in states.read_here(repo):
+        if not states.is_at_work(repo, marker):
             yield marker
 
 
@@ -301,5 +305,92 @@ def _list_unjudged(repo: Repo, objects: Objects, head: str, among: str) -> list[
 
 def _list_stored_sessions(repo: Repo, objects: Objects, commit: Commit) -> set[str]:
     """The sessions of all stored checkpoints that a commit is linked to."""
-    ids = find_commits.list_linked(objects, commit["oid"])
-    return {s for i in ids for s in committed_read.list_session_ids(repo, objects, i)}
+    ids = checkpoint_list.list_linked(objects, commit["oid"])
+    return {s for i in ids for s in checkpoints.list_session_ids(repo, objects, i)}
+
+
+# The lines of a message that name the agents of a commit (gitcp.disclose).
+_TAIL = 1 << 20  # bytes of a transcript in which the last model is looked for
+
+
+def format_lines(repo: Repo, key: str, session_ids: Iterable[str]) -> list[str]:
+    """A line `key: agent (model)` for each agent and model of these sessions, once."""
+    read = filter(None, (states.peek_state(repo, session_id) for session_id in session_ids))
+    return list(dict.fromkeys(f"{key}: {_describe(state)}" for state in read))
+
+
+def _describe(state: State) -> str:
+    agent = " ".join((state.get("agent_type") or "an agent").split())
+    turns = state.get("turns") or {}
+    model = turns.get(state.get("turn_id") or "", {}).get("model")
+    models = [turn["model"] for turn in turns.values() if turn.get("model")]
+    model = model or (models[-1] if models else _read_model(state))
+    return f"{agent} ({' '.join(model.split())})" if model else agent
+
+
+def _read_model(state: State) -> str:
+    """The model of the last answer at the end of the transcript; "" if there is none."""
+    path = state.get("transcript_path")
+    try:
+        data = files.read_file(path, tail=_TAIL) if path else None
+    except Error:
+        return ""
+    if not data:
+        return ""
+    lines = data if len(data) < _TAIL else data.partition(b"\n")[2]
+    return find_client(state.get("agent_type", "")).scan(lines).get("model") or ""
+
+
+def request_check(repo: Repo) -> None:
+    """Have check-message read the coming message, which may get no other text."""
+    path = repo.join_own("template")
+    if not os.path.exists(path):
+        private.write_private(repo, path, b"")
+
+
+# Commits that our hooks did not see and that HEAD left for another form of them, before an event
+# of ours: rebased, or squashed by a forge and pulled (doc/behaviour.md "Commits without hooks").
+#
+# Their sessions are linked to the commits that were made here, as if those had been seen.  What
+# searches for lost links then finds the new ones by them.
+_MOST_LEFT = 50  # commits on either side
+
+
+def find_replaced(
+    repo: Repo, objects: Objects, made_here: Sequence[str], old: str, new: str
+) -> Iterator[tuple[Commit, str]]:
+    """Yield each of the commits made here that HEAD, now at new, has left and that others have
+    replaced, with the last of these.
+
+    made_here: oids, oldest first; the newest are looked at.  The others came since HEAD was at old,
+    and were not made here."""
+    commits = [one for oid in made_here[-_MOST_LEFT:] if (one := read_commit(objects, oid))]
+    lost = _list_outside(repo, [commit["oid"] for commit in commits], new)
+    if not lost:
+        return
+    base = [f"^{old}"] if read_commit(objects, old) else []
+    newer = list_commits(repo, "--no-merges", f"--max-count={_MOST_LEFT}", new, *base)
+    brought = [one for oid in newer if oid not in made_here and (one := read_commit(objects, oid))]
+    changed = trees.read_many_changes(repo, objects, brought) if brought else {}
+    for commit in commits if changed else ():
+        if commit["oid"] in lost:
+            for other in brought:
+                if _is_replaced(objects, commit, other, changed.get(other["oid"], {})):
+                    yield commit, other["oid"]
+                    break
+
+
+def _list_outside(repo: Repo, oids: Collection[str], head: str) -> set[str]:
+    """Those of the commits that are not in the history of head."""
+    if not oids:
+        return set()
+    return {*list_commits(repo, *oids, f"^{head}")}.intersection(oids)
+
+
+def _is_replaced(objects: Objects, commit: Commit, other: Commit, changes: Changes) -> bool:
+    """Whether other has the change of a commit that HEAD left."""
+    own = trees.read_changes(objects, commit)[1]
+    edits = [candidates.build_edit(path, own[path]) for path in own]
+    change = holding.Change(changes, objects.read_blob)
+    relation = candidates.relate(commit, other, is_named=True)
+    return bool(candidates.Work(objects, commit, edits).find_enough(change, relation))

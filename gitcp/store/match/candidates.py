@@ -7,32 +7,33 @@ added line counts only if `lines.json` gives it to a session of the checkpoint.
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import suppress
 
-from gitcp import trace
-from gitcp.core.decide import line_evidence, overlap, relink_rules
-from gitcp.core.decide.difference import ABSENT
-from gitcp.core.lines import moves
-from gitcp.core.match import held
-from gitcp.store.git import commit_changes
-from gitcp.store.git.commit import parse_ident, read_commit
-from gitcp.store.git.tree import Lookup, find_tree
+from gitcp import jj, trace
+from gitcp.core import commit_message, holding, line_authors, linking
+from gitcp.core.linking import ABSENT
+from gitcp.core.shapes import is_object_name
+from gitcp.errors import Error, GitError
+from gitcp.record import encode_lines
+from gitcp.store import private, refs, trees
 from gitcp.store.match import commit_memory
-from gitcp.store.v1 import committed_read, committed_refs, find_commits
+from gitcp.store.trees import Lookup, find_tree, is_ancestor, list_commits, parse_ident, read_commit
+from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from gitcp.core.decide.difference import Blob, Recorded, Staged
+    from gitcp.core.linking import Blob, Recorded, Staged
     from gitcp.core.record_types import Commit, Version
     from gitcp.repo import Repo
-    from gitcp.store.git.commit_changes import Changes
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.match.case import Target
-    from gitcp.store.v1.committed_read import Checkpoint
+    from gitcp.store.match.sources import Target
+    from gitcp.store.objects import Objects
+    from gitcp.store.trees import Changes
+    from gitcp.store.v1.checkpoints import StoredCheckpoint
 
     Gone = Callable[[str], bool]  # whether the commit's parent lacks a path
 
@@ -47,10 +48,10 @@ def read_edits(
 
     If the checkpoint names none of the files that commit changed, those to which its files were
     moved, else all; [] if no such checkpoint is stored."""
-    if committed_refs.find_checkpoint(repo, objects, checkpoint_id) is None:
+    if checkpoints.find_checkpoint(repo, objects, checkpoint_id) is None:
         return []
-    changed = commit_changes.read_changes(objects, commit)[1] if commit else {}
-    checkpoint = committed_read.read_checkpoint(repo, objects, checkpoint_id)
+    changed = trees.read_changes(objects, commit)[1] if commit else {}
+    checkpoint = checkpoints.read_checkpoint(repo, objects, checkpoint_id)
     edits = extract_edits(objects, checkpoint, changed)
     if changed.keys().isdisjoint(edit["path"] for edit in edits):
         moved = _find_new_names(edits, changed, objects.read_blob)
@@ -58,7 +59,9 @@ def read_edits(
     return edits
 
 
-def extract_edits(objects: Objects, checkpoint: Checkpoint, changed: Changes) -> list[Recorded]:
+def extract_edits(
+    objects: Objects, checkpoint: StoredCheckpoint, changed: Changes
+) -> list[Recorded]:
     """Return the edits of a checkpoint; everything in changed if it names no file at all.
 
     changed: what the checkpoint's commit changes, {} if the commit is unknown."""
@@ -67,7 +70,7 @@ def extract_edits(objects: Objects, checkpoint: Checkpoint, changed: Changes) ->
     return list(by_path.values())
 
 
-def has_same_change(checkpoint: Checkpoint, changed: Changes) -> bool:
+def has_same_change(checkpoint: StoredCheckpoint, changed: Changes) -> bool:
     """Return whether match_edits() finds work of a checkpoint by ids, whatever the contents are."""
 
     def refuse(_: str) -> None:
@@ -75,12 +78,12 @@ def has_same_change(checkpoint: Checkpoint, changed: Changes) -> bool:
 
     for path, edit in _list_edits(checkpoint, changed).items():
         with suppress(LookupError):
-            if path in changed and overlap.find_overlap(edit, changed[path], refuse)[0]:
+            if path in changed and linking.find_overlap(edit, changed[path], refuse)[0]:
                 return True
     return False
 
 
-def _list_edits(checkpoint: Checkpoint, changed: Changes) -> dict[str, Recorded]:
+def _list_edits(checkpoint: StoredCheckpoint, changed: Changes) -> dict[str, Recorded]:
     """Return path -> edit of extract_edits(), of which every line counts."""
     by_path: dict[str, Recorded] = {}
     touched = set[str]()
@@ -114,11 +117,13 @@ def _parse_edit(path: str, file: Mapping[str, Any]) -> Recorded:
     return entry
 
 
-def _limit_lines(objects: Objects, checkpoint: Checkpoint, by_path: Mapping[str, Recorded]) -> None:
+def _limit_lines(
+    objects: Objects, checkpoint: StoredCheckpoint, by_path: Mapping[str, Recorded]
+) -> None:
     """Count only the lines that lines.json gives to a session, if it gives any."""
     written: dict[tuple[str, str], set[int]] = {}
     credited = False
-    parts = committed_read.Parts(objects, checkpoint["checkpoint_id"])
+    parts = checkpoints.Parts(objects, checkpoint["checkpoint_id"])
     for session in checkpoint["sessions"]:
         for path, entries in (parts.read_lines(session) or {}).items():
             for oid, start, end, author in _list_ranges(entries):
@@ -129,7 +134,7 @@ def _limit_lines(objects: Objects, checkpoint: Checkpoint, by_path: Mapping[str,
     for path, edit in by_path.items() if credited else ():
         own = written.get((path, edit["oid"] or ""))
         text = objects.read_blob(edit["oid"]) if own is not None else None
-        if own is not None and text is not None and not line_evidence.is_binary(text):
+        if own is not None and text is not None and not linking.is_binary(text):
             lines = enumerate(text.split(b"\n"), 1)
             edit["own"] = frozenset(s.removesuffix(b"\r") for n, s in lines if n in own)
 
@@ -152,7 +157,7 @@ def match_edits(
     is_gone: whether the commit's parent lacks a path.  A file that has been renamed is compared
     under its present name."""
     renamed = _rename(edits, changes, objects.read_blob, is_gone)
-    return overlap.match(renamed, changes, objects.read_blob, is_gone)["shared"]
+    return linking.match_session(renamed, changes, objects.read_blob, is_gone)["shared"]
 
 
 def has_work(
@@ -162,7 +167,7 @@ def has_work(
     is_gone: Callable[[str], bool] = lambda _: False,
 ) -> bool:
     """Return whether a commit with these changes has anything of edits."""
-    return held.is_any(held.hold(edits, held.Change(changes, objects.read_blob, is_gone)))
+    return holding.is_any(holding.hold(edits, holding.Change(changes, objects.read_blob, is_gone)))
 
 
 def is_concerned(
@@ -201,7 +206,7 @@ def _rename(
 def _find_moves(
     removed: Mapping[str, str], added: Mapping[str, str], read_blob: Blob
 ) -> dict[str, str]:
-    return moves.find_moves(removed, added, lambda oid: (read_blob(oid) or b"").split(b"\n"))
+    return line_authors.find_moves(removed, added, lambda oid: (read_blob(oid) or b"").split(b"\n"))
 
 
 def tell_how(edits: Iterable[Recorded], changes: Changes) -> str:
@@ -219,7 +224,7 @@ def build_gone_check(objects: Objects, parent: str) -> Callable[[str], bool]:
 def select_linked(objects: Objects, oids: Iterable[str]) -> list[Commit]:
     """Return the commits that exist and are linked to a checkpoint, in the order of oids."""
     commits = (commit for oid in oids if (commit := read_commit(objects, oid)))
-    return [commit for commit in commits if find_commits.list_linked(objects, commit["oid"])]
+    return [commit for commit in commits if checkpoint_list.list_linked(objects, commit["oid"])]
 
 
 def relate(
@@ -231,12 +236,12 @@ def relate(
     is_named: git or a person names commit, or HEAD lost it; has_own: other has an id already."""
     author, time = parse_ident(commit["author"])
     if other and commit["author"] == other["author"] and time:
-        return held.REPLAYED
+        return holding.REPLAYED
     if other and parse_ident(other["author"])[0] != author:
-        return held.OTHER
+        return holding.OTHER
     if is_named:
-        return held.RETAKEN
-    return held.OTHER if has_own else held.SAME
+        return holding.RETAKEN
+    return holding.OTHER if has_own else holding.SAME
 
 
 class Search:
@@ -270,7 +275,7 @@ class Search:
         """Return whether a commit has work of any of the commits."""
         change = self._build_change(target)
         return any(
-            held.is_any(held.hold(edits, change))
+            holding.is_any(holding.hold(edits, change))
             for commit in self.commits
             for edits in self.read_edits(commit).values()
         )
@@ -287,7 +292,7 @@ class Search:
             matches = [*self._match(target, float("inf") if is_first else self._until)]
             if target.oid and not is_first and self.is_late():
                 return
-            ids = relink_rules.choose(matches)
+            ids = linking.choose_candidate(matches)
             if ids and self._refused is None:
                 self._refused = commit_memory.read_refused(self._repo)
             excluded = {*target.list_ids(), *(self._refused or ())}
@@ -298,14 +303,14 @@ class Search:
         recorded = [self.read_edits(commit).get(checkpoint_id) for commit in self.commits]
         return min(tell_how(edits, target.read()[1]) for edits in recorded if edits)
 
-    def _match(self, target: Target, until: float) -> Iterator[dict[str, relink_rules.Evidence]]:
+    def _match(self, target: Target, until: float) -> Iterator[dict[str, linking.Evidence]]:
         """Yield for each commit, by id, what its edits have in common with target, if that is
         enough.  Ends at the time until."""
         change = self._build_change(target)
         works = [*self._list_works(target, change, until)] if change.changes else []
         together = len({unit for *_, work in works for unit in work.hold(change)["common"]})
         other = read_commit(self._objects, target.oid) if target.oid else None
-        shared: dict[str, dict[str, relink_rules.Evidence]] = {}
+        shared: dict[str, dict[str, linking.Evidence]] = {}
         for commit, checkpoint_id, work in works:
             is_named, has_own = commit["oid"] not in self._beside, bool(target.list_ids())
             relation = relate(commit, other, is_named, has_own)
@@ -314,7 +319,7 @@ class Search:
         yield from shared.values()
 
     def _list_works(
-        self, target: Target, change: held.Change, until: float
+        self, target: Target, change: holding.Change, until: float
     ) -> Iterator[tuple[Commit, str, Work]]:
         """Yield (commit, id, its edits) of which target has anything, before the time until."""
         for commit in self.commits:
@@ -322,14 +327,14 @@ class Search:
                 return
             for checkpoint_id, edits in self.read_edits(commit).items():
                 work = Work(self._objects, commit, edits)
-                if held.is_any(work.hold(change)):
+                if holding.is_any(work.hold(change)):
                     work.leave_out(self._list_carriers(checkpoint_id, commit, target))
                     yield commit, checkpoint_id, work
 
-    def _build_change(self, target: Target) -> held.Change:
+    def _build_change(self, target: Target) -> holding.Change:
         parent, changes = target.read()
         is_gone = build_gone_check(self._objects, parent)
-        return held.Change(changes, self._objects.read_blob, is_gone)
+        return holding.Change(changes, self._objects.read_blob, is_gone)
 
     def _list_carriers(self, checkpoint_id: str, commit: Commit, target: Target) -> list[Commit]:
         """Return the commits with an id that target is based on."""
@@ -337,12 +342,12 @@ class Search:
         tip = target.oid or target.parent
         if not tip.strip("0"):
             return []
-        oids = find_commits.list_carriers(self._repo, checkpoint_id, tip, since)
+        oids = checkpoint_list.list_carriers(self._repo, checkpoint_id, tip, since)
         return [
             one
             for one in select_linked(self._objects, oids)
             if one["oid"] != target.oid
-            and checkpoint_id in find_commits.list_linked(self._objects, one["oid"])
+            and checkpoint_id in checkpoint_list.list_linked(self._objects, one["oid"])
         ]
 
     def read_edits(self, commit: Commit) -> dict[str, list[Recorded]]:
@@ -351,7 +356,7 @@ class Search:
         if oid not in self._edits:
             self._edits[oid] = {
                 checkpoint_id: read_edits(self._repo, self._objects, checkpoint_id, commit)
-                for checkpoint_id in find_commits.list_linked(self._objects, oid)
+                for checkpoint_id in checkpoint_list.list_linked(self._objects, oid)
             }
         return self._edits[oid]
 
@@ -362,21 +367,21 @@ class Work:
 
     def __init__(self, objects: Objects, commit: Commit | None, edits: list[Recorded]) -> None:
         self._objects, self._commit, self._edits = objects, commit, edits
-        self._without: list[held.Change] = []
+        self._without: list[holding.Change] = []
 
     def leave_out(self, commits: Iterable[Commit]) -> None:
         """Do not count what these commits have."""
         for commit in commits:
-            changes = commit_changes.read_changes(self._objects, commit)[1]
-            self._without.append(held.Change(changes, self._objects.read_blob))
+            changes = trees.read_changes(self._objects, commit)[1]
+            self._without.append(holding.Change(changes, self._objects.read_blob))
 
-    def hold(self, change: held.Change) -> held.Held:
+    def hold(self, change: holding.Change) -> holding.Held:
         """Return what a commit has of the edits."""
-        return held.hold(self._edits, change, self._without)
+        return holding.hold(self._edits, change, self._without)
 
     def find_enough(
-        self, change: held.Change, relation: str, together: int = 0
-    ) -> relink_rules.Evidence:
+        self, change: holding.Change, relation: str, together: int = 0
+    ) -> linking.Evidence:
         """Return what a commit has of the edits if it is enough to link the two, else nothing.
 
         together: how many units it has of all works that are searched for."""
@@ -385,12 +390,246 @@ class Work:
         def is_equal() -> bool:
             whole = part
             if self._commit:
-                changes = commit_changes.read_changes(self._objects, self._commit)[1]
+                changes = trees.read_changes(self._objects, self._commit)[1]
                 edits = [build_edit(path, changes[path]) for path in changes]
-                whole = held.hold(edits, change, self._without)
+                whole = holding.hold(edits, change, self._without)
             return whole["is_all_work"] and whole["is_all_change"]
 
-        reason = held.explain_enough(part, change, relation, is_equal, together)
+        reason = holding.explain_enough(part, change, relation, is_equal, together)
         if reason:
             trace.append_note("match", f"{sorted({path for path, _ in part['common']})}: {reason}")
         return {*part["common"]} if reason else set()
+
+
+# Checkpoints whose commit is lost, paired with commits that lost their id
+# (doc/behaviour.md "Rewritten commits").
+_MOST = 2000  # commits searched
+_RECENT = 50  # commits searched if lately
+
+
+def find_lost(
+    repo: Repo, objects: Objects, among: str = "", lately: bool = False
+) -> list[tuple[str, dict[str, str]]]:
+    """Pairs (commit, {id: what shows it}) of commits and checkpoints that are on no commit of a
+    branch.  The commit changes what the checkpoint's own commit changed, as a reflog or the
+    checkpoint tells; of several equal commits none is taken.
+
+    among: the revision range to search, '' for all branches.  lately: search only checkpoints of
+    the recent reflog and the newest commits, not the whole store."""
+    if not lately:
+        stored = [c["checkpoint_id"] for c in checkpoint_list.list_checkpoints(repo, brief=True)]
+        return _pair_links(repo, objects, stored, among, _MOST)
+    if not os.path.exists(repo.join_shared("linked")):
+        return []
+    lost = _list_reflog(repo, _RECENT, "--not", "--branches", "--remotes")
+    stored = [i for i in lost if checkpoints.find_checkpoint(repo, objects, i)]
+    return _pair_links(repo, objects, stored, among, _RECENT)
+
+
+def _pair_links(
+    repo: Repo, objects: Objects, stored: Collection[str], among: str, limit: int
+) -> list[tuple[str, dict[str, str]]]:
+    """find_lost() for the stored ids, among the newest `limit` commits."""
+    if not stored:
+        return []
+    carried = checkpoint_list.find_carriers(repo, objects, stored)
+    refused = commit_memory.read_refused(repo)
+    linked = {oid for oids in carried.values() for oid in oids}
+    unreached = _list_unreached(repo, linked)
+    lost = [i for i in carried if i not in refused and unreached.issuperset(carried[i])]
+    free = _list_commits(repo, among, limit) if lost else []
+    objects.read_ahead(oid for oid in free if oid not in linked)
+    commits = [
+        commit for oid in free if oid not in linked and (commit := read_commit(objects, oid))
+    ]
+    changed = trees.read_many_changes(repo, objects, commits)
+    originals = _list_reflog(repo) if changed else {}
+    pairs: list[tuple[str, dict[str, str]]] = []
+    for checkpoint_id in sorted(lost) if changed else ():
+        oids = originals.get(checkpoint_id) or carried[checkpoint_id]
+        original = read_commit(objects, oids[0]) if oids else None
+        edits = read_edits(repo, objects, checkpoint_id, original)
+        for oid in _choose_commits(repo, objects, edits, changed, original):
+            pairs.append((oid, {checkpoint_id: tell_how(edits, changed[oid])}))
+    return pairs
+
+
+def _choose_commits(
+    repo: Repo,
+    objects: Objects,
+    edits: list[Recorded],
+    changed: dict[str, Changes],
+    original: Commit | None,
+) -> list[str]:
+    """The commits that have edits of a checkpoint, without those that its original commit is based
+    on.  One is left out if another one has all of its edits; if both have the same, both are.
+
+    Edits without their old content match only by their exact blobs."""
+    paths, oids = {edit["path"] for edit in edits}, {edit["oid"] for edit in edits}
+    knows_before = all("before" in edit for edit in edits)
+    evidence: list[dict[str, linking.Evidence]] = []
+    for oid, changes in changed.items():
+        if paths.isdisjoint(changes) and oids.isdisjoint(c[3] for c in changes.values()):
+            continue
+        if knows_before or tell_how(edits, changes) == BLOBS:
+            shared = _find_evidence(objects, edits, oid, changes, original)
+            if shared and not (original and is_ancestor(repo, oid, original["oid"])):
+                evidence.append({oid: shared})
+    return linking.choose_candidate(evidence)
+
+
+def _find_evidence(
+    objects: Objects, edits: list[Recorded], oid: str, changes: Changes, original: Commit | None
+) -> linking.Evidence:
+    """What a commit with these changes has of edits, if it is enough."""
+    commit = read_commit(objects, oid)
+    relation = relate(original, commit) if original else holding.SAME
+    change = holding.Change(changes, objects.read_blob)
+    return Work(objects, original, edits).find_enough(change, relation)
+
+
+def _list_unreached(repo: Repo, commits: Iterable[str]) -> set[str]:
+    """The commits, with their history, that no branch has in its own, here or of a remote."""
+    # find_carriers() reads tags and notes too; a commit with a note may have been rewritten.
+    args = ("--stdin", "--not", "--branches", "--remotes")
+    return set(list_commits(repo, *args, stdin=encode_lines(commits)))
+
+
+def _list_commits(repo: Repo, among: str, limit: int) -> list[str]:
+    args = ("--end-of-options", among, "--") if among else ("--exclude=entire/*", "--branches")
+    try:
+        return list_commits(repo, "--no-merges", f"--max-count={limit}", *args)
+    except GitError as e:
+        raise e.shorten() from None
+
+
+def _list_reflog(repo: Repo, limit: int = _MOST, *args: str) -> dict[str, list[str]]:
+    """checkpoint id -> the commits of reflogs that carry it, newest first; args of git log."""
+    form = ("--no-notes", "-z", "--format=%H%n%B", f"--max-count={limit}")
+    carriers: dict[str, list[str]] = {}
+    for entry in repo.git.read_records(
+        "log", "--reflog", "-E", "--grep=^Entire-Checkpoint:", *form, *args
+    ):
+        oid, _, message = entry.partition(b"\n")
+        for checkpoint_id in commit_message.read_trailers(message):
+            carriers.setdefault(checkpoint_id, []).append(oid.decode())
+    return carriers
+
+
+# What git and jj say was rewritten: new commits, each with its sources, the commits that it was
+# made of.
+
+
+class Rewrite:
+    """What post-rewrite says of a command.
+
+    sources: new commit -> its sources, oldest first; targets: the new commits that get links;
+    added: the targets that a rebase made and git does not name."""
+
+    def __init__(
+        self,
+        command: str,
+        sources: Mapping[str, Sequence[str]],
+        targets: Sequence[str],
+        added: Sequence[str] = (),
+    ) -> None:
+        self.command, self.sources, self.targets, self.added = command, sources, targets, added
+
+    def list_replayed(self) -> dict[str, Sequence[str]]:
+        """The commits that a rebase made, oldest first, each with its sources; {} if the command
+        is no rebase."""
+        return {oid: self.sources.get(oid, ()) for oid in self.targets if self.command == "rebase"}
+
+
+NOTHING = Rewrite("", {}, ())
+
+
+def read_rewrite(repo: Repo, objects: Objects, command: str, lines: Iterable[str]) -> Rewrite:
+    """The rewrite that post-rewrite says; lines: `<old> <new> …`, with several lines of one new
+    commit if it squashes.  The steps of a rebase have no targets: the rebase has a post-rewrite of
+    its own."""
+    sources: dict[str, list[str]] = {}
+    for old, new in (line.split(" ")[:2] for line in lines if " " in line):
+        sources.setdefault(new, []).append(old)
+    if command != "rebase":
+        return Rewrite(command, sources, () if commit_memory.is_replaying(repo) else [*sources])
+    branch, before = _find_replayed(repo, sources)
+    added = [oid for oid in branch if oid not in before] if before is not None else []
+    sources = _add_amended(repo, objects, sources, added, before or ())
+    targets = [oid for oid in branch if oid in sources or oid in added]
+    return Rewrite(command, sources, targets, [oid for oid in added if oid not in sources])
+
+
+def _find_replayed(repo: Repo, new: Iterable[str]) -> tuple[list[str], Collection[str] | None]:
+    """(the rebased commits, oldest first; those of the branch before the rebase).
+
+    `git rebase --apply` leaves no files unless it stops: then (new, None)."""
+    onto, tip = (_read_rebase_file(repo, name) for name in ("onto", "orig-head"))
+    if not onto:
+        return list(new), None
+    args = ("--reverse", f"--max-count={_MOST}", f"^{onto}")
+    before = set(list_commits(repo, *args, tip)) if tip else None
+    return list_commits(repo, *args, "HEAD"), before
+
+
+def _read_rebase_file(repo: Repo, name: str) -> str:
+    """The oid in a file of the rebase that is under way, '' if there is none."""
+    for folder in ("rebase-merge", "rebase-apply"):
+        oids = private.read_words(os.path.join(repo.git_dir, folder, name), is_object_name)
+        if oids:
+            return oids[0]
+    return ""
+
+
+def _add_amended(
+    repo: Repo,
+    objects: Objects,
+    git_sources: Mapping[str, list[str]],
+    added: Sequence[str],
+    before: Collection[str],
+) -> dict[str, list[str]]:
+    """The sources that git named, and those of commits that the rebase itself amended.
+
+    If the rebase amends a commit after an exec, git names the commit before the amend as the new
+    one.  If it fast-forwards over a commit and then amends it, git does not name it at all."""
+    moves = refs.list_head_moves(repo) if added else []
+    previous = {new: old for old, new, _ in moves if old != new}
+    sources = dict(git_sources)
+    for new in added:
+        olds, step = list(git_sources.get(new, ())), new
+        while _is_amend(objects, old := previous.pop(step, ""), step):
+            olds = [*sources.pop(old, [old] if old in before else []), *olds]
+            step = old
+        if olds:
+            sources[new] = list(dict.fromkeys(olds))
+    return sources
+
+
+def _is_amend(objects: Objects, old: str, new: str) -> bool:
+    before, after = read_commit(objects, old) if old else None, read_commit(objects, new)
+    return bool(before and after and before["parents"] == after["parents"])
+
+
+def list_jj(repo: Repo, objects: Objects, commits: Sequence[str]) -> dict[str, list[str]]:
+    """The nearest linked commits that jj made each of these commits of (`jj evolog`), nearest
+    first; {} if jj fails."""
+    try:
+        sources = jj.list_predecessors(repo.jj_root, commits)
+    except Error as e:
+        trace.append_note("jj", str(e))
+        return {}
+    return {new: _find_linked(objects, sources, new) for new in commits}
+
+
+def _find_linked(objects: Objects, sources: Mapping[str, Sequence[str]], new: str) -> list[str]:
+    linked, visited, waiting = [], {new}, list(sources.get(new, ()))
+    while waiting:
+        old = waiting.pop(0)
+        if old in visited:
+            continue
+        visited.add(old)
+        if checkpoint_list.list_linked(objects, old):
+            linked.append(old)
+        else:
+            waiting += sources.get(old, ())
+    return linked

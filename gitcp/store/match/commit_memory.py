@@ -11,15 +11,10 @@ from __future__ import annotations
 
 import os
 
-from gitcp.core import json
-from gitcp.core.decide import phases
-from gitcp.core.message import trailers
-from gitcp.core.upkeep import shapes
+from gitcp.core import commit_message, json, shapes, stream_rules
 from gitcp.record import encode_name
-from gitcp.start import late
-from gitcp.store.git import private
-from gitcp.store.git.commit import read_commit
-from gitcp.store.session import process
+from gitcp.store import private
+from gitcp.store.trees import read_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +22,7 @@ if TYPE_CHECKING:
     from typing import NotRequired, TypedDict
 
     from gitcp.context import Context
-    from gitcp.core.decide.overlap import Linked
+    from gitcp.core.linking import Linked
     from gitcp.core.record_types import Commit, Process
     from gitcp.repo import Repo
 
@@ -58,7 +53,7 @@ _MOST = 200  # commits remembered
 
 def is_replaying(repo: Repo) -> bool:
     """Return whether a rebase, cherry-pick or am replays commits here."""
-    return any(os.path.exists(os.path.join(repo.git_dir, name)) for name in phases.REWRITING)
+    return any(os.path.exists(os.path.join(repo.git_dir, name)) for name in stream_rules.REWRITING)
 
 
 def save_verdict(repo: Repo, verdict: Verdict) -> None:
@@ -83,7 +78,9 @@ def read_left_out(repo: Repo, head: str, commit: Commit) -> set[str]:
         return set()
     if not verdict.get("told") or verdict.get("commented") or not commit["message"].strip():
         return set()
-    return set(verdict.get("ids", ())).difference(trailers.read(encode_name(commit["message"])))
+    return set(verdict.get("ids", ())).difference(
+        commit_message.read_trailers(encode_name(commit["message"]))
+    )
 
 
 def load_verdict(repo: Repo) -> Verdict | None:
@@ -100,6 +97,8 @@ def is_pending(repo: Repo, ids: Container[str], parent: str) -> bool:
     if not verdict or not verdict["sessions"] or verdict["parent"] != parent:
         return False
     decided = os.stat(repo.join_own("verdict")).st_mtime
+    from gitcp.store.session import process
+
     return verdict["id"] in ids and process.is_at_work(verdict.get("maker"), decided)
 
 
@@ -109,9 +108,13 @@ def lacks_checkpoint(ctx: Context) -> bool:
     if not verdict or not verdict["id"] or ctx.head in read_judged(ctx.repo):
         return False
     commit = read_commit(ctx.objects, ctx.head)
-    if commit is None or verdict["id"] not in trailers.read(encode_name(commit["message"])):
+    if commit is None or verdict["id"] not in commit_message.read_trailers(
+        encode_name(commit["message"])
+    ):
         return False
-    return late.committed_refs.find_checkpoint(ctx.repo, ctx.objects, verdict["id"]) is None
+    from gitcp.store.v1 import checkpoints
+
+    return checkpoints.find_checkpoint(ctx.repo, ctx.objects, verdict["id"]) is None
 
 
 def forget_verdict(repo: Repo) -> None:

@@ -5,31 +5,139 @@ from __future__ import annotations
 
 import os
 
-from gitcp.core.message import trailers
+from gitcp import files, trace
+from gitcp.core import commit_message
+from gitcp.core.linking import build_change
+from gitcp.core.shapes import is_object_name
 from gitcp.errors import Error
-from gitcp.process import files as texts
 from gitcp.record import decode_name, encode_name
-from gitcp.start import late
-from gitcp.store.git import commit_changes, reflog, refs, tree
-from gitcp.store.git.commit import list_commits, need_commit, read_commit
-from gitcp.store.match import commit_memory, lost_commits
-from gitcp.store.match.case import LONG, MOST, Target
+from gitcp.store import private, refs, trees
+from gitcp.store.match import commit_memory
+from gitcp.store.trees import Lookup, find_tree, list_commits, need_commit, read_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from gitcp.core.record_types import Commit
+    from gitcp.core.linking import Recorded
+    from gitcp.core.record_types import Commit, Version
     from gitcp.repo import Repo
-    from gitcp.store.git.commit_changes import Changes
-    from gitcp.store.match.candidates import Search
-    from gitcp.store.match.case import Case
+    from gitcp.store.match.candidates import Rewrite, Search
+    from gitcp.store.objects import Objects
+    from gitcp.store.trees import Changes
 
-    # (a commit that lacks links;
-    # the ids that it gets -> what shows each;
-    # the ids that it does not get -> why the person removed each, None if nobody did;
-    # the old commits that it was made of)
-    Answer = tuple[Target, dict[str, str], dict[str, str | None], Sequence[str]]
+
+# What the sources of links are asked about: a case, and the commits in it that may lack links.
+MOST = 50  # commits
+SECONDS = 0.3  # that one hook spends; the next one goes on
+LONG = 3600  # seconds, for what git or a person names
+
+
+class Target:
+    """A commit that may lack links.
+
+    oid: '' while the commit is being made; then parent and changes describe it."""
+
+    __slots__ = ("_changes", "_objects", "oid", "parent")
+
+    def __init__(
+        self,
+        objects: Objects,
+        oid: str = "",
+        parent: str = "",
+        changes: Callable[[], Changes] | None = None,
+    ) -> None:
+        self._objects, self.oid, self.parent = objects, oid, parent
+        self._changes: Callable[[], Changes] = changes or self._read
+
+    def _read(self) -> Changes:
+        self.parent, changes = trees.read_changes(
+            self._objects, need_commit(self._objects, self.oid)
+        )
+        return changes
+
+    def read(self) -> tuple[str, Changes]:
+        """Return the commit's parent, and what it changes."""
+        changes = self._changes()
+        self._changes = lambda: changes
+        return self.parent, changes
+
+    def list_ids(self) -> Collection[str]:
+        """Return the ids of the checkpoints that it is linked to."""
+        if not self.oid:
+            return ()
+        from gitcp.store.v1 import checkpoint_list
+
+        return checkpoint_list.list_linked(self._objects, self.oid)
+
+
+class MatchCase:
+    """What the sources are asked about.
+
+    since: where HEAD was when no commit lacked a link; rewrite: what post-rewrite said; onto: a
+    merged commit and the tip of the merged branch; among: the revision range to search for lost
+    links, '' for all branches; lately: search only the recent past; seconds: the time that a search
+    may take.
+
+    While a commit is being made, target is that commit, amended the one that it replaces, copied
+    the name of a commit whose message it takes, and is_seen whether the person sees the message
+    of a squash."""
+
+    def __init__(
+        self,
+        repo: Repo,
+        objects: Objects,
+        head: str = "",
+        since: str = "",
+        rewrite: Rewrite | None = None,
+        onto: tuple[str, str] = ("", ""),
+        among: str = "",
+        lately: bool = False,
+        dry_run: bool = False,
+        target: Target | None = None,
+        amended: Commit | None = None,
+        copied: str = "",
+        is_seen: bool = False,
+        seconds: float = SECONDS,
+    ) -> None:
+        self.repo, self.objects, self.head, self.since = repo, objects, head, since
+        self.rewrite, self.onto, self.dry_run = rewrite, onto, dry_run
+        self.among, self.lately = among, lately
+        self.target = target or Target(objects)
+        self.amended, self.copied, self.is_seen = amended, copied, is_seen
+        self._seconds = seconds
+        self.done = head  # the last commit that was searched in time, '' for none
+        self._fresh: list[str] | None = None
+
+    def list_fresh(self) -> list[str]:
+        """Return the newest commits after since that have not been judged, parents first."""
+        if self._fresh is None:
+            # Not only first parents: a pull that merges brings its commits as second ones.
+            args = ("--topo-order", "--reverse", "--no-merges", f"--max-count={MOST}")
+            exists = self.since and read_commit(self.objects, self.since)
+            oids = list_commits(self.repo, *args, self.head, f"^{self.since}") if exists else []
+            judged = set(commit_memory.read_judged(self.repo)) if oids else ()
+            self._fresh = [oid for oid in oids if oid not in judged]
+        return self._fresh
+
+    def make_targets(self, oids: Iterable[str]) -> list[Target]:
+        """Return a target for each of the commits that exists."""
+        return [Target(self.objects, oid) for oid in oids if read_commit(self.objects, oid)]
+
+    def search(
+        self,
+        commits: Iterable[Commit],
+        seconds: float = 0.0,
+        refused: Collection[str] | None = None,
+        beside: Collection[str] = (),
+    ) -> Search:
+        """Return a search for work of the checkpoints of commits.  seconds: the time that it may
+        take, by default that of the case."""
+        time = seconds or self._seconds
+        from gitcp.store.match import candidates
+
+        return candidates.Search(self.repo, self.objects, commits, time, refused, beside)
+
 
 # A commit is being made: of new work, by a merge, by a rebase or pick; or the lines of the index
 # are asked for before the commit.
@@ -42,7 +150,7 @@ RELINK, LOST = "relink", "lost"
 _RANGE = 2000  # commits of a range that a person names
 
 
-def ask_sources(case: Case, when: str) -> Iterator[Answer]:
+def ask_sources(case: MatchCase, when: str) -> Iterator[Answer]:
     """The answers of all sources for one of the moments above."""
     for name, moments, find in SOURCES:
         for target, ids, excluded, old_commits in find(case) if when in moments else ():
@@ -50,7 +158,7 @@ def ask_sources(case: Case, when: str) -> Iterator[Answer]:
 
 
 def _follow_commits(
-    case: Case, target: Target, old_commits: Sequence[str], excluded: Collection[str] = ()
+    case: MatchCase, target: Target, old_commits: Sequence[str], excluded: Collection[str] = ()
 ) -> Answer:
     """The ids of the old commits whose work is in target, which git says was made of them."""
     linked = {old: _list_linked(case, old) for old in old_commits}
@@ -61,7 +169,7 @@ def _follow_commits(
 
 
 def _build_answer(
-    case: Case,
+    case: MatchCase,
     target: Target,
     source_ids: Iterable[str],
     ids: Iterable[str],
@@ -69,7 +177,9 @@ def _build_answer(
 ) -> Answer:
     """The ids that move to target: ids, a part of those that git names, less those that a person
     removed from an old commit."""
-    refused = late.find_commits.list_refused(case.objects, old_commits) if old_commits else {}
+    from gitcp.store.v1 import checkpoint_list
+
+    refused = checkpoint_list.list_refused(case.objects, old_commits) if old_commits else {}
     moved = [i for i in dict.fromkeys(ids) if i not in refused]
     excluded = {i: refused.get(i) for i in [*source_ids, *refused] if i not in moved}
     present, how = target.list_ids(), case.rewrite.command if case.rewrite else ""
@@ -82,11 +192,13 @@ def _search_targets(search: Search, targets: Iterable[Target]) -> Iterator[Answe
         yield target, ids, {}, ()
 
 
-def _list_linked(case: Case, oid: str) -> list[str]:
-    return late.find_commits.list_linked(case.objects, oid)
+def _list_linked(case: MatchCase, oid: str) -> list[str]:
+    from gitcp.store.v1 import checkpoint_list
+
+    return checkpoint_list.list_linked(case.objects, oid)
 
 
-def _select_held(case: Case, old: str, ids: Sequence[str], target: Target) -> list[str]:
+def _select_held(case: MatchCase, old: str, ids: Sequence[str], target: Target) -> list[str]:
     """The ids of an old commit that have a file in the change of target, also under another name.
 
     An amend may leave files out.  If a rebase skips a commit, git says that it became the commit
@@ -94,18 +206,20 @@ def _select_held(case: Case, old: str, ids: Sequence[str], target: Target) -> li
     commit = read_commit(case.objects, old) if ids else None
     if commit is None:
         return [*ids]
-    old_changes = commit_changes.read_changes(case.objects, commit)[1]
+    old_changes = trees.read_changes(case.objects, commit)[1]
     parent, changes = target.read()
-    is_gone, held = late.candidates.build_gone_check(case.objects, parent), []
+    from gitcp.store.match import candidates
+
+    is_gone, held = candidates.build_gone_check(case.objects, parent), []
     for checkpoint_id in ids:
-        edits = late.candidates.read_edits(case.repo, case.objects, checkpoint_id, commit)
+        edits = candidates.read_edits(case.repo, case.objects, checkpoint_id, commit)
         edits = [edit for edit in edits if edit["path"] in old_changes]
-        if not edits or late.candidates.is_concerned(case.objects, edits, changes, is_gone):
+        if not edits or candidates.is_concerned(case.objects, edits, changes, is_gone):
             held.append(checkpoint_id)
     return held
 
 
-def list_replaced(case: Case) -> Iterator[Answer]:
+def list_replaced(case: MatchCase) -> Iterator[Answer]:
     """Ids of the commit that is being amended."""
     if case.amended:
         parent = (case.amended["parents"] or [refs.get_zeros(case.repo)])[0]
@@ -113,24 +227,24 @@ def list_replaced(case: Case) -> Iterator[Answer]:
         yield _follow_commits(case, target, [case.amended["oid"]])
 
 
-def list_picked(case: Case) -> Iterator[Answer]:
+def list_picked(case: MatchCase) -> Iterator[Answer]:
     """Ids of the commit that a cherry-pick, or a step of a rebase, replays."""
     picked = read_commit(case.objects, "CHERRY_PICK_HEAD")
     if picked:
         yield _follow_commits(case, case.target, [picked["oid"]])
 
 
-def list_taken_back(case: Case) -> Iterator[Answer]:
+def list_taken_back(case: MatchCase) -> Iterator[Answer]:
     """Ids of commits that HEAD lost, for the commit that is being made."""
-    lost = lost_commits.find_lost(case.repo, case.objects, case.head)
+    lost = find_lost(case.repo, case.objects, case.head)
     search = case.search(lost) if lost else None
     if search:
         yield from _search_targets(search, [case.target])
     changes = case.target.read()[1] if search else {}
-    lost_commits.keep_pending(case.repo, case.objects, search, case.head, changes)
+    keep_pending(case.repo, case.objects, search, case.head, changes)
 
 
-def list_picked_before(case: Case) -> Iterator[Answer]:
+def list_picked_before(case: MatchCase) -> Iterator[Answer]:
     """Ids of the commits that `cherry-pick -n` applied before the last one, which alone git names.
 
     They are not in HEAD, and target has their change.  What a person refused elsewhere does not
@@ -138,12 +252,14 @@ def list_picked_before(case: Case) -> Iterator[Answer]:
     the others, whose files HEAD may have renamed."""
     if _exists(case, "MERGE_MSG") and not _exists(case, "MERGE_HEAD"):
         beside = case.repo, case.objects, ["HEAD"], MOST
-        same_paths = late.find_commits.list_beside(*beside, paths=case.target.read()[1])
-        commits = [*same_paths, *late.find_commits.list_beside(*beside)]
+        from gitcp.store.v1 import checkpoint_list
+
+        same_paths = checkpoint_list.list_beside(*beside, paths=case.target.read()[1])
+        commits = [*same_paths, *checkpoint_list.list_beside(*beside)]
         yield from _search_targets(case.search(commits, refused=()), [case.target])
 
 
-def list_squashed(case: Case) -> Iterator[Answer]:
+def list_squashed(case: MatchCase) -> Iterator[Answer]:
     """Ids of the commits that `merge --squash` squashed, by trailer or note: all or none."""
     message = _read_text(case, "SQUASH_MSG")
     names = [line.split(" ")[1] for line in message.splitlines() if line.startswith("commit ")]
@@ -151,14 +267,14 @@ def list_squashed(case: Case) -> Iterator[Answer]:
     if names:
         old_commits = [commit["oid"] for commit in commits]
         linked = [i for old in old_commits for i in _list_linked(case, old)]
-        named = [*trailers.find_anywhere(encode_name(message)), *linked]
+        named = [*commit_message.find_anywhere(encode_name(message)), *linked]
         refused = commit_memory.read_refused(case.repo)
         ids = [i for i in named if i not in refused]
         holds = ids and _holds_squash(case, commits)
         yield _build_answer(case, case.target, named, ids if holds else (), old_commits)
 
 
-def _holds_squash(case: Case, commits: Sequence[Commit]) -> bool:
+def _holds_squash(case: MatchCase, commits: Sequence[Commit]) -> bool:
     """Whether target has what a merge squashed.
 
     The commits are searched together, since a later one may overwrite an earlier one.  A path in
@@ -166,50 +282,54 @@ def _holds_squash(case: Case, commits: Sequence[Commit]) -> bool:
     changed nothing or was given up."""
     changes = case.target.read()[1]
     for commit in commits if case.is_seen else ():
-        if not changes.keys().isdisjoint(commit_changes.read_changes(case.objects, commit)[1]):
+        if not changes.keys().isdisjoint(trees.read_changes(case.objects, commit)[1]):
             return True
     return case.search(commits, seconds=LONG).is_held(case.target)
 
 
-def list_copied(case: Case) -> Iterator[Answer]:
+def list_copied(case: MatchCase) -> Iterator[Answer]:
     """Ids in a message that -c or -C takes from another commit, or that a pick has left.
 
     target has some of their work, or their checkpoint is not in this store."""
-    named = trailers.find_anywhere(encode_name(_read_text(case, "MERGE_MSG")))
+    named = commit_message.find_anywhere(encode_name(_read_text(case, "MERGE_MSG")))
     other = read_commit(case.objects, case.copied) if case.copied else None
     refused = commit_memory.read_refused(case.repo) if named or other else set()
     if other:
-        named = [*trailers.read(encode_name(other["message"])), *named]
-        refused |= late.find_commits.list_refused(case.objects, [other["oid"]]).keys()
+        named = [*commit_message.read_trailers(encode_name(other["message"])), *named]
+        from gitcp.store.v1 import checkpoint_list
+
+        refused |= checkpoint_list.list_refused(case.objects, [other["oid"]]).keys()
     ids = []
     for checkpoint_id in (i for i in named if i not in refused):
-        edits = late.candidates.read_edits(case.repo, case.objects, checkpoint_id)
+        from gitcp.store.match import candidates
+
+        edits = candidates.read_edits(case.repo, case.objects, checkpoint_id)
         parent, changes = case.target.read()
-        is_gone = late.candidates.build_gone_check(case.objects, parent)
-        if not edits or late.candidates.has_work(case.objects, edits, changes, is_gone):
+        is_gone = candidates.build_gone_check(case.objects, parent)
+        if not edits or candidates.has_work(case.objects, edits, changes, is_gone):
             ids.append(checkpoint_id)
     if named:
         yield _build_answer(case, case.target, named, ids)
 
 
-def _exists(case: Case, name: str) -> bool:
+def _exists(case: MatchCase, name: str) -> bool:
     return os.path.exists(os.path.join(case.repo.git_dir, name))
 
 
-def _read_text(case: Case, name: str) -> str:
-    return decode_name(texts.peek(os.path.join(case.repo.git_dir, name)))
+def _read_text(case: MatchCase, name: str) -> str:
+    return decode_name(files.peek(os.path.join(case.repo.git_dir, name)))
 
 
 def read_staged(repo: Repo, parent: str) -> Changes:
     """What the index that git commits from changes against parent; zeros: against no commit."""
-    return commit_changes.read_staged(
-        repo.hook_git, parent if parent.strip("0") else repo.empty_tree
-    )
+    return trees.read_staged(repo.hook_git, parent if parent.strip("0") else repo.empty_tree)
 
 
-def list_rewritten(case: Case) -> Iterator[Answer]:
+def list_rewritten(case: MatchCase) -> Iterator[Answer]:
     """Ids of the commits that an amend replaced, or that a rebase replayed or squashed."""
-    rewrite = case.rewrite or late.rewritten.NOTHING
+    from gitcp.store.match import candidates
+
+    rewrite = case.rewrite or candidates.NOTHING
     new_commits = {*rewrite.sources, *rewrite.targets}
     carried = {i for new in new_commits for i in _list_linked(case, new)}
     for new in rewrite.targets:
@@ -225,22 +345,24 @@ def list_rewritten(case: Case) -> Iterator[Answer]:
             yield _follow_commits(case, Target(case.objects, new), old_commits, carried)
 
 
-def list_split(case: Case) -> Iterator[Answer]:
+def list_split(case: MatchCase) -> Iterator[Answer]:
     """Ids of a commit that a rebase stopped for and the person split; git names its last part
     only."""
     if case.rewrite and case.rewrite.added:
         oids = dict.fromkeys(old for olds in case.rewrite.sources.values() for old in olds)
-        search = case.search(late.candidates.select_linked(case.objects, oids))
+        from gitcp.store.match import candidates
+
+        search = case.search(candidates.select_linked(case.objects, oids))
         yield from _search_targets(search, case.make_targets(case.rewrite.added))
 
 
-def list_killed(case: Case) -> Iterator[Answer]:
+def list_killed(case: MatchCase) -> Iterator[Answer]:
     """Ids of amended commits whose last hook was killed.  An id that the person removed stays out.
 
     In a repository without reflogs, HEAD is an amend of since if the parents and the author with
     his time are equal."""
     refused = commit_memory.read_refused(case.repo)
-    moves = reflog.list_head_moves(case.repo)
+    moves = refs.list_head_moves(case.repo)
     if not moves and case.since not in ("", case.head):
         since, head = (read_commit(case.objects, oid) for oid in (case.since, case.head))
         if since and head and all(since[key] == head[key] for key in ("parents", "author")):
@@ -257,33 +379,37 @@ def list_killed(case: Case) -> Iterator[Answer]:
             yield _follow_commits(case, Target(case.objects, new), [old], excluded)
 
 
-def _note_left_out(case: Case, old: str, amended: Commit, excluded: Collection[str]) -> None:
+def _note_left_out(case: MatchCase, old: str, amended: Commit, excluded: Collection[str]) -> None:
     """List an old commit as lost if the amended one lacks some of its content, which may be
     committed later.  excluded: ids whose work does not count."""
-    commit, lookup = read_commit(case.objects, old), tree.Lookup(case.objects, amended["tree"])
+    commit, lookup = read_commit(case.objects, old), trees.Lookup(case.objects, amended["tree"])
+    from gitcp.store.match import candidates
+
     edits = [
         edit
         for checkpoint_id in _list_linked(case, old)
         if commit and checkpoint_id not in excluded
-        for edit in late.candidates.read_edits(case.repo, case.objects, checkpoint_id, commit)
+        for edit in candidates.read_edits(case.repo, case.objects, checkpoint_id, commit)
     ]
     if any((lookup(edit["path"]) or ("", None))[1] != edit["oid"] for edit in edits):
-        lost_commits.add_commits(case.repo, [old])
+        add_commits(case.repo, [old])
 
 
-def list_in_jj(case: Case) -> Iterator[Answer]:
+def list_in_jj(case: MatchCase) -> Iterator[Answer]:
     """Ids of the commits that jj rewrote, squashed or split."""
     fresh = case.list_fresh() if case.repo.jj_root else []
     refused = commit_memory.read_refused(case.repo) if fresh else ()
-    sources = late.rewritten.list_jj(case.repo, case.objects, fresh) if fresh else {}
+    from gitcp.store.match import candidates
+
+    sources = candidates.list_jj(case.repo, case.objects, fresh) if fresh else {}
     for new, old_commits in sources.items():
         yield _follow_commits(case, Target(case.objects, new), old_commits, refused)
 
 
-def list_lost(case: Case) -> Iterator[Answer]:
+def list_lost(case: MatchCase) -> Iterator[Answer]:
     """Ids of commits that HEAD lost by a reset, or that a forge squashed or rebased."""
     fresh = case.list_fresh()
-    lost = lost_commits.find_lost(case.repo, case.objects, case.head)
+    lost = find_lost(case.repo, case.objects, case.head)
     beside = _list_beside(case, fresh) if fresh else []
     if not (lost or beside):
         return
@@ -293,18 +419,20 @@ def list_lost(case: Case) -> Iterator[Answer]:
     if fresh and search.asked != fresh[-1]:
         case.done = search.asked
     search.commits = lost
-    lost_commits.keep_pending(case.repo, case.objects, search, case.head, {})
+    keep_pending(case.repo, case.objects, search, case.head, {})
 
 
-def _list_beside(case: Case, fresh: Sequence[str]) -> list[Commit]:
+def _list_beside(case: MatchCase, fresh: Sequence[str]) -> list[Commit]:
     """The linked commits of the reflog and of branches that are not in the history of every fresh
     commit, and of which an id is on no other fresh commit.  Those that came with the fresh ones
     count if a merge brought them: then another fresh commit may be their squash."""
     repo, objects = case.repo, case.objects
-    moves = reflog.list_head_moves(repo)[-MOST:]
+    moves = refs.list_head_moves(repo)[-MOST:]
     tips = dict.fromkeys(new for _, new, _ in moves if read_commit(objects, new))
     bases = repo.git.run("merge-base", "--octopus", *fresh, ok=(0, 1))[1].decode().split()
-    beside = late.find_commits.list_beside(repo, objects, bases, MOST + len(fresh), tips)
+    from gitcp.store.v1 import checkpoint_list
+
+    beside = checkpoint_list.list_beside(repo, objects, bases, MOST + len(fresh), tips)
     carriers: dict[str, set[str]] = {}
     for oid in fresh:
         for checkpoint_id in _list_linked(case, oid):
@@ -318,7 +446,7 @@ def _list_beside(case: Case, fresh: Sequence[str]) -> list[Commit]:
     return list(filter(is_unplaced, beside))[-MOST:]
 
 
-def list_merged(case: Case) -> Iterator[Answer]:
+def list_merged(case: MatchCase) -> Iterator[Answer]:
     """Ids of a branch that was merged by other means.  Raises Error if a name is no commit, or the
     two have no commit in common."""
     merged, tip = (need_commit(case.objects, name)["oid"] for name in case.onto)
@@ -327,15 +455,19 @@ def list_merged(case: Case) -> Iterator[Answer]:
         target, head = case.onto
         raise Error(f"'{target}' and '{head}' have no commit in common")
     args = ("--reverse", "--no-merges", f"--max-count={_RANGE}", f"^{out.decode().split()[0]}")
-    branch = late.candidates.select_linked(case.objects, list_commits(case.repo, *args, tip))
+    from gitcp.store.match import candidates
+
+    branch = candidates.select_linked(case.objects, list_commits(case.repo, *args, tip))
     if branch:
         targets = case.make_targets(list_commits(case.repo, *args, merged))
         yield from _search_targets(case.search(branch, seconds=LONG), targets)
 
 
-def list_unplaced(case: Case) -> Iterator[Answer]:
+def list_unplaced(case: MatchCase) -> Iterator[Answer]:
     """Ids of checkpoints whose commit is on no branch."""
-    pairs = late.lost_links.find_lost(case.repo, case.objects, case.among, case.lately)
+    from gitcp.store.match import candidates
+
+    pairs = candidates.find_lost(case.repo, case.objects, case.among, case.lately)
     for oid, ids in pairs:
         yield Target(case.objects, oid), ids, {}, ()
 
@@ -356,3 +488,193 @@ SOURCES = (
     ("lost", (SETTLE,), list_lost),
     ("", (ONTO,), list_merged),
 )
+
+
+# Commits that HEAD lost and that may be made again: their ids come back with their content.
+#
+# A reset leaves them in ORIG_HEAD.  An amend that leaves content out replaces one.  A stash that
+# was applied and kept can be applied on another branch.  <git-dir>/gitcp/taken-back lists the lost
+# commits while some of their content may still be committed; the hooks' script starts us if the
+# file is there, although no session is open.  <git-dir>/gitcp/orig-head is a hard link to the
+# ORIG_HEAD that was read last: git replaces that file and never writes into it (doc/behaviour.md
+# "Ids in a message").
+_MOST_LOST = 50  # commits
+_RECENT = 50  # entries of HEAD's reflog
+
+
+def find_lost(repo: Repo, objects: Objects, head: str) -> list[Commit]:
+    """The linked commits that HEAD, at head, has lost: those listed, then those that a reset
+    left since, oldest first."""
+    listed = private.read_words(repo.join_own("taken-back"), is_object_name)
+    lost = [*listed, *_list_reset(repo, objects, head)]
+    if not lost:
+        return []
+    from gitcp.store.match import candidates
+
+    return candidates.select_linked(objects, dict.fromkeys(lost))
+
+
+def keep_pending(
+    repo: Repo, objects: Objects, search: Search | None, head: str, changes: Changes
+) -> None:
+    """Write down the commits of a search whose work may still be committed after a commit with
+    these changes on head.  The work of the others can never come back."""
+    pending: list[str] = []
+    if search and search.commits:
+        check = _Pending(repo, objects, head, changes)
+        for commit in search.commits:
+            # The next hook checks what this one has no time for.
+            if search.is_late() or any(map(check.may_return, search.read_edits(commit).values())):
+                pending.append(commit["oid"])
+    path = repo.join_own("taken-back")
+    if pending:
+        trace.append_note("commit", f"taken back, and still to come: {pending}")
+        private.write_words(repo, path, pending[-_MOST_LOST:])
+    else:
+        private.remove_private(repo, path)
+
+
+class _Pending:
+    """Tells whether edits may still be committed after a commit with these changes on head."""
+
+    def __init__(self, repo: Repo, objects: Objects, head: str, changes: Changes) -> None:
+        self._repo, self._objects, self._changes = repo, objects, changes
+        self._lookup = Lookup(objects, find_tree(objects, head))
+        self._stash = refs.Stash(repo, objects).list_entries()
+        self._worktree: dict[str, Version] = {}
+
+    def _find_after(self, path: str) -> Version:
+        """What the commit has at a path."""
+        if path not in self._changes:
+            return self._lookup(path)
+        mode, oid = self._changes[path][2:]
+        return (mode, oid) if oid else None
+
+    def may_return(self, edits: Sequence[Recorded]) -> bool:
+        """Whether the worktree has work of edits that the commit lacks, or an entry of the stash
+        has some, which may be applied on another branch."""
+        open_ = [e for e in edits if (self._find_after(e["path"]) or ("", None))[1] != e["oid"]]
+        paths = [edit["path"] for edit in open_]
+        unread = sorted(path for path in paths if path not in self._worktree)
+        if unread:
+            from gitcp.store.snapshot import hashing
+
+            self._worktree |= hashing.read_paths(self._repo, self._objects, unread, write=True)
+        steps = [(path, self._find_after(path), self._worktree.get(path)) for path in paths]
+        return _has_work(self._objects, open_, steps) or _is_in_stash(
+            self._objects, edits, self._stash
+        )
+
+
+def _is_in_stash(
+    objects: Objects, edits: Sequence[Recorded], stash: Iterable[refs.Stashed]
+) -> bool:
+    paths = [edit["path"] for edit in edits]
+    return any(_has_work(objects, edits, entry.list_steps(paths)) for entry in stash)
+
+
+def _has_work(
+    objects: Objects, edits: Sequence[Recorded], steps: Iterable[tuple[str, Version, Version]]
+) -> bool:
+    """Whether steps (path, old, new) have some of the work of edits."""
+    changes = {path: build_change(old, new) for path, old, new in steps if old != new}
+    from gitcp.store.match import candidates
+
+    return bool(changes and candidates.has_work(objects, edits, changes))
+
+
+def add_commits(repo: Repo, commits: Iterable[str]) -> None:
+    """List commits as lost: their content may be committed again."""
+    path = repo.join_own("taken-back")
+    private.write_words(
+        repo, path, list(dict.fromkeys([*private.read_words(path, is_object_name), *commits]))
+    )
+
+
+def add_stashed(repo: Repo, objects: Objects, oid: str) -> None:
+    """List a commit as lost if an entry of the stash has some of its work as well: that may be
+    applied once more, on another branch."""
+    commit = need_commit(objects, oid)
+    paths = trees.read_changes(objects, commit)[1]
+    stash = [e for e in refs.Stash(repo, objects).list_entries() if any(map(e.changes, paths))]
+    from gitcp.store.v1 import checkpoint_list
+
+    for checkpoint_id in checkpoint_list.list_linked(objects, oid) if stash else ():
+        from gitcp.store.match import candidates
+
+        edits = candidates.read_edits(repo, objects, checkpoint_id, commit)
+        if _is_in_stash(objects, edits, stash):
+            add_commits(repo, [oid])
+            return
+
+
+def _get_orig_head(repo: Repo) -> str:
+    return os.path.join(repo.git_dir, "ORIG_HEAD")
+
+
+def look_again(repo: Repo, head: str) -> None:
+    """Have ORIG_HEAD read again if it names head: a reset from there does not replace the file."""
+    if private.read_words(_get_orig_head(repo), is_object_name) == [head]:
+        private.remove_private(repo, repo.join_own("orig-head"))
+
+
+def _mark_read(repo: Repo) -> None:
+    """Note that ORIG_HEAD was read.  A file system without hard links has it read every time."""
+    mark = repo.join_own("orig-head")
+    private.remove_private(repo, mark)
+    try:
+        repo.make_folder(os.path.dirname(mark))
+        os.link(_get_orig_head(repo), mark)
+    except OSError as e:
+        trace.append_note("commit", f"ORIG_HEAD cannot be marked: {e}")
+
+
+def _was_read(repo: Repo) -> bool:
+    """Whether ORIG_HEAD is the file that was read last."""
+    try:
+        return os.path.samefile(_get_orig_head(repo), repo.join_own("orig-head"))
+    except OSError:
+        return False
+
+
+def _list_reset(repo: Repo, objects: Objects, head: str) -> list[str]:
+    """The commits that only ORIG_HEAD and resets of the reflog reach, oldest first; [] if
+    ORIG_HEAD was read before.  A commit whose ids are on commits that replaced it, as after a
+    rebase, is not lost."""
+    orig = "".join(private.read_words(_get_orig_head(repo), is_object_name))
+    if not orig or (orig != head and _was_read(repo)):
+        return []
+    if orig == head:  # nothing is lost yet; a reset from here does not replace the file
+        private.remove_private(repo, repo.join_own("orig-head"))
+    else:
+        _mark_read(repo)
+    # A stash ends in a reset too and overwrites ORIG_HEAD; the reflog has the resets before it.
+    resets = [
+        old for old, _, why in refs.list_head_moves(repo)[-_RECENT:] if why.startswith(b"reset:")
+    ]
+    tips = [oid for oid in dict.fromkeys([*resets, orig]) if read_commit(objects, oid)]
+    if not tips:
+        return []
+    args = ["--first-parent", f"--max-count={_MOST_LOST}", *tips]
+    born = head.strip("0")
+    lost = list_commits(repo, *args, *([f"^{head}"] if born else []))[::-1]
+    return _drop_replaced(repo, objects, lost, head, tips) if lost and born else lost
+
+
+def _drop_replaced(
+    repo: Repo, objects: Objects, lost: list[str], head: str, tips: Iterable[str]
+) -> list[str]:
+    fresh = list_commits(repo, f"--max-count={_MOST_LOST}", head, *(f"^{oid}" for oid in tips))
+    from gitcp.store.v1 import checkpoint_list
+
+    list_linked = checkpoint_list.list_linked
+    ids = {checkpoint_id for oid in fresh for checkpoint_id in list_linked(objects, oid)}
+    return [oid for oid in lost if not ids.issuperset(list_linked(objects, oid))]
+
+
+if TYPE_CHECKING:
+    # (a commit that lacks links;
+    # the ids that it gets -> what shows each;
+    # the ids that it does not get -> why the person removed each, None if nobody did;
+    # the old commits that it was made of)
+    Answer = tuple[Target, dict[str, str], dict[str, str | None], Sequence[str]]

@@ -4,31 +4,29 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from gitcp.core.blame import options, porcelain
-from gitcp.core.decide.line_evidence import is_binary
-from gitcp.core.lines import authors
-from gitcp.core.page.hunks import list_added
-from gitcp.core.page.origins import trace_lines
+from gitcp.core import blame_format, line_authors
+from gitcp.core.linking import is_binary
+from gitcp.core.page_parts import list_added, trace_lines
 from gitcp.errors import Error, GitError
 from gitcp.record import decode_name, encode_name
-from gitcp.store.git.commit import read_names
-from gitcp.store.lines import run
+from gitcp.store.lines import history
 from gitcp.store.page import gather
+from gitcp.store.trees import read_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import TypedDict
 
-    from gitcp.core.blame.porcelain import Entry
-    from gitcp.core.git.patches import Hunk, Patch
-    from gitcp.core.lines.authors import Author
-    from gitcp.core.page.origins import Step
+    from gitcp.core.blame_format import BlameEntry
+    from gitcp.core.line_authors import Author
+    from gitcp.core.page_parts import Step
+    from gitcp.core.patches import Hunk, Patch
     from gitcp.core.record_types import Record
     from gitcp.repo import Repo
-    from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.lines.evidence import Evidence
     from gitcp.store.page.gather import Credits
+    from gitcp.store.reading import Prefetched
 
     Writer = tuple[Author, str]  # the author, and its name as git shows it
     Spans = Sequence[tuple[int, int]]  # (first, last) of runs of lines
@@ -83,7 +81,7 @@ def read_files(
     steps, credited: of gather.count_lines().
     """
     base, tip = ends
-    every = run.compare_trees(repo, base, tip)
+    every = history.compare_trees(repo, base, tip)
     patches = [p for p in every if p["path"] in steps or p["old"] in steps]
     oids = objects.resolve([f"{base}:{p['old']}" for p in patches if p["old"]])
     lines = AddedLines(repo, objects, evidence, tip, credited)
@@ -141,7 +139,7 @@ class AddedLines:
         If the steps of a path lead from one end to the other, they tell the commit of a line; else
         git blame does.  A submodule, and a path that git cannot blame, is left out.
         """
-        entries: dict[str, list[Entry]] = {}
+        entries: dict[str, list[BlameEntry]] = {}
         untraced: dict[str, Spans] = {}
         for patch in patches:
             path = patch["path"]
@@ -159,7 +157,7 @@ class AddedLines:
             for path, rows in entries.items()
         }
 
-    def _trace_lines(self, patch: Patch, spans: Spans, steps: Sequence[Step]) -> list[Entry]:
+    def _trace_lines(self, patch: Patch, spans: Spans, steps: Sequence[Step]) -> list[BlameEntry]:
         """The entries of git blame for lines of a file, without headers; [] if the steps do not
         tell all of their commits."""
         origins = trace_lines(steps, patch["was"], patch["oid"]) if self._may_trace else None
@@ -181,35 +179,35 @@ class AddedLines:
             for n in numbers
         ]
 
-    def _add_authors(self, entries: Sequence[Entry]) -> None:
+    def _add_authors(self, entries: Sequence[BlameEntry]) -> None:
         """Add the authors of their commits to entries, as git blame does."""
         names = read_names(self._repo, dict.fromkeys(entry["oid"] for entry in entries))
         for entry in entries:
             entry["headers"] = [(b"author", encode_name(names[entry["oid"]]))]
 
-    def _blame_lines(self, spans: Mapping[str, Spans]) -> dict[str, list[Entry]]:
+    def _blame_lines(self, spans: Mapping[str, Spans]) -> dict[str, list[BlameEntry]]:
         """The entries of git blame for lines of files."""
-        entries: dict[str, list[Entry]] = {}
+        entries: dict[str, list[BlameEntry]] = {}
         paths = list(spans)
         for start in range(0, len(paths), _BESIDE):
             running = {}
             for path in paths[start : start + _BESIDE]:
                 ranges = [f"-L{first},{last}" for first, last in spans[path]]
-                request = options.parse([*ranges, self._tip, "--", path])
-                running[path] = run.start_blame(self._repo.git, request)
+                request = blame_format.parse_arguments([*ranges, self._tip, "--", path])
+                running[path] = history.start_blame(self._repo.git, request)
             for path, wait in running.items():
                 with suppress(Error):
-                    entries[path] = porcelain.complete(wait()[0])
+                    entries[path] = blame_format.complete_entries(wait()[0])
         return entries
 
-    def _find_credited(self, entry: Entry) -> Author | None:
+    def _find_credited(self, entry: BlameEntry) -> Author | None:
         """The author of a line that a commit of the page added."""
         credit = self._credited.get((entry["oid"], entry["path"])) if self._may_trace else None
         return credit and credit[0].get(entry["orig"], credit[1])
 
-    def _find_writer(self, entry: Entry) -> Writer:
+    def _find_writer(self, entry: BlameEntry) -> Writer:
         place = entry["oid"], entry["path"], entry["orig"], entry["content"]
         author = self._find_credited(entry) or self._evidence.find_author(*place)
         if author["who"] == "session":
-            return author, authors.format_label(author)
+            return author, line_authors.format_label(author)
         return author, decode_name(dict(entry["headers"]).get(b"author", b""))

@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 from gitcp.agents import find_client
-from gitcp.core.page import forge
-from gitcp.core.stats import sums
-from gitcp.core.stats.sums import find_model
-from gitcp.core.transcript import tokens
+from gitcp.core import page_parts, sums, transcripts
+from gitcp.core.sums import find_model
 from gitcp.errors import Error
 from gitcp.record import decode_name
-from gitcp.store.git import refs
-from gitcp.store.lines import ranges
-from gitcp.store.show import commit_list, lookup, turn_tokens
-from gitcp.store.stats import prices
-from gitcp.store.v1 import committed_read, committed_refs, find_commits
+from gitcp.store import prices, refs
+from gitcp.store.lines import exports
+from gitcp.store.show import commits, reports
+from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from gitcp.core.lines.authors import Author
-    from gitcp.core.page.forge import Links
-    from gitcp.core.page.origins import Step
-    from gitcp.core.page.turns import Turn
+    from gitcp.core.line_authors import Author
+    from gitcp.core.page_parts import Links, Step, Turn
     from gitcp.core.record_types import Record
-    from gitcp.core.stats.sums import Commit
+    from gitcp.core.sums import CommitCounts
     from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.git.prefetch import Prefetched
-    from gitcp.store.stats.prices import Prices
+    from gitcp.store.objects import Objects
+    from gitcp.store.prices import Prices
+    from gitcp.store.reading import Prefetched
 
     # path -> (a session, or a word of sums.WHO; the author of the commit)
     Removers = dict[str, set[tuple[str, str]]]
@@ -45,15 +40,15 @@ def list_commits(repo: Repo, objects: Objects, name: str) -> list[Record]:
     newest commits; newest first.  Raises Error for an unknown name, and if no commit belongs to it.
     """
     if not name:
-        return list(commit_list.list_commits(repo, [], [f"-n{NEWEST}"]))
+        return list(commits.list_commits(repo, [], [f"-n{NEWEST}"]))
     if is_range(name):
-        return list(commit_list.list_commits(repo, name.split()))
-    kind, key = lookup.resolve_name(repo, objects, name)
+        return list(commits.list_commits(repo, name.split()))
+    kind, key = commits.resolve_name(repo, objects, name)
     if kind == "commit":
-        return list(commit_list.list_commits(repo, [key], ["-n1"]))
+        return list(commits.list_commits(repo, [key], ["-n1"]))
     matching = [
         record
-        for record in commit_list.list_commits(repo, [], find_commits.ALL)
+        for record in commits.list_commits(repo, [], checkpoint_list.ALL)
         if any(key in (c["checkpoint_id"], *c.get("sessions", ())) for c in record["checkpoints"])
     ]
     if not matching:
@@ -85,15 +80,15 @@ def gather_sessions(repo: Repo, objects: Prefetched, records: Sequence[Record]) 
     for session_id, parts in reversed(stored.items()):
         newest, part = parts[0]
         try:
-            reader = committed_read.Parts(objects, newest)
+            reader = checkpoints.Parts(objects, newest)
             stored_checkpoint = reader.load_checkpoint(*places[newest])
-            content = committed_read.read_session(objects, stored_checkpoint, session_id)
+            content = checkpoints.read_session(objects, stored_checkpoint, session_id)
         except Error:
             continue  # damaged: the page is made without it
         tasks: dict[str, bytes] = {}
         for checkpoint_id, _ in reversed(parts):
             folder = places[checkpoint_id][1]
-            tasks |= committed_read.read_task_transcripts(objects, checkpoint_id, folder)
+            tasks |= checkpoints.read_task_transcripts(objects, checkpoint_id, folder)
         turns = _gather_turns(content["transcript"], tasks, part.get("agent"), root)
         sessions.append(_describe_session(session_id, part, content["metadata"], turns, table))
     return sessions
@@ -103,7 +98,7 @@ def _find_checkpoints(
     repo: Repo, objects: Prefetched, ids: Sequence[str]
 ) -> dict[str, tuple[str, str]]:
     """id -> (ref, directory) of checkpoints, whose directories are fetched."""
-    places = committed_refs.Places(repo, objects)
+    places = checkpoints.Places(repo, objects)
     objects.fetch(places.list_unread_shards(ids))
     directories = {cid: place for cid in ids if (place := places.find_checkpoint(cid))}
     objects.fetch(tree for _, tree in directories.values())
@@ -115,8 +110,8 @@ def _describe_session(
 ) -> Record:
     """The record of a session with its turns; cost is None if its prices are unknown."""
     spent = [turn["spent"] for turn in turns if turn["spent"]]
-    stored = tokens.add(*spent) if spent else part.get("token_usage")
-    used = tokens.count_spent(stored, part.get("agent")) if stored else None
+    stored = transcripts.add_tokens(*spent) if spent else part.get("token_usage")
+    used = transcripts.count_spent(stored, part.get("agent")) if stored else None
     model = str(metadata.get("model") or find_model(metadata.get("turns")))
     return {
         "session_id": session_id,
@@ -132,7 +127,7 @@ def _describe_session(
 
 def _gather_turns(data: bytes, tasks: dict[str, bytes], agent: object, root: str) -> list[Turn]:
     """The turns of a transcript with their tokens; paths are relative to the worktree's root."""
-    gathered = turn_tokens.cut_turns(data, agent, tasks)
+    gathered = reports.cut_turns(data, agent, tasks)
     todo = [part for turn in gathered for part in turn["parts"]]
     for part in todo:
         if "path" in part:
@@ -146,7 +141,7 @@ def read_forge(repo: Repo) -> Links:
     branch = refs.read_branch(repo).removeprefix("refs/heads/")
     remote = repo.config.get(f"branch.{branch}.remote") or "origin"
     kind = repo.config.get("gitcp.page-forge") or "auto"
-    return forge.find_links(repo.config.get(f"remote.{remote}.url") or "", kind)
+    return page_parts.find_links(repo.config.get(f"remote.{remote}.url") or "", kind)
 
 
 def list_refs(repo: Repo) -> dict[str, list[str]]:
@@ -172,7 +167,7 @@ def count_lines(
     removers: Removers = {}
     steps: Steps = {}
     credited: Credits = {}
-    for commit in ranges.list_commits(repo, objects, names, (), ["--no-walk=unsorted"]):
+    for commit in exports.list_commits(repo, objects, names, (), ["--no-walk=unsorted"]):
         shares: dict[str, dict[str, int]] = {}
         for patch in sums.list_patches(commit):
             step = commit["oid"], patch["was"], patch["oid"], patch["hunks"]
@@ -193,7 +188,7 @@ def count_lines(
     return counted, removers, steps, credited
 
 
-def _find_removers(commit: Commit, author: str) -> set[tuple[str, str]]:
+def _find_removers(commit: CommitCounts, author: str) -> set[tuple[str, str]]:
     counts = sums.count_removed(commit)
     removers = {(kind, author) for kind, count in counts.items() if count and kind != "agent"}
     for metadata in [record["metadata"] for record in commit["records"] if counts["agent"]]:

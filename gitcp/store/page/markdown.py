@@ -19,13 +19,13 @@ _SCHEMES = ("https://", "http://", "mailto:")
 # A noncharacter in place of `<`, so that HTML in the text stays text; and its form in links.
 _LESS, _QUOTED = "\ufdd0", "%EF%B7%90"
 _DEEPEST = 16  # levels; deeper nodes are added to the last one
-LARGEST = 100_000  # characters of a text that is parsed
+LARGEST_TEXT = 100_000  # characters of a text that is parsed
 
 
 def parse_markdown(text: str) -> list[Node]:
     """The nodes of a text.  Tags are those of TAGS; the only attribute is the `href` of an `a`,
     with a scheme of _SCHEMES.  HTML in the text is shown as text."""
-    if len(text) > LARGEST:
+    if len(text) > LARGEST_TEXT:
         return [["pre", {}, [text]]]
     tree = _Tree()
     tree.feed(render(text.replace(_LESS, "").replace("<", _LESS)))

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from gitcp.core.page import attention, forge, hunks, people, safe, timeline
-from gitcp.core.page.turns import map_strings
+from gitcp.core import page_parts, transcripts
+from gitcp.core.page_parts import map_strings
 from gitcp.core.render.spans import AUTHORS, count_noun, format_usage, shorten
-from gitcp.core.transcript import tokens
 from gitcp.store.page.highlight import highlight_lines
 from gitcp.store.page.talk import Talk, format_span, make_key
 from gitcp.store.page.template import fill_template
@@ -21,11 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
-    from gitcp.core.page.forge import Links
+    from gitcp.core.page_parts import Links
     from gitcp.core.record_types import Record
     from gitcp.store.page.change import File, Writer
-    from gitcp.store.stats.prices import Prices
-
+    from gitcp.store.prices import Prices
 
 _COLOURS = 8
 _NAME, _LINE = 44, 160  # cells of a session's name, of a prompt's first line
@@ -66,7 +64,7 @@ class Page:
     def _clean_string(self, text: str) -> str:
         if (known := self._cleaned.get(text)) is not None:
             return known
-        cleaned = safe.name_hidden(self._redact(text))
+        cleaned = page_parts.name_hidden(self._redact(text))
         if len(text) <= _SHORT:
             self._cleaned[text] = cleaned
         return cleaned
@@ -86,7 +84,7 @@ class Page:
         session = self._get_session(story["session_id"], story["agent"], story["model"])
         asked = [turn["prompt"] for turn in story["turns"]]
         if self._with_prompts and any(asked):
-            name = self.clean_text(people.name_session(asked, story["agent"]))
+            name = self.clean_text(page_parts.name_session(asked, story["agent"]))
             session["name"] = shorten(name, _NAME)
         session["usage"] = story["tokens"]
         session["spent"] = format_usage(session["usage"])
@@ -115,7 +113,7 @@ class Page:
             view: Record = {
                 "at": number,
                 "id": make_key(name),
-                "mark": people.mark_session(number),
+                "mark": page_parts.mark_session(number),
                 "color": f"s{number % _COLOURS}",
                 "title": self.clean_text(name),
                 "agent": self.clean_text(agent or "agent"),
@@ -160,7 +158,7 @@ class Page:
                 ],
                 "paths": self.clean_text(sorted(lines)),
                 "parents": record.get("parents", ()),
-                "link": forge.link_commit(self._links, record["oid"]),
+                "link": page_parts.link_commit(self._links, record["oid"]),
             }
         )
 
@@ -169,13 +167,13 @@ class Page:
         order = [who for who in (*self._by_id, *AUTHORS) if who in sums]
         return [
             {**self._describe_author(who), "lines": sums[who], "x": x, "width": width}
-            for who, x, width in timeline.divide_bar({who: sums[who] for who in order}, 1000)
+            for who, x, width in page_parts.divide_bar({who: sums[who] for who in order}, 1000)
         ]
 
     def _describe_author(self, who: str) -> Record:
         """who, color, mark and name of a session, or of a key of AUTHORS."""
         if who in AUTHORS:
-            mark = people.NOBODY.get(who, "")
+            mark = page_parts.NOBODY.get(who, "")
             return {"who": who, "color": who, "mark": mark, "name": AUTHORS[who]}
         session = self._get_session(who, "")
         return {"who": session["id"], **{key: session[key] for key in ("color", "mark", "name")}}
@@ -206,7 +204,7 @@ class Page:
                 "bar": self._build_bar(sums),
                 "sums": sums,
                 "turns": sorted({w["turn"] for w in writers if w.get("turn")}),
-                "link": forge.link_file(self._links, self.tip, path) if file["path"] else "",
+                "link": page_parts.link_file(self._links, self.tip, path) if file["path"] else "",
                 "rows": sum(len(hunk["rows"]) + 2 for hunk in value["hunks"]),
                 "chunk": chunk,
                 "index": index,
@@ -218,12 +216,12 @@ class Page:
 
     def _build_hunks(self, path: str, file: File, numbers: Mapping[int, int]) -> Record:
         before, after = file["before"] or [], file["after"] or []
-        from_old, from_new = hunks.list_shown(file["edits"])
+        from_old, from_new = page_parts.list_shown(file["edits"])
         new = highlight_lines(path, self._clean_code(after), from_new)
         old = highlight_lines(path, self._clean_code(before), from_old) if from_old else []
-        views, left = hunks.cut_hunks(file["edits"], old, new, numbers)
+        views, left = page_parts.cut_hunks(file["edits"], old, new, numbers)
         ends = views[-1]["new"] + sum(r[0] != "-" for r in views[-1]["rows"]) - 1 if views else 0
-        tail = {"hidden": len(after) - ends, "more": new[ends : ends + hunks.FOLDED]}
+        tail = {"hidden": len(after) - ends, "more": new[ends : ends + page_parts.FOLDED]}
         return {"hunks": views, "left": left, "tail": tail}
 
     def _clean_code(self, lines: Sequence[str]) -> list[str]:
@@ -254,12 +252,14 @@ class Page:
         if author["who"] != "session":
             name = "unknown author" if author["who"] == "unknown" else self.clean_text(label)
             name = f"{name} (nothing recorded)" if author["who"] == "unrecorded" else name
-            mark = people.NOBODY.get(author["who"]) or self.clean_text(people.mark_person(label))
+            mark = page_parts.NOBODY.get(author["who"]) or self.clean_text(
+                page_parts.mark_person(label)
+            )
             return {"who": author["who"], "color": author["who"], "mark": mark, "name": name}
         session = self._get_session(author["session_id"], author["agent"], author["model"])
         turn, call = self._talk.find_writer(session["id"], author)
         prompt = author["prompt"] if self._with_prompts else ""
-        line = shorten(people.take_line(self.clean_text(prompt)), _LINE)
+        line = shorten(page_parts.take_line(self.clean_text(prompt)), _LINE)
         view = next((t for t in session["turns"] if t["id"] == turn), None)
         number = view["number"] if view else author["number"]
         return {
@@ -276,7 +276,7 @@ class Page:
     def _describe_remover(self, who: str, author: str) -> Record:
         view = self._describe_author(who)
         if who == "person":
-            view["mark"] = self.clean_text(people.mark_person(author))
+            view["mark"] = self.clean_text(page_parts.mark_person(author))
             view["name"] = self.clean_text(author)
         return view
 
@@ -290,7 +290,7 @@ class Page:
             changed.append({"path": file["real"], "added": _sum_kinds(lines)})
             total.update(lines)
         ids = {file.pop("real"): file for file in self.files}
-        first = [(ids[path], why) for path, why in attention.choose_files(changed)]
+        first = [(ids[path], why) for path, why in page_parts.choose_files(changed)]
         sums = {who: sum(file["added"].get(who, 0) for file in changed) for who in AUTHORS}
         usage = [session.pop("usage") for session in self.sessions]
         view = {
@@ -300,10 +300,11 @@ class Page:
             "kinds": self._list_kinds(sums),
             "plus": sum(file["plus"] for file in self.files),
             "minus": sum(file["minus"] for file in self.files),
-            "tokens": format_usage(tokens.add(*filter(None, usage))) + self._spell_cost(),
+            "tokens": format_usage(transcripts.add_tokens(*filter(None, usage)))
+            + self._spell_cost(),
             "models": sorted({s["model"] for s in self.sessions if s["model"]}),
             "first": first,
-            "rule": attention.RULE,
+            "rule": page_parts.RULE,
             "with_prompts": self._with_prompts,
             "many": count_noun,
             **self._place_in_time(),
@@ -320,12 +321,12 @@ class Page:
         """The lines of agents, people and unknown authors, with percentages."""
         total = sum(sums.values())
         names = sorted(self._people.items(), key=lambda item: -item[1])
-        first = people.mark_person(names[0][0]) if names else "·"
+        first = page_parts.mark_person(names[0][0]) if names else "·"
         about = {**_ABOUT, "person": ", ".join(self.clean_text(name) for name, _ in names[:5])}
         return [
             {
                 "who": who,
-                "mark": people.NOBODY.get(who, first),
+                "mark": page_parts.NOBODY.get(who, first),
                 "name": AUTHORS[who],
                 "about": about.get(who, ""),
                 "lines": count,
@@ -340,14 +341,14 @@ class Page:
         times = [turn[key] for turn in self.turns for key in ("start", "end") if turn[key]]
         # A commit's time is in whole seconds: its content was made before the second ended.
         late = [commit["time"] + 0.999 for commit in self.commits]
-        scale = timeline.Scale([*times, *late])
+        scale = page_parts.Scale([*times, *late])
         for turn in self.turns:
             ends = turn["start"], turn["end"] or turn["start"]
             turn["x"], turn["width"] = scale.place_span(*ends) if turn["start"] else (0, 0)
             turn["ticks"] = sorted({scale(tick) for tick in turn["ticks"]})
         numbers = {commit["oid"]: n for n, commit in enumerate(self.commits)}
         history = [(c["oid"], [p for p in c.pop("parents") if p in numbers]) for c in self.commits]
-        lanes = timeline.assign_lanes(history)
+        lanes = page_parts.assign_lanes(history)
         placed = zip(self.commits, late, lanes, history, strict=True)
         for commit, time, lane, (_, parents) in placed:
             commit |= {"x": scale(time), "lane": lane, "from": [numbers[p] for p in parents]}

@@ -7,8 +7,8 @@ import re
 from datetime import datetime
 from itertools import count
 
-from gitcp.core.message import prompts
-from gitcp.core.page.people import take_line
+from gitcp.core import commit_message
+from gitcp.core.page_parts import take_line
 from gitcp.core.redact import images
 from gitcp.core.render.spans import count_noun, format_usage, shorten
 from gitcp.store.page.markdown import parse_markdown
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from gitcp.core.page.turns import Part
+    from gitcp.core.page_parts import Part
     from gitcp.core.record_types import Record
-
 
 _KEYS = ("name", "path", "diff", "given", "ended")  # of a call, that the script shows
 _LINE = 160  # cells of a prompt's first line
@@ -121,7 +120,7 @@ class Talk:
         call = session, author["tool_use_id"] or ""
         if call in self._calls:
             return self._calls[call]
-        number = prompts.find_number(self._prompts.get(session, {}), author)
+        number = commit_message.find_number(self._prompts.get(session, {}), author)
         return _name_turn(session, number) if number else "", ""
 
     def find_asked(self, session: str, prompt: str) -> str:

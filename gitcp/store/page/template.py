@@ -9,7 +9,7 @@ import os
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from gitcp.core.page import safe
+from gitcp.core import page_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ def fill_template(view: Record, lists: Record, chunks: Sequence[Any]) -> str:
     )
     index = {**lists, "axis": view["axis"], "withPrompts": view["with_prompts"]}
     packed = {
-        "chunks": Markup(safe.embed_json([safe.pack_json(chunk) for chunk in chunks])),
-        "index": Markup(safe.embed_json(safe.pack_json(index))),
+        "chunks": Markup(page_parts.embed_json([page_parts.pack_json(chunk) for chunk in chunks])),
+        "index": Markup(page_parts.embed_json(page_parts.pack_json(index))),
     }
     plain = _draw_plain_parts(env.get_template("plain.html").module, lists, chunks)
     raw = {"style": Markup(style), "script": Markup(script), **packed, "plain": plain}

@@ -7,15 +7,14 @@ incomplete are completed.
 from __future__ import annotations
 
 from gitcp import trace
-from gitcp.core.decide import phases
+from gitcp.core import stream_rules
 from gitcp.errors import Busy, Error, Moved
 from gitcp.lock import exclusive
-from gitcp.start import late
-from gitcp.store.git import refs
-from gitcp.store.session import markers, phase
-from gitcp.store.session import state as states
-from gitcp.store.snapshot import blobs
-from gitcp.store.stream import branches, place, shadow_refs
+from gitcp.store import refs
+from gitcp.store.session import states
+from gitcp.store.snapshot import hashing
+from gitcp.store.stream import streams
+from gitcp.store.turn import turn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,9 +23,8 @@ if TYPE_CHECKING:
     from gitcp.context import Context
     from gitcp.core.record_types import State, Tip
     from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.journal.turn_look import Look
-
+    from gitcp.store.journal.calls import Look
+    from gitcp.store.objects import Objects
 
 _TRIES = 5
 
@@ -41,13 +39,15 @@ def settle_leftovers(
 ) -> None:
     """Settle what the session's last event left over, before the event counts.  look: the
     caller's look at the worktree, which found it at head."""
-    interrupted = state.get("phase") == phases.ACTIVE and event["event"] == "turn-start"
+    interrupted = state.get("phase") == stream_rules.ACTIVE and event["event"] == "turn-start"
     if interrupted and not event.get("notification"):
         trace.append_note("settle", f"the turn of '{state['session_id']}' was interrupted")
         write_checkpoint(repo, objects, state, event, head, look)
     follow_head(repo, objects, state, head)
     if interrupted or (state.get("pending_finalize") and states.lacks_transcript(state)):
-        late.finalize.finalize(repo, objects, state)
+        from gitcp.store.link import condense
+
+        condense.finalize(repo, objects, state)
 
 
 def settle_last_turn(
@@ -55,7 +55,7 @@ def settle_last_turn(
 ) -> None:
     """Settle a session that ends: an interrupted turn gets its checkpoint, so that a later commit
     finds the work.  After a kill in here the session is still active."""
-    if state.get("phase") == phases.ACTIVE:
+    if state.get("phase") == stream_rules.ACTIVE:
         write_checkpoint(repo, objects, state, event, head)
     else:
         follow_head(repo, objects, state, head)
@@ -63,7 +63,7 @@ def settle_last_turn(
 
 def end_abandoned(ctx: Context, session_id: str) -> None:
     """End the other sessions of this worktree that are in a turn although their agent is gone."""
-    for abandoned_id in markers.list_abandoned(ctx.repo, session_id):
+    for abandoned_id in states.list_abandoned(ctx.repo, session_id):
         try:
             end_session(ctx, abandoned_id)
         except (Error, OSError) as e:  # its data is damaged; the caller's session goes on
@@ -74,12 +74,14 @@ def end_abandoned(ctx: Context, session_id: str) -> None:
 def end_session(ctx: Context, session_id: str) -> None:
     """End a session that is in a turn and whose agent is gone."""
     state = ctx.read_state(session_id)
-    if state and state.get("phase") == phases.ACTIVE:
+    if state and state.get("phase") == stream_rules.ACTIVE:
         trace.append_note("settle", f"the agent of '{session_id}' is gone")
         event = {"event": "session-end", "session_id": session_id}
         settle_last_turn(ctx.repo, ctx.objects, state, event, ctx.head)
-        late.finalize.finalize(ctx.repo, ctx.objects, state)
-        phase.take_event(state, phases.SESSION_END)
+        from gitcp.store.link import condense
+
+        condense.finalize(ctx.repo, ctx.objects, state)
+        states.take_event(state, stream_rules.SESSION_END)
         ctx.keep(state)
 
 
@@ -99,7 +101,7 @@ def write_checkpoint(
     for _ in range(_TRIES):
         follow_head(repo, objects, state, head)
         try:
-            return late.turn_work.write_turn(repo, objects, state, event, look)
+            return turn.write_turn(repo, objects, state, event, look)
         except Moved as e:
             trace.append_note("settle", f"again: {e}")
             head, look = refs.read_base(repo), None
@@ -112,7 +114,9 @@ def follow_head(repo: Repo, objects: Objects, state: State, head: str) -> None:
     old = state.get("base_commit") or ""
     if old == head:
         return
-    late.unhooked.link_all(repo, objects, state, old, head)
+    from gitcp.store.link import unhooked
+
+    unhooked.link_all(repo, objects, state, old, head)
     with exclusive(repo, f"stream-{repo.worktree_hash}"):
         for tip in _list_tips(repo, objects, state, old):
             _follow_base(repo, objects, state, tip, head)
@@ -122,19 +126,19 @@ def follow_head(repo: Repo, objects: Objects, state: State, head: str) -> None:
 def _list_tips(repo: Repo, objects: Objects, state: State, old: str) -> list[Tip]:
     """The readable tips of the session's streams on the base old."""
     ids = {s["id"] for s in state["streams"]}
-    tips = (shadow_refs.peek_tip(objects, ref) for ref in branches.list_refs(repo, old))
+    tips = (streams.peek_tip(objects, ref) for ref in streams.list_branches(repo, old))
     return [tip for tip in tips if tip and tip["stream"] in ids]
 
 
 def _follow_base(repo: Repo, objects: Objects, state: State, tip: Tip, head: str) -> None:
     """Rename a stream for the new base if one of its files still differs from it."""
     files = {p for s in state["streams"] if s["id"] == tip["stream"] for p in s["files"]}
-    session_ids = shadow_refs.list_sessions(objects, tip)
-    files.update(*branches.map_named_paths(repo, tip["stream"], session_ids).values())
-    if not blobs.list_dirty(repo, objects, files, head):
+    session_ids = streams.list_sessions(objects, tip)
+    files.update(*streams.map_named_paths(repo, tip["stream"], session_ids).values())
+    if not hashing.list_dirty(repo, objects, files, head):
         trace.append_note("stream", f"'{tip['ref']}' stays: none of its files is changed here")
         return
-    updates = place.rename_stream(repo, objects, tip, head)
+    updates = streams.rename_stream(repo, objects, tip, head)
     refs.update_refs(repo, updates, "gitcp: base moved")
     for stream in state["streams"]:
         if stream["id"] == tip["stream"]:

@@ -11,8 +11,7 @@ import time
 
 from gitcp import memory
 from gitcp.errors import GitError
-from gitcp.process.running import Running
-from gitcp.start import stdlib
+from gitcp.running import Running
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Process
     from gitcp.repo import Repo
-
 
 _UNSEEN = 600  # seconds that an unknown agent counts as at work
 _HOOKS = (b"/gitcp/entry.py", b"gitcp-hook")
@@ -298,7 +296,9 @@ def read_command_by_ps(pid: int, environment: bool = False) -> str:
 def parse_start(start: str) -> int:
     """A start of list_by_ps() in ns since 1970, at most a second too late; 0 if it is none."""
     try:
-        return (stdlib.calendar.timegm(time.strptime(start)) + 1) * 1_000_000_000
+        import calendar
+
+        return (calendar.timegm(time.strptime(start)) + 1) * 1_000_000_000
     except ValueError:
         return 0
 
@@ -306,10 +306,14 @@ def parse_start(start: str) -> int:
 def read_hardware_id() -> str:
     """The id of this machine's hardware; its name if the system has none."""
     try:
-        get_uuid: Any = stdlib.ctypes.CDLL(None).gethostuuid
+        import ctypes
+
+        get_uuid: Any = ctypes.CDLL(None).gethostuuid
     except (ImportError, OSError, AttributeError):
         return os.uname().nodename
-    uuid, timeout = (stdlib.ctypes.c_ubyte * 16)(), (stdlib.ctypes.c_long * 2)(1, 0)  # a timespec
+    import ctypes
+
+    uuid, timeout = (ctypes.c_ubyte * 16)(), (ctypes.c_long * 2)(1, 0)  # a timespec
     return os.uname().nodename if get_uuid(uuid, timeout) else bytes(uuid).hex()
 
 

@@ -6,22 +6,28 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import subprocess
 
+from gitcp import files, jj, running
 from gitcp.agents import Client, list_names, other
 from gitcp.agents.reading import items
+from gitcp.core import config_table, installation
+from gitcp.core.findings import make_finding
 from gitcp.errors import Error, InputError, UnknownAgent
-from gitcp.process import deadline, files
-from gitcp.start import stdlib
-from gitcp.store.setup import configuration, exclude
+from gitcp.store.objects import Objects
+from gitcp.store.setup import git_hooks, guard_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from gitcp.core.record_types import Event
-    from gitcp.core.setup.installation import Write
+    from gitcp.core.config_table import Key
+    from gitcp.core.installation import Write
+    from gitcp.core.record_types import Event, Finding, Record
     from gitcp.repo import Repo
+
+    Origin = tuple[str, str, int]  # scope, file, line; 0 for an unknown line
 
 OWN, ENTIRE = "gitcp-agent-", "entire-agent-"
 PROTOCOL = 1
@@ -200,11 +206,11 @@ class External(Client):
         return answer or {}
 
     def _run(self, *args: str, stdin: bytes = b"") -> bytes:
-        limit = min(_LONGEST, deadline.count_seconds_left() or _LONGEST)
+        limit = min(_LONGEST, running.count_seconds_left() or _LONGEST)
         entire_env = {"ENTIRE_REPO_ROOT": self._top, "ENTIRE_PROTOCOL_VERSION": "1"}
         words = f"'{self.program} {args[0]}'"
         try:
-            done = stdlib.subprocess.run(
+            done = subprocess.run(
                 [self.program, *args],
                 input=stdin,
                 capture_output=True,
@@ -212,7 +218,7 @@ class External(Client):
                 cwd=self._top,
                 env={**os.environ, **(entire_env if self._is_entires else {})},
             )
-        except stdlib.subprocess.TimeoutExpired:
+        except subprocess.TimeoutExpired:
             raise Error(f"{words} did not end in {limit:.0f} seconds") from None
         except OSError as e:
             raise Error(f"{words} cannot be run: {e.strerror}") from None
@@ -261,8 +267,8 @@ def may_run(repo: Repo) -> bool:
     """Whether the person allows adapters on PATH, in a configuration file that is not tracked."""
     if not repo.config.get_option(_KEY):
         return False
-    _, file, _ = configuration.find_origin(repo, _KEY, repo.config.get(_KEY))
-    return not (file and exclude.list_tracked(repo, [file]))
+    _, file, _ = find_origin(repo, _KEY, repo.config.get(_KEY))
+    return not (file and git_hooks.list_tracked(repo, [file]))
 
 
 def find_adapter(repo: Repo, name: str) -> External:
@@ -315,3 +321,147 @@ def find_adapters(repo: Repo) -> Iterator[External | str]:
                 yield client
         except Error as e:
             yield str(e)
+
+
+# Read .gitcp.toml, the settings of a team, from a revision.
+FILE = ".gitcp.toml"
+
+
+def read_table(repo: Repo, revision: str, name: str) -> tuple[Any, str]:
+    """(the value of a key, {} if there is none; the file's name for messages).  Raises Error for
+    an unknown revision and for a file that is not TOML."""
+    import tomllib
+
+    label = f"'{FILE}' of '{revision}'"
+    tree = repo.git.run("rev-parse", "-q", "--verify", f"{revision}^{{tree}}", ok=(0, 1, 128))[1]
+    if not tree:
+        raise Error(f"no such revision: '{revision}'")
+    with Objects(repo) as objects:
+        file = objects.read(f"{tree.decode().strip()}:{FILE}")
+    try:
+        return tomllib.loads(file[2].decode() if file else "").get(name, {}), label
+    except ValueError as e:
+        raise Error(f"{label} is not TOML: {e}") from None
+
+
+# gitcp's configuration in a repository: its values, where they are set, and what is wrong.
+_STRATEGY = "commit with jj, or 'git config gitcp.strategy manual-commit'"
+
+
+def list_findings(repo: Repo) -> list[Finding]:
+    """A finding for each wrong value or name.  git is asked for origins only if there are any."""
+    findings = []
+    for key, value, why in installation.list_complaints(repo.config.read_values()):
+        reason = f"'{key} = {value}' in {format_origin(find_origin(repo, key, value))}: {why}"
+        remedy = f"set another value, or 'git config --unset {key}'"
+        findings.append(make_finding("config", key, reason, remedy=remedy))
+    if repo.jj and guard_files.get_configured(repo) == guard_files.AUTO:
+        reason = "gitcp.strategy = auto-commit does not hold in jj: turns end with a checkpoint"
+        findings.append(make_finding("config", "gitcp.strategy", reason, remedy=_STRATEGY))
+    return findings
+
+
+def list_setting_notices(repo: Repo) -> list[str]:
+    """The line about wrong settings that a session gets at its start; [] if none is wrong."""
+    findings = list_findings(repo)
+    if len(findings) > 1:
+        more = f"{len(findings) - 1} more: 'gitcp config --check' shows them"
+        return [f"gitcp: {findings[0]['reason']} ({more})"]
+    return [f"gitcp: {finding['reason']}" for finding in findings]
+
+
+def find_origin(repo: Repo, key: str, value: str) -> Origin:
+    """The last place where a key is set to a value."""
+    args = ("config", "-z", "--show-scope", "--show-origin", "--get-all", key)
+    words = repo.git.run(*args, ok=(0, 1))[1].decode("utf-8", "surrogateescape").split("\0")
+    last: Origin = ("", "", 0)
+    for scope, source, text in zip(words[::3], words[1::3], words[2::3], strict=False):
+        if text == value or not last[0]:
+            file = source.removeprefix("file:") if source.startswith("file:") else ""
+            last = scope, os.path.join(repo.top or repo.common, file) if file else "", 0
+    return (last[0], last[1], _find_line(last[1], key, value)) if last[1] else last
+
+
+def format_origin(where: Origin) -> str:
+    """An origin as text: its file and line, or its scope."""
+    scope, file, line = where
+    if not file:
+        return f"the {scope or 'command'} line" if scope in ("", "command") else scope
+    return f"{file}:{line}" if line else file
+
+
+def _find_line(file: str, key: str, value: str) -> int:
+    try:
+        with open(file, encoding="utf-8", errors="surrogateescape") as f:
+            return installation.find_line(f.read(), key, value)
+    except OSError:
+        return 0
+
+
+def list_settings(repo: Repo, keys: Sequence[str] = ()) -> list[Record]:
+    """A record of type setting for each key of the table, each value of a pipeline, and each
+    unknown key that is set; keys: only for these.
+
+    value: the value in force; text: what is set, '' for nothing; origin: where it is set;
+    complaint: what is wrong with it.
+    """
+    values = repo.config.read_values()
+    wrong = {(key, text): why for key, text, why in installation.list_complaints(values)}
+    pipes = {key for key in values if key.startswith("gitcp.") and key.endswith(".pipeline")}
+    besides = sorted(pipes | {key for key, _ in wrong})
+    records: list[Record] = []
+    for key in keys or dict.fromkeys([*config_table.KEYS, *besides]):
+        about = installation.find_key(key)
+        texts = values.get(key, [])
+        if about and not about.get("many"):
+            texts = texts[-1:]
+        for text in texts or [""]:
+            records.append(_make_setting(repo, key, about, text, wrong.get((key, text), "")))
+    return records
+
+
+def _make_setting(repo: Repo, key: str, about: Key | None, text: str, complaint: str) -> Record:
+    default = about["default"] if about else ""
+    where = find_origin(repo, key, text) if key in repo.config.read_values() else None
+    return {
+        "type": "setting",
+        "key": key,
+        "value": text if where and not complaint else default,
+        "text": text,
+        "origin": format_origin(where) if where else "",
+        "scope": where[0] if where else "",
+        "default": default,
+        "kind": about["kind"] if about else "",
+        "meaning": about["meaning"] if about else "",
+        "complaint": complaint,
+    }
+
+
+# List the lines about the installation that a session gets at its start.
+_SHARED = (
+    "gitcp: you are recorded by hooks that others share in this repository's settings: "
+    "'gitcp enable' links your commits too, 'gitcp disable' ends it."
+)
+_AWAY = (
+    "gitcp: git no longer runs gitcp's hooks here ({}), so commits are linked late: "
+    "'gitcp enable' mends it."
+)
+_UNREGISTERED = (
+    "gitcp: jj works in this directory too and is not asked, since it is not registered: "
+    "'gitcp enable' registers it."
+)
+
+
+def list_notices(repo: Repo) -> list[str]:
+    """The lines; [] if git's hooks are as enable left them and every setting is valid."""
+    lines = list_setting_notices(repo)
+    top = repo.top
+    if top and os.path.isdir(f"{top}/.jj") and not repo.jj and jj.begins_workspace(top):
+        lines = [*lines, _UNREGISTERED]
+    if not os.path.exists(repo.join_shared("installed", "manifest.json")):
+        return [_SHARED, *lines]
+    if not repo.has_git:
+        return lines
+    where = git_hooks.find_folder(repo)
+    missing = git_hooks.list_missing(where)
+    return [_AWAY.format(", ".join(missing)), *lines] if missing else lines

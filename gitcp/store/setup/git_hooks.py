@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import os
 
-from gitcp.core.setup import hook_scripts, hook_text
-from gitcp.process import files
+from gitcp import files
+from gitcp.core import installation
 from gitcp.record import decode_name, encode_name
-from gitcp.store.setup import exclude
+from gitcp.store.snapshot.worktree import Worktree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 
-    from gitcp.core.setup.hook_scripts import Chain
-    from gitcp.core.setup.installation import Write
+    from gitcp.core.installation import Chain, Write
     from gitcp.repo import Repo
-    from gitcp.store.setup.manifest import Entry, Manifest
+    from gitcp.store.setup.takeover import Entry, Manifest
 
     Plan = tuple[list[Write], list[str]]  # writes, notes
 
@@ -40,22 +39,22 @@ def find_folder(repo: Repo) -> str:
 
 def list_missing(where: str) -> list[str]:
     """The hooks of a directory that git does not run, or that neither are gitcp's nor call it."""
-    return [hook for hook in hook_scripts.HOOKS if not _is_ours_called(where, hook)]
+    return [hook for hook in installation.HOOKS if not _is_ours_called(where, hook)]
 
 
 def _is_ours_called(where: str, hook: str) -> bool:
     if not os.access(os.path.join(where, hook), os.X_OK):
         return False
     texts = read_texts(where, hook)
-    return hook_text.is_ours_called(hook, texts[""], texts)
+    return installation.is_ours_called(hook, texts[""], texts)
 
 
 def read_texts(where: str, hook: str) -> dict[str, str]:
     """suffix -> text of the files of a hook; OWN -> that of the file that husky's hook calls."""
     texts = HookFiles(where, hook).texts
-    if is_huskys(where) and hook_text.find_tool(texts[""]) == "husky":
+    if is_huskys(where) and installation.find_tool(texts[""]) == "husky":
         own = files.peek(os.path.join(os.path.dirname(where), hook))
-        return {**texts, hook_text.OWN: decode_name(own)} if own else texts
+        return {**texts, installation.OWN: decode_name(own)} if own else texts
     return texts
 
 
@@ -71,11 +70,11 @@ def plan_hooks(repo: Repo, record: Manifest, program: tuple[str, str], force: bo
     if os.path.lexists(where) and not os.path.isdir(where):
         return [], [f"git runs no hooks here: '{where}' is not a directory"]
     planner = _Planner(repo, where, record, program, force)
-    for hook in hook_scripts.HOOKS:
+    for hook in installation.HOOKS:
         planner.plan_hook(hook)
     writes, notes = planner.writes, planner.notes
     if planner.refused:
-        outside = len(planner.closed) == len(hook_scripts.HOOKS)
+        outside = len(planner.closed) == len(installation.HOOKS)
         notes.append(_format_refusal(where, outside, planner.refused))
     if is_huskys(where):
         names = [os.path.basename(w["path"]) for w in writes if w["path"].startswith(where)]
@@ -104,15 +103,17 @@ class _Planner:
     def plan_hook(self, hook: str) -> None:
         """Plan one of git's hooks, by the files that it has."""
         present = HookFiles(self._where, hook)
-        if hook in self.closed and hook_text.is_ours_called(hook, present.texts[""], present.texts):
+        if hook in self.closed and installation.is_ours_called(
+            hook, present.texts[""], present.texts
+        ):
             return
         if is_huskys(self._where):
             above = _plan_for_husky(present, hook, self._program, self._force)
             if above is not None:
                 self.writes += above
                 return
-        moves = present.plan_strays(hook_text.choose_suffix(hook, present.texts[""]))
-        suffix = hook_text.choose_suffix(hook, present.texts[""])
+        moves = present.plan_strays(installation.choose_suffix(hook, present.texts[""]))
+        suffix = installation.choose_suffix(hook, present.texts[""])
         path, old = present.path + suffix, present.texts.get(suffix, "")
         if self._is_edited(hook, old):
             self.notes.append(_EDITED.format(path))
@@ -127,10 +128,10 @@ class _Planner:
             self.writes += [*moves, write]
 
     def _is_edited(self, hook: str, text: str) -> bool:
-        if self._force or not hook_text.is_whole(text):
+        if self._force or not installation.is_whole(text):
             return False
         unedited = self._record.has_written(encode_name(text))
-        return not (unedited or hook_text.is_untouched(hook, text))
+        return not (unedited or installation.is_untouched(hook, text))
 
     def _plan_script(self, present: HookFiles, hook: str, suffix: str) -> Write:
         """Plan gitcp's script in the place of what is there: gitcp's own, the original program's,
@@ -139,22 +140,22 @@ class _Planner:
         chain: Chain | None = None
         write: Write = {"path": path, "kind": "hook", "data": b"", "note": "", "alone": True}
         write["note"] = f"wrote '{path}'"
-        if hook_text.is_ours(old):
-            chain = hook_text.parse_chain(old)
+        if installation.is_ours(old):
+            chain = installation.parse_chain(old)
             if not self._record.find(path):
                 write["adopted"] = True
                 if chain and chain["suffix"] in present.texts:
                     write["aside"] = chain["suffix"]
-        elif hook_text.is_entire_hook(old):
-            if hook_text.ENTIRE_BACKUP in present.texts:
-                chain = hook_text.choose_chain(present.texts[hook_text.ENTIRE_BACKUP])
-                chain["suffix"] = hook_text.ENTIRE_BACKUP
+        elif installation.is_entire_hook(old):
+            if installation.ENTIRE_BACKUP in present.texts:
+                chain = installation.choose_chain(present.texts[installation.ENTIRE_BACKUP])
+                chain["suffix"] = installation.ENTIRE_BACKUP
             write["note"], write["aside"] = f"took over '{path}' from Entire", ""
         elif os.path.islink(path) or old.strip("\0\n\t "):  # a power cut may leave nothing in it
-            chain, write["aside"] = hook_text.choose_chain(old), hook_scripts.BACKUP
-            chain["suffix"] = suffix + hook_scripts.BACKUP
+            chain, write["aside"] = installation.choose_chain(old), installation.BACKUP
+            chain["suffix"] = suffix + installation.BACKUP
             write["note"] = f"wrote '{path}', which calls '{hook}{chain['suffix']}' too"
-        write["data"] = encode_name(hook_scripts.build_script(hook, *self._program, chain))
+        write["data"] = encode_name(installation.build_script(hook, *self._program, chain))
         return write
 
 
@@ -165,16 +166,16 @@ def _plan_for_husky(
     `npm install`; None if the person has one and force is not given."""
     above = os.path.dirname(os.path.dirname(present.path))
     own = HookFiles(above, hook)
-    old, line = own.texts[""], hook_scripts.build_line(hook)
-    if old and not hook_text.is_ours(old) and line not in old and not force:
+    old, line = own.texts[""], installation.build_line(hook)
+    if old and not installation.is_ours(old) and line not in old and not force:
         return None
     moves = present.plan_strays()
-    if hook_text.is_ours(present.texts[""]):
+    if installation.is_ours(present.texts[""]):
         moves.append(present.plan_main())
     moves += own.plan_strays()
     write: Write = {"path": own.path, "kind": "hook", "data": b"", "note": "", "alone": True}
-    if not old or hook_text.is_ours(old):
-        write["data"] = encode_name(hook_scripts.build_script(hook, *baked))
+    if not old or installation.is_ours(old):
+        write["data"] = encode_name(installation.build_script(hook, *baked))
         write["note"] = f"wrote '{own.path}', which husky calls"
     elif line not in old:
         glue = "" if old.endswith("\n") else "\n"
@@ -191,10 +192,10 @@ def plan_removal(record: Manifest, folders: Iterable[str]) -> list[Write]:
     entries = [entry for entry in record.entries if not _is_moved_here(record, entry)]
     recorded = set(map(record.get_path, entries))
     for where in folders:
-        for hook in hook_scripts.HOOKS:
+        for hook in installation.HOOKS:
             present = HookFiles(where, hook)
             writes += present.plan_strays("", recorded)
-            if hook_text.is_ours(present.texts[""]) and present.path not in recorded:
+            if installation.is_ours(present.texts[""]) and present.path not in recorded:
                 writes.append(present.plan_main())
     return writes
 
@@ -206,7 +207,7 @@ def _is_moved_here(record: Manifest, entry: Entry) -> bool:
     if entry["kind"] != "hook" or record.is_intact(entry):
         return False
     hook, old = os.path.basename(path).partition(".")[0], decode_name(files.read_bytes(path) or b"")
-    return hook_text.is_ours(old) and hook_text.is_untouched(hook, old)
+    return installation.is_ours(old) and installation.is_untouched(hook, old)
 
 
 def list_forgotten(folders: Iterable[str]) -> list[str]:
@@ -214,7 +215,7 @@ def list_forgotten(folders: Iterable[str]) -> list[str]:
     return [
         present.path + suffix
         for where in folders
-        for present in (HookFiles(where, hook) for hook in hook_scripts.HOOKS)
+        for present in (HookFiles(where, hook) for hook in installation.HOOKS)
         for suffix in present.list_forgotten()
         if not present.has_twin(suffix)
     ]
@@ -222,7 +223,7 @@ def list_forgotten(folders: Iterable[str]) -> list[str]:
 
 def is_former(hook: str, text: str, records: Iterable[Manifest]) -> bool:
     """Whether a hook is as an older gitcp wrote it and not edited, so that enable replaces it."""
-    if not hook_text.is_whole(text) or hook_text.is_untouched(hook, text):
+    if not installation.is_whole(text) or installation.is_untouched(hook, text):
         return False
     return any(record.has_written(encode_name(text)) for record in records)
 
@@ -230,25 +231,25 @@ def is_former(hook: str, text: str, records: Iterable[Manifest]) -> bool:
 def _list_closed(repo: Repo, where: str) -> set[str]:
     """The hooks that other people or other repositories use too."""
     real = os.path.realpath(where)
-    if exclude.is_inside(real, repo.common) or exclude.is_inside(real, repo.git_dir):
+    if is_inside(real, repo.common) or is_inside(real, repo.git_dir):
         return set()
-    if repo.top is None or not exclude.is_inside(real, repo.top):
-        return set(hook_scripts.HOOKS)
-    paths = [os.path.join(real, hook) for hook in hook_scripts.HOOKS]
-    return {os.path.basename(path) for path in exclude.list_tracked(repo, paths)}
+    if repo.top is None or not is_inside(real, repo.top):
+        return set(installation.HOOKS)
+    paths = [os.path.join(real, hook) for hook in installation.HOOKS]
+    return {os.path.basename(path) for path in list_tracked(repo, paths)}
 
 
 def remove_ours(path: str, entry: Entry, data: bytes) -> bytes | None:
     """A hook without gitcp's part; None if nothing else is in it."""
     aside = entry["aside"]
     chained = bool(aside) and os.path.lexists(path + aside)
-    left = hook_text.remove_ours(os.path.basename(path), decode_name(data), chained)
+    left = installation.remove_ours(os.path.basename(path), decode_name(data), chained)
     return None if left is None else encode_name(left)
 
 
 def _format_refusal(where: str, outside: bool, hooks: Iterable[str]) -> str:
     why = "is outside the repository" if outside else "has hooks that are tracked"
-    lines = [f"    {where}/{hook}: {hook_scripts.build_line(hook)}" for hook in hooks]
+    lines = [f"    {where}/{hook}: {installation.build_line(hook)}" for hook in hooks]
     return "\n".join([f"'{where}' {why}: --force writes there; or add these lines:", *lines])
 
 
@@ -295,18 +296,18 @@ class HookFiles:
 
     def list_forgotten(self) -> list[str]:
         """The suffixes of foreign hooks that were moved aside and that gitcp no longer calls."""
-        aside = [suffix for suffix in self.texts if hook_scripts.BACKUP in suffix]
+        aside = [suffix for suffix in self.texts if installation.BACKUP in suffix]
         used = {*self._list_ours(), *self._list_called()}
         return [suffix for suffix in aside if suffix not in used]
 
     def has_twin(self, suffix: str) -> bool:
         """Whether the tool that wrote this file wrote another one that was not moved aside."""
-        tool = hook_text.find_tool(self.texts[suffix])
-        current = (t for s, t in self.texts.items() if s != suffix and hook_scripts.BACKUP not in s)
-        return tool != "" and any(hook_text.find_tool(text) == tool for text in current)
+        tool = installation.find_tool(self.texts[suffix])
+        current = (t for s, t in self.texts.items() if s != suffix and installation.BACKUP not in s)
+        return tool != "" and any(installation.find_tool(text) == tool for text in current)
 
     def _list_ours(self) -> list[str]:
-        return [suffix for suffix, text in self.texts.items() if hook_text.is_ours(text)]
+        return [suffix for suffix, text in self.texts.items() if installation.is_ours(text)]
 
     def _list_called(self) -> set[str]:
         """The suffixes of the foreign files that gitcp's scripts call."""
@@ -321,24 +322,24 @@ class HookFiles:
     def _walk_chain(self, suffix: str) -> list[str]:
         """The suffixes of the files that a script of gitcp calls, one after the other."""
         called: list[str] = []
-        chain = hook_text.parse_chain(self.texts[suffix])
+        chain = installation.parse_chain(self.texts[suffix])
         while chain and chain["suffix"] not in called:
             called.append(chain["suffix"])
-            chain = hook_text.parse_chain(self.texts.get(chain["suffix"], ""))
+            chain = installation.parse_chain(self.texts.get(chain["suffix"], ""))
         return called
 
     def _list_copies(self) -> list[str]:
         """The suffixes of copies of a tool's hook: files that gitcp calls if the hook itself is of
         the same tool, and forgotten files of a tool that has another file."""
         main, copies = self.texts[""], list[str]()
-        if main and not hook_text.is_ours(main):
+        if main and not installation.is_ours(main):
             called = self._list_called()
-            copies = [s for s in called if hook_text.is_same_tool(self.texts[s], main)]
+            copies = [s for s in called if installation.is_same_tool(self.texts[s], main)]
         return [*copies, *(s for s in self.list_forgotten() if self.has_twin(s))]
 
     def _is_called_by_tool(self, suffix: str) -> bool:
         """Whether the hook itself, which is a tool's, calls this file."""
-        return hook_text.is_called(os.path.basename(self.path), self.texts[""], suffix)
+        return installation.is_called(os.path.basename(self.path), self.texts[""], suffix)
 
     def _plan_removal(self, suffix: str) -> Write:
         del self.texts[suffix]
@@ -369,3 +370,45 @@ def _list_names(folder: str) -> list[str]:
 
 def _read_text(path: str) -> str:
     return decode_name(files.read_bytes(path) or b"") if os.path.isfile(path) else ""
+
+
+# Find the files that git tracks, and make it ignore gitcp's files by <common>/info/exclude.
+
+
+def list_tracked(repo: Repo, paths: Iterable[str]) -> list[str]:
+    """Those of paths (absolute) that are in git's index."""
+    top, inside = _list_inside(repo, paths)
+    if not inside:
+        return []
+    tracked = repo.git.read_records("ls-files", "-z", "--", *map(encode_name, inside))
+    return [os.path.join(top, decode_name(path)) for path in tracked]
+
+
+def list_addable(repo: Repo, paths: Iterable[str]) -> list[str]:
+    """Those of paths (absolute) that `git add -A` would add, relative to the top."""
+    top, inside = _list_inside(repo, paths)
+    inside = [path for path in inside if path.partition("/")[0] != ".git"]
+    tracked = {os.path.relpath(path, top) for path in list_tracked(repo, paths)}
+    ignored = Worktree(repo).list_ignored(inside)
+    return [path for path in inside if path not in tracked | ignored]
+
+
+def _list_inside(repo: Repo, paths: Iterable[str]) -> tuple[str, list[str]]:
+    """(the top of the worktree, those of paths below it, relative to it)."""
+    top = os.path.realpath(repo.worktree)
+    return top, [os.path.relpath(os.path.realpath(p), top) for p in paths if is_inside(p, top)]
+
+
+def plan_exclude(repo: Repo, paths: list[str]) -> Write:
+    """The write that makes git ignore paths, relative to the top, in this clone."""
+    path = os.path.join(repo.common, "info", "exclude")
+    after, lines = installation.exclude_paths(decode_name(files.read_bytes(path) or b""), paths)
+    note = f"wrote '{path}', to keep {', '.join(paths)} out of commits"
+    data = encode_name(after)
+    return {"path": path, "kind": "exclude", "data": data, "note": note, "lines": lines}
+
+
+def is_inside(path: str, folder: str) -> bool:
+    """Whether a path is below a directory, symbolic links resolved."""
+    real = os.path.realpath(folder)
+    return os.path.realpath(path).startswith(real + os.sep)

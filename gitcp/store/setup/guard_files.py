@@ -13,22 +13,23 @@ from __future__ import annotations
 
 import os
 
-from gitcp.core.setup.hook_scripts import HOOKS
+from gitcp import files
 from gitcp.errors import Error
-from gitcp.process import files
 from gitcp.record import encode_lines
-from gitcp.store.git import private
+from gitcp.store import private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.repo import Repo
-    from gitcp.store.setup.manifest import Manifest
+    from gitcp.store.setup.takeover import Manifest
 
 
 def write_configured(repo: Repo) -> None:
     """Create and remove the files of `configured` by the current configuration."""
     own = repo.config.get_flag("extensions.worktreeconfig")
     folder = repo.join_own("configured") if own else repo.join_shared("configured")
+    from gitcp.core.installation import HOOKS
+
     wanted = {hook for hook in HOOKS if repo.config.get_all(f"gitcp.{hook}.pipeline")}
     try:
         present = set(files.list_names(folder))
@@ -44,6 +45,8 @@ def write_configured(repo: Repo) -> None:
 def clear_configured(repo: Repo) -> None:
     """Remove the files of `configured`."""
     for folder in dict.fromkeys((repo.join_own("configured"), repo.join_shared("configured"))):
+        from gitcp.core.installation import HOOKS
+
         for hook in HOOKS:
             files.remove_file(os.path.join(folder, hook))
         files.remove_if_empty(folder)
@@ -64,3 +67,45 @@ def write_watched(repo: Repo, record: Manifest) -> None:
 def clear_watched(repo: Repo) -> None:
     """Remove `watched`."""
     private.remove_private(repo, repo.join_own("watched"))
+
+
+# Note which agents have run a hook: the modification time of <common>/gitcp/heard/<agent> is that
+# of the agent's last prompt or session start.
+
+
+def note_event(repo: Repo, agent: str, name: str) -> None:
+    """Note the time of an agent's event, and update `configured` (guard_files)."""
+    marked = os.path.isdir(repo.join_shared("configured"))
+    if marked or repo.config.list_keys("gitcp.", ".pipeline"):
+        write_configured(repo)
+    path = repo.join_shared("heard", agent)
+    if name not in ("session-start", "turn-start") and os.path.exists(path):
+        return
+    try:
+        private.touch_private(repo, path)
+    except (Error, OSError):
+        pass  # no turn depends on it
+
+
+def read_last(repo: Repo, agent: str) -> float:
+    """The time of an agent's last event, in seconds since 1970; 0 if there was none."""
+    try:
+        return os.stat(repo.join_shared("heard", agent)).st_mtime
+    except OSError:
+        return 0.0
+
+
+# Read the strategy, which decides what a turn's end makes (doc/behaviour.md "Strategies").
+MANUAL, AUTO = "manual-commit", "auto-commit"
+
+
+def get_strategy(repo: Repo) -> str:
+    """MANUAL or AUTO, as configured; MANUAL in a jj workspace, where jj makes the commits."""
+    return MANUAL if repo.jj else get_configured(repo)
+
+
+def get_configured(repo: Repo) -> str:
+    """gitcp.strategy: MANUAL (default; formerly 'shadow') or AUTO (formerly 'dual')."""
+    from gitcp.core import installation
+
+    return installation.find_strategy(repo.config.get_option("gitcp.strategy")) or MANUAL

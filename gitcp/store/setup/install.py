@@ -3,38 +3,40 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import tempfile
 import time
+from contextlib import contextmanager
 
 import gitcp
-from gitcp import agents, jj
+from gitcp import agents, asked, files, jj
 from gitcp.agents.install import enabling, own_files
 from gitcp.agents.install.enabling import Surroundings
 from gitcp.asked import is_tracked
-from gitcp.console import notice
-from gitcp.core.setup import entire_settings, installation, skill
-from gitcp.core.setup.installation import ENTIRE_SWITCH
+from gitcp.console import options
+from gitcp.core import installation
+from gitcp.core.installation import ENTIRE_SWITCH
 from gitcp.errors import Error, format_error
+from gitcp.files import move_aside
+from gitcp.git import Git
 from gitcp.lock import exclusive
-from gitcp.process import files
-from gitcp.process.files import move_aside
 from gitcp.record import decode_name, encode_name
 from gitcp.repo import Repo
-from gitcp.store.git.objects import Objects
-from gitcp.store.lines import recording
-from gitcp.store.setup import adapters, exclude, git_hooks, guard_files, manifest, takeover
-from gitcp.store.snapshot import index
-from gitcp.store.stream import place
+from gitcp.store.lines import recorded
+from gitcp.store.objects import Objects
+from gitcp.store.setup import adapters, git_hooks, guard_files, takeover
+from gitcp.store.snapshot import worktree
+from gitcp.store.stream import streams
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from gitcp.core.setup.installation import Write
-    from gitcp.store.setup.manifest import Entry, Manifest, Strip
+    from gitcp.core.installation import Write
+    from gitcp.store.setup.takeover import Entry, Manifest, Strip
 
     Plan = tuple[list[Write], list[str]]  # writes, notes
-
 
 _FOLDERS = "lock tmp open turn transcript heard installed corrupt kept claims configured".split()
 
@@ -70,7 +72,7 @@ def install(repo: Repo, options: Options) -> tuple[list[Write], list[str], list[
     if repo.has_git and not options.worktree:
         jj.add_worktree(repo.worktree)
     with exclusive(repo, "install"):
-        record = manifest.load(repo)
+        record = takeover.load_manifest(repo)
         writes, notes = plan_install(repo, options, record)
         written = [write for write in writes if carry_out(repo, write, record)]
         if options.worktree:
@@ -95,7 +97,7 @@ def _make_way(repo: Repo) -> list[str]:
         aside = f"{path}.damaged-{time.time_ns()}"
         os.rename(path, aside)
         done.append(f"moved '{path}', which was not a directory, to '{aside}'")
-    for damaged in manifest.load_all(repo)[1]:
+    for damaged in takeover.load_all(repo)[1]:
         moved = move_aside(repo.common, damaged.path)
         done.append(f"moved '{damaged.path}', which was damaged, to '{moved}'")
     return done
@@ -103,7 +105,7 @@ def _make_way(repo: Repo) -> list[str]:
 
 def carry_out(repo: Repo, write: Write, record: Manifest) -> bool:
     """Write one file.  Returns False, with a warning, if an agent's file cannot be written."""
-    record = manifest.load_person() if write.get("user") else record
+    record = takeover.load_person() if write.get("user") else record
     try:
         if write["kind"] == "stray":
             git_hooks.clear_stray(write)
@@ -118,7 +120,7 @@ def carry_out(repo: Repo, write: Write, record: Manifest) -> bool:
     except (OSError, Error) as e:
         if "agent" not in write:
             raise
-        notice.warn_lacking(f"{format_error(e)}: {write['agent']} is not set up")
+        options.warn_lacking(f"{format_error(e)}: {write['agent']} is not set up")
         return False
     return True
 
@@ -148,12 +150,12 @@ def plan_install(repo: Repo, options: Options, record: Manifest) -> Plan:
     plans.append(([], choice_notes))
     plans.append(plan_clients(repo, names, options.scope, program, options.force))
     if options.skills:
-        person_or_repo = manifest.load_person() if options.scope == "user" else record
+        person_or_repo = takeover.load_person() if options.scope == "user" else record
         plans.append(plan_skills(repo, person_or_repo, options.scope, options.force))
     writes = [write for plan in plans for write in plan[0]]
     notes = [note for plan in plans for note in plan[1]]
     chosen = {
-        "gitcp.strategy": entire_settings.find_strategy(options.strategy),
+        "gitcp.strategy": installation.find_strategy(options.strategy),
         "gitcp.guard": options.guard,
         "gitcp.remote": options.destination,
     }
@@ -176,10 +178,10 @@ def _plan_exclude(repo: Repo, writes: Sequence[Write]) -> list[Write]:
     """Plan to make git ignore the files that are for this clone alone."""
     ends = [(w["path"], w.get("aside")) for w in writes if w.get("alone")]
     alone = [path + end for path, aside in ends for end in ("", aside) if end is not None]
-    outside = [path for path in alone if not exclude.is_inside(path, repo.worktree)]
-    names = exclude.list_addable(repo, alone)
-    names += exclude.list_addable(find_main_worktree(repo), outside) if outside else []
-    return [exclude.plan_exclude(repo, sorted(set(names)))] if names else []
+    outside = [path for path in alone if not git_hooks.is_inside(path, repo.worktree)]
+    names = git_hooks.list_addable(repo, alone)
+    names += git_hooks.list_addable(find_main_worktree(repo), outside) if outside else []
+    return [git_hooks.plan_exclude(repo, sorted(set(names)))] if names else []
 
 
 def locate_program() -> tuple[str, str]:
@@ -200,15 +202,15 @@ def _settle_worktree(repo: Repo, record: Manifest) -> None:
 
 def _prepare(repo: Repo, record: Manifest) -> list[str]:
     """Write the data that hooks need: gitcp's index, markers, states; return what was done."""
-    index.seed_index(repo)
+    worktree.seed_index(repo)
     guard_files.write_configured(repo)
     guard_files.write_watched(repo, record)
     takeover.write_markers(repo)
     with Objects(repo) as objects:
-        place.move_home(repo, objects)
-        taken = takeover.adopt(repo, objects)
-        recording.begin_recording(repo)
-        recording.share_recording(repo, objects)
+        streams.move_home(repo, objects)
+        taken = takeover.adopt_settings(repo, objects)
+        recorded.begin_recording(repo)
+        recorded.share_recording(repo, objects)
     done = [f"took over {len(taken)} unsettled sessions of Entire"] if taken else []
     try:
         os.unlink(repo.join_shared("off"))
@@ -222,16 +224,16 @@ def hook_folders(repo: Repo, record: Manifest) -> list[str]:
     """The directories of hooks that enable wrote to, and the one that git uses now."""
     folders = [os.path.dirname(record.get_path(e)) for e in record.entries if e["kind"] == "hook"]
     current = git_hooks.find_folder(repo)
-    if any(exclude.is_inside(current, home) for home in (repo.common, repo.top) if home):
+    if any(git_hooks.is_inside(current, home) for home in (repo.common, repo.top) if home):
         folders.append(current)
     return list(dict.fromkeys(folders))
 
 
 def end_recording(repo: Repo) -> None:
     """Note that work is not recorded any more."""
-    recording.end_recording(repo)
+    recorded.end_recording(repo)
     with Objects(repo) as objects:
-        recording.share_recording(repo, objects)
+        recorded.share_recording(repo, objects)
 
 
 def make_stripper(repo: Repo, record: Manifest) -> Strip:
@@ -279,7 +281,7 @@ def plan_clients(
         try:
             plan = enabling.plan_client(client, scope, home, top, surroundings, force)
         except Error as e:
-            notice.warn_lacking(_UNREAD.format(e, name, name))
+            options.warn_lacking(_UNREAD.format(e, name, name))
         else:
             writes += plan[0]
             notes += plan[1]
@@ -299,15 +301,15 @@ def plan_worktree(repo: Repo, record: Manifest, baked: tuple[str, str]) -> list[
         writes += enabling.plan_client(client, "local", home, top, surroundings, False)[0]
     if any(entry["kind"] == ENTIRE_SWITCH for entry in record.entries):
         writes += takeover.plan_switch(repo)[0]
-    hidden = exclude.list_addable(repo, [write["path"] for write in writes])
-    return [*([exclude.plan_exclude(repo, hidden)] if hidden else []), *writes]
+    hidden = git_hooks.list_addable(repo, [write["path"] for write in writes])
+    return [*([git_hooks.plan_exclude(repo, hidden)] if hidden else []), *writes]
 
 
 def _make_surroundings(repo: Repo, baked: tuple[str, str]) -> Surroundings:
-    records = (manifest.load(repo), manifest.load_person())
+    records = (takeover.load_manifest(repo), takeover.load_person())
 
     def is_tracked(path: str) -> bool:
-        return bool(exclude.list_tracked(repo, [path]))
+        return bool(git_hooks.list_tracked(repo, [path]))
 
     def is_recorded(path: str) -> bool:
         return any(record.find(path) for record in records)
@@ -332,11 +334,11 @@ def plan_skills(repo: Repo, record: Manifest, scope: str, force: bool) -> Plan:
     A skill that gitcp did not write stays unless force is given.  record: of the repository, or of
     the person for the scope `user`.
     """
-    home, data = os.path.expanduser("~"), skill.TEXT.encode()
+    home, data = os.path.expanduser("~"), installation.TEXT.encode()
     writes: list[Write] = []
     notes: list[str] = []
-    for folder in skill.FOLDERS:
-        below = os.path.join(folder, skill.NAME)
+    for folder in installation.FOLDERS:
+        below = os.path.join(folder, installation.NAME)
         path = os.path.join(repo.worktree, below)
         if scope == "user":
             path = agents.locate_below(home, below)
@@ -350,3 +352,129 @@ def plan_skills(repo: Repo, record: Manifest, scope: str, force: bool) -> Plan:
         write: Write = {"path": path, "kind": "skill", "data": data, "note": f"wrote '{path}'"}
         writes.append({**write, "alone": scope == "local", "user": scope == "user"})
     return writes, notes
+
+
+# Enable gitcp in all repositories of a person: by git's template for new repositories, and by
+# agents' hooks in the person's own settings.
+_HOOKS_KEY = "init.templateDir"
+_NOT_SET = (
+    "'{}' is {}: 'gitcp enable' in a new repository sets it up, or put hooks into it yourself"
+)
+
+
+def locate_template() -> str:
+    """The template directory of gitcp, which git copies into a new repository."""
+    data = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
+    return os.path.join(data, "gitcp", "template")
+
+
+@contextmanager
+def open_scratch_repository() -> Iterator[Repo]:
+    """Yield an empty repository: plans for a person's own files need one."""
+    with tempfile.TemporaryDirectory() as folder:
+        Git(folder).run("init", "-q", "--template=", folder)
+        yield Repo.find(folder)
+
+
+def install_person(clients: Sequence[str], force: bool) -> tuple[list[str], list[str]]:
+    """Set up git's template and the agents in the person's settings; (what was done, notes).
+
+    clients: none for all agents that are on this machine.  Raises Error, with nothing done, if
+    git's global configuration is not a regular file."""
+    path = _find_special_config()
+    if path:
+        raise Error(f"'{path}' is not a file, so git cannot keep its global configuration there")
+    with open_scratch_repository() as repo:
+        present = clients or find_agents(repo)[0]
+        baked, record = locate_program(), takeover.load_person()
+        writes, notes = plan_clients(repo, present, "user", baked, force)
+        done = [write["note"] for write in writes if carry_out(repo, write, record)]
+        done += _set_template(repo, baked, force, notes)
+    return done, notes
+
+
+def _set_template(repo: Repo, baked: tuple[str, str], force: bool, notes: list[str]) -> list[str]:
+    """Write git's template and set init.templateDir for the person; return what was done."""
+    hooks = repo.config.get("core.hookspath")
+    if hooks:
+        notes.append(_NOT_SET.format(hooks, "core.hooksPath of all repositories"))
+    configured, own = _read_template(), locate_template()
+    if configured not in ("", own) and not force:
+        notes.append(_NOT_SET.format(configured, _HOOKS_KEY))
+        return []
+    if not os.path.isdir(own):
+        _copy_template(own)
+    writes = list(_plan_hooks(own, baked))
+    record = takeover.load_person()
+    done = [write["note"] for write in writes if carry_out(repo, write, record)]
+    if configured != own:
+        Git().run("config", "--global", _HOOKS_KEY, own)
+        done.append(f"set {_HOOKS_KEY} to '{own}'")
+    return done
+
+
+def _find_special_config() -> str:
+    """Git's global configuration if it is no regular file, else ''.  To write it, git would replace
+    it by a file, even a device."""
+    paths = asked.list_person_sources(os.environ)
+    return next((p for p in paths if os.path.exists(p) and not os.path.isfile(p)), "")
+
+
+def _read_template() -> str:
+    """init.templateDir of the person's configuration, '' if it is not set."""
+    return decode_name(Git().run("config", "--global", "--get", _HOOKS_KEY, ok=(0, 1))[1]).rstrip(
+        "\n"
+    )
+
+
+def _copy_template(own: str) -> None:
+    """Copy git's default template, which gitcp's template replaces."""
+    os.makedirs(os.path.dirname(own), exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(own)) as folder:
+        Git(folder).run("init", "-q", "--bare", os.path.join(folder, "new"))
+        template = os.path.join(folder, "template")
+        os.mkdir(template)
+        for name in ("description", "hooks", "info"):
+            if os.path.exists(path := os.path.join(folder, "new", name)):
+                shutil.move(path, os.path.join(template, name))
+        hooks = os.path.join(template, "hooks")
+        os.makedirs(hooks, exist_ok=True)
+        for hook in installation.HOOKS:
+            if os.path.exists(path := os.path.join(hooks, hook)):
+                os.rename(path, path + installation.BACKUP)
+        os.rename(template, own)
+
+
+def _plan_hooks(own: str, baked: tuple[str, str]) -> Iterator[Write]:
+    for hook in installation.HOOKS:
+        path = os.path.join(own, "hooks", hook)
+        data = installation.build_script(hook, *baked).encode("utf-8", "surrogateescape")
+        if git_hooks.read_texts(os.path.dirname(path), hook)[""].encode() != data:
+            note = f"wrote '{path}', for new repositories"
+            yield {"path": path, "kind": "hook", "data": data, "note": note, "user": True}
+
+
+def remove_template() -> str:
+    """Unset init.templateDir if it is gitcp's; return what was done, '' for nothing."""
+    if _find_special_config() or _read_template() != locate_template():
+        return ""
+    Git().run("config", "--global", "--unset", _HOOKS_KEY)
+    return f"unset {_HOOKS_KEY}"
+
+
+def install_repository(path: str, clients: Sequence[str]) -> tuple[list[str], str]:
+    """Set up an existing repository; (what was written, why it was left out or '')."""
+    try:
+        repo = Repo.find(path)
+        if repo.top is None:
+            return [], "it has no work tree"
+        if os.path.exists(repo.join_shared("off")):
+            return [], "gitcp is disabled there"
+        options = Options(agents=clients, scope="user")
+        writes, _, notes = install(repo, options)
+    except (Error, OSError) as e:
+        return [], str(e)
+    where = git_hooks.find_folder(repo)
+    missing = git_hooks.list_missing(where)
+    reason = next(iter(notes), f"git does not run '{missing[0]}'") if missing else ""
+    return [write["note"] for write in writes], reason.partition("\n")[0]

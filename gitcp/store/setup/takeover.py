@@ -5,37 +5,37 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 
+from gitcp import files
 from gitcp.agents import find_client
 from gitcp.agents.install import json_text
-from gitcp.core.git import ids
-from gitcp.core.setup import entire_settings
-from gitcp.core.setup.installation import ENTIRE_SWITCH
-from gitcp.core.upkeep import shapes
+from gitcp.core import ids, installation, shapes
+from gitcp.core.installation import ENTIRE_SWITCH
 from gitcp.errors import Error, InputError, hide_passwords
-from gitcp.process import files
+from gitcp.files import Damaged
 from gitcp.record import decode_name, encode_name
 from gitcp.repo import Repo
-from gitcp.store.git import private, refs
-from gitcp.store.journal import open_edits, work
+from gitcp.store import private, refs
+from gitcp.store.journal import edits, open_edits
 from gitcp.store.journal.journal import Journal
-from gitcp.store.session import markers, turn_log
-from gitcp.store.session import state as states
-from gitcp.store.setup import exclude
-from gitcp.store.stream import shadow_refs
-from gitcp.store.v1 import committed_list, committed_read, destination
+from gitcp.store.session import states
+from gitcp.store.setup import git_hooks
+from gitcp.store.stream import streams
+from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
+    from gitcp.core.installation import Write
     from gitcp.core.record_types import File, State
-    from gitcp.core.setup.installation import Write
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.setup.manifest import Entry, Manifest
+    from gitcp.store.objects import Objects
 
     Plan = tuple[list[Write], list[str]]  # writes, notes
-
+    Entry = dict[str, Any]  # path, kind, before, after, mode, dirs and facts of the kind
+    Strip = Callable[[Entry, bytes], bytes | None]
 
 _KEY = "enabled"
 _LEFT = "'{}' {}, so both programs record here: 'entire disable' switches the original off"
@@ -61,11 +61,11 @@ def read_settings(repo: Repo, record: Manifest) -> tuple[dict[str, str], list[st
             notes.append(f"'{path}' is not JSON and is ignored: {e}")
     if record.find(switch_path(repo)):
         read_files[-1].pop("enabled", None)
-    values, more = entire_settings.translate(entire_settings.merge(*read_files))
+    values, more = installation.translate_settings(installation.merge_settings(*read_files))
     for section in ("entire", "gitcp"):
-        old = f"{section}.{entire_settings.OLD_WARNING}"
+        old = f"{section}.{installation.OLD_WARNING}"
         if repo.config.get_all(old):
-            values[entire_settings.WARNING] = "false" if repo.config.get_flag(old) else "true"
+            values[installation.WARNING] = "false" if repo.config.get_flag(old) else "true"
     remote, name, tracked = read_destination(repo)
     if remote and not tracked:
         values["gitcp.remote"] = remote
@@ -78,7 +78,7 @@ def read_settings(repo: Repo, record: Manifest) -> tuple[dict[str, str], list[st
 def plan_config(repo: Repo, values: dict[str, str]) -> Write | None:
     """The write that sets values in the repository's configuration; None if they are set."""
     new = {key: v for key, v in values.items() if repo.config.get(key, "\0") != v}
-    old = f"gitcp.{entire_settings.OLD_WARNING}"
+    old = f"gitcp.{installation.OLD_WARNING}"
     if not new and not repo.config.get_all(old):
         return None
     path = os.path.realpath(os.path.join(repo.common, "config"))
@@ -131,37 +131,37 @@ def write_markers(repo: Repo) -> None:
             private.touch_private(repo, path)
 
 
-def adopt(repo: Repo, objects: Objects) -> list[str]:
+def adopt_settings(repo: Repo, objects: Objects) -> list[str]:
     """Take over the sessions with open work of the original program; return their ids.
 
     Its states have no streams: the files of a session are read from its branch.
     """
     taken = []
-    for name in states.list_ids(repo):
+    for name in states.list_state_ids(repo):
         try:
             ids.check_session_id(name)
         except Error:
             continue
-        with states.held(repo, [name]):
-            state = states.load(repo, name)
+        with states.held_state(repo, [name]):
+            state = states.load_state(repo, name)
             foreign = state is not None and not state["streams"] and "turns" not in state
             if state and foreign and state.get("phase") == "active":
-                turn_log.take_over(repo, state)
+                states.take_over(repo, state)
                 state["tool_events"] = True  # an unexplained edit is not the turn's
             if state and not state["streams"] and _add_stream(objects, state):
                 _note_condensed(repo, objects, state)
                 _record_edits(repo, objects, state)
-                work.save(repo, state)
+                edits.save_work(repo, state)
                 taken.append(name)
-            elif state and markers.is_unsettled(state):
-                work.save(repo, state) if foreign else markers.write(repo, state)
+            elif state and states.is_unsettled(state):
+                edits.save_work(repo, state) if foreign else states.write_marker(repo, state)
     return taken
 
 
 def _record_edits(repo: Repo, objects: Objects, state: State) -> None:
     """Write the files that the session recorded into the journal of its worktree."""
     try:
-        home = repo if markers.is_home(repo, state) else Repo.find(state["worktree_path"])
+        home = repo if states.is_home(repo, state) else Repo.find(state["worktree_path"])
     except (Error, OSError):
         return  # the worktree is gone
     for stream in state["streams"]:
@@ -172,7 +172,7 @@ def _record_edits(repo: Repo, objects: Objects, state: State) -> None:
         open_edits.record_edits(home, objects, state["session_id"], stream["base_commit"], files)
         entries = {path: entry for path, (entry, _) in files.items()}
         with Journal(home) as held:
-            work.record_checkpoint(held, state, stream["id"], entries, "", {})
+            edits.record_checkpoint(held, state, stream["id"], entries, "", {})
 
 
 def _note_condensed(repo: Repo, objects: Objects, state: State) -> None:
@@ -181,9 +181,9 @@ def _note_condensed(repo: Repo, objects: Objects, state: State) -> None:
     if state.get("checkpoint_transcript_start") or "tokens_at_condensation" in state:
         return
     name, longest = state["session_id"], b""
-    for checkpoint in committed_list.list_checkpoints(repo):
+    for checkpoint in checkpoint_list.list_checkpoints(repo):
         if any(entry["session_id"] == name for entry in checkpoint["sessions"]):
-            transcript = committed_read.read_session(objects, checkpoint, name)["transcript"]
+            transcript = checkpoints.read_session(objects, checkpoint, name)["transcript"]
             longest = max(longest, transcript, key=len)
     scan = find_client(state.get("agent_type", "")).scan
     if longest and (usage := scan(longest)["usage"]):
@@ -195,8 +195,8 @@ def _add_stream(objects: Objects, state: State) -> bool:
     home = ids.hash_worktree(str(state.get("worktree_id") or ""))
     names = (f"{ids.BRANCHES}{base[:7]}-{home}", ids.BRANCHES + base[:7])
     for ref in names if touched and len(base) >= 7 else ():
-        if tip := shadow_refs.peek_tip(objects, ref):
-            recorded = shadow_refs.read_changes(objects, {**tip, "base": base})
+        if tip := streams.peek_tip(objects, ref):
+            recorded = streams.read_changes(objects, {**tip, "base": base})
             work_files: dict[str, File] = {
                 path: {"oid": e[1] if e else "", "mode": e[0] if e else "000000", "turn_id": ""}
                 for path, e in recorded.items()
@@ -208,10 +208,6 @@ def _add_stream(objects: Objects, state: State) -> bool:
                 ]
             return bool(work_files)
     return False
-
-
-# Where hooks of the original program have to stay, it is switched off for this clone alone, in
-# `.entire/settings.local.json`, which git does not track.
 
 
 def switch_path(repo: Repo) -> str:
@@ -227,7 +223,7 @@ def plan_switch(repo: Repo) -> Plan:
         settings = json_text.parse(text)
         if settings.get(_KEY) is False:
             return [], []
-        if exclude.list_tracked(repo, [file]):
+        if git_hooks.list_tracked(repo, [file]):
             raise InputError("is tracked")
         base = json_text.cut_value(text, (_KEY,)) if _KEY in settings else text
     except UnicodeDecodeError:
@@ -263,14 +259,14 @@ _FILES = (".entire/settings.local.json", ".entire/settings.json")  # the stronge
 def read_destination(repo: Repo) -> tuple[str, str, bool]:
     """(the remote or URL that a file of _FILES names, the file, whether git tracks it); "" if none
     does, or if the remote is not configured."""
-    remotes = destination.list_remotes(repo)
-    url = repo.config.get(f"remote.{destination.find_usual_remote(repo)}.url")
+    remotes = checkpoint_list.list_remotes(repo)
+    url = repo.config.get(f"remote.{checkpoint_list.find_usual_remote(repo)}.url")
     for name in _FILES:
         try:
             settings = json.loads(files.read_bytes(os.path.join(repo.worktree, name)) or b"{}")
         except ValueError:
             continue
-        if remote := entire_settings.choose_destination(settings, remotes, url):
+        if remote := installation.choose_destination(settings, remotes, url):
             return remote, name, _is_tracked(repo, name)
     return "", "", False
 
@@ -281,18 +277,18 @@ def _is_tracked(repo: Repo, name: str) -> bool:
     listed = git.read_records("ls-files", "-z", "--", ":(top,icase).entire")
     tracked = {decode_name(path).lower() for path in listed}
     path = os.path.join(repo.worktree, name)
-    return bool(tracked & {name, ".entire"} or exclude.list_tracked(repo, [path]))
+    return bool(tracked & {name, ".entire"} or git_hooks.list_tracked(repo, [path]))
 
 
 def find_proposal(repo: Repo) -> tuple[str, str]:
     """(the destination that a tracked file proposes and nobody has answered, the file) or ""."""
     remote, name, tracked = read_destination(repo)
-    if not tracked or remote == destination.read_destination(repo):
+    if not tracked or remote == checkpoint_list.read_destination(repo):
         return "", ""
     return ("", "") if remote in _read_answers(repo) else (remote, name)
 
 
-def answer(repo: Repo, choice: str) -> None:
+def answer_takeover(repo: Repo, choice: str) -> None:
     """Remember that a person has answered a proposal, by its value."""
     path = repo.join_shared("proposals-answered")
     private.write_words(repo, path, [*_read_answers(repo), choice])
@@ -300,3 +296,195 @@ def answer(repo: Repo, choice: str) -> None:
 
 def _read_answers(repo: Repo) -> list[str]:
     return private.read_words(repo.join_shared("proposals-answered"), shapes.is_printable)
+
+
+# The record of installed files and of what was in their place, so that disable restores it.
+#
+# <common>/gitcp/installed/manifest.json lists each file with the hash of what gitcp wrote; the
+# bytes before are kept beside it.  An entry is written before its file.
+_NOTHING: dict[str, Any] = {"before": None, "mode": None, "dirs": (), "aside": None, "lines": ()}
+
+
+def load_manifest(repo: Repo) -> Manifest:
+    """The record of what enable wrote for a repository."""
+    return Manifest(repo.join_shared("installed"), repo.common, repo.share_file)
+
+
+def load_person() -> Manifest:
+    """The record of what enable --user wrote for the person."""
+    return Manifest(files.locate_state("installed"), os.path.expanduser("~"))
+
+
+def load_all(repo: Repo) -> tuple[list[Manifest], list[Damaged]]:
+    """(the readable records for a repository and for the person, the errors of damaged ones)."""
+    readable: list[Manifest] = []
+    damaged: list[Damaged] = []
+    for load_one in (partial(load_manifest, repo), load_person):
+        try:
+            readable.append(load_one())
+        except Damaged as e:
+            damaged.append(e)
+    return readable, damaged
+
+
+class Manifest:
+    """The record of one installation.  folder: its directory; home: paths are stored relative to
+    it, so that a repository can be moved; share sets a file's permissions in a shared repository.
+    """
+
+    def __init__(
+        self, folder: str, home: str, share: Callable[[str], None] = lambda path: None
+    ) -> None:
+        self._folder, self._home, self._share = folder, home, share
+        known = private.load_json(os.path.join(folder, "manifest.json"), shapes.MANIFEST)
+        self.entries: list[Entry] = [{**_NOTHING, **e} for e in known["files"]] if known else []
+
+    def find(self, path: str) -> Entry | None:
+        """The entry of a file, None if gitcp did not write it."""
+        return next((e for e in self.entries if self.get_path(e) == path), None)
+
+    def get_path(self, entry: Entry) -> str:
+        """The absolute path of an entry's file."""
+        return os.path.normpath(os.path.join(self._home, entry["path"]))
+
+    def get_worktree(self, entry: Entry) -> str | None:
+        """The top of the worktree whose clients alone read the file, None for other files."""
+        top = entry.get("worktree")
+        return os.path.normpath(os.path.join(self._home, top)) if top else None
+
+    def is_intact(self, entry: Entry) -> bool:
+        """Whether the file is as gitcp wrote it."""
+        data = files.read_bytes(self.get_path(entry)) or b""
+        return bool(files.hash_bytes(data) == entry["after"])
+
+    def has_written(self, data: bytes) -> bool:
+        """Whether gitcp wrote a file with these bytes, wherever it was moved."""
+        return files.hash_bytes(data) in {entry["after"] for entry in self.entries}
+
+    def put(self, write: Write, strip: Strip) -> None:
+        """Write one file, and before it its entry, by which restore() gives back the file from
+        before gitcp first wrote it.
+
+        strip(entry, data) returns an edited file without gitcp's part.
+        """
+        path, entry = write["path"], self.find(write["path"])
+        new = self._build_entry(write, entry, strip)
+        self.entries = [*(e for e in self.entries if e is not entry), new]
+        self.save()
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if write.get("aside") and (entry or not write.get("adopted")):
+            files.link_aside(path, path + write["aside"])
+        _replace(new, path, write["data"])
+        if write["kind"] == "hook":
+            self._share(path)
+
+    def _build_entry(self, write: Write, entry: Entry | None, strip: Strip) -> Entry:
+        """The new entry of a file; entry: the one so far."""
+        path, former = write["path"], entry or _NOTHING
+        missing = files.list_missing_folders(os.path.dirname(path))
+        aside = write.get("aside", former["aside"])
+        before = self._find_before(write, entry, strip)
+        new: Entry = {
+            "path": self._shorten_path(path),
+            "kind": write["kind"],
+            "before": None if before is None or aside else self._keep(before),
+            "mode": os.stat(path).st_mode & 0o7777 if os.path.exists(path) else None,
+            "after": files.hash_bytes(write["data"]),
+            "dirs": [*former["dirs"], *map(self._shorten_path, missing)],
+            "aside": aside,
+            "agent": write.get("agent"),
+            "lines": [*former["lines"], *write.get("lines", ())],
+        }
+        if "worktree" in write:
+            new["worktree"] = self._shorten_path(write["worktree"])
+        return new
+
+    def _find_before(self, write: Write, entry: Entry | None, strip: Strip) -> bytes | None:
+        """The bytes of a file before gitcp first wrote it; None for no file."""
+        path = write["path"]
+        data = files.read_bytes(path)
+        if data is None:
+            return None
+        if entry:
+            return self._read_before(entry) if self.is_intact(entry) else strip(entry, data)
+        if not write.get("adopted"):
+            return data
+        facts = {"path": self._shorten_path(path), "kind": write["kind"]}
+        return strip({**_NOTHING, **facts, "agent": write.get("agent")}, data)
+
+    def restore(self, entry: Entry, strip: Strip) -> str:
+        """Remove or restore one file; return what was done: restored, removed, edited, kept or
+        gone.
+
+        strip(entry, data) returns an edited file without gitcp's part, None if nothing is left.
+        """
+        path, done = self.get_path(entry), "gone"
+        old = files.read_bytes(path)
+        if old is not None:
+            touched = files.hash_bytes(old) != entry["after"]
+            left = strip(entry, old) if touched else None
+            done = self._put_back(entry, path) if left is None else _leave(entry, path, old, left)
+        elif entry["aside"] and os.path.lexists(path + entry["aside"]):
+            done = self._put_back(entry, path)  # gitcp's hook was removed, the former is aside
+        for folder in reversed(entry["dirs"]):
+            files.remove_if_empty(os.path.join(self._home, folder))
+        self.entries.remove(entry)
+        self.save()
+        return done
+
+    def save(self) -> None:
+        """Write the record; without entries remove it and the bytes that were kept."""
+        if self.entries:
+            os.makedirs(self._folder, 0o700, exist_ok=True)
+            data = json.dumps({"version": 1, "files": self.entries}, indent=1).encode()
+            path = os.path.join(self._folder, "manifest.json")
+            files.replace_file(path, data + b"\n", 0o600)
+            self._share(self._folder)
+            self._share(path)
+        elif os.path.isdir(self._folder):
+            for name in os.listdir(self._folder):
+                os.unlink(os.path.join(self._folder, name))
+            files.remove_if_empty(self._folder)
+
+    def _put_back(self, entry: Entry, path: str) -> str:
+        aside = path + (entry["aside"] or "")
+        if aside != path and os.path.lexists(aside):
+            os.replace(aside, path)
+            return "restored"
+        before = self._read_before(entry)
+        if before is None:
+            os.unlink(path)
+            return "removed"
+        _replace(entry, path, before, entry["mode"])
+        return "restored"
+
+    def _read_before(self, entry: Entry) -> bytes | None:
+        name = entry["before"]
+        data = files.read_bytes(os.path.join(self._folder, name)) if name else None
+        if name and data is None:
+            raise Error(f"'{self._folder}/{name}', the bytes of '{entry['path']}', is missing")
+        return data
+
+    def _keep(self, data: bytes) -> str:
+        name = files.hash_bytes(data)
+        os.makedirs(self._folder, 0o700, exist_ok=True)
+        files.replace_file(os.path.join(self._folder, name), data, 0o600)
+        return name
+
+    def _shorten_path(self, path: str) -> str:
+        around = os.path.dirname(self._home) + os.sep
+        return os.path.relpath(path, self._home) if path.startswith(around) else path
+
+
+def _replace(entry: Entry, path: str, data: bytes, mode: int | None = None) -> None:
+    if mode is None and entry["kind"] in ("hook", "script"):
+        mode = files.compute_program_mode()
+    # The configuration is replaced under git's own lock.
+    files.replace_file(path, data, mode, tmp=path + ".lock" if entry["kind"] == "config" else None)
+
+
+def _leave(entry: Entry, path: str, old: bytes, left: bytes) -> str:
+    if left == old:
+        return "kept"
+    _replace(entry, path, left, os.stat(path).st_mode & 0o7777)
+    return "edited"

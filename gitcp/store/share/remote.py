@@ -7,16 +7,30 @@ from __future__ import annotations
 
 import time
 
+from gitcp import running
+from gitcp.core import shapes
+from gitcp.core.ids import CHECKPOINTS, is_checkpoint_id, parse_checkpoint_ref, parse_shadow
 from gitcp.errors import Error, GitError, Late
-from gitcp.record import decode_lines, encode_lines
+from gitcp.record import decode_lines, decode_name, encode_lines, encode_name
+from gitcp.store import notes, private, refs
+from gitcp.store.reading import split_windows, spread_batches
+from gitcp.store.trees import edit_tree, find_entry, list_files, need_commit, read_commit
+from gitcp.store.v1 import checkpoint_list, checkpoints, redaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from gitcp.core.record_types import Record
+    from gitcp.core.redact.redactor import Redactor
     from gitcp.repo import Repo
+    from gitcp.store.objects import Objects
 
     Refs = Mapping[str, str]
+    Hit = tuple[str, str, str]  # the oid of a blob, its path in the tree of a tip, the rule
+    File = tuple[str, str, bytes]  # its oid, its path on the branch, its content
+    Secrets = Mapping[str, str]  # oid of a blob -> rule
+    Held = tuple[str, str, str, str]  # a checkpoint's id or a ref, path in it, rule, oid
 
 # Reasons of a refused push that may succeed after another fetch.
 _RACES = (
@@ -152,3 +166,295 @@ def _choose_reason(error: GitError) -> str:
     lines = [line.strip() for line in error.complaint.splitlines() if line.strip()]
     words = [n for n in lines if not n.startswith(("remote:", "hint:", "warning:", "Warning:"))]
     return (words or lines or ["failed"])[0].removeprefix("fatal: ").removeprefix("error: ")
+
+
+# The check before a push: gitcp sends nothing that looks like a secret.
+#
+# What gitcp stores is redacted already.  The check searches what is new to a remote again, by
+# today's rules, and what another program put onto the branch (gitcp.store.share.remote).
+_DOCUMENT = 4 << 20  # bytes; a larger JSON document is searched as text
+_LINES = ("full.jsonl", "full.log", ".jsonl")
+_EXAMPLES = 3
+_PIECE = 1 << 19  # bytes of files that are searched together
+_WINDOW = 1024  # files that one process takes at once
+# An object that a partial clone lacks is on the remote already.
+_NEW = ("rev-list", "--objects", "--filter=object:type=blob", "--missing=allow-any")
+# Streams, which have whole worktrees with files that were never committed, and local refs.
+_OURS = ("refs/heads/entire/", "refs/gitcp/", "refs/entire/")
+_STORE = frozenset({"refs/heads/entire/checkpoints/v1", "refs/heads/entire/sessions"})
+_OWN = ("metadata.json", "lines.json")
+
+
+def find_secrets(
+    repo: Repo,
+    objects: Objects,
+    tips: Iterable[str],
+    excluded: Iterable[str],
+    end: float | None = None,
+    selects: Callable[[str], object] | None = None,
+    *,
+    stored: bool = True,
+) -> Iterator[Hit]:
+    """Yield once each blob with a secret that tips reach and the excluded commits do not.
+
+    selects: whether a path is searched.  stored: the trees are those of the store, where gitcp's
+    own documents are checked by what their fields hold.  Raises Error if the search is not done at
+    the time end, of time.monotonic().
+    """
+    excluded = [*excluded]
+    absent = objects.list_absent(excluded)
+    redactor = redaction.get_redactor(repo)
+
+    def begin(objects: Objects) -> Callable[[list[bytes]], list[Hit]]:
+        def find(lines: list[bytes]) -> list[Hit]:
+            return list(_search_files(redactor, _read_files(objects, lines, selects), end, stored))
+
+        return find
+
+    revisions = encode_lines([*tips, *(f"^{oid}" for oid in excluded if oid not in absent)])
+    new = repo.git.stream_records(*_NEW, "--stdin", sep=b"\n", stdin=revisions)
+    for secrets in spread_batches(objects, split_windows(new, _WINDOW), begin):
+        yield from secrets
+
+
+def _search_files(
+    redactor: Redactor, files: Iterable[File], end: float | None, stored: bool
+) -> Iterator[Hit]:
+    for piece in _group_files(files):
+        if piece and end is not None and time.monotonic() > end:
+            raise Error("too much to search for secrets before 'git push': 'gitcp push' sends it")
+        contents = [data for _, _, data in piece]
+        suspects = redactor.find_suspects(contents) if len(piece) > 1 else range(len(piece))
+        yield from _find_in_files(redactor, [piece[i] for i in suspects], stored)
+
+
+def _read_files(
+    objects: Objects, lines: Iterable[bytes], selects: Callable[[str], object] | None
+) -> Iterator[File]:
+    """Yield the files of git's lines `<oid> <path>`, with one in memory."""
+    named = (line.partition(b" ") for line in lines)
+    blobs = [(oid.decode(), decode_name(path)) for oid, _, path in named if path]
+    blobs = [blob for blob in blobs if selects is None or selects(blob[1])]
+    for (oid, path), obj in zip(blobs, objects.read_each(oid for oid, _ in blobs), strict=True):
+        if obj:
+            yield oid, path, obj[2]
+
+
+def _group_files(files: Iterable[File]) -> Iterator[list[File]]:
+    """Yield lists of files of _PIECE bytes at most; a larger file is alone."""
+    piece: list[File] = []
+    size = 0
+    for file in files:
+        if size + len(file[2]) > _PIECE:
+            yield piece
+            piece, size = [], 0
+        piece.append(file)
+        size += len(file[2])
+    yield piece
+
+
+def _find_in_files(redactor: Redactor, files: Iterable[File], stored: bool) -> Iterator[Hit]:
+    for oid, path, data in files:
+        if hits := redactor.find(data, kind=_choose_kind(path, len(data), stored)):
+            yield oid, path, hits[0][0]
+
+
+def _choose_kind(path: str, size: int, stored: bool) -> str:
+    """How the content of a file is searched, as Redactor.find() has it."""
+    if _is_lines(path):
+        return "jsonl"
+    if not path.endswith(".json") or size >= _DOCUMENT:
+        return "text"
+    return "own" if stored and path.rpartition("/")[2] in _OWN else "document"
+
+
+def _is_lines(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return name.startswith(_LINES[:2]) or name.endswith(_LINES[2])
+
+
+def parse_updates(lines: Iterable[str]) -> list[tuple[str, str, str]]:
+    """(local ref, its oid, remote ref) of each line of a pre-push hook, without deletions."""
+    words = (line.split(" ") for line in lines)
+    return [(w[0], w[1], w[2]) for w in words if len(w) == 4 and w[1].strip("0")]
+
+
+def judge_push(
+    repo: Repo, sent: Iterable[tuple[str, str, str]], remote: str, is_target: bool
+) -> Record | None:
+    """A record of type refuse, with gitcp.push-check=warn of type say, for a `git push` that sends
+    shadow branches, local refs of gitcp, or the store to another repository than its destination;
+    None for any other push.
+
+    is_target: whether the push, to remote, goes to the destination.
+    """
+    refs = [ref for ref, _, _ in sent if ref.startswith(_OURS)]
+    private = [ref for ref in refs if not _is_store(ref) and _is_private(ref)]
+    strays = [] if is_target else [ref for ref in refs if _is_store(ref)]
+    if private:
+        sends = f"whole worktrees, files never committed among them: {_shorten_refs(private)}"
+    elif strays:
+        refs_named = _shorten_refs(strays)
+        sends = f"transcripts to '{remote}', which is not their destination: {refs_named}"
+    else:
+        return None
+    message = f"this push sends {sends}"
+    if repo.config.get_option("gitcp.push-check") == "warn":
+        return {"type": "say", "message": f"warning: {message}"}
+    advice = "push branches by name, or set gitcp.push-check=warn"
+    return {"type": "refuse", "message": f"fatal: {message}; {advice}"}
+
+
+def _is_store(ref: str) -> bool:
+    return ref in _STORE or ref.startswith(f"{CHECKPOINTS}/")
+
+
+def _is_private(ref: str) -> bool:
+    """Whether a ref is a stream or another ref of gitcp, not a person's branch below entire/."""
+    return not ref.startswith("refs/heads/") or parse_shadow(ref) is not None
+
+
+def _shorten_refs(refs: list[str]) -> str:
+    more = f" and {len(refs) - _EXAMPLES} more" if len(refs) > _EXAMPLES else ""
+    return f"{', '.join(ref.removeprefix('refs/heads/') for ref in refs[:_EXAMPLES])}{more}"
+
+
+# What a push holds back: the checkpoints in which the check finds what looks like a secret.
+#
+# A file remembers the findings of today's rules, so that they are searched for once.
+_MOST_WITHHELD = 1 << 24  # entries of the store's tree
+_SUBJECT_WITHHELD = "Checkpoints without those that are held back"
+ALLOW = "'git config --add gitcp.redact-allow <regex>' allows it"
+
+
+class Withheld(Error):
+    """Something was not pushed because it has what looks like a secret."""
+
+
+def search_new(
+    repo: Repo,
+    objects: Objects,
+    tips: Mapping[str, str],
+    remote_tips: Mapping[str, str],
+    limit: float,
+) -> Secrets:
+    """The secrets that today's rules find in tips and in what was searched before, without what
+    remote_tips (both ref -> oid) have; none if gitcp.push-check is false.  Raises Error if a hook
+    has searched for more than limit seconds."""
+    if not repo.config.get_option("gitcp.push-check"):
+        return {}
+    rules = redaction.hash_rules(repo)
+    searched, earlier = checkpoint_list.read_searched(repo, rules), _read(repo, rules)
+    if earlier is None:  # what was found in what was searched is not known
+        searched = {}
+    known = [*remote_tips.values(), *searched.values()]
+    end = None if running.count_seconds_left() is None else time.monotonic() + limit
+    hits = find_secrets(repo, objects, tips.values(), known, end)
+    secrets = {**(earlier or {}), **{oid: rule for oid, _, rule in hits}}
+    if secrets != earlier:
+        _write(repo, rules, secrets)
+    checkpoint_list.set_searched(repo, rules, {**searched, **tips})
+    return secrets
+
+
+def select_tip(
+    repo: Repo, objects: Objects, ref: str, ours: str, theirs: str, secrets: Secrets
+) -> str:
+    """The tip to push for a ref: ours, or a commit on theirs ("" for none) without the checkpoints
+    and notes that have secrets; theirs if nothing is left to push."""
+    if not secrets or not _is_new(repo, objects, ours, theirs, secrets):
+        return ours
+    tree, their_tip = need_commit(objects, ours)["tree"], read_commit(objects, theirs)
+    held = {_name_part(ref, path) for path, _ in _list_held(objects, tree, secrets)}
+    if "" in held:
+        return theirs
+    before = their_tip["tree"] if their_tip else None
+    edits = {part: find_entry(objects, before, part) if before else None for part in held}
+    selected = edit_tree(objects, tree, edits)
+    if selected == before or (not before and selected == edit_tree(objects, None, {})):
+        return theirs
+    parents = [theirs] if their_tip else []
+    return checkpoints.write_signed(objects, repo, selected, parents, _SUBJECT_WITHHELD)
+
+
+def _is_new(repo: Repo, objects: Objects, ours: str, theirs: str, secrets: Collection[str]) -> bool:
+    """Whether ours has a blob of secrets, in its history too, that theirs has not."""
+    known = [f"^{theirs}"] if theirs and not objects.list_absent([theirs]) else []
+    listed = repo.git.stream_records(
+        "rev-list", "--objects", "--missing=allow-any", "--stdin",
+        sep=b"\n", stdin=encode_lines([ours, *known]),
+    )  # fmt: skip
+    return any(line[: len(ours)].decode() in secrets for line in listed)
+
+
+def _list_held(objects: Objects, tree: str, secrets: Secrets) -> list[tuple[str, str]]:
+    """(path, oid) of the blobs in a tree that have secrets."""
+    files = list_files(objects, tree, _MOST_WITHHELD)
+    return [(path, oid) for path, (_, oid) in files if oid in secrets]
+
+
+def _name_part(ref: str, path: str) -> str:
+    """The path of what is held back for a file: a checkpoint on the branch, or the file; "" for a
+    whole ref."""
+    if parse_checkpoint_ref(ref):
+        return ""
+    folder = "/".join(path.split("/")[:2])
+    return folder if is_checkpoint_id(folder.replace("/", "")) else path
+
+
+def list_held(repo: Repo, objects: Objects) -> list[Held]:
+    """What today's rules hold back, by the findings of earlier pushes."""
+    if not repo.config.get_option("gitcp.push-check"):
+        return []
+    if not (secrets := _read(repo, redaction.hash_rules(repo))):
+        return []
+    tips = refs.list_refs(repo, checkpoints.REF, CHECKPOINTS, notes.REF)
+    return [item for ref, tip in tips.items() for item in name_held(objects, ref, tip, secrets)]
+
+
+def name_held(objects: Objects, ref: str, tip: str, secrets: Secrets) -> list[Held]:
+    """What is held back of a ref that is at tip, a commit."""
+    commit, held = read_commit(objects, tip), list[tuple[str, str, str, str]]()
+    for path, oid in _list_held(objects, commit["tree"], secrets) if commit else ():
+        part = _name_part(ref, path)
+        name = parse_checkpoint_ref(ref) or part.replace("/", "")
+        if is_checkpoint_id(name):
+            held.append((name, path.removeprefix(f"{part}/"), secrets[oid], oid))
+        else:
+            held.append((ref, path, secrets[oid], oid))
+    return held
+
+
+def explain(held: Sequence[Held]) -> str:
+    """What is not sent, why, and how to allow it, in one line."""
+    more = f" and {len(held) - _EXAMPLES} more" if len(held) > _EXAMPLES else ""
+    listed = ", ".join(describe(item) for item in held[:_EXAMPLES])
+    return f"not pushed: {listed}{more}; {describe_remedy(held[0])}"
+
+
+def describe(held: Held) -> str:
+    """Which checkpoint, or ref, has a secret by which rule in which file."""
+    name, path, rule, _ = held
+    subject = f"checkpoint {name}" if is_checkpoint_id(name) else f"'{name}'"
+    return f"{subject} has what looks like a secret ({rule} in '{path}')"
+
+
+def describe_remedy(held: Held) -> str:
+    """How to allow what is held back, and how to delete it."""
+    name = held[0]
+    return f"{ALLOW}, 'gitcp forget {name}' deletes it" if is_checkpoint_id(name) else ALLOW
+
+
+def _read(repo: Repo, rules: str) -> dict[str, str] | None:
+    """oid -> rule of what was found by these rules (a hash); None if that is not known."""
+    path = repo.join_shared("withheld")
+    head, *lines = decode_name(private.read_cache(path)).splitlines() or [""]
+    pairs = [line.split() for line in lines]
+    fits = all(len(pair) == 2 and shapes.is_object_name(pair[0]) for pair in pairs)
+    return {pair[0]: pair[1] for pair in pairs} if fits and head == rules else None
+
+
+def _write(repo: Repo, rules: str, secrets: Secrets) -> None:
+    lines = [rules, *(f"{oid} {rule}" for oid, rule in secrets.items())]
+    data = encode_name("".join(f"{line}\n" for line in lines))
+    private.write_private(repo, repo.join_shared("withheld"), data)

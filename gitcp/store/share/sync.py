@@ -8,32 +8,125 @@ import random
 import time
 from contextlib import suppress
 
-from gitcp import trace
-from gitcp.console import notice
-from gitcp.core.exports import git_ai_union
-from gitcp.core.git.ids import CHECKPOINTS, build_checkpoint_ref, parse_checkpoint_ref
+from gitcp import files, trace
+from gitcp.console import options
+from gitcp.core import exports, shapes
+from gitcp.core.ids import CHECKPOINTS, build_checkpoint_ref, parse_checkpoint_ref
 from gitcp.errors import Error, Moved
 from gitcp.lock import exclusive
 from gitcp.record import decode_lines, encode_lines
-from gitcp.store.git import notes, private, refs
-from gitcp.store.git.commit import is_ancestor, list_commits, need_commit, read_commit, write_commit
-from gitcp.store.git.tree import compare_trees, edit_tree
-from gitcp.store.share import withheld
+from gitcp.store import hook_warnings, notes, private, refs
+from gitcp.store.objects import Objects
+from gitcp.store.share import remote as share_remote
 from gitcp.store.share.remote import Remote
-from gitcp.store.v1 import committed_refs, committed_write, conversion, destination, forgetting
-from gitcp.store.v1.find_commits import ALL
-from gitcp.store.v1.merge import histories
-from gitcp.store.v1.merge import notes as note_trees
+from gitcp.store.trees import (
+    compare_trees,
+    edit_tree,
+    is_ancestor,
+    list_commits,
+    need_commit,
+    read_commit,
+    write_commit,
+)
+from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write, conversion, merging
+from gitcp.store.v1.checkpoint_list import ALL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Mapping
 
     from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.share.withheld import Held
-    from gitcp.store.v1.destination import Tips
-    from gitcp.store.v1.merge.notes import Join
+    from gitcp.store.share.remote import Held
+    from gitcp.store.v1.checkpoint_list import Tips
+    from gitcp.store.v1.merging import Join
+
+
+# What `git push` sends besides: the store, only to its destination, in bounded time.
+# Seconds for a remote that has failed: to search for secrets, and to push.
+_BRIEF = (0.3, 1.2)
+_DAY = 86400  # seconds
+_MOST = 50  # messages that were shown once
+
+
+def explain_unsent(repo: Repo, name: str) -> str:
+    """A message before a push: why nothing is sent, once; "" for none.
+
+    name: the result of destination.find_destination().
+    """
+    configured = checkpoint_list.read_destination(repo)
+    if name or configured == checkpoint_list.NONE:
+        return ""
+    advice = f"'gitcp push --to {checkpoint_list.find_usual_remote(repo) or '<remote>'}'"
+    if configured and say_once(repo, f"missing {configured}"):
+        why = f"gitcp.remote names '{configured}', which is no remote"
+        return f"gitcp: {why}: no checkpoints are sent; {advice} names another"
+    stored = checkpoints.has_checkpoints(repo)
+    if not configured and stored and say_once(repo, "no destination"):
+        return f"gitcp: checkpoints stay here: {advice} sends them there from now on"
+    return ""
+
+
+def send_store(repo: Repo, name: str, timeout: float, leave: Container[str]) -> None:
+    """Send the store to the destination of that name; refs in leave are git's to push.
+
+    timeout: seconds.  A destination that has failed within a day is tried briefly, and without a
+    word.  Raises Error for the first failure, and always for what is held back.
+    """
+    failed = has_failed(repo, name)
+    search, limit = (min(timeout, brief) if failed else timeout for brief in _BRIEF)
+    try:
+        with Objects(repo) as objects:
+            *_, held = push_store(
+                repo, objects, name, limit, search=search, again=False, leave=leave
+            )
+    except Error as e:
+        note_failure(repo, name)
+        trace.append_note("push", str(e))
+        if not failed:
+            later = "later pushes wait less for it, and say nothing"
+            raise Error(f"{e}; {later}: 'gitcp push' tries again") from None
+        return
+    note_success(repo, name)
+    if held:
+        raise Error(share_remote.explain(held))
+
+
+def say_once(repo: Repo, what: str) -> bool:
+    """Whether something is to be said: only the first time, until forget_words()."""
+    path, word = repo.join_shared("push-said"), "%20".join(what.split())
+    earlier = private.read_words(path, shapes.is_printable)
+    if word not in earlier:
+        private.write_words(repo, path, [*earlier[-_MOST:], word])
+    return word not in earlier
+
+
+def forget_words(repo: Repo) -> None:
+    """Show all messages again: another destination is configured."""
+    private.remove_private(repo, repo.join_shared("push-said"))
+
+
+def has_failed(repo: Repo, destination: str) -> bool:
+    """Whether a push there failed less than a day ago, and none succeeded since."""
+    path = _locate_failure(repo, destination)
+    return os.path.isfile(path) and not files.is_older(path, _DAY)
+
+
+def note_failure(repo: Repo, destination: str) -> None:
+    """Note that a push failed, unless one of the last day is noted."""
+    if not has_failed(repo, destination):
+        private.write_private(repo, _locate_failure(repo, destination), b"")
+
+
+def note_success(repo: Repo, destination: str) -> None:
+    """Forget a failure, and the hook's warnings of it."""
+    path = _locate_failure(repo, destination)
+    if os.path.isfile(path):
+        private.remove_private(repo, path)
+        hook_warnings.drop_warnings(repo, "pre-push")
+
+
+def _locate_failure(repo: Repo, destination: str) -> str:
+    return repo.join_shared("push-failed", private.escape_remote(destination))
 
 
 _CHUNK = 200  # refs of one push
@@ -60,16 +153,16 @@ def push_store(
     secrets, by default timeout.  again: ask the remote even if it is known to have all.  leave:
     refs not to push.  Raises Error that names the remote if it refuses, or the time is up.
     """
-    remote, merges, idle, known = None, 0, 0, destination.read_pushed(repo, name)
+    remote, merges, idle, known = None, 0, 0, checkpoint_list.read_pushed(repo, name)
     while True:
         outgoing = _choose_outgoing(repo, objects, known, leave)
         if not again and outgoing.items() <= known.items():
             _note_pushed(repo, objects, name, known)
             return outgoing, merges, []
-        secrets = withheld.search_new(repo, objects, outgoing, known, search or timeout)
+        secrets = share_remote.search_new(repo, objects, outgoing, known, search or timeout)
         if remote is None:
             remote = Remote(repo, name, timeout)
-            if again or committed_refs.REF in outgoing.keys() - known.keys():
+            if again or checkpoints.REF in outgoing.keys() - known.keys():
                 known = _list_known(repo, remote)
                 _fetch_parts(repo, objects, remote, known)
                 outgoing = _choose_outgoing(repo, objects, known, leave)
@@ -89,7 +182,7 @@ def _leave_out(
 ) -> Tips:
     """The tips to push, without what has secrets, to a remote that has theirs."""
     selected = {
-        ref: withheld.select_tip(repo, objects, ref, oid, theirs.get(ref, ""), secrets)
+        ref: share_remote.select_tip(repo, objects, ref, oid, theirs.get(ref, ""), secrets)
         for ref, oid in tips.items()
         if theirs.get(ref) != oid
     }
@@ -104,16 +197,16 @@ def _name_held(
     return [
         item
         for ref, oid in lacking.items()
-        for item in withheld.name_held(objects, ref, oid, secrets)
+        for item in share_remote.name_held(objects, ref, oid, secrets)
     ]
 
 
 def _fetch_parts(repo: Repo, objects: Objects, remote: Remote, theirs: Tips) -> None:
     """Before a remote gets a branch that it lacks: fetch the refs that it has of the branch's
     checkpoints, which may have forgotten what the branch has."""
-    branch = committed_refs.Places(repo, objects)
-    ids = {} if committed_refs.REF in theirs else {r: parse_checkpoint_ref(r) for r in theirs}
-    parts = {r for r, cid in ids.items() if cid and branch.find_tree(committed_refs.REF, cid, [])}
+    branch = checkpoints.Places(repo, objects)
+    ids = {} if checkpoints.REF in theirs else {r: parse_checkpoint_ref(r) for r in theirs}
+    parts = {r for r, cid in ids.items() if cid and branch.find_tree(checkpoints.REF, cid, [])}
     _fetch_and_unite(repo, objects, remote, {ref: theirs[ref] for ref in parts})
 
 
@@ -136,11 +229,11 @@ def forget_there(repo: Repo, name: str, timeout: float) -> tuple[int, list[str]]
     """Replace the remote's histories that were forgotten here, one ref at a time, and only those
     that have not moved since the last push or fetch, at each of its URLs; return (the number
     replaced, the refs that have moved)."""
-    remote, places = Remote(repo, name, timeout), (committed_refs.REF, CHECKPOINTS)
+    remote, places = Remote(repo, name, timeout), (checkpoints.REF, CHECKPOINTS)
     ours, count, moved = refs.list_refs(repo, *places), 0, dict[str, None]()
     tips: list[Tips] = []
     for url in remote.take_urls():
-        known = destination.read_pushed(repo, url)
+        known = checkpoint_list.read_pushed(repo, url)
         tips.append(known)
         for ref, their_tip in _select_shared(remote.list_refs(*places), places).items():
             tip = ours.get(ref)
@@ -151,8 +244,8 @@ def forget_there(repo: Repo, name: str, timeout: float) -> tuple[int, list[str]]
                 continue
             count += 1
             known[ref] = tip
-            destination.set_pushed(repo, url, known)
-    destination.set_pushed(repo, name, _list_common(tips))
+            checkpoint_list.set_pushed(repo, url, known)
+    checkpoint_list.set_pushed(repo, name, _list_common(tips))
     return count, [*moved]
 
 
@@ -176,7 +269,7 @@ def _push_chunks(repo: Repo, remote: Remote, tips: Tips, remote_tips: Tips) -> d
         lost = remote.push_refs(chunk)
         moved |= lost
         remote_tips |= {ref: oid for ref, oid in chunk.items() if ref not in lost}
-        destination.set_pushed(repo, remote.name, remote_tips)
+        checkpoint_list.set_pushed(repo, remote.name, remote_tips)
     return moved
 
 
@@ -202,7 +295,7 @@ def fetch_store(
         _fetch_and_unite(repo, objects, remote, theirs)
     else:
         known = _fetch_all(repo, objects, remote, keep_branch)
-        destination.set_pushed(repo, name, known)
+        checkpoint_list.set_pushed(repo, name, known)
     return list_local(repo)
 
 
@@ -221,7 +314,7 @@ def fetch_absent(repo: Repo, name: str, timeout: float) -> tuple[int, int]:
 def _list_absent(repo: Repo) -> list[str]:
     """The missing objects of the present checkpoints, those below a missing tree apart."""
     places = [
-        ref for ref in list_local(repo) if ref == committed_refs.REF or parse_checkpoint_ref(ref)
+        ref for ref in list_local(repo) if ref == checkpoints.REF or parse_checkpoint_ref(ref)
     ]
     _, out = repo.git.run(*_ABSENT.split(), stdin=encode_lines(places)) if places else (0, b"")
     return [line[1:] for line in decode_lines(out) if line.startswith("?")]
@@ -250,7 +343,7 @@ def _choose_outgoing(
 
 def _list_shared(repo: Repo) -> list[str]:
     """The shared refs; the last one is a prefix."""
-    branch = [committed_refs.REF] if committed_refs.is_branch_sent(repo) else []
+    branch = [checkpoints.REF] if checkpoints.is_branch_sent(repo) else []
     ai = [notes.AI] if repo.config.get_option("gitcp.ai-notes") else []
     return [*branch, notes.REF, *ai, CHECKPOINTS]
 
@@ -263,8 +356,8 @@ def _select_shared(tips: Tips, ref_names: Collection[str]) -> Tips:
 def _choose_join(ref: str) -> Join | None:
     """The function that joins two notes of a ref; None for refs of checkpoints."""
     if ref == notes.AI:
-        return git_ai_union.merge_notes
-    return note_trees.unite_lines if ref == notes.REF else None
+        return exports.merge_notes
+    return merging.unite_lines if ref == notes.REF else None
 
 
 def _fetch_all(repo: Repo, objects: Objects, remote: Remote, keep_branch: bool = False) -> Tips:
@@ -273,7 +366,7 @@ def _fetch_all(repo: Repo, objects: Objects, remote: Remote, keep_branch: bool =
     for url in remote.take_urls():
         tips.append(_list_remote(repo, remote))
         _fetch_and_unite(repo, objects, remote, tips[-1])
-        destination.set_pushed(repo, url, tips[-1])
+        checkpoint_list.set_pushed(repo, url, tips[-1])
     if not keep_branch:
         conversion.leave_branch(repo)
     return _list_common(tips)
@@ -290,7 +383,7 @@ def _list_common(tips: list[Tips]) -> Tips:
 
 
 def _list_remote(repo: Repo, remote: Remote) -> Tips:
-    ref_names = [*_list_shared(repo), committed_refs.REF]
+    ref_names = [*_list_shared(repo), checkpoints.REF]
     return _select_shared(remote.list_refs(*dict.fromkeys(ref_names)), ref_names)
 
 
@@ -318,7 +411,7 @@ def _unite_all(repo: Repo, objects: Objects, theirs: Tips, ours: Tips) -> None:
     objects.read_ahead(theirs.values())
     strange = [ref for ref, oid in theirs.items() if read_commit(objects, oid) is None]
     for ref in strange:
-        notice.warn_lacking(f"'{ref}' of the remote is no commit")
+        options.warn_lacking(f"'{ref}' of the remote is no commit")
     new = {r for r in theirs if parse_checkpoint_ref(r) and r not in ours and r not in strange}
     existing = theirs.keys() - strange - new
     try:
@@ -336,17 +429,17 @@ def _unite_all(repo: Repo, objects: Objects, theirs: Tips, ours: Tips) -> None:
 def unite_ref(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
     """Move ref to a commit that has its history and that of theirs (an oid); return it."""
     own = parse_checkpoint_ref(ref)
-    if ref == committed_refs.REF and not repo.jj_root:
+    if ref == checkpoints.REF and not repo.jj_root:
         committed_write.restore_branch(repo, objects)
 
     def attempt_move() -> str:
         ours = refs.read_ref(repo, ref)
-        merged = histories.merge_histories(repo, objects, ours, theirs, _choose_join(ref), own)
+        merged = merging.merge_histories(repo, objects, ours, theirs, _choose_join(ref), own)
         if merged != ours:
             committed_write.move_refs(repo, [(ref, merged, ours)], "gitcp: merge")
             trace.append_note("sync", f"{ref} is now {merged}")
             if not _choose_join(ref):
-                forgetting.drop_replaced(repo, [(ref, merged, ours)])
+                merging.drop_replaced(repo, [(ref, merged, ours)])
         return merged
 
     return refs.retry_moved(repo, "notes" if _choose_join(ref) else "v1", attempt_move)
@@ -356,8 +449,8 @@ def _note_pushed(repo: Repo, objects: Objects, name: str, tips: Tips) -> None:
     """Write down the remote's tips; remove the marker of unpushed checkpoints if the destination
     has everything."""
     with exclusive(repo, "v1"), exclusive(repo, "notes"):
-        destination.set_pushed(repo, name, tips)
-        target = name == destination.read_destination(repo)
+        checkpoint_list.set_pushed(repo, name, tips)
+        target = name == checkpoint_list.read_destination(repo)
         if target and _choose_outgoing(repo, objects, tips).items() <= tips.items():
             private.remove_private(repo, repo.join_shared("unpushed"))
 
@@ -380,7 +473,7 @@ def select_notes(repo: Repo, objects: Objects, ours: str, theirs: str, joined: J
         return ours
     selected = edit_tree(objects, our_tree, {new[commit]: None for commit in unreached})
     if tree:
-        selected = note_trees.unite_notes(objects, selected, tree, joined=joined)
+        selected = merging.unite_notes(objects, selected, tree, joined=joined)
     if selected == tree:
         return theirs
     return write_commit(objects, repo, selected, [theirs] if remote_tip else [], _SUBJECT)

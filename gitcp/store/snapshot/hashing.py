@@ -7,26 +7,26 @@ import os
 import stat
 import time
 
-from gitcp.core.git.porcelain import GONE
+from gitcp.core.git_formats import COMMIT, GONE, Status
 from gitcp.errors import Error, Late
-from gitcp.start import late
-from gitcp.store.git import private
-from gitcp.store.git.objects import hash_stream
-from gitcp.store.snapshot import filters
+from gitcp.store import private
+from gitcp.store.objects import hash_stream
+from gitcp.store.snapshot import worktree
+from gitcp.store.snapshot.worktree import Scan, Worktree
+from gitcp.store.trees import TREE, Lookup, find_file, find_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
-    from gitcp.core.record_types import Entry
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.snapshot.changes import Change, Scan
+    from gitcp.core.record_types import Entries, Entry
+    from gitcp.repo import Repo
+    from gitcp.store.objects import Objects
+    from gitcp.store.snapshot.worktree import Change
 
     Head = Callable[[str], Entry | None]
-    from gitcp.repo import Repo
-
     Record = tuple[int, int, int, int, int, str, str]  # stat data, conversion, oid
-
+    FindEntry = Callable[[str], Entry | None]
 
 _PIECE = 1 << 20
 # Errors of the disk or of this process, not of the file that is read.
@@ -43,7 +43,7 @@ class Hasher:
     ) -> None:
         self._objects, self._scan, self._work = objects, scan, scan.worktree
         self._find_head, self._write, self._find_held = head, write, base
-        self._filters = filters.Filters(scan.worktree, objects, head)
+        self._filters = worktree.Filters(scan.worktree, objects, head)
         self._cache = StatCache(scan.worktree.repo)
         self._to_convert: dict[str, str] = {}  # path -> conversion, of the files for git
         self._entries: dict[str, Entry | None] = {}
@@ -148,7 +148,7 @@ class Hasher:
         try:
             oids = self._ask_git(list(self._to_convert))
         except Late:
-            if not filters.note_hang(work.repo):
+            if not worktree.note_hang(work.repo):
                 raise
             oids = self._ask_git(list(self._to_convert))
         for path, conversion in self._to_convert.items():
@@ -160,20 +160,22 @@ class Hasher:
     def _ask_git(self, paths: list[str]) -> dict[str, str | None]:
         """path -> oid of files that git converts; None for a file that it cannot convert."""
         work, oids = self._work, dict[str, str | None]()
-        if filters.has_hung(work.repo):
-            oids.update(dict.fromkeys(late.through_git.list_filtered(work, paths)))
+        if worktree.has_hung(work.repo):
+            from gitcp.store.snapshot import through_git
+
+            oids.update(dict.fromkeys(through_git.list_filtered(work, paths)))
         remaining = [path for path in paths if path not in oids]
+        from gitcp.store.snapshot import through_git
+
         index = {
             path: entry
             for path in remaining
-            if (entry := self._scan.changes[path].was) and late.through_git.has_crlf(work, path)
+            if (entry := self._scan.changes[path].was) and through_git.has_crlf(work, path)
         }
         for name in {name for path in remaining for name in self._filters.list_from_head(path)}:
             if entry := self._find_head(name):
                 index[name] = entry
-        return oids | late.through_git.hash_files(
-            work, self._objects, remaining, self._write, index
-        )
+        return oids | through_git.hash_files(work, self._objects, remaining, self._write, index)
 
 
 _SAFE_AGE = 2 * 10**9  # ns: a younger file may change and keep its times
@@ -216,3 +218,101 @@ class StatCache:
 
 def _build_key(st: os.stat_result) -> tuple[int, int, int, int, int]:
     return st.st_mode, st.st_size, st.st_mtime_ns, st.st_ctime_ns, st.st_ino
+
+
+# Files of the worktree as entries of a tree, hashed and, if wanted, stored.
+
+
+def resolve_changes(
+    objects: Objects, scan: Scan, *, write: bool, head: FindEntry | None = None
+) -> Entries:
+    """path -> entry of every change of scan, None if gone.  write: whether to store the blobs.
+
+    Left out are paths that turn out to be as in HEAD, and unreadable untracked ones, which are
+    added to scan.omitted.  head(path) is an entry that some ref holds: a cached oid equal to it is
+    not written again.  Raises Error for a tracked file that cannot be read.
+    """
+    if not scan.changes:
+        return {}
+    hasher = Hasher(objects, scan, _make_lookup(objects, scan.head), write, head)
+    entries = hasher.hash_changes(complete=True)
+    return {path: e for path, e in entries.items() if e != scan.changes[path].was}
+
+
+def confirm_changes(objects: Objects, scan: Scan) -> None:
+    """Remove from scan.changes the files that hashing shows to be as in HEAD (Change.sure)."""
+    doubtful = {path: c for path, c in scan.changes.items() if not c.sure and c.mode != GONE}
+    if doubtful:
+        part = Scan(scan.worktree, Status())
+        part.changes = doubtful
+        hasher = Hasher(objects, part, _make_lookup(objects, scan.head), False, None)
+        entries = hasher.hash_changes(complete=False)
+        for path, change in doubtful.items():
+            if entries.get(path) == change.was:
+                del scan.changes[path]
+
+
+def read_paths(repo: Repo, objects: Objects, paths: Iterable[str], *, write: bool) -> Entries:
+    """path -> entry of these paths of the worktree now, changed or not, without a scan.
+
+    None for a path that is absent, a directory, behind a symbolic link or in a nested repository.
+    Paths that a snapshot omits (untracked and too large or unreadable, a fifo) are left out.
+    Raises Error as resolve_changes() does.
+    """
+    return read_paths_and_omitted(repo, objects, paths, write=write)[0]
+
+
+def read_paths_and_omitted(
+    repo: Repo, objects: Objects, paths: Iterable[str], *, write: bool, capped: bool = True
+) -> tuple[Entries, list[dict[str, str]]]:
+    """(the result of read_paths(), the paths left out as in Scan.omitted).
+
+    capped: whether gitcp.max-file-size applies.
+    """
+    find_entry = _make_lookup(objects, "HEAD")
+    scan = Scan(Worktree(repo), Status())
+    limit = repo.config.get_option("gitcp.max-file-size")
+    entries: Entries = {}
+
+    def find_at_head(path: str) -> Entry | None:
+        return find_file(find_entry, path)
+
+    for path in paths:
+        st = None if _is_elsewhere(scan.worktree, path, find_entry) else scan.look_at(path)
+        head_entry = find_at_head(path) if st else None
+        if capped and st and not head_entry and stat.S_ISREG(st.st_mode) and st.st_size > limit:
+            scan.omit_path(path, "too-large")
+        elif st:
+            scan.take_present(path, head_entry, st)
+        # A submodule at HEAD's commit has not changed.
+        entries[path] = head_entry if st and head_entry and head_entry[0] == COMMIT else None
+    entries |= Hasher(objects, scan, find_at_head, write, None).hash_changes(complete=False)
+    for item in scan.omitted:
+        entries.pop(item["path"], None)
+    return entries, scan.omitted
+
+
+def _is_elsewhere(work: Worktree, path: str, head: FindEntry) -> bool:
+    """Whether path is in a nested repository: one begins above it where HEAD has no tree."""
+    return any((head(folder) or GONE)[0] != TREE for folder in work.list_repositories(path))
+
+
+def _make_lookup(objects: Objects, commit: str | None) -> FindEntry:
+    """Return a function that finds a path's entry in a commit, which is read at its first call."""
+    lookups: list[Lookup] = []
+
+    def find_entry(path: str) -> Entry | None:
+        if not lookups:
+            lookups.append(Lookup(objects, find_tree(objects, commit)))
+        return lookups[0](path)
+
+    return find_entry
+
+
+def list_dirty(
+    repo: Repo, objects: Objects, paths: Iterable[str], head: str
+) -> dict[str, Entry | None]:
+    """path -> entry of the paths that differ from the commit head, without a scan."""
+    lookup = Lookup(objects, find_tree(objects, head))
+    present = read_paths(repo, objects, list(paths), write=True)
+    return {path: entry for path, entry in present.items() if entry != lookup(path)}

@@ -6,25 +6,23 @@ import os
 import stat
 
 from gitcp import memory
-from gitcp.core.decide import omission
-from gitcp.core.git import porcelain
-from gitcp.core.git.porcelain import GONE, Row
+from gitcp.core import git_formats, stream_rules
+from gitcp.core.git_formats import GONE, Row
 from gitcp.errors import Error, GitError, Late
 from gitcp.record import decode_name
-from gitcp.store.git.tree import edit_tree
-from gitcp.store.snapshot import filters, index
-from gitcp.store.snapshot.changes import Change, Scan
-from gitcp.store.snapshot.worktree import Worktree
+from gitcp.store.snapshot import worktree
+from gitcp.store.snapshot.worktree import Change, Scan, Worktree
+from gitcp.store.trees import edit_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gitcp.core.git.porcelain import Status
+    from gitcp.core.git_formats import Status
     from gitcp.core.record_types import Entry
-    from gitcp.process.running import Running
     from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
+    from gitcp.running import Running
+    from gitcp.store.objects import Objects
 
 # Scans begun by started(), until scan_worktree() takes them.
 _STARTED: dict[str, tuple[Running, Running | None]] = memory.get_table("scans")
@@ -47,10 +45,10 @@ def scan_worktree(repo: Repo) -> Scan:
     top = repo.worktree
     running, running_staged = _STARTED.pop(top) if top in _STARTED else _start_scan(repo)
     work = Worktree(repo)  # reads the configuration while git scans
-    if not index.fits_sparse(repo):
+    if not worktree.fits_sparse(repo):
         running.finish(ok=range(256))
-        index.seed_index(repo, force=True)
-        running = index.start_status(repo)
+        worktree.seed_index(repo, force=True)
+        running = worktree.start_status(repo)
     status, warnings = _read_status(repo, running, work)
     result = Scan(work, status)
     rows = [*status.rows, *_take_unseen(repo, result, warnings)]
@@ -58,7 +56,7 @@ def scan_worktree(repo: Repo) -> Scan:
     index_only = result.take_rows(rows)
     if repo.config.get_flag("core.ignorecase"):
         index_only = _follow_case(repo, result, staged_paths, index_only)
-    index.note_stale(repo, sum(row.x != "." for row in status.rows))
+    worktree.note_stale(repo, sum(row.x != "." for row in status.rows))
     _drop_sparse(repo, result)
     ignored = work.list_ignored([path for path in index_only if path not in staged_paths], _ANY)
     for path in (*status.untracked, *staged_paths, *index_only):
@@ -86,8 +84,8 @@ class started:
 
 def _start_scan(repo: Repo) -> tuple[Running, Running | None]:
     refuse_root(repo.worktree)
-    running = index.start_status(repo)
-    return running, None if index.has_head(repo) else _start_staged(repo, "HEAD")
+    running = worktree.start_status(repo)
+    return running, None if worktree.has_head(repo) else _start_staged(repo, "HEAD")
 
 
 def refuse_root(top: str) -> None:
@@ -104,21 +102,23 @@ def _read_status(repo: Repo, running: Running, work: Worktree) -> tuple[Status, 
     seeded, converting = False, True
     while True:
         try:
-            status = porcelain.parse_status(running.finish(limit=filters.compute_patience(repo))[1])
+            status = git_formats.parse_status(
+                running.finish(limit=worktree.compute_patience(repo))[1]
+            )
             if seeded or not any(_is_misled(row, work) for row in status.rows):
-                return status, index.ask_complaints(repo) if running.errors else b""
+                return status, worktree.ask_complaints(repo) if running.errors else b""
         except GitError as e:
-            if isinstance(e, Late) and filters.note_hang(repo):
-                running = index.start_status(repo)
+            if isinstance(e, Late) and worktree.note_hang(repo):
+                running = worktree.start_status(repo)
                 continue
             if converting and not isinstance(e, Late):  # a required filter may have failed
-                converting, running = False, index.start_status(repo, converting=False)
+                converting, running = False, worktree.start_status(repo, converting=False)
                 continue
             if seeded:
                 raise
         # The index may be damaged; seeding does not read it.
-        index.seed_index(repo, force=True)
-        seeded, converting, running = True, True, index.start_status(repo)
+        worktree.seed_index(repo, force=True)
+        seeded, converting, running = True, True, worktree.start_status(repo)
 
 
 def _is_misled(row: Row, work: Worktree) -> bool:
@@ -130,7 +130,7 @@ def _take_unseen(repo: Repo, result: Scan, warnings: bytes) -> list[Row]:
     """Omit the folders that git could not read; return rows for HEAD's files among the paths that
     it could not see."""
     unseen = set()
-    for kind, path in porcelain.list_unreadable(warnings):
+    for kind, path in git_formats.list_unreadable(warnings):
         if kind == "closed":
             raise Error(f"cannot read '{path}': Permission denied")
         if kind == "folder":
@@ -221,6 +221,6 @@ def _drop_excess(repo: Repo, result: Scan, staged_paths: Mapping[str, None]) -> 
     ]
     limit = repo.config.get_option("gitcp.max-file-size")
     total = repo.config.get_option("gitcp.max-untracked-size")
-    for path, reason in omission.list_excess(sizes, limit, total):
+    for path, reason in stream_rules.list_excess(sizes, limit, total):
         del result.changes[path]
         result.omit_path(path, reason)

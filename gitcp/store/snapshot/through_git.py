@@ -12,9 +12,9 @@ from contextlib import contextmanager
 
 from gitcp.errors import GitError, Late
 from gitcp.record import decode_name, encode_lines, encode_name
-from gitcp.store.git.tree import encode_index_info
-from gitcp.store.snapshot import filters
-from gitcp.store.snapshot.index import read_names
+from gitcp.store.snapshot import worktree
+from gitcp.store.snapshot.worktree import read_names
+from gitcp.store.trees import encode_index_info
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Entry
     from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
+    from gitcp.store.objects import Objects
     from gitcp.store.snapshot.worktree import Worktree
 
 # Large files become loose objects, too: all of them go into one pack.
@@ -119,7 +119,7 @@ def _convert(
         running = repo.git.start(
             *command, "--add", "--remove", "--stdin", feed=True, env=env, filters=True
         )
-        running.finish(encode_lines(paths, "\0"), limit=filters.compute_patience(repo))
+        running.finish(encode_lines(paths, "\0"), limit=worktree.compute_patience(repo))
         oids = read_names(file, repo.algo)
     return {path: oids[path] for path in paths if path in oids}
 

@@ -3,21 +3,29 @@ checkpoints of each, newest first."""
 
 from __future__ import annotations
 
-from gitcp.core.git import ids
-from gitcp.core.v1 import summary
-from gitcp.errors import Error
+import json
+
+from gitcp.core import ids, transcripts, v1_format
+from gitcp.core.git_formats import EXECUTABLE, FILE, LINK
+from gitcp.core.ids import check_path, check_session_id
+from gitcp.errors import Error, InputError
 from gitcp.record import decode_name, encode_lines
-from gitcp.store.git.commit import read_commit
-from gitcp.store.git.tree import Lookup, compare_trees, find_tree
-from gitcp.store.stream import recall, shadow_refs
+from gitcp.store import private
+from gitcp.store.journal import edits, open_edits
+from gitcp.store.refs import Stash
+from gitcp.store.session import states
+from gitcp.store.stream import streams, writing
+from gitcp.store.trees import Lookup, compare_trees, find_tree, read_commit
+from gitcp.store.v1 import redaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
-    from gitcp.core.record_types import Record, State, Tip
+    from gitcp.context import Context
+    from gitcp.core.record_types import Entry, Record, State, Tip
     from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
+    from gitcp.store.objects import Objects
 
     Step = tuple[str, str, str, int, str]  # oid, parent or '', tree, time, message
 
@@ -31,15 +39,15 @@ def list_streams(repo: Repo, objects: Objects, states: Iterable[State]) -> list[
     states: those of all sessions, from which the files and decisions come.  This takes three
     processes of git for any number of streams.
     """
-    return _build_records(repo, objects, shadow_refs.list_tips(repo, objects), states)
+    return _build_records(repo, objects, streams.list_tips(repo, objects), states)
 
 
 def list_newest(
     repo: Repo, objects: Objects, states: Iterable[State], limit: int
 ) -> tuple[list[Record], int]:
     """(the records for the newest streams, at most limit; the number of refs left out)."""
-    refs = shadow_refs.list_refs(repo, newest_first=True)
-    tips = shadow_refs.read_tips(objects, refs[:limit])
+    refs = streams.list_refs(repo, newest_first=True)
+    tips = streams.read_tips(objects, refs[:limit])
     return _build_records(repo, objects, tips, states), len(refs[limit:])
 
 
@@ -63,15 +71,14 @@ def _build_records(
 
 def _is_settled(repo: Repo, objects: Objects, tip: Tip) -> bool:
     """Whether commits have everything of a stream: 'gitcp clean' will remove it."""
-    orphaned = recall.is_orphaned(repo, objects, tip)
-    return orphaned and not recall.holds_lost_work(repo, objects, tip)
+    orphaned = streams.is_orphaned(repo, objects, tip)
+    return orphaned and not streams.holds_lost_work(repo, objects, tip)
 
 
 def _build_record(objects: Objects, tip: Tip, count: int, states: list[State]) -> Record:
     kind, worktree = parse_ref(tip["ref"])
     sessions = [
-        p.removeprefix(shadow_refs.METADATA)
-        for p in shadow_refs.read_metadata(objects, tip["tree"])
+        p.removeprefix(streams.METADATA) for p in streams.read_metadata(objects, tip["tree"])
     ]
     return {
         "type": "stream",
@@ -98,7 +105,7 @@ def parse_ref(ref: str) -> tuple[str, str]:
     old name without one."""
     parsed = ids.parse_shadow(ref)
     suffix = parsed and parsed["suffix"] is not None
-    kind = "archived" if ref.startswith(shadow_refs.ARCHIVE) else "suffix" if suffix else "live"
+    kind = "archived" if ref.startswith(streams.ARCHIVE) else "suffix" if suffix else "live"
     return kind, (parsed["worktree"] or "") if parsed else ""
 
 
@@ -118,7 +125,7 @@ def _list_files(objects: Objects, tip: Tip, states: list[State]) -> list[str]:
     if recorded_files:
         return sorted({path for files in recorded_files for path in files})
     try:
-        return sorted(shadow_refs.read_changes(objects, tip))
+        return sorted(streams.read_changes(objects, tip))
     except Error:  # its base is gone
         return []
 
@@ -136,10 +143,10 @@ def find_stream(repo: Repo, objects: Objects, name: str) -> Tip:
 
     Raises Error if there is none, or several, which it lists.
     """
-    tips = shadow_refs.list_tips(repo, objects)
-    starts = ("", "refs/", "refs/heads/", *shadow_refs.PREFIXES)
+    tips = streams.list_tips(repo, objects)
+    starts = ("", "refs/", "refs/heads/", *streams.PREFIXES)
     full_names = {start + name for start in starts}
-    full_names |= {prefix + ids.parse_stream_name(name) for prefix in shadow_refs.PREFIXES}
+    full_names |= {prefix + ids.parse_stream_name(name) for prefix in streams.PREFIXES}
     exact = [tip for tip in tips if tip["ref"] in full_names or tip["stream"] == name]
     matches = exact or [tip for tip in tips if name and tip["stream"].startswith(name)]
     ids.pick_match("stream", name, list(dict.fromkeys(tip["ref"] for tip in matches)))
@@ -163,7 +170,7 @@ def read_chains(repo: Repo, tips: Iterable[Tip]) -> dict[str, list[Record]]:
 
 def find_newest(repo: Repo, objects: Objects, session_id: str) -> Record | None:
     """The newest checkpoint of a session on any stream; None without one."""
-    chains = read_chains(repo, shadow_refs.list_tips(repo, objects)).values()
+    chains = read_chains(repo, streams.list_tips(repo, objects)).values()
     steps = [step for chain in chains for step in chain if step["session_id"] == session_id]
     return max(steps, key=lambda step: int(step["time"]), default=None)
 
@@ -180,14 +187,14 @@ def _read_steps(repo: Repo, oids: list[str]) -> dict[str, Step]:
 
 def _walk_down(steps: dict[str, Step], tip: Tip) -> Iterator[Step]:
     step = steps.get(tip["oid"])
-    while step and shadow_refs.find_trailer(step[4], "Entire-Session"):
+    while step and streams.find_trailer(step[4], "Entire-Session"):
         yield step
         step = steps.get(step[1])
 
 
 def _describe_step(tip: Tip, step: Step) -> Record:
     oid, parent, tree, time, message = step
-    task = shadow_refs.find_trailer(message, "Entire-Metadata-Task")
+    task = streams.find_trailer(message, "Entire-Metadata-Task")
     return {
         "type": "checkpoint",
         "oid": oid,
@@ -195,9 +202,9 @@ def _describe_step(tip: Tip, step: Step) -> Record:
         "stream": tip["stream"],
         "parent": parent,
         "tree": tree,
-        "base_commit": shadow_refs.find_trailer(message, "Base-Commit") or tip["base"],
-        "session_id": shadow_refs.find_trailer(message, "Entire-Session"),
-        "strategy": shadow_refs.find_trailer(message, "Entire-Strategy"),
+        "base_commit": streams.find_trailer(message, "Base-Commit") or tip["base"],
+        "session_id": streams.find_trailer(message, "Entire-Session"),
+        "strategy": streams.find_trailer(message, "Entire-Strategy"),
         "time": time,
         "message": message.partition("\n")[0],
         "is_task_checkpoint": bool(task),
@@ -212,12 +219,12 @@ def read_details(objects: Objects, checkpoint: Record) -> Record:
     one.  Changes that came with a new base are left out.
     """
     lookup = Lookup(objects, checkpoint["tree"])
-    folder = shadow_refs.METADATA + checkpoint["session_id"]
-    prompt_entry = lookup(f"{folder}/{summary.PROMPT}")
+    folder = streams.METADATA + checkpoint["session_id"]
+    prompt_entry = lookup(f"{folder}/{v1_format.PROMPT}")
     prompts = decode_name(objects.need(prompt_entry[1], "blob")) if prompt_entry else ""
     base = find_tree(objects, checkpoint["base_commit"])
     parent = read_commit(objects, checkpoint["parent"]) if checkpoint["parent"] else None
-    old_base = shadow_refs.find_trailer(parent["message"], "Base-Commit") if parent else ""
+    old_base = streams.find_trailer(parent["message"], "Base-Commit") if parent else ""
     has_moved = old_base not in ("", checkpoint["base_commit"])
     base_lookup = Lookup(objects, base if has_moved else None)
     previous = find_tree(objects, checkpoint["parent"]) if checkpoint["parent"] else base
@@ -226,4 +233,178 @@ def read_details(objects: Objects, checkpoint: Record) -> Record:
         for path, old, new in compare_trees(objects, previous, checkpoint["tree"])
         if not path.startswith(".entire/") and not (has_moved and base_lookup(path) == new)
     }
-    return {**checkpoint, "prompt": prompts.rpartition(summary.SEPARATOR)[2], "files": files}
+    return {**checkpoint, "prompt": prompts.rpartition(v1_format.SEPARATOR)[2], "files": files}
+
+
+# The list of expired points, whose content is gone: when each was recorded, and by whom.
+#
+# <common>/gitcp/expired has a JSON object on each line, the newest last, at most MOST.
+MOST = 1000
+
+
+def list_expiring(repo: Repo, tips: Iterable[Tip]) -> dict[str, list[Record]]:
+    """ref -> the records of a stream's checkpoints for the list, oldest first.  A record has id,
+    kind, time, message, session_id, base_commit, worktree (its hash)."""
+    return {
+        ref: [
+            _build_expired_record(checkpoint, parse_ref(ref)[1]) for checkpoint in reversed(chain)
+        ]
+        for ref, chain in read_chains(repo, tips).items()
+    }
+
+
+def _build_expired_record(checkpoint: Record, worktree: str) -> Record:
+    keys = ("time", "message", "session_id", "base_commit")
+    details = {key: checkpoint[key] for key in keys}
+    return {"id": checkpoint["oid"], "kind": "archived", **details, "worktree": worktree}
+
+
+def add_records(repo: Repo, expired: Iterable[Record]) -> None:
+    """Add records to the list, each once."""
+    records = {record["id"]: record for record in list_records(repo)}
+    records |= {record["id"]: record for record in expired}
+    if records:
+        _write_records(repo, list(records.values())[-MOST:])
+
+
+def forget_expired(repo: Repo, sessions: Collection[str]) -> None:
+    """Remove the records of these sessions."""
+    records = list_records(repo)
+    remaining = [record for record in records if record["session_id"] not in sessions]
+    if len(remaining) < len(records):
+        _write_records(repo, remaining)
+
+
+def _write_records(repo: Repo, records: Iterable[Record]) -> None:
+    lines = (json.dumps(record, separators=(",", ":")) + "\n" for record in records)
+    private.write_private(repo, _get_path(repo), "".join(lines).encode())
+
+
+def list_records(repo: Repo) -> list[Record]:
+    """The records of the list, the newest last."""
+    data = private.read_cache(_get_path(repo))
+    loaded = (transcripts.load_entry(line) for line in data.split(b"\n") if line)
+    return [record for record in loaded if record and _is_record(record)]
+
+
+def _is_record(record: Record) -> bool:
+    texts = ("id", "kind", "message", "session_id", "base_commit", "worktree")
+    return all(isinstance(record.get(key), str) for key in texts) and isinstance(
+        record.get("time"), int
+    )
+
+
+def _get_path(repo: Repo) -> str:
+    return repo.join_shared("expired")
+
+
+# The notice that a session's work is in a stash (doc/scenarios.md "000 Overlap").
+
+
+def build_notice(repo: Repo, objects: Objects, tip: Tip | None, ref: str) -> str:
+    """The notice for a stream that is about to be left: the session, the stash, and the ref that
+    will keep its checkpoints; '' if no stash has its work."""
+    match = next(_match_stash(repo, objects, {tip["stream"]: ref}), None) if tip else None
+    if match is None:
+        return ""
+    session_id, stash = match["session_id"], match["stash"]
+    return f"gitcp: work of session '{session_id}' is in {stash}; '{ref}' keeps its checkpoints"
+
+
+def list_held(repo: Repo, objects: Objects, streams: Iterable[Record]) -> list[Record]:
+    """{session_id, stash, ref} for each archived stream of a listing whose work is in a stash."""
+    archived = {s["id"]: s["ref"] for s in reversed(list(streams)) if s["kind"] == "archived"}
+    return list(_match_stash(repo, objects, archived)) if archived else []
+
+
+def _match_stash(repo: Repo, objects: Objects, refs: dict[str, str]) -> Iterator[Record]:
+    """The records of list_held().  refs: stream id -> the ref that keeps it."""
+    stash = Stash(repo, objects).list_entries()
+    for marker in states.read_here(repo) if stash else ():
+        for stream in edits.list_open_streams(repo, marker):
+            files = [(path, (file["mode"], file["oid"])) for path, file in stream["files"].items()]
+            for number, entries in enumerate(stash if stream["id"] in refs else ()):
+                if any(entries.has(path, entry) for path, entry in files):
+                    details = {"stash": f"stash@{{{number}}}", "ref": refs[stream["id"]]}
+                    yield {"session_id": marker["session_id"], **details}
+                    break
+
+
+# Temporary checkpoints that a script describes instead of the worktree.
+_MODES = (FILE, EXECUTABLE, LINK)
+
+
+def write_stated(ctx: Context, record: Record) -> Record:
+    """Write the checkpoint that a record describes, and save its session's state; a record of
+    type "checkpoint".
+
+    files: path -> [mode, oid], or None for deleted, for every path that differs from HEAD.
+    metadata: name -> text, which is redacted here.  A new session is created.  Raises InputError,
+    with nothing written.
+    """
+    repo, objects = ctx.repo, ctx.objects
+    session_id = check_session_id(record.get("session_id"))
+    message = record.get("message")
+    if not isinstance(message, str) or not message.strip():
+        raise InputError("'message' of a checkpoint must be a text that is not empty")
+    files, metadata = _parse_files(objects, record), _store_metadata(repo, objects, record)
+    state = ctx.read_state(session_id) or states.make_state(
+        repo, session_id, str(record.get("agent") or ""), ctx.head
+    )
+    head_tree = find_tree(objects, ctx.head)
+    head_lookup = Lookup(objects, head_tree)
+    tip = streams.find_current(repo, objects, state, ctx.head)
+    content: writing.Content = {
+        "head": ctx.head,
+        "head_tree": head_tree,
+        "entries": files,
+        "seen": tip["oid"] if tip else None,
+        "mine": {path: entry for path, entry in files.items() if entry != head_lookup(path)},
+        "undone": set(),
+        "away": {},
+        "start": {},
+        "metadata": metadata,
+        "subject": redaction.redact_text(repo, message, session_id).partition("\n")[0],
+        "trailers": [],
+    }
+    stated_files = {
+        path: (entry, state.get("turn_id", "")) for path, entry in content["mine"].items()
+    }
+    open_edits.record_edits(repo, objects, session_id, ctx.head, stated_files)
+    oid = writing.write_checkpoint(repo, objects, state, content)
+    ctx.keep(state)
+    return {"type": "checkpoint", "oid": oid, "ref": state["shadow_ref"], "session_id": session_id}
+
+
+def _parse_files(objects: Objects, record: Record) -> dict[str, Entry | None]:
+    files = record.get("files")
+    if not isinstance(files, dict):
+        raise InputError("'files' of a checkpoint must be an object")
+    entries: dict[str, Entry | None] = {}
+    for path, entry in files.items():
+        entries[check_path(path)] = None if entry is None else _parse_entry(objects, path, entry)
+    return entries
+
+
+def _parse_entry(objects: Objects, path: str, entry: object) -> Entry:
+    if not isinstance(entry, list) or len(entry) != 2 or not all(isinstance(e, str) for e in entry):
+        raise InputError(f"'files' has no mode and oid for {path!a}")
+    mode, oid = entry
+    blob = objects.read(oid) if mode in _MODES and len(oid) >= 40 else None
+    if blob is None or blob[1] != "blob":
+        raise InputError(f"'files' names no blob for {path!a}")
+    return mode, oid
+
+
+def _store_metadata(repo: Repo, objects: Objects, record: Record) -> dict[str, Entry]:
+    metadata = record.get("metadata", {})
+    if not isinstance(metadata, dict) or not all(isinstance(t, str) for t in metadata.values()):
+        raise InputError("'metadata' of a checkpoint must be an object of texts")
+    redactor, entries = redaction.Lazy(repo, str(record.get("session_id"))), {}
+    for name, text in metadata.items():
+        redact = (
+            redactor.redact_jsonl if name.startswith(transcripts.NAME) else redactor.redact_text
+        )
+        data = redact(text.encode("utf-8", "surrogateescape"))
+        entries[check_path(name)] = (FILE, objects.write("blob", data))
+    return entries

@@ -5,23 +5,30 @@ from __future__ import annotations
 import os
 
 from gitcp import trace
-from gitcp.console import notice
-from gitcp.core.credit import entries
-from gitcp.core.decide import stream_rules
+from gitcp.console import options
+from gitcp.core import credit, stream_rules
 from gitcp.errors import Error
 from gitcp.record import encode_name
-from gitcp.start import late
-from gitcp.store.git.tree import Lookup, find_tree
-from gitcp.store.journal import journal, work
-from gitcp.store.session import markers
-from gitcp.store.stream import branches, recall, shadow_refs
+from gitcp.store.journal import edits, journal
+from gitcp.store.session import states
+from gitcp.store.stream import streams as stream_streams
+from gitcp.store.trees import Lookup, find_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.decide.stream_rules import View
     from gitcp.core.record_types import Entries, Entry, State, Tip, Verdict
+    from gitcp.core.stream_rules import View
     from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
+    from gitcp.store.objects import Objects
+
+
+def _is_change_left(
+    base: bytes | None, tip: bytes | None, worktree: bytes | None, rule: str
+) -> bool:
+    """linking.is_change_left(), whose module is imported where a stream is asked."""
+    from gitcp.core import linking
+
+    return linking.is_change_left(base, tip, worktree, rule)
 
 
 def take_verdict(
@@ -29,7 +36,7 @@ def take_verdict(
 ) -> Verdict:
     """Choose the stream of a turn that starts with these dirty files, and set the verdict in the
     state (doc/behaviour.md "Which stream a turn continues")."""
-    tip = branches.find_current(repo, objects, state, head)
+    tip = stream_streams.find_current(repo, objects, state, head)
     streams = _collect_streams(repo, objects, state, dirty, tip)
     current = _build_current_view(repo, objects, tip, streams)
     alternatives = [
@@ -38,15 +45,15 @@ def take_verdict(
         if (current is None or stream != current["id"]) and not dirty.keys().isdisjoint(files)
         if (view := _resolve_stream(repo, objects, stream, ref, files))
     ]
-    mode = branches.get_mode(repo)
+    mode = stream_streams.get_mode(repo)
 
     def is_left(view: View) -> bool:
         """Whether agent lines survive in the files that the stream and the worktree share."""
         rule = repo.config.get_option("gitcp.suffix-match")
-        tip = shadow_refs.read_tip(objects, view["ref"])
+        tip = stream_streams.read_tip(objects, view["ref"])
         base_lookup = Lookup(objects, find_tree(objects, tip["base"] if tip else None))
         return any(
-            late.line_evidence.is_change_left(
+            _is_change_left(
                 _read_blob(objects, base_lookup(path)),
                 _read_blob(objects, entry),
                 _read_worktree(repo, objects, path, dirty[path]),
@@ -58,7 +65,7 @@ def take_verdict(
 
     verdict = stream_rules.choose_stream(mode, current, alternatives, dirty, is_left)
     if verdict["reason"] == stream_rules.UNREADABLE:
-        notice.warn(f"'{verdict['ref']}': {stream_rules.UNREADABLE}")
+        options.warn(f"'{verdict['ref']}': {stream_rules.UNREADABLE}")
     state["should_reset_shadow_branch"] = verdict["verdict"] in ("reset", "new")
     state["verdict"] = verdict
     state["last_verdict"] = verdict.copy()
@@ -72,12 +79,12 @@ def _collect_streams(
     """id -> (ref, files) of the streams that this worktree's unsettled sessions name, of those on
     the tip or with dirty files."""
     streams: dict[str, tuple[str, Entries]] = {}
-    writers = entries.list_writers(journal.read(repo), dirty)
-    writers |= shadow_refs.list_sessions(objects, tip) if tip else set()
-    concerned = [m for m in markers.read_concerned(repo, writers) if markers.is_home(repo, m)]
+    writers = credit.list_writers(journal.read_journal(repo), dirty)
+    writers |= stream_streams.list_sessions(objects, tip) if tip else set()
+    concerned = [m for m in states.read_concerned(repo, writers) if states.is_home(repo, m)]
     foreign = [m for m in concerned if m["session_id"] != state["session_id"]]
-    for marker in [*foreign, markers.build_marker(state)]:
-        for stream in work.list_open_streams(repo, marker):
+    for marker in [*foreign, states.build_marker(state)]:
+        for stream in edits.list_open_streams(repo, marker):
             _, files = streams.setdefault(stream["id"], (stream["ref"], {}))
             for path, file in stream["files"].items():
                 files[path] = (file["mode"], file["oid"]) if file["oid"] else None
@@ -93,7 +100,7 @@ def _build_current_view(
     files: Entries | None
     try:
         files = _list_files(objects, tip, streams)
-        orphan = tip["stream"] not in streams and recall.is_orphaned(repo, objects, tip)
+        orphan = tip["stream"] not in streams and stream_streams.is_orphaned(repo, objects, tip)
     except Error as e:
         trace.append_note("stream", f"'{tip['ref']}': {e}")
         files = None
@@ -102,7 +109,7 @@ def _build_current_view(
 
 def _list_files(objects: Objects, tip: Tip, streams: dict[str, tuple[str, Entries]]) -> Entries:
     """The files of a stream: the paths that states name, else all; their entries on its tip."""
-    files = shadow_refs.read_changes(objects, tip)
+    files = stream_streams.read_changes(objects, tip)
     if tip["stream"] not in streams:
         return files
     session_files = streams[tip["stream"]][1]
@@ -135,10 +142,10 @@ def _resolve_stream(
 
 def find_tip(repo: Repo, objects: Objects, stream: str, ref: str) -> Tip | None:
     """The tip of a stream by its id, at ref or else at any ref; None without one."""
-    tip = shadow_refs.peek_tip(objects, ref)
+    tip = stream_streams.peek_tip(objects, ref)
     if tip and tip["stream"] == stream:
         return tip
-    return next((t for t in shadow_refs.list_tips(repo, objects) if t["stream"] == stream), None)
+    return next((t for t in stream_streams.list_tips(repo, objects) if t["stream"] == stream), None)
 
 
 def _read_worktree(repo: Repo, objects: Objects, path: str, entry: Entry | None) -> bytes | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from gitcp.console import notice
+from gitcp import files
+from gitcp.console import options
 from gitcp.core import json
 from gitcp.errors import Error
-from gitcp.process import files
-from gitcp.store.journal import work
-from gitcp.store.session import markers
-from gitcp.store.stream import branches
+from gitcp.store.journal import edits
+from gitcp.store.session import states
+from gitcp.store.stream import streams
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Marker, State
     from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
+    from gitcp.store.objects import Objects
 
 _OLD, _NEW = "disable-multisession-warning", "enable-multisession-warning"
 
@@ -40,10 +40,10 @@ def list_company(repo: Repo, objects: Objects, session_id: str, head: str) -> li
     """
     return [
         m
-        for m in markers.read_here(repo)
+        for m in states.read_here(repo)
         if m["session_id"] != session_id and m["count"] > 0
         if m["base_commit"] == head
-        or any(branches.find_live(repo, objects, head, s["id"]) for s in m["streams"])
+        or any(streams.find_live(repo, objects, head, s["id"]) for s in m["streams"])
     ]
 
 
@@ -57,7 +57,7 @@ def find_refusal(
     """
     has_work = any(stream["files"] for stream in state["streams"])
     has_begun = state.get("turns") and not state.get("resumed")
-    if (markers.is_home(repo, state) and (has_begun or has_work)) or not wants_warning(repo):
+    if (states.is_home(repo, state) and (has_begun or has_work)) or not wants_warning(repo):
         return None
     conflicting = list_company(repo, objects, state["session_id"], head)
     session_ids = sorted(m["session_id"] for m in conflicting)
@@ -87,7 +87,7 @@ def wants_warning(repo: Repo) -> bool:
             repo.git.run(*scope, f"gitcp.{_NEW}", "true" if enabled else "false")
             repo.git.run(*scope, "--unset-all", f"gitcp.{_OLD}", ok=(0, 5))
     except Error as e:
-        notice.warn(str(e))
+        options.warn(str(e))
         return False
     return bool(enabled)
 
@@ -117,7 +117,7 @@ def format_warning(repo: Repo, sessions: list[Marker]) -> str:
         else "Warning: Existing session(s) with uncommitted work:\n"
     ]
     for session in sessions:
-        streams = work.list_open_streams(repo, session)
+        streams = edits.list_open_streams(repo, session)
         files = sorted({path for stream in streams for path in stream["files"]})
         parts.append(f"Session ID: {session['session_id']}")
         parts.append(f"Checkpoints: {session['count']} uncommitted")

@@ -8,16 +8,13 @@ while it runs, then in `ended_tasks` until a checkpoint holds it
 from __future__ import annotations
 
 from gitcp.agents import locate_subagent_transcript
-from gitcp.core import json
-from gitcp.core.credit import entries
-from gitcp.core.message import prompts
+from gitcp.core import commit_message, credit, json
 from gitcp.errors import InputError
 from gitcp.record import format_now
-from gitcp.start import late
-from gitcp.store.git.tree import Lookup, list_files
 from gitcp.store.journal import journal
-from gitcp.store.stream import shadow_refs
-from gitcp.store.v1 import redaction, transcript, transcript_copy
+from gitcp.store.stream import streams
+from gitcp.store.trees import Lookup, list_files
+from gitcp.store.v1 import committed_write, redaction, stored_transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +23,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import State, Tip
     from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
+    from gitcp.store.objects import Objects
     from gitcp.store.v1.committed_write import SessionData
 
     class Step(TypedDict):
@@ -85,7 +82,7 @@ def build_step(
     ended[task_id] = {**details, "agent_id": agent_id or ""}
     if event.get("agent_transcript_path"):
         ended[task_id]["transcript_path"] = event["agent_transcript_path"]
-    subject = prompts.make_task_subject(task_id, kind, description)
+    subject = commit_message.make_task_subject(task_id, kind, description)
     files = _build_files(repo, objects, state, task_id)
     return {"tool_use_id": task_id, "subject": subject, "files": files}
 
@@ -132,9 +129,9 @@ def list_all_ended_files(repo: Repo, objects: Objects, state: State) -> dict[str
     """The files of list_ended_files() for a commit that was made before."""
     if not state.get("ended_tasks"):
         return {}
-    lines = journal.read(repo)
+    lines = journal.read_journal(repo)
     return list_ended_files(
-        repo, objects, state, lambda agent_id: entries.list_written_paths(lines, agent_id)
+        repo, objects, state, lambda agent_id: credit.list_written_paths(lines, agent_id)
     )
 
 
@@ -149,7 +146,7 @@ def forget_tasks(repo: Repo, state: State, task_ids: Iterable[str]) -> None:
     for task_id in task_ids:
         task = ended.pop(task_id, {})
         if task.get("agent_id"):
-            transcript_copy.remove_copy(repo, state["session_id"], task["agent_id"])
+            stored_transcripts.remove_copy(repo, state["session_id"], task["agent_id"])
     if not ended:
         state.pop("ended_tasks", None)
 
@@ -179,7 +176,7 @@ def _build_todo_step(
     }
     return {
         "tool_use_id": task_id,
-        "subject": prompts.make_todo_subject(todos, number, task_id),
+        "subject": commit_message.make_todo_subject(todos, number, task_id),
         "files": {f"tasks/{folder}{number:03d}-{task_id}.json": _dump_json(details)},
     }
 
@@ -212,7 +209,7 @@ def store_step(repo: Repo, objects: Objects, state: State, step: Step) -> None:
         "tasks": files,
         "metadata": {"tasks": done},
     }
-    late.committed_write.write_sessions(repo, objects, [(ids[-1], minimal)])
+    committed_write.write_sessions(repo, objects, [(ids[-1], minimal)])
     forget_tasks(repo, state, done)
 
 
@@ -220,7 +217,7 @@ def list_stored(objects: Objects, tip: Tip | None, session_id: str) -> dict[str,
     """The task files of a session on its stream: path below tasks/ -> blob oid."""
     if tip is None:
         return {}
-    entry = Lookup(objects, tip["tree"])(f"{shadow_refs.METADATA}{session_id}/tasks")
+    entry = Lookup(objects, tip["tree"])(f"{streams.METADATA}{session_id}/tasks")
     return {path: oid for path, (_, oid) in list_files(objects, entry[1])} if entry else {}
 
 
@@ -234,8 +231,8 @@ def _read_transcript(
         session, agent = state.get("transcript_path") or "", state.get("agent_type", "")
         path = path or locate_subagent_transcript(agent, session, agent_id)
         redactor = redaction.Lazy(repo, state["session_id"])
-        source = transcript.Source(state["session_id"], path, redactor, agent_id=agent_id)
-        stored = transcript.store_transcript(repo, objects, source, complete=True)
+        source = stored_transcripts.Source(state["session_id"], path, redactor, agent_id=agent_id)
+        stored = stored_transcripts.store_transcript(repo, objects, source, complete=True)
     except InputError:
         return None
     return stored.read() if stored else None

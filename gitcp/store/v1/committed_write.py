@@ -8,19 +8,13 @@ from __future__ import annotations
 
 import os
 
-from gitcp.core.decide import jj_undo
-from gitcp.core.git import ids
-from gitcp.core.transcript import chunks
-from gitcp.core.v1 import summary
+from gitcp.core import ids, transcripts, v1_format
 from gitcp.errors import Error
 from gitcp.record import encode_name
-from gitcp.start import late
-from gitcp.store.git import refs
-from gitcp.store.git.commit import read_commit, write_commit
-from gitcp.store.git.tree import TREE, edit_tree, find_entry, find_tree
-from gitcp.store.v1 import committed_refs, signing
-from gitcp.store.v1.committed_refs import MEMORY, REF
-from gitcp.store.v1.committed_tree import BLOB, Checkpoint
+from gitcp.store import refs
+from gitcp.store.trees import TREE, edit_tree, find_entry, find_tree, read_commit, write_commit
+from gitcp.store.v1 import checkpoints
+from gitcp.store.v1.checkpoints import BLOB, MEMORY, REF, Checkpoint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,8 +23,8 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Commit, Entry
     from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.v1.transcript import StoredChunks, StoredTranscript
+    from gitcp.store.objects import Objects
+    from gitcp.store.v1.stored_transcripts import StoredChunks, StoredTranscript
 
     class SessionData(TypedDict, total=False):
         """The data of one session in one checkpoint; only session_id is required.
@@ -92,7 +86,7 @@ def set_trees(repo: Repo, objects: Objects, trees: Mapping[str, str | None]) -> 
         for cid, tree in trees.items():
             ref = ids.build_checkpoint_ref(cid)
             has_ref = read_commit(objects, ref) is not None
-            if not has_ref and not committed_refs.needs_own_ref(repo):
+            if not has_ref and not checkpoints.needs_own_ref(repo):
                 on_branch[f"{cid[:2]}/{cid[2:]}"] = (TREE, tree) if tree else None
             elif tree or has_ref:
                 updates.append(_set_tree(repo, objects, ref, tree, f"Checkpoint: {cid}"))
@@ -117,7 +111,7 @@ def _set_tree(
 
 def find_tree_here(repo: Repo, objects: Objects, checkpoint_id: str) -> str | None:
     """The tree of a checkpoint in this clone's own places; None if they do not have it."""
-    places, trouble = committed_refs.Places(repo, objects), list[Error]()
+    places, trouble = checkpoints.Places(repo, objects), list[Error]()
     for place in (ids.CHECKPOINTS, REF):
         if tree := places.find_tree(place, checkpoint_id, trouble):
             return tree
@@ -129,7 +123,7 @@ def _find_own_commits(
 ) -> dict[str, Commit | None]:
     """id -> commit of the checkpoints that have a ref of their own; None for those that get one."""
     stored = {cid: read_commit(objects, ids.build_checkpoint_ref(cid)) for cid, *_ in prepared}
-    if not all(stored.values()) and committed_refs.needs_own_ref(repo):
+    if not all(stored.values()) and checkpoints.needs_own_ref(repo):
         return stored
     return {cid: commit for cid, commit in stored.items() if commit or ids.is_ulid(cid)}
 
@@ -144,7 +138,7 @@ def _write_ref(
 ) -> refs.Update:
     """Write the commit of a checkpoint with a ref of its own; return the update of that ref."""
     before, old = (tip["tree"], tip["oid"]) if tip else (None, None)
-    if not tip and (stored := committed_refs.find_checkpoint(repo, objects, checkpoint_id)):
+    if not tip and (stored := checkpoints.find_checkpoint(repo, objects, checkpoint_id)):
         before = stored[1]  # on the branch
     tree = _write_checkpoint(objects, checkpoint_id, before, prepared)
     ref, parents = ids.build_checkpoint_ref(checkpoint_id), [old] if old else []
@@ -159,11 +153,13 @@ def _write_branch(
     """Write the commit of the branch with these checkpoints; return the update of the branch.
     Without our branch it is built on a remote's."""
     tip = ours = read_commit(objects, REF)
-    if not ours and (names := committed_refs.list_remote_branches(repo)):
+    if not ours and (names := checkpoints.list_remote_branches(repo)):
         tip = read_commit(objects, names[0])
     before = tip["tree"] if tip else None
     if before and not ours:  # only the checkpoints of a remote's branch are pushed on
-        before = late.trees.Union(objects).drop_strays(before, None)
+        from gitcp.store.v1 import merging
+
+        before = merging.Union(objects).drop_strays(before, None)
     tree, old = _write_tree(objects, before, prepared), ours["oid"] if ours else None
     if ours and tree == ours["tree"]:
         return REF, old, old
@@ -181,7 +177,9 @@ def _write_commit(
 ) -> str:
     """Write a commit of the store with these sessions, signed if that is configured."""
     message = _format_message(prepared, subject)
-    return signing.write_signed(objects, repo, tree, parents, message, prepared[0][1]["session_id"])
+    return checkpoints.write_signed(
+        objects, repo, tree, parents, message, prepared[0][1]["session_id"]
+    )
 
 
 def move_refs(repo: Repo, updates: list[refs.Update], reason: str) -> None:
@@ -204,14 +202,16 @@ def restore_branch(repo: Repo, objects: Objects) -> bool:
         if not memory or memory == tip:
             return
         if not repo.jj_root:
-            lacks = not tip and not committed_refs.needs_own_ref(repo)
+            lacks = not tip and not checkpoints.needs_own_ref(repo)
             if lacks and read_commit(objects, memory):
                 move_refs(repo, [(REF, memory, None)], "gitcp: the deleted branch goes on")
             return
         if not tip and not _was_undone(repo):
             refs.update_refs(repo, [(MEMORY, None, memory)], "gitcp: the branch was deleted")
             return
-        merged = late.histories.merge_histories(repo, objects, tip, memory)
+        from gitcp.store.v1 import merging
+
+        merged = merging.merge_histories(repo, objects, tip, memory)
         move_refs(repo, [(REF, merged, tip)], "gitcp: merge what jj rolled back")
 
     if not repo.jj_root and refs.read_ref(repo, REF):
@@ -224,7 +224,10 @@ def _was_undone(repo: Repo) -> bool:
     """Whether `jj undo` deleted the branch; True if jj fails, so that nothing is lost."""
     root = repo.worktree if repo.top and repo.jj else os.path.dirname(repo.common)
     try:
-        return jj_undo.was_undone(late.jj.list_operations(root))
+        from gitcp import jj
+        from gitcp.core import orphan_rules
+
+        return orphan_rules.was_undone(jj.list_operations(root))
     except Error:
         return True
 
@@ -261,12 +264,12 @@ def _prepare_session(objects: Objects, cid: str, data: SessionData) -> Prepared:
     transcript = data.get("transcript")
     if transcript is not None:
         for number, oid in enumerate(transcript.chunks):
-            files[chunks.format_name(number)] = (BLOB, oid)
-        files[summary.HASH] = write_blob(transcript.content_hash.encode())
+            files[transcripts.format_name(number)] = (BLOB, oid)
+        files[v1_format.HASH] = write_blob(transcript.content_hash.encode())
     prompts = data.get("prompts")
     if prompts:
-        files[summary.PROMPT] = write_blob(encode_name(summary.SEPARATOR.join(prompts)))
-        files[summary.CONTEXT] = write_blob(encode_name(summary.build_context(prompts)))
+        files[v1_format.PROMPT] = write_blob(encode_name(v1_format.SEPARATOR.join(prompts)))
+        files[v1_format.CONTEXT] = write_blob(encode_name(v1_format.build_context(prompts)))
     tasks = {
         ids.check_path(f"tasks/{path}"): write_blob(content)
         for path, content in data.get("tasks", {}).items()

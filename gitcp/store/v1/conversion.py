@@ -5,18 +5,15 @@ from __future__ import annotations
 from functools import partial
 
 from gitcp import trace
-from gitcp.core.git import ids
-from gitcp.core.v1 import merge_rules, summary
+from gitcp.core import ids, merge_rules, v1_format
 from gitcp.errors import Error, InputError
 from gitcp.record import decode_name, encode_name
-from gitcp.store.git import refs
-from gitcp.store.git.commit import need_commit
-from gitcp.store.git.objects import Objects
-from gitcp.store.v1 import committed_list, committed_refs, committed_write, forgetting
-from gitcp.store.v1.committed_refs import MEMORY, REF
-from gitcp.store.v1.committed_tree import read_directory
-from gitcp.store.v1.merge import histories
-from gitcp.store.v1.merge.trees import Union
+from gitcp.store import refs
+from gitcp.store.objects import Objects
+from gitcp.store.trees import need_commit
+from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write, merging
+from gitcp.store.v1.checkpoints import MEMORY, REF, read_directory
+from gitcp.store.v1.merging import Union
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +46,7 @@ def unite_places(repo: Repo) -> None:
     """Unite the checkpoints that have refs with what a branch has of them, and forget on our branch
     what those refs have forgotten: a clone may have added to one of the two, or forgotten there,
     before it knew of the other."""
-    if committed_refs.list_tips(repo):
+    if checkpoints.list_tips(repo):
         refs.retry_moved(repo, "v1", partial(_move_refs, repo, "gitcp: merge", create=False))
 
 
@@ -61,7 +58,7 @@ def _move_refs(repo: Repo, reason: str, *, create: bool = True) -> dict[str, str
             committed_write.move_refs(repo, updates, reason)
         if forgotten := _forget_on_branch(repo, objects):
             committed_write.move_refs(repo, forgotten, "gitcp: forget")
-    forgetting.drop_replaced(repo, [*updates, *forgotten])
+    merging.drop_replaced(repo, [*updates, *forgotten])
     return {ref: str(new) for ref, new, _ in updates}
 
 
@@ -69,19 +66,19 @@ def _forget_on_branch(repo: Repo, objects: Objects) -> list[refs.Update]:
     """The update of our branch if it has what the ref of a checkpoint has forgotten."""
     if not refs.read_ref(repo, REF):
         return []
-    own = dict(committed_list.list_trees(repo, objects, ids.CHECKPOINTS, ""))
+    own = dict(checkpoint_list.list_trees(repo, objects, ids.CHECKPOINTS, ""))
     gone: dict[str, set[object]] = {}
-    for checkpoint_id, tree in committed_list.list_trees(repo, objects, REF, ""):
+    for checkpoint_id, tree in checkpoint_list.list_trees(repo, objects, REF, ""):
         if own.get(checkpoint_id, tree) != tree:
             both = [read_directory(objects, t, lenient=True) for t in (own[checkpoint_id], tree)]
             if 1 in merge_rules.find_lost_sides(*both):
                 parts = [session["metadata"] or {} for session in both[0]["sessions"]]
                 gone[checkpoint_id] = {
-                    m.get("session_id") for m in parts if summary.is_forgotten(m)
+                    m.get("session_id") for m in parts if v1_format.is_forgotten(m)
                 }
     if not gone:
         return []
-    return forgetting.write_forgetting(
+    return merging.write_forgetting(
         repo, objects, lambda checkpoint_id, part: part["session_id"] in gone.get(checkpoint_id, ())
     )[0]
 
@@ -93,7 +90,7 @@ def leave_branch(repo: Repo) -> str:
     The refs are written first: a kill leaves the branch for the next time.  A branch that has
     other files than checkpoints, is damaged or checked out stays.
     """
-    if not repo.jj_root or committed_refs.is_branch_sent(repo) or not refs.read_ref(repo, REF):
+    if not repo.jj_root or checkpoints.is_branch_sent(repo) or not refs.read_ref(repo, REF):
         return ""
 
     def attempt_move() -> str:
@@ -125,13 +122,13 @@ def _list_updates(repo: Repo, objects: Objects, create: bool = True) -> list[ref
 
     create: also for one that has no ref.
     """
-    stored, tips = committed_refs.list_tips(repo), dict[str, str]()
+    stored, tips = checkpoints.list_tips(repo), dict[str, str]()
     objects.read_ahead(stored.values())
-    for place in committed_refs.list_places(repo):
+    for place in checkpoints.list_places(repo):
         if place == ids.CHECKPOINTS or place.endswith("/sessions"):
             continue
         authors: Authors = {}
-        for checkpoint_id, tree in committed_list.list_trees(repo, objects, place, ""):
+        for checkpoint_id, tree in checkpoint_list.list_trees(repo, objects, place, ""):
             try:
                 ref = ids.build_checkpoint_ref(ids.check_checkpoint_id(checkpoint_id))
             except InputError:
@@ -142,9 +139,7 @@ def _list_updates(repo: Repo, objects: Objects, create: bool = True) -> list[ref
                 continue
             authors = authors or _read_authors(repo, place)
             root = _write_root(objects, checkpoint_id, tree, authors)
-            merged = histories.merge_histories(
-                repo, objects, old, root, checkpoint_id=checkpoint_id
-            )
+            merged = merging.merge_histories(repo, objects, old, root, checkpoint_id=checkpoint_id)
             if need_commit(objects, merged)["tree"] != before:
                 tips[ref] = merged
     return [(ref, new, stored.get(ref)) for ref, new in tips.items()]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
+from gitcp import files
 from gitcp.core.redact import images
-from gitcp.process import files
-from gitcp.store.git import private
+from gitcp.store import private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

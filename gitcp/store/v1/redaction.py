@@ -8,9 +8,8 @@ from zlib import crc32
 
 from gitcp import VERSION, memory
 from gitcp.core import config_table
-from gitcp.core.redact import patterns
 from gitcp.errors import InputError
-from gitcp.start import cpython, late, stdlib
+from gitcp.start import cpython
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from gitcp.core.redact.redactor import Redactor
     from gitcp.repo import Repo
     from gitcp.start.cpython import Code
-
 
 _WORDS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 .,;!?'()\n"
 _LONGEST = 15  # bytes of a word: what follows `Bearer ` is a secret from 16 on
@@ -40,7 +38,9 @@ def get_redactor(repo: Repo, session: str = "") -> Redactor:
     if repo.common not in _REDACTORS:
         load_patterns()
         rules = repo.config.get_all("gitcp.redact"), _list_readable(repo, "gitcp.redact-allow")
-        _REDACTORS[repo.common] = late.redactor.Redactor(
+        from gitcp.core.redact import redactor
+
+        _REDACTORS[repo.common] = redactor.Redactor(
             *rules, _read_personal(repo), _choose_replacer(repo)
         )
         save_patterns()
@@ -51,7 +51,9 @@ def _choose_replacer(repo: Repo) -> Callable[[bytes], bytes] | None:
     """A function that replaces the pictures in lines; None to keep them."""
     if repo.config.get_option("gitcp.images") == "keep":
         return None
-    return late.pictures.make_replacer(repo)
+    from gitcp.store.v1 import pictures
+
+    return pictures.make_replacer(repo)
 
 
 def _read_personal(repo: Repo) -> Personal | None:
@@ -62,7 +64,9 @@ def _read_personal(repo: Repo) -> Personal | None:
     lists = [kind.removeprefix("name:") for kind in kinds if kind.startswith("name:")]
     names = [line for path in lists for line in _read_names(repo, path)]
     sources = {key.removeprefix(config_table.LABELS): repo.config.get(key) for key in labels}
-    return late.personal.Personal(kinds, names, sources, "")
+    from gitcp.core.redact import personal
+
+    return personal.Personal(kinds, names, sources, "")
 
 
 def _list_kinds(repo: Repo) -> list[str]:
@@ -83,7 +87,9 @@ def hash_rules(repo: Repo) -> str:
     """A hash of the rules for secrets."""
     # Personal data does not stop a push, so its rules do not count.
     own = repo.config.get_all("gitcp.redact"), repo.config.get_all("gitcp.redact-allow")
-    return stdlib.hashlib.sha256(repr((VERSION, stat_table(), own)).encode()).hexdigest()
+    import hashlib
+
+    return hashlib.sha256(repr((VERSION, stat_table(), own)).encode()).hexdigest()
 
 
 def can_read_rules(repo: Repo) -> bool:
@@ -158,18 +164,24 @@ def is_words_only(data: bytes) -> bool:
 def load_patterns() -> None:
     """Read the stored patterns, before the modules that compile patterns are imported."""
     if stored := _read_patterns(locate_patterns()):
+        from gitcp.core.redact import patterns
+
         patterns.READY.update(stored[0])
         patterns.FORMATS.update(stored[1])
 
 
 def save_patterns() -> None:
     """Store the patterns of all rules if one had to be compiled."""
+    from gitcp.core.redact import patterns
+
     if not patterns.COMPILED:
         return
-    for rule in late.rules.read_rules():
+    from gitcp.core.redact import rules
+
+    for rule in rules.read_rules():
         patterns.load_pattern(rule["pattern"].encode())
     patterns.COMPILED.clear()
-    late.rules.prepare_formats()
+    rules.prepare_formats()
     data = marshal.dumps((patterns.READY, patterns.FORMATS))
     cpython.write(locate_patterns(), lambda: _mark_patterns(data) + data)
 
@@ -181,6 +193,8 @@ def locate_patterns() -> str:
 
 def stat_table() -> tuple[int, ...]:
     """(bytes, time of change in ns) of the file with the rules and of the module that reads it."""
+    from gitcp.core.redact import patterns
+
     folder = os.path.dirname(patterns.__file__)
     stats = [os.stat(os.path.join(folder, name)) for name in ("secrets.json", "rules.py")]
     return tuple(number for st in stats for number in (st.st_size, st.st_mtime_ns))

@@ -6,15 +6,17 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.back import lineage
-from gitcp.core.credit import entries
-from gitcp.core.credit.evidence import RESTORED
-from gitcp.core.record_types import JournalLine, Version, Writer
+from gitcp.core import back, credit
+from gitcp.core.credit import RESTORED
+from gitcp.core.record_types import Version, Writer
 
-S, T, ME, NOBODY = ("s", "1", "2"), ("t", "3", "4"), entries.PERSON, entries.UNKNOWN
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.core.record_types import JournalLine
+
+S, T, ME, NOBODY = ("s", "1", "2"), ("t", "3", "4"), credit.PERSON, credit.UNKNOWN
 A, B, EMPTY = ("100644", "a"), ("100644", "b"), ("100644", "e")
 Edit = tuple[Version, Version, Writer, str]
-
 CASES: dict[str, tuple[str | None, list[Edit]]] = {
     "nothing is told of it": (None, []),
     "a session made it": ("s", [(None, A, S, "tool")]),
@@ -70,14 +72,14 @@ CASES: dict[str, tuple[str | None, list[Edit]]] = {
 def test_a_file_is_its_first_maker_s_whenever_its_content_comes_back(case: str) -> None:
     maker, edits = CASES[case]
     lines: list[JournalLine] = [
-        entries.build_edit("f", before, after, who, how, at)
+        credit.build_edit("f", before, after, who, how, at)
         for at, (before, after, who, how) in enumerate(edits)
     ]
-    assert lineage.find_maker(lines) == maker
+    assert back.find_maker(lines) == maker
 
 
 def edit(at: int, before: Version, after: Version, who: Writer = S, how: str = "tool") -> Any:
-    return entries.build_edit("f", before, after, who, how, at)
+    return credit.build_edit("f", before, after, who, how, at)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +95,7 @@ def edit(at: int, before: Version, after: Version, who: Writer = S, how: str = "
 def test_what_was_put_back_leads_on_from_where_it_stood(
     edits: list[Any], behind: list[int]
 ) -> None:
-    assert [line["at"] for line in lineage.walk_back(edits)] == behind
+    assert [line["at"] for line in back.walk_back(edits)] == behind
 
 
 OPENED = {"session": "s", "open": "2", "turn": "1", "at": 10}
@@ -123,7 +125,7 @@ MOMENT: list[Any] = [
 def test_an_edit_that_was_seen_late_belongs_where_it_was_made(
     lines: list[Any], name: str, after: bool, since: tuple[list[int], int] | None
 ) -> None:
-    found: Any = lineage.find_moment(lines, name, after)
+    found: Any = back.find_moment(lines, name, after)
     assert since == (found and ([line["at"] for line in found[0]], found[1]))
 
 
@@ -146,5 +148,5 @@ MINE = edit(1, None, A, ME)
 def test_the_persons_newest_edit_is_lost_by_what_puts_an_older_content_back(
     edits: list[Any], wanted: Version, in_git: bool, found: int | None
 ) -> None:
-    lost = lineage.find_last_by_person(edits, wanted, lambda _: in_git)
+    lost = back.find_last_by_person(edits, wanted, lambda _: in_git)
     assert (lost and lost["at"]) == found

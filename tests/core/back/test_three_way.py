@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.back import three_way
-from gitcp.core.record_types import Version
+from gitcp.core import back
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.core.record_types import Version
 
 A, B, C = ("100644", "a"), ("100644", "b"), ("100644", "c")
 EXE, LINK = ("100755", "a"), ("120000", "l")
@@ -36,29 +39,29 @@ def merge(base: str, ours: str, theirs: str) -> tuple[str, bool]:
 def test_how_a_path_gets_to_what_is_wanted(
     base: Version, ours: Version, theirs: Version, merged: Version, clean: bool
 ) -> None:
-    assert three_way.merge_versions(base, ours, theirs, merge) == (merged, clean)
+    assert back.merge_versions(base, ours, theirs, merge) == (merged, clean)
 
 
 def test_edits_are_taken_back_from_the_newest_to_the_oldest() -> None:
-    assert three_way.take_back(C, [(None, A), (B, C)], merge) == (B, False)
-    assert three_way.take_back(B, [(None, A), (A, B)], merge) == (None, True)
+    assert back.take_back(C, [(None, A), (B, C)], merge) == (B, False)
+    assert back.take_back(B, [(None, A), (A, B)], merge) == (None, True)
 
 
 def test_what_others_did_is_merged_and_a_merge_that_fails_is_told() -> None:
     other = ("100644", "o")
-    assert three_way.take_back(other, [(A, B)], merge) == (("100644", "b+o+a"), True)
+    assert back.take_back(other, [(A, B)], merge) == (("100644", "b+o+a"), True)
     lost = ("100644", "x")
-    assert three_way.take_back(lost, [(A, B)], merge) == (("100644", "b+x+a"), False)
-    assert three_way.take_back(lost, [(A, B), (B, C)], merge)[1] is False
+    assert back.take_back(lost, [(A, B)], merge) == (("100644", "b+x+a"), False)
+    assert back.take_back(lost, [(A, B), (B, C)], merge)[1] is False
 
 
 def test_an_edit_that_is_taken_back_already_is_not_merged() -> None:
-    assert three_way.take_back(A, [(A, B)], merge) == (A, True)
+    assert back.take_back(A, [(A, B)], merge) == (A, True)
 
 
 def test_a_conflict_leaves_what_is_there() -> None:
-    assert three_way.take_back(None, [(A, B)], merge) == (None, False)
-    assert three_way.take_back(LINK, [(A, B)], merge) == (LINK, False)
+    assert back.take_back(None, [(A, B)], merge) == (None, False)
+    assert back.take_back(LINK, [(A, B)], merge) == (LINK, False)
 
 
 def test_the_mode_is_the_side_s_that_changed_it() -> None:
@@ -68,12 +71,12 @@ def test_the_mode_is_the_side_s_that_changed_it() -> None:
         (A, exe, C, "100755"),
         (EXE, exe, C, "100644"),
     ):
-        merged, _ = three_way.merge_versions(base, ours, theirs, merge)
+        merged, _ = back.merge_versions(base, ours, theirs, merge)
         assert merged is not None
         assert merged[0] == mode
 
 
 def test_consecutive_edits_are_joined_and_an_edit_that_changes_nothing_is_dropped() -> None:
-    assert three_way.join_edits([(None, A), (A, B), (B, C)]) == [(None, C)]
-    assert three_way.join_edits([(None, A), (B, C)]) == [(None, A), (B, C)]
-    assert three_way.join_edits([(A, B), (B, A)]) == []
+    assert back.join_edits([(None, A), (A, B), (B, C)]) == [(None, C)]
+    assert back.join_edits([(None, A), (B, C)]) == [(None, A), (B, C)]
+    assert back.join_edits([(A, B), (B, A)]) == []

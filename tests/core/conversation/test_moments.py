@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from gitcp.agents.claude_code import cut as cut_claude
-from gitcp.agents.codex import cut as cut_codex
-from gitcp.agents.exchange.payload import name_call
-from gitcp.agents.gemini_cli import cut as cut_gemini
+from gitcp.agents.claude_code import cut as claude_code_cut
+from gitcp.agents.codex import cut
+from gitcp.agents.gemini_cli import cut as gemini_cli_cut
+from gitcp.agents.payload import name_call
 from gitcp.agents.reading import items
 from gitcp.agents.reading.conversation import find_prompt
 from tests.core.conversation.test_cuts import NEW, OLD, claude, lines, transcript
@@ -37,9 +37,14 @@ def calls(data: bytes) -> list[str]:
 @pytest.mark.parametrize(
     ("cutter", "name", "first", "again"),
     [
-        (cut_claude, "claude-code/resume", "All done: first prompt zq.", "Second prompt please"),
-        (cut_codex, "codex/resume", "All done: first prompt zq.", "Second prompt please"),
-        (cut_gemini, "gemini-cli/resume", "All done: first prompt zq.", "Second prompt please"),
+        (
+            claude_code_cut,
+            "claude-code/resume",
+            "All done: first prompt zq.",
+            "Second prompt please",
+        ),
+        (cut, "codex/resume", "All done: first prompt zq.", "Second prompt please"),
+        (gemini_cli_cut, "gemini-cli/resume", "All done: first prompt zq.", "Second prompt please"),
     ],
 )
 def test_before_a_prompt_is_all_that_came_before_it_and_nothing_before_the_first(
@@ -59,13 +64,13 @@ def test_around_one_of_several_calls_made_at_once_only_the_earlier_ones_stay() -
     one, two, three = calls(data)[:3]
     begin = ["Go parallel"]
     said = [*begin, "Three writes at once."]
-    around = cut_claude.find_leaves_around
-    assert exactly(cut_claude, data, around(data, one)[0]) == begin
-    assert exactly(cut_claude, data, around(data, one)[1]) == [*said, one[-4:], one[-4:]]
-    assert exactly(cut_claude, data, around(data, two)[0]) == [*said, one[-4:], one[-4:]]
+    around = claude_code_cut.find_leaves_around
+    assert exactly(claude_code_cut, data, around(data, one)[0]) == begin
+    assert exactly(claude_code_cut, data, around(data, one)[1]) == [*said, one[-4:], one[-4:]]
+    assert exactly(claude_code_cut, data, around(data, two)[0]) == [*said, one[-4:], one[-4:]]
     both = [*said, *(call[-4:] for call in (one, two, one, two))]
-    assert exactly(cut_claude, data, around(data, two)[1]) == both
-    assert exactly(cut_claude, data, around(data, three)[0]) == both
+    assert exactly(claude_code_cut, data, around(data, two)[1]) == both
+    assert exactly(claude_code_cut, data, around(data, three)[0]) == both
 
 
 def test_around_a_call_of_codex_its_output_and_what_led_to_it_stay_or_go() -> None:
@@ -73,11 +78,11 @@ def test_around_a_call_of_codex_its_output_and_what_led_to_it_stay_or_go() -> No
     one, two = calls(data)[:2]
     begin = ["Create hello.py and edit README"]
     whole = [*begin, "I will create hello.py.", one[-4:], one[-4:]]
-    around = cut_codex.find_leaves_around
-    assert exactly(cut_codex, data, around(data, one)[0]) == begin
-    assert exactly(cut_codex, data, around(data, one)[1]) == whole
-    assert exactly(cut_codex, data, around(data, two)[0]) == whole
-    found = cut_codex.cut_conversation(data, around(data, one)[1], OLD, NEW, False, True)[0]
+    around = cut.find_leaves_around
+    assert exactly(cut, data, around(data, one)[0]) == begin
+    assert exactly(cut, data, around(data, one)[1]) == whole
+    assert exactly(cut, data, around(data, two)[0]) == whole
+    found = cut.cut_conversation(data, around(data, one)[1], OLD, NEW, False, True)[0]
     assert lines(found)[-1]["ordinal"] > 0
 
 
@@ -91,16 +96,16 @@ def test_outputs_that_come_late_are_kept_with_their_calls() -> None:
     data += line(4, type="function_call", call_id="b")
     data += line(5, type="function_call_output", call_id="b")
     data += line(6, type="function_call_output", call_id="a")
-    before, after = cut_codex.find_leaves_around(data, "b")
+    before, after = cut.find_leaves_around(data, "b")
 
     def ordinals(leaf: str) -> list[int]:
         return [
             one["ordinal"]
-            for one in lines(cut_codex.cut_conversation(data, leaf, OLD, NEW, False, True)[0])
+            for one in lines(cut.cut_conversation(data, leaf, OLD, NEW, False, True)[0])
         ]
 
     assert (ordinals(before), ordinals(after)) == ([1, 2, 3, 6], [1, 2, 3, 4, 5, 6])
-    assert ordinals(cut_codex.find_leaves_around(data, "a")[0]) == [1]
+    assert ordinals(cut.find_leaves_around(data, "a")[0]) == [1]
 
 
 def test_a_call_of_gemini_is_known_by_what_it_was_told_in_hook_and_transcript() -> None:
@@ -117,22 +122,22 @@ def test_a_call_of_gemini_is_known_by_what_it_was_told_in_hook_and_transcript() 
     ]
     assert named == ended and len(set(named)) == 6
     for number in range(4):
-        before, after = cut_gemini.find_leaves_around(data, named[number])
+        before, after = gemini_cli_cut.find_leaves_around(data, named[number])
         assert len(cut_calls(data, before)) == number
         assert len(cut_calls(data, after)) == number + 1
     twice = data + data.replace(b'"id": "', b'"id": "again-')
     assert (
-        cut_gemini.find_leaves_around(twice, named[0])[0]
-        == cut_gemini.find_leaves_around(data, named[0])[0]
+        gemini_cli_cut.find_leaves_around(twice, named[0])[0]
+        == gemini_cli_cut.find_leaves_around(data, named[0])[0]
     )
-    assert cut_gemini.find_leaves_around(twice, named[0])[1].startswith("again-")
+    assert gemini_cli_cut.find_leaves_around(twice, named[0])[1].startswith("again-")
 
 
 def cut_calls(data: bytes, leaf: str) -> list[str]:
-    return calls(cut_gemini.cut_conversation(data, leaf, OLD, NEW, False, True)[0])
+    return calls(gemini_cli_cut.cut_conversation(data, leaf, OLD, NEW, False, True)[0])
 
 
-@pytest.mark.parametrize("cutter", [cut_claude, cut_codex, cut_gemini])
+@pytest.mark.parametrize("cutter", [claude_code_cut, cut, gemini_cli_cut])
 def test_a_call_that_is_not_there_has_nothing_around_it(cutter: ModuleType) -> None:
     data = transcript("claude-code/parallel") + transcript("codex/basic")
     assert cutter.find_leaves_around(data, "toolu_unknown") == ("", "")
@@ -147,7 +152,7 @@ def test_a_prompt_is_none_of_what_the_client_said_in_the_persons_place() -> None
         ("user", "d1", "c1", "<task-notification>\ndone"),
         ("user", "e1", "d1", "<system-reminder>x</system-reminder>two"),
     )
-    assert [one[0] for one in cut_claude.list_prompts(data)] == ["one", "two"]
+    assert [one[0] for one in claude_code_cut.list_prompts(data)] == ["one", "two"]
 
 
 NOON = 1_795_219_200

@@ -8,8 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp.core.credit import entries
-from gitcp.core.record_types import JournalLine
+from gitcp.core import credit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.core.record_types import JournalLine
 
 PATHS = st.text(st.characters(codec=None, blacklist_characters="\0\n"), min_size=1).filter(
     lambda path: path[0] != "/" and ".." not in path
@@ -20,7 +23,7 @@ CUTS = st.tuples(LINES, st.integers(0, 200))
 
 @given(st.lists(CUTS))
 def test_lines_that_were_cut_short_take_no_other_with_them(lines: list[tuple[dict, int]]) -> None:  # type: ignore[type-arg]
-    texts = [entries.dump_line(line)[: cut or None].rstrip(b"\n") for line, cut in lines]
+    texts = [credit.dump_line(line)[: cut or None].rstrip(b"\n") for line, cut in lines]
     whole = []
     for text in texts:
         try:
@@ -28,30 +31,30 @@ def test_lines_that_were_cut_short_take_no_other_with_them(lines: list[tuple[dic
         except ValueError:
             continue
     kept = [line for line in whole if isinstance(line, dict) and "path" in line]
-    assert [line for line in entries.parse_lines(b"\n".join(texts)) if "path" in line] == kept
+    assert [line for line in credit.parse_lines(b"\n".join(texts)) if "path" in line] == kept
 
 
 def test_a_line_that_holds_two_is_none() -> None:
-    good = entries.dump_line({"path": "a", "at": 1})
+    good = credit.dump_line({"path": "a", "at": 1})
     assert (
-        entries.parse_lines(good + b'{"path":"b","at":2},{"path":"c","at":3}\n' + good)
+        credit.parse_lines(good + b'{"path":"b","at":2},{"path":"c","at":3}\n' + good)
         == [{"path": "a", "at": 1}] * 2
     )
 
 
 def test_what_a_commit_took_as_it_stood_is_told_by_path_and_content() -> None:
     lines: list[JournalLine] = [
-        entries.build_edit("a", None, ("100644", "1" * 40), entries.PERSON, "between", 1),
+        credit.build_edit("a", None, ("100644", "1" * 40), credit.PERSON, "between", 1),
         {"commit": "c" * 40, "settled": ["a", "b"]},
-        entries.build_edit(
-            "a", ("100644", "1" * 40), ("100644", "2" * 40), entries.PERSON, "between", 2
+        credit.build_edit(
+            "a", ("100644", "1" * 40), ("100644", "2" * 40), credit.PERSON, "between", 2
         ),
-        entries.build_edit("b", None, ("100644", "3" * 40), entries.PERSON, "between", 3),
+        credit.build_edit("b", None, ("100644", "3" * 40), credit.PERSON, "between", 3),
         {"commit": "d" * 40, "settled": ["b"]},
-        entries.build_edit("b", ("100644", "3" * 40), None, entries.PERSON, "between", 4),
+        credit.build_edit("b", ("100644", "3" * 40), None, credit.PERSON, "between", 4),
         {"commit": "e" * 40, "settled": ["b"]},
     ]
-    assert entries.list_settled_contents(lines) == {("a", "1" * 40), ("b", "3" * 40)}
+    assert credit.list_settled_contents(lines) == {("a", "1" * 40), ("b", "3" * 40)}
 
 
 @pytest.mark.parametrize(
@@ -60,15 +63,15 @@ def test_what_a_commit_took_as_it_stood_is_told_by_path_and_content() -> None:
         ({"who": ["s", "t", "c"]}, ("s", "t", "c")),
         ({"who": "unknown", "by": ["s", "t", "c"]}, ("s", "t", "c")),
         ({"who": ["r", "u", "d"], "by": ["s", "t", "c"]}, ("s", "t", "c")),
-        ({"who": "person"}, entries.UNKNOWN),
-        ({"who": "unknown", "by": "s"}, entries.UNKNOWN),
-        ({"who": "unknown", "by": ["s", 1, "c"]}, entries.UNKNOWN),
+        ({"who": "person"}, credit.UNKNOWN),
+        ({"who": "unknown", "by": "s"}, credit.UNKNOWN),
+        ({"who": "unknown", "by": ["s", 1, "c"]}, credit.UNKNOWN),
     ],
 )
 def test_the_cause_of_an_edit_is_the_call_it_went_through(
     line: dict[str, object], expected: tuple[str, str, str]
 ) -> None:
-    assert entries.get_cause(line) == expected
+    assert credit.get_cause(line) == expected
 
 
 @pytest.mark.parametrize(
@@ -93,7 +96,7 @@ def test_a_path_that_another_call_has_in_hand_is_contested(
     own: dict[str, object] = {"open": "c", "session": "s", "at": 0, "looked": {"p": None}}
     every = [*lines, own] if before else [own, *lines]
     ended = "close" in (lines[-1] if lines else {})
-    assert entries.is_contested(every, "p", ("s", "t", "c")) == (expected or (ended and not before))
+    assert credit.is_contested(every, "p", ("s", "t", "c")) == (expected or (ended and not before))
 
 
 @pytest.mark.parametrize(
@@ -122,7 +125,7 @@ def test_what_a_call_was_given_from_before_it_began_is_taken_back(
         {"close": "d", "session": "r", "at": 13},
         edit,
     ]
-    taken = entries.take_back_edits(lines, "s", "c", 20)
+    taken = credit.take_back_edits(lines, "s", "c", 20)
     gone = {key for key, value in corrected.items() if value is None}
     assert taken[3] == {k: v for k, v in {**edit, **corrected}.items() if k not in gone}
     assert (taken is lines) == (not corrected)

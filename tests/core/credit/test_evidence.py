@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.credit import entries, evidence
-from gitcp.core.credit.entries import PERSON, UNKNOWN
+from gitcp.core import credit
+from gitcp.core.credit import PERSON, UNKNOWN
 
 A = ("session-a", "turn-1", "tool-1")
 B = ("session-b", "turn-2", "tool-2")
@@ -157,16 +157,16 @@ CASES: list[tuple[str, Any, list[Any], Any, str]] = [
 def test_a_change_belongs_to_what_explains_it(
     change: Any, windows: list[Any], who: Any, how: str
 ) -> None:
-    verdict = evidence.attribute_change(change, windows)
+    verdict = credit.attribute_change(change, windows)
     assert (verdict["who"], verdict["how"]) == (who, how)
 
 
 def test_what_two_sessions_explain_alike_is_shared() -> None:
     two = [window(1, 6), window(2, 6, who=B)]
-    assert evidence.attribute_change(change(5), two)["shared"]
-    assert not evidence.attribute_change(change(5), two[:1])["shared"]
-    assert not evidence.attribute_change(change(5), [window(1, 6, "a.py"), two[1]])["shared"]
-    assert not evidence.attribute_change(change(5), [window(1, 6), window(2, 6)])["shared"], (
+    assert credit.attribute_change(change(5), two)["shared"]
+    assert not credit.attribute_change(change(5), two[:1])["shared"]
+    assert not credit.attribute_change(change(5), [window(1, 6, "a.py"), two[1]])["shared"]
+    assert not credit.attribute_change(change(5), [window(1, 6), window(2, 6)])["shared"], (
         "one session"
     )
 
@@ -174,14 +174,14 @@ def test_what_two_sessions_explain_alike_is_shared() -> None:
 def test_of_two_sessions_that_explain_a_change_alike_the_one_that_says_its_words_made_it() -> None:
     two = [window(1, 6, "echo", "hello"), window(2, 6, "echo", "bye", who=B)]
     for added, who, shared in (("hello", A, False), ("bye", B, False), ("echo", B, True)):
-        verdict = evidence.attribute_change(change(5), two, added)
+        verdict = credit.attribute_change(change(5), two, added)
         assert (verdict["who"], verdict["shared"]) == (who, shared)
 
 
 def test_restored_content_names_the_window_it_went_through() -> None:
-    by = evidence.attribute_change(change(5, restored=True), [window(4, 6)])["by"]
+    by = credit.attribute_change(change(5, restored=True), [window(4, 6)])["by"]
     assert by is not None and by["who"] == A
-    assert evidence.attribute_change(change(5, restored=True), [])["by"] is None
+    assert credit.attribute_change(change(5, restored=True), [])["by"] is None
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_restored_content_names_the_window_it_went_through() -> None:
     ],
 )
 def test_a_command_names_paths(command: str, path: str, is_named: bool) -> None:
-    assert evidence.is_path_named(evidence.list_words(command), path) is is_named
+    assert credit.is_path_named(credit.list_words(command), path) is is_named
 
 
 def test_a_call_runs_from_its_start_or_as_long_as_its_client_says() -> None:
@@ -216,38 +216,34 @@ def test_a_call_runs_from_its_start_or_as_long_as_its_client_says() -> None:
         {"close": "1", "session": "a", "at": 20, "goes_on": "late"},
         {"close": "9", "session": "a", "at": 20},
     ]
-    told = [(c["begin"], c["end"], c["left"], c["names"]) for c in entries.list_calls(lines)]
+    told = [(c["begin"], c["end"], c["left"], c["names"]) for c in credit.list_calls(lines)]
     assert told == [(10, None, 20, []), (11, None, None, []), (25, 30, None, ["x"])]
 
 
 def test_a_damaged_line_is_left_out() -> None:
-    good = entries.dump_line(
-        entries.build_edit("p\udcff", None, ("100644", "1" * 40), A, "tool", 5)
-    )
+    good = credit.dump_line(credit.build_edit("p\udcff", None, ("100644", "1" * 40), A, "tool", 5))
     data = good + b'{"path": "cut' + b"\n[]\n\xff\n" + good
-    assert [line["path"] for line in entries.list_edits(entries.parse_lines(data))] == [
-        "p\udcff"
-    ] * 2
+    assert [line["path"] for line in credit.list_edits(credit.parse_lines(data))] == ["p\udcff"] * 2
 
 
 def test_a_chain_follows_a_path_through_its_renames() -> None:
     one, two, three = (("100644", c * 40) for c in "123")
     lines = [
-        entries.build_edit("old", None, one, A, "tool", 1),
-        entries.build_edit("new", None, three, B, "tool", 2),
-        entries.build_edit("new", three, None, B, "tool", 3),
-        entries.build_edit("old", one, None, PERSON, "between", 4),
-        {**entries.build_edit("new", None, one, PERSON, "between", 4), "follows": "old"},
-        entries.build_edit("new", one, two, B, "tool", 5),
-        entries.build_edit("old", None, three, B, "tool", 6),
+        credit.build_edit("old", None, one, A, "tool", 1),
+        credit.build_edit("new", None, three, B, "tool", 2),
+        credit.build_edit("new", three, None, B, "tool", 3),
+        credit.build_edit("old", one, None, PERSON, "between", 4),
+        {**credit.build_edit("new", None, one, PERSON, "between", 4), "follows": "old"},
+        credit.build_edit("new", one, two, B, "tool", 5),
+        credit.build_edit("old", None, three, B, "tool", 6),
     ]
-    assert [line["at"] for line in entries.trace_content(lines, "new")] == [1, 4, 4, 5]
-    assert [line["at"] for line in entries.trace_content(lines, "old")] == [1, 4, 6]
+    assert [line["at"] for line in credit.trace_content(lines, "new")] == [1, 4, 4, 5]
+    assert [line["at"] for line in credit.trace_content(lines, "old")] == [1, 4, 6]
 
 
 @pytest.mark.parametrize("who", [None, "somebody", ["a"], ["a", "b", 3], 5])
 def test_who_is_not_an_author_is_unknown(who: object) -> None:
-    assert entries.get_author({"who": who}) == UNKNOWN
+    assert credit.get_author({"who": who}) == UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -262,5 +258,5 @@ def test_who_is_not_an_author_is_unknown(who: object) -> None:
     ],
 )
 def test_which_commands_may_bring_content_in(command: str, brings: bool) -> None:
-    assert evidence.can_bring_in(window(4, 6, *evidence.list_words(command))) == brings
-    assert not evidence.can_bring_in(window(4, 6, *evidence.list_words(command), kind="tool"))
+    assert credit.can_bring_in(window(4, 6, *credit.list_words(command))) == brings
+    assert not credit.can_bring_in(window(4, 6, *credit.list_words(command), kind="tool"))

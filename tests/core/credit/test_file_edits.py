@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.credit import file_edits
+from gitcp.core import credit_cases
 
 EDIT = {"edits": [("b", "B", False)]}
-
 CASES: dict[str, tuple[dict[str, Any], bytes, bytes, tuple[bytes, bytes] | None]] = {
     "tells nothing": ({}, b"a", b"b", None),
     "tells where it began": ({**EDIT, "original": "abc"}, b"xbx", b"y", (b"abc", b"aBc")),
@@ -47,4 +46,4 @@ CASES: dict[str, tuple[dict[str, Any], bytes, bytes, tuple[bytes, bytes] | None]
 @pytest.mark.parametrize("case", CASES)
 def test_what_a_call_found_and_left(case: str) -> None:
     call, before, now, expected = CASES[case]
-    assert file_edits.derive_contents(call, before, now) == expected
+    assert credit_cases.derive_contents(call, before, now) == expected

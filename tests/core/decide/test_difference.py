@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.decide.difference import ABSENT, compare
-from gitcp.core.decide.relink_rules import choose
+from gitcp.core.linking import ABSENT, choose_candidate, compare_changes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.decide.difference import Recorded, Staged
-    from gitcp.core.decide.relink_rules import Evidence
+    from gitcp.core.linking import Evidence, Recorded, Staged
 
 FILE, EXEC, LINK = "100644", "100755", "120000"
 STORE: dict[str, bytes] = {}
@@ -93,7 +91,7 @@ def test_two_changes_have_something_in_common_or_not(name: str) -> None:
         ABSENT if here is None else FILE,
         None if here is None else oid(here),
     )
-    common, reason = compare(entry, change, STORE.get)
+    common, reason = compare_changes(entry, change, STORE.get)
     assert bool(common) is want, reason
 
 
@@ -101,13 +99,13 @@ def test_two_changes_have_something_in_common_or_not(name: str) -> None:
 def test_a_file_as_a_session_left_it_is_evidence_while_it_is_live(live: bool) -> None:
     before, left = (FILE, oid(text("a", "b"))), oid(text("a"))
     entry: Recorded = {"path": "f", "mode": FILE, "oid": left, "before": before, "live": live}
-    assert bool(compare(entry, (ABSENT, None, FILE, left), STORE.get)[0]) is live
+    assert bool(compare_changes(entry, (ABSENT, None, FILE, left), STORE.get)[0]) is live
 
 
 @pytest.mark.parametrize(("before", "want"), [(FILE, True), (EXEC, False)])
 def test_a_mode_is_the_sessions_where_it_set_it(before: str, want: bool) -> None:
     name = oid("x")
-    common, _ = compare(
+    common, _ = compare_changes(
         {"path": "f", "mode": EXEC, "oid": name, "before": (before, name), "live": False},
         (FILE, name, EXEC, name),
         STORE.get,
@@ -116,7 +114,7 @@ def test_a_mode_is_the_sessions_where_it_set_it(before: str, want: bool) -> None
 
 
 def test_a_link_in_a_files_place_is_another_type() -> None:
-    common, _ = compare(
+    common, _ = compare_changes(
         {"path": "f", "mode": FILE, "oid": oid("x"), "before": None, "live": False},
         (ABSENT, None, LINK, oid("x")),
         STORE.get,
@@ -144,4 +142,4 @@ CHOICES: dict[str, tuple[list[dict[str, Evidence]], list[str]]] = {
 @pytest.mark.parametrize("name", CHOICES)
 def test_the_candidates_that_explain_a_commit_best_are_chosen(name: str) -> None:
     candidates, want = CHOICES[name]
-    assert choose(candidates) == want
+    assert choose_candidate(candidates) == want

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.decide.jj_undo import was_undone
+from gitcp.core.orphan_rules import was_undone
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.decide.line_evidence import (
+from gitcp.core.linking import (
     find_added_lines,
     has_enough_in_common,
     holds_change,
@@ -94,7 +94,6 @@ def test_a_nul_among_the_first_bytes_is_binary() -> None:
 
 BASE = text(b"one", b"two", b"three")
 TIP = text(b"one", b"two", b"if x:", b"    agent()", b"three")
-
 # base, tip, worktree, survives exactly, survives fuzzily
 SURVIVAL = [
     (BASE, TIP, TIP, True, True),
@@ -154,7 +153,6 @@ def test_a_text_includes_a_change_with_all_its_lines(
 FILE = b"one = 1\ntwo = 2\n"
 TOP, END = b"top = 0\n" + FILE, FILE + b"end = 3\n"
 BOTH = b"top = 0\n" + END
-
 CASES = {
     "the line it added": (FILE, TOP, FILE, TOP, True),
     "the other's line alone": (TOP, BOTH, FILE, TOP, False),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.decide import orphan_rules
+from gitcp.core import orphan_rules
 
 
 def ref(name: str, time: int) -> orphan_rules.Ref:

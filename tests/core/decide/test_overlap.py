@@ -4,11 +4,11 @@ from hashlib import sha1
 
 import pytest
 
-from gitcp.core.decide.overlap import find_overlap, match
+from gitcp.core.linking import find_overlap, match_session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.decide.difference import Recorded, Staged
+    from gitcp.core.linking import Recorded, Staged
 
 STORE: dict[str, bytes] = {}
 FILE, EXEC, LINK, MODULE, NONE = "100644", "100755", "120000", "160000", "000000"
@@ -54,7 +54,6 @@ def stashed(data: bytes) -> Recorded:
 P = text("p", "q")  # what the parent has
 AGENT = text("p", "q", "a", "b", "c")  # what was recorded on top of it
 MODE: Recorded = {**entry(P, mode=EXEC), "before": (FILE, oid(P))}
-
 CASES: list[tuple[str, Recorded, Staged, bool]] = [
     # a live path that the parent has: any change of it
     ("as recorded", entry(AGENT), change(P, AGENT), True),
@@ -178,7 +177,7 @@ def test_paths_are_named_with_reasons_also_for_those_that_do_not_count() -> None
         "old": change(P, text("x")),
         "theirs": change(P, None),
     }
-    found = match(entries, staged, STORE.get)
+    found = match_session(entries, staged, STORE.get)
     assert {key: found[key] for key in ("paths", "reasons")} == {
         "paths": ["old"],
         "reasons": {
@@ -189,21 +188,21 @@ def test_paths_are_named_with_reasons_also_for_those_that_do_not_count() -> None
 
 
 def test_nothing_in_common_is_no_path() -> None:
-    found = match([entry(AGENT)], {"g": change(P, text("x"))}, STORE.get)
+    found = match_session([entry(AGENT)], {"g": change(P, text("x"))}, STORE.get)
     assert found == {"paths": [], "reasons": {}, "shared": {}}
 
 
 def test_the_same_path_live_and_away_links_by_either() -> None:
     entries = [entry(text("x", "y")), entry(AGENT, live=False)]
     for order in (entries, entries[::-1]):
-        found = match(order, {"f": change(None, AGENT)}, STORE.get)
+        found = match_session(order, {"f": change(None, AGENT)}, STORE.get)
         assert found["reasons"] == {"f": "the recorded content"}
 
 
 def test_a_rename_by_the_session_links_both_names() -> None:
     entries = [entry(None, path="old"), entry(P, path="new")]
     staged = {"old": change(P, None), "new": change(None, P)}
-    assert match(entries, staged, STORE.get)["paths"] == ["new", "old"]
+    assert match_session(entries, staged, STORE.get)["paths"] == ["new", "old"]
 
 
 MOVES: list[tuple[str, Recorded, dict[str, Staged], list[str]]] = [
@@ -237,11 +236,11 @@ MOVES: list[tuple[str, Recorded, dict[str, Staged], list[str]]] = [
 def test_a_file_moved_by_the_person_links_by_its_very_content(
     recorded: Recorded, staged: dict[str, Staged], paths: list[str]
 ) -> None:
-    assert match([recorded], staged, STORE.get)["paths"] == paths
+    assert match_session([recorded], staged, STORE.get)["paths"] == paths
 
 
 @pytest.mark.parametrize("gone", [True, False])
 def test_a_moved_file_with_a_line_more_links_where_the_old_one_is_gone(gone: bool) -> None:
     staged = {"g": change(None, AGENT + text("x"))}
-    found = match([entry(AGENT)], staged, STORE.get, lambda path: gone and path == "f")
+    found = match_session([entry(AGENT)], staged, STORE.get, lambda path: gone and path == "f")
     assert found["paths"] == (["g"] if gone else [])

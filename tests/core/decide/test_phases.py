@@ -4,11 +4,10 @@ from itertools import product
 
 import pytest
 
-from gitcp.core.decide.phases import REWRITING, find_transition
+from gitcp.core.stream_rules import REWRITING, find_transition
 
 LI = "update-last-interaction"
 CLEAR = "clear-ended-at"
-
 # doc/behaviour.md "Phases", row by row: phase, event, rewriting, files, next phase, actions.
 ROWS: list[tuple[str, str, bool, bool, str, tuple[str, ...]]] = [
     ("idle", "turn-start", False, True, "active", (LI,)),

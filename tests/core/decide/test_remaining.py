@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.decide.remaining import EMPTY, explain_settled
+from gitcp.core.linking import EMPTY, explain_settled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.decide.difference import Recorded, Staged
+    from gitcp.core.linking import Recorded, Staged
     from gitcp.core.record_types import Version
 
 FILE, EXEC, NONE = "100644", "100755", "000000"

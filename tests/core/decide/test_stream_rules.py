@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitcp.core.decide import stream_rules
+from gitcp.core import stream_rules
 
 if TYPE_CHECKING:
-    from gitcp.core.decide.stream_rules import View
+    from gitcp.core.stream_rules import View
 
 V1, V2, V3 = ("100644", "1" * 40), ("100644", "2" * 40), ("100644", "3" * 40)
 Files = dict[str, tuple[str, str] | None]
@@ -27,7 +27,6 @@ TWIN = view("twin", {"x": V3}, time=1)
 LATER = view("later", {"x": V3}, time=2)
 RICHER = view("richer", {"x": V3, "y": V2}, time=0)
 ORPHAN = view("one", {"a": V1}, orphan=True)
-
 # case, current, others, dirty, whether the agent's lines survive -> overlap's word, suffix's word
 ROWS = [
     ("no stream, clean", None, [], {}, False, "none", "new"),

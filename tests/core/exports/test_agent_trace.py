@@ -7,15 +7,16 @@ import uuid
 
 import pytest
 
-from gitcp.core.exports import agent_trace
-from gitcp.core.lines import authors
+from gitcp.core import exports, line_authors
 from tests.core.exports.test_git_ai import COMMIT, wrote
 
-LINES = {"a.py": {1: wrote(), 2: wrote(turn="t2", tool=None), 3: authors.build_nobody("person")}}
+LINES = {
+    "a.py": {1: wrote(), 2: wrote(turn="t2", tool=None), 3: line_authors.build_nobody("person")}
+}
 
 
 def test_a_record_says_revision_time_tool_and_whose_the_lines_are() -> None:
-    record = agent_trace.build_record(COMMIT, "2005-04-01T11:14:15Z", LINES, "1.2.3")
+    record = exports.build_record(COMMIT, "2005-04-01T11:14:15Z", LINES, "1.2.3")
     assert record is not None
     assert record["version"] == "0.1.0" and uuid.UUID(record["id"]).version == 5
     assert record["timestamp"] == "2005-04-01T11:14:15Z"
@@ -40,35 +41,33 @@ def test_a_record_says_revision_time_tool_and_whose_the_lines_are() -> None:
 
 
 def test_the_same_commit_gives_the_same_record_and_another_another_id() -> None:
-    one = agent_trace.build_record(COMMIT, "", LINES, "1")
-    assert one == agent_trace.build_record(COMMIT, "", LINES, "1")
-    other = agent_trace.build_record("0" * 40, "", LINES, "1")
+    one = exports.build_record(COMMIT, "", LINES, "1")
+    assert one == exports.build_record(COMMIT, "", LINES, "1")
+    other = exports.build_record("0" * 40, "", LINES, "1")
     assert one and other and one["id"] != other["id"]
 
 
 def test_reading_back_gives_the_same_lines() -> None:
     lines = {"a b": {1: wrote("s/1 ü"), 4: wrote("s2")}}
-    record = agent_trace.build_record(COMMIT, "", lines, "1")
+    record = exports.build_record(COMMIT, "", lines, "1")
     assert record is not None
-    assert agent_trace.parse_lines(record) == {
-        "a b": {1: "a1b2c3d4e5f6/s/1 ü", 4: "a1b2c3d4e5f6/s2"}
-    }
+    assert exports.parse_lines(record) == {"a b": {1: "a1b2c3d4e5f6/s/1 ü", 4: "a1b2c3d4e5f6/s2"}}
     urls = [t["url"] for f in record["files"] for t in f["conversations"]]
     assert all(re.fullmatch(r"gitcp:[0-9a-f]{12}/[A-Za-z0-9%._~-]+", u) for u in urls)
 
 
 def test_a_model_of_an_unknown_provider_is_not_guessed() -> None:
-    assert agent_trace.find_model_id("zq-9") == {} == agent_trace.find_model_id("")
-    assert agent_trace.find_model_id("acme/zq-9") == {"model_id": "acme/zq-9"}
-    assert agent_trace.find_model_id("gpt-5") == {"model_id": "openai/gpt-5"}
+    assert exports.find_model_id("zq-9") == {} == exports.find_model_id("")
+    assert exports.find_model_id("acme/zq-9") == {"model_id": "acme/zq-9"}
+    assert exports.find_model_id("gpt-5") == {"model_id": "openai/gpt-5"}
 
 
 def test_a_commit_without_a_sessions_line_has_no_record() -> None:
     assert (
-        agent_trace.build_record(COMMIT, "", {"a": {1: authors.build_nobody("unknown")}}, "1")
+        exports.build_record(COMMIT, "", {"a": {1: line_authors.build_nobody("unknown")}}, "1")
         is None
     )
-    assert agent_trace.build_record(COMMIT, "", {"latin\udce9": {1: wrote()}}, "1") is None
+    assert exports.build_record(COMMIT, "", {"latin\udce9": {1: wrote()}}, "1") is None
 
 
 # The format as its specification has it (0.1.0), every format and bound on.
@@ -154,7 +153,7 @@ def test_every_record_is_valid_against_the_formats_schema() -> None:
     odd = wrote("s/1 ü%\udce9", model="zq-9" * 99)
     lines = {"a b": {1: wrote("s 1"), 2: odd}, "ü": {7: wrote(model="acme/" + "x" * 300)}}
     for given in (LINES, lines):
-        record = agent_trace.build_record(COMMIT, "2005-04-01T11:14:15Z", given, "1")
+        record = exports.build_record(COMMIT, "2005-04-01T11:14:15Z", given, "1")
         assert record and faults(record) == []
 
 
@@ -173,5 +172,5 @@ def test_every_record_is_valid_against_the_formats_schema() -> None:
     ],
 )
 def test_the_schema_finds_what_is_not_valid(key: str, value: object) -> None:
-    record = agent_trace.build_record(COMMIT, "2005-04-01T11:14:15Z", LINES, "1")
+    record = exports.build_record(COMMIT, "2005-04-01T11:14:15Z", LINES, "1")
     assert faults({**(record or {}), key: value})

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitcp.core.exports import git_ai
-from gitcp.core.lines import authors
+from gitcp.core import exports, line_authors
 
 if TYPE_CHECKING:
-    from gitcp.core.lines.authors import Author
+    from gitcp.core.line_authors import Author
 
 COMMIT = "f" * 40
 
@@ -20,7 +19,7 @@ COMMIT = "f" * 40
 def wrote(
     session: str = "s1", turn: str = "t1", tool: str | None = "u1", model: str = "claude-opus-4"
 ) -> Author:
-    author = authors.build_nobody("session")
+    author = line_authors.build_nobody("session")
     author |= {"session_id": session, "agent": "Claude Code", "model": model}
     author |= {"turn_id": turn, "tool_use_id": tool, "checkpoint_id": "a1b2c3d4e5f6"}
     return author
@@ -31,8 +30,8 @@ def digits(text: str) -> str:
 
 
 def test_a_log_has_a_path_its_keys_with_ranges_a_divider_and_json() -> None:
-    lines = {"a b.py": {1: wrote(), 2: wrote(), 4: wrote(), 5: authors.build_nobody("person")}}
-    text = git_ai.format_log(git_ai.build_log(COMMIT, lines, "A <a@x>"))
+    lines = {"a b.py": {1: wrote(), 2: wrote(), 4: wrote(), 5: line_authors.build_nobody("person")}}
+    text = exports.format_log(exports.build_log(COMMIT, lines, "A <a@x>"))
     key = f"s_{digits('claude:s1')}::t_{digits('s1' + chr(0) + 'u1')}"
     head, tail = text.split("\n---\n")
     assert head == f'"a b.py"\n  {key} 1-2,4'
@@ -52,15 +51,15 @@ def test_a_log_has_a_path_its_keys_with_ranges_a_divider_and_json() -> None:
 
 def test_reading_back_gives_the_same_lines() -> None:
     lines = {"x": {3: wrote(tool=None), 1: wrote("s2")}, "dir/y": {7: wrote(turn="t2")}}
-    made = git_ai.build_log(COMMIT, lines)
-    read = git_ai.parse_log(git_ai.format_log(made))
+    made = exports.build_log(COMMIT, lines)
+    read = exports.parse_log(exports.format_log(made))
     assert read == made
     assert read_authors(read, "x") == {1: ("s2", "claude-opus-4"), 3: ("s1", "claude-opus-4")}
-    assert git_ai.find_authors(read, "0" * 40, "x") == {}  # a copy on another commit
+    assert exports.find_authors(read, "0" * 40, "x") == {}  # a copy on another commit
 
 
-def read_authors(log: git_ai.Log, path: str) -> dict[int, tuple[str, str]]:
-    named = git_ai.find_authors(log, COMMIT, path)
+def read_authors(log: exports.Log, path: str) -> dict[int, tuple[str, str]]:
+    named = exports.find_authors(log, COMMIT, path)
     authors = {line: author for line, author in named.items() if author["who"] == "session"}
     assert {author["agent"] for author in authors.values()} <= {"Claude Code"}
     return {line: (author["session_id"], author["model"]) for line, author in authors.items()}
@@ -75,24 +74,26 @@ def test_keys_of_before_version_1_4_are_read_and_of_persons_no_session_is_named(
         "humans": {"h_11111111111111": {"author": "P"}},
     }
     rows = "x\n  0123456789abcdef 1-2\n  h_11111111111111 3\n  s_gone::t_gone 4"
-    read = git_ai.parse_log(f"{rows}\n---\n{json.dumps(metadata)}")
+    read = exports.parse_log(f"{rows}\n---\n{json.dumps(metadata)}")
     assert read is not None
     assert read_authors(read, "x") == {1: ("old", ""), 2: ("old", "")}
-    assert git_ai.find_authors(read, COMMIT, "x")[3] == authors.build_nobody("person")
-    assert 4 not in git_ai.find_authors(read, COMMIT, "x")
+    assert exports.find_authors(read, COMMIT, "x")[3] == line_authors.build_nobody("person")
+    assert 4 not in exports.find_authors(read, COMMIT, "x")
 
 
 def test_a_persons_lines_alone_make_no_log() -> None:
     assert (
-        git_ai.format_log(git_ai.build_log(COMMIT, {"x": {1: authors.build_nobody("person")}}))
+        exports.format_log(
+            exports.build_log(COMMIT, {"x": {1: line_authors.build_nobody("person")}})
+        )
         == ""
     )
 
 
 @pytest.mark.parametrize("path", ['q"uote', "two\nlines", "latin\udce9", "", "cr\r"])
 def test_a_path_the_format_cannot_carry_is_left_out(path: str) -> None:
-    assert not git_ai.can_name(path)
-    assert git_ai.build_log(COMMIT, {path: {1: wrote()}, "ok": {1: wrote()}})[
+    assert not exports.can_name(path)
+    assert exports.build_log(COMMIT, {path: {1: wrote()}, "ok": {1: wrote()}})[
         "attested"
     ].keys() == {"ok"}
 
@@ -114,4 +115,4 @@ def test_a_path_the_format_cannot_carry_is_left_out(path: str) -> None:
     ],
 )
 def test_what_is_no_log_of_this_version_is_not_read(text: str) -> None:
-    assert git_ai.parse_log(text) is None
+    assert exports.parse_log(text) is None

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.exports import git_ai, git_ai_union
+from gitcp.core import exports
 from tests.core.exports.test_git_ai import COMMIT, digits, wrote
 
 AMP = "s_00000000000000"
@@ -17,24 +17,24 @@ OURS = f"s_{digits('claude:s1')}"
 
 def theirs(rows: str, session: str = AMP, **more: Any) -> bytes:
     sessions = {session: {"agent_id": {"tool": "amp", "id": "i", "model": "m"}, **more}}
-    metadata = {"schema_version": git_ai.VERSION, "base_commit_sha": COMMIT, "prompts": {}}
+    metadata = {"schema_version": exports.NOTE_VERSION, "base_commit_sha": COMMIT, "prompts": {}}
     return f"x\n{rows}\n---\n{json.dumps({**metadata, 'sessions': sessions})}\n".encode()
 
 
 def ours(*lines: int, tool: str = "u1") -> bytes:
-    return git_ai.format_log(
-        git_ai.build_log(COMMIT, {"x": {n: wrote(tool=tool) for n in lines}})
+    return exports.format_log(
+        exports.build_log(COMMIT, {"x": {n: wrote(tool=tool) for n in lines}})
     ).encode()
 
 
-def log(text: bytes) -> git_ai.Log:
-    read = git_ai.parse_log(text.decode())
+def log(text: bytes) -> exports.Log:
+    read = exports.parse_log(text.decode())
     assert read is not None
     return read
 
 
 def united(mine: bytes, note: bytes) -> bytes:
-    made = git_ai.format_log(git_ai_union.unite_logs(log(mine), log(note)))
+    made = exports.format_log(exports.unite_logs(log(mine), log(note)))
     assert made.count("\n---\n") == 1
     return made.encode()
 
@@ -55,8 +55,8 @@ def test_a_line_that_another_tool_attests_stays_its_and_exporting_again_changes_
 def test_what_we_attested_before_and_do_not_now_goes() -> None:
     before = united(ours(2, 3, tool="old"), theirs(f"  {AMP}::t_1 1"))
     assert rows(united(ours(3), before)) == {AMP: [1], OURS: [3]}
-    gone = git_ai_union.unite_logs(git_ai.build_log(COMMIT, {}), log(before))
-    assert rows(git_ai.format_log(gone).encode()) == {AMP: [1]}
+    gone = exports.unite_logs(exports.build_log(COMMIT, {}), log(before))
+    assert rows(exports.format_log(gone).encode()) == {AMP: [1]}
     assert set(gone["metadata"]["sessions"]) == {AMP}
 
 
@@ -65,7 +65,7 @@ def test_another_tool_may_attest_lines_to_a_session_that_is_ours_too() -> None:
     lines = log(both)["attested"]["x"]
     assert sorted(map(sorted, lines.values())) == [[1, 2], [3]]
     assert united(ours(2, 3), both) == both
-    left = git_ai_union.unite_logs(git_ai.build_log(COMMIT, {}), log(both))
+    left = exports.unite_logs(exports.build_log(COMMIT, {}), log(both))
     assert [*map(sorted, left["attested"]["x"].values())] == [[1, 2]]
 
 
@@ -78,18 +78,14 @@ def test_two_notes_make_one_whichever_comes_first() -> None:
         united(ours(7), theirs(f"  {AMP}::t_1 8")),
     )
     for a, b in itertools.combinations(notes, 2):
-        made = git_ai_union.merge_notes(a, b)
-        assert made == git_ai_union.merge_notes(b, a)
-        assert git_ai_union.merge_notes(made, a) == made == git_ai_union.merge_notes(made, b)
+        made = exports.merge_notes(a, b)
+        assert made == exports.merge_notes(b, a)
+        assert exports.merge_notes(made, a) == made == exports.merge_notes(made, b)
         assert made.count(b"\n---\n") == 1
-    assert rows(git_ai_union.merge_notes(notes[0], notes[2])) == {AMP: [2], OURS: [1, 3]}
+    assert rows(exports.merge_notes(notes[0], notes[2])) == {AMP: [2], OURS: [1, 3]}
 
 
 @pytest.mark.parametrize("other", [b"a word of mine\n", b"x\n  k 1\n---\n{}", b"\xff"])
 def test_what_is_no_log_is_left_as_it_is(other: bytes) -> None:
-    assert (
-        git_ai_union.merge_notes(ours(1), other)
-        == other
-        == git_ai_union.merge_notes(other, ours(1))
-    )
-    assert git_ai_union.merge_notes(b"a\n", b"bc\n") == b"bc\n"
+    assert exports.merge_notes(ours(1), other) == other == exports.merge_notes(other, ours(1))
+    assert exports.merge_notes(b"a\n", b"bc\n") == b"bc\n"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.git import ids
+from gitcp.core import ids
 from gitcp.errors import InputError
 
 UUID = "8b1e1a3c-6a0f-4a53-9a5b-0f6c1d2e3f40"

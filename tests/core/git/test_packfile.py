@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.git import packfile
+from gitcp.core import git_formats
 
 BASE = bytes(range(256)) * 300  # 76,800 bytes, a length that takes three bytes of a delta
 HEAD = b"\x80\xd8\x04"
-
 DELTAS = {
     "bytes of its own": (b"\x03" + b"\x03new", b"new"),
     "a part of the base": (b"\x04" + b"\x91\x02\x04", BASE[2:6]),
@@ -21,21 +20,21 @@ DELTAS = {
 @pytest.mark.parametrize("case", DELTAS)
 def test_a_delta_makes_the_content(case: str) -> None:
     delta, content = DELTAS[case]
-    assert packfile.apply_delta(BASE, HEAD + delta) == content
+    assert git_formats.apply_delta(BASE, HEAD + delta) == content
 
 
 @pytest.mark.parametrize("case", DELTAS)
 def test_a_delta_that_was_cut_short_is_damaged(case: str) -> None:
     with pytest.raises(ValueError, match="damaged"):
-        packfile.apply_delta(BASE, HEAD + DELTAS[case][0][:-1])
+        git_formats.apply_delta(BASE, HEAD + DELTAS[case][0][:-1])
 
 
 def test_a_delta_that_makes_too_much_is_not_carried_out() -> None:
     large = b"\x80\x80\x80\x02" + b"\x80" * 64  # 4 MiB, in steps of 64 KiB
     with pytest.raises(ValueError, match="large"):
-        packfile.apply_delta(BASE, HEAD + large)
+        git_formats.apply_delta(BASE, HEAD + large)
 
 
 @pytest.mark.parametrize("data", [b"", b"\xe0", b"\x61\xff", b"\x71" + b"\1" * 19, b"\x51x"])
 def test_what_is_no_object_is_none(data: bytes) -> None:
-    assert packfile.parse_object(data, 20) is None
+    assert git_formats.parse_object(data, 20) is None

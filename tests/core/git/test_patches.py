@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.git import patches
+from gitcp.core import patches
 
 HEAD = [
     b"diff --cc a.go",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.git import urls
+from gitcp.core import urls
 
 
 @pytest.mark.parametrize(

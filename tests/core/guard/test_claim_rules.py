@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gitcp.core.guard import claim_rules
-from gitcp.core.upkeep import shapes
-from gitcp.core.upkeep.shapes import find_fault
+from gitcp.core import guard_rules, shapes
+from gitcp.core.shapes import find_fault
 
 if TYPE_CHECKING:
-    from gitcp.core.guard.claim_rules import Claim
+    from gitcp.core.guard_rules import Claim
 
 
 def claim(session: str, *paths: str, agent: str = "", key: str = "") -> Claim:
@@ -49,12 +48,12 @@ MINE = claim("a", "x", "y", key="mine")
 def test_only_somebody_elses_claim_on_the_same_path_is_in_the_way(
     held: list[Claim], want: str | None
 ) -> None:
-    other = claim_rules.find_blocking_claim(MINE, held)
+    other = guard_rules.find_blocking_claim(MINE, held)
     assert (other[1] if other else None) == want
 
 
 def test_a_shell_call_is_in_nobodys_way_and_nobody_in_its() -> None:
-    assert claim_rules.find_blocking_claim(claim("a"), [claim("b", "x"), claim("c")]) is None
+    assert guard_rules.find_blocking_claim(claim("a"), [claim("b", "x"), claim("c")]) is None
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.guard import discards
-from gitcp.core.guard.discards import ANY, TRACKED, UNTRACKED, covers, find_discards
+from gitcp.core import discards
+from gitcp.core.discards import ANY, TRACKED, UNTRACKED, covers, find_discards
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.guard.discards import Discard
-
+    from gitcp.core.discards import Discard
 
 ROOT = "/home/user/repo"
 

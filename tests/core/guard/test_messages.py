@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gitcp.core.guard import messages, verdict
+from gitcp.core import discards, guard_rules
 
 if TYPE_CHECKING:
-    from gitcp.core.guard.verdict import Base
+    from gitcp.core.guard_rules import Base
 
 ME, OTHER = "def45678-90ab-4cde", "abc12345-6789-4def"
 CHANGE = "abc123456789klmnopq"
-
 CONCURRENT = """\
 Error: Concurrent Claude session detected
 
@@ -26,7 +25,6 @@ To fix:
 Current change: abc123456789
 This session:   def45678
 Other session:  abc12345"""
-
 WORKSPACE = """\
 Error: Temporary workspace detected
 
@@ -40,7 +38,6 @@ To fix:
 
 Current change: abc123456789
 This session:   def45678"""
-
 EDITING = """\
 Error: Another session is editing this working copy
 
@@ -56,7 +53,6 @@ Path:           src/app.py
 Claimed:        7 s ago, by process 4711
 This session:   def45678
 Other session:  abc12345"""
-
 MOVED = """\
 Error: The base moved during the edit
 
@@ -74,8 +70,8 @@ This session:   def45678"""
 
 
 def seen(vcs: str, message: str, name: str = "refs/heads/main") -> Base:
-    return verdict.make_base(
-        vcs, CHANGE if vcs == "jj" else name, CHANGE, message.encode(), verdict.KEYS
+    return guard_rules.make_base(
+        vcs, CHANGE if vcs == "jj" else name, CHANGE, message.encode(), guard_rules.KEYS
     )
 
 
@@ -84,7 +80,7 @@ TEMPORARY = f"[Claude Workspace] Temporary workspace for session {OTHER}\n"
 
 
 def start(look: Base) -> str:
-    return messages.format_refusal(verdict.judge_start(look, ME, {OTHER}), ME)
+    return discards.format_refusal(guard_rules.judge_start(look, ME, {OTHER}), ME)
 
 
 def test_the_words_of_the_seed_for_another_sessions_change() -> None:
@@ -114,32 +110,32 @@ def test_a_detached_temporary_workspace_leaves_nothing_to_delete() -> None:
 def test_a_tool_end_speaks_of_the_stored_original() -> None:
     for message in (CARRIES, TEMPORARY):
         now = seen("jj", message)
-        judged = verdict.judge_end(seen("jj", "mine"), now, now, ME, set())
+        judged = guard_rules.judge_end(seen("jj", "mine"), now, now, ME, set())
         want = start(now).replace("The working copy is", "The stored original working copy is")
-        assert messages.format_refusal(judged, ME) == want
+        assert discards.format_refusal(judged, ME) == want
 
 
 def test_another_session_is_editing() -> None:
     claim: dict[str, Any] = {"session_id": OTHER, "path": "src/app.py", "process": {"pid": 4711}}
-    judged = verdict.judge_editing(seen("git", "mine"), claim)
-    assert messages.format_refusal(judged, ME, age="7 s") == EDITING
+    judged = guard_rules.judge_editing(seen("git", "mine"), claim)
+    assert discards.format_refusal(judged, ME, age="7 s") == EDITING
     claim["process"] = None
-    assert "\nClaimed:        7 s ago\n" in messages.format_refusal(judged, ME, age="7 s")
+    assert "\nClaimed:        7 s ago\n" in discards.format_refusal(judged, ME, age="7 s")
 
 
 def test_the_base_moved() -> None:
     was, now = seen("git", "mine"), seen("git", "mine", "refs/heads/side")
-    judged = verdict.judge_end(was, was, now, ME, set())
-    assert messages.format_refusal(judged, ME, moved_path="src/app.py") == MOVED
+    judged = guard_rules.judge_end(was, was, now, ME, set())
+    assert discards.format_refusal(judged, ME, moved_path="src/app.py") == MOVED
 
 
 def test_the_way_back_is_named_as_where_it_leads() -> None:
     detached, now = seen("git", "x", "HEAD"), seen("git", "x")
-    judged = verdict.judge_end(detached, detached, now, ME, set())
-    assert "`git switch --detach abc123456789`" in messages.format_refusal(judged, ME)
-    was, now = seen("jj", "x"), verdict.make_base("jj", "zz", "zz", b"", verdict.KEYS)
-    judged = verdict.judge_end(was, was, now, ME, set())
-    assert "`jj edit abc123456789`" in messages.format_refusal(judged, ME)
+    judged = guard_rules.judge_end(detached, detached, now, ME, set())
+    assert "`git switch --detach abc123456789`" in discards.format_refusal(judged, ME)
+    was, now = seen("jj", "x"), guard_rules.make_base("jj", "zz", "zz", b"", guard_rules.KEYS)
+    judged = guard_rules.judge_end(was, was, now, ME, set())
+    assert "`jj edit abc123456789`" in discards.format_refusal(judged, ME)
     here = seen("git", "x")
-    judged = verdict.judge_end({**here, "id": "old"}, here, here, ME, set())
-    assert "2. Go on from here\n" in messages.format_refusal(judged, ME)
+    judged = guard_rules.judge_end({**here, "id": "old"}, here, here, ME, set())
+    assert "2. Go on from here\n" in discards.format_refusal(judged, ME)

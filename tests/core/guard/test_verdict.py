@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gitcp.core.guard import verdict
+from gitcp.core import guard_rules
 
 if TYPE_CHECKING:
-    from gitcp.core.guard.verdict import Base
+    from gitcp.core.guard_rules import Base
 
 ME, OTHER = "aaaaaaaa-1111", "bbbbbbbb-2222"
 PLAIN = b"Fix the parser\n"
@@ -26,7 +26,7 @@ def workspace(session: str) -> bytes:
 def look(message: bytes, vcs: str = "git", name: str = "refs/heads/main", oid: str = "c1") -> Base:
     if vcs == "jj":
         name = oid
-    return verdict.make_base(vcs, name, oid, message, verdict.KEYS)
+    return guard_rules.make_base(vcs, name, oid, message, guard_rules.KEYS)
 
 
 @pytest.mark.parametrize("vcs", ["git", "jj"])
@@ -54,26 +54,26 @@ def look(message: bytes, vcs: str = "git", name: str = "refs/heads/main", oid: s
 def test_what_head_says_decides_at_a_tool_start(
     vcs: str, message: bytes, live: list[str], want: str
 ) -> None:
-    judged = verdict.judge_start(look(message, vcs), ME, set(live))
+    judged = guard_rules.judge_start(look(message, vcs), ME, set(live))
     assert judged["verdict"] == want
     assert judged["reason"]
 
 
 def test_a_finished_sessions_commit_is_history_in_git_and_unsafe_in_jj() -> None:
-    assert verdict.judge_start(look(trailer(OTHER), "git"), ME, set())["verdict"] == "allow"
-    assert verdict.judge_start(look(trailer(OTHER), "jj"), ME, set())["verdict"] == "session"
+    assert guard_rules.judge_start(look(trailer(OTHER), "git"), ME, set())["verdict"] == "allow"
+    assert guard_rules.judge_start(look(trailer(OTHER), "jj"), ME, set())["verdict"] == "session"
 
 
 def test_of_several_named_sessions_the_live_one_is_named() -> None:
     message = trailer("cccccccc-3333") + b"Claude-Session-Id: bbbbbbbb-2222\n"
-    assert verdict.judge_start(look(message), ME, {OTHER})["other"] == OTHER
+    assert guard_rules.judge_start(look(message), ME, {OTHER})["other"] == OTHER
 
 
 def test_other_trailers_can_be_configured() -> None:
     message = trailer(OTHER, "Agent-Session")
-    seen = verdict.make_base("jj", "c1", "c1", message, ("Claude-Session-Id", "agent-session"))
-    assert verdict.judge_start(seen, ME, set())["verdict"] == "session"
-    assert verdict.judge_start(look(message, "jj"), ME, set())["verdict"] == "allow"
+    seen = guard_rules.make_base("jj", "c1", "c1", message, ("Claude-Session-Id", "agent-session"))
+    assert guard_rules.judge_start(seen, ME, set())["verdict"] == "session"
+    assert guard_rules.judge_start(look(message, "jj"), ME, set())["verdict"] == "allow"
 
 
 START = look(PLAIN)
@@ -103,18 +103,18 @@ START = look(PLAIN)
 def test_what_became_of_the_stored_original_decides_at_a_tool_end(
     started: Base | None, original: Base | None, now: Base, want: str, stored: bool
 ) -> None:
-    judged = verdict.judge_end(started, original, now, ME, {OTHER})
+    judged = guard_rules.judge_end(started, original, now, ME, {OTHER})
     assert (judged["verdict"], judged["stored"]) == (want, stored)
 
 
 def test_a_jj_change_that_is_amended_has_not_moved() -> None:
     before, after = look(PLAIN, "jj", oid="kkkk"), look(b"reworded\n", "jj", oid="kkkk")
-    assert verdict.judge_end(before, after, after, ME, set())["verdict"] == "allow"
+    assert guard_rules.judge_end(before, after, after, ME, set())["verdict"] == "allow"
     away = look(PLAIN, "jj", oid="llll")
-    assert verdict.judge_end(before, before, away, ME, set())["verdict"] == "moved"
+    assert guard_rules.judge_end(before, before, away, ME, set())["verdict"] == "moved"
 
 
 def test_the_verdict_on_a_claim_names_it() -> None:
     claim: dict[str, Any] = {"session_id": OTHER, "path": "a.txt"}
-    judged = verdict.judge_editing(START, claim)
+    judged = guard_rules.judge_editing(START, claim)
     assert (judged["verdict"], judged["claim"]) == ("editing", claim)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitcp.core.lines import alignment
-from gitcp.core.lines.authors import build_nobody
+from gitcp.core import line_authors
+from gitcp.core.line_authors import build_nobody
 
 if TYPE_CHECKING:
-    from gitcp.core.lines.authors import Author
+    from gitcp.core.line_authors import Author
 
 FILE = ["a", "}", "b", "}", "c", "}"]
 
@@ -22,7 +22,7 @@ def by(session: str) -> Author:
 def align(decided: dict[int, str], *added: tuple[int, int]) -> dict[int, str]:
     hunks = [(0, 0, first, count) for first, count in added]
     authors = {line: by(session) for line, session in decided.items()}
-    lines = alignment.align_authors(authors, hunks, lambda: [line.encode() for line in FILE])
+    lines = line_authors.align_authors(authors, hunks, lambda: [line.encode() for line in FILE])
     return {line: author["session_id"] for line, author in lines.items()}
 
 
@@ -50,6 +50,6 @@ def test_the_file_is_read_only_where_there_is_a_line_to_name_and_one_to_spare() 
         raise AssertionError
 
     one = {3: by("s"), 4: by("s")}
-    assert alignment.align_authors(one, [(2, 0, 3, 2)], unread) == one
-    assert alignment.align_authors(one, [(2, 0, 3, 3)], unread) == one
-    assert alignment.align_authors({}, [(2, 0, 3, 3)], unread) == {}
+    assert line_authors.align_authors(one, [(2, 0, 3, 2)], unread) == one
+    assert line_authors.align_authors(one, [(2, 0, 3, 3)], unread) == one
+    assert line_authors.align_authors({}, [(2, 0, 3, 3)], unread) == {}

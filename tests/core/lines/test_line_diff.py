@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp.core.lines import line_diff
-from gitcp.core.lines.line_diff import find_changed_lines, split_lines
+from gitcp.core import line_replay
+from gitcp.core.line_replay import find_changed_lines, split_lines
 
 
 def text(letters: str) -> list[bytes]:
@@ -46,7 +46,7 @@ def test_a_line_counts_with_or_without_its_newline(data: bytes | None, want: lis
     ],
 )
 def test_consecutive_numbers_are_a_run(numbers: list[int], want: list[tuple[int, int]]) -> None:
-    assert line_diff.group_runs(numbers) == want
+    assert line_replay.group_runs(numbers) == want
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_the_books_balance_and_nothing_is_matched_twice(a: list[bytes], b: list[
 
 @given(TEXTS, TEXTS)
 def test_a_small_rest_is_matched_exactly(a: list[bytes], b: list[bytes]) -> None:
-    paired = line_diff._pair_exactly(a, b, list(range(len(a))), list(range(len(b))))
+    paired = line_replay._pair_exactly(a, b, list(range(len(a))), list(range(len(b))))
     assert len(paired) == longest(a, b)
     assert all(a[i] == b[j] for i, j in paired)
     assert paired == sorted(paired)
@@ -143,23 +143,23 @@ def test_a_huge_file_takes_a_bounded_number_of_looks(
         "nested": nested(n // 3, (b"{", b"}")),
     }[name]
     looks = 0
-    trimmed = line_diff._pair_ends
+    trimmed = line_replay._pair_ends
 
     def count(x: Any, y: Any, old: list[int], new: list[int]) -> Any:
         nonlocal looks
         looks += len(old) + len(new)
         return trimmed(x, y, old, new)
 
-    monkeypatch.setattr(line_diff, "_pair_ends", count)
+    monkeypatch.setattr(line_replay, "_pair_ends", count)
     removed, added = lost(a, b)
     assert sorted(a + added) == sorted(b + removed)
-    assert looks <= (line_diff.EFFORT + 2) * 2 * n
+    assert looks <= (line_replay.EFFORT + 2) * 2 * n
 
 
 @given(st.permutations(range(9)), st.permutations(range(9)))
 def test_anchors_are_as_many_as_keep_their_order(first: list[int], two: list[int]) -> None:
     a, b = [[b"%d" % n for n in numbers] for numbers in (first, two)]
-    anchors = line_diff._pair_anchors(a, b)
+    anchors = line_replay._pair_anchors(a, b)
     assert len(anchors) == longest(a, b)
     assert all(a[i] == b[j] for i, j in anchors)
     assert anchors == sorted(anchors) and len({j for _, j in anchors}) == len(anchors)

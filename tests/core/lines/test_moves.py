@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.credit import entries
-from gitcp.core.credit.entries import PERSON
-from gitcp.core.lines import moves
+from gitcp.core import credit, line_authors
+from gitcp.core.credit import PERSON
 
 EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 
@@ -30,7 +29,7 @@ EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 def test_a_content_goes_to_the_path_that_has_it_now(
     changed: dict[str, tuple[str, str]], want: dict[str, str]
 ) -> None:
-    assert moves.find_origins(changed, lambda oid: [oid.encode()]) == want
+    assert line_authors.find_origins(changed, lambda oid: [oid.encode()]) == want
 
 
 TEXTS = {
@@ -82,7 +81,7 @@ def lines(oid: str) -> list[bytes]:
 def test_a_path_comes_from_the_likest_that_went(
     gone: dict[str, str], come: dict[str, str], want: dict[str, str]
 ) -> None:
-    assert moves.find_moves(gone, come, lines) == want
+    assert line_authors.find_moves(gone, come, lines) == want
 
 
 @pytest.mark.parametrize(("count", "want"), [(20, {"n0": "a0"}), (21, {})])
@@ -90,28 +89,28 @@ def test_of_very_many_paths_no_lines_are_compared(count: int, want: dict[str, st
     gone = {f"a{n}": "1" if not n else f"gone {n}" for n in range(20)}
     come = {f"n{n}": "2" if not n else f"come {n}" for n in range(count)}
     read = {"1": lines("1"), "2": lines("2")}
-    assert moves.find_moves(gone, come, lambda oid: read.get(oid, [oid.encode()])) == want
+    assert line_authors.find_moves(gone, come, lambda oid: read.get(oid, [oid.encode()])) == want
 
 
 def test_a_file_that_changed_places_is_not_what_one_that_went_became() -> None:
     changed = {"a": ("1", "2"), "b": ("2", "1"), "c": ("5", "")}
-    assert moves.find_origins(changed, lines) == {"a": "b", "b": "a"}
+    assert line_authors.find_origins(changed, lines) == {"a": "b", "b": "a"}
 
 
 @pytest.mark.parametrize("paths", [("a", "b"), ("b", "a")])
 def test_the_edits_of_a_moved_path_begin_with_the_content_that_came(paths: tuple[str, str]) -> None:
     old, new = paths
-    first = entries.build_edit(old, None, ("100644", "1"), ("s", "t", ""), "tool", 5)
-    gone = entries.build_edit(old, ("100644", "1"), None, PERSON, "between", 9)
-    come = entries.build_edit(new, None, ("100644", "2"), PERSON, "between", 9) | {"follows": old}
+    first = credit.build_edit(old, None, ("100644", "1"), ("s", "t", ""), "tool", 5)
+    gone = credit.build_edit(old, ("100644", "1"), None, PERSON, "between", 9)
+    come = credit.build_edit(new, None, ("100644", "2"), PERSON, "between", 9) | {"follows": old}
     look = sorted([gone, come], key=lambda line: str(line["path"]))
     stood = {**gone, "after": ("100644", "1")}
-    assert entries.trace_content([first, *look], new) == [first, stood, come]
+    assert credit.trace_content([first, *look], new) == [first, stood, come]
 
 
 def test_files_that_change_places_have_each_others_edits() -> None:
     one, two = ("100644", "1"), ("100644", "2")
-    a = entries.build_edit("a", one, two, PERSON, "between", 9) | {"follows": "b"}
-    b = entries.build_edit("b", two, one, PERSON, "between", 9) | {"follows": "a"}
-    assert entries.trace_content([a, b], "a") == [{**b, "after": two}, a]
-    assert entries.trace_content([a, b], "b") == [{**a, "after": one}, b]
+    a = credit.build_edit("a", one, two, PERSON, "between", 9) | {"follows": "b"}
+    b = credit.build_edit("b", two, one, PERSON, "between", 9) | {"follows": "a"}
+    assert credit.trace_content([a, b], "a") == [{**b, "after": two}, a]
+    assert credit.trace_content([a, b], "b") == [{**a, "after": one}, b]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.lines import proven
+from gitcp.core import line_authors
 
 LINE, OTHER = "a line that tells", "another line that tells"
 
@@ -41,7 +41,7 @@ def patch(text: str) -> str:
 def test_a_line_is_the_turn_s_whose_call_wrote_it(arguments: Any) -> None:
     record: Any = {"metadata": {"session_id": "s"}}
     content = {"f": ("oid", f"{OTHER}\n{LINE}\n".encode())}
-    told = proven.add_proven_lines(record, transcript(arguments), content)
+    told = line_authors.add_proven_lines(record, transcript(arguments), content)
     assert told["lines"] == {"f": [{"oid": "oid", "ranges": [[2, 2, "prompt-2", "u0"]]}]}
     turns = {f"prompt-{n}": {"number": n, "prompt": text} for n, text in ((1, "one"), (2, "two"))}
     assert told["metadata"] == {"session_id": "s", "turns": turns}
@@ -51,4 +51,4 @@ def test_a_line_is_the_turn_s_whose_call_wrote_it(arguments: Any) -> None:
 def test_a_call_that_names_no_change_proves_nothing(arguments: Any) -> None:
     record: Any = {"metadata": {}}
     content = {"f": ("oid", f"{LINE}\n".encode())}
-    assert proven.add_proven_lines(record, transcript(arguments), content)["lines"] == {}
+    assert line_authors.add_proven_lines(record, transcript(arguments), content)["lines"] == {}

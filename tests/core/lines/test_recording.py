@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.lines import recording
-from gitcp.core.lines.recording import BEGUN, ENDED
+from gitcp.core import line_authors
+from gitcp.core.line_authors import BEGUN, ENDED
 
 ME, YOU = "me@example.com", "you@example.com"
 
@@ -32,7 +32,7 @@ ME, YOU = "me@example.com", "you@example.com"
 def test_a_clone_records_from_a_line_that_says_so_to_the_next(
     events: list[tuple[str, str, int, str]], want: dict[str, list[tuple[int, int | None]]]
 ) -> None:
-    assert recording.build_periods(events) == want
+    assert line_authors.build_periods(events) == want
 
 
 @pytest.mark.parametrize(
@@ -42,13 +42,15 @@ def test_a_clone_records_from_a_line_that_says_so_to_the_next(
 def test_a_moment_is_recorded_within_a_period_of_its_mail(
     mail: str, seconds: int, want: bool
 ) -> None:
-    assert recording.covers({ME: [(10, 20)]}, mail, seconds) is want
+    assert line_authors.covers_range({ME: [(10, 20)]}, mail, seconds) is want
 
 
 def test_a_line_is_read_as_it_is_written_and_others_are_passed_over() -> None:
-    text = recording.format_line("a1b2", BEGUN, 10, ME) + "Entire-Checkpoint: a1b2c3d4e5f6\nodd\n"
-    assert recording.parse_lines(text) == [("a1b2", BEGUN, 10, ME)]
-    assert recording.parse_lines(f"{recording.KEY}: a1b2 begun {'9' * 20} {ME}") == []
+    text = (
+        line_authors.format_line("a1b2", BEGUN, 10, ME) + "Entire-Checkpoint: a1b2c3d4e5f6\nodd\n"
+    )
+    assert line_authors.parse_lines(text) == [("a1b2", BEGUN, 10, ME)]
+    assert line_authors.parse_lines(f"{line_authors.KEY}: a1b2 begun {'9' * 20} {ME}") == []
 
 
 ANYBODY = "A <a@example.com>"
@@ -69,4 +71,4 @@ ANYBODY = "A <a@example.com>"
 def test_an_agent_is_attested_by_the_author_or_a_trailer(
     author: str, trailer: str, agent: str
 ) -> None:
-    assert recording.find_attested_agent(author, f"fix\n\n{trailer}\n".encode()) == agent
+    assert line_authors.find_attested_agent(author, f"fix\n\n{trailer}\n".encode()) == agent

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp.core.credit.entries import PERSON, UNKNOWN
-from gitcp.core.lines import attribution, replay
-from gitcp.core.lines.replay import Version
+from gitcp.core import line_replay
+from gitcp.core.credit import PERSON, UNKNOWN
+from gitcp.core.line_replay import Version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ A: Writer = ("session-a", "turn-1", "tool-1")
 B: Writer = ("session-b", "turn-2", "tool-2")
 
 
-def replayed(first: Version, steps: Iterable[tuple[Version, Writer]]) -> replay.Replay:
-    lines = replay.Replay(first)
+def replayed(first: Version, steps: Iterable[tuple[Version, Writer]]) -> line_replay.Replay:
+    lines = line_replay.Replay(first)
     for step in steps:
         lines.add_step(*step)
     return lines
@@ -60,7 +60,7 @@ def test_what_was_there_before_brings_its_authors_back() -> None:
 
 def test_what_returns_in_part_regains_its_authors_where_it_was_restored() -> None:
     lines = replayed(version("x"), [(version("xab"), A), (version("x"), B)])
-    lines.add_step(version("xcb"), UNKNOWN, regains=replay.accepts_any_line)
+    lines.add_step(version("xcb"), UNKNOWN, regains=line_replay.accepts_any_line)
     assert [lines.get_author(n) for n in lines.numbers] == [UNKNOWN, UNKNOWN, A]
     assert not set(lines.numbers) & set(lines.takers)
 
@@ -83,26 +83,26 @@ def test_what_a_session_types_that_another_had_typed_is_its_own() -> None:
 
 @pytest.mark.parametrize("who", [PERSON, B])
 def test_a_line_that_only_moves_keeps_its_author_and_goes_by_who_moved_it(who: Writer) -> None:
-    lines = replay.Replay(version("axyz"), lambda: {0: A})
+    lines = line_replay.Replay(version("axyz"), lambda: {0: A})
     lines.add_step(version("xyzpa"), who, regains=lambda line: True)
     assert [lines.get_author(n) for n in lines.numbers][3:] == [who, A]
-    part = attribution.credit_path(lines, [version("axyz")], version("xyzpa"))
+    part = line_replay.credit_path(lines, [version("axyz")], version("xyzpa"))
     assert part["added"] == [(4, who), (5, A)] and part["removed"] == [who]
 
 
 def test_a_line_that_is_only_indented_goes_by_who_indented_it() -> None:
     parent, now = (Version(name, [b"stays", name.encode()]) for name in ("old line", "  old line"))
     lines = replayed(parent, [(now, B)])
-    part = attribution.credit_path(lines, [parent], now)
+    part = line_replay.credit_path(lines, [parent], now)
     assert part["added"] == [(2, UNKNOWN)] and part["removed"] == [B]
     assert lines.get_taker(0, PERSON) == PERSON, "it stands as it was"
 
 
 def test_who_wrote_the_first_content_is_asked_where_it_matters_and_once() -> None:
     asked: list[int] = []
-    lines = replay.Replay(version("xyz"), lambda: {asked.append(1) or 0: A})  # type: ignore[func-returns-value]
-    lines.add_step(version("xyzp"), PERSON, regains=replay.accepts_any_line)
-    attribution.credit_path(lines, [version("xyz")], version("xyzp"))
+    lines = line_replay.Replay(version("xyz"), lambda: {asked.append(1) or 0: A})  # type: ignore[func-returns-value]
+    lines.add_step(version("xyzp"), PERSON, regains=line_replay.accepts_any_line)
+    line_replay.credit_path(lines, [version("xyz")], version("xyzp"))
     assert not asked
     assert [lines.get_author(n) for n in (0, 1, 0)] == [A, UNKNOWN, A] and asked == [1]
 
@@ -121,15 +121,15 @@ def test_who_took_a_line_is_who_did_it_last() -> None:
     assert lines.takers == {1: A, 2: A}
 
 
-@pytest.mark.parametrize("data", [b"a\0b\nc\n", b"line\n" * (replay.LARGEST // 5 + 1)])
+@pytest.mark.parametrize("data", [b"a\0b\nc\n", b"line\n" * (line_replay.LARGEST // 5 + 1)])
 def test_a_binary_or_huge_file_has_one_author(data: bytes) -> None:
-    assert replay.has_no_lines(data)
-    assert len(replay.split("oid", data)) == 1
+    assert line_replay.has_no_lines(data)
+    assert len(line_replay.split_text_lines("oid", data)) == 1
 
 
 def test_a_text_of_two_mebibytes_still_has_lines() -> None:
-    data = b"line\n" * (replay.LARGEST // 5)
-    assert len(replay.split("oid", data)) == replay.LARGEST // 5
+    data = b"line\n" * (line_replay.LARGEST // 5)
+    assert len(line_replay.split_text_lines("oid", data)) == line_replay.LARGEST // 5
 
 
 # (line, author) pairs are the oracle: a text is a list of them, and no two lines are alike.
@@ -148,7 +148,7 @@ def test_authors_and_sums_are_those_of_the_oracle(
         (b"line %d" % next(fresh), None) for _ in range(size)
     ]
     parent = Version("parent", [line for line, _ in truth])
-    lines = replay.Replay(parent)
+    lines = line_replay.Replay(parent)
     taken: dict[bytes, Writer] = {}
     for step, (who, changes) in enumerate(edits):
         for place, what in changes:
@@ -161,10 +161,10 @@ def test_authors_and_sums_are_those_of_the_oracle(
                 truth.insert(at, (b"line %d" % next(fresh), who))
         lines.add_step(Version(f"step {step}", [line for line, _ in truth]), who)
     committed = Version(f"step {len(edits) - 1}" if edits else "parent", [x for x, _ in truth])
-    credit = attribution.credit_path(lines, [parent], committed)
+    credit = line_replay.credit_path(lines, [parent], committed)
     assert credit["added"] == [(n, who) for n, (_, who) in enumerate(truth, 1) if who]
     assert sorted(credit["removed"]) == sorted(taken.values())
-    sums = [attribution.compute_attribution(sid, [credit]) for sid in ("session-a", "session-b")]
+    sums = [line_replay.compute_attribution(sid, [credit]) for sid in ("session-a", "session-b")]
     for key in ("lines_added", "lines_removed"):
         one, two = (told[key] for told in sums)
         assert (one["agent"], one["others"]) == (two["others"], two["agent"])

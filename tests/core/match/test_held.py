@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.match import held
+from gitcp.core import holding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from gitcp.core.decide.difference import Recorded, Staged
+    from gitcp.core.linking import Recorded, Staged
 
     Texts = Mapping[str, tuple[str | None, str | None]]
 
@@ -50,21 +50,20 @@ def record(texts: Texts, own: set[str] | None = None) -> list[Recorded]:
 def decide(
     work: list[Recorded], texts: Texts, relation: str, without: Iterable[Texts] = ()
 ) -> bool:
-    change = held.Change(build(texts), STORE.get)
-    others = [held.Change(build(other), STORE.get) for other in without]
-    part = held.hold(work, change, others)
+    change = holding.Change(build(texts), STORE.get)
+    others = [holding.Change(build(other), STORE.get) for other in without]
+    part = holding.hold(work, change, others)
 
     def is_equal() -> bool:
         return part["is_all_work"] and part["is_all_change"]
 
-    return bool(held.explain_enough(part, change, relation, is_equal))
+    return bool(holding.explain_enough(part, change, relation, is_equal))
 
 
 OLD = lines(*range(10))
 TEN = {"f": (OLD, OLD + lines(*"abcdefghij"))}
-RETAKEN, REPLAYED, SAME, OTHER = held.RETAKEN, held.REPLAYED, held.SAME, held.OTHER
+RETAKEN, REPLAYED, SAME, OTHER = holding.RETAKEN, holding.REPLAYED, holding.SAME, holding.OTHER
 MANY = lines(*(f"of another, {n}" for n in range(100)))
-
 # the work, the commit, the weakest relation with which they are linked, None for none
 CASES: dict[str, tuple[Texts, Texts, str | None]] = {
     "the same": (TEN, TEN, OTHER),
@@ -133,30 +132,30 @@ CASES: dict[str, tuple[Texts, Texts, str | None]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_relation_needs_so_much_evidence(name: str) -> None:
     work, texts, weakest = CASES[name]
-    order = [held.OTHER, held.SAME, held.RETAKEN, held.REPLAYED]
+    order = [holding.OTHER, holding.SAME, holding.RETAKEN, holding.REPLAYED]
     enough = [relation for relation in order if decide(record(work), texts, relation)]
     assert enough == (order[order.index(weakest) :] if weakest else [])
 
 
 def test_lines_of_others_in_the_work_are_no_evidence() -> None:
     mine = record(TEN, own={"a"})
-    assert not decide(mine, {"f": (OLD, OLD + lines("b", "c"))}, held.REPLAYED)
-    assert decide(mine, {"f": (OLD, OLD + lines("a"))}, held.RETAKEN)
+    assert not decide(mine, {"f": (OLD, OLD + lines("b", "c"))}, holding.REPLAYED)
+    assert decide(mine, {"f": (OLD, OLD + lines("a"))}, holding.RETAKEN)
 
 
 def test_what_another_commit_has_is_no_evidence() -> None:
     first, second = {"f": (OLD, OLD + lines(*"abcde"))}, {"f": (OLD, OLD + lines(*"fghij"))}
-    assert decide(record(TEN), second, held.OTHER, [first])
-    assert not decide(record(TEN), first, held.REPLAYED, [first])
-    assert not decide(record(TEN), TEN, held.REPLAYED, [first, second])
+    assert decide(record(TEN), second, holding.OTHER, [first])
+    assert not decide(record(TEN), first, holding.REPLAYED, [first])
+    assert not decide(record(TEN), TEN, holding.REPLAYED, [first, second])
 
 
 def test_a_file_that_was_renamed_meanwhile_is_compared_under_its_new_name() -> None:
     changes = build({"g": (OLD, OLD + lines(*"abcdefghij"))})
-    change = held.Change(changes, STORE.get, lambda path: path == "f")
-    assert held.hold(record(TEN), change)["is_all_work"]
+    change = holding.Change(changes, STORE.get, lambda path: path == "f")
+    assert holding.hold(record(TEN), change)["is_all_work"]
 
 
 def test_content_that_cannot_be_read_is_no_evidence() -> None:
-    change = held.Change(build({"f": (OLD, OLD + lines("a", "b"))}), lambda _: None)
-    assert not held.is_any(held.hold(record(TEN), change))
+    change = holding.Change(build({"f": (OLD, OLD + lines("a", "b"))}), lambda _: None)
+    assert not holding.is_any(holding.hold(record(TEN), change))

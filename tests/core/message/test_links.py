@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from gitcp.core.message import links, trailers
+from gitcp.core import commit_message, links
 
 ONE, OTHER = "0123456789ab", "ba9876543210"
 LINE = f"Entire-Checkpoint: {ONE}\n"
@@ -45,15 +45,15 @@ def test_all_the_links_are_those_that_are_carried_and_then_those_in_the_text() -
         )
         assert list(carried) == known
         assert links.list_links(message, noted) == carried | dict.fromkeys(further, "text"), message
-        glances += trailers.read_simple(message) == [ONE]
+        glances += commit_message.read_simple(message) == [ONE]
     assert glances > 10
 
 
 @pytest.mark.parametrize("end", ["", LINE[:-1], LINE + "text\n", LINE.replace("01", "0X")])
 def test_a_glance_says_only_what_it_can_see(end: str) -> None:
     message = f"Subject\n\nEntire-Checkpoint: {OTHER}\n\n{end}".encode()
-    assert trailers.read_simple(message) is None
-    assert trailers.read_simple(b"Subject\n\nbody\n") == []
+    assert commit_message.read_simple(message) is None
+    assert commit_message.read_simple(b"Subject\n\nbody\n") == []
 
 
 KEY, GONE, HAND = "Entire-Checkpoint", "Entire-Checkpoint-Removed", "Linked-By-Hand"

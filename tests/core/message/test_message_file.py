@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.message.trailers import choose_comment_char, find_own_block, split
+from gitcp.core.commit_message import choose_comment_char, find_own_block, split_lines
 from tests.core.message.test_trailers import BELOW, EDITOR
 
 
@@ -43,4 +43,4 @@ def test_the_comment_character_is_configured_or_taken_from_the_file(
 def test_the_comments_of_git_are_the_last_run_after_an_empty_line(
     message: bytes, line: int | None
 ) -> None:
-    assert find_own_block(split(message), b"#") == line
+    assert find_own_block(split_lines(message), b"#") == line

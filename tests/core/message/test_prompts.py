@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.message import prompts
+from gitcp.core import commit_message
 
 FILES, END = "--- Content from referenced files ---", "--- End of content ---"
 
@@ -30,12 +30,12 @@ FILES, END = "--- Content from referenced files ---", "--- End of content ---"
     ],
 )
 def test_what_the_client_added_is_cut_out_of_a_prompt(prompt: str, expected: str) -> None:
-    assert prompts.clean(prompt) == expected
+    assert commit_message.clean_prompt(prompt) == expected
 
 
 def test_a_hostile_prompt_is_cleaned_in_one_pass() -> None:
     prompt = "<ide_a>" * 200_000
-    assert prompts.clean(prompt) == prompt
+    assert commit_message.clean_prompt(prompt) == prompt
 
 
 @pytest.mark.parametrize(
@@ -47,9 +47,9 @@ def test_a_hostile_prompt_is_cleaned_in_one_pass() -> None:
     ],
 )
 def test_a_notification_of_the_client_is_no_prompt(prompt: str, expected: bool) -> None:
-    assert prompts.is_notification(prompt) is expected
-    assert prompts.extract_typed(prompt) == ("" if expected else prompt)
-    assert prompts.extract_typed(f"<environment_context>{prompt}") == ""
+    assert commit_message.is_notification(prompt) is expected
+    assert commit_message.extract_typed(prompt) == ("" if expected else prompt)
+    assert commit_message.extract_typed(f"<environment_context>{prompt}") == ""
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_notification_tells_which_tasks_have_ended(
 ) -> None:
     keys = ("id", "tool_use_id", "status")
     expected = [dict(zip(keys, task, strict=True)) for task in tasks]
-    assert prompts.parse_ended_tasks(notification) == expected
+    assert commit_message.parse_ended_tasks(notification) == expected
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_a_notification_tells_which_tasks_have_ended(
 def test_the_subject_of_a_checkpoint_is_what_was_asked_for(
     prompt: str | None, expected: str
 ) -> None:
-    assert prompts.make_subject(prompt, "Codex") == expected
+    assert commit_message.make_subject(prompt, "Codex") == expected
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_the_subject_of_a_checkpoint_is_what_was_asked_for(
     ],
 )
 def test_the_first_prompt_is_kept_on_one_line_of_100_characters(prompt: str, expected: str) -> None:
-    assert prompts.shorten_prompt(prompt) == expected
+    assert commit_message.shorten_prompt(prompt) == expected
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,8 @@ def test_the_first_prompt_is_kept_on_one_line_of_100_characters(prompt: str, exp
     ],
 )
 def test_the_prompts_of_a_turn_begin_with_its_own(prompt: str, expected: list[str]) -> None:
-    assert prompts.list_turn_prompts(["one", "two", "and more"], prompt) == expected
-    assert prompts.list_turn_prompts([], prompt) == ([prompt] if prompt else [])
+    assert commit_message.list_turn_prompts(["one", "two", "and more"], prompt) == expected
+    assert commit_message.list_turn_prompts([], prompt) == ([prompt] if prompt else [])
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_the_prompts_of_a_turn_begin_with_its_own(prompt: str, expected: list[st
     [([], ""), (["a"], "a"), (["a", "b\nc"], "a\n\n---\n\nb\nc")],
 )
 def test_prompt_txt_holds_all_prompts(arguments: list[str], expected: str) -> None:
-    assert prompts.join_prompts(arguments) == expected
+    assert commit_message.join_prompts(arguments) == expected
 
 
 @pytest.mark.parametrize(
@@ -151,11 +151,11 @@ def test_prompt_txt_holds_all_prompts(arguments: list[str], expected: str) -> No
     ],
 )
 def test_a_task_is_named_by_its_agent_and_its_call(arguments: Any, expected: str) -> None:
-    assert prompts.make_task_subject(*arguments) == f"{expected} (toolu_01TASK)"
+    assert commit_message.make_task_subject(*arguments) == f"{expected} (toolu_01TASK)"
 
 
 def test_a_task_that_says_nothing_is_named_by_its_call() -> None:
-    assert prompts.make_task_subject("toolu_01TASKmanual") == "Task: toolu_01TASK"
+    assert commit_message.make_task_subject("toolu_01TASKmanual") == "Task: toolu_01TASK"
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_a_task_that_says_nothing_is_named_by_its_call() -> None:
     ],
 )
 def test_a_step_of_a_task_is_named_by_what_was_completed(todos: Any, expected: str) -> None:
-    assert prompts.make_todo_subject(todos, 3, "toolu_01TASKmanual") == expected
+    assert commit_message.make_todo_subject(todos, 3, "toolu_01TASKmanual") == expected
 
 
 @pytest.mark.parametrize(
@@ -201,4 +201,4 @@ def test_a_recorded_turn_is_found_by_its_prompt_then_by_its_number(
     turn: object, expected: int
 ) -> None:
     asked = {1: "think first", 2: "go  on", 3: "add it\nnow", 4: "go on", 5: "long " * 1000}
-    assert prompts.find_number(asked, turn) == expected
+    assert commit_message.find_number(asked, turn) == expected

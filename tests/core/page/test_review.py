@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.page import attention, forge, hunks, people, timeline
+from gitcp.core import page_parts
 
 OLD = [f"line {n}" for n in range(1, 61)]
 
@@ -44,7 +44,7 @@ def test_a_hunk_has_three_lines_around_and_folds_what_is_between(
         at = start - bool(removed) + shift
         new[at : at + removed] = ["new"] * added
         shift += added - removed
-    shown, left = hunks.cut_hunks(edits, OLD, new, {})
+    shown, left = page_parts.cut_hunks(edits, OLD, new, {})
     assert [shape(hunk) for hunk in shown] == shapes and left == 0
     for hunk in shown:
         rows = [row[1] for row in hunk["rows"] if row[0] != "-"]
@@ -54,24 +54,30 @@ def test_a_hunk_has_three_lines_around_and_folds_what_is_between(
 
 
 def test_no_more_rows_are_shown_than_somebody_reads() -> None:
-    new = ["x"] * (hunks.MOST + 10)
-    [shown], left = hunks.cut_hunks([(0, 0, 1, len(new))], [], new, {})
-    assert left == 10 and shown["rows"].count(["+", "x", 0]) == hunks.MOST
+    new = ["x"] * (page_parts.MOST_ROWS + 10)
+    [shown], left = page_parts.cut_hunks([(0, 0, 1, len(new))], [], new, {})
+    assert left == 10 and shown["rows"].count(["+", "x", 0]) == page_parts.MOST_ROWS
 
 
 def test_a_session_is_called_by_its_first_words_and_a_person_by_initials() -> None:
-    assert people.name_session(["", "## Please split it\nand so on"], "Codex") == "Split it"
-    assert people.name_session([], "Codex") == "Codex session updates"
-    assert [people.mark_session(n) for n in (0, 25, 26, 701, 702)] == ["A", "Z", "AA", "ZZ", "AAA"]
+    assert page_parts.name_session(["", "## Please split it\nand so on"], "Codex") == "Split it"
+    assert page_parts.name_session([], "Codex") == "Codex session updates"
+    assert [page_parts.mark_session(n) for n in (0, 25, 26, 701, 702)] == [
+        "A",
+        "Z",
+        "AA",
+        "ZZ",
+        "AAA",
+    ]
     names = ("Ada Lovelace", "ada", "J. R. Smith", "<b>", "", "Éva-Mária")
-    assert [people.mark_person(name) for name in names] == ["al", "ad", "js", "·", "·", "ém"]
+    assert [page_parts.mark_person(name) for name in names] == ["al", "ad", "js", "·", "·", "ém"]
 
 
 def test_what_to_look_at_first_is_of_agents_untouched_large_and_untested() -> None:
-    def file(path: str, agent: int, person: int = 0) -> attention.Changed:
+    def file(path: str, agent: int, person: int = 0) -> page_parts.Changed:
         return {"path": path, "added": {"agent": agent, "person": person}}
 
-    chosen = attention.choose_files(
+    chosen = page_parts.choose_files(
         [
             file("src/small.py", 5),
             file("src/large.py", 90),
@@ -120,9 +126,9 @@ def test_what_to_look_at_first_is_of_agents_untouched_large_and_untested() -> No
     ],
 )
 def test_a_forge_is_known_by_the_address_of_the_remote(remote: str, kind: str, commit: str) -> None:
-    links = forge.find_links(remote, kind)
-    assert forge.link_commit(links, "1") == commit
-    assert "secret" not in forge.link_file(links, "1", "a b/<c>")
+    links = page_parts.find_links(remote, kind)
+    assert page_parts.link_commit(links, "1") == commit
+    assert "secret" not in page_parts.link_file(links, "1", "a b/<c>")
 
 
 @pytest.mark.parametrize(
@@ -137,4 +143,4 @@ def test_a_forge_is_known_by_the_address_of_the_remote(remote: str, kind: str, c
     ids=["a line", "a merge", "two tips", "a lane is used again", "more than there is room for"],
 )
 def test_branches_stand_in_lanes(history: list[tuple[str, str]], lanes: list[int]) -> None:
-    assert timeline.assign_lanes(history) == lanes
+    assert page_parts.assign_lanes(history) == lanes

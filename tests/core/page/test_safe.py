@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from gitcp.core.page import safe, timeline, turns
+from gitcp.core import page_parts
 
 
 @pytest.mark.parametrize(
@@ -28,38 +28,38 @@ from gitcp.core.page import safe, timeline, turns
     ],
 )
 def test_what_hides_is_shown_and_what_is_text_stays(text: str, shown: str) -> None:
-    assert safe.name_hidden(text) == shown
+    assert page_parts.name_hidden(text) == shown
 
 
 def test_json_cannot_end_its_element() -> None:
     hostile = {"</script><script>": "<!--\u2028&amp;"}
-    text = safe.embed_json(hostile)
+    text = page_parts.embed_json(hostile)
     assert not set("<>&") & set(text) and text.isascii()
     assert json.loads(text) == hostile
 
 
 def test_a_chunk_is_the_same_bytes_each_time() -> None:
     value = [{"text": "ü" * 100}]
-    assert safe.pack_json(value) == safe.pack_json(value)
-    assert json.loads(gzip.decompress(base64.b64decode(safe.pack_json(value)))) == value
+    assert page_parts.pack_json(value) == page_parts.pack_json(value)
+    assert json.loads(gzip.decompress(base64.b64decode(page_parts.pack_json(value)))) == value
 
 
 def test_a_long_pause_takes_no_more_room_than_half_an_hour() -> None:
-    scale = timeline.Scale([0, 1800, 1800 + 86400])
+    scale = page_parts.Scale([0, 1800, 1800 + 86400])
     assert [scale(t) for t in (0, 900, 1800, 1800 + 86400)] == [0, 250, 500, 1000]
     assert scale(-5) == 0 and scale(1e12) == 1000
-    assert timeline.Scale([])(7) == 0
+    assert page_parts.Scale([])(7) == 0
 
 
 def test_a_pause_takes_no_more_room_than_a_quarter_of_all_else() -> None:
-    scale = timeline.Scale([0, 10, 20, 1000])
+    scale = page_parts.Scale([0, 10, 20, 1000])
     assert [scale(t) for t in (0, 10, 20, 1000)] == [0, 400, 800, 1000]
 
 
 def test_a_turn_that_took_no_time_can_be_hit_and_stays_inside() -> None:
-    scale = timeline.Scale([0, 100])
+    scale = page_parts.Scale([0, 100])
     assert scale.place_span(100, 100) == (996.0, 4.0)
-    assert timeline.divide_bar({"a": 1, "b": 0, "c": 3}, 100) == [
+    assert page_parts.divide_bar({"a": 1, "b": 0, "c": 3}, 100) == [
         ("a", 0.0, 25.0),
         ("c", 25.0, 75.0),
     ]
@@ -95,7 +95,7 @@ def test_turns_have_their_tools_results_and_subagents() -> None:
     ]
     data = "\n".join(map(json.dumps, said)).encode()
     below = json.dumps({"type": "assistant", "message": {"role": "assistant", "content": "sub"}})
-    first, second = turns.gather_turns(data, {"u2": below.encode()})
+    first, second = page_parts.gather_turns(data, {"u2": below.encode()})
     assert (first["number"], first["prompt"], second["prompt"]) == (1, "Do it", "Again")
     answer, edit, task = first["parts"]
     assert answer == {"kind": "answer", "text": "Yes."}

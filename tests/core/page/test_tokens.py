@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from gitcp import agents
-from gitcp.agents.claude_code import transcript as claude
-from gitcp.core.page import turns
-from gitcp.core.transcript import tokens
+from gitcp.agents.claude_code import transcript
+from gitcp.core import page_parts, transcripts
 from tests.support import recording
 
 
@@ -39,11 +38,11 @@ LINES = [
 
 def test_each_turn_has_the_tokens_of_its_own_answers() -> None:
     data = b"\n".join(LINES)
-    gathered = turns.gather_turns(data)
-    turns.add_tokens(data, gathered, claude.scan)
+    gathered = page_parts.gather_turns(data)
+    page_parts.add_tokens(data, gathered, transcript.scan)
     told = [(turn["prompt"], turn["spent"] and turn["spent"]["output_tokens"]) for turn in gathered]
     assert told == [("one", 12), ("two", 0), ("three", 12)]
-    whole = claude.scan(data)["usage"]
+    whole = transcript.scan(data)["usage"]
     assert whole and whole["output_tokens"] == 24
 
 
@@ -55,8 +54,8 @@ def test_the_turns_of_one_document_have_the_tokens_that_their_messages_tell() ->
         spent = {"tokens": {"input": 9, "output": output}} if output else {}
         messages.append({**message, **spent})
     data = json.dumps({"messages": messages}, indent=1).encode()
-    gathered = turns.gather_turns(data)
-    turns.add_tokens(data, gathered, agents.get_client("gemini-cli").scan)
+    gathered = page_parts.gather_turns(data)
+    page_parts.add_tokens(data, gathered, agents.get_client("gemini-cli").scan)
     outputs = [turn["spent"] and turn["spent"]["output_tokens"] for turn in gathered]
     assert outputs == [3, None, 4]
 
@@ -66,10 +65,12 @@ def test_the_turns_of_every_client_are_there_and_cost_what_the_whole_costs(
     agent: str, scenario: str
 ) -> None:
     data, scan = recording.transcript(agent, scenario), agents.get_client(agent).scan
-    gathered = turns.gather_turns(data)
-    turns.add_tokens(data, gathered, scan)
+    gathered = page_parts.gather_turns(data)
+    page_parts.add_tokens(data, gathered, scan)
     assert [t["prompt"] for t in gathered if t["prompt"]] == scan(data)["prompts"]
-    assert tokens.add(*(turn["spent"] for turn in gathered)) == tokens.add(scan(data)["usage"])
+    assert transcripts.add_tokens(*(turn["spent"] for turn in gathered)) == transcripts.add_tokens(
+        scan(data)["usage"]
+    )
     calls = [part for turn in gathered for part in turn["parts"] if part["kind"] == "call"]
     answered = any(part["result"] for part in calls)
     assert answered or not calls or scenario.startswith("sig")

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from gitcp import errors
 from gitcp.core.redact import rules
-from gitcp.core.redact.detect import Detector, flatten
 from gitcp.core.redact.redactor import Redactor
+from gitcp.core.redact.rules import Detector, flatten
 from tests.support import paths
 
 DATA = paths.DATA / "redact"
@@ -331,7 +331,7 @@ def test_blocks_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> Non
     lines = [dumped({"id": RANDOM, "a": bare(text).decode()}) for _, text in SECRETS]
     data = b"\n\n".join(lines) + b"\n"
     whole = PLAIN.redact_jsonl(data)
-    monkeypatch.setattr("gitcp.core.redact.line_search.BLOCK", 100)
+    monkeypatch.setattr("gitcp.core.redact.redactor.BLOCK", 100)
     assert PLAIN.redact_jsonl(data) == whole
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.render import log_lines, session_lines, show_lines, spans, status_lines
+from gitcp.core.render import answers, history, spans
 
 Json = dict[str, Any]
 
@@ -132,7 +132,7 @@ ABOUT: Json = {
     ],
 )
 def test_the_head_of_a_status(changed: Json, line: str) -> None:
-    assert line in drawn(status_lines.draw_status({**ABOUT, **changed}, [], [], ago))
+    assert line in drawn(answers.draw_status({**ABOUT, **changed}, [], [], ago))
 
 
 def test_a_session_in_a_status() -> None:
@@ -148,16 +148,16 @@ def test_a_session_in_a_status() -> None:
         "streams": [{"files": {"b": {}}}, {"files": {"a": {}}}],
         "last_verdict": {"verdict": "reset", "reason": "clean worktree at prompt start"},
     }
-    text = drawn(status_lines.draw_status(ABOUT, [session], [], ago))
+    text = drawn(answers.draw_status(ABOUT, [session], [], ago))
     assert (
         "  s1  Agent  active  9s  1 uncommitted file on entire/1234567-e3b0c4,"
         " 2 more of this turn, 1 more stashed or left behind\n" in text
     )
     assert f"      {'x' * 59}…\n" in text and "reset: " not in text
-    told = drawn(status_lines.draw_status(ABOUT, [session], [], ago, verbose=True))
+    told = drawn(answers.draw_status(ABOUT, [session], [], ago, verbose=True))
     assert f"      {'x' * 59}…\n      reset: clean worktree at prompt start\n" in told
     bare = {"session_id": "s2", "phase": "", "unreadable": "no JSON", "worktree_path": ""}
-    assert "s2  cannot be read: no JSON" in drawn(status_lines.draw_status(ABOUT, [bare], [], ago))
+    assert "s2  cannot be read: no JSON" in drawn(answers.draw_status(ABOUT, [bare], [], ago))
 
 
 def test_a_stream_in_a_status() -> None:
@@ -170,7 +170,7 @@ def test_a_stream_in_a_status() -> None:
         "time": 7,
         "sessions": ["s" * 30],
     }
-    (line,) = drawn(status_lines.draw_status(ABOUT, [], [stream], ago)).splitlines()[-1:]
+    (line,) = drawn(answers.draw_status(ABOUT, [], [stream], ago)).splitlines()[-1:]
     where = "refs/gitcp/archive/1234567-cc9ec4/1"
     said = f"  archived  {where}  2 checkpoints, 1 file, 7s  {'s' * 12}…  (another worktree)"
     assert line == said
@@ -186,7 +186,7 @@ def test_a_log_shows_the_first_of_several_prompts() -> None:
         "message": "m",
         "checkpoints": [checkpoint, {"checkpoint_id": "1" * 12, "missing": True}],
     }
-    assert drawn(log_lines.draw_log([commit])).splitlines() == [
+    assert drawn(history.draw_log([commit])).splitlines() == [
         "fffffff 2026-11-21 A  m",
         "    000000000000  Codex  2 files",
         "        one (+2 more)",
@@ -200,7 +200,7 @@ def test_a_log_shows_the_first_of_several_prompts() -> None:
 def test_a_long_text_is_cut_unless_all_is_asked_for(full: bool, lines: list[str]) -> None:
     said = "\\n".join(str(n) for n in range(20))
     data = f'{{"type":"user","message":{{"content":"{said}"}}}}'.encode()
-    text = drawn(show_lines.draw_excerpt(data, 0, full)).splitlines()
+    text = drawn(history.draw_excerpt(data, 0, full)).splitlines()
     assert text[:2] == ["  Transcript:", "    [User] 0"]
     assert text[13:] == [f"      {line}" for line in lines]
 
@@ -208,9 +208,9 @@ def test_a_long_text_is_cut_unless_all_is_asked_for(full: bool, lines: list[str]
 def test_what_is_new_since_the_commit_before_is_shown_unless_all_is_asked_for() -> None:
     line = b'{"type":"user","message":{"content":"%d"}}\n'
     data = b"".join(line % n for n in range(3))
-    assert drawn(show_lines.draw_excerpt(data, 2, False)) == "  Transcript:\n    [User] 2\n"
-    assert drawn(show_lines.draw_excerpt(data, 2, True)).count("[User]") == 3
-    assert drawn(show_lines.draw_excerpt(data, 3, False)) == ""
+    assert drawn(history.draw_excerpt(data, 2, False)) == "  Transcript:\n    [User] 2\n"
+    assert drawn(history.draw_excerpt(data, 2, True)).count("[User]") == 3
+    assert drawn(history.draw_excerpt(data, 3, False)) == ""
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_strange_metadata_is_no_crash(metadata: Json) -> None:
         "files_touched": [],
         "contents": [{**part, "tasks": ["toolu/x.json"], "transcript": b"\xff", **metadata}],
     }
-    text = drawn(show_lines.draw_committed(checkpoint, str, False, True))
+    text = drawn(history.draw_committed(checkpoint, str, False, True))
     assert "session s  Agent\n" in text and "    toolu/x.json\n" in text
 
 
@@ -253,7 +253,7 @@ def test_a_temporary_checkpoint_of_a_task() -> None:
         "transcript": b"",
         "start": 0,
     }
-    text = drawn(session_lines.draw_temporary(told, str, False, True))
+    text = drawn(answers.draw_shown_temporary(told, str, False, True))
     assert f"  stream {'0' * 12}, base ?, task toolu_1\n" in text
     assert text.endswith("    D x\n")
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.back import point_list
-from gitcp.core.render import rewind_lines
-from gitcp.core.render.lane_lines import fit_line
-from gitcp.core.render.spans import count_cells, pad, shorten
-from gitcp.core.render.wrapping import fit_words, wrap_line
+from gitcp.core import back
+from gitcp.core.render import answers
+from gitcp.core.render.history import fit_line
+from gitcp.core.render.spans import count_cells, fit_words, pad, shorten, wrap_line
 
 
 @pytest.mark.parametrize(
@@ -61,10 +60,10 @@ def test_a_text_is_measured_as_it_is_shown() -> None:
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 200])
 def test_a_point_fits_its_line_and_gives_up_its_marks_first(width: int) -> None:
-    point = point_list.EMPTY.copy()
+    point = back.EMPTY.copy()
     point["kind"], point["session_id"] = "prompt", "12345678-a"
     point["session_prompt"] = "rearrange the settings " * 9
-    line = rewind_lines.draw_point(
+    line = answers.draw_point(
         point,
         "abcdefghij",
         {"create": 1, "modify": 2, "delete": 0, "keep": 0},
@@ -79,7 +78,7 @@ def test_a_point_fits_its_line_and_gives_up_its_marks_first(width: int) -> None:
 
 @pytest.mark.parametrize(("width", "words"), [(60, "before src/app.py"), (38, "src/app.py")])
 def test_where_there_is_no_room_a_call_is_told_by_its_file(width: int, words: str) -> None:
-    point = point_list.EMPTY.copy()
+    point = back.EMPTY.copy()
     point["kind"], point["message"] = "tool", "before src/app.py"
-    line = rewind_lines.draw_point(point, "toolu_0123", None, lambda _: "5m ago", width)
+    line = answers.draw_point(point, "toolu_0123", None, lambda _: "5m ago", width)
     assert "".join(part for part, _ in line).split("ago")[1].strip(" -").startswith(words)

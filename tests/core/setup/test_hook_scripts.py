@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from gitcp import pipelines
-from gitcp.core.setup import hook_scripts, hook_text
+from gitcp.core import installation
 from tests.support.installed import write
 from tests.support.paths import TOP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.setup.hook_scripts import Chain
+    from gitcp.core.installation import Chain
 
 PATHS = [("/usr/bin/python3", "/x/gitcp/entry.py"), ("/a b/it's", '/ünï/$(x)`y`"z\n/entry.py')]
 CHAINS: list[Chain | None] = [
@@ -26,20 +26,20 @@ CHAINS: list[Chain | None] = [
 HUSKY = '#!/usr/bin/env sh\n. "$(dirname "$0")/h"'
 
 
-@pytest.mark.parametrize("hook", hook_scripts.HOOKS)
+@pytest.mark.parametrize("hook", installation.HOOKS)
 def test_every_script_is_sh_and_is_known_again(hook: str) -> None:
     for baked, chain in itertools.product(PATHS, CHAINS):
-        text = hook_scripts.build_script(hook, *baked, chain)
+        text = installation.build_script(hook, *baked, chain)
         checked = subprocess.run(["sh", "-n"], input=text.encode(), capture_output=True)
         assert (checked.returncode, checked.stderr) == (0, b"")
-        assert hook_text.is_ours(text) and not hook_text.is_entire_hook(text)
-        assert hook_text.is_untouched(hook, text) and hook_text.parse_program(text) == baked
-        assert hook_text.parse_chain(text) == chain or chain is None
-        assert hook_text.remove_ours(hook, text, chained=False) is None
+        assert installation.is_ours(text) and not installation.is_entire_hook(text)
+        assert installation.is_untouched(hook, text) and installation.parse_program(text) == baked
+        assert installation.parse_chain(text) == chain or chain is None
+        assert installation.remove_ours(hook, text, chained=False) is None
 
 
 def test_the_paths_are_data_to_the_shell(tmp_path: Path) -> None:
-    text = hook_scripts.build_script("post-commit", *PATHS[1])
+    text = installation.build_script("post-commit", *PATHS[1])
     shown = text.partition("theirs()")[0] + 'printf "%s|%s" "$py" "${work%/*}/entry.py"\n'
     out = subprocess.run(["sh", "-c", shown], capture_output=True, check=True, cwd=tmp_path)
     assert tuple(out.stdout.decode().split("|")) == PATHS[1]
@@ -47,14 +47,14 @@ def test_the_paths_are_data_to_the_shell(tmp_path: Path) -> None:
 
 def test_the_file_that_hooks_source_knows_the_signs_of_tools() -> None:
     text = (TOP / "gitcp/hooks.sh").read_text()
-    assert all(sign in text for sign in hook_scripts.TOOLS)
-    assert all(f"\n{hook}) " in text for hook in hook_scripts.HOOKS)
-    assert all(str(status) in text for status in hook_scripts.CANNOT)
+    assert all(sign in text for sign in installation.TOOLS)
+    assert all(f"\n{hook}) " in text for hook in installation.HOOKS)
+    assert all(str(status) in text for status in installation.CANNOT)
 
 
 def test_an_edited_script_is_seen_to_be_edited() -> None:
-    text = hook_scripts.build_script("post-commit", *PATHS[0]).replace("py=", "py='' py=")
-    assert hook_text.is_ours(text) and not hook_text.is_untouched("post-commit", text)
+    text = installation.build_script("post-commit", *PATHS[0]).replace("py=", "py='' py=")
+    assert installation.is_ours(text) and not installation.is_untouched("post-commit", text)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_an_edited_script_is_seen_to_be_edited() -> None:
     ],
 )
 def test_a_shell_script_that_looks_at_its_name_is_sourced(hook: str, shell: str) -> None:
-    assert hook_text.choose_chain(hook) == {
+    assert installation.choose_chain(hook) == {
         "suffix": ".before-gitcp",
         "shell": shell,
         "lefthook": False,
@@ -81,23 +81,25 @@ def test_a_shell_script_that_looks_at_its_name_is_sourced(hook: str, shell: str)
 def test_lines_that_somebody_wrote_round_ours_stay(chained: bool) -> None:
     text = (
         "#!/bin/sh\necho before\n"
-        + hook_scripts.build_script("pre-push", *PATHS[0])[10:]
+        + installation.build_script("pre-push", *PATHS[0])[10:]
         + "after\n"
     )
-    left = hook_text.remove_ours("pre-push", text, chained)
-    assert left is not None and not hook_text.is_ours(left)
+    left = installation.remove_ours("pre-push", text, chained)
+    assert left is not None and not installation.is_ours(left)
     assert left.startswith("#!/bin/sh\necho before\n") and left.endswith("after\n")
     assert ("before-gitcp" in left) == chained
 
 
 def test_a_hook_of_somebody_else_has_nothing_of_ours() -> None:
-    assert hook_text.remove_ours("pre-push", HUSKY, chained=True) == HUSKY
-    assert hook_text.is_entire_hook("#!/bin/sh\n# Entire CLI hooks\nentire hooks git post-commit\n")
+    assert installation.remove_ours("pre-push", HUSKY, chained=True) == HUSKY
+    assert installation.is_entire_hook(
+        "#!/bin/sh\n# Entire CLI hooks\nentire hooks git post-commit\n"
+    )
 
 
-@pytest.mark.parametrize("hook", hook_scripts.HOOKS)
+@pytest.mark.parametrize("hook", installation.HOOKS)
 def test_the_line_to_add_fails_nothing_where_gitcp_is_missing(hook: str, tmp_path: Path) -> None:
-    line = hook_scripts.build_line(hook)
+    line = installation.build_line(hook)
     done = subprocess.run(
         ["/bin/sh", "-eu", "-c", line], env={"PATH": str(tmp_path)}, capture_output=True, check=True
     )
@@ -105,12 +107,12 @@ def test_the_line_to_add_fails_nothing_where_gitcp_is_missing(hook: str, tmp_pat
 
 
 @pytest.mark.parametrize("status", [0, 1, 3, 127])
-@pytest.mark.parametrize("hook", hook_scripts.HOOKS)
+@pytest.mark.parametrize("hook", installation.HOOKS)
 def test_the_line_to_add_hands_on_what_git_says_and_stops_at_a_verdict(
     hook: str, status: int, tmp_path: Path
 ) -> None:
     write(tmp_path / "gitcp-hook", f'#!/bin/sh\necho "$@"; cat\nexit {status}\n')
-    script = f"{hook_scripts.build_line(hook)}\necho after\n"
+    script = f"{installation.build_line(hook)}\necho after\n"
     argv = ["/bin/sh", "-eu", "-c", script, "hook", "argument"]
     env = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
     done = subprocess.run(argv, env=env, input="refs\n", capture_output=True, text=True)

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gitcp.core.facts import rows
-from gitcp.core.lines import authors
-from gitcp.core.stats import sums
-from gitcp.core.transcript import tokens
+from gitcp.core import fact_tables, line_authors, sums, transcripts
 
 if TYPE_CHECKING:
-    from gitcp.core.git.patches import Patch
-    from gitcp.core.lines.authors import Record
-    from gitcp.core.stats.sums import Commit
+    from gitcp.core.line_authors import LineRecord
+    from gitcp.core.patches import Patch
+    from gitcp.core.sums import CommitCounts
 
 
-def part(session: str = "s1", ranges: Any = None, **metadata: Any) -> Record:
+def part(session: str = "s1", ranges: Any = None, **metadata: Any) -> LineRecord:
     lines = None if ranges is None else {"f": [{"oid": "0", "ranges": ranges}]}
     about = {"agent": "Codex", "model": "big", **metadata}
     return {
@@ -27,7 +24,9 @@ def part(session: str = "s1", ranges: Any = None, **metadata: Any) -> Record:
     }
 
 
-def commit(*records: Record, linked: bool = True, added: int = 10, parents: int = 1) -> Commit:
+def commit(
+    *records: LineRecord, linked: bool = True, added: int = 10, parents: int = 1
+) -> CommitCounts:
     """A commit that puts so many lines into f in place of four."""
     patch: Patch = {
         "path": "f",
@@ -46,13 +45,15 @@ def commit(*records: Record, linked: bool = True, added: int = 10, parents: int 
         "message": b"",
         "patches": [patch],
         "linked": linked,
-        "unsaid": authors.build_nobody("unknown" if linked else "person"),
+        "unsaid": line_authors.build_nobody("unknown" if linked else "person"),
         "records": records,
-        "known": {"f": authors.credit_blob(records, "f", "0", lambda _: None, lambda *_: None)},
+        "known": {
+            "f": line_authors.credit_blob(records, "f", "0", lambda _: None, lambda *_: None)
+        },
     }
 
 
-def summed(*commits: Commit) -> dict[str, Any]:
+def summed(*commits: CommitCounts) -> dict[str, Any]:
     made = sums.Sums()
     for one in commits:
         made.take(one)
@@ -131,7 +132,7 @@ def test_a_merge_counts_as_a_commit_and_nothing_else() -> None:
 
 
 def test_a_checkpoint_on_two_commits_gives_its_tokens_once() -> None:
-    used = tokens.make_usage(fresh=10, cache_read=100, output=5, calls=2)
+    used = transcripts.make_usage(fresh=10, cache_read=100, output=5, calls=2)
     one = part(ranges=[[1, 1, "t1", None]], token_usage_delta=used, turns={"t1": {}, "t2": {}})
     record = summed(commit(one), commit(one))
     assert record["tokens"] == used
@@ -140,12 +141,12 @@ def test_a_checkpoint_on_two_commits_gives_its_tokens_once() -> None:
 
 
 def test_what_gemini_cli_read_from_its_cache_is_no_input_in_any_sum() -> None:
-    stored = tokens.make_usage(fresh=110, cache_read=100, output=5, calls=2)
+    stored = transcripts.make_usage(fresh=110, cache_read=100, output=5, calls=2)
     one = part(agent="Gemini CLI", token_usage_delta=stored)
-    spent = tokens.make_usage(fresh=10, cache_read=100, output=5, calls=2)
+    spent = transcripts.make_usage(fresh=10, cache_read=100, output=5, calls=2)
     assert summed(commit(one))["tokens"] == spent
-    [row] = rows.make_commit_rows(commit(one), {}, "")["sessions"]
-    assert row[5:10] == tokens.list_counts(spent)
+    [row] = fact_tables.make_commit_rows(commit(one), {}, "")["sessions"]
+    assert row[5:10] == transcripts.list_counts(spent)
 
 
 def test_damaged_metadata_counts_as_nothing() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.transcript import apply_patch
+from gitcp.core import agent_words
 
 BODY = """*** Begin Patch
 *** Add File: new.py
@@ -30,7 +30,7 @@ PATHS = ["new.py", "old name.py", "moved.py", "gone.py"]
     ],
 )
 def test_the_paths_of_a_patch_are_those_of_its_headers(text: str, expected: list[str]) -> None:
-    assert apply_patch.list_paths(text) == expected
+    assert agent_words.list_paths(text) == expected
 
 
 def test_the_hunks_of_a_patch_are_what_it_looks_for_and_what_it_puts_there() -> None:
@@ -50,7 +50,7 @@ def test_the_hunks_of_a_patch_are_what_it_looks_for_and_what_it_puts_there() -> 
 *** End of File
 *** Delete File: gone.py
 *** End Patch"""
-    assert list(apply_patch.parse_hunks(f"apply_patch '{patch}'")) == [
+    assert list(agent_words.parse_hunks(f"apply_patch '{patch}'")) == [
         ("new.py", None, "one\n\n"),
         ("old.py", "a\n\nb\n", "a\n\nB\n"),
         ("old.py", "", "c\n"),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp.core.transcript import chunks
+from gitcp.core import transcripts
 
 # Lines of 20 to 50 KB: two to four make a chunk of the first 320.
 LINES = st.lists(st.integers(20_000, 50_000), max_size=20).map(
@@ -17,29 +17,31 @@ LINES = st.lists(st.integers(20_000, 50_000), max_size=20).map(
 @given(LINES, st.sampled_from([b"", b"\n", b"\n\n", b"an unfinished line"]))
 def test_the_chunks_joined_are_the_transcript(lines: list[bytes], end: bytes) -> None:
     data = b"\n".join(lines) + end
-    assert b"\n".join(chunks.split(data)) == data
+    assert b"\n".join(transcripts.split_chunks(data)) == data
 
 
 @given(LINES, LINES)
 def test_a_longer_transcript_has_the_same_first_chunks(a: list[bytes], b: list[bytes]) -> None:
     before = b"".join(line + b"\n" for line in a)
     after = before + b"".join(line + b"\n" for line in b)
-    done = len(chunks.find_ends(before))
-    assert chunks.split(after)[:done] == chunks.split(before)[:done]
+    done = len(transcripts.find_ends(before))
+    assert transcripts.split_chunks(after)[:done] == transcripts.split_chunks(before)[:done]
 
 
 @given(LINES, LINES)
 def test_splitting_can_go_on_where_it_stopped(a: list[bytes], b: list[bytes]) -> None:
     before = b"".join(line + b"\n" for line in a)
     after = before + b"".join(line + b"\n" for line in b)
-    ends = chunks.find_ends(before)
+    ends = transcripts.find_ends(before)
     rest = after[ends[-1] if ends else 0 :]
-    assert chunks.split(before)[: len(ends)] + chunks.split(rest, len(ends)) == chunks.split(after)
+    assert transcripts.split_chunks(before)[: len(ends)] + transcripts.split_chunks(
+        rest, len(ends)
+    ) == transcripts.split_chunks(after)
 
 
 def test_each_chunk_ends_with_the_first_line_that_reaches_its_size() -> None:
     line = b"x" * 999 + b"\n"
-    first, second, last = chunks.split(line * 140)
+    first, second, last = transcripts.split_chunks(line * 140)
     assert len(first) == len(second) == 66_000 - 1  # 64 KiB is 65,536: 66 lines reach it
     assert last == line * 8
 
@@ -59,11 +61,11 @@ def test_each_chunk_ends_with_the_first_line_that_reaches_its_size() -> None:
     ],
 )
 def test_the_schedule_is_the_one_of_the_format(number: int, size: int | None) -> None:
-    assert chunks.get_least_size(number) == size
+    assert transcripts.get_least_size(number) == size
 
 
 def test_names_of_all_chunks_sort_as_text() -> None:
-    names = [chunks.format_name(n) for n in range(1000)]
+    names = [transcripts.format_name(n) for n in range(1000)]
     assert names == sorted(names)
     assert (names[0], names[1], names[-1]) == ("full.jsonl", "full.jsonl.001", "full.jsonl.999")
 
@@ -84,7 +86,7 @@ def test_names_of_all_chunks_sort_as_text() -> None:
     ],
 )
 def test_a_name_tells_which_chunk_it_is(name: str, number: int | None) -> None:
-    assert chunks.parse_number(name) == number
+    assert transcripts.parse_number(name) == number
 
 
 @pytest.mark.parametrize(
@@ -102,17 +104,17 @@ def test_a_name_tells_which_chunk_it_is(name: str, number: int | None) -> None:
 def test_a_document_is_known_by_its_name_or_by_its_first_line(
     first_line: bytes, path: str, document: bool
 ) -> None:
-    assert chunks.is_document(first_line, path) is document
+    assert transcripts.is_document(first_line, path) is document
 
 
 @pytest.mark.parametrize("data", [b'{"a":1}', b"", b"x\n" * 50, b"xxxxxxxxx\ny"])
 def test_a_document_is_cut_only_above_its_limit(
     data: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert chunks.split_document(data) == [data]
-    monkeypatch.setattr(chunks, "DOCUMENT", 8)
-    assert b"\n".join(chunks.split_document(data)) == data
-    assert all(len(p) <= 8 for p in chunks.split_document(b"x\n" * 50))
+    assert transcripts.split_document(data) == [data]
+    monkeypatch.setattr(transcripts, "UNCUT_DOCUMENT", 8)
+    assert b"\n".join(transcripts.split_document(data)) == data
+    assert all(len(p) <= 8 for p in transcripts.split_document(b"x\n" * 50))
 
 
 @pytest.mark.parametrize(
@@ -130,16 +132,16 @@ def test_messages_that_a_shorter_document_dropped_are_kept(
     def document(numbers: list[int], **more: object) -> bytes:
         return json.dumps({"messages": [{"id": str(n)} for n in numbers], **more}).encode()
 
-    made = json.loads(chunks.merge_documents(document(old), document(new, unknown="kept")))
+    made = json.loads(transcripts.merge_documents(document(old), document(new, unknown="kept")))
     assert [int(m["id"]) for m in made["messages"]] == ids
     assert made["unknown"] == "kept"
 
 
 def test_a_document_that_is_nested_too_deep_gives_nothing() -> None:
-    assert chunks.merge_documents(b"[" * 100_000, b"{}") == b"{}"
+    assert transcripts.merge_documents(b"[" * 100_000, b"{}") == b"{}"
 
 
 def test_a_document_that_has_all_messages_stays_as_it_is() -> None:
     new = b'{ "messages" : [ {"id":"1"} ], "other": 1.0 }'
-    assert chunks.merge_documents(b'{"messages":[{"id":"1"}]}', new) == new
-    assert chunks.merge_documents(b"not json", new) == new
+    assert transcripts.merge_documents(b'{"messages":[{"id":"1"}]}', new) == new
+    assert transcripts.merge_documents(b"not json", new) == new

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from gitcp.agents.codex import transcript as codex
-from gitcp.core.transcript import tokens
+from gitcp.agents.codex import transcript
+from gitcp.core import transcripts
 from tests.support import recording
 
 # read by hand: scenario, lines, prompts, calls of 10 tokens in and 5 out, written
@@ -24,14 +24,14 @@ RECORDED: list[tuple[str, int, list[str], int, list[str]]] = [
 def test_a_real_transcript_is_read(
     scenario: str, lines: int, prompts: list[str], calls: int, written: list[str]
 ) -> None:
-    found = codex.scan(recording.transcript("codex", scenario))
+    found = transcript.scan(recording.transcript("codex", scenario))
     assert (found["items"], found["skipped"]) == (lines, 0)
     assert (found["prompts"], found["written"]) == (prompts, written)
-    assert found["usage"] == tokens.make_usage(10 * calls, 0, 0, 5 * calls, calls)
+    assert found["usage"] == transcripts.make_usage(10 * calls, 0, 0, 5 * calls, calls)
 
 
 def test_a_subagent_is_found_by_the_call_that_started_it() -> None:
-    found = codex.scan(recording.transcript("codex", "subagent"))
+    found = transcript.scan(recording.transcript("codex", "subagent"))
     assert found["subagents"] == ["01a1fb66-9ab8-7823-8a1b-42daed9278fa"]
     assert found["last_identifier"] == "m_resp_b85e324cc2974868"
     assert found["last_timestamp"] == "2026-11-20T23:59:30.219Z"
@@ -50,14 +50,14 @@ def total(count: int, cached: int, output: int) -> dict[str, Any]:
     ("payloads", "expected"),
     [
         ([{"type": "token_count", "info": None}], None),
-        ([total(100, 60, 5)], tokens.make_usage(40, 0, 60, 5, 1)),
-        ([total(100, 60, 5), total(100, 60, 5)], tokens.make_usage(40, 0, 60, 5, 1)),
-        ([total(100, 60, 5), total(250, 160, 9)], tokens.make_usage(90, 0, 160, 9, 2)),
-        ([total(100, 60, 5), total(30, 0, 1)], tokens.make_usage(70, 0, 60, 6, 2)),
+        ([total(100, 60, 5)], transcripts.make_usage(40, 0, 60, 5, 1)),
+        ([total(100, 60, 5), total(100, 60, 5)], transcripts.make_usage(40, 0, 60, 5, 1)),
+        ([total(100, 60, 5), total(250, 160, 9)], transcripts.make_usage(90, 0, 160, 9, 2)),
+        ([total(100, 60, 5), total(30, 0, 1)], transcripts.make_usage(70, 0, 60, 6, 2)),
     ],
 )
 def test_a_total_may_grow_be_repeated_or_start_again(payloads: Any, expected: Any) -> None:
-    assert codex.scan(lines(*payloads))["usage"] == expected
+    assert transcript.scan(lines(*payloads))["usage"] == expected
 
 
 META = {"type": "session_meta", "cwd": "/r"}
@@ -100,19 +100,19 @@ OUTPUT = {"type": "custom_tool_call_output", "call_id": "c1"}
     ],
 )
 def test_a_path_is_written_when_its_patch_was_applied(payloads: Any, written: list[str]) -> None:
-    assert codex.scan(lines(*payloads))["written"] == written
+    assert transcript.scan(lines(*payloads))["written"] == written
 
 
 def test_a_prompt_of_an_older_client_is_read() -> None:
-    found = codex.scan(lines({"type": "user_message", "message": "hello"}))
+    found = transcript.scan(lines({"type": "user_message", "message": "hello"}))
     assert found["prompts"] == ["hello"]
 
 
 def test_a_fork_costs_what_was_called_since_wherever_it_is_read_on() -> None:
     data = recording.transcript("codex", "fork", "transcript-2")
-    assert codex.scan(data)["usage"] == tokens.make_usage(149, 0, 80, 39, 2)
+    assert transcript.scan(data)["usage"] == transcripts.make_usage(149, 0, 80, 39, 2)
     for end in (n + 1 for n, byte in enumerate(data) if byte == 0x0A):
-        first = codex.scan(data[:end])
-        assert codex.scan(data[end:], previous=first)["usage"] == tokens.make_usage(
+        first = transcript.scan(data[:end])
+        assert transcript.scan(data[end:], previous=first)["usage"] == transcripts.make_usage(
             149, 0, 80, 39, 2
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.transcript import commands, own_words
+from gitcp.core import agent_words
 
 HERE = "<<'EOF'\ndef f():\n    return '$x > y'\nEOF\n"
 TEXT = "def f():\n    return '$x > y'\n"
@@ -34,7 +34,7 @@ TEXT = "def f():\n    return '$x > y'\n"
 def test_a_command_tells_what_it_writes_in_words_of_its_own(
     command: str, written: list[tuple[str, str]]
 ) -> None:
-    assert list(commands.find_written(command)) == written
+    assert list(agent_words.find_written(command)) == written
 
 
 MADE: dict[str, Any] = {"content": "one two\n", "created": True}
@@ -58,7 +58,7 @@ def test_of_what_a_command_changed_only_its_own_words_are_its_own(
     command: str, change: dict[str, Any], own: dict[str, Any] | None
 ) -> None:
     expected = [("a", own)] if own else []
-    assert list(commands.keep_own([("a", change)], command)) == expected
+    assert list(agent_words.keep_own([("a", change)], command)) == expected
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_of_what_a_command_changed_only_its_own_words_are_its_own(
 def test_of_what_a_file_became_only_a_commands_own_words_are_taken(
     before: str, after: str, command: str, own: str
 ) -> None:
-    assert own_words.take_own(before, after, command) == own
+    assert agent_words.take_own(before, after, command) == own
 
 
 @pytest.mark.parametrize(
@@ -98,4 +98,4 @@ def test_of_what_a_file_became_only_a_commands_own_words_are_taken(
     ],
 )
 def test_a_command_shows_a_file_where_it_prints_nothing_else(command: str, path: str) -> None:
-    assert commands.find_shown(command) == path
+    assert agent_words.find_shown(command) == path

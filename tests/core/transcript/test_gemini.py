@@ -7,7 +7,7 @@ import pytest
 
 from gitcp import agents
 from gitcp.agents.reading.items import list_items
-from gitcp.core.transcript import tokens
+from gitcp.core import transcripts
 from tests.support import recording
 
 gemini = agents.get_client("gemini-cli")
@@ -44,7 +44,7 @@ def test_a_real_transcript_is_read(
     found = gemini.scan(recording.transcript("gemini-cli", scenario))
     assert (found["items"], found["skipped"]) == (messages, 0)
     assert (found["prompts"], sorted(found["written"])) == (prompts, sorted(written))
-    assert found["usage"] == tokens.make_usage(10 * calls, 0, 0, 5 * calls, calls)
+    assert found["usage"] == transcripts.make_usage(10 * calls, 0, 0, 5 * calls, calls)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_document_and_the_lines_that_build_it_say_the_same(data: str) -> None:
     found = gemini.scan(data.encode())
     assert (found["items"], found["bytes"], found["skipped"]) == (3, 0, 0)
     assert (found["prompts"], found["written"]) == (["write it"], ["a"])
-    assert found["usage"] == tokens.make_usage(100, 0, 60, 5, 1)
+    assert found["usage"] == transcripts.make_usage(100, 0, 60, 5, 1)
     assert (found["last_identifier"], found["last_timestamp"]) == ("2", "t3")
 
 
@@ -71,7 +71,7 @@ def test_a_message_written_again_replaces_itself() -> None:
     data = "\n".join(json.dumps(m) for m in (MESSAGES[0], first, later, later))
     found = gemini.scan(data.encode())
     assert (found["items"], found["written"]) == (2, ["a"])
-    assert found["usage"] == tokens.make_usage(120, 0, 0, 6, 1)
+    assert found["usage"] == transcripts.make_usage(120, 0, 0, 6, 1)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_a_rewound_message_counts_in_its_place_with_its_tokens_alone() -> None:
     data = "\n".join(map(json.dumps, lines)).encode()
     found = gemini.scan(data)
     assert (found["items"], found["prompts"]) == (4, ["first", "then"])
-    assert found["usage"] == tokens.make_usage(7, 0, 0, 1, 1)
+    assert found["usage"] == transcripts.make_usage(7, 0, 0, 1, 1)
     assert [item["text"] for item in list_items(data, start=3)] == ["then"]
 
 

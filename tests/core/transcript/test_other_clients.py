@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 
 from gitcp import agents
-from gitcp.agents import Client
 from gitcp.agents.reading import conversation
-from gitcp.core.transcript import tokens
+from gitcp.core import transcripts
 from tests.support import recording
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.agents import Client
 
 copilot, qwen, cline, opencode, cursor = map(
     agents.get_client, ("copilot", "qwen-code", "cline", "opencode", "cursor")
@@ -66,7 +69,7 @@ def test_a_real_transcript_is_read(
     data = (recording.ROOT / agent / scenario / name).read_bytes()
     found = reader.scan(data)
     assert (found["prompts"], found["written"], found["skipped"]) == (prompts, written, 0)
-    assert found["usage"] == tokens.make_usage(*usage)
+    assert found["usage"] == transcripts.make_usage(*usage)
     said = list(conversation.list_entries(data))
     assert [text for role, text in said if role == "User"] == prompts
     assert any(role == "Assistant" for role, _ in said)
@@ -131,7 +134,7 @@ def test_messages_of_opencode_say_what_was_asked_written_and_spent() -> None:
     found = opencode.scan(data)
     assert (found["prompts"], found["written"]) == (["write it"], ["/a", "n", "/c"])
     assert found["subagents"] == ["ses_2"]
-    assert found["usage"] == tokens.make_usage(5, 2, 7, 3, 1)
+    assert found["usage"] == transcripts.make_usage(5, 2, 7, 3, 1)
     assert found["last_identifier"] == "msg_assistant"
     assert list(conversation.list_entries(data))[:3] == [
         ("User", "write it"),
@@ -180,4 +183,4 @@ def test_tokens_that_qwen_code_had_from_its_cache_count_once() -> None:
     spent = {"promptTokenCount": 100, "cachedContentTokenCount": 60, "candidatesTokenCount": 5}
     answer = {"type": "assistant", "uuid": "a1", "message": {"parts": [{"text": "done"}]}}
     found = qwen.scan(lines({**answer, "usageMetadata": spent}))
-    assert found["usage"] == tokens.make_usage(40, 0, 60, 5, 1)
+    assert found["usage"] == transcripts.make_usage(40, 0, 60, 5, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.upkeep import findings
+from gitcp.core import findings
 
 ROWS = [("gone", f"gone {number}", ": fetch") for number in range(5)]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.upkeep import space_sums
+from gitcp.core import findings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.upkeep.space_sums import Item
+    from gitcp.core.findings import Item
 
 NOW = 1_000_000_000.0
 DAY = 86400
@@ -36,7 +36,7 @@ ITEMS = [
     ],
 )
 def test_sums_stand_in_their_order(by: str, sums: list[tuple[str, int, int]]) -> None:
-    assert space_sums.sum_items(ITEMS, by, NOW) == sums
+    assert findings.sum_items(ITEMS, by, NOW) == sums
     assert sum(size for _, size, _ in sums) == 4321
 
 
@@ -52,7 +52,7 @@ def test_sums_stand_in_their_order(by: str, sums: list[tuple[str, int, int]]) ->
     ],
 )
 def test_an_age_belongs_to_the_class_below_its_limit(days: float, name: str) -> None:
-    assert space_sums.classify_age(days * DAY) == name
+    assert findings.classify_age(days * DAY) == name
 
 
 @pytest.mark.parametrize(
@@ -67,4 +67,4 @@ def test_an_age_belongs_to_the_class_below_its_limit(days: float, name: str) -> 
     ],
 )
 def test_bytes_are_shown_in_the_largest_unit(count: int, shown: str) -> None:
-    assert space_sums.format_size(count) == shown
+    assert findings.format_size(count) == shown

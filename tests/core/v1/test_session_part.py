@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.v1 import session_part
+from gitcp.core import v1_schema
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from gitcp.core.v1 import session_part
 def test_the_prompts_that_made_something_or_the_last_one(
     made: list[str], said: list[str], asked: list[str]
 ) -> None:
-    assert session_part.choose_prompts(made, said) == asked
+    assert v1_schema.choose_prompts(made, said) == asked
 
 
 def test_a_session_has_the_files_of_both_lists_and_keeps_what_is_told() -> None:
@@ -32,7 +32,7 @@ def test_a_session_has_the_files_of_both_lists_and_keeps_what_is_told() -> None:
         "token_usage": {"input_tokens": 1},
         "branch": None,
     }
-    found = session_part.build_part(metadata, ["one"])
+    found = v1_schema.build_part(metadata, ["one"])
     nothing = {"turn_id": "", "prompt": ""}
     assert found["files"] == {"a": {"turn_id": "t", "prompt": "one"}, "b": nothing, "c": nothing}
     assert found["asked"] == ["one"]
@@ -42,5 +42,5 @@ def test_a_session_has_the_files_of_both_lists_and_keeps_what_is_told() -> None:
 
 @pytest.mark.parametrize("strange", [None, [], 3, "x"])
 def test_strange_types_are_no_crash(strange: object) -> None:
-    found = session_part.build_part({"files": strange, "files_touched": strange}, [])
+    found = v1_schema.build_part({"files": strange, "files_touched": strange}, [])
     assert found["files"] == {} and found["asked"] == []

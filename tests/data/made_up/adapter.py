@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.agents.exchange import payload
+from gitcp.agents import payload
 
 NAME = "made-up"
 AGENT_TYPE = "Made Up"

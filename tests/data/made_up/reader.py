@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from gitcp.core.transcript import tokens
+from gitcp.core import transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.transcript.facts import Fact
+    from gitcp.core.transcripts import Fact
 
 
 def is_first_entry(first: dict[str, Any]) -> bool:
@@ -23,4 +23,4 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     if "puts" in entry:
         yield "call", str(entry["id"]), "put", entry["puts"]
         yield "result", str(entry["id"]), False, "it is there"
-        yield "usage", str(entry["id"]), tokens.make_usage(entry["costs"], 0, 0, 1, 1)
+        yield "usage", str(entry["id"]), transcripts.make_usage(entry["costs"], 0, 0, 1, 1)

@@ -1,1 +1,0 @@
-"""The exchange with clients: their payloads, gitcp's answers, records of other tools."""

@@ -1,0 +1,86 @@
+"""The facts of transcripts that are messages of blocks (Claude Code), items (Codex) or parts
+(Gemini CLI), and of those of unknown tools, which are like one of them."""
+
+from __future__ import annotations
+
+from gitcp.core import transcripts
+from gitcp.core.transcripts import ensure_object, extract_text, join_prompt, list_objects
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from gitcp.core.transcripts import Fact
+
+# A line without any of these has no facts.
+MARKS = (b'"user"', b'"assistant"', b'"response_item"', b'"queued_command"')
+_ROLES = {"user": "prompt", "assistant": "reply", "gemini": "reply"}
+_CALLS = ("tool_use", "function_call", "custom_tool_call", "local_shell_call", "tool_call")
+_RESULTS = ("tool_result", "function_call_output", "custom_tool_call_output")
+# Keys of a call or a result; the first that is there counts.
+_IDS = ("tool_use_id", "call_id", "callId", "tool_call_id", "id")
+_INPUTS = ("input", "arguments", "args", "parameters", "action")
+_OUTPUTS = ("content", "output", "result")
+_ENDED = ("success", "error", "cancelled")  # what Gemini CLI says of a call that is over
+
+
+def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
+    """The facts of an entry (gitcp.core.transcripts); the input of a call may be a text."""
+    entry = _unwrap(entry)
+    message = entry.get("message")
+    if not isinstance(message, dict):
+        message = entry
+    elif entry.get("type", "user") not in ("user", "assistant"):
+        return  # text that the client sent to the model beside the conversation
+    kind = _ROLES.get(str(message.get("role") or entry.get("type")), "")
+    content = message.get("content")
+    blocks = list_objects(content) if isinstance(content, list) else [{"text": content}]
+    calls = list_objects(entry.get("toolCalls"))
+    answered = {call["id"] for call in calls if isinstance(call.get("id"), str)}
+    blocks = [block for block in blocks if str(_get_call_id(block)) not in answered] + calls
+    if _is_call(entry) or entry.get("type") in _RESULTS:
+        blocks.append(entry)
+    blocks = [ensure_object(block.get("functionCall")) or block for block in blocks]
+    yield from join_prompt(fact for block in blocks for fact in _list_block_facts(block, kind))
+
+
+def _get_call_id(part: dict[str, Any]) -> Any:
+    """The id of the call that a part of a resumed session repeats; None for another part."""
+    return ensure_object(part.get("functionCall")).get("id")
+
+
+def _unwrap(entry: dict[str, Any]) -> dict[str, Any]:
+    """An entry without its wrapper: that of a prompt typed meanwhile, or of a payload."""
+    attachment = ensure_object(entry.get("attachment"))
+    if attachment.get("type") == "queued_command":
+        return {"type": "user", "content": attachment.get("prompt")}
+    payload = entry.get("payload")
+    return {"type": entry.get("type"), **payload} if isinstance(payload, dict) else entry
+
+
+def _list_block_facts(block: dict[str, Any], kind: str) -> Iterator[Fact]:
+    """The facts of a block.  kind: of the fact that a text is, '' for none."""
+    key = next((block[key] for key in _IDS if isinstance(block.get(key), str)), "")
+    if block.get("type") in _RESULTS:
+        yield "result", key, bool(block.get("is_error")), extract_text(_get_first(block, _OUTPUTS))
+    elif _is_call(block):
+        arguments = _get_first(block, _INPUTS)
+        if isinstance(arguments, str):
+            arguments = transcripts.load_entry(arguments) or arguments
+        yield "call", key, str(block.get("name") or "shell"), arguments
+        result, status = block.get("result", block.get("resultDisplay")), block.get("status")
+        if result is not None or status in _ENDED:
+            yield "result", key, status in _ENDED[1:], extract_text(result)
+    elif kind and isinstance(block.get("text"), str):
+        yield kind, block["text"]
+
+
+def _is_call(block: dict[str, Any]) -> bool:
+    is_tool = isinstance(block.get("name"), str) and _get_first(block, _INPUTS) is not None
+    return is_tool or block.get("type") in _CALLS
+
+
+def _get_first(block: dict[str, Any], keys: Iterable[str]) -> Any:
+    """The value under the first of the keys that has one; None without one."""
+    return next((block[key] for key in keys if block.get(key) is not None), None)

@@ -1,0 +1,549 @@
+"""Read and write trailers in the last trailer block of a message.
+
+The result is that of the following command with trailer.* unset, and with a final newline:
+
+    git interpret-trailers --no-divider --where end --if-exists addIfDifferent
+
+`comment` is the prefix of comment lines; b"" if git does not strip comments, so that '#12: fix' is
+text.
+"""
+
+from __future__ import annotations
+
+from gitcp.core.ids import is_checkpoint_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+KEY = "Entire-Checkpoint"
+_KEY_LOWER, _LAST = KEY.lower().encode(), f"\n\n{KEY}: ".encode()
+_SIGNED = b"Signed-off-by: "
+
+
+def read_trailers(message: bytes, key: str = KEY, *, comment: bytes = b"#") -> list[str]:
+    """Return the values of a key in a message's last trailer block, in order and unfolded.
+
+    Values of `Entire-Checkpoint` that are not checkpoint ids are left out.
+    """
+    lines = split_lines(message)
+    title = next((i for i, line in enumerate(lines) if not is_blank(line)), len(lines))
+    start, end = find_block(lines, comment, title)
+    pairs = parse_block(lines[start:end], comment)
+    values = [unfold(value) for token, value in pairs if token.lower() == key.lower().encode()]
+    texts = [value.decode(errors="surrogateescape") for value in values]
+    return [t for t in texts if key.lower() != KEY.lower() or is_checkpoint_id(t)]
+
+
+def read_simple(message: bytes) -> list[str] | None:
+    """Return the ids of a message with the key nowhere, or only in its last line; None for another
+    message, which read_trailers() has to parse."""
+    if _KEY_LOWER not in message.lower():
+        return []
+    text, gap, last = message.rpartition(_LAST)
+    value = last[:-1].decode("ascii", "replace")
+    plain = gap and last[-1:] == b"\n" and is_checkpoint_id(value)
+    # a message may end at scissors, and lines above its title are not text
+    if not plain or b">8" in text or is_blank(text[:1]) or _KEY_LOWER in text.lower():
+        return None
+    return [value]
+
+
+def find_anywhere(message: bytes) -> list[str]:
+    """Return each checkpoint id on a line of its own anywhere in the message, once.
+
+    A squashed message may have them in its text, indented or commented out.
+    """
+    ids = (_find_id(line) for line in split_lines(message))
+    return list(dict.fromkeys(oid for oid in ids if oid))
+
+
+def add_trailers(
+    message: bytes,
+    ids: Iterable[str],
+    *,
+    comment: bytes = b"#",
+    comments: Sequence[str] = (),
+    more: Sequence[str] = (),
+) -> bytes:
+    """Return the message with a trailer for each id, and the lines `key: value` of more, in its
+    last trailer block.
+
+    A trailer that the block has is not added again.  An unwritten message gets two empty lines
+    before the block, so that a text typed there is not part of it.  comments: lines for the person,
+    added only to git's own comments.
+    """
+    lines, ids = split_lines(message), list(ids)
+    added = [*_format_lines(ids), *(f"{line}\n".encode() for line in dict.fromkeys(more))]
+    if not added:
+        return message
+    begin = is_unwritten(message, comment=comment)
+    lines = _begin_text(lines, added, comment) if begin else _extend_block(lines, added, comment)
+    return b"".join(add_comments(lines, comment, comments))
+
+
+def remove_trailers(message: bytes, *, comment: bytes = b"#") -> bytes:
+    """Return the message without the checkpoint ids of its last trailer block.
+
+    They are also removed if they are its only text, which git would take for the subject.
+    """
+    if has_only_trailers(message, comment=comment):
+        return collect_trailers(message, comment=comment)[1]
+    lines = split_lines(message)
+    start, end = find_block(lines, comment, find_text_start(lines, comment))
+    removed = {i for i in range(start, end) if _is_own(lines[i])}
+    return b"".join(_drop_lines(lines, removed)) if removed else message
+
+
+def collect_trailers(message: bytes, *, comment: bytes = b"#") -> tuple[list[str], bytes]:
+    """Return the ids above the scissors, and the message without their lines, to be added again.
+
+    In a squashed message most of them are in the text.  Commented lines, as of a fixup, count and
+    stay: git drops them.
+    """
+    lines = split_lines(message)
+    end = find_cut(lines, comment)
+    ids = find_anywhere(b"".join(lines[:end]))
+    removed = {i for i in range(end) if _is_own(lines[i].lstrip(b" \t"))}
+    return ids, b"".join(_drop_lines(lines, removed)) if removed else message
+
+
+def has_only_trailers(
+    message: bytes, *, comment: bytes = b"#", template: bytes = b"", disclosing: str = ""
+) -> bool:
+    """Tell whether the message would be empty for git without gitcp's trailers.
+
+    As for git, sign-offs and an unchanged commit template are not text.  disclosing: the key of
+    gitcp's other trailer.
+    """
+    lines = _list_text(remove_key(message, disclosing), comment)
+    if disclosing and not lines:
+        return True
+    return any(map(_is_own, lines)) and _list_prose(lines) in (
+        [],
+        _list_prose(_list_text(template, comment)),
+    )
+
+
+def remove_key(message: bytes, key: str) -> bytes:
+    """Return the message without the lines of a trailer; unchanged if key is empty."""
+    if not key:
+        return message
+    start = f"{key}:".lower().encode()
+    return b"".join(line for line in split_lines(message) if not line.lower().startswith(start))
+
+
+def is_unwritten(message: bytes, *, comment: bytes = b"#") -> bool:
+    """Tell whether a message has no text yet, only sign-offs, comments and checkpoint ids."""
+    return all(_is_own(line) or line.startswith(_SIGNED) for line in _list_text(message, comment))
+
+
+def _list_prose(lines: Iterable[bytes]) -> list[bytes]:
+    return [line for line in lines if not _is_own(line) and not line.startswith(_SIGNED)]
+
+
+def _list_text(message: bytes, comment: bytes) -> list[bytes]:
+    lines = split_lines(message)
+    above = lines[: find_cut(lines, comment)]
+    return [s.rstrip(SPACE) for s in above if not is_blank(s) and not is_comment(s, comment)]
+
+
+def _is_own(line: bytes) -> bool:
+    return bool(_find_id(line)) and line[:1].isalpha()
+
+
+def _find_id(line: bytes) -> str:
+    """Return the id in a line 'Entire-Checkpoint: <id>', which may be indented or commented out."""
+    key, _, value = line.lstrip(b"# \t;@!$%^&|:").partition(b":")
+    text = value.strip(SPACE).decode("ascii", "replace")
+    return text if key.rstrip().lower() == KEY.lower().encode() and is_checkpoint_id(text) else ""
+
+
+def _drop_lines(lines: list[bytes], removed: set[int]) -> list[bytes]:
+    """Drop lines, and an empty line if that leaves two in a row or one at the end."""
+    lines_left: list[bytes] = []
+    after = False
+    for i, line in enumerate(lines):
+        if i in removed:
+            after = True
+        elif not (after and is_blank(line) and (not lines_left or is_blank(lines_left[-1]))):
+            lines_left.append(line)
+            after = after and is_blank(line)
+    while after and lines_left and is_blank(lines_left[-1]):
+        lines_left.pop()
+    return lines_left
+
+
+def _format_lines(ids: Iterable[str]) -> list[bytes]:
+    return [f"{KEY}: {oid}\n".encode() for oid in dict.fromkeys(ids)]
+
+
+def _begin_text(lines: list[bytes], added: list[bytes], comment: bytes) -> list[bytes]:
+    """Put the trailers into a message that is_unwritten()."""
+    end = find_cut(lines, comment)
+    texts = [i for i in range(end) if not is_blank(lines[i]) and not is_comment(lines[i], comment)]
+    block = [lines[i] for i in texts if not _is_own(lines[i])]
+    present = _format_lines(find_anywhere(b"".join(lines[i] for i in texts)))
+    block += dict.fromkeys([*present, *added])
+    lines = [line for i, line in enumerate(lines) if i not in texts]
+    own = find_own_block(lines, comment)
+    below = find_cut(lines, comment) if own is None else own
+    head = lines[:below]
+    while head and is_blank(head[-1]):
+        head.pop()
+    if head and below == len(lines):
+        return [*head, b"\n", *block]  # the person's own comments may be text after all
+    return [*head, b"\n", b"\n", *block, *([b"\n", *lines[below:]] if below < len(lines) else [])]
+
+
+def _extend_block(lines: list[bytes], added: list[bytes], comment: bytes) -> list[bytes]:
+    start, end = find_block(lines, comment, find_text_start(lines, comment))
+    if start > 1 and all(is_comment(line, comment) for line in (lines[0], lines[start - 2])):
+        start = end  # the subject of a message that a rebase squashes, not trailers
+    pairs = parse_block(lines[start:end], comment)
+    present = {(token.lower(), value) for token, value in pairs}
+    parts = ((line, *line.strip().partition(b": ")) for line in added)
+    new = [line for line, token, _, value in parts if (token.lower(), value) not in present]
+    gap = [] if start and is_blank(lines[start - 1]) else [b"\n"]
+    block = [(b"%s: %s\n" % item if item[0] else item[1] + b"\n") for item in pairs]
+    return [*lines[:start], *gap, *block, *new, *lines[end:]]
+
+
+_GENERATED = (b"Signed-off-by: ", b"(cherry picked from commit ")
+_TOKEN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
+
+
+def find_separator(line: bytes) -> int:
+    """Return the index of a trailer's colon; below 1 the line is not a trailer."""
+    colon = line.find(b":")
+    name = line[: max(colon, 0)].rstrip(b" \t")
+    return colon if name and _TOKEN.issuperset(name) else -1
+
+
+def find_block(lines: list[bytes], comment: bytes, first: int) -> tuple[int, int]:
+    """Return the first line of the last trailer block and the line after it, as git finds them.
+
+    If they are equal there is no block, and a new one goes there.  The paragraph at `first` is the
+    title and never a block (git takes it for one below empty lines or comments, as before the
+    message is cleaned up).
+    """
+    end = _find_end(lines, first, comment)
+    title = first
+    while title < end and not is_blank(lines[title]):
+        title += 1
+    return _find_start(lines, title, end, comment), end
+
+
+def parse_block(block: list[bytes], comment: bytes) -> list[tuple[bytes, bytes]]:
+    """Return (token, value) of the lines of a trailer block.
+
+    A line that is not a trailer has the token b"".  Comments are dropped; values stay folded.
+    """
+    joined: list[bytes] = []
+    folds = False
+    for line in block:
+        if folds and line[:1] in SPACE:
+            joined[-1] += line
+        else:
+            joined.append(line)
+            folds = find_separator(line) >= 1
+    pairs = []
+    for line in joined:
+        if is_comment(line, comment):
+            continue
+        colon = find_separator(line)
+        token, value = (line[:colon], line[colon + 1 :]) if colon >= 1 else (b"", line)
+        pairs.append((token.strip(SPACE), value.strip(SPACE) if token else value[:-1]))
+    return pairs
+
+
+def unfold(value: bytes) -> bytes:
+    """Join the lines of a folded value by one space."""
+    return b" ".join(part.strip(SPACE) for part in value.split(b"\n"))
+
+
+def _find_end(lines: list[bytes], first: int, comment: bytes) -> int:
+    """Return the end of the text, before trailing comments, empty lines and an old list of
+    conflicts."""
+    end, since, conflicts = find_cut(lines, comment), -1, False
+    for i in range(first + 1, end):
+        line = lines[i]
+        if is_comment(line, comment) or line == b"\n":
+            since = i if since < 0 else since
+        elif line == b"Conflicts:\n":
+            since, conflicts = i if since < 0 else since, True
+        elif not (conflicts and line.startswith(b"\t")):
+            since, conflicts = -1, False
+    return end if since < 0 else since
+
+
+def _find_start(lines: list[bytes], title: int, end: int, comment: bytes) -> int:
+    """Return the start of the last paragraph if it is a trailer block, else end.  A quarter of
+    trailers is enough if git wrote one of them."""
+    numbers = range(end - 1, title - 1, -1)
+    texts = (i for i in numbers if not is_blank(lines[i]) and not is_comment(lines[i], comment))
+    last = next(texts, title)
+    start = next((i + 1 for i in numbers if i < last and is_blank(lines[i])), end)
+    generated, in_trailer, trailers, other_lines = False, False, 0, 0
+    for line in lines[start : last + 1]:
+        if is_comment(line, comment):
+            in_trailer = False
+            continue
+        if line[:1] not in SPACE:
+            by_git = line.startswith(_GENERATED)
+            generated, in_trailer = generated or by_git, by_git or find_separator(line) >= 1
+            trailers += in_trailer
+        other_lines += not in_trailer
+    enough = trailers * 3 >= other_lines if generated else trailers and not other_lines
+    return start if enough else end
+
+
+SPACE = b" \t\n\r"  # git's idea of white space
+_CUT = b" ------------------------ >8 ------------------------\n"
+_AUTO = b"#;@!$%^&|:"  # git's choices for core.commentChar=auto
+
+
+def split_lines(message: bytes) -> list[bytes]:
+    """Return the lines of a message, each with a newline."""
+    return [line + b"\n" for line in message.removesuffix(b"\n").split(b"\n")] if message else []
+
+
+def is_blank(line: bytes) -> bool:
+    """Tell whether a line is white space."""
+    return not line.strip(SPACE)
+
+
+def is_comment(line: bytes, comment: bytes) -> bool:
+    """Tell whether a line is a comment."""
+    return bool(comment) and line.startswith(comment)
+
+
+def find_cut(lines: list[bytes], comment: bytes) -> int:
+    """Return the index of the scissors line, which ends a message for git; else the end."""
+    mark = comment + _CUT
+    return lines.index(mark) if comment and mark in lines else len(lines)
+
+
+def choose_comment_char(message: bytes, configured: str | None) -> bytes:
+    """Return the prefix of comments by core.commentChar; for `auto` by git's own comments."""
+    if configured != "auto":
+        return (configured or "#").encode(errors="surrogateescape")
+    lines = split_lines(message)
+    marks = [line[:1] for line in lines if line[1:] == _CUT]
+    last = lines[-1][:1] if lines else b""
+    mark = marks[0] if marks else last
+    return mark if mark and mark in _AUTO else b"#"
+
+
+def find_own_block(lines: list[bytes], comment: bytes) -> int | None:
+    """Return the index of git's own comments; None if there are none.
+
+    They are the last run of comment lines after a blank line, up to the scissors or the end.
+    """
+    end = find_cut(lines, comment)
+    start = end
+    while start and is_comment(lines[start - 1], comment):
+        start -= 1
+    return start if 0 < start < end and is_blank(lines[start - 1]) else None
+
+
+def find_text_start(lines: list[bytes], comment: bytes) -> int:
+    """Return the index of the first line of text, or the end."""
+    end = find_cut(lines, comment)
+    for i in range(end):
+        if not is_blank(lines[i]) and not is_comment(lines[i], comment):
+            return i
+    return end
+
+
+def add_comments(lines: list[bytes], comment: bytes, comments: Sequence[str]) -> list[bytes]:
+    """Insert comments for the person below the scissors, or before git's own comments.
+
+    Without either, nothing is inserted: git could take the comments for text.
+    """
+    own, words = find_own_block(lines, comment), [f" {c}".rstrip().encode() for c in comments]
+    added = [comment + s + b"\n" for s in words]
+    if not added:
+        return lines
+    below = find_cut(lines, comment) + 1
+    if below > len(lines):  # above the scissors, comments may be text
+        return lines if own is None else [*lines[:own], *added, comment + b"\n", *lines[own:]]
+    for _ in range(2):  # git's two lines about the scissors
+        below += below < len(lines) and is_comment(lines[below], comment)
+    return [*lines[:below], comment + b"\n", *added, *lines[below:]]
+
+
+# Clean prompts, and make subjects of them.
+SEPARATOR = "\n\n---\n\n"
+# Blocks that clients insert into a prompt (doc/formats.md "The original program").
+_BLOCK = r"<(ide_\w+|system-reminder|local-command-[a-z]+|command-[a-z]+)(?:\s[^<>]*)?>"
+# What Gemini CLI and Qwen Code add for `@file`.
+_REFERENCED, _REFERENCED_END = "--- Content from referenced files ---", "--- End of content ---"
+_POLITE = (
+    "can you ",
+    "could you ",
+    "would you ",
+    "please ",
+    "let's ",
+    "i want you to ",
+    "i'd like you to ",
+    "i need you to ",
+)
+_COMPARED = 1000  # characters of a prompt, which a record may have cut
+# The beginnings of prompts that clients write themselves.
+_CONTEXT = (
+    "<environment_context>",
+    "<user_instructions>",
+    "<session_context>",
+    "<state_snapshot>",
+    "<subagent_notification>",
+    "<turn_aborted>",
+    "[Request interrupted",
+)
+
+
+def clean_prompt(prompt: str) -> str:
+    """The prompt without the blocks that its client inserted.  A lone surrogate, which JSON allows,
+    becomes "?": the result is UTF-8."""
+    prompt = replace_surrogates(prompt)
+    head, _, tail = prompt.partition(_REFERENCED)
+    if _REFERENCED_END in tail:
+        prompt = head + tail.rpartition(_REFERENCED_END)[2]
+    if "<" not in prompt:
+        return prompt.strip()
+    import re
+
+    opening = re.compile(_BLOCK)
+    kept, end_of_block = [], 0
+    unclosed: set[str] = set()  # searched for once, so that a hostile prompt takes linear time
+    for tag in opening.finditer(prompt):
+        name = tag[1]
+        if tag.start() < end_of_block or name in unclosed:
+            continue
+        closing = prompt.find(f"</{name}>", tag.end())
+        if closing < 0:
+            unclosed.add(name)
+            continue
+        kept.append(prompt[end_of_block : tag.start()])
+        end_of_block = closing + len(name) + 3
+    return ("".join(kept) + prompt[end_of_block:]).strip()
+
+
+def extract_typed(prompt: str) -> str:
+    """The cleaned prompt; "" for one that the client wrote itself."""
+    text = clean_prompt(prompt)
+    return "" if is_notification(text) or text.startswith(_CONTEXT) else text
+
+
+def is_notification(prompt: str) -> bool:
+    """Whether the client wrote this prompt to report a background task
+    (doc/clients.md "Claude Code")."""
+    return prompt.lstrip().startswith(("<task-notification>", "<system_notification>"))
+
+
+def parse_ended_tasks(notification: str) -> list[dict[str, str]]:
+    """{id, tool_use_id, status} of each task in a notification; "" for a missing value."""
+    keys = {"id": "task-id", "tool_use_id": "tool-use-id", "status": "status"}
+    parts = notification.split("<task-notification>")[1:]
+    if not parts:  # of Copilot CLI, in words
+        import re
+
+        matches = re.findall(r"\(shellId: (\w+)\) has (\w+)", notification)
+        return [{"id": key, "tool_use_id": "", "status": status} for key, status in matches]
+    return [{key: _read_tag(part, tag) for key, tag in keys.items()} for part in parts]
+
+
+def _read_tag(text: str, tag: str) -> str:
+    inner, end, _ = text.partition(f"<{tag}>")[2].partition(f"</{tag}>")
+    return inner.strip() if end else ""
+
+
+def make_subject(prompt: str | None, agent_type: str = "Claude Code") -> str:
+    """The subject of a prompt's checkpoint, at most 72 characters
+    (doc/formats.md "Commits of a stream")."""
+    words = subject = _join_words(prompt or "")
+    while polite := next((p for p in _POLITE if subject[:20].lower().startswith(p)), ""):
+        subject = subject[len(polite) :]
+    subject = subject.removesuffix("?").rstrip()[:72].rstrip() or words[:72].rstrip()
+    if not subject:
+        return f"{agent_type} session updates"
+    return subject if _is_conventional(subject) else subject[:1].upper() + subject[1:]
+
+
+def _is_conventional(subject: str) -> bool:
+    """Whether a subject begins as in Conventional Commits: `feat: `, `fix(scope)!: `."""
+    prefix, colon, _ = subject.partition(": ")
+    kind, _, scope = prefix.removesuffix("!").partition("(")
+    return bool(colon) and kind.isalpha() and kind.islower() and (not scope or scope[-1] == ")")
+
+
+def shorten_prompt(prompt: str) -> str:
+    """The prompt on one line, cut after 100 characters, as states have it."""
+    return _cut_line(prompt, 100)
+
+
+def join_prompts(prompts: Iterable[str]) -> str:
+    """The text of prompt.txt (doc/formats.md "Committed checkpoint")."""
+    return SEPARATOR.join(prompts)
+
+
+def list_turn_prompts(prompts: list[str], prompt: str) -> list[str]:
+    """The prompts of a session's last turn: the newest that begins with prompt and those after it;
+    if none does, prompt itself, unless it is empty."""
+    own = [n for n, text in enumerate(prompts) if text.startswith(prompt)]
+    return prompts[own[-1] :] if own else [prompt] if prompt else []
+
+
+def find_number(asked: Mapping[int, str], turn: object) -> int:
+    """The number of the prompt that began a recorded turn, among those of its transcript; 0 for
+    none.
+
+    asked: number -> prompt.  turn: {number, prompt} as recorded, which may be damaged.  A prompt
+    that was not recorded has no number there: the text decides, and the number tells equal prompts
+    apart.
+    """
+    facts: Mapping[str, Any] = turn if isinstance(turn, dict) else {}
+    number, prompt = facts.get("number"), str(facts.get("prompt") or "")
+    words = _join_words(prompt.rstrip("…"))[:_COMPARED]
+    likely = [number] if isinstance(number, int) and number in asked else []
+    candidates: list[int] = [*likely, *(reversed(asked) if words else ())]
+    for n in candidates:
+        if _join_words(asked[n][: 2 * _COMPARED]).startswith(words):
+            return n
+    return 0
+
+
+def make_task_subject(tool_use_id: str, subagent_type: str = "", task: str = "") -> str:
+    """The subject of a subagent's checkpoint (doc/formats.md "Commits of a stream")."""
+    short = tool_use_id[:12]
+    if not subagent_type and not task:
+        return f"Task: {short}"
+    agent = f"'{subagent_type}' agent" if subagent_type else "agent"
+    words = f": {_cut_line(task, 60)}" if task else ""
+    return f"Completed {agent}{words} ({short})"
+
+
+def make_todo_subject(todos: Iterable[Mapping[str, Any]], number: int, tool_use_id: str) -> str:
+    """The subject of an incremental checkpoint: the step that was completed last
+    (doc/formats.md "Commits of a stream")."""
+    steps, short = list(todos), tool_use_id[:12]
+    done = [t.get("content") for t in steps if t.get("status") == "completed"]
+    if done and isinstance(done[-1], str) and done[-1].strip():
+        return f"{_cut_line(done[-1], 60)} ({short})"
+    return f"Planning: {len(steps)} todos ({short})" if steps else f"Checkpoint #{number}: {short}"
+
+
+def replace_surrogates(text: str) -> str:
+    """text with "?" for lone surrogates, which UTF-8 does not allow."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _join_words(text: str) -> str:
+    return " ".join(replace_surrogates(text).split())
+
+
+def _cut_line(text: str, size: int) -> str:
+    """A text on one line, cut after size characters."""
+    text = _join_words(text)
+    return text if len(text) <= size else text[:size] + "..."

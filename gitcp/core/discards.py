@@ -1,0 +1,430 @@
+"""Derive from the words of a shell command which files it discards, and whether it only reads and
+moves between commits.
+
+Plain calls, `cd` and `sh -c` are understood; scripts and variables are not.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import posixpath
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import TypedDict
+
+    from gitcp.core.guard_rules import Base, Verdict
+
+    class Discard(TypedDict):
+        """reach: any, tracked or untracked files.  paths: relative to the root of the worktree;
+        empty: all.  how: only these paths (EXACT), also paths below them (BELOW), or pathspecs of
+        git, where `*` also matches a slash (PATHSPEC)."""
+
+        reach: str
+        paths: list[str]
+        how: str
+
+
+ANY, TRACKED, UNTRACKED = "any", "tracked", "untracked"
+EXACT, BELOW, PATHSPEC = "exact", "below", "pathspec"
+_HINTS = ("git ", "rm ", "mv ", "cp ", "sed ", "tee ", "truncate ", "unlink ", "shred ", ">")
+_SHELLS = ("sh", "bash", "dash", "zsh")
+# Words before a command in a call, beside assignments, options and numbers.
+_PREFIXES = frozenset(
+    "sudo env command exec time nice nohup timeout if then elif else while until do ! {".split()
+)
+_VCS = ("git", "jj")
+_READS = ("cd", "ls", "cat", "head", "tail", "grep", "wc", "pwd", "echo", "true")
+_QUIET = {(">&", "1"), (">&", "2"), (">", "/dev/null"), ("&>", "/dev/null"), ("<", "/dev/null")}
+_OVERWRITES = (">", ">|", "&>")
+_HIDDEN = ("`", "$", "<(", ">(")  # signs of commands within words
+_SIGNS, _SPACES = "();<>|&", " \t\r\n"
+_BREAKS = frozenset((";", "&", "|", "&&", "||", "|&", "(", ")", ";;"))
+_STASHES = ("list", "show", "pop", "apply", "drop", "create", "branch", "clear", "store")
+
+
+def find_discards(
+    command: str, folder: str, root: str, fold: Callable[[str], str] = str
+) -> list[Discard]:
+    """What a command run in folder may discard in the worktree at root, both absolute.  fold: maps
+    all names that the file system takes for one file to one name."""
+    if not any(hint in command for hint in _HINTS):
+        return []
+    discards: list[Discard] = []
+    try:
+        for call in split_calls(command):
+            words, redirections = _split_redirections(call)
+            targets = [file for sign, file in redirections if sign in _OVERWRITES and file]
+            words = _skip_prefixes(words)
+            if words[:1] and words[0] in _SHELLS and "-c" in words:
+                script = words[words.index("-c") + 1]
+                discards += find_discards(script, folder, root, fold)
+            if words[:1] == ["cd"] and len(words) == 2:
+                folder = posixpath.join(folder, words[1])
+            call_folder = folder
+            while words[:1] == ["git"] and words[1:2] in (["-C"], ["-c"]):
+                if words[1] == "-C":
+                    call_folder = posixpath.join(call_folder, words[2])
+                words = ["git", *words[3:]]
+            losses = [*([(ANY, EXACT, targets)] if targets else []), *_find_losses(words)]
+            resolved = (_resolve_loss(*loss, call_folder, root, fold) for loss in losses)
+            discards += filter(None, resolved)
+    except (ValueError, IndexError):
+        pass  # an unterminated quotation, or a call that git refuses: the calls before it count
+    return discards
+
+
+def _skip_prefixes(words: Sequence[str]) -> list[str]:
+    """The words of a call from its command on, which is without its directory."""
+    for n, word in enumerate(words):
+        if not (word in _PREFIXES or "=" in word or word[:1] == "-" or word[:1].isdigit()):
+            return [posixpath.basename(word), *words[n + 1 :]]
+    return []
+
+
+def has_only_moves(command: str) -> bool:
+    """Whether a shell command has only calls of git, jj, `cd` and commands that read.
+
+    Such a command is never refused: a denial tells people to run one.
+    """
+    if any(sign in command for sign in _HIDDEN):
+        return False
+    try:
+        calls = [_split_redirections(call) for call in split_calls(command)]
+    except ValueError:
+        return False
+    names = [words[0] for words, _ in calls if words]
+    is_quiet = all(redirection in _QUIET for _, several in calls for redirection in several)
+    return bool(names) and is_quiet and set(names) <= {*_VCS, *_READS}
+
+
+def split_calls(command: str) -> Iterator[list[str]]:
+    """Yield the words of each call; raise ValueError for an unterminated quotation."""
+    call: list[str] = []
+    for word in [*_split_words(command), ";"]:
+        if word in _BREAKS:
+            yield call
+            call = []
+        else:
+            call.append(word)
+
+
+def _split_words(command: str) -> Iterator[str]:
+    """Yield the words of a command without quotation marks; a run of signs is a word, and the end
+    of a line is `;`."""
+    word: str | None = None  # None between words: a quotation may be empty
+    at = 0
+    while at < len(command):
+        if command.startswith("\\\n", at):
+            at += 2
+        elif command[at] in _SPACES or command[at] in _SIGNS:
+            if word is not None:
+                yield word
+            word, start = None, at
+            while at < len(command) and command[at] in _SIGNS:
+                at += 1
+            if at > start:
+                yield command[start:at]
+            else:
+                at += 1
+                yield from ";" if command[start] == "\n" else ""
+        else:
+            part, at = _read_part(command, at)
+            word = (word or "") + part
+    if word is not None:
+        yield word
+
+
+def _read_part(command: str, start: int) -> tuple[str, int]:
+    """(the part of a word that begins at start: a quotation, or one character, which may be
+    escaped; where it ends)."""
+    quote, at = command[start], start + 1
+    if quote == "\\":
+        if at == len(command):
+            raise ValueError("no character after a backslash")
+        return command[at], at + 1
+    if quote not in "'\"":
+        return quote, at
+    text = ""
+    while command[at : at + 1] != quote:
+        if quote == '"' and command[at : at + 1] == "\\":
+            escaped = command[at : at + 2]
+            text += {"\\\n": "", '\\"': '"', "\\\\": "\\"}.get(escaped, escaped)
+            at += 2
+        else:
+            text += command[at : at + 1]
+            at += 1
+        if at >= len(command):
+            raise ValueError("a quotation does not end")
+    return text, at + 1
+
+
+def _split_redirections(call: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
+    """(the words of a call without its redirections, (sign, target) of these)."""
+    words, redirections = list[str](), list[tuple[str, str]]()
+    rest_of_call = iter(call)
+    for word in rest_of_call:
+        if word and set(word) <= set("<>&|"):
+            redirections.append((word, next(rest_of_call, "")))
+        else:
+            words.append(word)
+    return words, redirections
+
+
+def covers(discard: Discard, path: str, tracked: bool | None = None) -> bool:
+    """Whether a command discards a path; tracked: whether git's index has it, None for either."""
+    if tracked is not None and discard["reach"] not in (ANY, TRACKED if tracked else UNTRACKED):
+        return False
+    return not discard["paths"] or any(_fits(p, path, discard["how"]) for p in discard["paths"])
+
+
+def _fits(pattern: str, path: str, how: str) -> bool:
+    is_pattern = any(c in pattern for c in "*?[")
+    if is_pattern and how == PATHSPEC:
+        return fnmatch.fnmatchcase(path, pattern)
+    head = "/".join(path.split("/")[: pattern.count("/") + 1])
+    fits = fnmatch.fnmatchcase(head, pattern) if is_pattern else head == pattern
+    return fits and (how != EXACT or head == path)
+
+
+def _find_losses(words: Sequence[str]) -> Iterator[tuple[str, str, Sequence[str]]]:
+    """Yield (reach, how, paths as written) of the files that a call discards."""
+    name, plain = (words[0] if words else ""), [w for w in words[1:] if not w.startswith("-")]
+    options = [w for w in words[1:] if w.startswith("-")]
+    if name == "rm" and plain:
+        yield ANY, BELOW, plain
+    elif name in ("mv", "cp") and len(plain) > 1 and "-n" not in options:
+        target = plain[-1]
+        inside = [posixpath.join(target, posixpath.basename(path)) for path in plain[:-1]]
+        yield ANY, EXACT, [target, *inside]
+    elif plain and (name in ("truncate", "unlink", "shred") or [name, *options] == ["tee"]):
+        yield ANY, EXACT, plain
+    elif name == "sed" and any(o.startswith(("-i", "--in-place")) for o in options) and plain:
+        scripted = any(o.startswith(("-e", "-f", "--expression=", "--file=")) for o in options)
+        yield ANY, EXACT, plain if scripted else plain[1:]
+    elif name == "git" and plain:
+        yield from _find_losses_by_git(plain[0], words[words.index(plain[0]) + 1 :])
+
+
+def _find_losses_by_git(
+    name: str, arguments: Sequence[str]
+) -> Iterator[tuple[str, str, Sequence[str]]]:
+    separator = arguments.index("--") if "--" in arguments else len(arguments)
+    paths = arguments[separator + 1 :]
+    options = {w for w in arguments[:separator] if w.startswith("-")}
+    words = [w for w in arguments[:separator] if not w.startswith("-")]
+    letters = {letter for o in options if not o.startswith("--") for letter in o[1:]}
+    is_forced = "f" in letters or options & {"--force", "--discard-changes"}
+    named = paths or words
+    match name:
+        case "checkout" | "switch" if is_forced and not paths:
+            yield TRACKED, PATHSPEC, ()
+        case "checkout" if paths or (words and not letters & {"b", "B"}):
+            yield TRACKED, PATHSPEC, named
+        case "restore" if "--worktree" in options or "--staged" not in options:
+            yield TRACKED, PATHSPEC, named
+        case "reset" if options & {"--hard", "--merge"}:
+            yield TRACKED, PATHSPEC, ()
+        case "clean" if is_forced and "X" not in letters:  # gitcp keeps no ignored file
+            yield UNTRACKED, PATHSPEC, named or ["."]
+        case "rm" if is_forced and "--cached" not in options:
+            yield TRACKED, PATHSPEC, named
+        case "stash" if not {*words[:1]} & {*_STASHES}:
+            is_all = letters & {"u", "a"} or options & {"--include-untracked", "--all"}
+            yield ANY if is_all else TRACKED, PATHSPEC, paths
+
+
+def _resolve_loss(
+    reach: str,
+    how: str,
+    paths: Sequence[str],
+    folder: str,
+    root: str,
+    fold: Callable[[str], str],
+) -> Discard | None:
+    """The discard with paths relative to root; None if they are all outside of it."""
+    located = [_locate(posixpath.join(folder, path), root, fold) for path in paths or ["."]]
+    inside = [path for path in located if path is not None]
+    is_outside = how == PATHSPEC and _relate(folder, root, fold).split("/")[0] == ".."
+    if is_outside or not inside:
+        return None
+    return {"reach": reach, "paths": inside if paths and "." not in inside else [], "how": how}
+
+
+def _locate(path: str, root: str, fold: Callable[[str], str]) -> str | None:
+    """A path relative to root; '.' for root and directories above it; None for other paths."""
+    inside = _relate(path, root, fold)
+    parts = inside.split("/")
+    if parts[0] != "..":
+        return inside
+    return "." if set(parts) == {".."} else None
+
+
+def _relate(path: str, root: str, fold: Callable[[str], str]) -> str:
+    """A path relative to root, which it may spell otherwise."""
+    parts, top = posixpath.normpath(path).split("/"), root.split("/")
+    if list(map(fold, parts[: len(top)])) == list(map(fold, top)):
+        path = posixpath.join(root, *parts[len(top) :])
+    return posixpath.relpath(path, root)
+
+
+# Format the messages of refusals, for git and for jj.
+_SESSION, _CHANGE = 8, 12  # shown characters of an id
+_FILES = 10  # files in a message
+
+
+def format_refusal(verdict: Verdict, session_id: str, moved_path: str = "", age: str = "") -> str:
+    """The message of a verdict other than allow.
+
+    moved_path: the edited file, for `moved`.  age: of the other claim, for `editing`.
+    """
+    formats = {
+        "session": _format_concurrent,
+        "workspace": _format_workspace,
+        "discard": _format_discarding,
+    }
+    if format_verdict := formats.get(verdict["verdict"]):
+        return format_verdict(verdict, session_id)
+    if verdict["verdict"] == "editing":
+        return _format_editing(verdict, session_id, age)
+    return _format_moved(verdict, session_id, moved_path)
+
+
+def _format_concurrent(verdict: Verdict, session_id: str) -> str:
+    seen = verdict["look"]
+    remedy = "Complete or cancel the other Claude session"
+    return _lay_out(
+        "Concurrent Claude session detected",
+        f"{_name_subject(verdict)} is a Claude change from another session.\n"
+        "Another Claude Code session is likely active in this repo.",
+        [remedy, _format_way_back(seen), "Retry this session"],
+        [*_list_ids(seen, session_id), ("Other session:", verdict["other"][:_SESSION])],
+    )
+
+
+def _format_workspace(verdict: Verdict, session_id: str) -> str:
+    seen = verdict["look"]
+    return _lay_out(
+        "Temporary workspace detected",
+        f"{_name_subject(verdict)} is a temporary Claude workspace.\n"
+        "This indicates an interrupted or concurrent session.",
+        [_format_way_back(seen), *_format_abandon(seen), "Retry this session"],
+        _list_ids(seen, session_id),
+    )
+
+
+def _format_editing(verdict: Verdict, session_id: str, age: str) -> str:
+    claim = verdict["claim"]
+    pid = (claim.get("process") or {}).get("pid")
+    other = str(claim["session_id"])[:_SESSION]
+    held = f"{age} ago" + (f", by process {pid}" if pid else "")
+    return _lay_out(
+        "Another session is editing this working copy",
+        "A tool call of another session, or of another agent of this one, holds the path.\n"
+        "It has begun and not ended; two writers at once would lose an edit.",
+        [
+            "Wait until the other tool call has ended, or cancel it",
+            f"A person can release it: `gitcp release-claim --session {other}`",
+            "Retry this session",
+        ],
+        [
+            ("Path:", str(claim["path"])),
+            ("Claimed:", held),
+            ("This session:", session_id[:_SESSION]),
+            ("Other session:", other),
+        ],
+    )
+
+
+def _format_discarding(verdict: Verdict, session_id: str) -> str:
+    paths, call = verdict["paths"], verdict["call"]
+    more = f" and {len(paths) - _FILES} more" if len(paths) > _FILES else ""
+    return _lay_out(
+        f"This command {'has discarded' if call else 'discards'} another session's work",
+        "Another session is open in this working copy, and has not committed these files.",
+        [f"Run `gitcp rewind --tool {call} -- <files>` to bring them back"]
+        if call
+        else ["Name the files of this session alone", "Retry this session"],
+        [
+            ("Files:", ", ".join(paths[:_FILES]) + more),
+            ("This session:", session_id[:_SESSION]),
+            ("Other session:", verdict["other"][:_SESSION]),
+        ],
+    )
+
+
+def _format_moved(verdict: Verdict, session_id: str, moved_path: str) -> str:
+    started, current = verdict["was"], verdict["look"]
+    word = _name_kind(current)
+    look_at = "jj log -r @" if current["vcs"] == "jj" else "git log -1"
+    return _lay_out(
+        "The base moved during the edit",
+        f"The working copy is not at the {word} that this edit began on.\n"
+        "The edit is done, and nothing of it is lost.",
+        [
+            f"Look at what is there now: `{look_at}`",
+            f"Run `{_format_return(started)}` if the edit belongs there, or go on from here"
+            if started["name"] != current["name"]
+            else "Go on from here",
+        ],
+        [
+            ("Was:", _format_place(started)),
+            ("Now:", _format_place(current)),
+            ("Edit kept:", moved_path),
+            ("This session:", session_id[:_SESSION]),
+        ],
+    )
+
+
+def _lay_out(title: str, what: str, steps: Sequence[str], facts: Sequence[tuple[str, str]]) -> str:
+    numbered = "\n".join(f"{n}. {step}" for n, step in enumerate(steps, 1))
+    table = "\n".join(f"{name:15} {value}" for name, value in facts)
+    return f"Error: {title}\n\n{what}\n\nTo fix:\n{numbered}\n\n{table}"
+
+
+def _name_subject(verdict: Verdict) -> str:
+    return "The stored original working copy" if verdict["stored"] else "The working copy"
+
+
+def _name_kind(seen: Base) -> str:
+    return "change" if seen["vcs"] == "jj" else "commit"
+
+
+def _list_ids(seen: Base, session_id: str) -> list[tuple[str, str]]:
+    return [
+        (f"Current {_name_kind(seen)}:", _shorten_id(seen)),
+        ("This session:", session_id[:_SESSION]),
+    ]
+
+
+def _format_way_back(seen: Base) -> str:
+    command = "jj edit <your-work>" if seen["vcs"] == "jj" else "git switch <your-branch>"
+    return f"Run `{command}` to return to your working copy"
+
+
+def _format_return(seen: Base) -> str:
+    if seen["vcs"] == "jj":
+        return f"jj edit {_shorten_id(seen)}"
+    branch = seen["name"].removeprefix("refs/heads/")
+    return f"git switch {branch if branch != 'HEAD' else f'--detach {_shorten_id(seen)}'}"
+
+
+def _format_abandon(seen: Base) -> list[str]:
+    """The optional step that removes a temporary workspace; none for a detached HEAD."""
+    if seen["vcs"] == "jj":
+        return [f"Optionally abandon the temp workspace: `jj abandon {_shorten_id(seen)}`"]
+    if seen["name"] == "HEAD":
+        return []
+    branch = seen["name"].removeprefix("refs/heads/")
+    return [f"Optionally delete the temp workspace: `git branch -D {branch}`"]
+
+
+def _shorten_id(seen: Base) -> str:
+    return seen["id"][:_CHANGE]
+
+
+def _format_place(seen: Base) -> str:
+    if seen["vcs"] == "jj":
+        return _shorten_id(seen)
+    return f"{seen['name'].removeprefix('refs/heads/')} {_shorten_id(seen)}"

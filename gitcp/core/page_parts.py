@@ -1,0 +1,552 @@
+"""Make hidden characters of a text visible, and embed JSON in a page."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import os
+import re
+from bisect import bisect_right
+from itertools import repeat
+from urllib.parse import quote
+
+from gitcp.agents.payload import name_call
+from gitcp.agents.reading.items import cut_parts, find_pictures, list_items
+from gitcp.core import commit_message, transcripts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any, TypedDict
+
+    from gitcp.agents.reading.items import Item
+    from gitcp.core.patches import Hunk
+    from gitcp.core.record_types import Scan, Usage
+
+    Step = tuple[str, str, str, Sequence[Hunk]]  # a commit, a file's blob before and after, hunks
+    Origin = tuple[str, int]  # commit, line there from 1
+    Links = Mapping[str, str]  # "commit", "file": an address with {oid}, {path}
+    Spans = list[tuple[int, int]]  # first and end of runs of lines, from 0
+
+    class View(TypedDict):
+        """old, new: the first line shown, from 1.  hidden: the number of lines before it that no
+        hunk shows; more: the last of them.  rows: [sign, line, author] with the sign ' ', '-' or
+        '+', the author only with '+'."""
+
+        old: int
+        new: int
+        hidden: int
+        more: list[Any]
+        rows: list[list[Any]]
+
+    class Changed(TypedDict):
+        """A changed file.  added: its added lines by `agent`, `person`, `unknown`."""
+
+        path: str
+        added: Mapping[str, int]
+
+    class Part(TypedDict, total=False):
+        """A part of a turn: kind "answer" with text, "image" with its media type and its data in
+        base64, or "call" with the other keys.
+
+        ids: of the tool use, and by its input.  diff: lines that an edit removed and added, as
+        (sign, text); given: any other input; ended: how the call failed, '' if it did not; task:
+        the parts of a subagent.
+        """
+
+        kind: str
+        text: str
+        type: str
+        data: str
+        ids: list[str]
+        name: str
+        path: str
+        diff: list[tuple[str, str]]
+        given: str
+        result: str
+        ended: str
+        task: list[Part]
+
+    class Turn(TypedDict):
+        """number: from 1.  start, end: ISO times, '' if unknown.  ticks: the times of calls.
+        line: of its first item.  spent: its tokens, None if unknown."""
+
+        number: int
+        prompt: str
+        start: str
+        end: str
+        ticks: list[str]
+        parts: list[Part]
+        line: int
+        spent: Usage | None
+
+
+_JOINER = "\u200d"  # it joins emoji into one
+# Characters that turn the direction of text, break its lines, or are invisible.
+_HIDDEN = (
+    *range(0x7F, 0xA0),
+    *range(0x200B, 0x2010),
+    *range(0x2028, 0x202F),
+    *range(0x2060, 0x2070),
+    *(0x00AD, 0x034F, 0x061C, 0x070F, 0x115F, 0x1160, 0x180E, 0x3164, 0xFEFF, 0xFFA0),
+    *range(0xFFF9, 0xFFFC),
+    *range(0x13430, 0x13440),
+    *range(0x1BCA0, 0x1BCA4),
+    *range(0x1D173, 0x1D17B),
+    *range(0xE0000, 0xE0080),
+)
+_NAMES = {code: f"⟨U+{code:04X}⟩" for code in _HIDDEN}
+_JOINED = _NAMES.pop(ord(_JOINER))
+_NAMES |= {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"}
+_NAMES |= dict.fromkeys(range(0xD800, 0xE000), "\N{REPLACEMENT CHARACTER}")
+
+
+def name_hidden(text: str) -> str:
+    """text with control and bidi characters shown by their names, half characters as U+FFFD."""
+    if text.isascii() and text.isprintable():
+        return text
+    if _JOINER in text:
+        first, *rest = text.split(_JOINER)
+        text, last = first, first
+        for part in rest:
+            text += (_JOINER if last[-1:] > "\u2000" else _JOINED) + part
+            last = part
+    return text.translate(_NAMES)
+
+
+def embed_json(value: Any) -> str:
+    """value as JSON for the inside of a script element: nothing in it can end that."""
+    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def pack_json(value: Any) -> str:
+    """value as JSON, compressed, in base64; the same value always gives the same text."""
+    data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    return base64.b64encode(gzip.compress(data, 6, mtime=0)).decode()
+
+
+# Name the authors on a page: a session by its first prompt, a person by initials.
+NOBODY = {"unknown": "?", "unrecorded": "-"}
+
+
+def take_line(prompt: str) -> str:
+    """The first line of a prompt with text, without the marks of Markdown around it."""
+    lines = (line.strip("#*->` \t") for line in prompt.splitlines())
+    return next((line for line in lines if line), "")
+
+
+def name_session(asked: Iterable[str], agent: str) -> str:
+    """A session's name, to be cut: the first words of its first prompt."""
+    first = next((line for text in asked if (line := take_line(text))), "")
+    return commit_message.make_subject(first, agent)
+
+
+def mark_session(number: int) -> str:
+    """The letters of a session, by its number from 0: A to Z, then AA."""
+    letters = ""
+    while number >= 0:
+        letters = chr(ord("A") + number % 26) + letters
+        number = number // 26 - 1
+    return letters
+
+
+def mark_person(name: str) -> str:
+    """The initials of a person, in small letters so that no session's mark looks like them."""
+    words = [word for word in name.replace(".", " ").replace("-", " ").split() if word[0].isalnum()]
+    if not words:
+        return "·"
+    first = words[0][:2] if len(words) == 1 else words[0][0] + words[-1][0]
+    return first.lower()
+
+
+# Find the commit that added a line of a file, by the patches of a range alone.
+
+
+def trace_lines(steps: Sequence[Step], before: str, after: str) -> dict[int, Origin] | None:
+    """Line of a file, from 1 -> its origin, for the lines that steps added.
+
+    steps: newest first, as git log has them.  before, after: the file's blobs at the ends.  None
+    if the steps do not lead from before to after, as those of two branches do not.
+    """
+    origins: list[Origin | None] = []  # all lines after them were there before
+    blob = before
+    for commit, old, new, hunks in reversed(steps):
+        if not old or old != blob:
+            return None
+        blob, end = new, 0  # end: of the last hunk in old
+        lines: list[Origin | None] = []
+        for start, removed, first, added in hunks:
+            begin = start - 1 if removed else start
+            unchanged = origins[end:begin]
+            lines += [*unchanged, *repeat(None, begin - end - len(unchanged))]
+            lines += [(commit, n) for n in range(first, first + added)]
+            end = begin + removed
+        origins = [*lines, *origins[end:]]
+    if blob != after:
+        return None
+    return {n: origin for n, origin in enumerate(origins, 1) if origin}
+
+
+# Derive a forge's addresses of commits and files from the address of a remote.
+_SSH = re.compile(r"(?:[\w.-]+@)?([\w.-]+\.[a-z]{2,}):(?!//)(?:\d+/)?(.+)")
+_URL = re.compile(r"(?:https?|ssh|git)://(?:[^@/]*@)?([\w.-]+\.[a-z]{2,})(?::\d+)?/(.+)")
+_WAYS = {
+    "github": ("commit/{oid}", "blob/{oid}/{path}"),
+    "gitlab": ("-/commit/{oid}", "-/blob/{oid}/{path}"),
+    "gitea": ("commit/{oid}", "src/commit/{oid}/{path}"),
+}
+KINDS = ("auto", "none", *_WAYS)
+_HOSTS = {"codeberg.org": "gitea"}
+
+
+def find_links(remote: str, kind: str = "auto") -> Links:
+    """The addresses of the forge at a remote's URL; {} for an unknown forge.
+
+    kind: one of KINDS; `auto` derives the forge from the host's name.
+    """
+    match = _URL.fullmatch(remote) or _SSH.fullmatch(remote)
+    if not match or kind == "none":
+        return {}
+    host, path = match[1].lower(), match[2].strip("/").removesuffix(".git")
+    if kind == "auto":
+        kind = _HOSTS.get(host, "") or next((name for name in _WAYS if name in host), "")
+    if kind not in _WAYS or not path or ".." in path.split("/"):
+        return {}
+    base = f"https://{host}/{quote(path)}/"
+    commit, file = _WAYS[kind]
+    return {"commit": base + commit, "file": base + file}
+
+
+def link_commit(links: Links, oid: str) -> str:
+    """The address of a commit; '' without a forge."""
+    return links["commit"].format(oid=quote(oid)) if links else ""
+
+
+def link_file(links: Links, oid: str, path: str) -> str:
+    """The address of a file of a commit; '' without a forge."""
+    return links["file"].format(oid=quote(oid), path=quote(path)) if links else ""
+
+
+# Cut a file's edits into hunks, with lines of context, more of which can be unfolded.
+AROUND = 3  # lines of context on each side
+FOLDED = 20  # further lines that a click shows
+MOST_ROWS = 5000  # rows of a file that are shown
+
+
+def cut_hunks(
+    edits: Sequence[Hunk], old: Sequence[Any], new: Sequence[Any], authors: Mapping[int, int]
+) -> tuple[list[View], int]:
+    """(the hunks of a file, the number of rows left out after MOST).
+
+    edits: as of `git diff -U0`.  old, new: the lines of the file before and after.  authors: line
+    of new, from 1 -> a number for its author.
+    """
+    hunks: list[View] = []
+    end = rows = left = 0  # end: of the lines of new that are shown
+    for start, removed, first, added in edits:
+        before, after = start - bool(removed), first - bool(added)  # from 0
+        gone = min(removed, MOST_ROWS - rows)
+        came = min(added, MOST_ROWS - rows - gone)
+        left += removed + added - gone - came
+        if not gone + came:
+            continue
+        rows += gone + came
+        if not hunks or after - end > 2 * AROUND + 1:
+            if hunks:
+                hunks[-1]["rows"] += _build_context(new, end, end + AROUND)
+                end += AROUND
+            hunks.append(_begin_hunk(new, before, after, end))
+            end = hunks[-1]["new"] - 1
+        view = hunks[-1]["rows"]
+        view += _build_context(new, end, after)
+        view += (["-", line] for line in old[before : before + gone])
+        lines = new[after : after + came]
+        view += (["+", line, authors.get(n, 0)] for n, line in enumerate(lines, after + 1))
+        end = after + came
+    if hunks:
+        hunks[-1]["rows"] += _build_context(new, end, end + AROUND)
+    return hunks, left
+
+
+def _begin_hunk(new: Sequence[Any], before: int, after: int, end: int) -> View:
+    """An empty hunk for an edit at these places; end: of what is shown before."""
+    top = max(end, after - AROUND)
+    return {
+        "old": before - (after - top) + 1,
+        "new": top + 1,
+        "hidden": top - end,
+        "more": list(new[max(end, top - FOLDED) : top]),
+        "rows": [],
+    }
+
+
+def _build_context(lines: Sequence[Any], first: int, end: int) -> list[list[Any]]:
+    return [[" ", line] for line in lines[first:end]]
+
+
+def list_shown(edits: Sequence[Hunk]) -> tuple[Spans, Spans]:
+    """The lines, from 0, of a file (before, after) that cut_hunks() reads, with those that a click
+    shows beside the hunks."""
+    beside = AROUND + FOLDED
+    gone = [(start - 1, start - 1 + removed) for start, removed, _, _ in edits if removed]
+    came = [
+        (max(0, first - 1 - beside), first + max(added, 1) + beside) for _, _, first, added in edits
+    ]
+    return gone, came
+
+
+def list_added(edits: Sequence[Hunk]) -> list[tuple[int, int]]:
+    """(first, last) of the runs of lines that edits add."""
+    return [(first, first + added - 1) for _, _, first, added in edits if added]
+
+
+# Choose the files of a change that a reviewer should see first.
+LARGE = 50  # lines that agents added
+MOST_FILES = 6
+RULE = (
+    f"Files in which agents wrote at least half of what came, no person wrote a line since, "
+    f"{LARGE} lines or more came from agents, and no test with the file's name changed; "
+    "by how many of these hold, then by size."
+)
+_CODE = frozenset(
+    ".bash .c .cc .cpp .cs .css .go .h .hpp .java .js .jsx .kt .lua .m .mjs .php .pl .py .rb .rs "
+    ".scala .sh .sql .svelte .swift .ts .tsx .vue .zig".split()
+)
+
+
+def is_test(path: str) -> bool:
+    """Whether a path looks like a test's."""
+    *directories, name = path.lower().split("/")
+    words = os.path.splitext(name)[0].replace("-", "_").replace(".", "_").split("_")
+    return {"test", "tests", "spec"} & {*words, *directories} != set()
+
+
+def choose_files(files: Sequence[Changed]) -> list[tuple[str, list[str]]]:
+    """(path, reasons) of the files to look at first, the most urgent first."""
+    tested = " ".join(os.path.basename(f["path"]).lower() for f in files if is_test(f["path"]))
+    chosen = []
+    for file in files:
+        added, path = file["added"], file["path"]
+        agent, total = added.get("agent", 0), sum(added.values())
+        if is_test(path) or not total or agent * 2 < total:
+            continue
+        stem, kind = os.path.splitext(os.path.basename(path).lower())
+        rules = {
+            "no line by a person": not added.get("person"),
+            f"{agent} lines by agents": agent >= LARGE,
+            "no test changed with it": kind in _CODE and stem not in tested,
+        }
+        reasons = [reason for reason, holds in rules.items() if holds]
+        if len(reasons) > 1:
+            chosen.append((-len(reasons), -agent, path, reasons))
+    return [(path, reasons) for _, _, path, reasons in sorted(chosen)[:MOST_FILES]]
+
+
+# Lay out the timeline: time runs from left to right, and each session has a lane.
+WIDTH = 1000.0
+LANES = 6  # of commits
+_QUIET = 1800.0  # seconds: a longer pause takes no more room
+_PAUSE = 4.0  # a pause takes at most the room of everything else, divided by this
+_LEAST = 4.0  # the width of a turn that took no time
+
+
+class Scale:
+    """Positions of times (seconds since 1970); long pauses are shortened."""
+
+    def __init__(self, times: Iterable[float]) -> None:
+        self._times = sorted(set(times)) or [0.0]
+        pairs = zip(self._times, self._times[1:], strict=False)
+        gaps = [min(after - before, _QUIET) for before, after in pairs]
+        total = sum(gaps)
+        x, self._places = 0.0, [0.0]  # of the times, in seconds with shortened pauses
+        for gap in gaps:
+            x += min(gap, max((total - gap) / _PAUSE, 1.0)) if len(gaps) > 1 else gap
+            self._places.append(x)
+        self._unit = WIDTH / x if x else 0.0
+
+    def __call__(self, time: float) -> float:
+        """0 to WIDTH, rounded so that a page stays small."""
+        n = max(0, bisect_right(self._times, time) - 1)
+        x = self._places[n]
+        if n + 1 < len(self._places):
+            start, end = self._times[n], self._times[n + 1]
+            x += (self._places[n + 1] - x) * max(0.0, time - start) / (end - start)
+        return round(x * self._unit, 1)
+
+    def place_span(self, start: float, end: float) -> tuple[float, float]:
+        """(x, width) of a span of time; never too small to be seen or clicked."""
+        left, right = self(start), self(end)
+        width = max(right - left, _LEAST)
+        return round(min(left, WIDTH - width), 1), round(width, 1)
+
+
+def assign_lanes(commits: Sequence[tuple[str, Sequence[str]]]) -> list[int]:
+    """The lane of each commit (oid, parents), newest first: 0 has the first parents of the newest.
+    Commits beyond LANES share the last one."""
+    waiting: list[str] = []  # for each lane the commit that comes next in it
+    lanes = []
+    for oid, parents in commits:
+        if oid not in waiting:
+            _wait(waiting, oid)
+        lane = waiting.index(oid)
+        lanes.append(min(lane, LANES - 1))
+        waiting = ["" if commit == oid else commit for commit in waiting]
+        for number, parent in enumerate(parents):
+            if not number and (parent not in waiting or waiting.index(parent) > lane):
+                waiting = ["" if commit == parent else commit for commit in waiting]
+                waiting[lane] = parent
+            elif parent not in waiting:
+                _wait(waiting, parent)
+    return lanes
+
+
+def _wait(waiting: list[str], oid: str) -> None:
+    """Let a commit come next in the first lane that is free."""
+    if "" not in waiting:
+        waiting.append("")
+    waiting[waiting.index("")] = oid
+
+
+def divide_bar(counts: dict[str, int], width: float) -> list[tuple[str, float, float]]:
+    """(key, x, width) of the parts of a bar, none for 0, together as wide as the bar."""
+    total = sum(counts.values())
+    parts, x = [], 0.0
+    for key, count in counts.items():
+        if count:
+            size = round(width * count / total, 1)
+            parts.append((key, round(x, 1), size))
+            x += size
+    return parts
+
+
+# Gather a transcript's items as turns: a prompt with its answers, calls and their results.
+_PATHS = ("file_path", "absolute_path", "notebook_path", "path")
+_OLD, _NEW = ("old_string", "old_str", "old_text"), ("new_string", "new_str", "new_text")
+_EXIT = re.compile(r"^(?:Process )?exit(?:ed with)?[ _]code:? (\d+)", re.I | re.M)
+_HEAD = 300  # characters at each end of a result that may have its exit status
+_LONGEST = 200_000  # characters of one text on a page
+
+
+def gather_turns(
+    data: bytes, tasks: Mapping[str, bytes] | None = None, of_subagent: bool = False
+) -> list[Turn]:
+    """The turns of a transcript, of_subagent or a session's.  tasks: tool use id -> the transcript
+    of the subagent it started, which may have started others."""
+    gathered: list[Turn] = []
+    calls: dict[str, Part] = {}
+    images = list(find_pictures(data))
+    for item in list_items(data, of_subagent):
+        while gathered and images and images[0][0] < item["line"]:
+            gathered[-1]["parts"].append(_build_image(*images.pop(0)[1:]))
+        if item["kind"] == "prompt" or not gathered:
+            prompt = item["text"] if item["kind"] == "prompt" else ""
+            gathered.append(_begin_turn(len(gathered) + 1, prompt, item))
+            if prompt:
+                continue
+        turn = gathered[-1]
+        turn["start"] = turn["start"] or item["time"]
+        turn["end"] = item["time"] or turn["end"]
+        if item["kind"] == "call":
+            part = calls[item["id"]] = _build_call(item["name"], item["input"])
+            part["ids"] = [item["id"], name_call(item["input"])]
+            left = dict(tasks or {})
+            if task := next((left.pop(key) for key in part["ids"] if key in left), b""):
+                part["task"] = [p for t in gather_turns(task, left, True) for p in t["parts"]]
+            turn["parts"].append(part)
+            turn["ticks"].append(item["time"])
+        elif item["kind"] == "result":
+            if item["id"] in calls:
+                calls[item["id"]]["result"] = cut_text(item["text"])
+                calls[item["id"]]["ended"] = _describe_end(item)
+        else:
+            turn["parts"].append({"kind": "answer", "text": cut_text(item["text"])})
+    if gathered:
+        gathered[-1]["parts"] += [_build_image(*image[1:]) for image in images]
+    return gathered
+
+
+def _build_image(kind: str, data: str) -> Part:
+    return {"kind": "image", "type": kind, "data": data}
+
+
+def add_tokens(data: bytes, gathered: Sequence[Turn], scan: Callable[..., Scan]) -> None:
+    """Set the tokens of a transcript's turns.  scan: of its agent."""
+    starts = [0, *(turn["line"] for turn in gathered[1:])]
+    before: Scan | None = None
+    for turn, part in zip(gathered, cut_parts(data, starts), strict=False):
+        after = scan(part, previous=before and transcripts.make_cursor(before))
+        spent_before = before["usage"] if before else None
+        turn["spent"] = (
+            transcripts.subtract_tokens(after["usage"], spent_before) if after["usage"] else None
+        )
+        before = after if after["bytes"] else None  # each part of a document stands alone
+
+
+def _begin_turn(number: int, prompt: str, first: Item) -> Turn:
+    return {
+        "number": number,
+        "prompt": cut_text(prompt),
+        "start": first["time"],
+        "end": first["time"],
+        "ticks": [],
+        "parts": [],
+        "line": first["line"],
+        "spent": None,
+    }
+
+
+def _describe_end(result: Item) -> str:
+    """How a call failed, by its result: `exit 2`, `failed`, '' if it did not."""
+    code = _EXIT.search(result["text"][:_HEAD]) or _EXIT.search(result["text"][-_HEAD:])
+    if code and code[1] != "0":
+        return f"exit {code[1]}"
+    return "failed" if result["failed"] else ""
+
+
+def _build_call(name: str, tool_input: Any) -> Part:
+    part: Part = {"kind": "call", "name": name, "result": ""}
+    arguments = tool_input if isinstance(tool_input, dict) else {}
+    part["path"] = next((str(arguments[key]) for key in _PATHS if arguments.get(key)), "")
+    edits = transcripts.list_objects(arguments.get("edits")) or [arguments]
+    diff = [line for edit in edits for line in _list_diff(edit)]
+    if diff:
+        part["diff"] = diff
+    elif isinstance(tool_input, str):
+        part["given"] = cut_text(tool_input)
+    elif arguments:
+        command = arguments.get("command", arguments.get("cmd"))
+        if isinstance(command, list):
+            command = " ".join(map(str, command))
+        plain = command if isinstance(command, str) else arguments.get("content")
+        plain = plain if isinstance(plain, str) else None
+        part["given"] = cut_text(plain or json.dumps(arguments, indent=1, ensure_ascii=False))
+    return part
+
+
+def _list_diff(edit: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """(sign, line) of the texts of an edit; [] if it has no new text."""
+    old, new = (next((edit[k] for k in keys if k in edit), None) for keys in (_OLD, _NEW))
+    if not isinstance(new, str):
+        return []
+    removed = cut_text(old).split("\n") if isinstance(old, str) and old else []
+    added = cut_text(new).split("\n") if new else []
+    return [*(("-", line) for line in removed), *(("+", line) for line in added)]
+
+
+def cut_text(text: str) -> str:
+    """A text, cut to _LONGEST characters with the number of those left out."""
+    left = len(text) - _LONGEST
+    return text if left <= 0 else f"{text[:_LONGEST]}\n… {left} more characters"
+
+
+def map_strings(value: Any, change: Callable[[str], str]) -> Any:
+    """value with change applied to every string in it."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: map_strings(item, change) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [map_strings(item, change) for item in value]
+    return value

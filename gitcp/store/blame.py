@@ -1,0 +1,409 @@
+"""The abbreviated names and the dates of commits, as git shows them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from itertools import groupby
+
+from gitcp import files
+from gitcp.agents import find_client, locate_subagent_transcript
+from gitcp.agents.reading import conversation
+from gitcp.core import blame_format, line_authors
+from gitcp.errors import Error, InputError
+from gitcp.record import decode_name, encode_name
+from gitcp.store.back.conversation import read_live
+from gitcp.store.journal import journal
+from gitcp.store.lines import history
+from gitcp.store.session import states
+from gitcp.store.stream import streams
+from gitcp.store.turn import tasks
+from gitcp.store.v1 import checkpoints
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from gitcp.agents.reading.conversation import Around, Entry
+    from gitcp.core.blame_format import BlameEntry, Options, Row
+    from gitcp.core.line_authors import Author
+    from gitcp.core.record_types import Record, State
+    from gitcp.git import Git
+    from gitcp.repo import Config, Repo
+    from gitcp.store.lines.evidence import Evidence
+    from gitcp.store.lines.history import Blamed
+    from gitcp.store.objects import Objects
+
+    Label = tuple[bytes, bytes]  # abbreviated name, date
+    # The session's transcript, and those of its subagents by the id of the call that started them.
+    Transcripts = tuple[bytes, dict[str, bytes]]
+
+
+def read_dates(
+    repo: Repo, entries: Iterable[BlameEntry], mode: str
+) -> tuple[dict[str, Label], int]:
+    """(commit -> its label, the columns of a date), for the commits of complete() entries.
+    mode: a format of git's --date.
+
+    Runs `git log` once.  git formats a date only as that of a commit, so the zero commit's date is
+    that of a commit in a scratch directory; so is 1970, whose date gives the columns of a template.
+    """
+    headers = blame_format.map_headers(entries)
+    times = {
+        oid: headers[oid][b"author-time"] + b" " + headers[oid][b"author-tz"]
+        for oid in headers
+        if not oid.strip("0")
+    }
+    width = blame_format.get_date_width(mode)
+    if width is None:
+        times[""] = b"0 +0000"
+    stored = [oid for oid in headers if oid.strip("0")]
+    if times:
+        labels = _read_with_scratch(repo, stored, times, mode)
+    else:
+        labels = _read_log(repo.git, stored, mode)
+    if width is None:
+        width = blame_format.count_columns(labels.pop("")[1])
+    return labels, width
+
+
+def pad_dates(labels: Mapping[str, Label], width: int) -> dict[str, bytes]:
+    """The date of each commit, padded to width columns."""
+    return {
+        oid: date + b" " * (width - blame_format.count_columns(date))
+        for oid, (_, date) in labels.items()
+    }
+
+
+def _read_with_scratch(
+    repo: Repo, stored: Sequence[str], times: Mapping[str, bytes], mode: str
+) -> dict[str, Label]:
+    """_read_log() of stored commits, and of a scratch commit for each key of times."""
+    with tempfile.TemporaryDirectory(prefix="gitcp-") as scratch:
+        env = {
+            "GIT_OBJECT_DIRECTORY": scratch,
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.path.join(repo.common, "objects"),
+        }
+        tree = b"0" * len(repo.empty_tree)
+        command = ("hash-object", "-t", "commit", "-w", "--literally", "--stdin")
+        oids = {}
+        for key, time in times.items():
+            commit = b"tree %s\nauthor x <x> %s\ncommitter x <x> %s\n\n" % (tree, time, time)
+            oids[key] = decode_name(repo.git.run(*command, stdin=commit, env=env)[1].strip())
+        labels = _read_log(repo.git, [*stored, *oids.values()], mode, env)
+    for key, oid in oids.items():
+        name, date = labels.pop(oid)
+        labels[key] = b"0" * len(name), date
+    return labels
+
+
+def _read_log(
+    git: Git, oids: Sequence[str], mode: str, env: Mapping[str, str] | None = None
+) -> dict[str, Label]:
+    args = ("log", "--no-walk=unsorted", "--no-show-signature", "--no-notes", "--stdin", "-z")
+    form = (f"--date={mode}", "--format=%H%x01%h%x01%ad")
+    _, out = git.run(*args, *form, stdin="\n".join(oids).encode() + b"\n", env=env)
+    rows = (row.split(b"\x01", 2) for row in out.split(b"\0") if row.strip())
+    return {decode_name(oid.strip()): (name, date) for oid, name, date in rows}
+
+
+# The origin of lines: commit, session, prompt, and the tool call that wrote them.
+
+
+def parse_place(text: str) -> tuple[str, int, int]:
+    """(file, first line, last line) of `<file>:<line>` or `<file>:<first>,<last>`.
+
+    Raises InputError for another text.
+    """
+    path, _, span = text.rpartition(":")
+    numbers = span.split(",")
+    if not path or len(numbers) > 2 or not all(map(_is_line_number, numbers)):
+        raise InputError(f"not <file>:<line>: '{text}'")
+    first, last = int(numbers[0]), int(numbers[-1])
+    if last < first:
+        raise InputError(f"the last line is before the first: '{text}'")
+    return path, first, last
+
+
+def _is_line_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and int(text) > 0
+
+
+def list_origins(
+    repo: Repo, git: Git, objects: Objects, evidence: Evidence, place: str, revision: str = ""
+) -> Iterator[Record]:
+    """Yield a record `origin` (gitcp-record(5)) for each run of lines that one edit or commit made.
+
+    place: as for parse_place().
+    """
+    path, first, last = parse_place(place)
+    options = blame_format.ask_file(path, revision, "-L", f"{first},{last}")
+    lines = evidence.blame_lines(git, options, contents=True)
+    file = decode_name(history.find_asked_path(repo, git, options, [entry for entry, _ in lines]))
+    for _, group in groupby(lines, _get_key):
+        entries, authors = zip(*group, strict=True)
+        yield _build_origin(repo, objects, file, entries, authors[0])
+
+
+def _get_key(line: tuple[BlameEntry, Author]) -> tuple[object, ...]:
+    entry, author = line
+    return (entry["oid"], entry["path"], *author.values())
+
+
+def _build_origin(
+    repo: Repo, objects: Objects, file: str, entries: Sequence[BlameEntry], author: Author
+) -> Record:
+    entry, headers = entries[0], dict(entries[0]["headers"])
+    commit = {
+        "oid": entry["oid"],
+        "subject": decode_name(headers.get(b"summary", b"")),
+        "committer": decode_name(headers.get(b"committer", b"")),
+    }
+    return {
+        "type": "origin",
+        "file": file,
+        "path": entry["path"],
+        "original_line": entry["orig"],
+        "first": entry["final"],
+        "last": entries[-1]["final"],
+        "content": [decode_name(line["content"] or b"") for line in entries],
+        **author,
+        "author": decode_name(headers.get(b"author", b"")),
+        "commit": commit if entry["oid"].strip("0") else None,
+        "call": _find_call(repo, objects, author),
+        "resume": _build_resume_command(author),
+    }
+
+
+def _build_resume_command(author: Author) -> str:
+    """The client's command that resumes the session; '' for none."""
+    if author["who"] != "session":
+        return ""
+    return find_client(author["agent"]).format_resume_command(author["session_id"])
+
+
+def _find_call(repo: Repo, objects: Objects, author: Author) -> Around | None:
+    tool = author["tool_use_id"]
+    return conversation.find_call(*_read_transcripts(repo, objects, author), tool) if tool else None
+
+
+def read_words(repo: Repo, objects: Objects, author: Author) -> tuple[Around | None, list[Entry]]:
+    """(the call that wrote a session's line, the words of its turn).
+
+    The call is None if it is not known.  The words are (role, text), the prompt first; [] if the
+    transcript is not here.
+    """
+    transcripts = _read_transcripts(repo, objects, author)
+    tool = author["tool_use_id"]
+    call = conversation.find_call(*transcripts, tool) if tool else None
+    return call, conversation.list_turn_entries(transcripts[0], author)
+
+
+def _read_transcripts(repo: Repo, objects: Objects, author: Author) -> Transcripts:
+    if author["checkpoint_id"]:
+        return _read_stored(repo, objects, author)
+    return _read_live(repo, objects, author["session_id"], author["tool_use_id"] or "")
+
+
+def _read_stored(repo: Repo, objects: Objects, author: Author) -> Transcripts:
+    """The transcripts in a checkpoint."""
+    try:
+        checkpoint = checkpoints.read_checkpoint(repo, objects, author["checkpoint_id"])
+        content = checkpoints.read_session(objects, checkpoint, author["session_id"])
+    except Error:
+        return b"", {}
+    tasks = checkpoints.read_task_transcripts(
+        objects, checkpoint["checkpoint_id"], checkpoint["tree"]
+    )
+    return content["transcript"], tasks
+
+
+def _read_live(repo: Repo, objects: Objects, session_id: str, tool_use_id: str) -> Transcripts:
+    """The transcripts of a session without a checkpoint: its own, and that of the subagent that
+    made a call."""
+    state = states.peek_state(repo, session_id)
+    if not state:
+        return b"", {}
+    agent_id = _find_subagent(repo, session_id, tool_use_id)
+    task, stored = _find_task(objects, state, agent_id) if agent_id else ("", b"")
+    transcript = _read_subagent_transcript(state, agent_id) or stored
+    return read_live(state), {task: transcript} if transcript else {}
+
+
+def _find_subagent(repo: Repo, session_id: str, tool_use_id: str) -> str:
+    """The subagent that made a call, by the journal; '' for none."""
+    key = session_id, tool_use_id
+    lines = journal.read_journal(repo)
+    agents = (line.get("agent") for line in lines if (line.get("session"), line.get("open")) == key)
+    return next((str(agent) for agent in agents if agent), "")
+
+
+def _find_task(objects: Objects, state: State, agent_id: str) -> tuple[str, bytes]:
+    """(the id of the call that started a subagent, its transcript on the session's streams).
+
+    The transcript is b"" while the subagent runs, and the id is '' if it is not known.
+    """
+    for tip in streams.read_tips(objects, [stream["ref"] for stream in state["streams"]]):
+        for path, oid in tasks.list_stored(objects, tip, state["session_id"]).items():
+            if path.endswith(f"/agent-{agent_id}.jsonl"):
+                return path.partition("/")[0], objects.need(oid, "blob")
+    return tasks.find_task(state, agent_id) or "", b""
+
+
+def _read_subagent_transcript(state: State, agent_id: str) -> bytes:
+    """The transcript in the client's own file; b"" if there is none."""
+    agent, transcript_path = state.get("agent_type") or "", state.get("transcript_path") or ""
+    try:
+        path = agent_id and locate_subagent_transcript(agent, transcript_path, agent_id)
+        return (files.read_bytes(path) if path else None) or b""
+    except Error:  # the client or the id has none
+        return b""
+
+
+# The output of `gitcp blame`: git's own, with sessions in place of the authors of lines.
+_UNKNOWN = b"?", b"<?>"
+# Options, and keys of the configuration, for text before the author that only git can compute.
+_MARGIN_OPTIONS = frozenset(("score-debug", "color-lines", "color-by-age"))
+_MARGIN_KEYS = ("blame.markunblamablelines", "blame.markignoredlines", "blame.coloring")
+
+
+def format_output(
+    repo: Repo, git: Git, options: Options, blamed: Blamed, evidence: Evidence
+) -> Iterator[bytes]:
+    """Yield the lines in the requested format: one for programs, or the table.
+
+    blamed: the result of start_blame() with these options.
+    """
+    if not blame_format.choose_format(options):
+        yield from _format_table(repo, git, options, blamed, evidence)
+        return
+    entries, rest = blamed
+    lines = _Lines(repo, options, evidence, entries)
+    for row in blame_format.rewrite_entries(entries, lines.name_author):
+        yield row + b"\n"
+    yield rest
+
+
+def build_records(
+    repo: Repo, options: Options, blamed: Blamed, evidence: Evidence
+) -> Iterator[Record]:
+    """Yield a record `line` for each line (gitcp-record(5))."""
+    entries = blame_format.complete_entries(blamed[0])
+    lines = _Lines(repo, options, evidence, entries)
+    for entry in entries:
+        author = lines.find_author(entry)
+        guess = lines.guess_author(entry, author)
+        yield {
+            "type": "line",
+            "line": entry["final"],
+            "commit": entry["oid"],
+            "original_line": entry["orig"],
+            "path": entry["path"],
+            **author,
+            "author": decode_name(dict(entry["headers"]).get(b"author", b"")),
+            "content": decode_name(entry["content"] or b""),
+            **({"guess": guess} if guess else {}),
+        }
+
+
+class _Lines:
+    """The authors of the lines that git blames."""
+
+    def __init__(
+        self, repo: Repo, options: Options, evidence: Evidence, entries: list[BlameEntry]
+    ) -> None:
+        self._evidence, self._flags = evidence, options["flags"]
+        self._compares = can_differ(repo, options)
+        evidence.prefetch(entries, contents=self._compares)
+
+    def find_author(self, entry: BlameEntry, offset: int = 0) -> Author:
+        content = entry["content"] if self._compares else None
+        number = entry["orig"] + offset
+        return self._evidence.find_author(entry["oid"], entry["path"], number, content)
+
+    def guess_author(self, entry: BlameEntry, author: Author) -> Author | None:
+        """With --coarse the likely author of a line whose author is unknown."""
+        if author["who"] != "unknown" or "coarse" not in self._flags:
+            return None
+        return self._evidence.guess_author(entry["oid"], entry["path"])
+
+    def name_author(self, entry: BlameEntry, offset: int = 0) -> tuple[bytes, bytes] | None:
+        """The name and mail to show in place of the commit's author; None: git's own."""
+        author = self.find_author(entry, offset)
+        if author["who"] == "session":
+            return encode_name(line_authors.format_label(author)), encode_name(
+                line_authors.format_mail(author)
+            )
+        if guess := self.guess_author(entry, author):
+            return encode_name(f"{line_authors.format_label(guess)}?"), _UNKNOWN[1]
+        if author["who"] == "unrecorded" and "mark-unknown" in self._flags:
+            agent = author["agent"]
+            return (encode_name(f"{agent} (attested)"), b"<?>") if agent else _UNKNOWN
+        return _UNKNOWN if author["who"] == "unknown" else None
+
+
+def can_differ(repo: Repo, options: Options) -> bool:
+    """Whether a line that git blames on a commit may read otherwise there: by options, by a list
+    of ignored commits, or because git blames the output of a text conversion."""
+    config = repo.config
+    configured = config.get("blame.ignorerevsfile") or config.list_keys("diff.", ".textconv")
+    return bool(configured) or blame_format.can_find_moved_lines(options)
+
+
+def _format_table(
+    repo: Repo, git: Git, options: Options, blamed: Blamed, evidence: Evidence
+) -> Iterator[bytes]:
+    entries, rest = blame_format.complete_entries(blamed[0]), blamed[1]
+    if not entries:
+        yield rest
+        return
+    lines = _Lines(repo, options, evidence, entries)
+    config, flags = repo.config, set(options["flags"])
+    flags |= {"e"} if config.get_flag("blame.showemail") and "no-e" not in flags else set()
+    flags |= {"b"} if config.get_flag("blame.blankboundary") else set()
+    labels, width = read_dates(repo, entries, options["date"] or config.get("blame.date") or "iso")
+    padded, headers = pad_dates(labels, width), blame_format.map_headers(entries)
+    rows = [
+        _build_row(flags, entry, headers[entry["oid"]], padded, lines.name_author(entry))
+        for entry in entries
+    ]
+    margins = history.read_margins(git, options, entries) if _needs_margins(flags, config) else None
+    abbrev = _choose_abbrev(options, labels)
+    path = history.find_asked_path(repo, git, options, entries)
+    yield from blame_format.format_table(rows, flags, abbrev, path, margins)
+    yield rest
+
+
+def _needs_margins(flags: set[str], config: Config) -> bool:
+    return bool(flags & _MARGIN_OPTIONS) or any(config.get(key) for key in _MARGIN_KEYS)
+
+
+def _build_row(
+    flags: set[str],
+    entry: BlameEntry,
+    headers: dict[bytes, bytes],
+    padded: dict[str, bytes],
+    author: tuple[bytes, bytes] | None,
+) -> Row:
+    name, mail = author or (headers[b"author"], headers[b"author-mail"])
+    raw_time = headers[b"author-time"] + b" " + headers[b"author-tz"]
+    return {
+        "oid": entry["oid"],
+        "orig": entry["orig"],
+        "final": entry["final"],
+        "path": encode_name(entry["path"]),
+        "boundary": b"boundary" in headers,
+        "name": mail if "e" in flags else name,
+        "date": raw_time if "t" in flags else padded[entry["oid"]],
+        "content": entry["content"] or b"",
+    }
+
+
+def _choose_abbrev(options: Options, labels: Mapping[str, Label]) -> int:
+    """The digits of a commit in the table."""
+    abbrev, size = options["abbrev"], len(next(iter(labels)))
+    if abbrev == 0:
+        return size
+    # One digit more than git's choice: a boundary commit spends one on its mark.
+    longest = max(len(name) for name, _ in labels.values())
+    return min(size, (longest if abbrev is None else abbrev) + 1)

@@ -1,0 +1,347 @@
+"""Checks of states against refs and markers, without which commits do not see a session's work."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from gitcp import files
+from gitcp.core import ids
+from gitcp.core.findings import make_finding
+from gitcp.core.render.spans import count_noun
+from gitcp.errors import Error
+from gitcp.lock import exclusive
+from gitcp.record import format_now
+from gitcp.store import claims, notes, refs, repair
+from gitcp.store.journal import journal, open_edits
+from gitcp.store.link import condense, unhooked
+from gitcp.store.match import sources
+from gitcp.store.relink import catch_up, relink
+from gitcp.store.session import process, states
+from gitcp.store.session.states import make_id
+from gitcp.store.stream import streams
+from gitcp.store.turn import sessions
+from gitcp.store.v1 import committed_write, stored_transcripts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitcp.context import Context
+    from gitcp.core.record_types import Finding, State, Stream, Tip
+    from gitcp.repo import Repo
+    from gitcp.store.care.case import Case, Survey
+    from gitcp.store.v1.committed_write import SessionData
+
+
+def look_at_states(case: Case) -> Iterator[Finding]:
+    """Check every state, its streams and its marker; then all streams."""
+    survey = case.survey
+    known = {tip["stream"] for tip in survey.tips}
+    for state in survey.states:
+        if state.get("unreadable") == sessions.ANOTHERS:
+            continue
+        if complaint := _find_fault(state):
+            yield make_finding("bad-state", state["session_id"], complaint)
+            continue
+        yield from _check_streams(survey, state, known)
+        if tip := find_newer(survey, state):
+            reason = f"the copy on '{tip['ref']}' is newer"
+            yield make_finding("old-state", state["session_id"], reason, ref=tip["ref"])
+        yield from _check_marker(survey, state)
+    names = {state["session_id"] for state in survey.states}
+    for name in survey.markers:
+        if name not in names:
+            yield make_finding("lost-state", name, "it has a marker and no state")
+    yield from _check_tips(survey)
+
+
+def look_at_journal(case: Case) -> Iterator[Finding]:
+    """Check the journal of each worktree, whose readers skip lines that they cannot read."""
+    for path in (os.path.join(top, journal.NAME) for top in case.repo.list_folders()):
+        if count := repair.count_lines(path):
+            what = f"{count} of its lines cannot be read" if count > 0 else "it is not a text file"
+            yield make_finding("bad-journal", path, what)
+
+
+def _find_fault(state: State) -> str:
+    if state.get("unreadable"):
+        return str(state["unreadable"])
+    try:
+        ids.check_session_id(state["session_id"])
+    except Error as e:
+        return str(e)
+    for key in ("base_commit", "worktree_path", "transcript_path", "agent_type"):
+        if not isinstance(state.get(key, ""), str):
+            return f"'{key}' is not a text"
+    count = state.get("checkpoint_count")
+    if not isinstance(count, int) or count < 0:
+        return "'checkpoint_count' is not a number"
+    return ""
+
+
+def _check_streams(survey: Survey, state: State, streams: set[str]) -> Iterator[Finding]:
+    """Report streams that no ref has.  It is a note while all their contents exist, as after a
+    person deleted the branch."""
+    for stream in state["streams"]:
+        if stream["files"] and stream["id"] not in streams:
+            count = count_noun(len(stream["files"]), "file")
+            reason = f"names stream '{stream['id']}' of {count}, which no ref has"
+            oids = [file["oid"] for file in stream["files"].values() if file["oid"]]
+            complete = all(survey.objects.read(oid) for oid in oids)
+            yield make_finding("lost-stream", state["session_id"], reason, complete)
+
+
+def find_newer(survey: Survey, state: State) -> Tip | None:
+    """The stream of a session that has a newer copy of its state, None if there is none.
+
+    The process was killed after it wrote the ref and before the state.  Archives and streams of
+    other bases are left out: they may have a copy of an earlier session with this id.
+    """
+    refs = [state.get("shadow_ref", ""), *(stream["ref"] for stream in state["streams"])]
+    names = set(map(ids.parse_stream_name, refs))
+    for tip in survey.tips:
+        near = tip["base"] == state.get("base_commit")
+        near = near or ids.parse_stream_name(tip["ref"]) in names
+        if tip["ref"].startswith(streams.ARCHIVE) or not near:
+            continue
+        copy = survey.read_copy(tip, state["session_id"])
+        same = copy is not None and copy.get("started_at") == state.get("started_at")
+        if copy and same and copy.get("revision", 0) > state.get("revision", 0):
+            return tip
+    return None
+
+
+def _check_marker(survey: Survey, state: State) -> Iterator[Finding]:
+    name = state["session_id"]
+    if name in survey.markers:
+        if not states.is_unsettled(state):
+            yield make_finding("bad-marker", name, "it has a marker and no open work")
+        elif survey.markers[name] != states.build_marker(state):
+            yield make_finding("bad-marker", name, "its marker differs from its state")
+    elif states.is_unsettled(state):
+        yield make_finding("no-marker", name, "it has open work and no marker")
+
+
+def _check_tips(survey: Survey) -> Iterator[Finding]:
+    for tip in survey.tips:
+        if tip["ref"].startswith(streams.ARCHIVE):
+            continue  # an archive outlives its session, until it expires
+        if survey.is_orphaned(tip) and not survey.is_settled(tip):
+            last = f"session '{tip['session_id']}' wrote it last"
+            reason = f"no state names it; {last}, and may have nothing else"
+            yield make_finding("orphan-stream", tip["ref"], reason, oid=tip["oid"])
+    for ref in survey.strangers:
+        yield make_finding("not-a-stream", ref, "it is not a stream of checkpoints: never touched")
+
+
+# Checks of sessions, claims, git's locks and lost links, and their mends.
+STUCK = 3600  # seconds without an event after which a turn with an unknown process counts as left
+_LOCKS = ("packed-refs.lock", "config.lock", "shallow.lock")
+_OWN_LOCKS = ("HEAD.lock", "index.lock")
+_LOCK_AGE = 60  # seconds: git holds none so long, unless it waits for a person
+
+
+def look_at_processes(case: Case) -> Iterator[Finding]:
+    """Check whether gitcp can see processes."""
+    if not process.can_see_processes():
+        reason = "no process can be seen here: a session counts as left after an hour of silence"
+        remedy = "let gitcp read /proc or run ps"
+        yield make_finding("unseen-processes", "ps", reason, remedy=remedy)
+
+
+def look_at_sessions(case: Case) -> Iterator[Finding]:
+    """Report turns whose agent is gone, and transcripts that are incomplete or unreadable."""
+    for state in case.states:
+        if not state.get("unreadable"):
+            yield from _check_session(case.repo, state)
+
+
+def _check_session(repo: Repo, state: State) -> Iterator[Finding]:
+    name = state["session_id"]
+    if why := stored_transcripts.explain_unreadable(repo, state.get("transcript_path")):
+        reason = f"the transcript of session '{name}' is not stored any more: {why}"
+        yield make_finding("unread-transcript", name, reason, remedy="let its owner read it")
+    active = state.get("phase") == "active"
+    here = (state.get("worktree_id") or "") == repo.worktree_id
+    if active and (why := _explain_left(state)):
+        remedy = "end it" if here else f"run this in '{state.get('worktree_path')}'"
+        finding = make_finding("dead-session", name, f"session '{name}' is {why}", remedy=remedy)
+        yield finding if here else {**finding, "fix": ""}
+    elif not active and state.get("turn_checkpoint_ids"):
+        count = count_noun(len(state["turn_checkpoint_ids"]), "checkpoint")
+        reason = f"session '{name}' has an incomplete transcript in {count}"
+        finding = make_finding("provisional", name, reason, remedy="complete it")
+        yield finding if here else {**finding, "fix": ""}
+
+
+def _explain_left(state: State) -> str:
+    """The reason why a turn will not end; '' if its agent runs, or may run."""
+    agent = state.get("agent_process")
+    if process.is_alive(agent):
+        return ""
+    if process.is_gone(agent):
+        return "in a turn, and its agent is gone"
+    last = sessions.parse_time(state.get("last_interaction_time"))
+    return "in a turn without an event for an hour" if last < time.time() - STUCK else ""
+
+
+def look_at_claims(case: Case) -> Iterator[Finding]:
+    """Report claims whose call is over."""
+    repo = case.repo
+    names = set(files.list_names(repo.join_own("claims")))
+    for key in sorted(names - {claim["key"] for claim in claims.list_claims(repo)}):
+        reason = f"a claim is held for nobody: '{key}'"
+        yield make_finding("dead-claim", key, reason, remedy="release it")
+
+
+def look_at_locks(case: Case) -> Iterator[Finding]:
+    """Report git's own locks that were left behind; gitcp never removes them."""
+    repo = case.repo
+    paths = [os.path.join(repo.common, name) for name in _LOCKS]
+    paths += [os.path.join(repo.git_dir, name) for name in _OWN_LOCKS]
+    for path in paths:
+        try:
+            old = time.time() - os.stat(path).st_mtime > _LOCK_AGE
+        except FileNotFoundError:
+            continue
+        if old:
+            reason = f"'{path}' was left behind, and git writes nothing until it is removed"
+            yield make_finding("git-lock", path, reason, remedy="remove it if no git runs")
+
+
+def look_at_links(case: Case) -> Iterator[Finding]:
+    """Report commits that lost their link and can be linked again."""
+    dry_case = sources.MatchCase(case.repo, case.objects, dry_run=True)
+    for link in relink.reconcile(dry_case, sources.LOST):
+        commit, checkpoint = link["commit"], link["checkpoint_id"]
+        reason = f"commit {commit[:12]} lost its checkpoint {checkpoint}"
+        remedy = "link it by a note"
+        yield make_finding("lost-link", commit, reason, remedy=remedy, checkpoint_id=checkpoint)
+    states = [state for state in case.states if not state.get("unreadable")]
+    for commit in unhooked.list_unlinked(case.repo, case.objects, states):
+        reason = f"no hook saw commit {commit[:12]} being made, which has a session's work"
+        yield make_finding("lost-link", commit, reason, remedy="link it by a note")
+
+
+def release_claim(case: Case, item: Finding) -> str:
+    """Release a claim."""
+    claims.release_claims(case.repo, lambda claim: claim["key"] == item["subject"])
+    return "released"
+
+
+def link_commit(case: Case, item: Finding) -> str:
+    """Link a commit by a note to the checkpoint that it lost, or that it has not got yet."""
+    if not item.get("checkpoint_id"):
+        with case.ctx as ctx:
+            linked = [
+                *unhooked.link_range(ctx, "", dry_run=False),
+                *relink.link_left_behind(ctx),
+            ]
+            return "linked" if linked else ""
+    notes.add_link(case.repo, case.objects, item["subject"], item["checkpoint_id"])
+    return "linked"
+
+
+def end_session(case: Case, item: Finding) -> str:
+    """End a session whose agent is gone."""
+    with case.ctx as ctx:
+        catch_up.end_session(ctx, item["subject"])
+    return "ended; its work stays on its stream"
+
+
+def end_and_store(case: Case, item: Finding) -> str:
+    """End a session, and store its transcript as a checkpoint."""
+    end_session(case, item)
+    with case.ctx as ctx:
+        checkpoint_id = _store_session(ctx, item["subject"])
+    return f"ended, and stored as checkpoint {checkpoint_id}; its work stays on its stream"
+
+
+def end_and_discard(case: Case, item: Finding) -> str:
+    """End a session, and discard its work that no commit has."""
+    end_session(case, item)
+    with case.ctx as ctx:
+        _discard_work(ctx, item["subject"])
+    return "ended; its work is archived, the files stay as they are"
+
+
+def complete_transcripts(case: Case, item: Finding) -> str:
+    """Store the transcript as it is now in the checkpoints of a session's last turn."""
+    with case.ctx as ctx:
+        state = _read_state(ctx, item["subject"])
+        condense.finalize(ctx.repo, ctx.objects, state)
+        ctx.keep(state)
+    return "completed as far as its transcript goes"
+
+
+def _store_session(ctx: Context, session_id: str) -> str:
+    """Store a session's transcript on v1 as a checkpoint without a commit; return its id.
+
+    The work stays on its stream: the commit that takes it gets another checkpoint, which does not
+    count the tokens of this one again.
+    """
+    state = _read_state(ctx, session_id)
+    stored = stored_transcripts.store_session(ctx.repo, ctx.objects, state, complete=True)
+    checkpoint_id = make_id()
+    data: SessionData = {
+        "session_id": session_id,
+        "transcript": stored,
+        "prompts": stored_transcripts.list_prompts(state, stored),
+        "metadata": {
+            "cli_version": state.get("cli_version"),
+            "session_id": session_id,
+            "strategy": "manual-commit",
+            "created_at": format_now(),
+            "branch": condense.read_branch(ctx.repo),
+            "checkpoints_count": state["checkpoint_count"],
+            "files_touched": sorted({path for s in state["streams"] for path in s["files"]}),
+            "agent": state.get("agent_type"),
+            "turn_id": state.get("turn_id"),
+            **condense.note_spent(state, stored),
+        },
+    }
+    committed_write.write_sessions(ctx.repo, ctx.objects, [(checkpoint_id, data)])
+    state["last_checkpoint_id"] = checkpoint_id
+    ctx.keep(state)
+    return checkpoint_id
+
+
+def _discard_work(ctx: Context, session_id: str) -> None:
+    """Discard a session's work that no commit has, so that no commit is linked to it any more.
+
+    Streams without work of another session are archived until they expire.  The worktree stays as
+    it is."""
+    state = _read_state(ctx, session_id)
+    with exclusive(ctx.repo, f"stream-{ctx.repo.worktree_hash}"):
+        tips = [
+            tip for stream in state["streams"] if (tip := _find_unshared(ctx, session_id, stream))
+        ]
+        for tip in tips:
+            updates = [streams.archive_stream(ctx.repo, tip), (tip["ref"], None, tip["oid"])]
+            refs.update_refs(ctx.repo, updates, "gitcp: doctor")
+    paths = {path for stream in state["streams"] for path in stream["files"]}
+    open_edits.let_edits_go(ctx.repo, session_id, paths)
+    state["streams"], state["checkpoint_count"] = [], 0
+    states.clear_verdict(state)
+    ctx.keep(state)
+
+
+def _find_unshared(ctx: Context, session_id: str, stream: Stream) -> Tip | None:
+    """The tip of a stream that has a branch and no work of another session, else None."""
+    tip = streams.peek_tip(ctx.objects, stream["ref"])
+    if not tip or tip["stream"] != stream["id"] or tip["ref"].startswith(streams.ARCHIVE):
+        return None
+    sessions = {
+        marker["session_id"]
+        for marker in states.read_markers(ctx.repo)
+        if any(marked["id"] == stream["id"] for marked in marker["streams"])
+    }
+    return None if sessions - {session_id} else tip
+
+
+def _read_state(ctx: Context, session_id: str) -> State:
+    state = ctx.read_state(session_id)
+    if state is None:
+        raise Error(f"no such session: '{session_id}'")
+    return state

@@ -1,0 +1,635 @@
+"""Checks of the permanent store: layout, JSON, paths and hashes of every checkpoint."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+
+from gitcp import files
+from gitcp.console import options, term
+from gitcp.core import holding, ids, links, transcripts, v1_format, v1_schema
+from gitcp.core.findings import make_finding
+from gitcp.core.ids import CHECKPOINTS, parse_checkpoint_ref
+from gitcp.core.render.spans import count_noun
+from gitcp.errors import Error, GitError
+from gitcp.record import decode_lines, encode_lines, parse_json
+from gitcp.store import notes, pack_files, reading, refs, repair, trees
+from gitcp.store.care.case import OURS
+from gitcp.store.journal import journal
+from gitcp.store.link import unhooked
+from gitcp.store.match import candidates
+from gitcp.store.reading import split_windows, spread_batches
+from gitcp.store.repair import LOCK_AGE, SCRATCH_AGE, WALK, is_stream, list_lacking
+from gitcp.store.session import states
+from gitcp.store.setup import takeover
+from gitcp.store.share import remote
+from gitcp.store.show import commits as show_commits
+from gitcp.store.trees import TREE, is_ancestor, read_commit, read_tree
+from gitcp.store.v1 import checkpoint_list, checkpoints, redaction
+from gitcp.store.v1.checkpoints import list_numbers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from gitcp.core.record_types import Finding, Tree
+    from gitcp.core.v1_format import Metadata
+    from gitcp.repo import Repo
+    from gitcp.store.care.case import Case, Survey
+    from gitcp.store.reading import Prefetched
+
+    _Window = list[tuple[str, str] | Finding]
+    Link = tuple[str, str]  # commit, id
+
+_KEYS = ("metadata", "transcript", "context", "content_hash", "prompt")
+_HEX = frozenset("0123456789abcdef")
+_WINDOW = 64  # checkpoints whose objects are read at once
+_LAST = 999  # the highest number of a piece whose name sorts right
+_ALONE = 16  # windows before worker processes are started: these cost what 200 checkpoints do
+
+
+def look_at_checkpoints(case: Case) -> Iterator[Finding]:
+    """Check every checkpoint of the store in today's layout, with its transcripts.
+
+    Data without cli_version is older than some rules: breaking one is a note there, since readers
+    accept it (doc/formats.md "Accepted variations").
+    """
+
+    def begin(objects: Prefetched) -> Callable[[_Window], list[Finding]]:
+        hashes = Hashes()
+        return lambda window: list(_check_window(objects, hashes, window))
+
+    objects = case.objects
+    for source in (ref for ref in case.sources if not ref.endswith("/entire/sessions")):
+        windows = split_windows(_list_checkpoints(case.repo, objects, source), _WINDOW)
+        for findings in spread_batches(objects, windows, begin, _ALONE):
+            yield from findings
+
+
+def _check_window(objects: Prefetched, hashes: Hashes, window: _Window) -> Iterator[Finding]:
+    yield from (item for item in window if isinstance(item, dict))
+    checkpoints = [item for item in window if isinstance(item, tuple)]
+    yield from _check_checkpoints(objects, hashes, checkpoints)
+
+
+def _list_checkpoints(
+    repo: Repo, objects: Prefetched, source: str
+) -> Iterator[tuple[str, str] | Finding]:
+    """(id, tree) of each checkpoint; a finding for everything else."""
+    if source != ids.CHECKPOINTS:
+        yield from _list_on_branch(objects, source)
+        return
+    for ref in refs.list_refs(repo, source):
+        if not ids.parse_checkpoint_ref(ref):
+            yield make_finding("stray", ref, "not the name of a checkpoint")
+    with options.Collected():  # another check reports a ref that cannot be read
+        yield from checkpoint_list.list_trees(repo, objects, source, "")
+
+
+def _list_on_branch(objects: Prefetched, ref: str) -> Iterator[tuple[str, str] | Finding]:
+    tip = objects.read(f"{ref}^{{tree}}")
+    entries = read_tree(objects, tip[0]) if tip else {}
+    objects.read_ahead(oid for mode, oid in entries.values() if mode == TREE)
+    for shard, (mode, oid) in entries.items():
+        if mode != TREE or len(shard) != 2 or not _HEX.issuperset(shard):
+            yield make_finding("stray", f"{ref}:{shard}", "part of no checkpoint")
+            continue
+        try:
+            below = read_tree(objects, oid)
+        except Error as e:
+            yield make_finding("missing-object", f"{ref}:{shard}", str(e))
+            continue
+        for name, (kind, tree) in below.items():
+            if kind == TREE and ids.is_checkpoint_id(shard + name):
+                yield shard + name, tree
+            else:
+                yield make_finding("stray", f"{ref}:{shard}/{name}", "part of no checkpoint")
+
+
+def _check_checkpoints(
+    objects: Prefetched, hashes: Hashes, window: list[tuple[str, str]]
+) -> Iterator[Finding]:
+    loader = checkpoint_list.Loader(objects)
+    loader.prepare((tree for _, tree in window), v1_format.HASH)
+    files = (file for tree in loader.trees.values() for file in tree.items())
+    objects.fetch_small(
+        oid for name, (_, oid) in files if transcripts.parse_number(name) is not None
+    )
+    for checkpoint_id, tree in window:
+        try:
+            yield from _check_checkpoint(objects, hashes, checkpoint_id, tree, loader.trees)
+        except Error as e:  # the other checkpoints are checked all the same
+            yield make_finding("missing-object", checkpoint_id, str(e))
+    objects.forget()
+
+
+def _check_checkpoint(
+    objects: Prefetched,
+    hashes: Hashes,
+    cid: str,
+    tree: str,
+    trees: Mapping[str, Tree],
+) -> Iterator[Finding]:
+    entries = _get_tree(objects, tree, trees)
+    folders = {name: _get_tree(objects, entries[name][1], trees) for name in list_numbers(entries)}
+    root = _read_json(objects, entries)
+    parsed = {name: _read_json(objects, files) for name, files in folders.items()}
+    old = not any((metadata or {}).get("cli_version") for metadata in (root, *parsed.values()))
+    if root is None:
+        yield make_finding("bad-summary", cid, "metadata.json is missing or not a JSON object")
+    else:
+        yield from _report_complaints("bad-summary", cid, v1_schema.check_root(root, cid), old)
+        yield from _check_paths(cid, root, folders, old)
+    for name, listed in folders.items():
+        where, metadata = f"{cid}/{name}", parsed[name]
+        if metadata is None:
+            why = "metadata.json is missing or not a JSON object"
+            yield make_finding("bad-metadata", where, why)
+        else:
+            complaints = v1_schema.check_session(metadata, cid)
+            yield from _report_complaints("bad-metadata", where, complaints, old)
+        yield from _check_transcript(objects, hashes, where, metadata or {}, listed, old)
+
+
+def _get_tree(objects: Prefetched, oid: str, trees: Mapping[str, Tree]) -> Tree:
+    return trees[oid] if oid in trees else read_tree(objects, oid)
+
+
+def _report_complaints(
+    code: str, where: str, complaints: v1_schema.Complaints, old: bool
+) -> Iterator[Finding]:
+    """One finding for the errors, and one for the accepted variations."""
+    for accepted in (False, True):
+        words = [what for what, variation in complaints if variation is accepted]
+        if words:
+            yield make_finding(code, where, "; ".join(words), old=accepted or old)
+
+
+def _check_paths(
+    cid: str, root: dict[str, Any], folders: dict[str, Tree], old: bool
+) -> Iterator[Finding]:
+    entries = root.get("sessions")
+    listed = [e for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
+    top = f"/{cid[:2]}/{cid[2:]}/"
+    for number, entry in enumerate(listed):
+        for key in _KEYS:
+            path = entry.get(key)
+            if not isinstance(path, str) or not path:
+                continue
+            folder, _, name = path.removeprefix(top).removeprefix("/").partition("/")
+            if not path.startswith((top, f"/{folder}/")) or folder not in folders:
+                yield make_finding("bad-path", cid, f"sessions[{number}] names '{path}'", old)
+                break
+            if name not in folders[folder]:
+                # The original program lists a transcript and a hash even if it wrote none.
+                gone = f"sessions[{number}] names '{path}', which does not exist"
+                yield make_finding("bad-path", cid, gone, old or key != "metadata")
+    if len(listed) != len(folders):
+        counts = f"it lists {len(listed)} sessions and has {len(folders)}"
+        yield make_finding("bad-path", cid, counts, old)
+    gaps = [name for n, name in enumerate(folders) if name != str(n)]
+    if gaps:
+        yield make_finding("bad-number", cid, f"its directories are {' '.join(folders)}", old)
+
+
+def _read_json(objects: Prefetched, entries: Tree) -> dict[str, Any] | None:
+    entry = entries.get(v1_format.METADATA)
+    return v1_format.parse_json(objects.need(entry[1], "blob"), parse_json) if entry else None
+
+
+def read_trees(repo: Repo, objects: Prefetched, sources: Iterable[str]) -> dict[str, str]:
+    """id -> tree of every checkpoint, from the first of the sources that has it."""
+    trees: dict[str, str] = {}
+    for source in sources:
+        for item in _list_checkpoints(repo, objects, source):
+            if isinstance(item, tuple):
+                trees.setdefault(*item)
+    return trees
+
+
+class Hashes:
+    """Computes SHA-256 of transcripts.  A transcript that begins with the pieces of the session's
+    last one continues its digest, so that each piece of a growing session is read once."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[list[str], Any]] = {}
+
+    def compute_digest(self, objects: Prefetched, session_id: str, oids: list[str]) -> str:
+        """'sha256:' and the hex digits of the pieces joined with newlines."""
+        known, digest = self._last.get(session_id, ([], None))
+        if digest is None or oids[: len(known)] != known or len(oids) == len(known):
+            known, digest = [], hashlib.sha256()
+        digest = digest.copy()
+        for number in range(len(known), len(oids)):
+            data = objects.need(oids[number], "blob")
+            if number == len(oids) - 1:
+                self._last[session_id] = (oids[:number], digest.copy())
+            digest.update(b"\n" * (number > 0) + data)
+        return "sha256:" + str(digest.hexdigest())
+
+
+def _check_transcript(
+    objects: Prefetched, hashes: Hashes, where: str, metadata: Metadata, files: Tree, old: bool
+) -> Iterator[Finding]:
+    """Check the pieces and the hash of one session directory; old: hashes may be missing."""
+    pieces = {
+        n: oid
+        for name, (_, oid) in files.items()
+        if (n := transcripts.parse_number(name)) is not None
+    }
+    yield from _check_names(where, files, sorted(pieces))
+    stored = _read_hash(objects, files)
+    if not pieces:
+        if stored:
+            yield make_finding("bad-hash", where, "it has a hash, and no transcript", old)
+        return
+    if not stored:
+        # The original program writes none under auto-commit.
+        accepted = old or metadata.get("strategy") == "auto-commit"
+        yield make_finding("bad-hash", where, "there is no content_hash.txt", accepted)
+        return
+    session_id = str(metadata.get("session_id", where))
+    actual = hashes.compute_digest(objects, session_id, [oid for _, oid in sorted(pieces.items())])
+    if stored != actual:
+        why = f"content_hash.txt is '{stored[:80]}', not '{actual}'"
+        yield make_finding("bad-hash", where, why, old)
+
+
+def _check_names(where: str, files: Tree, numbers: list[int]) -> Iterator[Finding]:
+    if numbers and numbers != list(range(len(numbers))):
+        gone = next(n for n in range(numbers[-1]) if n not in numbers)
+        yield make_finding("bad-chunk", where, f"'{transcripts.format_name(gone)}' is missing")
+    if numbers and numbers[-1] > _LAST:
+        why = f"'{transcripts.format_name(numbers[-1])}' sorts before others"
+        yield make_finding("bad-chunk", where, why)
+    for name in files:
+        digits = name.removeprefix(transcripts.NAME + ".")
+        if digits != name and digits[:1].isdecimal() and len(digits) < 3:
+            yield make_finding("bad-chunk", where, f"'{name}' has less than three digits")
+    if transcripts.NAME in files and transcripts.LEGACY in files:
+        yield make_finding("bad-chunk", where, "there are two first pieces")
+
+
+def _read_hash(objects: Prefetched, files: Tree) -> str:
+    entry = files.get(v1_format.HASH)
+    return objects.need(entry[1], "blob").decode(errors="replace").strip() if entry else ""
+
+
+# Checks of the objects behind gitcp's refs: none is missing, and none holds a secret.
+_SHARED = ("/entire/checkpoints/v1", "/entire/sessions", notes.REF)
+# Files with the text of a conversation, in a session's directory on v1 and on a stream.
+_TRANSCRIPTS = re.compile(
+    r"(?:[0-9a-f]{2}/[0-9a-f]{10}/|\.entire/metadata/[^/]+/)"
+    r"(?:.*/)?(?:full\.(?:jsonl|log)[.\d]*|prompt\.txt|context\.md|summary\.txt|agent-.*\.jsonl)"
+)
+
+
+def look_at_packs(case: Case) -> Iterator[Finding]:
+    """Check that git can open gitcp's packs."""
+    folder = pack_files.locate_folder(case.repo)
+    for path in (os.path.join(folder, name) for name in pack_files.list_packs(case.repo)):
+        if fault := repair.find_fault(case.repo, path):
+            yield make_finding("bad-pack", path, fault)
+
+
+def look_at_objects(case: Case) -> Iterator[Finding]:
+    """Check the refs, then the objects behind them and behind those of remotes.
+
+    Refs that lack objects are reported first, so that the caller may repair each at once.
+    """
+    survey = case.survey
+    extra = [ref for ref in case.sources if ref not in {*survey.refs, CHECKPOINTS}]
+    names = list(survey.refs)
+    missing = _list_missing(survey, [*names, *extra])
+    if missing is None or missing or survey.list_missing():
+        lame = {}
+        for ref in sorted(names, key=_rank_ref):
+            if (code := _choose_code(ref)) and (gone := list_lacking(case.repo, ref)):
+                lame[ref] = code
+                yield make_finding(code, ref, f"lacks {count_noun(len(gone), 'object')}")
+        survey.objects.forget()
+        survey.read_refs()
+        names = [ref for ref in survey.refs if ref not in lame]
+        missing = _list_missing(survey, [*names, *extra])
+    yield from _check_refs(survey, names)
+    if missing is None:
+        yield make_finding("missing-object", "history", "a commit of it is missing")
+        return
+    for oid in missing:
+        yield make_finding("missing-object", oid, "a ref of gitcp needs it", oid=oid)
+    if case.secrets:
+        yield from _find_secrets(survey, [*names, *extra])
+
+
+def _choose_code(ref: str) -> str:
+    """The code of the finding on a ref that lacks objects, '' if it cannot be mended."""
+    if ref == checkpoints.REF or parse_checkpoint_ref(ref):
+        return "broken-store"
+    if ref.startswith(journal.PREFIX):
+        return "broken-edits"
+    return "broken-stream" if is_stream(ref) else ""
+
+
+def _rank_ref(ref: str) -> int:
+    """The order in which refs are checked: objects written for a stream may mend the others."""
+    return ("broken-stream", "broken-edits", "broken-store", "").index(_choose_code(ref))
+
+
+def _check_refs(survey: Survey, refs_here: Sequence[str]) -> Iterator[Finding]:
+    for ref in refs_here:
+        oid = survey.refs[ref]
+        answer = survey.objects.read(oid)
+        if answer is None:
+            yield make_finding("bad-ref", ref, f"its commit '{oid}' is missing", oid=oid)
+        elif answer[1] != "commit":
+            yield make_finding("bad-ref", ref, f"it is at a {answer[1]}", oid=oid)
+
+
+def _list_missing(survey: Survey, refs_here: Sequence[str]) -> list[str] | None:
+    """The missing objects that the refs need; None if a commit inside a history is missing."""
+    present = _list_present(survey, refs_here)
+    if not present:
+        return []
+    try:
+        _, out = survey.repo.git.run(*WALK, "--stdin", stdin=encode_lines(present))
+    except GitError:
+        return None
+    missing = [line.removeprefix("?") for line in decode_lines(out)]
+    lost = reading.list_unpromised(survey.repo, present, set(missing))
+    return [oid for oid in missing if oid in lost]
+
+
+def _list_present(survey: Survey, refs_here: Sequence[str]) -> list[str]:
+    """The refs whose object exists."""
+    gone = set(survey.list_missing())
+    return [name for name in refs_here if name not in gone]
+
+
+def look_at_withheld(case: Case) -> Iterator[Finding]:
+    """Report what the last pushes held back."""
+    for held in remote.list_held(case.repo, case.objects):
+        reason, remedy = remote.describe(held), remote.describe_remedy(held)
+        yield make_finding("withheld", held[0], f"not pushed: {reason}", remedy=remedy)
+
+
+def _find_secrets(survey: Survey, refs_here: Sequence[str]) -> Iterator[Finding]:
+    """The secrets in the store, as a push finds them, and in the conversations of streams."""
+    repo, objects, here = survey.repo, survey.objects, _list_present(survey, refs_here)
+    if not redaction.can_read_rules(repo):
+        return
+    stored = [ref for ref in here if ref.endswith(_SHARED) or parse_checkpoint_ref(ref)]
+    streams = [ref for ref in here if ref not in stored]
+    term.show_line("searching for secrets")
+    hits = {item[0]: item for item in remote.find_secrets(repo, objects, stored, ())}
+    secrets = {oid: rule for oid, (_, _, rule) in hits.items()}
+    for ref in stored if hits else ():
+        for held in remote.name_held(objects, ref, ref, secrets):
+            if hits.pop(held[3], None):
+                reason = f"{remote.describe(held)}; {remote.describe_remedy(held)}"
+                yield make_finding("secret", held[0], reason, oid=held[3])
+    rest = remote.find_secrets(repo, objects, streams, (), selects=_TRANSCRIPTS.fullmatch)
+    for oid, path, rule in (*hits.values(), *rest):
+        yield make_finding("secret", path, f"{rule} in blob '{oid}'; {remote.ALLOW}", oid=oid)
+
+
+# Checks of links: the checkpoints that commits and notes name are stored and belong to them.
+_LINK_WINDOW = 500  # links that are checked together
+_ALONE_LINKS = 2  # windows before worker processes are started
+_FEW = 64  # files of a commit, of more the contents are read one by one
+
+
+def look_at_linked(case: Case) -> Iterator[Finding]:
+    """Check the trailers of the commits on all branches, then every note."""
+    survey = case.survey
+    sources = [ref for ref in checkpoints.list_places(case.repo) if "entire" in ref]
+    stored = read_trees(case.repo, case.objects, sources)  # id -> tree
+    try:
+        commits = show_commits.list_bare_commits(survey.repo, (), checkpoint_list.CARRYING)
+    except Error as e:
+        yield make_finding("missing-object", "history", str(e))
+        return
+    trailers = [
+        (commit["oid"], link["checkpoint_id"])
+        for commit in commits
+        for link in commit["checkpoints"]
+        if link["linked"] == "trailer"
+    ]
+    yield from _find_empty(survey, trailers, stored)
+    states = [state for state in survey.states if not state.get("unreadable")]
+    left_out = list(unhooked.list_left_out(survey.repo, survey.objects, states))
+    yield from _find_lost(trailers, stored, {(oid, name) for oid, name, _ in left_out})
+    for oid, name, session in left_out:
+        if name in stored:
+            reason = f"'{name}' lacks session '{session}', whose work the commit has"
+            yield make_finding("left-out", oid, reason, checkpoint_id=name)
+    yield from _check_notes(survey, stored, trailers)
+
+
+def _find_lost(
+    trailers: Sequence[Link], stored: Mapping[str, str], held_here: Collection[Link]
+) -> Iterator[Finding]:
+    """Report links whose checkpoint is not stored: together if no checkpoint is, except those
+    that a session here can still store."""
+    lost = [link for link in trailers if link[1] not in stored]
+    unfetched = [] if stored else [link for link in lost if link not in held_here]
+    if unfetched:
+        verb = "names a checkpoint" if len(unfetched) == 1 else "name checkpoints"
+        reason = f"{count_noun(len(unfetched), 'commit')} {verb}, and none is stored here"
+        yield make_finding("no-store", "refs/heads/entire/checkpoints/v1", reason)
+    for oid, name in lost:
+        if (oid, name) not in unfetched:
+            reason = f"names '{name}', which is not stored"
+            yield make_finding("dangling-trailer", oid, reason, checkpoint_id=name)
+
+
+def _find_empty(
+    survey: Survey, links: list[tuple[str, str]], stored: Mapping[str, str]
+) -> Iterator[Finding]:
+    """Report links (commit, id) whose commit has nothing of the checkpoint, by evidence."""
+
+    def begin(objects: Prefetched) -> Callable[[list[tuple[str, str]]], list[tuple[str, str]]]:
+        return lambda window: _list_empty(survey.repo, objects, window, stored)
+
+    checked = (link for link in links if link[1] in stored)
+    for empty in spread_batches(
+        survey.objects, split_windows(checked, _LINK_WINDOW), begin, _ALONE_LINKS
+    ):
+        for oid, name in empty:
+            reason = f"has nothing of '{name}', which it is linked to"
+            yield make_finding("empty-link", oid, reason, checkpoint_id=name)
+
+
+def _list_empty(
+    repo: Repo, objects: Prefetched, links: list[tuple[str, str]], stored: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    empty = []
+    objects.fetch(oid for oid, _ in links)
+    commits = [commit for oid, _ in links if (commit := read_commit(objects, oid))]
+    with options.Collected():  # other checks report what cannot be read
+        changed = trees.read_many_changes(repo, objects, commits)
+        loader = checkpoint_list.Loader(objects, brief=True)
+        loader.prepare(stored[name] for _, name in links)
+        loaded = [(oid, loader.load(name, "", stored[name])) for oid, name in links]
+        unclear = [
+            (oid, checkpoint)
+            for oid, checkpoint in loaded
+            if oid in changed
+            and not checkpoint["lacks"]
+            and not candidates.has_same_change(checkpoint, changed[oid])
+        ]
+        loader.prepare((checkpoint["tree"] for _, checkpoint in unclear), v1_format.LINES)
+        small = (files.values() for oid, _ in unclear if len(files := changed[oid]) <= _FEW)
+        objects.fetch_small(oid for files in small for *_, oid in files if oid)
+        for oid, checkpoint in unclear:
+            record = candidates.extract_edits(objects, checkpoint, changed[oid])
+            if record and not candidates.has_work(objects, record, changed[oid]):
+                empty.append((oid, checkpoint["checkpoint_id"]))
+    objects.forget()
+    return empty
+
+
+def _check_notes(
+    survey: Survey, stored: Mapping[str, str], trailers: list[tuple[str, str]]
+) -> Iterator[Finding]:
+    """Check every note.  trailers: (commit, id) of each trailer on a branch."""
+    if notes.REF not in survey.refs:
+        return
+    try:
+        noted = [(oid, name) for oid, names in notes.list_links(survey.objects) for name in names]
+    except Error as e:
+        yield make_finding("missing-object", notes.REF, str(e))
+        return
+    survey.objects.fetch(dict.fromkeys(oid for oid, _ in noted))
+    carriers: dict[str, list[str]] = {}
+    for oid, name in trailers:
+        carriers.setdefault(name, []).append(oid)
+    wrong = set()
+    for oid, name in noted:
+        if name not in stored:
+            reason = f"its note names '{name}', which is not stored"
+            yield make_finding("dangling-note", oid, reason, checkpoint_id=name)
+        elif carrier := _find_carrier(survey, oid, name, carriers.get(name, ())):
+            wrong.add((oid, name))
+            reason = f"its note links it to '{name}', whose work is in {carrier[:12]} alone"
+            yield make_finding("wrong-note", oid, reason, checkpoint_id=name)
+    survey.objects.forget()
+    yield from _find_empty(survey, [link for link in noted if link not in wrong], stored)
+
+
+def _find_carrier(survey: Survey, oid: str, name: str, carriers: Sequence[str]) -> str:
+    """The commit whose trailer has the id that is in a commit's note, if that has too little of the
+    work for a search to link it; else '', and also if a person wrote the note.
+
+    It is based on the other one, or that on it; or it has another author and no other link, since
+    one that git names may have work of which nothing is left."""
+    commit = read_commit(survey.objects, oid) if carriers and oid not in carriers else None
+    if commit is None or name in links.list_by_hand(notes.read_note(survey.objects, oid) or b""):
+        return ""
+    # A merge has the work only if its change from each parent matches.
+    sides = trees.compare_with_parents(survey.objects, commit)
+    changes = [holding.Change(side, survey.objects.read_blob) for side in sides]
+    is_alone = checkpoint_list.list_linked(survey.objects, oid) == [name]
+    for other in carriers:
+        carrier = read_commit(survey.objects, other)
+        relation = candidates.relate(carrier, commit, is_named=True) if carrier else ""
+        is_foreign = is_alone and relation == holding.OTHER
+        if not carrier or not (is_foreign or _are_related(survey.repo, oid, other)):
+            continue
+        # The checkpoint has what its first commit changed, of which others may have a part each.
+        works = [
+            candidates.Work(survey.objects, source, edits)
+            for source in (carrier, None)
+            if (edits := candidates.read_edits(survey.repo, survey.objects, name, source))
+        ]
+        if works and not any(all(w.find_enough(c, relation) for c in changes) for w in works):
+            return other
+    return ""
+
+
+def _are_related(repo: Repo, oid: str, other: str) -> bool:
+    """Whether one of two commits is an ancestor of the other."""
+    return bool(is_ancestor(repo, oid, other) or is_ancestor(repo, other, oid))
+
+
+# Checks of files outside the object database: refs, locks, scratch files and installed files.
+
+
+def look_at_refs(case: Case) -> Iterator[Finding]:
+    """Check that git can read gitcp's refs, and look for locks left behind."""
+    survey, common = case.survey, case.repo.common
+    for start in OURS:
+        logs = os.path.join(common, "logs")
+        for path in _list_files(os.path.join(logs, start)):
+            ref = os.path.relpath(path, logs)
+            place = os.path.join(common, ref)
+            if ref not in survey.refs and (os.path.isdir(place) or not os.path.lexists(place)):
+                yield make_finding("bad-ref", ref, "it is gone, and its reflog remains")
+                survey.read_refs()
+        for path in _list_files(os.path.join(common, start)):
+            ref = os.path.relpath(path, common)
+            if not path.endswith(".lock"):
+                if ref not in survey.refs:
+                    yield make_finding("bad-ref", ref, "git cannot read it")
+                    survey.read_refs()  # the caller may have repaired it
+            elif files.is_older(path, LOCK_AGE):
+                yield make_finding("lock", path, "it was not released for a minute")
+
+
+def look_at_deleted_store(case: Case) -> Iterator[Finding]:
+    """Report that the branch of checkpoints was deleted, and how to get it back."""
+    if reason := checkpoints.explain_deletion(case.repo):
+        what, _, remedy = reason.partition(": ")
+        yield make_finding("deleted-store", checkpoints.REF, what, remedy=remedy)
+
+
+def _list_files(path: str) -> Iterator[str]:
+    """What stands in the place of the directory path or of that above it, the lock of path, and
+    every file below path."""
+    places = (os.path.dirname(path), path, f"{path}.lock")
+    yield from (p for p in places if os.path.lexists(p) and not os.path.isdir(p))
+    for folder, _, names in os.walk(path):
+        yield from (os.path.join(folder, name) for name in sorted(names))
+
+
+def look_at_scratch(case: Case) -> Iterator[Finding]:
+    """Report scratch files that a killed process left behind."""
+    for path in list_leftovers(case.survey):
+        yield make_finding("leftover", path, "nothing has touched it for an hour")
+
+
+def list_leftovers(survey: Survey) -> Iterator[str]:
+    """The scratch files and directories that are too old for a process to be writing them."""
+    folder = survey.repo.join_shared("tmp")
+    for name in files.list_names(folder):
+        path = os.path.join(folder, name)
+        if files.is_older(path, SCRATCH_AGE):
+            yield path
+
+
+def look_at_installed(case: Case) -> Iterator[Finding]:
+    """Check the files that enable wrote against its record."""
+    repo, survey = case.repo, case.survey
+    try:
+        record = takeover.load_manifest(repo)
+    except Error as e:
+        yield make_finding("changed-hook", repo.join_shared("installed"), str(e))
+        return
+    if not record.entries and any(states.is_unsettled(state) for state in survey.states):
+        reason = "sessions are open, and no hooks are installed; 'gitcp enable' installs them"
+        yield make_finding("no-hook", repo.common, reason)
+    for entry in record.entries:
+        path = record.get_path(entry)
+        try:
+            data = files.read_bytes(path)
+        except Error:
+            if entry["kind"] == "hook":
+                raise
+            continue  # another person's settings in a shared repository
+        if data is None:
+            yield make_finding("no-hook", path, "it is gone; 'gitcp enable' writes it again")
+        elif entry["kind"] == "hook" and not os.access(path, os.X_OK):
+            yield make_finding("changed-hook", path, "git cannot run it; 'gitcp enable' mends that")
+        elif entry["kind"] == "hook" and files.hash_bytes(data) != entry["after"]:
+            yield make_finding("changed-hook", path, "it was changed since 'gitcp enable' wrote it")

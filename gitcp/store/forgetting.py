@@ -1,0 +1,212 @@
+"""Forgetting sessions: deleting their content from everything that gitcp keeps here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from gitcp import files
+from gitcp.core import orphan_rules, shapes
+from gitcp.errors import Error
+from gitcp.record import decode_lines
+from gitcp.store import pack_care, private, refs, undo
+from gitcp.store.care.case import Survey
+from gitcp.store.journal import edits, journal
+from gitcp.store.objects import Objects
+from gitcp.store.reading import Prefetched
+from gitcp.store.search import index
+from gitcp.store.session import states
+from gitcp.store.stream import stream_list
+from gitcp.store.turn import sessions
+from gitcp.store.v1 import checkpoints, committed_write, merging, pictures
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from gitcp.core.record_types import JournalLine, State
+    from gitcp.repo import Repo
+    from gitcp.store.refs import Update
+    from gitcp.store.v1.checkpoints import SessionEntry
+
+_COPIES = ("transcript", "turn", "exports")  # folders with a session's files
+
+
+class Choice:
+    """What to forget: one session, one checkpoint, what is older than a time, or everything."""
+
+    def __init__(self, session: str = "", checkpoint: str = "", before: float = 0.0) -> None:
+        """before: seconds since 1970."""
+        self._session, self._checkpoint, self._before = session, checkpoint, before
+
+    def has(self, checkpoint_id: str, entry: SessionEntry) -> bool:
+        """Whether a session's part in a checkpoint is chosen."""
+        if self._session or self._checkpoint:
+            return self._session == entry["session_id"] or self._checkpoint == checkpoint_id
+        return self._is_before(entry["metadata"].get("created_at"))
+
+    def list_sessions(self, repo: Repo) -> list[str]:
+        """The sessions of which everything is forgotten."""
+        if self._checkpoint:
+            return []
+        if self._session:
+            return [self._session]
+        known = {*states.list_state_ids(repo), *states.list_marked_ids(repo)}
+        known |= {journal.find_session(ref, known) for ref in refs.list_refs(repo, journal.PREFIX)}
+        return sorted(name for name in known if not self._before or self._is_over(repo, name))
+
+    def _is_over(self, repo: Repo, session_id: str) -> bool:
+        state = states.peek_state(repo, session_id)
+        ended = state is not None and state.get("phase") == "ended"
+        return ended and self._is_before((state or {}).get("last_interaction_time"))
+
+    def _is_before(self, time: object) -> bool:
+        """Whether a time is before the chosen one, if there is one; an unknown time is not."""
+        return not self._before or 0 < sessions.parse_time(time) < self._before
+
+
+def forget_chosen(repo: Repo, choice: Choice) -> tuple[list[Update], dict[str, int]]:
+    """Forget what is chosen; return the updates of refs, and the number of things of each kind.
+
+    Raises Error, with nothing done, if a session at work would lose something.
+    """
+    sessions = choice.list_sessions(repo)
+    _refuse_active(repo, sessions)
+    with Prefetched(repo) as objects:
+        survey = Survey(repo, objects)
+        streams = _list_streams(survey, sessions)
+        _refuse_active(repo, {name for _, owners in streams.values() for name in owners})
+    known = {*states.list_state_ids(repo), *states.list_marked_ids(repo)}
+    moved, count = _forget_stored(repo, choice)
+    moved += _delete_refs(repo, sessions, {ref: oid for ref, (oid, _) in streams.items()})
+    _forget_files(repo, survey, sessions, set(streams))
+    old = [update[2] for update in moved if update[2]]
+    _purge_objects(repo, survey, [update[0] for update in moved], old)
+    counts = {
+        "checkpoint part": count,
+        "session": len(known.intersection(sessions)),
+        "stream": len(streams),
+    }
+    return moved, counts
+
+
+def _forget_stored(repo: Repo, choice: Choice) -> tuple[list[Update], int]:
+    def move_store() -> tuple[list[Update], int]:
+        with Objects(repo) as objects:
+            updates, count = merging.write_forgetting(repo, objects, choice.has)
+        if updates:
+            committed_write.move_refs(repo, updates, "gitcp: forget")
+        return updates, count
+
+    with Objects(repo) as objects:
+        committed_write.restore_branch(repo, objects)
+    return refs.retry_moved(repo, "v1", move_store)
+
+
+def _refuse_active(repo: Repo, sessions: Iterable[str]) -> None:
+    for name in sessions:
+        state = states.peek_state(repo, name)
+        if state and state.get("phase") == "active":
+            raise Error(f"session '{name}' is at work: end it first")
+
+
+def _list_streams(survey: Survey, sessions: Collection[str]) -> dict[str, tuple[str, set[str]]]:
+    """ref -> (oid, its sessions), for each stream that has one of these sessions."""
+    streams: dict[str, tuple[str, set[str]]] = {}
+    for tip in survey.tips:
+        owners = survey.list_owners(tip)
+        if owners & set(sessions):
+            streams[tip["ref"]] = tip["oid"], owners
+    return streams
+
+
+def _delete_refs(repo: Repo, sessions: Collection[str], streams: dict[str, str]) -> list[Update]:
+    """Delete the refs with content of sessions: streams, edits, and undo logs, which have whole
+    worktrees."""
+    gone: dict[str, str] = dict(streams)
+    for ref, oid in refs.list_refs(repo, journal.PREFIX).items():
+        if journal.find_session(ref, sessions) in sessions:
+            gone[ref] = oid
+    if sessions:
+        gone |= refs.list_refs(repo, undo.PREFIX)
+    updates: list[Update] = [(ref, None, oid) for ref, oid in gone.items()]
+    refs.update_refs(repo, updates, "gitcp: forget")
+    return updates
+
+
+def _forget_files(
+    repo: Repo, survey: Survey, sessions: Sequence[str], streams: Collection[str]
+) -> None:
+    owners = set(sessions)
+    with states.held_state(repo, sorted(owners | set(states.list_state_ids(repo)))):
+        for name in states.list_state_ids(repo):
+            if name in owners:
+                states.forget_state(repo, name)
+            elif (state := states.load_state(repo, name)) and _drop_streams(state, streams):
+                edits.save_work(repo, state)
+        for name in owners:
+            states.forget_marker(repo, name)
+    for top in repo.list_folders():
+        for folder in _COPIES:
+            for name in files.list_names(os.path.join(top, folder)):
+                if orphan_rules.list_possible_owners(name) & owners:
+                    pictures.forget_pictures(repo, files.peek(os.path.join(top, folder, name)))
+                    private.remove_private(repo, os.path.join(top, folder, name))
+        private.remove_private(repo, os.path.join(top, "page.html"))
+        journal.leave_out(repo, os.path.dirname(top), lambda line: _is_about(line, owners))
+    if owners:
+        shutil.rmtree(repo.join_shared("kept"), ignore_errors=True)
+    stream_list.forget_expired(repo, owners)
+    index.remove_database(repo)
+
+
+def _drop_streams(state: State, streams: Collection[str]) -> bool:
+    """Remove streams from the state of a session that stays; return whether it had any."""
+    left = [stream for stream in state["streams"] if stream["ref"] not in streams]
+    changed = len(left) < len(state["streams"])
+    state["streams"] = left
+    return changed
+
+
+def _is_about(line: JournalLine, sessions: Collection[str]) -> bool:
+    """Whether a line of a journal names one of these sessions."""
+    author = line.get("who")
+    return line.get("session") in sessions or (isinstance(author, list) and author[0] in sessions)
+
+
+def _purge_objects(repo: Repo, survey: Survey, ids: Iterable[str], old: Sequence[str]) -> None:
+    """Delete unneeded objects from reflogs and gitcp's packs.  While a session is at work, whose
+    objects may have no ref yet, git prunes them later."""
+    tracking = refs.list_refs(repo, checkpoints.TRACKING)
+    refs.update_refs(repo, [(ref, None, oid) for ref, oid in tracking.items()], "gitcp: forget")
+    pack_care.forget_logs(repo, [*ids, checkpoints.MEMORY])
+    sessions = (states.peek_state(repo, name) for name in states.list_state_ids(repo))
+    if any(state and state.get("phase") == "active" for state in sessions):
+        pack_care.unpin_tips(repo, [*old, *tracking.values()])
+    else:
+        pack_care.destroy_unneeded(repo, _find_used(repo, survey))
+
+
+def _find_used(repo: Repo, survey: Survey) -> list[str]:
+    """The existing objects that journals, private indexes and copies of transcripts name."""
+    named: set[str] = set()
+    for top in repo.list_folders():
+        for line in journal.read_journal(repo, os.path.dirname(top)):
+            ends = (line.get("before"), line.get("after"))
+            named |= {end[1] for end in ends if isinstance(end, list)} | {*line.get("trees", ())}
+        index = {"GIT_INDEX_FILE": os.path.join(top, "index")}
+        listed = repo.git.run("ls-files", "-s", env=index)[1]
+        named |= {line.split()[1] for line in decode_lines(listed)}
+    for name in files.list_names(repo.join_shared("transcript")):
+        if name.endswith(".json"):
+            copy = private.load_cache(repo.join_shared("transcript", name), shapes.TRANSCRIPT)
+            named |= {chunk[0] for chunk in (copy or {}).get("chunks", ())}
+    with Objects(repo) as objects:
+        return sorted(named - objects.list_absent(named))
+
+
+def is_still_in_git(repo: Repo, moved: Sequence[Update]) -> bool:
+    """Whether git still has forgotten objects, loose or in its own packs."""
+    oids = [update[2] for update in moved if update[2]]
+    checked = repo.git.run("cat-file", "--batch-check", stdin="\n".join(oids).encode())[1]
+    return any(not line.endswith(" missing") for line in decode_lines(checked))

@@ -1,0 +1,220 @@
+"""The open edits of other sessions in a working copy that a command discards."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from gitcp.core import back, credit
+from gitcp.core.discards import covers
+from gitcp.store import claims, refs
+from gitcp.store.auto import list_staged
+from gitcp.store.back.points import merge_blobs
+from gitcp.store.journal import journal as journal_journal
+from gitcp.store.journal.edits import Work
+from gitcp.store.journal.journal import Journal
+from gitcp.store.objects import Objects
+from gitcp.store.session import states
+from gitcp.store.trees import Lookup, edit_tree, find_entry, find_file, find_tree, read_commit
+from gitcp.store.turn import sessions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    from gitcp.core.discards import Discard
+    from gitcp.core.guard_rules import Claim
+    from gitcp.core.record_types import JournalLine, Marker, Record, Version
+    from gitcp.repo import Repo
+
+    Edit = tuple[str, Version, Version]  # path, before, after
+
+
+def find_lost(repo: Repo, session_id: str, discards: Sequence[Discard]) -> dict[str, list[str]]:
+    """session -> the paths of its open edits that the discards of a command of session_id cover,
+    for sessions whose agent runs."""
+    lines, lost = journal_journal.read_journal(repo), dict[str, list[str]]()
+    objects = Objects.get_shared(repo)
+    tree = find_tree(objects, "HEAD")
+    head, staged = Lookup(objects, tree), list_staged(repo, tree or repo.empty_tree)
+    for other in claims.list_open(repo, session_id):
+        work = Work(lines, other)
+        for path in filter(work.is_present, work.list_paths()):
+            tracked: bool | None = bool(staged.get(path) or find_file(head, path))
+            if path in staged and not staged[path]:  # HEAD alone has it: either reaches it
+                tracked = None
+            if any(covers(discard, path, tracked) for discard in discards):
+                lost.setdefault(other, []).append(path)
+    return lost
+
+
+def find_discarded(repo: Repo, session_id: str, call_id: str) -> dict[str, list[str]]:
+    """session -> the paths of its open edits that a call of session_id has deleted or taken back,
+    by the look at its end, for sessions whose agent runs."""
+    lines, lost = journal_journal.read_journal(repo), dict[str, list[str]]()
+    own = [
+        n for n, line in enumerate(lines) if credit.get_cause(line)[::2] == (session_id, call_id)
+    ]
+    edits = [lines[n] for n in own if "path" in lines[n]]
+    moved = {line.get("follows") for line in edits}
+    gone = {x["path"]: x["after"] is None for x in edits if x["path"] not in moved}
+    for other in claims.list_open(repo, session_id) if gone else ():
+        before, now = Work(lines[: own[0]], other), Work(lines, other)
+        for path in filter(before.is_present, gone):
+            if gone[path] or not now.is_present(path):
+                lost.setdefault(other, []).append(path)
+    return lost
+
+
+# The sessions at work in a working copy, since when, and on which paths.
+
+
+def list_records(repo: Repo, chosen: Iterable[Marker] | None = None) -> list[Record]:
+    """A record of type claim for each claimed path and each running command, oldest first.
+
+    A session in a turn without a tool call has a record with an empty tool.  chosen: markers of
+    sessions that may be in a turn here, None for all of this worktree.
+    """
+    held = claims.list_claims(repo)
+    records = [record for claim in held for record in _make_records(repo, claim)]
+    busy = {claim["session_id"] for claim in held}
+    for marker in states.read_recent(repo) if chosen is None else chosen:
+        if marker["session_id"] not in busy and claims.is_at_work(repo, marker):
+            records.append(_make_idle_record(repo, marker))
+    return sorted(records, key=lambda record: float(record["created"]))
+
+
+def release_session(repo: Repo, prefix: str) -> list[Record]:
+    """Remove the claims of the session whose id begins with prefix; return their records.
+    Raises Error if no session or several match."""
+    held = claims.list_claims(repo)
+    session_id = sessions.pick_id(prefix, [claim["session_id"] for claim in held])
+    claims.release_claims(repo, lambda claim: claim["session_id"] == session_id)
+    mine = (claim for claim in held if claim["session_id"] == session_id)
+    return [record for claim in mine for record in _make_records(repo, claim)]
+
+
+def _make_records(repo: Repo, claim: Claim) -> Iterator[Record]:
+    paths: list[str | None] = [*claim["paths"]]
+    for path in paths or [None]:
+        yield {
+            "type": "claim",
+            "session_id": claim["session_id"],
+            "agent_id": claim["agent_id"],
+            "tool_use_id": claim["tool_use_id"],
+            "tool": claim["tool"],
+            "path": path,
+            "created": claim["created"],
+            "process": claim["process"],
+            "worktree_path": repo.worktree,
+        }
+
+
+def _make_idle_record(repo: Repo, marker: Marker) -> Record:
+    state = states.peek_state(repo, marker["session_id"]) or {}
+    idle: Any = {
+        **dict.fromkeys(("agent_id", "tool_use_id", "tool"), ""),
+        "session_id": marker["session_id"],
+        "paths": [],
+        "created": sessions.parse_time(state.get("last_interaction_time")),
+        "process": marker.get("agent_process"),
+    }
+    return next(_make_records(repo, idle))
+
+
+# A session's edits as a tree of their own (doc/guard.md "A session's own change").
+#
+# With `deny` each tool call that wrote becomes a commit on refs/gitcp/edits/<session>.  Its
+# `change` is the project with this session's edits alone, so that two commits of the ref differ by
+# one call. An edit that does not apply to it, because it changes another's lines, begins a new
+# part: refs/gitcp/edits/<session>.<n>.
+
+
+def record_call(repo: Repo, objects: Objects, event: dict[str, Any]) -> str:
+    """Commit the edits that the journal has of a tool call; return the ref, '' if it has none.
+
+    The caller holds the session's lock.
+    """
+    tool, session_id = event.get("tool") or {}, event["session_id"]
+    with Journal(repo) as journal:
+        edits = _list_edits(journal.lines, session_id, str(tool.get("id") or ""))
+        if not edits:
+            return ""
+        ref, tree = find_newest(repo, objects, session_id)
+        after, clean = _apply_edits(repo, objects, tree, edits) if tree else ("", False)
+        if clean and after == tree:
+            return ref
+        if not clean:
+            first = journal_journal.PREFIX + session_id
+            ref = f"{first}.{journal_journal.parse_part_number(ref, first) + 1}" if tree else first
+            start = _build_start(repo, objects, edits)
+            subject = f"Where the edits of {session_id} begin"
+            journal_journal.hold_edits(repo, objects, journal, session_id, subject, ref, start)
+            after = edit_tree(objects, start, {path: entry for path, _, entry in edits})
+        journal_journal.hold_edits(
+            repo, objects, journal, session_id, _format_subject(event, edits), ref, after
+        )
+        return ref
+
+
+def find_newest(repo: Repo, objects: Objects, session_id: str) -> tuple[str, str]:
+    """(the ref of a session's last part, the tree of its `change` or '')."""
+    first = journal_journal.PREFIX + session_id
+    parts = [
+        ref
+        for ref in refs.list_refs(repo, first, first + ".*")
+        if journal_journal.parse_part_number(ref, first)
+    ]
+    ref = max(parts, key=lambda name: journal_journal.parse_part_number(name, first), default=first)
+    tip = read_commit(objects, ref)
+    entry = find_entry(objects, tip["tree"], "change") if tip else None
+    return ref, entry[1] if entry else ""
+
+
+def _list_edits(lines: list[JournalLine], session_id: str, call: str) -> list[Edit]:
+    """The edits of a call, by the journal's lines since it was opened.
+
+    The edits of a file tool are what its paths became since its start.  Those of any other call
+    are the edits that name the call.
+    """
+    opened = (n for n, line in enumerate(lines) if line.get("open") == call)
+    start = max((n for n in opened if lines[n].get("session") == session_id), default=-1)
+    looked = lines[start].get("looked", {}) if start >= 0 else {}
+    since = [line for line in credit.list_edits(lines[start + 1 :]) if line.get("kept", True)]
+    if looked:
+        last = {line["path"]: credit.parse_entry(line["after"]) for line in since}
+        pairs = ((path, credit.parse_entry(entry)) for path, entry in looked.items())
+        return [(path, old, last[path]) for path, old in pairs if last.get(path, old) != old]
+    return [
+        (line["path"], credit.parse_entry(line["before"]), credit.parse_entry(line["after"]))
+        for line in since
+        if credit.get_cause(line)[::2] == (session_id, call)
+    ]
+
+
+def _apply_edits(repo: Repo, objects: Objects, tree: str, edits: list[Edit]) -> tuple[str, bool]:
+    """(the tree with the edits applied, whether all of them applied)."""
+    merge = partial(merge_blobs, repo, objects)
+    for path, before, after in edits:
+        ours = find_entry(objects, tree, path)
+        version, is_clean = back.merge_versions(before, ours, after, merge)
+        if not is_clean:
+            return tree, False
+        tree = edit_tree(objects, tree, {path: version})
+    return tree, True
+
+
+def _build_start(repo: Repo, objects: Objects, edits: list[Edit]) -> str:
+    """The tree of HEAD with the edited paths as they were before the edits."""
+    head = refs.read_head(repo)
+    commit = read_commit(objects, head) if head else None
+    before_edits: dict[str, Version] = {}
+    for path, before, _ in edits:
+        before_edits.setdefault(path, before)
+    return edit_tree(objects, commit["tree"] if commit else None, before_edits)
+
+
+def _format_subject(event: dict[str, Any], edits: list[Edit]) -> str:
+    paths = list(dict.fromkeys(path for path, _, _ in edits))
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return f"{(event.get('tool') or {}).get('name', 'Edit')} {paths[0]!r}{more}"

@@ -1,0 +1,424 @@
+"""The arguments of the `git commit` that runs a hook, which git does not pass to it."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp import trace
+from gitcp.core import commit_message, credit, linking, stream_rules
+from gitcp.core.linking import holds_line
+from gitcp.record import encode_name
+from gitcp.store import refs, trees
+from gitcp.store.journal import open_edits
+from gitcp.store.journal.edits import Work
+from gitcp.store.match import commit_memory, sources
+from gitcp.store.match.sources import MatchCase, Target
+from gitcp.store.session import states
+from gitcp.store.session.states import make_id
+from gitcp.store.trees import need_commit, read_commit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Container, Sequence
+    from typing import TypedDict
+
+    from gitcp.core.linking import Linked, Recorded
+    from gitcp.core.record_types import Commit, JournalLine, Marker, Process
+    from gitcp.repo import Repo
+    from gitcp.store.match.commit_memory import Verdict
+    from gitcp.store.objects import Objects
+    from gitcp.store.trees import Changes
+
+    class Prepared(TypedDict):
+        """ids: those that the message gets; drop: those that it has copied, of whose work the
+        commit has nothing; gather: whether ids anywhere in it move to its trailers."""
+
+        ids: list[str]
+        drop: list[str]
+        gather: bool
+        sessions: dict[str, Linked]
+
+    class Conclusion(TypedDict):
+        """id: '' if nothing is condensed; dismissed: whether the person removed the id; noted:
+        whether the link is a note; old: the base of the streams; linked: whether they move on;
+        carried: the other ids of the commit; inherited: those of them that its message could not
+        get and its note gets; merged: the commits that it squashes."""
+
+        commit: str
+        old: str
+        id: str
+        sessions: dict[str, Linked]
+        dismissed: bool
+        noted: bool
+        linked: bool
+        carried: list[str]
+        inherited: list[str]
+        merged: list[str]
+
+
+_VALUED = "mFcCtSu"  # one-letter options that take the rest of their word, or the next one
+
+
+def is_amend(repo: Repo, args: Sequence[str]) -> bool:
+    """Whether this commit replaces HEAD, given the arguments of prepare-commit-msg.
+
+    git passes the hook the same for `--amend -m` as for `-m`.  If git's own arguments cannot be
+    read, post-commit notices the amend.
+    """
+    from gitcp.store.session import process
+
+    words = process.read_git_arguments(repo, "commit")
+    if words is not None:
+        return any(len(word) > 3 and "--amend".startswith(word) for word in words)
+    return list(args[1:]) == ["commit", "HEAD"]
+
+
+def will_check_message(repo: Repo) -> bool:
+    """Whether git will run commit-msg: not with -n.  True if its arguments cannot be read."""
+    from gitcp.store.session import process
+
+    for word in process.read_git_arguments(repo, "commit") or ():
+        if len(word) > 6 and "--no-verify".startswith(word):
+            return False
+        if word[:1] == "-" and word[1:2] not in ("", "-"):
+            letters = word[1:]
+            ends = [i for i, letter in enumerate(letters) if letter in _VALUED]
+            if "n" in letters[: min(ends, default=len(letters))]:
+                return False
+    return True
+
+
+def find_cleanup_mode(repo: Repo) -> str:
+    """git's cleanup mode for the message, by an argument of this commit, else the configuration."""
+    from gitcp.store.session import process
+
+    words = process.read_git_arguments(repo, "commit") or []
+    for i, word in enumerate(words):
+        if word == "--cleanup":
+            return "".join(words[i + 1 : i + 2])
+        if word.startswith("--cleanup="):
+            return word.partition("=")[2]
+    return repo.config.get("commit.cleanup", "default")
+
+
+# Which sessions a commit belongs to (doc/behaviour.md "Matching").
+#
+# Gathers what overlap.match() needs: the markers of open sessions and their edits, with those of
+# the running turn.  The worktree is not scanned.
+
+
+def match_sessions(
+    repo: Repo,
+    objects: Objects,
+    changes: Changes,
+    parent: str,
+    open_markers: list[Marker] | None = None,
+    agent: bool = True,
+    replay: bool = False,
+    brought: Collection[str] = (),
+) -> dict[str, Linked]:
+    """The sessions that a commit with these changes on parent belongs to, each with the reasons.
+
+    open_markers: the sessions to match, None for all.  agent: the commit is being made now, so the
+    environment or a process above may name its session.  replay: the commit was rewritten from
+    another one, so only evidence counts.  brought: the sessions of checkpoints that come from a
+    commit that is made again; what that one left out links nothing here."""
+    stash, blob = refs.Stash(repo, objects), objects.read_blob
+    linked: dict[str, Linked] = {}
+    candidates = states.read_concerned(repo) if open_markers is None else open_markers
+    acting = _find_acting(candidates) if agent else {}
+    foreign = _list_foreign(repo, candidates, acting)
+    looked_at, committers = None if replay else changes, acting if agent else None
+    lines = open_edits.look_for_commit(repo, objects, looked_at, *foreign, committers)
+    if open_markers is None:
+        candidates = _add_writers(repo, candidates, lines, changes)
+    is_here = open_edits.build_stay_check(repo, parent)
+    for marker in candidates:
+        session_id, how = marker["session_id"], acting.get(marker["session_id"])
+        edits = Work(lines, session_id, is_here).build_records(session_id not in brought)
+        edits = _mark_stashed(stash, edits, changes, replay)
+        edits += [] if replay else _list_elsewhere(repo, marker, changes)
+        verdict = linking.match_session(edits, changes, blob, lambda path: _is_gone(repo, path))
+        paths, reasons = verdict["paths"], verdict["reasons"] if verdict["paths"] else {}
+        trace.append_note("match", f"'{session_id}': {paths} {verdict['reasons']}")
+        if paths or how:
+            linked[session_id] = {"how": how or "content", "paths": paths, "reasons": reasons}
+    for path in {path for part in linked.values() for path in part["paths"]}:
+        _leave_out_lineless(objects, lines, linked, path, changes)
+    return linked
+
+
+def _add_writers(
+    repo: Repo, candidates: list[Marker], lines: list[JournalLine], changes: Changes
+) -> list[Marker]:
+    """Add the sessions that wrote one of the changed files, also before it was moved."""
+    moved = {line["follows"] for line in lines if "follows" in line and line["path"] in changes}
+    writers = credit.list_writers(lines, {*changes, *moved})
+    if writers <= {marker["session_id"] for marker in candidates}:
+        return candidates
+    return states.read_concerned(repo, writers)
+
+
+def _list_foreign(
+    repo: Repo, candidates: list[Marker], acting: Container[str]
+) -> tuple[list[Marker], list[Marker]]:
+    """(the sessions of other worktrees that make the commit; those that may write here unseen)."""
+    foreign = [m for m in candidates if not states.is_home(repo, m)]
+    visitors = [m for m in foreign if m["session_id"] in acting]
+    return visitors, [m for m in foreign if m["phase"] == "active" and not m["tool_events"]]
+
+
+def _list_elsewhere(repo: Repo, marker: Marker, changes: Changes) -> list[Recorded]:
+    """The session's edits of the changed paths that lie in other worktrees."""
+    if states.is_home(repo, marker) and not marker.get("visits"):
+        return []
+    from gitcp.store.journal import elsewhere
+
+    return elsewhere.list_records(repo, marker, changes)
+
+
+def _leave_out_lineless(
+    objects: Objects,
+    lines: list[JournalLine],
+    linked: dict[str, Linked],
+    path: str,
+    changes: Changes,
+) -> None:
+    """Remove path from the sessions of which the commit has no line of it, if the commit has lines
+    of another session there."""
+    writers = [session_id for session_id, part in linked.items() if path in part["paths"]]
+    if len(writers) < 2:
+        return
+    _, old, _, new = changes[path]
+    ends = [objects.read_blob(oid) if oid else b"" for oid in (old, new)]
+    lacking = {
+        session_id
+        for session_id in writers
+        if (stretches := Work(lines, session_id).list_stretches(path))
+        and not any(holds_line(*s.read_contents(objects.read_blob), *ends) for s in stretches)
+    }
+    for session_id in lacking if len(lacking) < len(writers) else ():
+        part = linked[session_id]
+        part["paths"].remove(path)
+        part["reasons"][path] = "none of its lines is in the commit"
+        if not part["paths"] and part["how"] == "content":
+            del linked[session_id]
+
+
+def _mark_stashed(
+    stash: refs.Stash, edits: list[Recorded], paths: Container[str], replay: bool
+) -> list[Recorded]:
+    """edits, those at paths marked if the stash holds them; in a replay all are away."""
+    if replay:
+        return [{**edit, "live": False} for edit in edits]
+    stashed = {
+        edit["path"]
+        for edit in edits
+        if edit["live"] and edit["path"] in paths and edit["oid"]
+        if stash.holds(edit["path"], (edit.get("mode", ""), edit["oid"]))
+    }
+    return [{**edit, "stashed": edit["path"] in stashed} for edit in edits]
+
+
+def _find_acting(open_markers: list[Marker]) -> dict[str, str]:
+    """The active sessions that the environment or a process above names: id -> which of them."""
+    active = [m for m in open_markers if m["phase"] == "active"]
+    if not active:
+        return {}
+    how = {m["session_id"]: "environment" for m in active if _is_in_environment(m)}
+    if how or not any(m["agent_process"] for m in active):
+        return how
+    from gitcp.store.session import process
+
+    above = set(process.list_ancestors())
+    for marker in active:
+        agent = marker["agent_process"]
+        if agent and agent["pid"] in above and process.is_alive(agent):
+            how[marker["session_id"]] = "process"
+    return how
+
+
+def _is_in_environment(marker: Marker) -> bool:
+    """Whether a variable of the session's client names the session."""
+    variables = {name for name, value in os.environ.items() if value == marker["session_id"]}
+    if not variables:
+        return False
+    from gitcp import agents
+
+    return not variables.isdisjoint(agents.list_session_variables(marker["agent_type"]))
+
+
+def _is_gone(repo: Repo, path: str) -> bool:
+    return not os.path.lexists(os.path.join(os.fsencode(repo.worktree), encode_name(path)))
+
+
+# What prepare-commit-msg decides: prepare() stores its verdict for post-commit (after_commit.py;
+# doc/behaviour.md "Linking a commit").
+
+
+def prepare_commit(repo: Repo, objects: Objects, head: str, args: Sequence[str]) -> Prepared:
+    """prepare-commit-msg(file, source, revision) on HEAD: match the commit, store the verdict,
+    return the ids.  A step of a rebase, cherry-pick or am gets no new id."""
+    source = args[1] if len(args) > 1 else ""
+    when = sources.REPLAYING if commit_memory.is_replaying(repo) else sources.MAKING
+    if source == "merge" and when == sources.MAKING:
+        when = sources.MERGING
+    amends = when != sources.MERGING and is_amend(repo, args)
+    amended = read_commit(objects, head) if amends else None
+    target = Target(objects, parent=head, changes=lambda: sources.read_staged(repo, head))
+    copied = args[2] if source == "commit" and args[2:] and not amended else ""
+    case = MatchCase(repo, objects, head, target=target, amended=amended, copied=copied)
+    case.is_seen = source == "squash"
+    replaced, brought, drop, merged = _ask(case, when)
+    if when == sources.MERGING:
+        commit_memory.forget_verdict(repo)  # conclude() decides, when the merge is made
+        drop = sorted(commit_memory.read_refused(repo).difference(brought))
+        return {"ids": brought, "drop": drop, "gather": False, "sessions": {}}
+    if when == sources.REPLAYING:
+        return _replay(repo, objects, head, args, [*replaced, *brought], drop)
+    parts = _list_sessions(repo, objects, brought)
+    sessions = match_sessions(repo, objects, target.read()[1], head, brought=parts)
+    checkpoint_id = replaced[-1] if replaced else make_id()
+    ids = list(dict.fromkeys([*replaced, *brought, *([checkpoint_id] if sessions else [])]))
+    parents = amended["parents"] if amended else [head]
+    verdict: Verdict = {
+        "id": checkpoint_id if sessions else "",
+        "head": head,
+        "parent": parents[0] if parents else refs.get_zeros(repo),
+        "sessions": sessions,
+        "ids": ids,
+        "merged": merged,
+    }
+    if sessions:
+        verdict["maker"] = _find_maker()
+    if brought:
+        verdict["brings"] = True
+    commit_memory.save_verdict(repo, verdict)
+    drop = [i for i in drop if i not in ids]
+    return {"ids": ids, "drop": drop, "gather": source == "squash", "sessions": sessions}
+
+
+def _find_maker() -> Process | None:
+    """The process of the git that makes the commit."""
+    from gitcp.store.session import process
+
+    return process.find_git()
+
+
+def _list_sessions(repo: Repo, objects: Objects, checkpoint_ids: Sequence[str]) -> set[str]:
+    """The sessions that have a part in one of the checkpoints."""
+    if not checkpoint_ids:
+        return set()
+    from gitcp.store.v1 import checkpoints
+
+    lists = (checkpoints.list_session_ids(repo, objects, one) for one in checkpoint_ids)
+    return {session_id for ids in lists for session_id in filter(None, ids)}
+
+
+def _ask(case: MatchCase, when: str) -> tuple[list[str], list[str], list[str], list[str]]:
+    """(ids of the commit that is amended; ids of other commits; ids that the message must not
+    have; the commits that it squashes)."""
+    replaced, brought, drop, merged = list[str](), list[str](), list[str](), list[str]()
+    for target, ids, excluded, old_commits in sources.ask_sources(case, when):
+        (brought if target is case.target else replaced).extend(ids)
+        drop += excluded
+        merged += old_commits if "squash" in ids.values() else ()
+    return replaced, list(dict.fromkeys(brought)), drop, merged
+
+
+def _replay(
+    repo: Repo,
+    objects: Objects,
+    head: str,
+    args: Sequence[str],
+    ids: Sequence[str],
+    drop: Sequence[str],
+) -> Prepared:
+    """prepare_commit() of a step of a rebase, cherry-pick or am.
+
+    The verdict names the picked commit, since CHERRY_PICK_HEAD may be gone by post-commit."""
+    verdict: Verdict = {"id": "", "head": head, "parent": head, "sessions": {}, "ids": [*ids]}
+    picked = read_commit(objects, "CHERRY_PICK_HEAD")
+    if picked:
+        verdict["picked"] = picked["oid"]
+    if os.path.exists(os.path.join(repo.git_dir, "rebase-merge")):
+        # post-rewrite copies the notes at the end of the rebase.
+        with open(args[0], "rb") as f:
+            present = commit_message.find_anywhere(f.read())
+        verdict["ids"] = [i for i in ids if i in present]
+    elif ids:
+        verdict["brings"] = True
+    commit_memory.save_verdict(repo, verdict)
+    drop = [i for i in drop if i not in verdict["ids"]]
+    return {"ids": verdict["ids"], "drop": drop, "gather": True, "sessions": {}}
+
+
+# What post-commit decides: conclude() compares the commit with the verdict that before_commit.py
+# stored, and obeys (doc/behaviour.md "After the commit").
+
+
+def conclude_commit(repo: Repo, objects: Objects) -> Conclusion:
+    """Compare HEAD with the stored verdict."""
+    commit_memory.clear_brought(repo)
+    commit = need_commit(objects, "HEAD")
+    sources.look_again(repo, commit["oid"])
+    parent = commit["parents"][0] if commit["parents"] else refs.get_zeros(repo)
+    verdict = commit_memory.load_verdict(repo)
+    holds = verdict is not None and verdict["parent"] == parent
+    conclusion: Conclusion = {
+        "commit": commit["oid"],
+        "old": verdict["head"] if verdict and holds else parent,
+        "id": "",
+        "sessions": {},
+        "dismissed": False,
+        "noted": False,
+        "linked": False,
+        "carried": commit_message.read_trailers(encode_name(commit["message"])),
+        "inherited": [],
+        "merged": verdict.get("merged", []) if verdict and holds else [],
+    }
+    replays = commit_memory.is_replaying(repo)
+    if not stream_rules.find_transition(
+        stream_rules.ACTIVE, stream_rules.GIT_COMMIT, rewriting=replays
+    )[1]:
+        return conclusion
+    _obey(repo, objects, commit, verdict if holds else None, conclusion)
+    conclusion["linked"] = bool(conclusion["id"] and conclusion["sessions"])
+    if not conclusion["linked"]:
+        conclusion["id"] = ""
+    if verdict and holds and verdict.get("commented"):
+        present = {*conclusion["carried"], conclusion["id"] or verdict["id"]}
+        conclusion["inherited"] = [i for i in verdict.get("ids", ()) if i not in present]
+    carried = [*conclusion["carried"], *conclusion["inherited"]]
+    conclusion["carried"] = [i for i in carried if i != conclusion["id"]]
+    trace.append_note("commit", f"{commit['oid']}: {conclusion}")
+    return conclusion
+
+
+def _obey(
+    repo: Repo, objects: Objects, commit: Commit, verdict: Verdict | None, conclusion: Conclusion
+) -> None:
+    ids = commit_message.read_trailers(encode_name(commit["message"]))
+    if verdict and verdict["sessions"] and (verdict.get("told") or verdict["id"] in ids):
+        conclusion["sessions"] = verdict["sessions"]
+        # Without other text the id was removed by check-message, or never written.
+        by_us = not commit["message"].strip() or verdict.get("commented", False)
+        conclusion["noted"] = by_us and verdict["id"] not in ids
+        conclusion["dismissed"] = verdict["id"] not in ids and not by_us
+        conclusion["id"] = "" if conclusion["dismissed"] else verdict["id"]
+        return
+    fresh = trees.read_changes(objects, commit)[1]
+    picked = read_commit(objects, verdict["picked"]) if verdict and "picked" in verdict else None
+    from gitcp.store.v1 import checkpoints
+
+    if picked:  # a session may have resolved its conflict
+        fresh = trees.subtract_changes(objects, fresh, [picked])
+        conclusion["id"] = ids[-1] if ids else make_id()
+        conclusion["noted"] = not ids
+    elif ids and not any(checkpoints.list_session_ids(repo, objects, i) for i in ids):
+        conclusion["id"] = ids[-1]
+    elif verdict is None or (verdict["sessions"] and not verdict.get("told")):
+        conclusion["id"], conclusion["noted"] = make_id(), True
+    if conclusion["id"]:
+        parent, replay = conclusion["old"], picked is not None
+        conclusion["sessions"] = match_sessions(repo, objects, fresh, parent, replay=replay)

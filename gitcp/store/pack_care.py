@@ -1,0 +1,117 @@
+"""A temporary directory for the objects of a command that only reads a repository which it cannot
+write."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import contextmanager
+
+from gitcp import files
+from gitcp.core import git_formats
+from gitcp.errors import Error
+from gitcp.lock import exclusive
+from gitcp.record import encode_lines, encode_name
+from gitcp.store import pack_files, pack_upkeep
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from gitcp.repo import Repo
+
+
+@contextmanager
+def open_scratch(repo: Repo, only: bool = True) -> Iterator[Repo]:
+    """The repository to work with: repo, or, if it cannot be written, a copy whose new objects go
+    into a temporary directory, which is removed at the end.  only: False always gives repo."""
+    if not only or _can_write_packs(repo):
+        yield repo
+        return
+    objects = os.path.dirname(pack_files.locate_folder(repo))
+    sources = (objects, repo.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES"))
+    with tempfile.TemporaryDirectory(prefix="gitcp-") as folder:
+        alternates = os.pathsep.join(filter(None, sources))
+        env = {"GIT_OBJECT_DIRECTORY": folder, "GIT_ALTERNATE_OBJECT_DIRECTORIES": alternates}
+        yield repo.copy_with(env)
+
+
+def _can_write_packs(repo: Repo) -> bool:
+    """Whether a pack can be made and moved into place."""
+    try:
+        with tempfile.TemporaryFile(dir=pack_files.make_workshop(repo)):
+            return os.access(pack_files.locate_folder(repo), os.W_OK)
+    except OSError:
+        return False
+
+
+# Take single objects out of gitcp's packs, so that git can prune them.
+#
+# A pack of gitcp keeps all its objects from every prune, and some may not have their ref yet.  The
+# objects that stay are copied into a new pack of gitcp, and the old pack is left to git.
+_WALK = ("rev-list", "--objects", "--no-object-names", "--missing=allow-any")
+_NEEDED = ("--not", "--all", "--stdin")
+_ALL_NEEDED = ("--all", "--reflog", "--indexed-objects", "--stdin")
+
+
+def unpin_tips(repo: Repo, tips: Iterable[str]) -> None:
+    """Let git prune the objects that only these commits needed.  No ref names the commits."""
+    commits = list(tips)
+    if not commits:
+        return
+    walk = repo.git.stream_records(*_WALK, *_NEEDED, sep=b"\n", stdin=encode_lines(commits))
+    _drop_objects(repo, {line.decode() for line in walk}, False)
+
+
+def destroy_unneeded(repo: Repo, needed: Iterable[str]) -> None:
+    """Delete the objects of gitcp's packs that no ref, reflog or index needs, nor one of the
+    commits in needed.  No other process writes objects meanwhile."""
+    doomed = {oid for oid, _ in list_objects(repo)}
+    commits = encode_lines(needed)
+    for line in repo.git.stream_records(*_WALK, *_ALL_NEEDED, sep=b"\n", stdin=commits):
+        doomed.discard(line.decode())
+    _drop_objects(repo, doomed, True)
+
+
+def _drop_objects(repo: Repo, doomed: set[str], destroy: bool) -> None:
+    folder = pack_files.locate_folder(repo)
+    with exclusive(repo, "packs"):
+        for name in pack_files.list_packs(repo):
+            try:
+                _drop_from_pack(repo, name, doomed, destroy)
+            except (ValueError, OSError) as e:
+                raise Error(f"cannot take objects out of '{folder}/{name}.pack': {e}") from None
+
+
+def forget_logs(repo: Repo, refs: Iterable[str]) -> None:
+    """Empty the reflogs of refs, whose entries would keep objects that are to be deleted."""
+    for ref in refs:
+        if os.path.exists(os.path.join(os.fsencode(repo.common), b"logs", encode_name(ref))):
+            repo.git.run("reflog", "expire", "--expire=all", "--expire-unreachable=all", ref)
+
+
+def list_objects(repo: Repo) -> Iterator[tuple[str, float]]:
+    """(oid, time at which its pack was last needed, in seconds since 1970) of each object in
+    gitcp's packs."""
+    folder, width = pack_files.locate_folder(repo), len(repo.empty_tree) // 2
+    for name in pack_files.list_packs(repo):
+        path = os.path.join(folder, f"{name}.idx")
+        try:
+            entries, time = git_formats.parse_index(files.peek(path), width), os.stat(path).st_mtime
+        except (ValueError, OSError):
+            continue  # joined with others meanwhile, or damaged, which fsck reports
+        yield from ((oid, time) for oid in entries)
+
+
+def _drop_from_pack(repo: Repo, name: str, doomed: set[str], destroy: bool) -> None:
+    """Replace a pack by one without the doomed objects.  destroy: delete it, else leave it to
+    git."""
+    path = os.path.join(pack_files.locate_folder(repo), name)
+    spans = pack_upkeep.read_spans(repo, path)
+    if doomed.isdisjoint(spans):
+        return
+    if left := {oid: span for oid, span in spans.items() if oid not in doomed}:
+        pack_upkeep.copy_objects(repo, {name: left})
+    pack_files.release_pack(repo, name)
+    if destroy:
+        pack_files.remove_pack(path)

@@ -1,0 +1,455 @@
+"""Reading many objects in bulk, ahead of their use, through one `cat-file --batch`.
+
+Tasks may take turns.  A task is a generator: it yields the oids that it reads next, and returns
+its result.  git reads for the next tasks while one works.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+from collections import deque
+from itertools import islice
+from unicodedata import normalize
+
+from gitcp import git, trace
+from gitcp.console import options
+from gitcp.errors import GitError, Late
+from gitcp.record import encode_lines, encode_name
+from gitcp.running import fill_pipe
+from gitcp.start import bundle
+from gitcp.start.cpython import signals
+from gitcp.store.objects import Objects
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+    from typing import Any, BinaryIO, NoReturn, TypeVar
+
+    from gitcp.repo import Repo
+    from gitcp.store.cat_file import Batch, Object
+    from gitcp.store.objects import Objects
+
+    Item = TypeVar("Item")
+    Result = TypeVar("Result")
+    Steps = Generator[Iterable[str], None, Result]  # oids
+    Database = TypeVar("Database", bound=Objects)
+    Portion = TypeVar("Portion")
+    Done = TypeVar("Done")
+    Work = Callable[[Portion], Done]
+
+_WINDOW = 400  # names that fit into a pipe, so that neither side waits for the other
+_AT_ONCE = 5  # tasks under way: the steps of a task, and one that works
+_SMALL = 1 << 16  # bytes of an object
+_PIPE = 1 << 15  # bytes of names, which git repeats if they are missing
+
+
+def split_windows(items: Iterable[Item], size: int, limit: int = 0) -> Iterator[list[Item]]:
+    """Yield lists of size items; with a limit, each is twice as long as the last, up to limit."""
+    iterator = iter(items)
+    while window := list(islice(iterator, size)):
+        yield window
+        size = min(size * 2, limit or size)
+
+
+class Prefetched(Objects):
+    """Objects that keeps in memory what fetch() has read, until forget()."""
+
+    def __init__(self, repo: Repo) -> None:
+        super().__init__(repo)
+        self._got: dict[str, Object | None] = {}
+        self._begun: list[str] = []  # what git reads meanwhile
+        self._answers: Iterator[Object | None] = iter(())
+        self._remote = find_remote(repo)
+
+    def fetch(self, oids: Iterable[str]) -> None:
+        """Read these objects into memory."""
+        self._take_begun()
+        self._fetch([oid for oid in dict.fromkeys(oids) if oid not in self._got])
+
+    def hold(self, oid: str, kind: str, data: bytes) -> None:
+        """Keep an object in memory that is not stored."""
+        self._got[oid] = oid, kind, data
+
+    def begin(self, oids: Iterable[str]) -> None:
+        """forget(), and have git read these objects meanwhile, for the next read()."""
+        self._take_begun()
+        self.forget()
+        self._begun = list(dict.fromkeys(oids))
+        self._answers = self._ask(self._begun[:_WINDOW])
+
+    def _take_begun(self) -> None:
+        begun, self._begun = self._begun, []
+        self._got.update(zip(begun, self._answers, strict=False))
+        self._fetch(begun[_WINDOW:])
+
+    def _fetch(self, oids: Sequence[str]) -> None:
+        for start in range(0, len(oids), _WINDOW):
+            part = oids[start : start + _WINDOW]
+            self._got.update(zip(part, self._ask(part), strict=True))
+
+    def _ask(self, part: Sequence[str]) -> Iterator[Object | None]:
+        if not part:
+            return iter(())
+        if self._remote:
+            fetch_missing(self._repo, self._remote, part)
+        return super()._get_batch().read_objects(part)
+
+    def _get_batch(self) -> Batch:
+        self._take_begun()
+        return super()._get_batch()
+
+    def fetch_small(self, oids: Iterable[str]) -> None:
+        """fetch() for the small ones of these objects."""
+        unread = [oid for oid in dict.fromkeys(oids) if oid not in self._got]
+        for start in range(0, len(unread), _WINDOW):
+            heads = self._get_batch().find_heads(unread[start : start + _WINDOW])
+            self.fetch([head[0] for head in heads if head and head[1] <= _SMALL])
+
+    def resolve(self, specs: Iterable[str]) -> dict[str, str | None]:
+        """name -> oid, None if it is missing."""
+        window: list[str] = []
+        oids: dict[str, str | None] = {}
+        size = 0
+        for spec in [*dict.fromkeys(specs), ""]:
+            if not spec or size + len(encode_name(spec)) > _PIPE:
+                heads = self._get_batch().find_heads(window)
+                oids.update((n, head and head[0]) for n, head in zip(window, heads, strict=True))
+                window, size = [], 0
+            window.append(spec)
+            size += len(encode_name(spec)) + len(b"info \n missing")
+        return oids
+
+    def forget(self) -> None:
+        """Forget what was fetched, so that memory stays bounded."""
+        self._got.clear()
+
+    def read(self, spec: str) -> Object | None:
+        if self._begun:
+            self._take_begun()
+        return self._got[spec] if spec in self._got else super().read(spec)
+
+
+def run_task(objects: Prefetched, steps: Steps[Result]) -> Result:
+    """The result of one task; what it read stays in memory."""
+    while True:
+        try:
+            objects.fetch(next(steps))
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+
+
+def run_tasks(objects: Prefetched, tasks: Iterable[Steps[Result]]) -> Iterator[Result]:
+    """Yield what each task returns, in their order; what was read is not kept.  The first task
+    runs alone, so that its result comes soon."""
+    source, limit = iter(tasks), 1
+    running: list[tuple[Steps[Result], list[Result]]] = []  # each with its result, once it has one
+    while True:
+        if len(running) < limit and (steps := next(source, None)):
+            running.append((steps, []))
+        if not running:
+            return
+        names: list[str] = []
+        for steps, returned in running:
+            if not returned:
+                names += _advance_task(steps, returned)
+        objects.begin(names)
+        while running and running[0][1]:
+            yield from running.pop(0)[1]
+            limit = _AT_ONCE
+
+
+def _advance_task(steps: Steps[Result], returned: list[Result]) -> Iterable[str]:
+    try:
+        return next(steps)
+    except StopIteration as end:
+        returned.append(end.value)
+        return ()
+
+
+# Dividing much work among several processes, one for each processor.
+#
+# A worker is a fork of this process, without its open files.  It gets batches and sends results by
+# pipes, as marshal writes them: numbers, strings, bytes, lists, tuples, dictionaries.
+_MOST_PROCESSES = 4  # workers; each has memory of its own
+_SIZE = 8  # bytes of a message's length, before it
+_OPEN = 1 << 16  # descriptors that are closed in a worker; some systems allow any number
+
+
+def spread_batches(
+    objects: Database,
+    batches: Iterable[Portion],
+    begin: Callable[[Database], Work[Portion, Done]],
+    alone: int = 1,
+) -> Iterator[Done]:
+    """Yield the result of work, which begin(objects) returns, for each batch, in their order.
+
+    The first `alone` batches are done in this process, since there may be no more.  For the others
+    begin() is called in each worker, with its own objects.  A worker's notice.warn_lacking() is
+    repeated here.  The batch of a worker that ended is done again here, to raise its error.
+    """
+    here = begin(objects)
+    workers: deque[_Worker] = deque()
+    try:
+        for number, batch in enumerate(batches):
+            if number == alone:
+                workers += _start_workers(objects, begin)
+            if not workers:
+                yield here(batch)
+                continue
+            done = [workers[0].receive_answer(here)] if workers[0].busy else []
+            workers[0].send_batch(batch)
+            workers.rotate(-1)
+            yield from done
+        for worker in workers:
+            if worker.busy:
+                yield worker.receive_answer(here)
+    finally:
+        for worker in workers:
+            worker.close()
+
+
+def _start_workers(objects: Objects, begin: Callable[[Any], Work[Any, Any]]) -> list[_Worker]:
+    """A worker for each processor, as far as the system allows; none if there is only one."""
+    get_affinity = getattr(os, "sched_getaffinity", None)
+    count = len(get_affinity(0)) if get_affinity else os.cpu_count() or 1
+    git.run_pending()  # so that the workers find what was written, and do not write it again
+    workers: list[_Worker] = []
+    try:
+        while 1 < count > len(workers) < _MOST_PROCESSES:
+            workers.append(_Worker(objects, begin))
+    except OSError:
+        pass
+    return workers
+
+
+class _Worker:
+    """A process that works on a batch at a time."""
+
+    def __init__(self, objects: Objects, begin: Callable[[Any], Work[Any, Any]]) -> None:
+        self.busy = False
+        ends: list[int] = []
+        try:
+            ends += os.pipe()
+            ends += os.pipe()
+            self._pid = os.fork()
+        except OSError:
+            for fd in ends:
+                os.close(fd)
+            raise
+        batches, self._in, out, answers = ends
+        if not self._pid:
+            _serve(batches, answers, objects, begin)
+        os.close(batches)
+        os.close(answers)
+        self._out = os.fdopen(out, "rb")
+
+    def send_batch(self, batch: Any) -> None:
+        """Send a batch to the worker."""
+        self.busy, self._batch = True, batch
+        fill_pipe(self._in, _pack_message(batch))
+
+    def receive_answer(self, work: Work[Any, Any]) -> Any:
+        """The worker's result for its batch; if it has ended, that of work() here."""
+        try:
+            done, lacks = _read_message(self._out)
+        except EOFError:
+            done, lacks = work(self._batch), ()
+        self.busy = False
+        for lack, kind in lacks:
+            options.warn_lacking(lack, kind)
+        return done
+
+    def close(self) -> None:
+        """End the worker, also in the middle of a batch."""
+        if self.busy:
+            os.kill(self._pid, signals.SIGKILL)
+        os.close(self._in)
+        self._out.close()
+        os.waitpid(self._pid, 0)
+
+
+def _serve(
+    batches: int, answers: int, objects: Objects, begin: Callable[[Any], Work[Any, Any]]
+) -> NoReturn:
+    """Work on one batch after the other, until their pipe is closed."""
+    try:
+        # It is ignored under nohup, and in a script's background job.
+        if signals.getsignal(signals.SIGINT) is not signals.SIG_IGN:
+            signals.signal(signals.SIGINT, signals.SIG_DFL)
+        os.dup2(batches, 0)
+        os.dup2(answers, 1)
+        code = max(2, bundle.get_descriptor())  # functions that were not called yet are read there
+        os.closerange(3, code)
+        os.closerange(code + 1, _OPEN)
+        with objects.reopen() as own, os.fdopen(0, "rb") as stream:
+            work = begin(own)
+            while True:
+                batch = _read_message(stream)
+                with options.Collected() as lacks:
+                    done = work(batch)
+                kinds = [(lack, options.get_kind(lack)) for lack in lacks]
+                left = memoryview(_pack_message((done, kinds)))
+                while left:
+                    left = left[os.write(1, left) :]
+    finally:
+        os._exit(0)  # an error is raised again by the parent, which repeats the batch
+
+
+def _pack_message(value: Any) -> bytes:
+    data = marshal.dumps(value)
+    return len(data).to_bytes(_SIZE, "big") + data
+
+
+def _read_message(stream: BinaryIO) -> Any:
+    """The next message; raises EOFError if there is none, or only a part of one."""
+    size = int.from_bytes(stream.read(_SIZE), "big")
+    data = stream.read(size)
+    if not size or len(data) < size:
+        raise EOFError
+    return marshal.loads(data)
+
+
+# Objects that a partial clone has left with its remote.
+#
+# A command may fetch them, many at once (git.allow_fetch()); git would fetch them one by one.  A
+# hook never fetches.
+_HEX = frozenset("0123456789abcdef")
+_WHICH = "rev-list --objects --no-object-names --ignore-missing --missing=print --no-walk --stdin"
+_LOST = "fsck --connectivity-only --no-dangling --no-reflogs --no-progress"
+_FETCH = (
+    "-c fetch.negotiationAlgorithm=noop -c core.hooksPath=/dev/null fetch -q --no-tags"
+    " --no-write-fetch-head --no-auto-maintenance --recurse-submodules=no --filter=blob:none"
+)
+
+
+def find_remote(repo: Repo) -> str:
+    """The remote of a partial clone; '' in a complete clone, or if fetching is not allowed."""
+    return _find_promisor(repo) if git.is_fetch_allowed() else ""
+
+
+def _find_promisor(repo: Repo) -> str:
+    if name := repo.config.get("extensions.partialclone"):
+        return name
+    for key in repo.config.list_keys("remote.", ".promisor"):
+        if repo.config.get_flag(key):
+            return key.removeprefix("remote.").removesuffix(".promisor")
+    return ""
+
+
+def list_unpromised(repo: Repo, oids: Sequence[str], missing: set[str]) -> set[str]:
+    """The oids of missing that oids need and that no remote has promised."""
+    if not missing or not _find_promisor(repo):
+        return missing
+    _, out = repo.git.run(*_LOST.split(), *oids, ok=range(256))
+    lost = (line.split() for line in out.decode(errors="replace").splitlines())
+    return missing.intersection(words[-1] for words in lost if words[:1] == ["missing"])
+
+
+def forbid_fetch(repo: Repo) -> None:
+    """Fetch no objects any more in this process."""
+    git.forbid_fetch()
+    repo.git.env["GIT_NO_LAZY_FETCH"] = "1"
+
+
+def lacks_objects(repo: Repo, oids: Sequence[str]) -> bool:
+    """Whether an object of these trees is missing here."""
+    _, out = repo.git.run(*_WHICH.split(), stdin=encode_lines(oids))
+    return b"?" in out
+
+
+def fetch_missing(
+    repo: Repo, name: str, oids: Sequence[str], within: float | None = None, walk: bool = False
+) -> bool:
+    """Fetch the missing objects; if the remote cannot be reached, nothing changes.
+
+    within: seconds; False if that was too short.  walk: fetch what the objects refer to as well.
+    """
+    oids = [oid for oid in oids if len(oid) == len(repo.empty_tree) and _HEX.issuperset(oid)]
+    try:
+        _, out = repo.git.run(*_WHICH.split(), stdin=encode_lines(oids))
+        listed = out.decode().split()
+        below = [oid[1:] for oid in listed if oid[0] == "?"] if walk else []
+        away = encode_lines([*below, *(oid for oid in oids if oid not in set(listed))])
+        if away:
+            env = {"GITCP_ACTIVE": "1"}
+            running = repo.git.start(
+                *_FETCH.split(), name, "--stdin", env=env, feed=True, apart=True
+            )
+            running.finish(away, limit=within)
+    except Late:
+        return False
+    except GitError as e:
+        trace.append_note("objects", f"not fetched: {e}")
+    return True
+
+
+# The spelling that git has for a path, on a disk that ignores case or normal form.
+_MOST = 64  # files below a directory by which its spelling is found
+
+
+def find_relative(repo: Repo, path: str) -> str | None:
+    """An absolute path, relative to the worktree's root, as git spells it; None outside of it.
+    Tracked names are spelled as in the index, others as on the disk."""
+    spelled = find_on_disk(repo, path)
+    ignores_case = repo.config.get_flag("core.ignorecase")
+    return _find_tracked(repo, spelled) if spelled and ignores_case else spelled
+
+
+def find_on_disk(repo: Repo, path: str) -> str | None:
+    """An absolute path, relative to the worktree's root, as its directories spell it, in NFC; None
+    outside of it.  Missing names stay as they are."""
+    inside = _find_inside(repo.worktree, path)
+    if inside is None:
+        return None
+    ignores_case = repo.config.get_flag("core.ignorecase")
+    spelled = ""
+    for name in inside.split("/"):
+        folder = os.path.join(repo.worktree, spelled)
+        spelled = os.path.join(spelled, _find_name(folder, name, ignores_case))
+    return normalize("NFC", spelled)
+
+
+def _find_inside(top: str, path: str) -> str | None:
+    root, (folder, inside) = os.stat(top), os.path.split(path)
+    while True:
+        try:
+            if os.path.samestat(os.stat(folder), root):
+                return inside
+        except OSError:
+            pass  # the directory does not exist yet
+        folder, name = os.path.split(folder)
+        if not name:
+            return None
+        inside = f"{name}/{inside}"
+
+
+def _find_name(folder: str, name: str, ignores_case: bool) -> str:
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return name
+    if name in names:
+        return name
+    folded = fold_name(name, ignores_case)
+    return next((entry for entry in names if fold_name(entry, ignores_case) == folded), name)
+
+
+def fold_name(name: str, ignores_case: bool = True) -> str:
+    """A key that is equal for all names of one file."""
+    return normalize("NFD", name).casefold() if ignores_case else normalize("NFD", name)
+
+
+def _find_tracked(repo: Repo, path: str) -> str:
+    """A path with its tracked part spelled as in the index."""
+    git = repo.git.copy_with(None, {"GIT_LITERAL_PATHSPECS": "0"})
+    begin, end = path, ""
+    while begin:
+        escaped = "".join(f"\\{c}" if c in "*?[\\" else c for c in begin)
+        tracked = git.stream_records("ls-files", "-z", "--", f":(top,icase){escaped}")
+        if names := {os.fsdecode(name)[: len(begin)] for name in islice(tracked, _MOST)}:
+            return (begin if begin in names else min(names)) + end
+        begin, _, name = begin.rpartition("/")
+        end = f"/{name}{end}"
+    return path

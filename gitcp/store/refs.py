@@ -1,0 +1,545 @@
+"""Transactions of refs by one git, as many as a process makes."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from gitcp import files, git, memory, trace
+from gitcp.errors import Error, GitError, Moved
+from gitcp.lock import exclusive
+from gitcp.record import decode_name, encode_name
+from gitcp.running import ANY, fill_pipe
+from gitcp.store import private
+from gitcp.store.trees import Lookup, find_tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import TypeVar
+
+    from gitcp.core.record_types import Entry, Version
+    from gitcp.repo import Repo
+    from gitcp.store.objects import Objects
+
+    Result = TypeVar("Result")
+    Update = tuple[str, str | None, str | None]  # ref, new oid or None, old oid or None
+    Move = tuple[str, str, bytes]  # old oid, new oid, reason
+
+# gitcp's transactions do not run the person's reference-transaction hook
+# (doc/git.md "Locks and refs").
+_WAYS = (
+    "-c core.hooksPath=/dev/null -c core.fsync=reference"
+    " -c core.filesRefLockTimeout=2000 -c core.packedRefsTimeout=5000"
+)
+
+
+class _Transactions:
+    """`git update-ref --stdin`, which makes one transaction after the other until this process
+    ends, or one fails."""
+
+    def __init__(self, repo: Repo, reason: str) -> None:
+        self._args = (*_WAYS.split(), "update-ref", "-m", reason, "-z", "--stdin")
+        self.reason, self._run = reason, repo.git.start(*self._args, feed=True)
+
+    def make_orders(self, orders: Sequence[str]) -> None:
+        """Make orders, all or none.  Raises GitError, and Late at the deadline."""
+        commands = "\0".join(("start", *orders, "commit", ""))
+        fill_pipe(self._run.get_pipes()[0], encode_name(commands))
+        answer = b""
+        while not answer.endswith(b"commit: ok\n"):
+            if not (data := self._run.read_next()):
+                status = self.end_git()
+                errors = self._run.errors.replace(b"fatal: commit: ", b"fatal: ")
+                raise GitError(("git", *self._args), status, errors)
+            answer += data
+
+    def end_git(self) -> int:
+        """Have git end; return its status."""
+        return self._run.finish(ok=ANY)[0]
+
+
+def make_transaction(repo: Repo, orders: Sequence[str], reason: str | None) -> None:
+    """Make orders for update-ref, all or none, with the reason in the reflogs; None: no reflog
+    stays.  Raises GitError."""
+    running: _Transactions | None = git.LASTING.pop(repo.git, None)
+    if running and reason not in (None, running.reason):
+        running.end_git()
+        running = None
+    running = running or _Transactions(repo, reason or "gitcp")
+    git.run_pending()
+    running.make_orders(orders)
+    git.LASTING[repo.git] = running
+
+
+# Read refs, and move them in one transaction that checks every old value.
+_SHARED = ("refs/heads/", "refs/gitcp/", "refs/notes/", "refs/entire/")  # by all worktrees
+_TRIES = 20
+_ODD = bytes(range(33)) + b"~^:?*[\\\x7f"  # not allowed in the name of a ref
+_FEW = 30  # refs; to read so many files takes less time than to start git
+_STALE = 2.0  # seconds: core.filesRefLockTimeout of gitcp's transactions
+_OURS = ("refs/heads/entire/", "refs/gitcp/", "refs/notes/gitcp", "refs/entire/")
+_MOVED = r"cannot lock ref '(.*?)': (?:is at (\w+) but expected (\w+))?"
+_LONG = 1 << 16  # bytes of packed-refs of which only a part is read
+_PACKED: dict[bytes, tuple[tuple[int, ...], bytes]] = memory.get_table("packed refs")
+_RETRY = ("but expected", "reference already exists", "unable to resolve reference")
+
+
+def set_markers(repo: Repo) -> None:
+    """Set the markers that there is data and that it is not pushed, before a ref moves."""
+    for name in ("linked", "unpushed"):
+        private.touch_private(repo, repo.join_shared(name))
+
+
+def update_refs(repo: Repo, updates: Sequence[Update], reason: str) -> None:
+    """Make updates in their order, all or none, with the reason in the reflog.
+
+    (ref, new, old) moves, (ref, new, None) creates, (ref, None, old) deletes.  Raises Moved if a
+    ref is not at its old value, GitError for any other failure.
+    """
+    if not updates:
+        return
+    orders = []
+    for ref, new, old in updates:
+        orders.append("option no-deref")  # else a symbolic ref would move its target
+        if new and old:
+            orders += [f"update {ref}", new, old]
+        elif new:
+            orders += [f"create {ref}", new]
+        elif old:
+            orders += [f"delete {ref}", old]
+        else:
+            raise Error(f"'{ref}': neither an old nor a new value")
+    is_logged = any(new for _, new, _ in updates)  # a deletion takes the reflog along
+    for left in range(len(updates), -1, -1):  # a killed process may have left each ref's lock
+        try:
+            make_transaction(repo, orders, reason if is_logged else None)
+            return
+        except GitError as e:
+            if not (left and _take_stale_locks(repo, e.complaint, updates)):
+                raise _explain(repo, e, updates) from None
+
+
+def retry_moved(repo: Repo, lock: str, attempt: Callable[[], Result]) -> Result:
+    """Call attempt(), which reads a ref, builds on it and moves it, under a lock of gitcp; return
+    its result.
+
+    If another program moves the ref meanwhile (Moved), attempt() is called again, up to _TRIES
+    times.
+    """
+    for left in reversed(range(_TRIES)):
+        try:
+            with exclusive(repo, lock):
+                return attempt()
+        except Moved:
+            if not left:
+                raise
+    raise AssertionError
+
+
+def _explain(repo: Repo, e: GitError, updates: Sequence[Update]) -> Error:
+    message = e.complaint
+    if "reference broken" in message or "Is a directory" in message:
+        names = " or ".join(f"'{ref}'" for ref, _, _ in updates if f"'{ref}'" in message)
+        return Error(f"git cannot read {names or 'a ref'}: 'gitcp fsck --repair' mends it")
+    import re
+
+    match = re.search(_MOVED, message)
+    if match and any(sign in message for sign in _RETRY):
+        ref = match[1]
+        old = next((old for name, _, old in updates if name == ref), None)
+        return Moved(ref, old, match[2] or read_ref(repo, ref))
+    return e
+
+
+def read_ref(repo: Repo, ref: str) -> str | None:
+    """The oid of a full ref name, None if there is no such ref.  git is asked only if the files do
+    not have the oid."""
+    if ref.startswith(_SHARED) and _has_files(repo):
+        content = _read_stored(repo, encode_name(ref))
+        if is_oid(repo, content):
+            return content.decode()
+        if not content and not os.path.lexists(os.path.join(repo.common, ref)):
+            return None
+    status, out = repo.git.run("rev-parse", "-q", "--verify", ref, ok=(0, 1, 128))
+    return out.decode().strip() if status == 0 else None
+
+
+def read_head(repo: Repo) -> str | None:
+    """The oid of HEAD, None if it is unborn; read as by read_ref()."""
+    trace.append_note("head", "asked")
+    content = _read_file(os.path.join(os.fsencode(repo.git_dir), b"HEAD"))
+    if content.startswith(b"ref: refs/heads/") and not content.endswith(b"/.invalid"):
+        content = _read_stored(repo, content[5:])
+    if is_oid(repo, content):
+        return content.decode()
+    return read_ref(repo, "HEAD")  # unborn, or another ref storage
+
+
+def read_branch(repo: Repo) -> str:
+    """The full name of the branch that HEAD is on; HEAD if it is detached."""
+    content = _read_file(os.path.join(os.fsencode(repo.git_dir), b"HEAD"))
+    if content.endswith(b"/.invalid"):  # refs are not stored in files
+        content = b"ref: " + repo.git.run("symbolic-ref", "-q", "HEAD", ok=(0, 1))[1].strip()
+    return decode_name(content[5:]) if content[:5] == b"ref: " and content[5:] else "HEAD"
+
+
+def read_base(repo: Repo) -> str:
+    """The oid of HEAD; zeros if it is unborn."""
+    return read_head(repo) or get_zeros(repo)
+
+
+def get_zeros(repo: Repo) -> str:
+    """The oid of zeros, which stands for no commit."""
+    return "0" * len(repo.empty_tree)
+
+
+def _has_files(repo: Repo) -> bool:
+    """Whether git stores refs as files, not as a reftable."""
+    return bool(repo.config.get("extensions.refstorage", "files") == "files")
+
+
+def _read_stored(repo: Repo, name: bytes) -> bytes:
+    """The content of a ref's file, else its value in packed-refs; b"" if it is in neither."""
+    common = os.fsencode(repo.common)
+    return _read_file(os.path.join(common, name)) or _find_packed(_read_packed(common, name), name)
+
+
+def _find_packed(packed: bytes, name: bytes) -> bytes:
+    """The value of a ref in the content of packed-refs; b"" if it is not there."""
+    before, entry, _ = packed.partition(b" " + name + b"\n")
+    return before.rpartition(b"\n")[2] if entry else b""
+
+
+def _read_packed(common: bytes, *prefixes: bytes) -> bytes:
+    """The lines of packed-refs; of a long one, parts with all refs that begin with the prefixes.  A
+    short one is read again only if it was replaced."""
+    path = os.path.join(common, b"packed-refs")
+    try:
+        st = os.stat(path)
+    except OSError:
+        return b""
+    if st.st_size > _LONG:
+        return b"".join(_read_part(path, prefix) for prefix in prefixes)
+    stamp = st.st_ino, st.st_mtime_ns, st.st_size
+    if _PACKED.get(path, ((), b""))[0] != stamp:
+        _PACKED[path] = stamp, files.peek(path)
+    return _PACKED[path][1]
+
+
+def _read_part(path: bytes, prefix: bytes) -> bytes:
+    """Whole lines of packed-refs, among them all refs that begin with prefix; all lines if git has
+    not sorted them."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        size = os.fstat(fd).st_size
+        if b" sorted " not in os.pread(fd, _LONG, 0).partition(b"\n")[0]:
+            return os.pread(fd, size, 0)
+        start, _ = _find_between(fd, size, prefix)
+        _, end = _find_between(fd, size, prefix + b"\xff")
+        return os.pread(fd, end - start, start)
+    finally:
+        os.close(fd)
+
+
+def _find_between(fd: int, size: int, name: bytes) -> tuple[int, int]:
+    """The offsets of two lines of sorted packed-refs between which a ref stands, or would."""
+    low, high = 0, size
+    while high - low > _LONG:
+        middle = (low + high) // 2
+        block = os.pread(fd, _LONG, middle)
+        start = block.find(b"\n") + 1
+        while block[start : start + 1] == b"^":  # what the tag before it points to
+            start = block.find(b"\n", start) + 1
+        if block[start:].partition(b"\n")[0].partition(b" ")[2] < name:
+            low = middle + start
+        else:
+            high = middle + start
+    return low, high
+
+
+def is_oid(repo: Repo, content: bytes) -> bool:
+    """Whether a text has the form of an object's full name in this repository."""
+    return len(content) == len(repo.empty_tree) and not content.strip(b"0123456789abcdef")
+
+
+def _read_file(path: bytes) -> bytes:
+    data = files.peek(path)
+    return data.removesuffix(b"\n") if data.count(b"\n") == 1 else data
+
+
+def may_be_below(repo: Repo, prefix: str) -> bool:
+    """Whether there may be refs in prefix, a directory.  Only the files are asked."""
+    if not _has_files(repo) or files.list_names(os.path.join(repo.common, prefix)):
+        return True
+    name = encode_name(prefix)
+    return b" " + name in _read_packed(os.fsencode(repo.common), name)
+
+
+def drop_empty_patterns(repo: Repo, patterns: Iterable[str]) -> list[str]:
+    """The patterns of for-each-ref that may match, by may_be_below() of their directories; one
+    with `**/`, by what follows that."""
+
+    def may_match(pattern: str) -> bool:
+        plain = min((pattern.partition(sign)[0] for sign in "*?["), key=len)
+        folder, tail = plain.rpartition("/")[0] + "/", pattern.rpartition("**")[2]
+        return may_be_below(repo, folder) and (tail == pattern or _may_end(repo, folder, tail))
+
+    return [pattern for pattern in patterns if may_match(pattern)]
+
+
+def _may_end(repo: Repo, folder: str, tail: str) -> bool:
+    """Whether the name of a ref below a folder may end in tail.  Only the files are asked."""
+    common, name, end = os.fsencode(repo.common), encode_name(folder), encode_name(tail)
+    loose = _list_files(common, [name])
+    if loose is None or any(ref.endswith(end) for ref in loose) or not _has_files(repo):
+        return True
+    return end + b"\n" in _read_packed(common, name)
+
+
+def list_refs(repo: Repo, *patterns: str) -> dict[str, str]:
+    """ref -> oid of every ref below the patterns.  git is asked only if the patterns are not
+    directories, or the files there are many or do not have the oids."""
+    if patterns and (stored := _list_stored(repo, patterns)) is not None:
+        return stored
+    if patterns and not (patterns := tuple(drop_empty_patterns(repo, patterns))):
+        return {}
+    form = "--format=%(refname)%00%(objectname)"
+    lines = repo.git.read_records("for-each-ref", form, *patterns, sep=b"\n")
+    pairs = (line.split(b"\0") for line in lines)
+    return {decode_name(ref): oid.decode() for ref, oid in pairs}
+
+
+def _list_stored(repo: Repo, folders: Sequence[str]) -> dict[str, str] | None:
+    """list_refs() from the files; None if git has to be asked, or answers sooner."""
+    if not all(map(_is_folder, folders)) or not _has_files(repo):
+        return None
+    common, names = os.fsencode(repo.common), [encode_name(folder) for folder in folders]
+    loose = _list_files(common, names)
+    packed = _read_packed(common, *names)  # after: git packs a ref before it deletes its file
+    if loose is None or sum(packed.count(b" " + name) for name in names) > _FEW:
+        return None
+    oids = _list_packed(packed, names) | loose
+    if not all(_is_plain_ref(repo, name, oid) for name, oid in oids.items()):
+        return None
+    return {decode_name(name): oids[name].decode() for name in sorted(oids)}
+
+
+def _is_folder(pattern: str) -> bool:
+    """Whether a pattern is a directory of refs that all worktrees share."""
+    is_plain = not any(sign in pattern for sign in "*?[")
+    return is_plain and pattern.endswith("/") and pattern.startswith(_SHARED)
+
+
+def _is_plain_ref(repo: Repo, name: bytes, content: bytes) -> bool:
+    """Whether a ref has an oid and a name that git accepts; False for one that is symbolic, damaged
+    or deleted meanwhile."""
+    is_name = b".." not in name and name.translate(None, _ODD) == name
+    return is_name and is_oid(repo, content) and bool(content.strip(b"0"))
+
+
+def _list_packed(packed: bytes, folders: Sequence[bytes]) -> dict[bytes, bytes]:
+    """ref -> value of the refs below the folders in the content of packed-refs."""
+    parts = ((folder, part) for folder in folders for part in packed.split(b" " + folder)[1:])
+    names = (folder + part.partition(b"\n")[0] for folder, part in parts)
+    return {name: _find_packed(packed, name) for name in names}
+
+
+def _list_files(common: bytes, folders: Sequence[bytes]) -> dict[bytes, bytes] | None:
+    """ref -> content of each file of a ref below the folders; None if they are many."""
+    paths, left = list[bytes](), [*folders]
+    while left:
+        folder = left.pop()
+        try:
+            entries = [*os.scandir(os.path.join(common, folder))]
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return None
+        below = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
+        left += [folder + entry.name + b"/" for entry in below]
+        plain = (entry.name for entry in entries if entry not in below)
+        paths += [folder + name for name in plain if not name.endswith(b".lock")]
+        if len(paths) + len(left) > _FEW:
+            return None
+    return {path: _read_file(os.path.join(common, path)) for path in paths}
+
+
+def _take_stale_locks(repo: Repo, message: str, updates: Sequence[Update]) -> bool:
+    """Remove the lock file that git's message names, left by a killed git on one of gitcp's refs,
+    and those on the other refs of the transaction; return whether the first was removed.
+
+    The caller holds gitcp's lock.  Only a file older than git waits is removed, and never
+    packed-refs.lock, which any git may hold (doc/git.md "Locks and refs").
+    """
+    path, sign, _ = message.partition("Unable to create '")[2].partition("': File exists")
+    inside = os.path.relpath(path, repo.common) if sign and path.endswith(".lock") else ""
+    if not (inside.startswith(_OURS) and _take_stale_lock(repo, path)):
+        return False
+    for ref, _, _ in updates:
+        if ref.startswith(_OURS):
+            _take_stale_lock(repo, os.path.join(repo.common, f"{ref}.lock"))
+    return True
+
+
+def _take_stale_lock(repo: Repo, path: str) -> bool:
+    """Remove a lock file that is older than git waits for one; return whether it is gone."""
+    away = repo.join_shared("tmp", f"stale-{os.getpid()}-{time.monotonic_ns()}")
+    try:
+        before = os.lstat(encode_name(path))
+        repo.make_folder(os.path.dirname(away))
+        if _read_clock(away) - before.st_mtime < _STALE:
+            return False
+        os.rename(encode_name(path), away)
+        if not os.path.samestat(os.lstat(away), before):
+            os.link(away, encode_name(path))  # a running git has made it meanwhile
+            return False
+    except FileNotFoundError:
+        return True  # its owner has removed it
+    finally:
+        if os.path.lexists(away):
+            os.unlink(away)
+    trace.append_note("refs", f"removed the stale lock '{path}'")
+    return True
+
+
+def _read_clock(path: str) -> float:
+    """The time by the clock of the file system that holds path, which it creates."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        return os.fstat(fd).st_mtime
+    finally:
+        os.close(fd)
+
+
+# Reading reflogs without a process: the moves of HEAD, and the stash.
+_BYTES = 1 << 16  # read from the end of a log
+_TAIL = 1 << 14  # bytes read in every hook
+_STASHES = 20  # newest entries
+# Reasons of moves of HEAD that leave the worktree's changes as they are.
+_CARRYING = (b"commit", b"pull", b"merge", b"rebase", b"cherry-pick", b"revert", b"am")
+# The commits of an entry: its base, worktree, index and untracked files.
+_PARTS = ("^1", "", "^2", "^3")
+_AUTOSTASHES = "rebase-merge/autostash", "rebase-apply/autostash", "MERGE_AUTOSTASH"
+
+
+def list_head_moves(repo: Repo) -> list[Move]:
+    """The last entries of HEAD's reflog in this worktree, oldest first."""
+    return _read_entries(_find_head_log(repo))
+
+
+def find_committed_head(repo: Repo, old: str) -> str | None:
+    """HEAD if only commits made in this worktree lead from old to it; else None."""
+    newest: str | None = None
+    for before, after, reason in reversed(_read_entries(_find_head_log(repo), _TAIL)):
+        newest = newest or after
+        if not reason.startswith(b"commit"):
+            return None
+        if before == old:
+            return newest
+    return None
+
+
+def leads_to(repo: Repo, old: str, new: str) -> bool:
+    """Whether commits, pulls, merges and rewrites in this worktree moved HEAD from old to new, so
+    that uncommitted changes stayed.  Moves to another commit and back do not count."""
+    for before, after, reason in reversed(_read_entries(_find_head_log(repo), _TAIL)):
+        if new == old:
+            return True
+        if after == new and reason.startswith(_CARRYING):
+            new = before
+    return new == old
+
+
+def list_reset_from(repo: Repo, to: str) -> list[str]:
+    """The commits that the last resets to `to` in this worktree left, newest first."""
+    commits: list[str] = []
+    for before, after, reason in reversed(_read_entries(_find_head_log(repo), _TAIL)):
+        if after == to and reason.startswith(b"reset:"):
+            commits.append(before)
+            to = before
+        elif after == to or commits:
+            break
+    return commits
+
+
+def list_stashes(repo: Repo) -> list[str]:
+    """The oids of the entries of `git stash`, newest first: stash@{0}, stash@{1}, ..."""
+    entries = _read_entries(os.path.join(repo.common, "logs", "refs", "stash"))
+    return [new for _, new, _ in entries[: -_STASHES - 1 : -1]]
+
+
+def list_autostashes(repo: Repo) -> list[str]:
+    """The oids of the autostashes of a rebase or merge under way here."""
+    paths = (os.path.join(repo.git_dir, name) for name in _AUTOSTASHES)
+    return [files.peek(path).decode("ascii", "replace").strip() for path in paths]
+
+
+class Stashed:
+    """An entry of `git stash`, with the trees that it has."""
+
+    def __init__(self, objects: Objects, oid: str) -> None:
+        self._base, *self._trees = (
+            Lookup(objects, find_tree(objects, f"{oid}{part}")) for part in _PARTS
+        )
+
+    def has(self, path: str, entry: Entry) -> bool:
+        """Whether its worktree, index or untracked files have this entry at a path."""
+        return any(tree(path) == entry for tree in self._trees)
+
+    def changes(self, path: str) -> bool:
+        """Whether it has any change of a path."""
+        work, _, untracked = self._trees
+        return work(path) != self._base(path) or untracked(path) is not None
+
+    def list_steps(self, paths: Iterable[str]) -> Iterator[tuple[str, Version, Version]]:
+        """Yield (path, its version in the base, the version that an apply restores)."""
+        work, _, untracked = self._trees
+        for path in paths:
+            yield path, self._base(path), work(path) or untracked(path)
+
+
+class Stash:
+    """The entries of `git stash`, newest first, read when they are first needed."""
+
+    def __init__(self, repo: Repo, objects: Objects) -> None:
+        self._repo, self._objects = repo, objects
+        self._entries: list[Stashed] | None = None
+        self._every: list[Stashed] | None = None
+
+    def list_entries(self) -> list[Stashed]:
+        if self._entries is None:
+            self._entries = [Stashed(self._objects, oid) for oid in list_stashes(self._repo)]
+        return self._entries
+
+    def _list_all(self) -> list[Stashed]:
+        if self._every is None:
+            oids = filter(None, list_autostashes(self._repo))
+            self._every = [*self.list_entries(), *(Stashed(self._objects, oid) for oid in oids)]
+        return self._every
+
+    def holds(self, path: str, entry: Entry) -> bool:
+        """Whether an entry or an autostash has this entry at a path."""
+        return any(stashed.has(path, entry) for stashed in self._list_all())
+
+    def changes(self, path: str) -> bool:
+        """Whether an entry or an autostash has a change of a path."""
+        return any(stashed.changes(path) for stashed in self._list_all())
+
+
+def _find_head_log(repo: Repo) -> str:
+    return os.path.join(repo.git_dir, "logs", "HEAD")
+
+
+def _read_entries(path: str, size: int = _BYTES) -> list[Move]:
+    """The complete entries in the last size bytes; git may be writing another one."""
+    data, entries = files.peek(path, -size - 1), []
+    lines = data[: data.rfind(b"\n") + 1].splitlines()
+    for line in lines[1:] if len(data) > size else lines:
+        head, _, reason = line.partition(b"\t")
+        old, new, *_ = [*head.decode("ascii", "replace").split(" "), "", ""]
+        entries.append((old, new, reason))
+    return entries

@@ -1,0 +1,230 @@
+"""Giving commits the links that they lack, as notes; no commit is changed
+(doc/behaviour.md "Rewritten commits", "Commits without hooks")."""
+
+from __future__ import annotations
+
+from gitcp import trace
+from gitcp.core import links
+from gitcp.core.ids import pick_match
+from gitcp.errors import Error
+from gitcp.store import notes, trees, undo
+from gitcp.store.lines import commit_lines
+from gitcp.store.link import condense, unhooked
+from gitcp.store.match import commit_memory, sources
+from gitcp.store.match.sources import AMENDED, LONG, SETTLE, MatchCase
+from gitcp.store.relink import catch_up
+from gitcp.store.session import states
+from gitcp.store.session.states import make_id
+from gitcp.store.show import commits
+from gitcp.store.trees import read_commit
+from gitcp.store.v1 import checkpoint_list, checkpoints, redaction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from gitcp.context import Context
+    from gitcp.core.linking import Linked, Pair
+    from gitcp.core.record_types import Commit, State
+    from gitcp.repo import Repo
+    from gitcp.store.objects import Objects
+
+
+def reconcile(case: MatchCase, when: str) -> list[Pair]:
+    """Write notes with the ids that commits lack by the sources asked at that moment; return the
+    links.  A dry run writes nothing.
+
+    If a person removed an id from an old commit and git copied its trailer to a new one, the note
+    removes it there too."""
+    links: dict[tuple[str, str], Pair] = {}
+    repo, objects = case.repo, case.objects
+    for target, ids, excluded, _ in sources.ask_sources(case, when):
+        for checkpoint_id, how in ids.items():
+            link: Pair = {"commit": target.oid, "checkpoint_id": checkpoint_id, "how": how}
+            links.setdefault((target.oid, checkpoint_id), link)
+            if not case.dry_run:
+                notes.add_link(repo, objects, target.oid, checkpoint_id)
+        present = target.list_ids() if excluded and not case.dry_run else ()
+        for checkpoint_id, reason in excluded.items():
+            if checkpoint_id in present and reason is not None:
+                notes.deny_link(repo, objects, target.oid, checkpoint_id, reason)
+    return list(links.values())
+
+
+def link_left_behind(ctx: Context, dry_run: bool = False) -> list[Pair]:
+    """Link commits that were made here without hooks, and rebased or squashed before an event of
+    ours, and those that have been made of them.  Return the links of the new ones."""
+    links = unhooked.link_left_behind(ctx, dry_run)
+    if dry_run:
+        return [{"commit": new, "checkpoint_id": i, "how": "content"} for new, i in links]
+    looked = commit_memory.read_looked(ctx.repo)
+    case = MatchCase(ctx.repo, ctx.objects, ctx.head, since=looked, seconds=LONG)
+    return reconcile(case, SETTLE) if links else []
+
+
+def settle_links(ctx: Context, settled: str = "") -> int:
+    """Settle commits that our hooks did not see, for every session here that is not at work, and
+    give commits the ids that they lost.  Return the number of links of pulled commits.
+
+    settled: the session that has done so already.
+    """
+    repo, head = ctx.repo, ctx.head
+    case = MatchCase(repo, ctx.objects, head, since=commit_memory.read_looked(repo))
+    reconcile(case, AMENDED)
+    waiting = False
+    for marker in states.read_here(repo):
+        if marker["session_id"] == settled or marker["base_commit"] == head:
+            continue
+        if states.is_at_work(repo, marker):
+            waiting = True  # it settles at its next event
+            continue
+        _settle_session(ctx, marker["session_id"], head)
+    links = reconcile(case, SETTLE)
+    if case.done and not waiting:
+        commit_memory.write_looked(repo, case.done)
+    restored = [link["commit"] for link in links if link["how"] == "lost"]
+    made_here = unhooked.list_made_here(repo) if restored else ()
+    return sum(oid not in made_here for oid in restored)
+
+
+def follow_head_everywhere(ctx: Context) -> None:
+    """Have every session here follow a HEAD that moved, also those at work."""
+    for marker in states.read_here(ctx.repo):
+        if marker["base_commit"] != ctx.head:
+            is_over = not states.is_at_work(ctx.repo, marker)
+            _settle_session(ctx, marker["session_id"], ctx.head, is_over)
+
+
+def _settle_session(ctx: Context, session_id: str, head: str, is_over: bool = True) -> None:
+    """Have a session follow HEAD.  is_over: whether its turn is, so its transcript is complete."""
+    state = ctx.read_state(session_id)
+    try:
+        if state and state.get("base_commit") != head:
+            catch_up.follow_head(ctx.repo, ctx.objects, state, head)
+            if is_over:
+                condense.finalize(ctx.repo, ctx.objects, state)
+            ctx.keep(state)
+    except (Error, OSError) as e:  # its data is damaged; the others go on
+        trace.append_note("settle", f"'{session_id}': {e}")
+
+
+def list_amended_sessions(repo: Repo, objects: Objects, new: Iterable[str]) -> list[str]:
+    """The sessions of the checkpoints of commits that were amended."""
+    ids = {i for oid in new for i in checkpoint_list.list_linked(objects, oid)}
+    return sorted({s for i in ids for s in checkpoints.list_session_ids(repo, objects, i) if s})
+
+
+def link_replayed(
+    repo: Repo, objects: Objects, state: State, replayed: Mapping[str, Sequence[str]]
+) -> None:
+    """Link a session's work in the commits that a rebase made (new -> its old commits): in
+    rewritten ones only work that was added during the rebase.
+
+    The caller holds the session's lock and saves the state.
+    """
+    for oid, old_commits in replayed.items():
+        if commit := read_commit(objects, oid):
+            unhooked.link_one(repo, objects, state, commit, old_commits)
+
+
+# Links that a person makes or removes: lines in the note on a commit, which itself stays.
+#
+# Each is a step of the undo log, with the note before it.
+
+
+def link_commit(ctx: Context, commit: Commit, name: str) -> str:
+    """Link a commit to a checkpoint or session by an id or its beginning; return the checkpoint's
+    id.
+
+    A session is condensed into a new checkpoint if the commit changes one of its open files; else
+    its newest checkpoint is linked.  Raises Error for an unknown or ambiguous name.
+    """
+    match = commits.find_recorded(ctx.repo, ctx.objects, name)
+    if match is None:
+        raise Error(f"no such checkpoint or session: '{name}'")
+    kind, key = match
+    checkpoint_id = key if kind == "checkpoint" else _find_or_make_checkpoint(ctx, commit, key)
+    _edit_note(
+        ctx.repo, ctx.objects, commit, "link", checkpoint_id, links.add_link_by_hand, checkpoint_id
+    )
+    commit_memory.write_refused(ctx.repo, (), allowed=checkpoint_id)
+    return checkpoint_id
+
+
+def unlink_commit(ctx: Context, commit: Commit, name: str, reason: str) -> list[str]:
+    """Remove the link of a commit to a checkpoint (an id or its beginning), or all its links;
+    return their ids.  Raises Error if there is none."""
+    linked = checkpoint_list.list_ids(ctx.repo, ctx.objects, commit["oid"])
+    ids = [i for i in linked if i.startswith(name)]
+    if not ids:
+        target = f"checkpoint '{name}'" if name else "any checkpoint"
+        raise Error(f"'{commit['oid'][:12]}' is not linked to {target}")
+    if name:
+        pick_match("checkpoint", name, ids)
+    reason = redaction.redact_text(ctx.repo, reason)
+    for i in ids:
+        _edit_note(ctx.repo, ctx.objects, commit, "unlink", i, links.remove_link, i, reason)
+    commit_memory.write_refused(ctx.repo, ids)
+    return ids
+
+
+def take_link_back(repo: Repo, objects: Objects, oid: str, checkpoint_id: str) -> str:
+    """Remove a link that a search made, and whose commit has no work of the checkpoint, here and by
+    the note in every clone.  Return what was done, '' if the link is gone already."""
+    commit = read_commit(objects, oid)
+    note = notes.read_note(objects, oid) or b""
+    if commit is None or checkpoint_id not in notes.parse_note(note):
+        return ""
+    args = checkpoint_id, "no work of it"
+    _edit_note(repo, objects, commit, "fsck", checkpoint_id, links.remove_link, *args)
+    return "took the link away; 'gitcp undo' brings it back"
+
+
+def _edit_note(
+    repo: Repo,
+    objects: Objects,
+    commit: Commit,
+    kind: str,
+    checkpoint_id: str,
+    edit: Callable[..., bytes],
+    *args: str,
+) -> None:
+    before = notes.read_note(objects, commit["oid"])
+    notes.edit_note(repo, objects, commit["oid"], lambda note: edit(note or b"", *args))
+    after = notes.read_note(objects, commit["oid"])
+    if before != after:
+        old, new = (
+            None if text is None else objects.write("blob", text) for text in (before, after)
+        )
+        effect = {"note": commit["oid"], "old": old, "new": new}
+        undo.record_step(repo, objects, kind, f"{commit['oid'][:12]} {checkpoint_id}", [effect])
+        commit_lines.keep_ai_note(repo, [commit["oid"]])
+
+
+def _find_or_make_checkpoint(ctx: Context, commit: Commit, session_id: str) -> str:
+    state = ctx.read_state(session_id)
+    _, changes = trees.read_changes(ctx.objects, commit)
+    files = {path for stream in (state or {}).get("streams", ()) for path in stream["files"]}
+    if state and files & changes.keys():
+        checkpoint_id = make_id()
+        linked: Linked = {"how": "content", "paths": sorted(files & changes.keys()), "reasons": {}}
+        condense.condense_sessions(
+            ctx.repo, ctx.objects, commit, checkpoint_id, [(state, linked)], noted=True
+        )
+        ctx.keep(state)
+        return checkpoint_id
+    newest = (state or {}).get("last_checkpoint_id") or _find_newest(ctx.repo, session_id)
+    if not newest or checkpoints.find_checkpoint(ctx.repo, ctx.objects, newest) is None:
+        raise Error(f"session '{session_id}' has no checkpoint, and no open file of the commit's")
+    return str(newest)
+
+
+def _find_newest(repo: Repo, session_id: str) -> str:
+    """The checkpoint with the latest part of a session; "" if none has one."""
+    dated = [
+        (str(entry["metadata"].get("created_at")), checkpoint["checkpoint_id"])
+        for checkpoint in checkpoint_list.list_checkpoints(repo, brief=True)
+        for entry in checkpoint["sessions"]
+        if entry["session_id"] == session_id
+    ]
+    return max(dated, default=("", ""))[1]

@@ -1,0 +1,678 @@
+"""Removing files that a killed process left behind, once they are old."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+
+from gitcp import files
+from gitcp.core import credit, ids, transcripts
+from gitcp.errors import Error, GitError, InputError
+from gitcp.files import Damaged, choose_place_aside, move_aside, read_file
+from gitcp.lock import exclusive
+from gitcp.record import decode_name, encode_name
+from gitcp.store import pack_files, reading, refs
+from gitcp.store.journal import edits, journal
+from gitcp.store.link import unhooked
+from gitcp.store.pack_care import forget_logs
+from gitcp.store.session import states
+from gitcp.store.stream import streams as stream_streams
+from gitcp.store.trees import (
+    TREE,
+    Lookup,
+    edit_tree,
+    find_tree,
+    parse_commit,
+    read_commit,
+    read_tree,
+    write_commit,
+    write_tree,
+)
+from gitcp.store.turn import sessions
+from gitcp.store.v1 import checkpoints, stored_transcripts
+from gitcp.store.v1.checkpoints import REF, list_remote_branches
+from gitcp.store.v1.committed_write import move_refs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from gitcp.core.record_types import Commit, Entry, File, State, Stream, Tree
+    from gitcp.repo import Repo
+    from gitcp.store.objects import Objects
+
+    Named = list[tuple[State, Stream]]  # a state, and its record of the stream
+
+LOCK_AGE = 60  # seconds; no transaction of git takes so long
+SCRATCH_AGE = 3600
+
+
+def remove_leftover(repo: Repo, path: str, seconds: int) -> str:
+    """Remove a file or directory that is still old; return what was done, '' for nothing.
+
+    A file that another process put there meanwhile is put back.
+    """
+    if not files.is_older(path, seconds):
+        return ""
+    if os.path.isdir(path):
+        shutil.rmtree(path)
+        return "removed the directory"
+    before = os.lstat(path)
+    aside = repo.join_shared("tmp", f"aside-{os.getpid()}-{before.st_ino}")
+    repo.make_folder(os.path.dirname(aside))
+    os.rename(path, aside)
+    after = os.lstat(aside)
+    if (before.st_ino, before.st_mtime_ns) != (after.st_ino, after.st_mtime_ns):
+        os.link(aside, path)
+        os.unlink(aside)
+        return ""
+    os.unlink(aside)
+    return f"removed it, {before.st_size} bytes"
+
+
+# Objects that a ref of gitcp lacks: find them, and write them again if possible.
+WALK = ("rev-list", "--objects", "--missing=print", "--quiet")
+_GROWN = 1 << 20  # bytes of the largest chunk whose beginnings are tried too
+_LARGEST = 64 << 20  # bytes of the largest file of the worktree that is hashed
+
+
+def list_lacking(repo: Repo, name: str, *options: str) -> set[str]:
+    """The oids of missing objects that a ref or commit needs; its own oid if git cannot walk it.
+    Objects that a partial clone has left with its remote are not missing."""
+    try:
+        _, out = repo.git.run(*WALK, *options, "--end-of-options", name)
+    except GitError:
+        return {refs.read_ref(repo, name) or name}
+    missing = {decode_name(line[1:]) for line in out.splitlines() if line.startswith(b"?")}
+    return reading.list_unpromised(repo, [name], missing)
+
+
+def read_log(repo: Repo, ref: str) -> list[str]:
+    """The former values of a ref by its reflog, newest first."""
+    log = files.peek(os.path.join(os.fsencode(repo.common), b"logs", encode_name(ref)))
+    lines = log.decode("utf-8", "replace").splitlines()
+    return [oid for line in reversed(lines) for oid in reversed(line.split(" ", 2)[:2])]
+
+
+def follow_parents(tips: list[str], read: Callable[[str], Commit | None]) -> list[Commit]:
+    """The commits from the first of tips that read() finds, and their first parents; newest
+    first."""
+    commits: list[Commit] = []
+    for oid in dict.fromkeys(tips):
+        commit = read(oid)
+        while commit:
+            commits.append(commit)
+            commit = read(commit["parents"][0]) if commit["parents"] else None
+        if commits:
+            break
+    return commits
+
+
+def write_note(repo: Repo, ref: str, old: str, log: list[str]) -> str:
+    """Write the value and the log of a ref to a new file; return its path."""
+    path = choose_place_aside(repo.common, ref)
+    with open(path, "x") as f:
+        f.writelines(f"{line}\n" for line in [f"{ref} {old}", *log])
+    return path
+
+
+def format_lost(paths: list[str]) -> str:
+    """The end of a report with the first lost paths; '' for none."""
+    return f"; lost: {' '.join(paths[:10])}{' ...' if paths[10:] else ''}" if paths else ""
+
+
+def write_objects_again(repo: Repo, objects: Objects, ref: str) -> tuple[str | None, str]:
+    """Write the missing blobs of a ref that the copy of a transcript or the worktree still has.
+
+    Returns (the value of the ref, '') if it still lacks objects, else (None, what was done).
+    """
+    old = refs.read_ref(repo, ref)
+    gone = list_lacking(repo, ref) if old else set()
+    written: set[str] = set()
+    for data in (*_read_transcripts(repo), *_read_files(repo, gone)) if gone else ():
+        if objects.hash_object("blob", data) in gone:
+            written.add(objects.write("blob", data))
+    if gone and not (written and not list_lacking(repo, ref)):
+        return old, ""
+    return None, f"wrote {len(written)} missing objects again" if written else ""
+
+
+def _read_transcripts(repo: Repo) -> Iterator[bytes]:
+    for name in files.list_names(repo.join_shared("transcript")):
+        stem = name.removesuffix(".json")
+        if stem == name:
+            continue
+        with exclusive(repo, f"transcript-{stem.partition('~')[0]}"):
+            copy = stored_transcripts.Copy(repo, stem)
+            start, stored = 0, copy.known.get("chunks", [])
+            for _, size, _ in stored:
+                yield from _list_stages(copy.read(start, start + size))
+                start += size
+            for chunk in transcripts.split_chunks(copy.read(start), len(stored)):
+                yield from _list_stages(chunk)
+            copy.close()
+
+
+def _list_stages(chunk: bytes) -> Iterator[bytes]:
+    """A chunk as it was stored at last, and while it was the last one and grew."""
+    yield chunk
+    yield chunk.removesuffix(b"\n")
+    end = chunk.find(b"\n") + 1
+    while 0 < end < len(chunk) <= _GROWN:
+        yield chunk[:end]
+        end = chunk.find(b"\n", end) + 1
+
+
+def _read_files(repo: Repo, gone: set[str]) -> Iterator[bytes]:
+    for state in sessions.list_states(repo):
+        top = str(state.get("worktree_path") or "")
+        for stream in state["streams"] if top else ():
+            for path, file in stream["files"].items():
+                if isinstance(file, dict) and file.get("oid") in gone:
+                    yield from _read_file(os.path.join(os.fsencode(top), encode_name(path)))
+
+
+def _read_file(path: bytes) -> Iterator[bytes]:
+    try:
+        if os.path.islink(path):
+            yield os.readlink(path)
+        elif os.path.isfile(path) and os.path.getsize(path) <= _LARGEST:
+            with open(path, "rb") as f:
+                yield f.read()
+    except OSError:
+        return
+
+
+# Mending gitcp's packs that git cannot open, in which the objects still are.
+
+
+def find_fault(repo: Repo, path: str) -> str:
+    """Why git cannot open a pack; '' if it can, or there is none.  path: without `.pack`."""
+    width = len(repo.empty_tree) // 2
+    try:
+        with open(f"{path}.pack", "rb") as f:
+            start = f.read(4)
+            f.seek(max(0, os.fstat(f.fileno()).st_size - width))
+            trailer = f.read()
+    except FileNotFoundError:
+        return ""
+    if start != b"PACK" or os.path.basename(path) != f"pack-{trailer.hex()}":
+        return "it is cut short or overwritten"
+    index = files.peek(f"{path}.idx")
+    if not index:
+        return "its index is gone"
+    sums = trailer + pack_files.find_hasher(repo.algo, much=True)(index[:-width]).digest()
+    return "" if index.endswith(sums) else "its index is damaged"
+
+
+def mend_pack(repo: Repo, _: Objects, path: str) -> str:
+    """Write the index of a pack again.  If git cannot read the pack, move it aside, and write the
+    objects that it still has one by one.  Returns what was done."""
+    with exclusive(repo, "packs"):
+        if not find_fault(repo, path):
+            return ""
+        pack_files.forget_file(repo)
+        new = repo.join_shared("tmp", f"{os.path.basename(path)}.idx")
+        repo.make_folder(os.path.dirname(new))
+        try:
+            repo.git.run("index-pack", "-o", new, f"{path}.pack")
+        except GitError:
+            return _take_out(repo, path)
+        repo.share_file(new)
+        os.replace(new, f"{path}.idx")
+    return "wrote its index again"
+
+
+def _take_out(repo: Repo, path: str) -> str:
+    files.remove_file(f"{path}.idx")  # git writes no object that an index lists
+    with open(f"{path}.pack", "rb") as f:
+        try:
+            repo.git.run("unpack-objects", "-q", "-r", stdin=f.read())
+        except GitError:
+            pass  # it ends where the pack does
+    aside = choose_place_aside(repo.common, os.path.basename(path))
+    os.rename(f"{path}.pack", aside)
+    pack_files.remove_pack(path)
+    pack_files.release_pack(repo, os.path.basename(path))
+    return f"wrote the objects that it has again, moved it to '{aside}'"
+
+
+# Mending gitcp's refs that git cannot read or that lack objects: the branch of committed
+# checkpoints, the edits of sessions, and others.
+#
+# `git gc` fails if a branch lacks an object.  The old value of a ref is written to a file; its
+# content is kept as far as it can be read here or on a remote's branch.
+_LOCKS = {"refs/heads/entire/checkpoints/v1": "v1", "refs/notes/gitcp": "notes"}
+_SUBJECT = "Rebuilt from what was left of it"
+
+
+def mend_ref(repo: Repo, objects: Objects, ref: str) -> str:
+    """Set a ref without a commit to the last one in its reflog, or remove it; return what was done,
+    '' if it has a commit by now."""
+    with exclusive(repo, _LOCKS.get(ref) or stream_streams.get_lock_name(repo, ref)):
+        path = os.path.join(os.fsencode(repo.common), encode_name(ref))
+        log_path = os.path.join(repo.common, "logs", ref)
+        old, log = refs.read_ref(repo, ref), read_log(repo, ref)
+        stands, is_logged = _is_no_folder(path), _is_no_folder(log_path)
+        if (old and is_commit(objects, old)) or not (old or stands or is_logged):
+            return ""
+        if stands:
+            aside = choose_place_aside(repo.common, ref)
+            os.rename(path, encode_name(aside))
+        else:
+            aside = write_note(repo, ref, old or "", log)
+        packed = refs.read_ref(repo, ref)  # the file hid this value
+        oid = next((oid for oid in [*log, packed or ""] if is_commit(objects, oid)), None)
+        if oid is None and is_logged:
+            os.rename(log_path, choose_place_aside(repo.common, f"logs/{ref}"))
+        if oid != packed:
+            refs.update_refs(repo, [(ref, oid, packed)], "gitcp: fsck")
+    return f"{f'put it back to {oid[:7]}, ' if oid else ''}moved what stood there to '{aside}'"
+
+
+def _is_no_folder(path: str | bytes) -> bool:
+    """Whether something other than a directory stands at path, such as a link."""
+    return os.path.lexists(path) and (os.path.islink(path) or not os.path.isdir(path))
+
+
+def is_commit(objects: Objects, oid: str) -> bool:
+    """Whether an object exists and is a commit."""
+    answer = objects.read(oid) if oid.strip("0") else None
+    return bool(answer and answer[1] == "commit")
+
+
+def mend_store(repo: Repo, objects: Objects, ref: str) -> str:
+    """Write the branch of checkpoints, or the ref of one, again without missing objects; return
+    what was done, '' if it lacks none."""
+    with exclusive(repo, "v1"):
+        old, done = write_objects_again(repo, objects, ref)
+        if old is None:
+            return done
+        log = read_log(repo, ref)
+        note = write_note(repo, ref, old, log)
+        remote = list_remote_branches(repo) if ref == REF else []
+        theirs = [name for name in remote if not list_lacking(repo, name)]
+        tip, lost = _rebuild_commit(repo, objects, [old, *log], theirs)
+        move_refs(repo, [(ref, tip, old)], "gitcp: fsck")
+        forget_logs(repo, [ref])
+    if tip is None:
+        return f"nothing of it could be read: removed, noted in '{note}'"
+    return f"built it again, what it was is noted in '{note}'{format_lost(lost)}"
+
+
+def _rebuild_commit(
+    repo: Repo, objects: Objects, tips: list[str], theirs: list[str]
+) -> tuple[str | None, list[str]]:
+    """(a commit with the readable content of the newest readable tip, the paths that it lacks)."""
+    history = follow_parents(tips, lambda oid: read_commit(objects, oid))
+    sound = _find_sound(repo, history)
+    fallbacks = [c for name in (sound, *theirs) if name and (c := read_commit(objects, name))]
+    if not history:
+        return (fallbacks[0]["oid"] if fallbacks else None), []
+    lost: list[str] = []
+    gone = list_lacking(repo, history[0]["oid"])
+    trees = [commit["tree"] for commit in (history[0], *fallbacks)]
+    tree = _join_trees(objects, trees, gone, lost)
+    if tree is None:
+        return (fallbacks[0]["oid"] if fallbacks else None), lost
+    parents = list(dict.fromkeys(commit["oid"] for commit in fallbacks))
+    return write_commit(objects, repo, tree, parents, _SUBJECT), sorted(lost)
+
+
+def _find_sound(repo: Repo, history: list[Commit]) -> str | None:
+    """A commit of the history that lacks no object; each one tried is twice as far back."""
+    number = 0
+    while number < len(history):
+        if not list_lacking(repo, history[number]["oid"]):
+            return history[number]["oid"]
+        number = number * 2 + 1
+    return None
+
+
+def _join_trees(
+    objects: Objects, trees: list[str], gone: set[str], lost: list[str], path: str = ""
+) -> str | None:
+    """Write a tree with the names of the first readable tree; None if it is empty.
+
+    Each entry is from the first tree in which it lacks nothing; if there is none, its path is added
+    to lost.
+    """
+    layers = [entries for oid in dict.fromkeys(trees) if (entries := _read_entries(objects, oid))]
+    united: Tree = {}
+    for name in layers[0] if layers else ():
+        versions = [layer[name] for layer in layers if name in layer]
+        if versions[0][0] == TREE:
+            below = [oid for mode, oid in versions if mode == TREE]
+            tree = _join_trees(objects, below, gone, lost, f"{path}{name}/")
+            entry = (TREE, tree) if tree else None
+        else:
+            entry = next((e for e in versions if e[0] != TREE and e[1] not in gone), None)
+        if entry:
+            united[name] = entry
+        else:
+            lost.append(path + name)
+    return write_tree(objects, united) if united else None
+
+
+def _read_entries(objects: Objects, oid: str) -> Tree:
+    try:
+        return read_tree(objects, oid)
+    except Error:
+        return {}
+
+
+def mend_edits(repo: Repo, objects: Objects, ref: str) -> str:
+    """Write the history of a session's edits again, as far as it can be read; return what was
+    done."""
+    old = refs.read_ref(repo, ref)
+    if old is None:
+        return ""
+    gone, count = list_lacking(repo, ref), 0
+    tip: str | None = None
+    for commit in reversed(follow_parents([old], lambda oid: read_commit(objects, oid))):
+        tree = _drop_gone(objects, commit["tree"], gone)
+        if tree:
+            parents = [tip] if tip else []
+            tip, count = write_commit(objects, repo, tree, parents, commit["message"]), count + 1
+    refs.update_refs(repo, [(ref, tip, old)], "gitcp: fsck")
+    return f"wrote {count} turns again without {len(gone)} lost objects"
+
+
+def _drop_gone(objects: Objects, tree: str, gone: set[str]) -> str | None:
+    """A turn's tree without the missing objects; None if nothing is left."""
+    if objects.read(tree) is None:
+        return None
+    entries = read_tree(objects, tree)
+    present = {name: entry for name, entry in entries.items() if objects.read(entry[1])}
+    if "contents" in present:
+        mode, contents = present["contents"]
+        blobs = read_tree(objects, contents)
+        lost = {name: None for name, entry in blobs.items() if entry[1] in gone}
+        present["contents"] = (mode, edit_tree(objects, contents, lost))
+    return edit_tree(objects, None, present) if present else None
+
+
+# Mending damaged or lost states, markers and journals, and checkpoints that commits name.
+
+
+def mend_state(repo: Repo, objects: Objects, session_id: str) -> str:
+    """Write a state and its marker again, a lost state from its copy on a stream; return what was
+    done.  Files whose name is no session's id are moved aside."""
+    try:
+        ids.check_session_id(session_id)
+    except InputError:
+        return _report_unknown(repo, session_id)
+    with states.held_state(repo, [session_id]):
+        state = stream_streams.recall_state(repo, objects, session_id)
+        if state is None:
+            return _report_unknown(repo, session_id)
+        edits.save_work(repo, state)
+    return f"wrote the state, revision {state['revision']}, and its marker"
+
+
+def take_copy(repo: Repo, objects: Objects, session_id: str, ref: str) -> str:
+    """Replace a state by its copy on a stream if that is newer; return what was done."""
+    with states.held_state(repo, [session_id]):
+        tip = stream_streams.read_tip(objects, ref)
+        copy = stream_streams.read_with_turns(objects, tip, session_id) if tip else None
+        state = states.load_state(repo, session_id)
+        if not state or not copy or copy.get("revision", 0) <= state.get("revision", 0):
+            return ""
+        before, copy = state.get("revision", 0), states.update_fields(copy)
+        edits.save_work(repo, copy)
+        return f"took the copy: revision {before} became {copy['revision']}"
+
+
+def _report_unknown(repo: Repo, session_id: str) -> str:
+    """Move the marker and the state of an unknown session aside; an unreadable state may have been
+    moved before."""
+    state = os.path.join(states.get_folder(repo), f"{session_id}.json")
+    places = {"marker": states.find_path(repo, session_id), "state": state}
+    done = [
+        f"moved the {what} to '{move_aside(repo.common, path)}'"
+        for what, path in places.items()
+        if os.path.lexists(path)
+    ]
+    if done:
+        return " and ".join(done)
+    return f"moved what could not be read to '{repo.join_shared('corrupt')}'"
+
+
+def store_missing_checkpoint(repo: Repo, objects: Objects, oid: str, checkpoint_id: str) -> str:
+    """Store the open sessions of this worktree, except those at work, in the checkpoint that a
+    commit made here names; return what was done."""
+    commit = read_commit(objects, oid)
+    if commit is None or not repo.top or oid not in unhooked.list_made_here(repo):
+        return ""
+    before = checkpoints.list_session_ids(repo, objects, checkpoint_id)
+    for name in [marker["session_id"] for marker in unhooked.list_resting(repo)]:
+        with states.held_state(repo, [name]):
+            state = states.load_state(repo, name)
+            if state:
+                unhooked.link_one(repo, objects, state, commit)
+                edits.save_work(repo, state)
+    after = checkpoints.list_session_ids(repo, objects, checkpoint_id)
+    return "stored it" if set(after) - set(before) else ""
+
+
+_MOST = 1 << 30  # bytes
+
+
+def count_lines(path: str) -> int:
+    """The number of unreadable lines of a journal; -1 if it is no text file."""
+    try:
+        data = read_file(path, _MOST) or b""
+    except Damaged:
+        return -1
+    if not data.isascii():
+        return -1
+    data = data[: data.rfind(b"\n") + 1]  # a process may be writing the last line
+    return data.count(b"\n") - len(credit.parse_lines(data))
+
+
+def mend_journal(repo: Repo, _: Objects, path: str) -> str:
+    """Move a damaged journal aside and write it again from its readable lines and the refs of
+    sessions; return what was done."""
+    git_dir = os.path.dirname(os.path.dirname(path))
+    with exclusive(repo, f"journal-{journal.hash_home(repo, git_dir)}"):
+        count = count_lines(path)
+        if not count:
+            return ""
+        lines = credit.parse_lines(b"" if count < 0 else read_file(path, _MOST) or b"")
+        aside = move_aside(repo.common, path)
+        journal.replace_journal(repo, git_dir, journal.rebuild_journal(repo, git_dir, lines))
+    return f"kept {len(lines)} lines, moved it to '{aside}'"
+
+
+# Building streams again that lack objects, so that git can work.
+#
+# The readable content of each checkpoint stays, under the commit's message; files that the states
+# of its sessions record are added.  A stream without readable content is removed, and its value
+# written to a file.
+BLOB = "100644"
+_COMMIT = "160000"
+
+
+def is_stream(ref: str) -> bool:
+    """Whether a ref has the name of a stream."""
+    return ref.startswith(stream_streams.ARCHIVE) or bool(ids.parse_shadow(ref))
+
+
+def mend_stream(repo: Repo, objects: Objects, ref: str) -> str:
+    """Build a stream again without missing objects; return what was done, '' if it lacks none or
+    is the person's."""
+    with exclusive(repo, stream_streams.get_lock_name(repo, ref)):
+        old, done = write_objects_again(repo, objects, ref)
+        if old is None:
+            return done
+        log = read_log(repo, ref)
+        commits = follow_parents([old, *log], lambda oid: _read_checkpoint(objects, oid))
+        named = _find_states(repo, objects, ref, commits)
+        if not commits and not named and not ref.startswith(stream_streams.ARCHIVE):
+            return ""  # it may be the person's
+        note = write_note(repo, ref, old, log)
+        rebuilder = Rebuilder(repo, objects)
+        tip = None
+        for commit in reversed(commits):
+            gone = list_lacking(repo, commit["oid"], "--no-walk")
+            tip = rebuilder.rebuild_commit(commit, tip, gone)
+        tip = _complete_tip(repo, objects, rebuilder, tip, named)
+        refs.update_refs(repo, [(ref, tip, old)], "gitcp: fsck")
+        name = ids.parse_stream_name(ref)
+        forget_logs(repo, {ref, *(prefix + name for prefix in stream_streams.PREFIXES)})
+    if tip is None:
+        return f"nothing of it could be read: removed, noted in '{note}'"
+    lost = format_lost(sorted(rebuilder.lost))
+    return f"built it again from {len(commits)} checkpoints and its states{lost}"
+
+
+def _read_checkpoint(objects: Objects, oid: str) -> Commit | None:
+    answer = objects.read(oid)
+    commit = parse_commit(oid, answer[2]) if answer and answer[1] == "commit" else None
+    session = stream_streams.find_trailer(commit["message"], "Entire-Session") if commit else ""
+    return commit if session else None
+
+
+def _find_states(repo: Repo, objects: Objects, ref: str, commits: list[Commit]) -> Named:
+    """The states' records of a stream, found by its id.  If no commit has the id, those of streams
+    of this name that no other ref has."""
+    stream_id = (
+        stream_streams.find_trailer(commits[0]["message"], "Gitcp-Stream") if commits else ""
+    )
+    elsewhere = {
+        tip["stream"] for tip in stream_streams.list_tips(repo, objects) if tip["ref"] != ref
+    }
+    name = ids.parse_stream_name(ref)
+
+    def is_meant(stream: Stream) -> bool:
+        if stream_id:
+            return stream["id"] == stream_id
+        return ids.parse_stream_name(stream["ref"]) == name and stream["id"] not in elsewhere
+
+    return [
+        (state, stream)
+        for state in sessions.list_states(repo)
+        for stream in filter(is_meant, state["streams"])
+    ]
+
+
+def _complete_tip(
+    repo: Repo, objects: Objects, rebuilder: Rebuilder, tip: str | None, streams: Named
+) -> str | None:
+    """The tip with the files that states record; without a tip, a first checkpoint of them."""
+    if not streams:
+        return tip
+    commit = read_commit(objects, tip) if tip else None
+    state, stream = streams[-1]
+    base = read_commit(objects, str(stream.get("base_commit") or ""))
+    before = commit["tree"] if commit else base["tree"] if base else None
+    tree = rebuilder.add_states(before, streams, everything=commit is None)
+    if commit and tree == commit["tree"]:
+        return tip
+    base_oid = base["oid"] if base else refs.get_zeros(repo)
+    message = stream_streams.build_message(_SUBJECT, state["session_id"], base_oid, stream["id"])
+    return write_commit(objects, repo, tree, [tip] if tip else [], message)
+
+
+class Rebuilder:
+    """Builds commits again; lost: the missing paths, directories with a slash at the end."""
+
+    def __init__(self, repo: Repo, objects: Objects) -> None:
+        self._repo, self._objects = repo, objects
+        self._gone: set[str] = set()
+        self._lost: list[str] = []
+        self.lost: set[str] = set()
+
+    def rebuild_commit(self, old: Commit, parent: str | None, gone: set[str]) -> str:
+        """Write old again on parent without missing objects; return its oid, that of old if it
+        lacks none.
+
+        gone: the oids of the missing objects below old.  The base's entry replaces a missing one
+        and is listed as omitted, so that no reader takes it for the checkpoint's.
+        """
+        self._gone, self._lost = gone, []
+        base = find_tree(self._objects, stream_streams.find_trailer(old["message"], "Base-Commit"))
+        tree = self._rebuild_tree(old["tree"], base, "") or self._repo.empty_tree
+        self.lost.update(self._lost)
+        if self._lost:
+            tree = self._note_omitted(
+                tree, stream_streams.find_trailer(old["message"], "Entire-Session")
+            )
+        if tree == old["tree"] and old["parents"] == ([parent] if parent else []):
+            return old["oid"]
+        head = [f"tree {tree}", *([f"parent {parent}"] if parent else [])]
+        head += [f"author {old['author']}", f"committer {old['committer']}"]
+        return self._objects.write("commit", encode_name("\n".join([*head, "", old["message"]])))
+
+    def _rebuild_tree(self, oid: str, base: str | None, prefix: str) -> str | None:
+        if oid == base:
+            return oid
+        if oid in self._gone:
+            self._lost.append(prefix)
+            return base
+        entries, base_entries = read_tree(self._objects, oid), self._read_base(base)
+        rebuilt: Tree = {}
+        for name, entry in entries.items():
+            if left := self._rebuild_entry(entry, base_entries.get(name), prefix + name):
+                rebuilt[name] = left
+        if rebuilt == entries:
+            return oid
+        return write_tree(self._objects, rebuilt) if rebuilt else None
+
+    def _rebuild_entry(self, entry: Entry, base_entry: Entry | None, path: str) -> Entry | None:
+        if entry[0] == TREE:
+            base = base_entry[1] if base_entry and base_entry[0] == TREE else None
+            tree = self._rebuild_tree(entry[1], base, path + "/")
+            return (TREE, tree) if tree else None
+        if entry[0] == _COMMIT or entry[1] not in self._gone:
+            return entry
+        self._lost.append(path)
+        return base_entry
+
+    def _read_base(self, tree: str | None) -> Tree:
+        try:
+            return read_tree(self._objects, tree) if tree else {}
+        except Error:
+            return {}  # the person's own history lacks it
+
+    def _note_omitted(self, tree: str, session_id: str) -> str:
+        path = f"{stream_streams.METADATA}{session_id}/omitted.json"
+        entry = Lookup(self._objects, tree)(path)
+        omitted = json.loads(self._objects.need(entry[1], "blob")) if entry else []
+        omitted += [{"path": lost, "reason": "missing"} for lost in self._lost]
+        blob = self._objects.write("blob", json.dumps(omitted, indent=2).encode() + b"\n")
+        return edit_tree(self._objects, tree, {path: (BLOB, blob)})
+
+    def add_states(
+        self,
+        tree: str | None,
+        pairs: Iterable[tuple[State, Stream]],
+        everything: bool,
+    ) -> str:
+        """A tree with the states' entries of the lost paths, or of all paths for everything, and
+        with the copies of states that it lacks."""
+        look = Lookup(self._objects, tree)
+        edits: dict[str, Entry | None] = {}
+        for state, stream in pairs:
+            for path, file in stream["files"].items():
+                if everything or self._was_lost(path):
+                    edits |= self._build_edit(path, file)
+            copy = f"{stream_streams.METADATA}{state['session_id']}/state.json"
+            if look(copy) is None:
+                edits[copy] = (BLOB, self._objects.write("blob", states.dump_state(state)))
+        return edit_tree(self._objects, tree, edits)
+
+    def _was_lost(self, path: str) -> bool:
+        return any(
+            path == lost or (lost[-1:] in ("", "/") and path.startswith(lost)) for lost in self.lost
+        )
+
+    def _build_edit(self, path: str, file: File) -> dict[str, Entry | None]:
+        if not file["oid"]:
+            return {path: None}
+        answer = self._objects.read(file["oid"])
+        if answer and answer[1] == "blob":
+            return {path: (file["mode"], file["oid"])}
+        self.lost.add(path)
+        return {}

@@ -1,0 +1,287 @@
+"""Temporary checkpoints: a commit onto the stream that the turn's verdict chose.
+
+Blobs are written before the stream's lock is taken.  Under it the tip is read, trees and the
+commit are written, and the refs move in one transaction.  The state is saved last.
+"""
+
+from __future__ import annotations
+
+from gitcp import trace
+from gitcp.core import ids
+from gitcp.errors import Error, Moved
+from gitcp.lock import exclusive
+from gitcp.store import refs
+from gitcp.store.journal import edits, journal
+from gitcp.store.journal.edits import list_withdrawn
+from gitcp.store.journal.journal import Journal
+from gitcp.store.session import states
+from gitcp.store.stream import streams
+from gitcp.store.stream.streams import find_place
+from gitcp.store.trees import (
+    Lookup,
+    compare_trees,
+    edit_tree,
+    need_commit,
+    parse_ident,
+    write_commit,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    from gitcp.core.record_types import Commit, Entry, State, Stream, Tip
+    from gitcp.repo import Repo
+    from gitcp.store.objects import Objects
+    from gitcp.store.stream.streams import Place
+
+    class Content(TypedDict):
+        """The content of a checkpoint.
+
+        head, head_tree: the base commit and its tree (None for an unborn HEAD).  entries: the
+        paths that differ from it in the worktree.  seen: the tip when the worktree was scanned.
+        mine: the session's own entries of the turn.  undone: the paths that it put back to HEAD's
+        content.  away: its entries that are kept elsewhere, as in a stash.  start: the dirty
+        entries at the turn's start.  metadata: path below its metadata directory -> entry.
+        """
+
+        head: str
+        head_tree: str | None
+        entries: dict[str, Entry | None]
+        seen: str | None
+        mine: dict[str, Entry | None]
+        undone: set[str]
+        away: dict[str, Entry | None]
+        start: dict[str, Entry | None]
+        metadata: dict[str, Entry]
+        subject: str
+        trailers: list[str]
+
+
+_ADDED_TO = ("tasks", streams.TURNS)
+
+
+def write_checkpoint(
+    repo: Repo, objects: Objects, state: State, content: Content, edits_subject: str = ""
+) -> str:
+    """Write a checkpoint, update the state in memory, and return the checkpoint's oid.
+
+    edits_subject: the subject under which the session's ref takes the journal's edits in the same
+    transaction; '' to leave them.  The caller holds the session's lock and saves the state.
+    Raises Moved, with nothing changed, if HEAD is not where the content was read.
+    """
+    with Journal(repo) as held, exclusive(repo, f"stream-{repo.worktree_hash}"):
+        # HEAD and the tip are read again under the lock: the ref moves from this tip.
+        head = refs.read_base(repo)
+        if head != content["head"]:
+            raise Moved("HEAD", content["head"], head)
+        place = find_place(repo, objects, state, content["head"])
+        _refresh_entries(repo, objects, place, content)
+        _record_files(held, state, place, content)
+        held_update = edits_subject and journal.write_edits(
+            repo, objects, held, state["session_id"], edits_subject
+        )
+        tree = _write_tree(objects, state, place, content)
+        parent = place["parent"]
+        arguments = (state["session_id"], content["head"], place["stream"], content["trailers"])
+        message = streams.build_message(content["subject"], *arguments)
+        oid = write_commit(objects, repo, tree, [parent["oid"]] if parent else [], message)
+        move: refs.Update = (place["ref"], oid, place["old"])
+        updates = [*place["before"], move, *place["after"], *([held_update] if held_update else [])]
+        held.write_waiting()
+        refs.update_refs(repo, updates, "gitcp: checkpoint")
+        if held_update:
+            held.note_held(held_update[1])
+    return oid
+
+
+def _refresh_entries(repo: Repo, objects: Objects, place: Place, content: Content) -> None:
+    # Another session has written a checkpoint since the scan: read the paths that differ again,
+    # so that the tip does not return to an older worktree.
+    tip = place["parent"]
+    if tip is None or tip["oid"] == content["seen"]:
+        return
+    scanned_tree = edit_tree(objects, content["head_tree"], content["entries"])
+    stale = [
+        path
+        for path, _, _ in compare_trees(objects, tip["tree"], scanned_tree)
+        if not path.startswith(".entire/")
+    ]
+    head = Lookup(objects, content["head_tree"])
+    from gitcp.store.snapshot import hashing
+
+    for path, entry in hashing.read_paths(repo, objects, stale, write=True).items():
+        if entry == head(path):
+            content["entries"].pop(path, None)
+        else:
+            content["entries"][path] = entry
+
+
+def _write_tree(objects: Objects, state: State, place: Place, content: Content) -> str:
+    edits: dict[str, Entry | None] = dict(content["entries"])
+    folder, previous = streams.METADATA + state["session_id"], None
+    if place["parent"]:
+        edits |= streams.read_metadata(objects, place["parent"]["tree"])
+        # Of the session's own metadata only tasks and turns are kept.
+        if edits.pop(folder, None):
+            previous = Lookup(objects, place["parent"]["tree"])
+            edits |= {f"{folder}/{name}": previous(f"{folder}/{name}") for name in _ADDED_TO}
+    # The next commit often has this tree, which is then read from a pack of gitcp.
+    tree = edit_tree(objects, content["head_tree"], edits)
+    files = content["metadata"] | streams.write_files(objects, state, previous, folder)
+    return edit_tree(objects, tree, {f"{folder}/{p}": e for p, e in files.items()})
+
+
+def _record_files(held: Journal, state: State, place: Place, content: Content) -> None:
+    streams = state["streams"]
+    stream = next((s for s in streams if s["id"] == place["stream"]), None)
+    if stream is None:
+        stream = {"id": place["stream"], "ref": "", "base_commit": "", "files": {}}
+    else:
+        streams.remove(stream)
+    streams.append(stream)  # the last one is where the session is
+    stream["ref"], stream["base_commit"] = place["ref"], content["head"]
+    left_streams = {other["id"]: _list_superseded(other, content) for other in streams[:-1]}
+    left_streams[stream["id"]] = content["undone"] & stream["files"].keys()
+    turn_id, files = state.get("turn_id", ""), {**content["mine"], **content["away"]}
+    edits.record_checkpoint(held, state, stream["id"], files, turn_id, left_streams, waiting=True)
+    edits.read_streams(held.repo, state)
+    state["streams"] = [s for s in state["streams"] if s["files"] or s["id"] == stream["id"]]
+    if place["reset"]:
+        state["checkpoint_count"] = 0
+    state["checkpoint_count"] = state.get("checkpoint_count", 0) + 1
+    state["shadow_ref"] = place["ref"]
+    state.pop("shadow_branch_suffix", None)
+    if place["suffix"] is not None:
+        state["shadow_branch_suffix"] = place["suffix"]
+    state["revision"] = state.get("revision", 0) + 1  # newer than the file
+    states.clear_verdict(state)
+
+
+def _list_superseded(stream: Stream, content: Content) -> set[str]:
+    """The paths of a stream whose entries the turn found in the worktree and changed."""
+    paths = content["mine"].keys() | content["undone"]
+    start = {path: entry or ("000000", "") for path, entry in content["start"].items()}
+    return {
+        path
+        for path, file in stream["files"].items()
+        if path in paths and (file["mode"], file["oid"]) == start.get(path)
+    }
+
+
+# Moves streams to a new commit: carried forward after a linked commit, renamed after others.
+#
+# No state of another session is written here: a session finds its stream by id at its next event
+# (doc/behaviour.md "After a linked commit").
+
+
+def carry_streams(
+    repo: Repo, objects: Objects, old: str, commit: Commit, condensed: set[str] | None
+) -> list[refs.Update]:
+    """Move the streams of base old to the commit made on it; return the ref updates.
+
+    condensed: the sessions that the commit is linked to, whose states are saved; None without a
+    link.
+    """
+    updates: list[refs.Update] = []
+    with exclusive(repo, f"stream-{repo.worktree_hash}"):
+        for tip in list_moving_streams(repo, objects, old, commit["oid"]):
+            if condensed is None:
+                moved = streams.rename_stream(repo, objects, tip, commit["oid"])
+            else:
+                moved = _settle_stream(repo, objects, tip, commit, condensed)
+            refs.update_refs(repo, moved, "gitcp: carry forward")
+            updates += moved
+    return updates
+
+
+def list_moving_streams(repo: Repo, objects: Objects, base: str, new: str) -> list[Tip]:
+    """The tips of the streams that a commit new on base moves, in either mode.
+
+    These are the streams of base, and those of other bases (after a pull or cherry-pick) whose
+    work is here or settled.  The others stay until HEAD returns to their base.
+    """
+    candidates = refs.list_refs(repo, *streams.PREFIXES)
+    parsed = ((ref, ids.parse_shadow(ref)) for ref in candidates)
+    here = [ref for ref, parts in parsed if parts and parts["worktree"] == repo.worktree_hash]
+    tips, at_base = [], streams.list_branches(repo, base, candidates)
+    at_new = streams.list_branches(repo, new, candidates)
+    for ref in dict.fromkeys([*at_base, *here]):
+        if ref in at_new:
+            continue  # moved by a session's event between the commit and this hook
+        try:
+            obj = objects.read(candidates[ref])
+            tip = streams.parse_tip(ref, obj) if obj else None
+        except Error as e:
+            trace.append_note("stream", str(e))  # the person's branch: never touched
+            continue
+        if tip and (ref in at_base or _is_here(repo, objects, tip, new)):
+            tips.append(tip)
+    return tips
+
+
+def _is_here(repo: Repo, objects: Objects, tip: Tip, new: str) -> bool:
+    paths_by_session = streams.map_named_paths(
+        repo, tip["stream"], streams.list_sessions(objects, tip)
+    )
+    if any(paths_by_session.values()):
+        return streams.should_follow(repo, objects, tip, new)
+    return not streams.holds_lost_work(repo, objects, tip)
+
+
+def _settle_stream(
+    repo: Repo, objects: Objects, tip: Tip, commit: Commit, condensed: set[str]
+) -> list[refs.Update]:
+    """The ref updates that start the stream again, under the same id, with the files that a linked
+    commit left."""
+    paths_by_session = streams.map_named_paths(
+        repo, tip["stream"], streams.list_sessions(objects, tip)
+    )
+    unsettled = set().union(*paths_by_session.values())
+    present: dict[str, Entry | None] = {}
+    if unsettled:
+        from gitcp.store.snapshot import hashing
+
+        present = hashing.list_dirty(repo, objects, unsettled, commit["oid"])
+    updates: list[refs.Update] = []
+    if present:
+        target = streams.rename_stream(repo, objects, tip, commit["oid"])[0]
+        metadata = {
+            path: entry
+            for path, entry in streams.read_metadata(objects, tip["tree"]).items()
+            if path.rpartition("/")[2] in paths_by_session
+        }
+        tree = edit_tree(objects, commit["tree"], {**present, **metadata})
+        owner = tip["session_id"]
+        owner = owner if owner in paths_by_session else min(paths_by_session)
+        about = (owner, commit["oid"], tip["stream"])
+        message = streams.build_message(streams.CARRIED, *about)
+        oid = write_commit(objects, repo, tree, [], message)
+        if not target[0].startswith(streams.ARCHIVE):
+            updates.append((target[0], oid, None))
+        else:
+            present = {}  # the name is taken: everything stays in the archive
+    if (
+        unsettled - set(present)
+        or streams.holds_lost_work(repo, objects, tip, condensed)
+        or _holds_withdrawn_work(repo, objects, tip)
+    ):
+        updates.insert(0, streams.archive_stream(repo, tip))
+    return [*updates, (tip["ref"], None, tip["oid"])]
+
+
+def _holds_withdrawn_work(repo: Repo, objects: Objects, tip: Tip) -> bool:
+    """Whether checkpoints of a stream have work that was taken back before a commit took it."""
+    sessions, lines = streams.list_sessions(objects, tip), journal.read_journal(repo)
+    if not any(list_withdrawn(repo, lines, name, tip["stream"]) for name in sessions):
+        return False
+    first = commit = need_commit(objects, tip["oid"])
+    while streams.find_trailer(commit["message"], "Entire-Session"):
+        first = commit
+        if not commit["parents"]:
+            break
+        commit = need_commit(objects, commit["parents"][0])
+    # The archive of an earlier commit has what came before the stream was carried forward.
+    is_carried = first["message"].startswith(streams.CARRIED)
+    since = parse_ident(first["committer"])[1] * 1_000_000_000 if is_carried else 0
+    return any(list_withdrawn(repo, lines, name, tip["stream"], since) for name in sessions)

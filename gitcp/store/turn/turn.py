@@ -1,0 +1,319 @@
+"""The changes that an agent's events make to the state of their session.
+
+Every function here runs under the session's lock and changes the state in memory; the caller
+saves it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core import commit_message, json, stream_rules
+from gitcp.errors import Error, Moved
+from gitcp.store import refs
+from gitcp.store.journal import calls
+from gitcp.store.journal.edits import Work
+from gitcp.store.session import process, states
+from gitcp.store.session.states import make_id
+from gitcp.store.snapshot import hashing
+from gitcp.store.stream import streams
+from gitcp.store.trees import Lookup, compare_trees, find_tree
+from gitcp.store.v1 import redaction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from gitcp.core.record_types import Entries, Entry, Record, State
+    from gitcp.repo import Repo
+    from gitcp.store.journal.calls import Look
+    from gitcp.store.objects import Objects
+    from gitcp.store.stream import writing
+    from gitcp.store.turn import tasks
+
+_PROMPT = 4000  # characters of a prompt that a state keeps; the transcript has all
+
+
+class SessionIDConflictError(Error):
+    """The session is active in another worktree."""
+
+    def __init__(self, session_id: str, active_path: str, path: str) -> None:
+        super().__init__(
+            f"SessionIDConflictError: session '{session_id}' is active in worktree '{active_path}';"
+            f" it cannot also work in '{path}'"
+        )
+
+
+def begin_turn(
+    repo: Repo, state: State, event: Record, head: str, dirty: Entries, time_ns: int, at: int
+) -> None:
+    """TurnStart: set a new turn id, its prompt and its baseline
+    (doc/behaviour.md "Temporary checkpoints").  time_ns: now; at: now by the worktree's clock."""
+    states.take_event(state, stream_rules.TURN_START)
+    state["turn_id"] = make_id()
+    state["base_commit"] = head
+    state.pop("last_checkpoint_id", None)
+    state.pop("turn_checkpoint_ids", None)
+    state.pop("pending_finalize", None)
+    if event.get("turn"):
+        state["prompt_id"] = event["turn"]
+    prompt = redaction.redact_text(
+        repo, commit_message.clean_prompt(event.get("prompt") or ""), event["session_id"]
+    )
+    if prompt and not state.get("first_prompt"):
+        state["first_prompt"] = commit_message.shorten_prompt(prompt)
+    turns = state.setdefault("turns", {})
+    number = max((turn.get("number", 0) for turn in turns.values()), default=0) + 1
+    turns[state["turn_id"]] = {"number": number, "prompt": prompt[:_PROMPT]}
+    if event.get("model"):
+        turns[state["turn_id"]]["model"] = event["model"]
+    state.pop("resumed", None)
+    note_process(repo, state, event)
+    states.begin_turn(repo, state, head, dirty, time_ns, at)
+
+
+def note_process(repo: Repo, state: State, event: Record) -> None:
+    """Note the agent's process and transcript, which every event names."""
+    if event.get("transcript_path") and not event.get("agent_id"):
+        state["transcript_path"] = event["transcript_path"]
+    agent_process = process.find_agent(repo.git.env)
+    if agent_process:
+        state["agent_process"] = agent_process
+
+
+def refuse_elsewhere(repo: Repo, state: State) -> None:
+    """Raise SessionIDConflictError if the session is active in another worktree in a live process
+    other than this hook's agent (doc/behaviour.md "Conflicts and warnings")."""
+    active_path, path = state.get("worktree_path", ""), repo.worktree
+    if states.is_home(repo, state) or state.get("phase") != stream_rules.ACTIVE:
+        return
+    if not os.path.isdir(active_path):
+        return
+    agent = state.get("agent_process")
+    if process.is_alive(agent) and agent != process.find_agent(repo.git.env):
+        raise SessionIDConflictError(state["session_id"], active_path, path)
+
+
+def move_home(repo: Repo, state: State) -> str | None:
+    """Move the session to this worktree if its home is another; the message that says so."""
+    old_path, new_path = state.get("worktree_path", ""), repo.worktree
+    stays = states.is_home(repo, state)
+    state["worktree_path"] = new_path
+    if stays:
+        return None
+    old_id = state.pop("worktree_id", "")
+    visits = [visit for visit in state.get("visits", ()) if visit not in (old_id, repo.worktree_id)]
+    state["visits"] = [*visits, old_id]  # the end of a turn removes those without open edits
+    if repo.worktree_id:
+        state["worktree_id"] = repo.worktree_id
+    return f"session '{state['session_id']}' moves from worktree '{old_path}' to '{new_path}'"
+
+
+def is_repeated(state: State, event: Record) -> bool:
+    """Whether this prompt was reported before: two settings files may both call the hook."""
+    turn_id = event.get("turn")
+    is_known = bool(turn_id) and turn_id == state.get("prompt_id")
+    return is_known and not event.get("notification") and state.get("phase") == stream_rules.ACTIVE
+
+
+def continue_turn(repo: Repo, state: State, event: Record) -> None:
+    """Continue the same turn, with its baseline and verdict (doc/behaviour.md "Events")."""
+    keep_verdict(state)
+    states.take_event(state, stream_rules.TURN_START)
+    note_process(repo, state, event)
+
+
+def keep_verdict(state: State) -> None:
+    """Restore the verdict of a turn that has ended.  One that was used is void: its tip has
+    moved."""
+    if state.get("phase") != stream_rules.ACTIVE and state.get("last_verdict"):
+        verdict = state["verdict"] = state["last_verdict"].copy()
+        state["should_reset_shadow_branch"] = verdict["verdict"] in ("reset", "new")
+
+
+def end_turn(repo: Repo, state: State, event: Record) -> None:
+    """TurnEnd: idle, without a verdict on the stream."""
+    states.take_event(state, stream_rules.TURN_END)
+    states.clear_verdict(state)
+    note_process(repo, state, event)
+
+
+def end_session(repo: Repo, state: State, event: Record) -> None:
+    """SessionStop: ended."""
+    states.take_event(state, stream_rules.SESSION_END)
+    note_process(repo, state, event)
+
+
+def start_session(repo: Repo, state: State, event: Record) -> None:
+    """SessionStart of a known session: resumed, or its transcript compacted."""
+    states.take_event(state, stream_rules.SESSION_START)
+    if event.get("source") != "compact":
+        state["resumed"] = True  # until its next prompt
+    note_process(repo, state, event)
+
+
+# The work of a turn and its checkpoint: what changed, who wrote it, and the transcript.
+# Events in the middle of a turn that get a checkpoint of what it did so far.
+MIDDLE = ("subagent-end", "todo", "compact")
+
+
+class Turn:
+    """A session's turn so far: one scan of the worktree, and the authors of its changes.
+
+    changed: the paths changed in the turn.  mine: those that the session wrote.  undone: those
+    whose work it took back.  away: path -> its content of those that were put away.
+    """
+
+    def __init__(self, repo: Repo, objects: Objects, state: State, look: Look | None) -> None:
+        self.look = look or calls.Look(repo)
+        self.base, self.scan = states.read_baseline(repo, state["session_id"]), self.look.scan
+        self.head = self.scan.head or refs.get_zeros(repo)
+        self.tip = streams.find_current(repo, objects, state, self.head)
+        tip_lookup = _look_up_tip(objects, self.tip["tree"]) if self.tip else None
+        self.entries = hashing.resolve_changes(objects, self.scan, write=True, head=tip_lookup)
+        from gitcp.store.v1 import stored_transcripts
+
+        self.stored = stored_transcripts.store_session(repo, objects, state)
+        lines = self.look.take(objects, self.head, self.entries, state)
+        self.work = Work(lines, state["session_id"])
+        self._divide_work(objects, {p for stream in state["streams"] for p in stream["files"]})
+
+    def _divide_work(self, objects: Objects, recorded: set[str]) -> None:
+        """Set changed, mine, undone and away.  recorded: the paths on the session's streams."""
+        base = self.base or {"dirty": {}, "head": self.head}
+        since = int(base.get("at", 0))
+        committed = _list_committed(objects, base["head"], self.head)
+        written = self.work.list_written(since)
+        changed = stream_rules.list_changed_paths(base["dirty"], self.entries, committed)
+        # A call of an earlier turn may write after that turn's end.
+        unrecorded = self.entries.keys() & {*self.work.list_paths()} - recorded
+        late_paths = {path for path in unrecorded if self.work.is_present(path)}
+        written |= late_paths
+        changed |= late_paths
+        self.changed = changed - (self.work.list_foreign(since) - written)
+        self.mine = written & changed
+        cleaned = (changed & recorded) - self.entries.keys()
+        self.undone = {path for path in cleaned if self.work.is_undone(path, since)}
+        put_away = self.work.map_away(self.entries)
+        self.away = {path: entry for path, entry in put_away.items() if path in written}
+
+    def end_turn(self, repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> None:
+        """End the turn: the dirty files of now become the baseline of the next, or of its
+        continuation."""
+        states.clear_verdict(state)
+        state["over_limit"] = stream_rules.find_limit_settings(self.scan.omitted)
+        if not state["over_limit"]:
+            del state["over_limit"]
+        if state.get("visits") or not state.get("tool_events"):
+            calls.end_turn_elsewhere(repo, state, format_subject(state))
+        look = self.look
+        states.begin_turn(repo, state, self.head, self.entries, look.began, look.at)
+        tasks = [str(task.get("id", "")) for task in event.get("background_tasks", ())]
+        calls.end_turn(repo, objects, state, look.at, tasks, format_subject(state))
+
+
+def _look_up_tip(objects: Objects, tree: str) -> Callable[[str], Entry | None] | None:
+    try:
+        return Lookup(objects, tree)
+    except Error:
+        return None  # an unreadable stream, about to be reset, holds no blobs
+
+
+def write_turn(
+    repo: Repo, objects: Objects, state: State, event: dict[str, Any], look: Look | None = None
+) -> str | None:
+    """Write the checkpoint of the turn so far if some path changed; return its oid.
+
+    look: the caller's look at the worktree, None to take one.
+    The events of MIDDLE write nothing without a change since the last of them.  Other events end
+    the turn, and its next changes are measured from there.  Raises Moved if HEAD has moved since
+    the caller read it.
+    """
+    session_id, middle = state["session_id"], event["event"] in MIDDLE
+    turn, step, oid = Turn(repo, objects, state, look), None, None
+    if turn.head != state["base_commit"]:
+        # A commit made since the caller looked is not linked yet.
+        raise Moved("HEAD", state["base_commit"], turn.head)
+    has_news = bool(turn.changed or turn.away)
+    if middle and states.read_middle(repo, session_id) == turn.entries:
+        has_news = False
+    if event["event"] in ("subagent-end", "todo"):
+        from gitcp.store.turn import tasks
+
+        step = tasks.build_step(repo, objects, state, event, turn.tip)
+        if step and not has_news:
+            tasks.store_step(repo, objects, state, step)
+        has_news = has_news and step is not None
+    if has_news:
+        content = _build_content(objects, state, turn, step)
+        from gitcp.store.stream import writing
+
+        oid = writing.write_checkpoint(
+            repo, objects, state, content, "" if middle else format_subject(state)
+        )
+        if step:
+            tasks.forget_tasks(repo, state, [step["tool_use_id"]])
+        if middle:
+            states.reach_middle(repo, session_id, turn.entries)
+    if not middle:
+        turn.end_turn(repo, objects, state, event)
+    return oid
+
+
+def _build_content(
+    objects: Objects, state: State, turn: Turn, step: tasks.Step | None
+) -> writing.Content:
+    return {
+        "head": turn.head,
+        "head_tree": find_tree(objects, turn.head),
+        "entries": turn.entries,
+        "seen": turn.tip["oid"] if turn.tip else None,
+        "mine": {path: turn.entries[path] for path in turn.mine if path in turn.entries},
+        "away": turn.away,
+        "undone": turn.undone,
+        "start": turn.base["dirty"] if turn.base else {},
+        "metadata": write_metadata(objects, state, turn, step),
+        "subject": step["subject"] if step else format_subject(state),
+        "trailers": _build_trailers(state["session_id"], step),
+    }
+
+
+def _build_trailers(session_id: str, step: tasks.Step | None) -> list[str]:
+    if step is None:
+        return []
+    return [f"Entire-Metadata-Task: {streams.METADATA}{session_id}/tasks/{step['tool_use_id']}"]
+
+
+def format_subject(state: State) -> str:
+    """The subject of a turn's commit, from its redacted prompt."""
+    prompt = state.get("turns", {}).get(state.get("turn_id", ""), {}).get("prompt", "")
+    return commit_message.make_subject(prompt, state.get("agent_type") or "Claude Code")
+
+
+def _list_committed(objects: Objects, old: str, new: str) -> set[str]:
+    if old == new:
+        return set()
+    trees = find_tree(objects, old), find_tree(objects, new)
+    return {path for path, _, _ in compare_trees(objects, *trees)}
+
+
+def write_metadata(
+    objects: Objects, state: State, turn: Turn, step: tasks.Step | None
+) -> dict[str, Entry]:
+    """The files of the session's metadata directory on its stream: path -> entry."""
+    scanned_prompts = turn.stored.scan["prompts"] if turn.stored and turn.stored.scan else []
+    prompt = state.get("turns", {}).get(state.get("turn_id", ""), {}).get("prompt", "")
+    prompt_text = commit_message.join_prompts(
+        commit_message.list_turn_prompts(scanned_prompts, prompt)
+    )
+    files = {"prompt.txt": prompt_text.encode("utf-8", "surrogateescape")}
+    files |= step["files"] if step else {}
+    if turn.scan.omitted:
+        files["omitted.json"] = json.dumps(turn.scan.omitted, indent=2).encode() + b"\n"
+    entries = {
+        path: ("100644", objects.write("blob", data)) for path, data in files.items() if data
+    }
+    for number, oid in enumerate(turn.stored.chunks if turn.stored else ()):
+        entries["full.jsonl" + (f".{number:03d}" if number else "")] = ("100644", oid)
+    return entries

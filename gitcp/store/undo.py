@@ -1,0 +1,371 @@
+"""The undo log of a worktree: refs/gitcp/undo/<worktree hash>, one commit a step.
+
+A commit has the worktree before and after the step as two trees, and the step as JSON in its
+message (gitcp-formats(5)).  The log only grows: no undone step is lost to gc, to a new turn or to
+another step.  `gitcp clean` removes the oldest steps.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import partial
+from itertools import groupby
+
+from gitcp.console import options
+from gitcp.core import back, json, v1_format, v1_schema
+from gitcp.errors import Changed, Error, Moved
+from gitcp.files import Damaged, hash_bytes, read_bytes, read_file, replace_file
+from gitcp.lock import exclusive
+from gitcp.store import notes, private, refs
+from gitcp.store.session.states import make_id
+from gitcp.store.trees import TREE, Lookup, write_commit, write_tree
+from gitcp.store.v1 import committed_write
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from gitcp.core.back import Conflict, Step
+    from gitcp.core.record_types import Record
+    from gitcp.repo import Repo
+    from gitcp.store.objects import Objects
+
+    Effect = dict[str, Any]  # {note|checkpoint|ref|file, old, new}: store.undo.effects
+
+PREFIX = "refs/gitcp/undo/"
+_ROOT = b"gitcp: undo log"  # the message of the first commit
+_LOG = "log -z --reverse --first-parent --no-show-signature --no-notes --no-color"
+_TRIES = 20
+_NEEDED = ("id", "kind", "reason", "parent", "effects")
+_FORMAT = "--format=%H%x00%ct%x00%B"
+
+
+def get_ref(repo: Repo) -> str:
+    """The ref of this worktree's log."""
+    return PREFIX + repo.worktree_hash
+
+
+def read_steps(repo: Repo, name: str = "") -> list[Step]:
+    """Every step, oldest first, with `commit` and `time`.
+
+    `<commit>:before` and `<commit>:after` are its trees; they are absent if the step changed no
+    file of the worktree.  name: the log's ref, '' for this worktree's.  Commits that are no steps
+    are passed over, with a warning.
+    """
+    ref = name or get_ref(repo)
+    if refs.read_ref(repo, ref) is None:
+        return []
+    fields = repo.git.read_records(*_LOG.split(), _FORMAT, ref, "--")
+    steps: list[Step] = []
+    foreign = 0
+    for start in range(0, len(fields) - 2, 3):
+        oid, time, message = fields[start : start + 3]
+        if step := _parse_step(message.partition(b"\n\n")[2]):
+            steps.append({**step, "commit": oid.decode(), "time": int(time or 0)})
+        elif message.strip() != _ROOT:
+            foreign += 1
+    if foreign:
+        options.warn_lacking(f"{foreign} of the commits of '{ref}' are no steps that gitcp took")
+    return steps
+
+
+def _parse_step(body: bytes) -> Step | None:
+    """A step in the body of a message; None if it is none."""
+    stored = v1_format.parse_json(body)
+    step, _ = v1_schema.select_conforming(stored or {}, v1_schema.SHAPES["step"])
+    is_move = step.get("kind") in back.MOVES
+    return step if step.keys() >= {*_NEEDED, *(["target"] if is_move else [])} else None
+
+
+def record_step(
+    repo: Repo,
+    objects: Objects,
+    kind: str,
+    reason: str,
+    effects: Sequence[Effect],
+) -> str:
+    """Record a step that a command has taken, so that `gitcp undo` can undo it; return its id.
+
+    kind: the command's name.  reason: what it did, on one line, redacted.  effects: what it
+    changed, each {'note': commit, 'old', 'new'} (blobs of refs/notes/gitcp), {'checkpoint': id,
+    'old', 'new'} (trees of the permanent store), {'ref': name, 'old', 'new'} (oids) or
+    {'file': absolute path, 'old', 'new'} (names by effects.keep_bytes()); None for absent.  The
+    effects are made already, and the caller may hold any lock.  Raises Moved when the log keeps
+    moving.
+    """
+    step = make_step(kind, reason, effects)
+    for left in reversed(range(_TRIES)):
+        try:
+            append_step(repo, write_step(repo, objects, step, None))
+            break
+        except Moved:  # another step was recorded meanwhile
+            if not left:
+                raise
+    return str(step["id"])
+
+
+def make_step(kind: str, reason: str, effects: Iterable[Effect] = (), **more: Any) -> Step:
+    """Make a step, which write_step() puts at the end of the log."""
+    return {"id": make_id(), "kind": kind, "reason": reason, "effects": list(effects), **more}
+
+
+def write_step(
+    repo: Repo, objects: Objects, step: Step, trees: tuple[str, str] | None
+) -> tuple[str, str | None]:
+    """Write the commit of a step; return (its oid, the log's tip), for append_step().
+
+    trees: the worktree before and after.
+    """
+    tip, log = refs.read_ref(repo, get_ref(repo)), read_steps(repo)
+    position = back.get_position(log)
+    recorded = {"parent": position, "position": step["id"], **step}  # an undo has its own position
+    message = f"gitcp: {step['kind']}: {step['reason']}\n\n{json.dumps(recorded)}"
+    entries = {"before": (TREE, trees[0]), "after": (TREE, trees[1])} if trees else {}
+    # The tree and the parents keep what undo needs from git's pruning.
+    ends = [(e, e[end]) for e in step["effects"] for end in ("old", "new") if e[end]]
+    blobs = [oid for e, oid in ends if "note" in e]
+    blobs += [oid for _, oid in step.get("raw", {}).values() if oid]
+    entries |= {f"blob-{oid}": ("100644", oid) for oid in blobs}
+    entries |= {f"tree-{oid}": (TREE, oid) for e, oid in ends if "checkpoint" in e}
+    root = write_tree(objects, entries)
+    old_tips = [e["old"] for e in step["effects"] if "ref" in e and e["old"]]
+    first = tip or (write_empty_root(repo, objects) if old_tips else None)
+    parents = [first, *old_tips] if first else []
+    return write_commit(objects, repo, root, parents, message), tip
+
+
+def write_empty_root(repo: Repo, objects: Objects) -> str:
+    """An empty commit, the first parent of the first step of a log."""
+    return write_commit(objects, repo, write_tree(objects, {}), [], _ROOT.decode())
+
+
+def append_step(repo: Repo, written: tuple[str, str | None]) -> None:
+    """Set the log to the commit of write_step(); raises Moved if another step was recorded."""
+    oid, tip = written
+    refs.update_refs(repo, [(get_ref(repo), oid, tip)], "gitcp: undo log")
+
+
+def withdraw_step(repo: Repo, written: tuple[str, str | None]) -> None:
+    """Remove the newest step from the log, because it could not be carried out."""
+    oid, tip = written
+    refs.update_refs(repo, [(get_ref(repo), tip, oid)], "gitcp: undo log")
+
+
+def hold_log(repo: Repo, worktree: str = "") -> exclusive:
+    """The lock under which one process at a time takes steps in a worktree (its hash, '' for this
+    one)."""
+    return exclusive(repo, f"rewind-{worktree or repo.worktree_hash}")
+
+
+def find_tree(objects: Objects, commit: str, part: str) -> str | None:
+    """The tree `before` or `after` of a step; None if it has none."""
+    obj = objects.read(f"{commit}:{part}")
+    return obj[0] if obj else None
+
+
+def open_tree(objects: Objects, commit: str, part: str) -> Lookup:
+    """A lookup in the tree `before` or `after` of a step."""
+    return Lookup(objects, find_tree(objects, commit, part))
+
+
+def list_young(steps: Sequence[Step], before: float) -> Sequence[Step]:
+    """The steps from the first one that is not older than before, seconds since 1970."""
+    start = next((n for n, step in enumerate(steps) if step["time"] >= before), len(steps))
+    return steps[start:]
+
+
+def list_contents(steps: Iterable[Step]) -> set[str]:
+    """The names of the kept contents that the effects of steps need."""
+    effects = (effect for step in steps for effect in step["effects"] if "file" in effect)
+    return {name for effect in effects for name in (effect["old"], effect["new"]) if name}
+
+
+def shorten_log(
+    repo: Repo, objects: Objects, ref: str, tip: str, before: float
+) -> list[Record] | None:
+    """Remove the steps of a log that are older than before; return their points.
+
+    The other steps keep their ids, dates and trees.  None, with nothing changed, if ref is not at
+    tip any more.
+    """
+    with hold_log(repo, ref.removeprefix(PREFIX)):
+        if refs.read_ref(repo, ref) != tip:
+            return None
+        steps = read_steps(repo, ref)
+        left = list_young(steps, before)
+        parent = ""
+        for step in left:
+            parent = _move_step(repo, objects, step["commit"], parent)
+        refs.update_refs(repo, [(ref, parent or None, tip)], "gitcp: clean")
+        return list_points(objects, ref, steps[: len(steps) - len(left)])
+
+
+def list_points(objects: Objects, ref: str, steps: Iterable[Step]) -> list[Record]:
+    """The points of steps, as records of store.stream.expired."""
+    return [
+        {
+            "id": step["commit"],
+            "kind": "safety",
+            "time": step["time"],
+            "message": back.name_worktree_before(step),
+            "session_id": "",
+            "base_commit": "",
+            "worktree": ref.removeprefix(PREFIX),
+        }
+        for step in steps
+        if find_tree(objects, step["commit"], "before")
+    ]
+
+
+def _move_step(repo: Repo, objects: Objects, oid: str, parent: str) -> str:
+    """Write a step's commit with another first parent; its other parents stay."""
+    header, _, message = objects.need(oid, "commit").partition(b"\n\n")
+    tree, *lines = header.split(b"\n")
+    parents = [line for line in lines if line.startswith(b"parent ")]
+    fields = [line for line in lines if line not in parents]
+    first = parent or (write_empty_root(repo, objects) if parents[1:] else "")
+    parents[:1] = [b"parent %s" % first.encode()] if first else []
+    return objects.write("commit", b"\n".join([tree, *parents, *fields]) + b"\n\n" + message)
+
+
+# The effects of a step outside the worktree: on notes, checkpoints, refs and clients' files.
+#
+# All effects of a step are checked before the first is made: what has changed since is never
+# overwritten.  Contents of clients' files are kept in <common>/gitcp/kept, named by the hash of
+# their bytes and readable for the person alone.  They are not git objects, since a live transcript
+# is not redacted.
+
+
+def invert_effects(effects: Iterable[Effect]) -> list[Effect]:
+    """The effects that undo these, in reverse order."""
+    return [{**e, "old": e["new"], "new": e["old"]} for e in reversed(list(effects))]
+
+
+def find_possible(
+    repo: Repo, objects: Objects, effects: Iterable[Effect], keep: bool
+) -> tuple[list[Effect], list[str], list[Conflict]]:
+    """(the effects that can be made, a sentence for each that is left alone, the conflicts).
+
+    A file that a step created or deleted and that was changed since, as a client does with a
+    conversation, is left alone; with keep so is everything that was changed since.
+    """
+    todo, notes = [], []
+    blocked: list[Conflict] = []
+    for effect in effects:
+        subject = _name_subject(effect)
+        if _read_current(repo, objects, effect) in (effect["old"], effect["new"]):
+            todo.append(effect)
+        elif keep or ("file" in effect and None in (effect["old"], effect["new"])):
+            notes.append(f"'{subject}' has gone on since, and stays as it is")
+        else:
+            blocked.append({"path": subject, "reason": "changed since by somebody else"})
+    return todo, notes, blocked
+
+
+def put_effects(repo: Repo, objects: Objects, effects: Iterable[Effect]) -> None:
+    """Make effects, except those that are made already.
+
+    Raises Changed or Moved if a subject is neither as before nor as after its effect, and Error if
+    a content is not kept any more.  Effects that were made are then undone.
+    """
+    done: list[Effect] = []
+    try:
+        for _, group in groupby(effects, _get_kind):
+            todo = [e for e in group if _read_current(repo, objects, e) != e["new"]]
+            _make_effects(repo, objects, todo)
+            done += todo
+    except (Error, OSError):
+        for effect in invert_effects(done):
+            _make_effects(repo, objects, [effect])
+        raise
+
+
+def _get_kind(effect: Effect) -> str:
+    return next(kind for kind in ("note", "checkpoint", "ref", "file") if kind in effect)
+
+
+def _make_effects(repo: Repo, objects: Objects, group: list[Effect]) -> None:
+    """Make effects of one kind; those of notes or checkpoints all at once."""
+    for effect in group:
+        if _read_current(repo, objects, effect) != effect["old"]:
+            raise Changed(f"'{_name_subject(effect)}' has changed meanwhile")
+    if not group:
+        return
+    if _get_kind(group[0]) == "note":
+        notes.edit_notes(repo, objects, {e["note"]: partial(_swap_note, objects, e) for e in group})
+    elif _get_kind(group[0]) == "checkpoint":
+        trees = {effect["checkpoint"]: effect["new"] for effect in group}
+        committed_write.set_trees(repo, objects, trees)
+    for effect in group:
+        if "ref" in effect:
+            refs.update_refs(repo, [(effect["ref"], effect["new"], effect["old"])], "gitcp: undo")
+        elif "file" in effect:
+            _write_file(repo, effect)
+
+
+def _name_subject(effect: Effect) -> str:
+    """The subject of an effect, for messages."""
+    if "note" in effect:
+        return f"note on {effect['note'][:12]}"
+    return str(effect[_get_kind(effect)])
+
+
+def _read_current(repo: Repo, objects: Objects, effect: Effect) -> str | None:
+    if "note" in effect:
+        text = notes.read_note(objects, effect["note"])
+        return None if text is None else objects.hash_object("blob", text)
+    if "checkpoint" in effect:
+        return committed_write.find_tree_here(repo, objects, effect["checkpoint"])
+    if "ref" in effect:
+        return refs.read_ref(repo, effect["ref"])
+    data = read_bytes(effect["file"])
+    return None if data is None else hash_bytes(data)
+
+
+def _swap_note(objects: Objects, effect: Effect, old: bytes | None) -> bytes | None:
+    current = None if old is None else objects.hash_object("blob", old)
+    if current != effect["old"]:
+        return old
+    return objects.need(effect["new"], "blob") if effect["new"] else None
+
+
+def _write_file(repo: Repo, effect: Effect) -> None:
+    path, data = effect["file"], read_kept(repo, effect["new"])
+    if data is None:
+        os.unlink(path)
+    else:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        replace_file(path, data, 0o600)
+
+
+def keep_bytes(repo: Repo, data: bytes | None) -> str | None:
+    """Keep bytes and return their name; None for None."""
+    if data is None:
+        return None
+    name = hash_bytes(data)
+    path = repo.join_shared("kept", name)
+    if _read_file(path) == data:
+        os.utime(path)  # so that clean does not remove it
+    else:
+        private.write_private(repo, path, data, durable=True)
+    return name
+
+
+def read_kept(repo: Repo, name: str | None) -> bytes | None:
+    """The bytes kept under a name; raises Error if they are gone."""
+    if name is None:
+        return None
+    data = _read_file(repo.join_shared("kept", name))
+    if data is None or hash_bytes(data) != name:
+        raise Error(f"content '{name[:12]}' is not kept any more")
+    return data
+
+
+def _read_file(path: str) -> bytes | None:
+    """The bytes of a kept file of any size; None if it cannot be read."""
+    try:
+        return read_file(path, most=sys.maxsize)
+    except Damaged:
+        return None

@@ -1,0 +1,525 @@
+"""Listing committed checkpoints, with one `cat-file --batch` and in bounded memory."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from gitcp.console import options
+from gitcp.core import ids, links, urls, v1_format
+from gitcp.core.ids import CHECKPOINT_ID, parse_checkpoint_ref
+from gitcp.core.shapes import is_object_name, is_ref
+from gitcp.errors import Error, GitError, InputError
+from gitcp.record import decode_lines, decode_name, encode_name, parse_json
+from gitcp.store import notes, private, refs
+from gitcp.store.reading import Prefetched, run_task, run_tasks, split_windows, spread_batches
+from gitcp.store.trees import TREE, find_tree, need_commit, read_commit, read_tree
+from gitcp.store.v1 import checkpoints
+from gitcp.store.v1.checkpoints import (
+    Parts,
+    find_holding_ref,
+    find_sole_session,
+    list_numbers,
+    list_places,
+    list_sources,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import TypeVar
+
+    from gitcp.core.record_types import Commit, Record, Tree
+    from gitcp.repo import Repo
+    from gitcp.store.objects import Objects
+    from gitcp.store.reading import Steps
+    from gitcp.store.v1.checkpoints import Places, StoredCheckpoint
+
+    Converted = TypeVar("Converted")
+    _Window = tuple[str, list[tuple[str, str]]]
+    Tips = dict[str, str]  # ref -> oid
+
+_WINDOW = 32  # checkpoints whose objects are read at once
+_BATCH = 8  # windows that one process takes at once
+_SHARDS = 32  # directories of checkpoints that are read at once
+_AT_ONCE = 400  # commits of checkpoints that are read at once
+_HEX = frozenset("0123456789abcdef")
+
+
+def list_checkpoints(repo: Repo, brief: bool = False) -> Iterator[StoredCheckpoint]:
+    """Every checkpoint of list_sources(), once, in the order of ids in each source.
+
+    brief: as for Parts.load_checkpoint().
+    """
+    return map_checkpoints(repo, lambda checkpoint: checkpoint, brief)
+
+
+def map_checkpoints(
+    repo: Repo, convert: Callable[[StoredCheckpoint], Converted], brief: bool = False
+) -> Iterator[Converted]:
+    """What convert() returns for each checkpoint of list_checkpoints().
+
+    A large store is divided among processes: spread_batches() sends what convert() returns."""
+
+    def begin(objects: Prefetched) -> Callable[[list[_Window]], list[Converted]]:
+        return lambda batch: [
+            convert(checkpoint)
+            for loaded in run_tasks(objects, (_load_window(objects, *w, brief) for w in batch))
+            for checkpoint in loaded
+        ]
+
+    with Prefetched(repo) as objects:
+        batches = split_windows(_list_windows(repo, objects, list_sources(repo)), _BATCH)
+        for batch in spread_batches(objects, batches, begin):
+            yield from batch
+
+
+def _list_windows(repo: Repo, objects: Prefetched, places: list[str]) -> Iterator[_Window]:
+    """Yield (place, some of its checkpoints), each checkpoint in the first place that has it."""
+    listed: set[str] = set()
+    for place in places:
+        fresh = (item for item in list_trees(repo, objects, place, "") if item[0] not in listed)
+        for window in split_windows(fresh, _WINDOW):
+            if len(places) > 1:
+                listed.update(dict(window))
+            yield place, window
+
+
+def _load_window(
+    objects: Prefetched, place: str, window: list[tuple[str, str]], brief: bool
+) -> Steps[list[StoredCheckpoint]]:
+    loader = Loader(objects, brief)
+    yield from loader.read_ahead(tree for _, tree in window)
+    return [loader.load(name, find_holding_ref(place, name), tree) for name, tree in window]
+
+
+class Loader:
+    """Loads many checkpoints.  brief: as for Parts.load_checkpoint().  trees: the directories that
+    were read ahead, by oid."""
+
+    def __init__(self, objects: Prefetched, brief: bool = False) -> None:
+        self._objects, self._brief = objects, brief
+        self.trees: dict[str, Tree] = {}
+
+    def prepare(self, trees: Iterable[str], *more: str) -> None:
+        """Read ahead what load() needs of the checkpoints with these trees, and the files named
+        more."""
+        run_task(self._objects, self.read_ahead(trees, *more))
+
+    def read_ahead(self, trees: Iterable[str], *more: str) -> Steps[None]:
+        """prepare() as a task of run_tasks()."""
+        entries = yield from self._read_trees(list(trees))
+        below = yield from self._read_trees(
+            [files[name][1] for files in entries for name in list_numbers(files)]
+        )
+        roots = [files for files in entries if not (self._brief and find_sole_session(files))]
+        names = (v1_format.METADATA, *more)
+        yield [files[n][1] for files in (*roots, *below) for n in names if n in files]
+
+    def _read_trees(self, oids: list[str]) -> Steps[list[Tree]]:
+        unread = [oid for oid in oids if oid not in self.trees]
+        yield unread
+        for oid in unread:
+            with suppress(Error):  # load() warns
+                self.trees[oid] = read_tree(self._objects, oid)
+        return [self.trees[oid] for oid in oids if oid in self.trees]
+
+    def load(self, checkpoint_id: str, ref: str, tree: str) -> StoredCheckpoint:
+        """Parts.load_checkpoint() with what was read ahead."""
+        return self.make_parts(checkpoint_id).load_checkpoint(ref, tree, self._brief)
+
+    def make_parts(self, checkpoint_id: str) -> Parts:
+        """A reader of the parts of a checkpoint with what was read ahead."""
+        return Parts(self._objects, checkpoint_id, self.trees, parse_json)
+
+
+def list_trees(repo: Repo, objects: Objects, place: str, prefix: str) -> Iterator[tuple[str, str]]:
+    """Yield (id, tree) of the checkpoints of a place whose ids begin with prefix."""
+    if place == ids.CHECKPOINTS:
+        yield from _list_own_trees(repo, objects, prefix)
+    else:
+        yield from _list_branch_trees(objects, place, prefix)
+
+
+def _list_own_trees(repo: Repo, objects: Objects, prefix: str) -> Iterator[tuple[str, str]]:
+    """list_trees() of the checkpoints that have refs of their own."""
+    refs = checkpoints.list_tips(repo).items()
+    tips = ((ids.parse_checkpoint_ref(ref), oid) for ref, oid in refs)
+    for window in split_windows((tip for tip in tips if tip[0].startswith(prefix)), _AT_ONCE):
+        objects.read_ahead(oid for _, oid in window)
+        for name, oid in window:
+            try:
+                yield name, need_commit(objects, oid)["tree"]
+            except Error as e:
+                options.warn_lacking(f"checkpoint '{name}': {e}", options.ABSENT)
+
+
+def _list_branch_trees(objects: Objects, ref: str, prefix: str) -> Iterator[tuple[str, str]]:
+    tip = objects.read(f"{ref}^{{tree}}")
+    if tip is None:
+        options.warn_lacking(f"'{ref}': its tree is missing", options.ABSENT)
+    root = _read_entries(objects, tip[0], ref) if tip else {}
+    for window in split_windows(_list_shards(ref, root, prefix), _SHARDS):
+        objects.read_ahead(oid for _, oid in window)
+        below = [(shard, _read_entries(objects, oid, f"{ref}:{shard}")) for shard, oid in window]
+        for shard, entries in below:
+            for name, (mode, tree) in entries.items():
+                if not _HEX.issuperset(name) or not (shard + name).startswith(prefix):
+                    continue
+                if mode == TREE:
+                    yield shard + name, tree
+                else:
+                    message = f"checkpoint '{shard}{name}' is no directory"
+                    options.warn_lacking(message, options.DAMAGED)
+
+
+def _list_shards(ref: str, entries: Tree, prefix: str) -> Iterator[tuple[str, str]]:
+    """Yield (two digits, tree) of the directories whose checkpoints may begin with prefix."""
+    for shard, (mode, oid) in entries.items():
+        if len(shard) != 2 or not _HEX.issuperset(shard) or shard[: len(prefix)] != prefix[:2]:
+            continue
+        if mode == TREE:
+            yield shard, oid
+        else:
+            options.warn_lacking(f"'{ref}:{shard}' is no directory", options.DAMAGED)
+
+
+def _read_entries(objects: Objects, tree: str, spec: str) -> Tree:
+    try:
+        return read_tree(objects, tree)
+    except Error as e:
+        options.warn_lacking(f"'{spec}': {e}", options.ABSENT)
+        return {}
+
+
+def resolve_id(repo: Repo, objects: Objects, prefix: str) -> str:
+    """The only checkpoint id that begins with prefix; raises Error if there is none, or several,
+    which it lists."""
+    if not prefix or not ids.begins_checkpoint_id(prefix):
+        raise InputError(f"not a checkpoint id: '{prefix}'")
+    return ids.pick_match("checkpoint", prefix, find_matching_ids(repo, objects, prefix))
+
+
+def find_matching_ids(repo: Repo, objects: Objects, prefix: str) -> list[str]:
+    """The checkpoint ids that begin with prefix, which may be any text, sorted."""
+    if not ids.begins_checkpoint_id(prefix):
+        return []
+    places = list_places(repo)
+    listed = {name for p in places for name, _ in list_trees(repo, objects, p, prefix)}
+    return sorted(filter(ids.is_checkpoint_id, listed))
+
+
+def build_record(checkpoint: StoredCheckpoint) -> Record:
+    """A checkpoint as a record of a stream (gitcp-record(5))."""
+    root, sessions = checkpoint["summary"], checkpoint["sessions"]
+    metadata = [s["metadata"] for s in sessions]
+    created = [m["created_at"] for m in metadata if m.get("created_at")]
+    listed: Record = {
+        "type": "checkpoint",
+        "checkpoint_id": checkpoint["checkpoint_id"],
+        "ref": checkpoint["ref"],
+        "strategy": v1_format.get_text(root, "strategy"),
+        "branch": next(
+            filter(None, (v1_format.get_text(m, "branch") for m in (root, *metadata))), ""
+        ),
+        "created_at": max(created, default=""),
+        "sessions": [s["session_id"] for s in sessions],
+        "agents": list(dict.fromkeys(m["agent"] for m in metadata if m.get("agent"))),
+        "checkpoints_count": root.get("checkpoints_count") or 0,
+        "files_touched": v1_format.list_strings(root.get("files_touched")),
+    }
+    if checkpoint["lacks"]:
+        listed["lacks"] = checkpoint["lacks"]
+    if isinstance(root.get("token_usage"), dict):
+        listed["token_usage"] = root["token_usage"]
+    return listed
+
+
+# From checkpoint ids to commits: trailers on any branch, and notes.
+# All branches and tags but those that gitcp writes.
+ALL = (
+    "--exclude=refs/heads/entire/*",
+    "--exclude=refs/remotes/*/entire/*",
+    "--exclude=refs/notes/*",
+    "--exclude=refs/gitcp/*",
+    "--exclude=refs/entire/*",
+    "--all",
+)
+# Their commits whose message has a line with an id.
+CARRYING = ("-E", "--regexp-ignore-case", "--grep=^Entire-Checkpoint:", *ALL)
+_COMMIT_LOG = "log", "--format=%H", "--no-show-signature", "--no-follow"
+
+
+def find_carriers(repo: Repo, objects: Objects, ids: Iterable[str]) -> dict[str, list[str]]:
+    """checkpoint id -> the commits that carry it, newest first, then those with a note.
+
+    A line anywhere in a message counts: the caller knows that the checkpoints exist.  An id
+    without commits has an empty list.
+    """
+    carriers: dict[str, list[str]] = {i: [] for i in ids}
+    if not carriers:
+        return carriers
+    reader = notes.Reader(objects)
+    for oid, message in _grep_messages(repo, carriers):
+        for checkpoint_id in links.list_links(message, reader.read_note(oid) or b""):
+            if checkpoint_id in carriers:
+                carriers[checkpoint_id].append(oid)
+    for oid, checkpoint_id in _find_noted(objects, carriers):
+        kind = objects.read(oid)
+        if kind and kind[1] == "commit" and oid not in carriers[checkpoint_id]:
+            carriers[checkpoint_id].append(oid)
+    return carriers
+
+
+def _find_noted(objects: Objects, ids: Iterable[str]) -> list[tuple[str, str]]:
+    try:
+        return [(oid, i) for oid, names in notes.list_links(objects) for i in names if i in ids]
+    except Error as e:
+        options.warn_lacking(f"'{notes.REF}': {e}")
+        return []
+
+
+def _grep_messages(repo: Repo, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    """Yield (oid, message) of each commit that may carry one of the ids, in git's order."""
+    ids = list(ids)
+    pattern = "|".join(ids) if len(ids) <= 100 else CHECKPOINT_ID
+    args = ["log", "-z", "--no-show-signature", "--no-notes", "--format=%H%n%B", "-E"]
+    args += [f"--grep=^Entire-Checkpoint:[[:space:]]*({pattern})", "--regexp-ignore-case"]
+    for item in repo.git.stream_records(*args, *ALL):
+        oid, _, message = item.partition(b"\n")
+        yield decode_name(oid), message
+
+
+def list_beside(
+    repo: Repo,
+    objects: Objects,
+    bases: Iterable[str],
+    most: int,
+    tips: Iterable[str] = (),
+    paths: Iterable[str] | None = None,
+) -> list[Commit]:
+    """The newest commits, at most so many, that carry an id, also in their note, and that no base
+    has in its history, reachable from any ref or from tips; oldest first.  paths: only commits
+    that change one of them."""
+    args = [f"--max-count={most}", "--no-merges", *CARRYING, *tips, "--not", *bases]
+    path_lines = b"\n".join(encode_name(path) for path in paths or () if "\n" not in path)
+    if paths is not None and not path_lines:
+        return []
+    lines = b"--\n" + path_lines + b"\n" if path_lines else b""
+    args += ["--stdin"] if path_lines else []
+    try:
+        out = repo.git.run(*_COMMIT_LOG, f"--notes={notes.REF}", *args, stdin=lines)[1]
+    except GitError:  # the ref of the notes is damaged
+        out = repo.git.run(*_COMMIT_LOG, "--no-notes", *args, stdin=lines)[1]
+    oids = out.decode().split()
+    return [commit for oid in reversed(oids) if (commit := read_commit(objects, oid))]
+
+
+def list_carriers(repo: Repo, checkpoint_id: str, tip: str, since: int) -> list[str]:
+    """The commits in the history of tip, made after a time in s since 1970, whose message or note
+    has a line with the id, newest first."""
+    grep = f"--grep=^Entire-Checkpoint:[[:space:]]*{checkpoint_id}"
+    args = ["-E", "--regexp-ignore-case", grep, f"--since=@{since}", tip]
+    try:
+        out = repo.git.run(*_COMMIT_LOG, f"--notes={notes.REF}", *args)[1]
+    except GitError:  # the ref of the notes is damaged
+        out = repo.git.run(*_COMMIT_LOG, "--no-notes", *args)[1]
+    return out.decode().split()
+
+
+def list_ids(repo: Repo, objects: Objects, commit: str) -> list[str]:
+    """The checkpoint ids of one commit (full oid), for readers: those it is linked to, then those
+    of stored checkpoints that are elsewhere in its message."""
+    return find_ids(*read_texts(objects, commit), checkpoints.Places(repo, objects))
+
+
+def find_ids(message: bytes, note: bytes, places: Places) -> list[str]:
+    """list_ids() by the commit's message and note."""
+    ids, buried = links.find_ids(message, note)
+    return [*ids, *filter(places.find_checkpoint, buried)]
+
+
+def list_linked(objects: Objects, commit: str) -> list[str]:
+    """The checkpoint ids that one commit (full oid) is linked to: those of its last trailer block,
+    then of its note, less those that the note removes."""
+    return list(links.list_carried(*read_texts(objects, commit)))
+
+
+def list_refused(objects: Objects, commits: Iterable[str]) -> dict[str, str]:
+    """id -> reason of the links that persons removed from commits (full oids); without ids that
+    another of the commits still has."""
+    texts = [read_texts(objects, oid) for oid in commits]
+    carried = {i for text in texts for i in links.list_carried(*text)}
+    removed = {i: why for _, note in texts for i, why in links.list_removed(note).items()}
+    return {i: why for i, why in removed.items() if i not in carried}
+
+
+def read_texts(
+    objects: Objects, commit: str, reader: notes.Reader | None = None
+) -> tuple[bytes, bytes]:
+    """The message and the note of a commit (full oid); b"" for a missing one."""
+    answer = objects.read(commit)
+    message = answer[2].partition(b"\n\n")[2] if answer and answer[1] == "commit" else b""
+    return message, (reader or notes.Reader(objects)).read_note(commit) or b""
+
+
+# The destination: the repository that the permanent store is pushed to and fetched from.
+#
+# `gitcp.remote` names it: a remote, a URL, or `none`.
+NONE = "none"
+_KEY = "gitcp.remote"
+_STORE = "entire/checkpoints/v1"
+
+
+def read_destination(repo: Repo) -> str:
+    """The configured destination: a remote's name, a URL or NONE; "" without one."""
+    return (repo.config.get_option("gitcp.remote") or "").strip()
+
+
+def write_destination(repo: Repo, destination: str) -> None:
+    """Configure the destination of this repository."""
+    repo.git.run("config", "--local", _KEY, destination)
+
+
+def list_remotes(repo: Repo) -> list[str]:
+    """The names of the configured remotes."""
+    keys = [
+        *repo.config.list_keys("remote.", ".url"),
+        *repo.config.list_keys("remote.", ".pushurl"),
+    ]
+    return list(dict.fromkeys(key.removeprefix("remote.").rpartition(".")[0] for key in keys))
+
+
+def find_destination(repo: Repo) -> str:
+    """The remote or URL that the store is pushed to: the configured one if it is valid, else "".
+
+    Nothing else is a person's consent: neither a push or fetch of the past, nor what a clone has.
+    """
+    configured = read_destination(repo)
+    return configured if configured in list_remotes(repo) or is_address(repo, configured) else ""
+
+
+def find_source(repo: Repo) -> str:
+    """Where a missing checkpoint is fetched from: the destination; without configuration the remote
+    that `git push` uses; "" for none."""
+    return find_destination(repo) or ("" if read_destination(repo) else find_usual_remote(repo))
+
+
+def need_destination(repo: Repo) -> str:
+    """find_destination(); raises Error if there is none."""
+    if name := find_destination(repo):
+        return name
+    advice = f"'gitcp push --to {find_usual_remote(repo) or '<remote>'}' names one"
+    configured = read_destination(repo)
+    if configured == NONE:
+        raise Error(f"gitcp.remote is none: checkpoints stay here; {advice}")
+    if configured:
+        raise Error(f"gitcp.remote names '{configured}', which is no remote; {advice}")
+    raise Error(f"no destination is named for checkpoints; {advice}")
+
+
+def check_destination(repo: Repo, destination: str) -> str:
+    """A destination that a person names; raises InputError unless it is NONE, a remote or a URL."""
+    if destination == NONE or destination in list_remotes(repo) or urls.is_url(destination):
+        return destination
+    raise InputError(f"neither a remote nor a URL: '{destination}'")
+
+
+def is_address(repo: Repo, destination: str) -> bool:
+    """Whether a destination is a URL and not the name of a remote."""
+    return destination not in list_remotes(repo) and urls.is_url(destination)
+
+
+def find_usual_remote(repo: Repo) -> str:
+    """The remote that `git push` uses; "" if there are several."""
+    branch = refs.read_branch(repo).removeprefix("refs/heads/")
+    keys = (f"branch.{branch}.pushremote", "remote.pushdefault", f"branch.{branch}.remote")
+    for key in keys:
+        if name := repo.config.get(key):
+            return name
+    remotes = list_remotes(repo)
+    return "origin" if "origin" in remotes else remotes[0] if len(remotes) == 1 else ""
+
+
+def is_target(repo: Repo, destination: str, remote: str, url: str) -> bool:
+    """Whether a push to a remote, or to a URL, goes to the destination; url: as git resolved it."""
+    if destination in (remote, url):
+        return True
+    is_remote = destination in list_remotes(repo)
+    args = ("remote", "get-url", "--push", "--all") if is_remote else ("ls-remote", "--get-url")
+    return url in decode_lines(repo.git.run(*args, destination, ok=(0, 2, 128))[1])
+
+
+def count_lacking(repo: Repo, objects: Objects, destination: str) -> int:
+    """The number of checkpoints that the destination, as far as is known, lacks or has otherwise.
+    Those on a branch that is not pushed count."""
+    ours, theirs = checkpoints.list_tips(repo), read_pushed(repo, destination)
+    if tip := refs.read_ref(repo, checkpoints.REF):
+        ours[checkpoints.REF] = tip
+    tracked = refs.read_ref(repo, f"refs/remotes/{destination}/{_STORE}")
+    count = count_changed(objects, ours, theirs)
+    if not tracked:
+        return count
+    return min(count, count_changed(objects, ours, {**theirs, checkpoints.REF: tracked}))
+
+
+def count_changed(objects: Objects, ours: Tips, theirs: Tips) -> int:
+    """The number of checkpoints of our tips (ref -> oid) that theirs lack or have otherwise."""
+    our_tree, their_tree = (
+        find_tree(objects, tips.get(checkpoints.REF)) for tips in (ours, theirs)
+    )
+    own = {parse_checkpoint_ref(ref): theirs.get(ref) == oid for ref, oid in ours.items()}
+    lacking = {name for name, is_equal in own.items() if name and not is_equal}
+    return len(_list_changed(objects, our_tree, their_tree) - own.keys() | lacking)
+
+
+def _list_changed(objects: Objects, ours: str | None, theirs: str | None) -> set[str]:
+    """The ids of the checkpoints in our tree that their tree lacks, or has otherwise."""
+    changed: set[str] = set()
+    their_shards = read_tree(objects, theirs) if theirs else {}
+    for shard, entry in (read_tree(objects, ours) if ours else {}).items():
+        if entry == their_shards.get(shard) or entry[0] != TREE:
+            continue
+        mode, oid = their_shards.get(shard, ("", ""))
+        their_entries = read_tree(objects, oid) if mode == TREE else {}
+        for name, checkpoint in read_tree(objects, entry[1]).items():
+            if checkpoint[0] == TREE and their_entries.get(name) != checkpoint:
+                changed.add(shard + name)
+    return changed
+
+
+def read_pushed(repo: Repo, remote: str) -> Tips:
+    """The tips that a remote had after our last push."""
+    return _read_tips(_join_pushed(repo, remote), "")
+
+
+def set_pushed(repo: Repo, remote: str, tips: Mapping[str, str]) -> None:
+    """Write down the tips that a remote has now."""
+    _write_tips(repo, _join_pushed(repo, remote), "", tips)
+
+
+def read_searched(repo: Repo, rules: str) -> Tips:
+    """The tips whose whole histories were searched for secrets by these rules (a hash)."""
+    return _read_tips(repo.join_shared("searched"), rules)
+
+
+def set_searched(repo: Repo, rules: str, tips: Mapping[str, str]) -> None:
+    """Write down the tips that were searched by these rules; those of other rules are dropped."""
+    _write_tips(repo, repo.join_shared("searched"), rules, tips)
+
+
+def _join_pushed(repo: Repo, name: str) -> str:
+    return repo.join_shared("pushed", private.escape_remote(name))
+
+
+def _read_tips(path: str, head: str) -> Tips:
+    lines = decode_name(private.read_cache(path)).splitlines()
+    if head and lines[:1] != [head]:
+        return {}
+    pairs = [line.split() for line in lines[bool(head) :]]
+    fits = all(len(pair) == 2 and is_object_name(pair[0]) and is_ref(pair[1]) for pair in pairs)
+    return {pair[1]: pair[0] for pair in pairs} if fits else {}
+
+
+def _write_tips(repo: Repo, path: str, head: str, tips: Mapping[str, str]) -> None:
+    lines = [*([head] if head else []), *(f"{oid} {ref}" for ref, oid in tips.items())]
+    private.write_private(repo, path, encode_name("".join(f"{line}\n" for line in lines)))

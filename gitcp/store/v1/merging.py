@@ -1,0 +1,409 @@
+"""The union of two trees of the permanent store, one of which may come from a stranger.
+
+A stranger can make small objects that are costly to read: an endless list of sessions, a tree that
+refers to another one a thousand times, documents of many megabytes.  Those are not merged: of two
+such objects the greater in a fixed order stays.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from gitcp.console import options
+from gitcp.core import ids, merge_rules, v1_format
+from gitcp.errors import Error, Moved
+from gitcp.record import format_now
+from gitcp.store import pack_care, refs
+from gitcp.store.trees import (
+    TREE,
+    edit_tree,
+    is_ancestor,
+    list_commits,
+    need_commit,
+    read_tree,
+    write_commit,
+    write_tree,
+)
+from gitcp.store.v1 import checkpoint_list, checkpoints, pictures
+from gitcp.store.v1.checkpoints import (
+    BLOB,
+    FILES,
+    Parts,
+    list_numbers,
+    read_directory,
+    write_directory,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from gitcp.core.merge_rules import Directory
+    from gitcp.core.record_types import Entry, Tree
+    from gitcp.repo import Repo
+    from gitcp.store.objects import Objects
+    from gitcp.store.refs import Update
+    from gitcp.store.v1.checkpoints import SessionEntry, StoredCheckpoint
+
+    Join = Callable[[bytes, bytes], bytes]  # one note of two on the same commit
+    Chosen = Callable[[str, SessionEntry], bool]  # by a checkpoint's id
+
+_HEX = frozenset("0123456789abcdef")
+_SHARD, _REST = 2, 10  # digits of a checkpoint's id in the names of its two directories
+_SESSIONS = 5000  # of one checkpoint
+_DOCUMENT = 4 << 20  # bytes of one metadata.json
+_ALL = 16 << 20  # bytes of what is read for one merge: a second of work
+_DEEPEST = 16  # directories within a checkpoint
+_CUT = (
+    "too much differs between two stores to be merged at once:"
+    " the rest is as one of them has it, and the other's stays in the history"
+)
+
+
+class Union:
+    """One merge.  It reads at most _ALL bytes of the objects that differ between the sides."""
+
+    def __init__(self, objects: Objects) -> None:
+        self._objects, self._left = objects, _ALL
+        self._united: dict[tuple[str, str], str] = {}
+        self.lost = set[int]()  # the sides, 0 or 1, with what the other has forgotten
+        self.is_cut = False  # whether something was too much to be united
+
+    def unite_stores(self, a: str, b: str) -> str:
+        """Write the union of two trees of the permanent store; return its oid.
+
+        A file that belongs to no checkpoint stays only if both trees have it.
+        """
+        if a == b:
+            return a
+        return self._unite_level(a, b, _SHARD) or self._objects.write("tree", b"")
+
+    def drop_strays(self, tree: str, ours: str | None) -> str:
+        """Write tree without the files that belong to no checkpoint and are not in ours (a tree);
+        return its oid."""
+        own = read_tree(self._objects, ours) if ours else {}
+        entries = read_tree(self._objects, tree)
+        clean = {
+            n: e for n, e in entries.items() if _get_directory(n, e, _SHARD) or own.get(n) == e
+        }
+        return tree if clean == entries else write_tree(self._objects, clean)
+
+    def _unite_level(
+        self, a: str | None, b: str | None, digits: int, shard: str = ""
+    ) -> str | None:
+        """The union of two roots, or of two shards; None without a checkpoint."""
+        if not self._can_afford(*filter(None, (a, b))):
+            return max(filter(None, (a, b)))
+        a_tree, b_tree = (read_tree(self._objects, oid) if oid else {} for oid in (a, b))
+        united: Tree = {}
+        for name, entry in {**b_tree, **a_tree}.items():
+            if b_tree.get(name) == a_tree.get(name):
+                united[name] = entry
+                continue
+            old, new = (_get_directory(name, tree.get(name), digits) for tree in (a_tree, b_tree))
+            if digits == _SHARD and (old or new):
+                merged = self._unite_level(old, new, _REST, name)
+            elif old and new:
+                merged = self.unite_checkpoints(old, new, shard + name)
+            else:
+                merged = old or new
+            if merged:
+                united[name] = (TREE, merged)
+        return write_tree(self._objects, united) if united else None
+
+    def unite_checkpoints(self, a: str, b: str, checkpoint_id: str) -> str:
+        """Write the union of two trees of one checkpoint; return its oid."""
+        if a == b:
+            return a
+        if not (self._is_bounded(a) and self._is_bounded(b)):
+            self.is_cut = True
+            return min(a, b, key=lambda oid: (self._objects.read_size(oid), oid))
+        mine, theirs = (self._read_directory(tree) for tree in (a, b))
+        self.lost |= merge_rules.find_lost_sides(mine, theirs)
+        size, pick = self._objects.read_size, self._pick_entry
+        joined = merge_rules.merge_directories(mine, theirs, size, pick)
+        for session in joined["sessions"]:
+            metadata = session["metadata"]
+            session["metadata"] = metadata and _order_keys(metadata, v1_format.SESSION_KEYS)
+        joined["root"] = joined["root"] and _order_keys(joined["root"], v1_format.ROOT_KEYS)
+        return write_directory(self._objects, checkpoint_id, joined)
+
+    def _read_directory(self, tree: str) -> Directory:
+        directory = read_directory(self._objects, tree, _DOCUMENT)
+        for session in directory["sessions"]:
+            session.pop("tree", None)  # of two clones that merge, each writes it in the same form
+        return directory
+
+    def _is_bounded(self, tree: str) -> bool:
+        """Whether a checkpoint may be merged: its sessions are few, and small enough."""
+        if not self._can_afford(tree):
+            return False
+        entries = read_tree(self._objects, tree)
+        folders = [entries[name][1] for name in list_numbers(entries)]
+        if len(folders) > _SESSIONS or not self._can_afford(*folders):
+            return False
+        inner = (read_tree(self._objects, oid).get(v1_format.METADATA) for oid in folders)
+        return self._can_afford(*(entry[1] for entry in inner if entry and self._is_small(entry)))
+
+    def _can_afford(self, *oids: str) -> bool:
+        self._left -= sum(map(self._objects.read_size, oids))
+        if self._left < 0:
+            self.is_cut = True
+            options.warn_lacking(_CUT)
+        return self._left >= 0
+
+    def _is_small(self, entry: Entry) -> bool:
+        return entry[0] in FILES and self._objects.read_size(entry[1]) <= _DOCUMENT
+
+    def _pick_entry(self, a: Entry, b: Entry, depth: int = 1) -> Entry:
+        """The union of two directories, the directory if the other is a file, the larger file."""
+        if a[0] == b[0] == TREE:
+            return TREE, self._unite_trees(a[1], b[1], depth)
+        if TREE in (a[0], b[0]):
+            return a if a[0] == TREE else b
+        return max(a, b, key=lambda e: (e[0] in FILES and self._objects.read_size(e[1]), e))
+
+    def _unite_trees(self, a: str, b: str, depth: int) -> str:
+        if (a, b) not in self._united:
+            united = max(a, b)
+            if depth <= _DEEPEST and self._can_afford(a, b):
+                mine, theirs = read_tree(self._objects, a), read_tree(self._objects, b)
+                entries = merge_rules.unite_files(
+                    mine, theirs, lambda left, right: self._pick_entry(left, right, depth + 1)
+                )
+                united = write_tree(self._objects, entries)
+            self._united[a, b] = united
+        return self._united[a, b]
+
+
+def _order_keys(metadata: v1_format.Metadata, keys: Sequence[str]) -> v1_format.Metadata:
+    return v1_format.order_keys({k: metadata[k] for k in sorted(metadata)}, keys)
+
+
+def _get_directory(name: str, entry: Entry | None, digits: int) -> str | None:
+    """The oid of a directory on the path of a checkpoint; None for any other entry."""
+    if entry is None or entry[0] != TREE or len(name) != digits or not _HEX.issuperset(name):
+        return None
+    return entry[1]
+
+
+# The union of two trees of notes.
+_MOST = 1_000_000  # notes: a tree that refers to another one many times can have any number
+_LARGEST = 1 << 20  # bytes of a note that is joined
+
+
+def unite_notes(objects: Objects, a: str, b: str, *, joined: Join) -> str:
+    """Write the tree of the notes of both; joined makes one note of two that differ.
+
+    Other files are left out.  Of two notes that are too large to join, the larger stays.  Raises
+    Error if there are more than _MOST notes.
+    """
+    mine, theirs = dict(_list_notes(objects, a)), dict(_list_notes(objects, b))
+    united: dict[str, Entry | None] = {}
+    for name, entry in {**mine, **theirs}.items():
+        pair = mine.get(name, entry), theirs.get(name, entry)
+        joined_entry = entry if pair[0] == pair[1] else _join_note(objects, *pair, joined)
+        united[f"{name[:2]}/{name[2:]}"] = joined_entry
+    return edit_tree(objects, None, united)
+
+
+def _list_notes(objects: Objects, tree: str) -> Iterator[tuple[str, Entry]]:
+    """Yield (commit, entry) of each note, with any fan-out."""
+    todo, count = [("", tree)], 0
+    while todo:
+        before, oid = todo.pop()
+        for name, entry in read_tree(objects, oid).items():
+            commit = before + name
+            if len(commit) > len(tree) or not _HEX.issuperset(name):
+                continue
+            if entry[0] == TREE:
+                todo.append((commit, entry[1]))
+            elif len(commit) == len(tree):
+                yield commit, entry
+            count += 1
+            if count > _MOST:
+                raise Error(f"more than {_MOST} notes: not merged")
+
+
+def _join_note(objects: Objects, ours: Entry, theirs: Entry, joined: Join) -> Entry:
+    sizes = {entry: objects.read_size(entry[1]) for entry in (ours, theirs)}
+    if max(sizes.values()) > _LARGEST:
+        return max(ours, theirs, key=lambda entry: (sizes[entry], entry))
+    texts = (objects.need(oid, "blob") for _, oid in (ours, theirs))
+    return BLOB, objects.write("blob", joined(*texts))
+
+
+def unite_lines(a: bytes, b: bytes) -> bytes:
+    """The lines of two notes, each once, sorted, as cat_sort_uniq of git-notes(1)."""
+    lines = {line for note in (a, b) for line in note.split(b"\n") if line}
+    return b"".join(line + b"\n" for line in sorted(lines))
+
+
+# Removing content from the permanent store: a new history without parents, with tombstones.
+
+
+def _list_chosen(
+    repo: Repo, objects: Objects, chosen: Chosen
+) -> Iterator[tuple[StoredCheckpoint, list[int]]]:
+    """Yield (checkpoint, indices of its chosen sessions that are not forgotten yet)."""
+    for place in checkpoints.list_own_places(repo):
+        for name, tree in checkpoint_list.list_trees(repo, objects, place, ""):
+            ref = checkpoints.find_holding_ref(place, name)
+            checkpoint = Parts(objects, name).load_checkpoint(ref, tree)
+            indices = [
+                entry["index"]
+                for entry in checkpoint["sessions"]
+                if chosen(name, entry) and not v1_format.is_forgotten(entry["metadata"])
+            ]
+            if indices:
+                yield checkpoint, indices
+
+
+def write_forgetting(repo: Repo, objects: Objects, chosen: Chosen) -> tuple[list[Update], int]:
+    """Write histories of the store without the chosen sessions; return (the updates of its
+    refs, the number of sessions removed).  The new commits have no parent.  The caller holds the
+    store's lock."""
+    time = format_now()
+    trees: dict[str, dict[str, str]] = {}  # ref -> checkpoint id -> its new tree
+    counts: dict[str, int] = {}
+    for checkpoint, indices in _list_chosen(repo, objects, chosen):
+        ref, checkpoint_id = checkpoint["ref"], checkpoint["checkpoint_id"]
+        for index in indices:
+            session = checkpoints.read_session(objects, checkpoint, index)
+            pictures.forget_pictures(repo, session["transcript"])
+        tree = _write_emptied(objects, checkpoint, indices, time)
+        trees.setdefault(ref, {})[checkpoint_id] = tree
+        counts[ref] = counts.get(ref, 0) + len(indices)
+    moved: list[Update] = []
+    for ref, changed in trees.items():
+        old = need_commit(objects, ref)
+        if own := ids.parse_checkpoint_ref(ref):
+            tree = changed[own]
+        else:
+            below: dict[str, Entry | None] = {
+                f"{cid[:2]}/{cid[2:]}": (TREE, new) for cid, new in changed.items()
+            }
+            tree = edit_tree(objects, old["tree"], below)
+        message = merge_rules.format_message(counts[ref], list_roots(repo, objects, old["oid"]))
+        moved.append((ref, checkpoints.write_signed(objects, repo, tree, [], message), old["oid"]))
+    return moved, sum(counts.values())
+
+
+def list_roots(repo: Repo, objects: Objects, tip: str) -> set[str]:
+    """The root commits of a history, and the forgotten roots that their messages list."""
+    roots = set(list_commits(repo, "--max-parents=0", tip))
+    return roots | list_forgotten_roots(repo, objects, tip)
+
+
+def list_forgotten_roots(repo: Repo, objects: Objects, tip: str) -> set[str]:
+    """The roots of forgotten histories that the messages of a history's root commits list."""
+    messages = (
+        need_commit(objects, oid)["message"] for oid in list_commits(repo, "--max-parents=0", tip)
+    )
+    return set().union(*map(merge_rules.parse_roots, messages))
+
+
+def drop_replaced(repo: Repo, updates: Iterable[Update]) -> None:
+    """Let git prune the histories that these updates of refs replaced by others, with the
+    remote-tracking branches that have one of them, which git's next fetch brings again."""
+    replaced = {
+        ref: (old, new)
+        for ref, new, old in updates
+        if new and old and is_ancestor(repo, old, new) is False
+    }
+    if not replaced:
+        return
+    roots = set[str]()
+    for old, new in replaced.values():
+        roots.update(list_commits(repo, "--max-parents=0", old, "--not", new))
+    tracking = refs.list_refs(repo, checkpoints.TRACKING)
+    having = [(ref, None, tip) for ref, tip in tracking.items() if _has_root(repo, tip, roots)]
+    with suppress(Moved):
+        refs.update_refs(repo, having, "gitcp: forget")
+    pack_care.forget_logs(repo, [*replaced, checkpoints.MEMORY, *tracking])
+    pack_care.unpin_tips(repo, [*(old for old, _ in replaced.values()), *(u[2] for u in having)])
+
+
+def _has_root(repo: Repo, tip: str, roots: set[str]) -> bool:
+    return not roots.isdisjoint(list_commits(repo, "--max-parents=0", tip))
+
+
+def _write_emptied(
+    objects: Objects, checkpoint: StoredCheckpoint, indices: list[int], time: str
+) -> str:
+    """Write the tree of a checkpoint with tombstones for the sessions of these indices."""
+    checkpoint_id = checkpoint["checkpoint_id"]
+    directory = read_directory(objects, checkpoint["tree"], lenient=True)
+    for index in indices:
+        metadata = v1_format.build_forgotten(checkpoint["sessions"][index]["metadata"], time)
+        metadata.setdefault("checkpoint_id", checkpoint_id)
+        directory["sessions"][index] = {"metadata": metadata, "files": {}}
+    return write_directory(objects, checkpoint_id, directory)
+
+
+# Merging two histories of checkpoints, or of notes, into one commit.
+_SUBJECT = "Merge remote session logs"  # the original program's
+_UNSAFE = "too much differs between two stores, one of which has forgotten content: not merged"
+_CLEANED = "Leave out what is no checkpoint"
+
+
+def merge_histories(
+    repo: Repo,
+    objects: Objects,
+    ours: str | None,
+    theirs: str,
+    joined: Join | None = None,
+    checkpoint_id: str = "",
+) -> str:
+    """The commit that has both histories: one of the two, or a new merge with their united trees.
+
+    The histories may be unrelated.  joined: they are of notes, and this function joins two notes on
+    one commit.  checkpoint_id: they are of that checkpoint only.  Files of theirs that belong to no
+    checkpoint are left out of the tree.
+    """
+    if ours and is_ancestor(repo, theirs, ours):
+        return ours
+    their_tree = need_commit(objects, theirs)["tree"]
+    our_tree = need_commit(objects, ours)["tree"] if ours else None
+    if not (ours and our_tree) or is_ancestor(repo, ours, theirs):
+        if joined or checkpoint_id:
+            return theirs
+        clean = Union(objects).drop_strays(their_tree, our_tree)
+        if clean == their_tree:
+            return theirs
+        return write_commit(objects, repo, clean, [theirs], _CLEANED)
+    if joined:
+        united = unite_notes(objects, our_tree, their_tree, joined=joined)
+        return write_commit(objects, repo, united, [ours, theirs], "notes: Merged by gitcp")
+    union = Union(objects)
+    if checkpoint_id:
+        united = union.unite_checkpoints(our_tree, their_tree, checkpoint_id)
+    else:
+        united = union.unite_stores(our_tree, their_tree)
+    return _merge_stores(repo, objects, united, (ours, theirs), union)
+
+
+def _merge_stores(
+    repo: Repo, objects: Objects, tree: str, tips: tuple[str, str], union: Union
+) -> str:
+    """Write the merge of two stores.  A history that the other side has forgotten is no parent,
+    nor is one that has what the other has forgotten.
+
+    Raises Error if one has forgotten what the other has not, and too much differs: one of their
+    trees would bring that back, or lack what is in no parent."""
+    parents, forgotten = [], set[str]()
+    replaced = [list_forgotten_roots(repo, objects, tip) for tip in tips]
+    if union.is_cut and replaced[0] != replaced[1]:
+        raise Error(_UNSAFE)
+    for side, tip in enumerate(tips):
+        own_roots = list_commits(repo, "--max-parents=0", tip)
+        if side in union.lost or not replaced[1 - side].isdisjoint(own_roots):
+            forgotten |= list_roots(repo, objects, tip)
+        else:
+            parents.append(tip)
+    if len(parents) == 2:
+        return checkpoints.write_signed(objects, repo, tree, parents, _SUBJECT)
+    if parents and need_commit(objects, parents[0])["tree"] == tree:
+        return parents[0]
+    lines = [_SUBJECT, "", *(f"{merge_rules.TRAILER}: {root}" for root in sorted(forgotten))]
+    return checkpoints.write_signed(objects, repo, tree, parents, "\n".join(lines))
