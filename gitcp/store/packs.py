@@ -5,7 +5,7 @@ without a ref too, and many loose objects make gc run again and again.  git neit
 counts nor repacks a pack with a `.keep` file (kept.py has the exception).  upkeep.py joins small
 packs and leaves old ones to git.
 
-A pack is made in kept.make_workshop() and moved into place, its index last.  git sees no pack
+A pack is made in make_workshop() and moved into place, its index last.  git sees no pack
 without an index, so a kill leaves no half pack.
 """
 

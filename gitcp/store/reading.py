@@ -186,7 +186,7 @@ def spread_batches(
     """Yield the result of work, which begin(objects) returns, for each batch, in their order.
 
     The first `alone` batches are done in this process, since there may be no more.  For the others
-    begin() is called in each worker, with its own objects.  A worker's notice.warn_lacking() is
+    begin() is called in each worker, with its own objects.  A worker's warn_lacking() is
     repeated here.  The batch of a worker that ended is done again here, to raise its error.
     """
     here = begin(objects)

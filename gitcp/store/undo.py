@@ -91,7 +91,7 @@ def record_step(
     kind: the command's name.  reason: what it did, on one line, redacted.  effects: what it
     changed, each {'note': commit, 'old', 'new'} (blobs of refs/notes/gitcp), {'checkpoint': id,
     'old', 'new'} (trees of the permanent store), {'ref': name, 'old', 'new'} (oids) or
-    {'file': absolute path, 'old', 'new'} (names by effects.keep_bytes()); None for absent.  The
+    {'file': absolute path, 'old', 'new'} (names by keep_bytes()); None for absent.  The
     effects are made already, and the caller may hold any lock.  Raises Moved when the log keeps
     moving.
     """

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 # Modules of ours, packages included, that each hook of a turn in a file, and then a commit, takes;
 # who needs one more finds one that is not needed, or has a reason to put in here.
 MOST = {
-    "UserPromptSubmit": 119,
-    "PreToolUse": 81,
-    "PostToolUse": 83,
-    "Stop": 128,
-    "prepare-commit-msg": 74,
-    "post-commit": 123,
+    "UserPromptSubmit": 81,
+    "PreToolUse": 59,
+    "PostToolUse": 59,
+    "Stop": 78,
+    "prepare-commit-msg": 52,
+    "post-commit": 76,
 }
 # Gits, and how often a file or a directory is opened, there or not; a commit's two hooks together
 # at most 6 and 150.  All packs count as one file.

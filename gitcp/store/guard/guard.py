@@ -197,7 +197,7 @@ def _format_company(repo: Repo, session_ids: list[str]) -> str:
 
 
 def _format_objection(judged: Verdict, session_id: str, path: str = "", age: str = "") -> str:
-    """messages.format_refusal(), with a note in the trace."""
+    """format_refusal(), with a note in the trace."""
     look = judged["look"]
     text = f"{judged['verdict']}: {look['name']} {look['id']}: {judged['reason']}"
     trace.append_note("guard", text)

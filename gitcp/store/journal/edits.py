@@ -387,7 +387,7 @@ def _build_file(version: Version, turn: str) -> File:
 def list_withdrawn(
     repo: Repo, lines: Sequence[JournalLine], session_id: str, stream: str, since: int = 0
 ) -> set[str]:
-    """entries.list_withdrawn() by the lines of this worktree's journal."""
+    """list_withdrawn() by the lines of this worktree's journal."""
     own = (session_id, stream, since)
     return credit.list_withdrawn(
         lines, *own, lambda: _read_open(repo, repo.worktree_id, session_id)[0]

@@ -229,7 +229,7 @@ def _build_details(verdict: Verdict, follows: str | None, change: Change, at: in
 def describe_change(
     repo: Repo, seen: LastSeen, path: str, before: Version, after: Version, restored: bool
 ) -> Change:
-    """A change of a path for evidence.attribute_change().  restored: the content was there
+    """A change of a path for attribute_change().  restored: the content was there
     before."""
     seen_at = seen.get_seen_time(path)
     is_submodule = "160000" in {(before or after or "")[0], (after or before or "")[0]}

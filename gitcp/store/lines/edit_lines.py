@@ -49,7 +49,7 @@ class Edits:
         return self.get_content(*(credit.parse_entry(value) or ("", "")))
 
     def trace_content(self, path: str) -> list[JournalLine]:
-        """entries.trace_content() of the journal's edits."""
+        """trace_content() of the journal's edits."""
         return credit.trace_content(self._edits, path)
 
     def credit_paths(

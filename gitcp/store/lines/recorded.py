@@ -328,7 +328,7 @@ class Readers:
         return self.objects.read_blob(oid) if oid and oid.isalnum() else None
 
     def credit_blob(self, records: Sequence[LineRecord], path: str, oid: str) -> LineAuthors:
-        """authors.credit_blob() with the blobs and checkpoints of this repository."""
+        """credit_blob() with the blobs and checkpoints of this repository."""
         return line_authors.credit_blob(
             records, path, oid, self.read_blob, self.recorded.find_session
         )

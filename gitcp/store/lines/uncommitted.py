@@ -63,7 +63,7 @@ def find_authors(
 ) -> dict[int, Author]:
     """The authors of the lines of path, 1-based, as a commit made now would have them.
 
-    content: of read_content().  In a file without lines (replay.has_no_lines()) all have the only
+    content: of read_content().  In a file without lines (has_no_lines()) all have the only
     author of its edits.  committed: as for edit_lines.Edits."""
     base = objects.read(f"HEAD:{path}")
     edits = edit_lines.Edits(objects, _look_at_path(repo, objects, path), committed)

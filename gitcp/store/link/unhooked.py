@@ -70,7 +70,7 @@ def _find_left_behind(
     repo: Repo, objects: Objects, state: State, moves: Sequence[refs.Move], head: str
 ) -> Iterator[tuple[Commit, str]]:
     """Yield the commits made here whose rebased or squashed form HEAD has, with that, as
-    left_behind.find_replaced() finds them."""
+    find_replaced() finds them."""
     unjudged = _select_made_here(moves).difference(commit_memory.read_judged(repo))
     if unjudged and states.is_unsettled(state):
         made_here = _sort_commits(moves, unjudged)

@@ -65,7 +65,7 @@ def is_huskys(where: str) -> bool:
 
 def plan_hooks(repo: Repo, record: Manifest, program: tuple[str, str], force: bool) -> Plan:
     """Plan what to write so that each of git's hooks runs gitcp; program: the interpreter and the
-    entry file of hook_scripts.build_script()."""
+    entry file of build_script()."""
     where = find_folder(repo)
     if os.path.lexists(where) and not os.path.isdir(where):
         return [], [f"git runs no hooks here: '{where}' is not a directory"]

@@ -51,7 +51,7 @@ _MOST = 50  # messages that were shown once
 def explain_unsent(repo: Repo, name: str) -> str:
     """A message before a push: why nothing is sent, once; "" for none.
 
-    name: the result of destination.find_destination().
+    name: the result of find_destination().
     """
     configured = checkpoint_list.read_destination(repo)
     if name or configured == checkpoint_list.NONE:

@@ -465,7 +465,7 @@ def _ask_model(repo: Repo, request: str) -> str:
 
 
 def read_records(repo: Repo, objects: Objects, name: str) -> list[Record]:
-    """read_subject() of a name; raises Error also as lookup.resolve_name() does."""
+    """read_subject() of a name; raises Error also as resolve_name() does."""
     return read_subject(repo, objects, resolve_name(repo, objects, name))
 
 

@@ -586,7 +586,7 @@ class Parts:
         }
 
     def note_lack(self, part: str, why: object, kind: str = options.DAMAGED) -> None:
-        """Note a part that is missing or damaged; kind: of notice.warn_lacking()."""
+        """Note a part that is missing or damaged; kind: of warn_lacking()."""
         line = f"{part}: {why}" if part else str(why)
         if line not in self.lacks:
             self.lacks.append(line)

@@ -385,7 +385,7 @@ def read_span(fd: int, start: int, end: int) -> bytes:
 
 def read_live(path: str, start: int = 0) -> bytes:
     """The bytes of a client's file from start on, or from its beginning if it is shorter than that;
-    bounded as by stretches.read_bounded().  Raises OSError, also for an invalid path."""
+    bounded as by read_bounded().  Raises OSError, also for an invalid path."""
     if "\0" in path:
         raise FileNotFoundError(path)
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe is not waited for
