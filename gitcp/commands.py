@@ -71,6 +71,7 @@ TOOLS = {
     "stats": "show how much of a range agents and people wrote",
     "page": "write a page for review: the change, who wrote it and why",
     "rewind": "go back to an earlier point",
+    "bisect": "find the call at which a test begins to fail",
     "undo": "take back what gitcp changed last",
     "redo": "do again what was undone",
     "resume": "put conversations back where their agents look",

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from io import BytesIO
 
 from gitcp import record
@@ -97,6 +98,35 @@ def feed(words: Sequence[str], data: bytes) -> int:
     """Run a program with data on its standard input and this process's other streams; return its
     status."""
     return subprocess.run(words, input=data, check=False).returncode
+
+
+def run_apart(words: Sequence[str], folder: str, env: Mapping[str, str], output: str) -> int:
+    """Run a program in a folder, without a terminal, and with it end what it left running; return
+    its status, as a shell does: 128 plus the signal that ended it, 126 or 127 if it cannot run.
+
+    output: the file that gets what it prints.
+    """
+    with open(output, "wb") as file:
+        try:
+            process = subprocess.Popen(
+                words,
+                cwd=folder,
+                env={**env, "PWD": folder},
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as e:
+            file.write(f"{words[0]}: {e.strerror}\n".encode(errors="surrogateescape"))
+            return 127 if isinstance(e, FileNotFoundError) else 126
+        try:
+            status = process.wait()
+        finally:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signals.SIGKILL)
+            process.wait()
+    return status if status >= 0 else 128 - status
 
 
 def write(text: Iterable[str]) -> None:

@@ -264,6 +264,17 @@ def go_to_point(point: Point, scopes: Sequence[str]) -> Wisher:
     return make_wish
 
 
+def go_to_tree(tree: str, reason: str) -> Wisher:
+    """Build the wish for the worktree with the files of a tree, whoever made them."""
+
+    def make_wish(present: Present) -> Wish:
+        every = compare_trees(present.objects, present.tree, tree)
+        changes = [(*change, reason) for change in every if not change[0].startswith(back.OURS)]
+        return {**_EMPTY, "actions": back.plan_paths(changes, _gather_facts(present))}
+
+    return make_wish
+
+
 def _refuse_unknown(present: Present, scopes: Iterable[str], look: Callable[[str], object]) -> None:
     """Raise Error for a path that neither the snapshot of the worktree nor look has."""
     for path in scopes:
@@ -509,7 +520,7 @@ def _find_twins(after: Lookup, todo: Iterable[Action]) -> list[Conflict]:
 
 
 _LACKING = ("too-large", "unreadable")
-_DIFF = "diff --no-color --no-ext-diff --no-textconv".split()
+DIFF = "diff --no-color --no-ext-diff --no-textconv".split()
 _LONGEST = 200_000  # bytes of a patch that are shown before a choice
 COMMITS = 50  # of HEAD's history that are searched for committed points
 
@@ -531,7 +542,7 @@ def read_points(
     """
     points = [*_list_temporary(repo, objects, everywhere), *_list_steps(repo, objects)]
     edits = KeptEdits(repo).list_moments(everywhere)
-    points += list_moments(edits, _map_prompts(repo))
+    points += list_moments(edits, map_prompts(repo))
     points += _list_committed(repo, depth)
     points += _list_expired(repo, {point["id"] for point in points}, everywhere)
     return back.sort_newest_first(points)
@@ -704,7 +715,7 @@ def _list_expired(repo: Repo, ids: Collection[str], everywhere: bool) -> Iterato
             )
 
 
-def _map_prompts(repo: Repo) -> dict[str, str]:
+def map_prompts(repo: Repo) -> dict[str, str]:
     """turn id -> prompt, for the sessions that have a state."""
     return {
         turn_id: str(turn.get("prompt") or "")
@@ -735,7 +746,7 @@ class Preview:
         """The first rows of the patch that going to a point would make."""
         prepared = self._prepare(point)
         trees = prepared.present.tree, prepared.tree
-        out = self._repo.git.run(*_DIFF, *trees)[1] if prepared.todo else b""
+        out = self._repo.git.run(*DIFF, *trees)[1] if prepared.todo else b""
         return decode_name(out[:_LONGEST]).splitlines()
 
     def count_verbs(self, point: Point) -> dict[str, int] | None:

@@ -372,9 +372,9 @@ class Mover:
             return {**_build_outcome(prepared, step["id"], differ, notes), "conversation": talk}
         raise Busy("the worktree changes faster than it can be taken back; nothing is changed")
 
-    def undo_steps(self, name: str, conflict: str) -> Outcome:
+    def undo_steps(self, name: str, conflict: str, whole: bool = False) -> Outcome:
         """Undo the newest steps, as one step.  name: how many, or the beginning of the id of the
-        oldest one to undo."""
+        oldest one to undo.  whole: also what was changed between them."""
         targets = back.list_steps_to_undo(undo.read_steps(self._repo), name)
         oldest = targets[-1]
         step = undo.make_step(
@@ -386,6 +386,8 @@ class Mover:
             targets=[target["id"] for target in targets],
         )
         edits = _map_edits(self._objects, targets[::-1], "before", "after")
+        if whole:
+            edits = {path: [(pairs[0][0], pairs[-1][1])] for path, pairs in edits.items()}
         raw = restore.read_steps(self._objects, targets, edits)
         return self._leave_out(edits, raw, f"undo of {oldest['kind']}", step, conflict)
 
