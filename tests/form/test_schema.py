@@ -51,6 +51,7 @@ adopt --json 8f76
 rewind --list --json
 rewind --dry-run --json --force --to <point>
 rewind --json --force --to <point>
+bisect -n --json HEAD~1
 undo --list --json
 undo --json
 redo --list --json
