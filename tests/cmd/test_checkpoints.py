@@ -12,6 +12,7 @@ import pytest
 
 from gitcp.errors import Error, InputError, UsageError
 from gitcp.stages import bind_stage
+from gitcp.store.v1.checkpoints import MEMORY
 from tests.support.checkpoints import V1, blob, git, tree, unbundle
 from tests.support.paths import BIN
 
@@ -165,7 +166,8 @@ def test_without_session_records_nothing_is_written(repo: Path) -> None:
 
 def test_a_merge_has_both_and_moves_no_ref(repo: Path) -> None:
     git("update-ref", "refs/heads/one", write({})[0]["oid"])
-    git("update-ref", "-d", V1)
+    for ref in (V1, MEMORY):  # a deletion that is agreed to
+        git("update-ref", "-d", ref)
     git("update-ref", "refs/heads/two", write({"checkpoint_id": B})[0]["oid"])
     before = git("for-each-ref")
     [made] = bind_stage("merge-checkpoints", ["one", "two"])(())

@@ -154,8 +154,9 @@ def test_a_python_upgraded_in_place_still_records_and_is_told(world: World, tmp_
     package.parent.mkdir(parents=True)
     package.symlink_to(TOP / "gitcp")
     replaced(world, str(TOP / "gitcp"), str(package))
-    # the base interpreter: what was installed for the former one is not there for it
-    replaced(world, warm.python(), os.path.realpath(sys.executable))
+    # The base interpreter: what was installed for the former one is not there for it.
+    base = getattr(sys, "_base_executable", sys.executable)
+    replaced(world, warm.python(), os.path.realpath(base))
     turn(world.agent("s1"), "/usr/bin:/bin")
     (checkpoint,) = world.commit("one.txt")
     assert world.committed(checkpoint)["s1"]["files_touched"] == ["one.txt"]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from gitcp.jj import add_workspace
 from gitcp.store.forgetting import Choice
 from tests.support.harness import V1, Agent, World
 from tests.support.paths import BIN
@@ -227,6 +228,8 @@ def test_the_branch_of_the_others_is_forgotten_there_from_beside_jj(recorded: Wo
     there = clone(recorded, bare, "there")
     there.git("config", "--unset", "gitcp.store")
     (there.path / ".jj").mkdir()
+    store = str(there.path / ".git")
+    add_workspace({"root": str(there.path), "jj": "/gone/jj", "store": store, "name": ""})
     there.git("update-ref", "-d", V1)
     there.gitcp("fetch")
     assert there.git("for-each-ref", V1) == ""
