@@ -61,6 +61,7 @@ TOOLS = {
     "show": "show a checkpoint, found by commit or id",
     "explain": "explain a commit, a checkpoint or a session",
     "diff": "compare checkpoints, commits and the worktree",
+    "stage": "add to the index what one session or person wrote",
     "blame": "show which session or person wrote each line of a file",
     "why": "show the prompt, the words and the edit behind a line",
     "search": "find turns by what was said, done and committed",

@@ -462,6 +462,7 @@ class Replay:
         self._seen: dict[str, list[int]] = {first.oid: self.numbers}
         self._texts: dict[bytes, int] = dict(zip(self._keys, self.numbers, strict=True))
         self.first = first
+        self.cause: Writer = UNKNOWN  # the call that makes the next step, whoever wrote its lines
 
     def copy(self) -> Replay:
         """A copy that takes steps of its own."""

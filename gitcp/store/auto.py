@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from gitcp import files, running, trace
+from gitcp import running, trace
 from gitcp.core import credit, git_formats, linking
 from gitcp.core.commit_message import KEY
 from gitcp.core.credit import UNKNOWN
@@ -14,6 +14,7 @@ from gitcp.lock import exclusive
 from gitcp.record import decode_name, encode_lines, encode_name
 from gitcp.running import Running
 from gitcp.store import notes, refs
+from gitcp.store.index import IndexFile, Lock, copy_index, install_index, list_staged
 from gitcp.store.journal import journal, open_edits
 from gitcp.store.journal.edits import read_streams
 from gitcp.store.journal.journal import Journal, LastSeen, read_clock
@@ -24,13 +25,11 @@ from gitcp.store.session import states
 from gitcp.store.session.states import make_id
 from gitcp.store.setup.guard_files import AUTO
 from gitcp.store.snapshot import hashing
-from gitcp.store.snapshot.worktree import copy_dated
 from gitcp.store.stream import streams, writing
 from gitcp.store.trees import (
     TREE,
     Lookup,
     compare_trees,
-    encode_index_info,
     find_tree,
     is_ancestor,
     need_commit,
@@ -150,74 +149,28 @@ def has_hook(repo: Repo, *hooks: str) -> bool:
 
 # The two index files of an auto-commit: the private one from which it is made, and the person's,
 # which then has HEAD's entries of the committed paths, and its own of all others.
-# The person's hooks run for the commit, not for its index files.
-_WAYS = ("-c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.useReplaceRefs=false").split()
 _MARKS = ("ls-files", "-v", "-z")
-_PATIENCE = 3.0  # seconds for another git to let go of the index
 PRIVATE, NEXT = "index", "next-index"  # below <git-dir>/gitcp/auto
 
 
-class Git:
-    """Runs git on an index file below <git-dir>/gitcp/auto."""
-
-    def __init__(self, repo: Repo, name: str) -> None:
-        self.repo, self.path = repo, repo.join_own("auto", name)
-
-    def run(self, *args: str, stdin: bytes = b"", ok: tuple[int, ...] = (0,)) -> bytes:
-        """The output of git; raises GitError."""
-        env = {"GIT_INDEX_FILE": self.path}
-        return self.repo.git.run(*_WAYS, *args, stdin=stdin, ok=ok, env=env, filters=True)[1]
-
-    def put(self, entries: StagedEntries) -> None:
-        """Set the entries of paths; None removes the path."""
-        if not entries:
-            return
-        removal = "0", "0" * len(self.repo.empty_tree)
-        # Removals come first: a file may replace a directory.
-        ordered = sorted(entries.items(), key=lambda item: item[1] is not None)
-        info = encode_index_info({path: entry or removal for path, entry in ordered})
-        self.run("update-index", "-z", "--index-info", stdin=info)
-        self.run("update-index", "-q", "--refresh", ok=(0, 1))
-
-    def remove(self) -> None:
-        for path in (self.path, f"{self.path}.lock"):
-            files.remove_file(path)
-
-
-def list_staged(repo: Repo, tree: str, index: str = "") -> dict[str, Entry | None]:
-    """path -> entry of the person's index, or of the file `index`, where it differs from tree, None
-    if it lacks the path.  Intents to add are left out; a conflict has a mode that no entry has."""
-    args = "diff-index --cached --raw -z --no-renames --no-abbrev --ita-invisible-in-index"
-    env = {"GIT_INDEX_FILE": index} if index else {}
-    out = repo.git.run(*_WAYS, *args.split(), tree, env=env)[1].split(b"\0")
-    entries: dict[str, Entry | None] = {}
-    for row, path in zip(out[::2], out[1::2], strict=False):
-        _, mode, _, oid, status = row.decode().split(" ")
-        mode = f"U{mode}" if status == "U" else mode
-        entries[decode_name(path)] = None if status == "D" else (mode, oid)
-    return entries
-
-
-def make_private(repo: Repo, tree: str, entries: StagedEntries) -> Git:
+def make_private(repo: Repo, tree: str, entries: StagedEntries) -> IndexFile:
     """A private index of the tree with these entries, and the stat data of the person's index."""
-    index = Git(repo, PRIVATE)
-    _copy(_locate_theirs(repo), index.path)
+    index = copy_index(repo, PRIVATE)
     index.run("read-tree", "--reset", tree)
     index.put(entries)
     return index
 
 
-def list_unstaged(index: Git) -> set[str]:
+def list_unstaged(index: IndexFile) -> set[str]:
     """The paths whose files differ from the index, or that it lacks."""
     args = ("ls-files", "--modified", "--deleted", "--others", "--exclude-standard", "-z")
     return {decode_name(path) for path in index.run(*args).split(b"\0")[:-1]}
 
 
-def prepare_next(repo: Repo, tree: str, after: StagedEntries) -> Git:
+def prepare_next(repo: Repo, tree: str, after: StagedEntries) -> IndexFile:
     """The person's next index: the entries of `after` for paths that are not staged against tree;
     other entries and all flags stay.  The caller holds index.lock."""
-    index = Git(repo, NEXT)
-    _copy(_locate_theirs(repo), index.path)
+    index = copy_index(repo, NEXT)
     staged = list_staged(repo, tree, index.path)
     marked_paths = git_formats.parse_marked(index.run(*_MARKS))
     index.put({path: entry for path, entry in after.items() if path not in staged})
@@ -228,68 +181,7 @@ def prepare_next(repo: Repo, tree: str, after: StagedEntries) -> Git:
     return index
 
 
-def install_index(repo: Repo, index: Git) -> None:
-    """Make an index the person's.  The caller holds index.lock, and releases it then."""
-    os.rename(index.path, _locate_theirs(repo))
-
-
-def _locate_theirs(repo: Repo) -> str:
-    return os.path.join(repo.git_dir, "index")
-
-
-def _copy(source: str, target: str) -> None:
-    os.makedirs(os.path.dirname(target), exist_ok=True)
-    files.remove_file(target)
-    copy_dated(source, target)  # racy entries stay racy
-
-
-class Lock:
-    """The person's index.lock, taken as git takes it, and recognised by inode and date."""
-
-    def __init__(self, repo: Repo, mark: list[int] | None = None) -> None:
-        self.path = os.path.join(repo.git_dir, "index.lock")
-        self._scratch = repo.join_own("auto", "lock")
-        self.mark = mark or []
-
-    def prepare(self) -> list[int]:
-        """The mark that index.lock will have once it is taken, to store in the intent."""
-        os.makedirs(os.path.dirname(self._scratch), exist_ok=True)
-        with open(self._scratch, "wb") as f:
-            self.mark = _make_mark(os.fstat(f.fileno()))
-        return self.mark
-
-    def take(self) -> None:
-        """Take the lock; raises Refused if another git holds it."""
-        until = time.monotonic() + _PATIENCE
-        while True:
-            try:
-                os.link(self._scratch, self.path)
-                break
-            except FileExistsError:
-                if time.monotonic() > until:
-                    os.unlink(self._scratch)
-                    raise Refused("another git holds the index ('index.lock' exists)") from None
-                time.sleep(0.02)
-        os.unlink(self._scratch)
-
-    def is_ours(self) -> bool:
-        """Whether index.lock exists and has the mark."""
-        try:
-            return _make_mark(os.stat(self.path)) == self.mark
-        except FileNotFoundError:
-            return False
-
-    def let_go(self) -> None:
-        """Release the lock if it has the mark."""
-        if self.is_ours():
-            os.unlink(self.path)
-
-
-def _make_mark(status: os.stat_result) -> list[int]:
-    return [status.st_ino, status.st_mtime_ns]
-
-
-def write_tree(index: Git) -> str:
+def write_tree(index: IndexFile) -> str:
     """Write the tree of an index; raises Refused with git's reason."""
     try:
         return index.run("write-tree").decode().strip()
@@ -373,13 +265,20 @@ def _publish(repo: Repo, plan: Intent, message: str) -> None:
     lock = Lock(repo)
     plan["mark"] = lock.prepare()
     states.write_intent(repo, plan)
-    lock.take()
+    _take(lock)
     try:
         next_index = prepare_next(repo, plan["tree"], plan["entries"])
         _move_head(repo, plan, message)
         install_index(repo, next_index)
     finally:
         lock.let_go()
+
+
+def _take(lock: Lock) -> None:
+    try:
+        lock.take()
+    except Busy as e:
+        raise Refused(str(e)) from None
 
 
 def _move_head(repo: Repo, plan: Intent, message: str) -> None:
@@ -406,7 +305,7 @@ def settle_commit(repo: Repo, objects: Objects, plan: Intent) -> bool:
     if exists:
         if not lock.is_ours():
             lock.prepare()
-            lock.take()
+            _take(lock)
         head = Lookup(objects, need_commit(objects, "HEAD")["tree"])
         unchanged = {path: entry for path, entry in plan["entries"].items() if head(path) == entry}
         install_index(repo, prepare_next(repo, plan["tree"], unchanged))
@@ -471,7 +370,7 @@ def put_back(repo: Repo, objects: Objects, plan: Intent) -> None:
 
 
 def _write(repo: Repo, files: Mapping[str, Entry | None]) -> None:
-    index = Git(repo, "lost")
+    index = IndexFile(repo, "lost")
     index.remove()
     present = {path: entry for path, entry in files.items() if entry}
     try:

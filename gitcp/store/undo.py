@@ -17,9 +17,9 @@ from gitcp.core import back, json, v1_format, v1_schema
 from gitcp.errors import Changed, Error, Moved
 from gitcp.files import Damaged, hash_bytes, read_bytes, read_file, replace_file
 from gitcp.lock import exclusive
-from gitcp.store import notes, private, refs
+from gitcp.store import index, notes, private, refs
 from gitcp.store.session.states import make_id
-from gitcp.store.trees import TREE, Lookup, write_commit, write_tree
+from gitcp.store.trees import TREE, Lookup, list_files, write_commit, write_tree
 from gitcp.store.v1 import committed_write
 
 TYPE_CHECKING = False
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.objects import Objects
 
-    Effect = dict[str, Any]  # {note|checkpoint|ref|file, old, new}: store.undo.effects
+    Effect = dict[str, Any]  # {index|note|checkpoint|ref|file, old, new}: record_step()
 
 PREFIX = "refs/gitcp/undo/"
 _ROOT = b"gitcp: undo log"  # the message of the first commit
@@ -90,10 +90,10 @@ def record_step(
 
     kind: the command's name.  reason: what it did, on one line, redacted.  effects: what it
     changed, each {'note': commit, 'old', 'new'} (blobs of refs/notes/gitcp), {'checkpoint': id,
-    'old', 'new'} (trees of the permanent store), {'ref': name, 'old', 'new'} (oids) or
-    {'file': absolute path, 'old', 'new'} (names by keep_bytes()); None for absent.  The
-    effects are made already, and the caller may hold any lock.  Raises Moved when the log keeps
-    moving.
+    'old', 'new'} (trees of the permanent store), {'ref': name, 'old', 'new'} (oids),
+    {'file': absolute path, 'old', 'new'} (names by keep_bytes()) or that of describe_staging();
+    None for absent.  The effects are made already, and the caller may hold any lock.  Raises Moved
+    when the log keeps moving.
     """
     step = make_step(kind, reason, effects)
     for left in reversed(range(_TRIES)):
@@ -128,7 +128,8 @@ def write_step(
     blobs = [oid for e, oid in ends if "note" in e]
     blobs += [oid for _, oid in step.get("raw", {}).values() if oid]
     entries |= {f"blob-{oid}": ("100644", oid) for oid in blobs}
-    entries |= {f"tree-{oid}": (TREE, oid) for e, oid in ends if "checkpoint" in e}
+    trees_kept = (oid for e, oid in ends if _get_kind(e) in ("checkpoint", "index"))
+    entries |= {f"tree-{oid}": (TREE, oid) for oid in trees_kept}
     root = write_tree(objects, entries)
     old_tips = [e["old"] for e in step["effects"] if "ref" in e and e["old"]]
     first = tip or (write_empty_root(repo, objects) if old_tips else None)
@@ -178,8 +179,9 @@ def list_young(steps: Sequence[Step], before: float) -> Sequence[Step]:
 
 def list_contents(steps: Iterable[Step]) -> set[str]:
     """The names of the kept contents that the effects of steps need."""
-    effects = (effect for step in steps for effect in step["effects"] if "file" in effect)
-    return {name for effect in effects for name in (effect["old"], effect["new"]) if name}
+    effects = (effect for step in steps for effect in step["effects"])
+    files = (effect for effect in effects if _get_kind(effect) == "file")
+    return {name for effect in files for name in (effect["old"], effect["new"]) if name}
 
 
 def shorten_log(
@@ -255,7 +257,10 @@ def find_possible(
     blocked: list[Conflict] = []
     for effect in effects:
         subject = _name_subject(effect)
-        if _read_current(repo, objects, effect) in (effect["old"], effect["new"]):
+        if "index" in effect and effect["head"] != (refs.read_head(repo) or ""):
+            why = "HEAD has moved since (--conflict=keep leaves it, and undoes the rest)"
+            blocked += [] if keep else [{"path": subject, "reason": why}]
+        elif _read_current(repo, objects, effect) in (effect["old"], effect["new"]):
             todo.append(effect)
         elif keep or ("file" in effect and None in (effect["old"], effect["new"])):
             notes.append(f"'{subject}' has gone on since, and stays as it is")
@@ -283,7 +288,8 @@ def put_effects(repo: Repo, objects: Objects, effects: Iterable[Effect]) -> None
 
 
 def _get_kind(effect: Effect) -> str:
-    return next(kind for kind in ("note", "checkpoint", "ref", "file") if kind in effect)
+    kinds = ("index", "note", "checkpoint", "ref", "file")
+    return next(kind for kind in kinds if kind in effect)
 
 
 def _make_effects(repo: Repo, objects: Objects, group: list[Effect]) -> None:
@@ -299,7 +305,9 @@ def _make_effects(repo: Repo, objects: Objects, group: list[Effect]) -> None:
         trees = {effect["checkpoint"]: effect["new"] for effect in group}
         committed_write.set_trees(repo, objects, trees)
     for effect in group:
-        if "ref" in effect:
+        if "index" in effect:
+            _put_staged(repo, objects, effect)
+        elif "ref" in effect:
             refs.update_refs(repo, [(effect["ref"], effect["new"], effect["old"])], "gitcp: undo")
         elif "file" in effect:
             _write_file(repo, effect)
@@ -309,10 +317,13 @@ def _name_subject(effect: Effect) -> str:
     """The subject of an effect, for messages."""
     if "note" in effect:
         return f"note on {effect['note'][:12]}"
-    return str(effect[_get_kind(effect)])
+    return "index" if "index" in effect else str(effect[_get_kind(effect)])
 
 
 def _read_current(repo: Repo, objects: Objects, effect: Effect) -> str | None:
+    if "index" in effect:
+        current = index.read_entries(repo, objects, _list_staged_paths(objects, effect))
+        return index.write_part(objects, current)
     if "note" in effect:
         text = notes.read_note(objects, effect["note"])
         return None if text is None else objects.hash_object("blob", text)
@@ -322,6 +333,32 @@ def _read_current(repo: Repo, objects: Objects, effect: Effect) -> str | None:
         return refs.read_ref(repo, effect["ref"])
     data = read_bytes(effect["file"])
     return None if data is None else hash_bytes(data)
+
+
+def describe_staging(
+    repo: Repo, objects: Objects, old: index.Entries, new: index.Entries
+) -> Effect:
+    """The effect of entries of the index that were replaced, as two trees.
+
+    head: HEAD, without which it is not undone.  Versions that do not know the key `index` find that
+    `file` has changed, and refuse to undo it."""
+    return {
+        "index": repo.worktree_hash,
+        "file": index.locate_index(repo),
+        "old": index.write_part(objects, old),
+        "new": index.write_part(objects, new),
+        "head": refs.read_head(repo) or "",
+    }
+
+
+def _list_staged_paths(objects: Objects, effect: Effect) -> set[str]:
+    return {path for end in ("old", "new") for path, _ in list_files(objects, effect[end])}
+
+
+def _put_staged(repo: Repo, objects: Objects, effect: Effect) -> None:
+    none = dict.fromkeys(_list_staged_paths(objects, effect))
+    old, new = ({**none, **dict(list_files(objects, effect[end]))} for end in ("old", "new"))
+    index.replace_entries(repo, objects, old, new, lambda: None)
 
 
 def _swap_note(objects: Objects, effect: Effect, old: bytes | None) -> bytes | None:

@@ -7,8 +7,8 @@ from functools import partial
 from gitcp.core import back, credit
 from gitcp.core.discards import covers
 from gitcp.store import claims, refs
-from gitcp.store.auto import list_staged
 from gitcp.store.back.points import merge_blobs
+from gitcp.store.index import list_staged
 from gitcp.store.journal import journal as journal_journal
 from gitcp.store.journal.edits import Work
 from gitcp.store.journal.journal import Journal

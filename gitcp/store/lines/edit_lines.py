@@ -9,6 +9,7 @@ from gitcp.core.line_replay import Version
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeVar
 
     from gitcp.core.line_replay import PathCredit, Regains, Replay
     from gitcp.core.record_types import JournalLine, Writer
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     # (path, blob, a commit that has it or '' to search the recent HEADs) -> line index -> author
     Committed = Callable[[str, str, str], Mapping[int, Writer]]
+    Kind = TypeVar("Kind", bound=Replay)
 
 _FILES = ("100644", "100755", "120000")
 
@@ -62,7 +64,7 @@ class Edits:
         changes: against the first parent.  other_parents: path -> entry in each other parent.
         """
         credited = {}
-        self._read_ahead(changes)
+        self.read_ahead(changes)
         origins = self._find_moves(changes)
         for path, (old_mode, old, mode, new) in changes.items():
             parent, content = self.get_content(old_mode, old), self.get_content(mode, new)
@@ -91,8 +93,8 @@ class Edits:
         content = self.get_content(_FILES[0], oid)
         return content.lines if content else ()
 
-    def _read_ahead(self, changes: Changes) -> None:
-        """Have the contents in memory that credit_paths() asks for one by one."""
+    def read_ahead(self, changes: Changes) -> None:
+        """Have the contents in memory that a replay of changed paths asks for one by one."""
         sides = [*changes.values()]
         named = [(mode, oid) for mode, oid, *_ in sides] + [(mode, oid) for *_, mode, oid in sides]
         for path in changes:
@@ -107,20 +109,25 @@ class Edits:
         reading: whether to ask the history for the authors of lines that no edit wrote.  That costs
         as much as a blame; a commit asks only for a file that was moved or restored.
         """
+        return self.replay_as(line_replay.Replay, path, parent, reading)
+
+    def replay_as(
+        self, kind: type[Kind], path: str, parent: Version, reading: bool = False
+    ) -> Kind:
+        """replay_path() into a replay of that class."""
         chain = self.trace_content(path)
         first = self._read_content(chain[0]["before"]) if chain else parent
         start, origin = first or parent, chain[0]["path"] if chain else path
         asks = reading or any("follows" in line or line["how"] == "restored" for line in chain)
         committed = self._committed if asks else None
-        lines = line_replay.Replay(
-            start, (lambda: committed(origin, start.oid, "")) if committed else None
-        )
+        lines = kind(start, (lambda: committed(origin, start.oid, "")) if committed else None)
         oid, is_after_gap = start.oid, first is None
         for line in chain:
             before, after = self._read_content(line["before"]), self._read_content(line["after"])
             if before is not None and before.oid != oid and "follows" not in line:
                 # HEAD has moved: the missing lines are in a commit, or their edit is away.
                 recorded = committed(line["path"], before.oid, "") if committed else {}
+                lines.cause = UNKNOWN
                 lines.add_step(
                     before, UNKNOWN, line_replay.accepts_any_line, recorded, is_kept=True
                 )
@@ -144,6 +151,7 @@ class Edits:
         recorded = {} if lines.knows(after) else self._find_recorded(line, after)
         is_settled = (line["path"], before.oid if before else "") in self._settled
         is_kept = is_settled or "stashed" in line
+        lines.cause = credit.get_cause(line)
         lines.add_step(after, writer, choose_regains(line["how"]), recorded, is_kept)
 
     def _find_recorded(self, line: JournalLine, content: Version) -> Mapping[int, Writer]:

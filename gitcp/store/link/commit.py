@@ -126,7 +126,7 @@ def match_sessions(
     stash, blob = refs.Stash(repo, objects), objects.read_blob
     linked: dict[str, Linked] = {}
     candidates = states.read_concerned(repo) if open_markers is None else open_markers
-    acting = _find_acting(candidates) if agent else {}
+    acting = find_acting(candidates) if agent else {}
     foreign = _list_foreign(repo, candidates, acting)
     looked_at, committers = None if replay else changes, acting if agent else None
     lines = open_edits.look_for_commit(repo, objects, looked_at, *foreign, committers)
@@ -220,7 +220,7 @@ def _mark_stashed(
     return [{**edit, "stashed": edit["path"] in stashed} for edit in edits]
 
 
-def _find_acting(open_markers: list[Marker]) -> dict[str, str]:
+def find_acting(open_markers: list[Marker]) -> dict[str, str]:
     """The active sessions that the environment or a process above names: id -> which of them."""
     active = [m for m in open_markers if m["phase"] == "active"]
     if not active:

@@ -1,0 +1,344 @@
+"""The part of the worktree's change that some authors wrote, put into the index
+(doc/behaviour.md "Staging a part")."""
+
+from __future__ import annotations
+
+from gitcp.core import back, credit, parts
+from gitcp.core.credit import PERSON, UNKNOWN, parse_entry
+from gitcp.core.git_formats import EXECUTABLE, FILE
+from gitcp.core.line_replay import Version as Content
+from gitcp.core.line_replay import find_changed_lines, has_no_lines, split_lines
+from gitcp.core.render.spans import count_noun
+from gitcp.errors import Error
+from gitcp.store import index, undo
+from gitcp.store.back.restore import Present
+from gitcp.store.lines.edit_lines import Edits
+from gitcp.store.link.commit import find_acting
+from gitcp.store.session import states
+from gitcp.store.snapshot import snapshot
+from gitcp.store.trees import Lookup, find_file
+from gitcp.store.turn import sessions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import TypedDict
+
+    from gitcp.core.parts import Operation
+    from gitcp.core.record_types import Entry, JournalLine, Version, Writer
+    from gitcp.repo import Repo
+    from gitcp.store.objects import Objects
+
+    class Left(TypedDict):
+        """What is left out.  first, last: its lines in the worktree, in the staged content if it
+        only removes lines, or 0 for a whole file.  authors: the sessions that wrote it, '' for no
+        agent.  needs: those whose lines it needs."""
+
+        path: str
+        first: int
+        last: int
+        authors: list[str]
+        needs: list[str]
+
+    class Part(TypedDict):
+        """What becomes of a path.  old, new: its entry in the index before and after.  added,
+        removed: numbers of lines."""
+
+        path: str
+        old: Version
+        new: Version
+        added: int
+        removed: int
+
+
+_REGULAR = (FILE, EXECUTABLE)
+_TRIES = 3
+
+
+class Selection:
+    """Whose work is meant: that of sessions, of one turn or call of a session, or no agent's."""
+
+    def __init__(
+        self, ids: Sequence[str], by_hand: bool = False, turn: str = "", call: str = ""
+    ) -> None:
+        self.ids, self.by_hand, self.turn, self.call = ids, by_hand, turn, call
+
+    def has(self, who: Writer) -> bool:
+        """Whether the work of an author is meant."""
+        session_id, turn, call = who
+        if not session_id:
+            return self.by_hand
+        return session_id in self.ids and self.turn in ("", turn) and self.call in ("", call)
+
+    def describe(self) -> str:
+        """Whose work it is, as in `session 1a2b3c4d, turn 2`."""
+        words = [f"session {session_id[:8]}" for session_id in self.ids]
+        words += [f"turn {self.turn}"] if self.turn else []
+        words += [f"call {self.call}"] if self.call else []
+        return ", ".join(words + (["no agent"] if self.by_hand else []))
+
+
+def find_own_session(repo: Repo) -> str:
+    """The id of the session whose agent runs this command.  Raises Error if none is known."""
+    ids = sorted(find_acting(states.read_here(repo)))
+    if len(ids) == 1:
+        return ids[0]
+    which = f"several agents run this: {' '.join(ids)}" if ids else "no agent runs this"
+    raise Error(f"{which}; name the session by --session")
+
+
+def select(
+    repo: Repo,
+    lines: Iterable[JournalLine],
+    names: Sequence[str],
+    by_hand: bool = False,
+    turn: str = "",
+    call: str = "",
+) -> Selection:
+    """The selection that the beginnings of ids name; turn: also the number of a turn.  Raises Error
+    for an id that is not known, and for a turn or call without a single session."""
+    writers = {who for line in credit.list_edits(lines) for who in _list_writers(line) if who[0]}
+    known = {*states.list_state_ids(repo), *(who[0] for who in writers)}
+    ids = list(dict.fromkeys(sessions.pick_id(name, known) for name in names))
+    if not turn and not call:
+        return Selection(ids, by_hand)
+    if len(ids) != 1 or by_hand:
+        raise Error("a turn or a call is one of a single session: name that alone")
+    own = [who for who in writers if who[0] == ids[0]]
+    chosen = _pick_turn(repo, ids[0], turn, {who[1] for who in own}) if turn else ""
+    return Selection(ids, False, chosen, _pick("call", call, {who[2] for who in own}))
+
+
+def _list_writers(line: JournalLine) -> tuple[Writer, Writer]:
+    return credit.get_author(line), credit.get_cause(line)
+
+
+def _pick_turn(repo: Repo, session_id: str, name: str, ids: set[str]) -> str:
+    turns = (states.peek_state(repo, session_id) or {}).get("turns", {})
+    numbered = [key for key, turn in turns.items() if str(turn.get("number")) == name]
+    return numbered[0] if numbered else _pick("turn", name, {*ids, *turns})
+
+
+def _pick(kind: str, name: str, ids: set[str]) -> str:
+    """The id that a name is, or begins; '' for no name."""
+    if not name or name in ids:
+        return name
+    matching = sorted(key for key in ids if key.startswith(name))
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        raise Error(f"ambiguous {kind} '{name}': {' '.join(matching)}")
+    raise Error(f"no such {kind} of this session: '{name}'")
+
+
+class Stager:
+    """Divides the changes from the index to the worktree, as it is now, by their authors."""
+
+    def __init__(self, repo: Repo, objects: Objects, dry: bool) -> None:
+        """dry: write nothing into the journal."""
+        self._repo, self._objects = repo, objects
+        self._present = Present(repo, objects, dry)
+        self.lines = self._present.lines
+        self._edits = Edits(objects, self.lines)
+        self._head = Lookup(objects, self._present.head_tree)
+        self.overlaps: list[Left] = []
+        self.needs: list[Left] = []
+        self.notes: list[str] = []
+
+    def list_parts(
+        self,
+        selection: Selection,
+        scopes: Sequence[str],
+        with_overlaps: bool = False,
+        with_needed: bool = False,
+    ) -> list[Part]:
+        """What the work of some authors changes in the index, by path.
+
+        scopes: the paths at or below which, none: all.  with_overlaps, with_needed: as for
+        parts.choose_operations().  overlaps, needs and notes say then what is left out."""
+        self._selection = selection
+        self._with_overlaps, self._with_needed = with_overlaps, with_needed
+        self.overlaps, self.needs, self.notes = [], [], []
+        changes = self._list_changes(scopes)
+        compared = {
+            path: (*(old or ("", None)), *(new or ("", None)))
+            for path, (old, new) in changes.items()
+        }
+        self._edits.read_ahead(compared)
+        found = []
+        for path, (old, new) in changes.items():
+            result = self._divide(path, old, new)
+            if result != old:
+                found.append(self._count(path, old, result))
+        return found
+
+    def _list_changes(self, scopes: Sequence[str]) -> dict[str, tuple[Version, Version]]:
+        """path -> its entries in the index and in the worktree, if they differ."""
+        present, tree = self._present, self._present.head_tree
+        staged = index.list_staged(self._repo, tree or self._repo.empty_tree)
+        hidden = snapshot.list_sparse(self._repo) if staged.keys() - present.entries else ()
+        changes: dict[str, tuple[Version, Version]] = {}
+        for path in sorted({*present.entries, *staged}):
+            if path.startswith(back.OURS) or path in hidden or not back.is_below(path, scopes):
+                continue
+            committed = find_file(self._head, path)
+            old, new = staged.get(path, committed), present.entries.get(path, committed)
+            if old and old[0].startswith("U"):
+                self.notes.append(f"'{path}' is unmerged, and is left out")
+            elif old != new:
+                changes[path] = old, new
+        for path, reason in present.left_out.items():
+            if self._selection.by_hand and back.is_below(path, scopes):
+                self.notes.append(f"'{path}' is not recorded ({reason}), and is left out")
+        return changes
+
+    def _divide(self, path: str, old: Version, new: Version) -> Version:
+        """The entry of a path with the selected work alone."""
+        chain = self._edits.trace_content(path)
+        recent = _list_since(chain, old, new)
+        writers = {_get_writer(line) for line in recent} if recent is not None else None
+        chosen = {self._selection.has(who) for who in writers or ()}
+        if writers and len(chosen) == 1:
+            return new if True in chosen else old
+        if new is None:
+            who = _get_writer(chain[-1]) if chain else PERSON
+            return None if self._selection.has(who) else old
+        staged, present = self._read(old), self._read(new)
+        if staged is None or present is None:
+            return self._choose_whole(path, old, new, writers or set(map(_get_writer, chain)))
+        data = self._divide_lines(path, chain, old, new, (staged, present))
+        if data is None:
+            return old
+        return self._choose_mode(chain, old, new), self._objects.write("blob", data)
+
+    def _read(self, version: Version) -> bytes | None:
+        """The text of a file, b"" for no file; None for what has no lines."""
+        if version is None:
+            return b""
+        data = self._objects.read_blob(version[1]) if version[0] in _REGULAR else None
+        return None if data is None or has_no_lines(data) else data
+
+    def _choose_whole(self, path: str, old: Version, new: Entry, writers: set[Writer]) -> Version:
+        """The entry of a path whose content cannot be divided."""
+        chosen = {self._selection.has(who) for who in writers or {PERSON}}
+        if len(chosen) == 2 and not self._with_overlaps:
+            authors = sorted({who[0] for who in writers})
+            self.overlaps.append(_make_left(path, 0, 0, authors, []))
+        return new if True in chosen and (len(chosen) == 1 or self._with_overlaps) else old
+
+    def _divide_lines(
+        self,
+        path: str,
+        chain: Sequence[JournalLine],
+        old: Version,
+        new: Entry,
+        texts: tuple[bytes, bytes],
+    ) -> bytes | None:
+        """The text with the selected operations; None if there is no file with them."""
+        contents = [
+            Content(v[1] if v else "", split_lines(t))
+            for v, t in zip((old, new), texts, strict=True)
+        ]
+        committed = find_file(self._head, path)
+        parent = self._edits.get_content(*(committed or ("", ""))) or contents[0]
+        weave = self._edits.replay_as(parts.Weave, path, parent)
+        if not weave.knows(contents[1]):
+            weave.add_step(contents[1], PERSON)
+        creator = _find_creator(chain) if old is None else None
+        has = self._selection.has
+        if creator and not texts[1]:
+            return b"" if has(creator) else None
+        operations = parts.list_operations(weave, contents[0], contents[1], creator or UNKNOWN)
+        ways = self._with_overlaps, self._with_needed
+        choice = parts.choose_operations(operations, has, creator, *ways)
+        self.overlaps += [_describe(path, group) for group in choice.overlaps]
+        self.needs += [_describe(path, run, needs) for run, needs in choice.needs]
+        if old is None and not choice.taken:
+            return None
+        ends = texts[0].endswith(b"\n"), texts[1].endswith(b"\n")
+        takes_end = has(self._find_end_writer(chain, ends[1])) if ends[0] != ends[1] else True
+        return parts.build_content(operations, choice.taken, ends, takes_end)
+
+    def _find_end_writer(self, chain: Sequence[JournalLine], end: bool) -> Writer:
+        """Who gave a text its end with a newline, or without one."""
+        for line in reversed(chain):
+            before = self._read(parse_entry(line["before"]))
+            if before is not None and before.endswith(b"\n") != end:
+                return _get_writer(line)
+        return PERSON
+
+    def _choose_mode(self, chain: Sequence[JournalLine], old: Version, new: Entry) -> str:
+        """The mode of a path whose content is divided."""
+        for line in reversed(chain):
+            before, after = parse_entry(line["before"]), parse_entry(line["after"])
+            if before and after and before[0] != after[0]:
+                has = self._selection.has(_get_writer(line))
+                return new[0] if has else (old or before)[0]
+            if not before and not old:
+                return new[0]
+        return new[0] if old is None or self._selection.has(PERSON) else old[0]
+
+    def _count(self, path: str, old: Version, new: Version) -> Part:
+        before, after = (split_lines(self._read(version) or b"") for version in (old, new))
+        removed, added = find_changed_lines(before, after)
+        counts = len(added), len(removed)
+        return {"path": path, "old": old, "new": new, "added": counts[0], "removed": counts[1]}
+
+
+def _get_writer(line: JournalLine) -> Writer:
+    """The author of an edit, or the call that made it if that is not known."""
+    who = credit.get_author(line)
+    return who if who != UNKNOWN else credit.get_cause(line)
+
+
+def _list_since(
+    chain: Sequence[JournalLine], old: Version, new: Version
+) -> Sequence[JournalLine] | None:
+    """The edits that made one content of a path from another; None if not all are known, or one
+    took the content from another path."""
+    wanted, start = new, len(chain)
+    while start and parse_entry(chain[start - 1]["after"]) == wanted:
+        start -= 1
+        wanted = parse_entry(chain[start]["before"])
+        if "follows" in chain[start]:
+            return None
+        if wanted == old:
+            return chain[start:]
+    return None
+
+
+def _find_creator(chain: Sequence[JournalLine]) -> Writer:
+    """Who made the file at a path."""
+    for line in reversed(chain):
+        if parse_entry(line["before"]) is None:
+            return _get_writer(line)
+    return PERSON
+
+
+def _describe(path: str, run: Sequence[Operation], needs: Sequence[str] = ()) -> Left:
+    lines = [o.at for o in run if o.kind == parts.ADDED] or [o.at for o in run]
+    authors = sorted({operation.who[0] for operation in run})
+    return _make_left(path, min(lines), max(lines), authors, list(needs))
+
+
+def _make_left(path: str, first: int, last: int, authors: list[str], needs: list[str]) -> Left:
+    return {"path": path, "first": first, "last": last, "authors": authors, "needs": needs}
+
+
+def stage_parts(repo: Repo, objects: Objects, found: Sequence[Part], reason: str) -> str:
+    """Put parts into the index as a step of the undo log; return its id.
+
+    Raises Changed if the index is not as it was, and Busy if another git holds it."""
+    old = {part["path"]: part["old"] for part in found}
+    new = {part["path"]: part["new"] for part in found}
+    step = ""
+
+    def record() -> None:
+        nonlocal step
+        effect = undo.describe_staging(repo, objects, old, new)
+        what = f"{count_noun(len(found), 'file')} of {reason}"
+        step = undo.record_step(repo, objects, "stage", what, [effect])
+
+    with undo.hold_log(repo):
+        index.replace_entries(repo, objects, old, new, record)
+    return step
