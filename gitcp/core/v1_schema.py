@@ -211,7 +211,7 @@ _CONTENT = {"oid": NAME, "ranges": [RANGE], "others": [RANGE]}
 STEP: dict[str, Shape] = {
     **dict.fromkeys("id kind parent position target".split(), NAME),
     "reason": TEXT,
-    "effects": [dict.fromkeys("note checkpoint ref file old new".split(), OPTIONAL)],
+    "effects": [dict.fromkeys("index head note checkpoint ref file old new".split(), OPTIONAL)],
     "targets": [NAME],
     "raw": OBJECT,
 }
