@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-# Rooms of decisions are tried whole; of a room of the store every SPARSE-th mutation.
-DECISIONS = "credit lines decide message v1 guard".split()
-RULES = """store/stream/place store/stream/carry_forward store/stream/recall store/session/state
-store/link/condense store/link/before_commit store/link/after_commit store/git/refs""".split()
+# Files of decisions are tried whole; of a file of the store every SPARSE-th mutation.
+DECISIONS = """commit_message credit credit_cases discards guard_rules holding line_authors
+line_replay linking links merge_rules orphan_rules stream_rules v1_format v1_schema""".split()
+RULES = """store/stream/streams store/stream/writing store/session/states store/link/condense
+store/link/commit store/refs""".split()
 SPARSE = 5
 # Rules that only whole stories tell apart, beside the tests of their own room.
 STORIES = ["tests/scenarios", "tests/link", "tests/session", "tests/stream"]
@@ -18,7 +19,7 @@ TOLD_BY_STORIES = {"stream", "session", "link", "auto", "context"}
 def rules(top: Path) -> list[tuple[str, int]]:
     """The files tried when none is named, each with: only every so many-th mutation of it."""
     core, stores = top / "gitcp" / "core", [top / "gitcp" / f"{rule}.py" for rule in RULES]
-    decisions = [p for d in DECISIONS for p in sorted((core / d).glob("*.py")) if p.stat().st_size]
+    decisions = [core / f"{name}.py" for name in DECISIONS]
     every = [*((p, 1) for p in decisions), *((p, SPARSE) for p in stores)]
     return [(str(path.relative_to(top)), number) for path, number in every]
 
@@ -26,8 +27,12 @@ def rules(top: Path) -> list[tuple[str, int]]:
 def tests(top: Path, path: Path) -> list[str]:
     """The test files that name the room of a file: by their folder, or by importing from it."""
     _, *rooms = path.relative_to(top).parts[:-1]
-    folders = ["/".join(["tests", *rooms]), f"tests/{rooms[-1]}" if rooms else "tests/program"]
-    if rooms[:1] == ["store"] and rooms[-1] in TOLD_BY_STORIES:
+    room = rooms[-1] if rooms[1:] else path.stem
+    folders = [
+        "/".join(["tests", *rooms, path.stem]),
+        f"tests/{room}" if rooms else "tests/program",
+    ]
+    if rooms[:1] == ["store"] and room in TOLD_BY_STORIES:
         folders += STORIES
     found = [p for folder in dict.fromkeys(folders) for p in sorted((top / folder).glob("test_*"))]
     package = r"\.".join(["gitcp", *rooms])

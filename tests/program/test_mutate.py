@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from mutate import rooms
 from mutate.__main__ import instrumented
 from mutate.operators import mutations
 from mutate.slots import Slot
+from tests.support.paths import TOP
 
 
 def changed(source: str) -> list[str]:
@@ -53,6 +55,11 @@ def test_each_small_change_is_made_once(source: str, becomes: list[str]) -> None
 )
 def test_what_changes_no_behaviour_is_left_alone(source: str) -> None:
     assert changed(source) == []
+
+
+def test_every_file_with_rules_is_there_and_has_tests() -> None:
+    files = [TOP / file for file, _ in rooms.rules(TOP)]
+    assert all(path.exists() and rooms.tests(TOP, path) for path in files)
 
 
 def test_a_mutation_says_where_it_is() -> None:
