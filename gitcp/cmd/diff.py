@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from gitcp.console import cli, shell
-from gitcp.console.options import make_value
+from gitcp.console.options import make_flag, make_value
+from gitcp.errors import UsageError
 from gitcp.repo import Repo
-from gitcp.store import pack_care
+from gitcp.store import pack_care, stage
 from gitcp.store.back import steps
 from gitcp.store.objects import Objects
+from gitcp.store.work import Work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from argparse import Namespace
     from collections.abc import Sequence
 
 OPTIONS = (
+    make_value("--session", "<id>", "the whole work of this session; the beginning of its id"),
+    make_flag("--by-hand", "what no agent changed in the worktree since HEAD"),
     make_value(
         "old",
         "<old>",
-        "a checkpoint, a commit, a session or a point, by its name or the beginning of its id",
+        "a checkpoint, a commit, a session or a point, by its name or the beginning of its id"
+        " (default: what the last turn changed)",
+        nargs="?",
     ),
     make_value(
         "new", "<new>", "the same, or 'worktree' (default: worktree)", nargs="?", default="worktree"
@@ -31,7 +38,21 @@ def run(argv: Sequence[str]) -> int:
     reader = cli.Parser("diff", OPTIONS)
     reader.epilog = "Other options are those of git-diff(1); paths follow after --."
     args, options = reader.parse_known_args(list(argv[:end]))
+    if (args.old is not None) + (args.session is not None) + args.by_hand > 1:
+        raise UsageError("--session and --by-hand compare nothing else")
     with pack_care.open_scratch(Repo.find()) as repo:
         with Objects(repo) as objects:
-            pair = [steps.find_tree(repo, objects, name) for name in (args.old, args.new)]
+            if args.old is None:
+                pair = _find_work(repo, objects, args)
+            else:
+                pair = [steps.find_tree(repo, objects, name) for name in (args.old, args.new)]
         return shell.run_git(repo.git, ["diff", *options, *pair, "--", *argv[end + 1 :]])
+
+
+def _find_work(repo: Repo, objects: Objects, args: Namespace) -> Sequence[str]:
+    """The trees before and after the work of a session, of no agent, or of the last turn."""
+    work = Work(repo, objects)
+    if args.session is None and not args.by_hand:
+        return work.make_trees(work.find_last_turn())
+    names = [args.session] if args.session is not None else []
+    return work.make_trees(stage.select(repo, work.edits, names, args.by_hand))

@@ -447,6 +447,11 @@ class _Choosing:
             yield [self._all[k] for k in run], self._refused[run[-1]]
 
 
+def take_all(operations: Sequence[Operation], is_chosen: Chosen) -> set[int]:
+    """The operations of some authors, by index, even if they overlap or need others."""
+    return {n for n, o in enumerate(operations) if o.kind != KEPT and is_chosen(o.who)}
+
+
 def build_content(
     operations: Sequence[Operation], taken: set[int], ends: tuple[bool, bool], takes_end: bool
 ) -> bytes:

@@ -196,27 +196,20 @@ class Stager:
         """The entry of a path with the selected work alone."""
         chain = self._edits.trace_content(path)
         recent = _list_since(chain, old, new)
-        writers = {_get_writer(line) for line in recent} if recent is not None else None
+        writers = {get_writer(line) for line in recent} if recent is not None else None
         chosen = {self._selection.has(who) for who in writers or ()}
         if writers and len(chosen) == 1:
             return new if True in chosen else old
         if new is None:
-            who = _get_writer(chain[-1]) if chain else PERSON
+            who = get_writer(chain[-1]) if chain else PERSON
             return None if self._selection.has(who) else old
-        staged, present = self._read(old), self._read(new)
+        staged, present = read_text(self._objects, old), read_text(self._objects, new)
         if staged is None or present is None:
-            return self._choose_whole(path, old, new, writers or set(map(_get_writer, chain)))
+            return self._choose_whole(path, old, new, writers or set(map(get_writer, chain)))
         data = self._divide_lines(path, chain, old, new, (staged, present))
         if data is None:
             return old
         return self._choose_mode(chain, old, new), self._objects.write("blob", data)
-
-    def _read(self, version: Version) -> bytes | None:
-        """The text of a file, b"" for no file; None for what has no lines."""
-        if version is None:
-            return b""
-        data = self._objects.read_blob(version[1]) if version[0] in _REGULAR else None
-        return None if data is None or has_no_lines(data) else data
 
     def _choose_whole(self, path: str, old: Version, new: Entry, writers: set[Writer]) -> Version:
         """The entry of a path whose content cannot be divided."""
@@ -244,7 +237,7 @@ class Stager:
         weave = self._edits.replay_as(parts.Weave, path, parent)
         if not weave.knows(contents[1]):
             weave.add_step(contents[1], PERSON)
-        creator = _find_creator(chain) if old is None else None
+        creator = find_creator(chain) if old is None else None
         has = self._selection.has
         if creator and not texts[1]:
             return b"" if has(creator) else None
@@ -262,9 +255,9 @@ class Stager:
     def _find_end_writer(self, chain: Sequence[JournalLine], end: bool) -> Writer:
         """Who gave a text its end with a newline, or without one."""
         for line in reversed(chain):
-            before = self._read(parse_entry(line["before"]))
+            before = read_text(self._objects, parse_entry(line["before"]))
             if before is not None and before.endswith(b"\n") != end:
-                return _get_writer(line)
+                return get_writer(line)
         return PERSON
 
     def _choose_mode(self, chain: Sequence[JournalLine], old: Version, new: Entry) -> str:
@@ -272,20 +265,30 @@ class Stager:
         for line in reversed(chain):
             before, after = parse_entry(line["before"]), parse_entry(line["after"])
             if before and after and before[0] != after[0]:
-                has = self._selection.has(_get_writer(line))
+                has = self._selection.has(get_writer(line))
                 return new[0] if has else (old or before)[0]
             if not before and not old:
                 return new[0]
         return new[0] if old is None or self._selection.has(PERSON) else old[0]
 
     def _count(self, path: str, old: Version, new: Version) -> Part:
-        before, after = (split_lines(self._read(version) or b"") for version in (old, new))
+        before, after = (
+            split_lines(read_text(self._objects, version) or b"") for version in (old, new)
+        )
         removed, added = find_changed_lines(before, after)
         counts = len(added), len(removed)
         return {"path": path, "old": old, "new": new, "added": counts[0], "removed": counts[1]}
 
 
-def _get_writer(line: JournalLine) -> Writer:
+def read_text(objects: Objects, version: Version) -> bytes | None:
+    """The text of a file, b"" for no file; None for what has no lines."""
+    if version is None:
+        return b""
+    data = objects.read_blob(version[1]) if version[0] in _REGULAR else None
+    return None if data is None or has_no_lines(data) else data
+
+
+def get_writer(line: JournalLine) -> Writer:
     """The author of an edit, or the call that made it if that is not known."""
     who = credit.get_author(line)
     return who if who != UNKNOWN else credit.get_cause(line)
@@ -307,11 +310,11 @@ def _list_since(
     return None
 
 
-def _find_creator(chain: Sequence[JournalLine]) -> Writer:
+def find_creator(chain: Sequence[JournalLine]) -> Writer:
     """Who made the file at a path."""
     for line in reversed(chain):
         if parse_entry(line["before"]) is None:
-            return _get_writer(line)
+            return get_writer(line)
     return PERSON
 
 
