@@ -9,6 +9,10 @@ from typing import Any
 
 import pytest
 
+from gitcp.repo import Repo
+from gitcp.store.lines import history
+from gitcp.store.lines.evidence import Evidence
+from gitcp.store.reading import Prefetched
 from tests.blame.told_lines import blame_names, text
 from tests.support import warm
 from tests.support.harness import V1, World
@@ -118,6 +122,33 @@ def test_an_agent_that_a_trailer_names_is_attested(world: World, author: str) ->
     assert counts["added"] == {"agent": 0, "person": 0, "unknown": 0, "unrecorded": 1}
     table = world.gitcp("stats", "HEAD~1..")
     assert "attested: Claude Code, 1 commit with 1 unrecorded line" in table
+
+
+@pytest.mark.parametrize("files", [2, 12])
+def test_a_moved_line_keeps_its_attested_agent_however_many_files_are_asked_about(
+    world: World, files: int
+) -> None:
+    paths = [f"f{number}.txt" for number in range(files)]
+    lines = [f"a line of some length, number {number}\n" for number in range(8)]
+    theirs = {"GIT_AUTHOR_EMAIL": "colleague@example.com"}
+    world.env.update(theirs)
+    for content, message in ((lines, TRAILER), ([*lines[4:], *lines[:4]], "mover")):
+        for path in paths:
+            world.write(path, "".join(content))
+        world.git("add", *paths)
+        world.git("commit", "-q", "-m", "subject", "-m", message)
+    marked = world.gitcp("blame", "--mark-unknown", paths[0])
+    assert marked.count("(Claude Code (attested) ") == 8
+    repo = Repo.find(str(world.path))
+    with Prefetched(repo) as objects:
+        evidence = Evidence(repo, objects)
+        changes = [*history.read_changes(repo, ["-1"])]
+        evidence.prefetch_changes(changes)
+        new = {n for _, _, first, count in changes[0]["patches"][0]["hunks"]
+               for n in range(first, first + count)}  # fmt: skip
+        for path in paths:
+            authors = evidence.find_line_authors(changes[0]["oid"], path)
+            assert {authors[n]["agent"] for n in new} == {"Claude Code"}
 
 
 def test_a_clone_of_an_older_version_recorded_since_its_first_checkpoint(world: World) -> None:

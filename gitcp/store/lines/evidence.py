@@ -49,6 +49,7 @@ class Evidence:
         self._earlier: Earlier = Earlier(repo, objects, like._earlier if like else None)
         self._periods: line_authors.Periods | None = like._periods if like else None
         self._commits: dict[str, Commit] = {}
+        self._names: dict[str, str] = {}  # commit -> the result of _classify()
         self._places: dict[Name, Place] = {}
 
     def get_commit(self, oid: str) -> Commit:
@@ -184,17 +185,17 @@ class Evidence:
         else:
             self._earlier.walk(places)
 
-    def _classify(self, commit: str, author: str, message: bytes) -> tuple[str, bool]:
-        """(a name that is the same for commits whose lines have the same author, whether sessions
-        or a person are recorded in it)."""
+    def _classify(self, commit: str, author: str, message: bytes) -> str:
+        """A name that is the same for commits whose unrecorded lines have the same author: one with
+        records has a name of its own, and one of which nothing is known has none."""
         readers = self.readers
-        places = readers.recorded.places
         note = readers.notes.read_note(commit) or b""
-        ids = checkpoint_list.find_ids(message, note, places)
+        ids = checkpoint_list.find_ids(message, note, readers.recorded.places)
         if readers.attested.has_note(commit) or any(map(readers.recorded.has_place, ids)):
-            return commit, True
-        who = "unknown" if ids else self._judge_unlinked(author, message)["who"]
-        return who, who == "person"
+            return commit
+        nobody = self._judge_unlinked(author, message)
+        is_told = not ids and (nobody["who"] == "person" or nobody["agent"])
+        return f"{nobody['who']} {nobody['agent']}" if is_told else ""
 
     def _list_tips(self) -> list[str]:
         names = self._repo.git.read_records("rev-parse", "--revs-only", *self._revisions, sep=b"\n")
@@ -247,7 +248,9 @@ class Evidence:
         if place.authors is None and not commit.strip("0"):
             place.authors, place.content = self._read_uncommitted(path)
         elif place.authors is None:
-            origins = {n: self._find_origin(spot) for n, spot in place.before.items() if spot}
+            origins = {
+                n: self._find_origin((commit, path, n)) for n, spot in place.before.items() if spot
+            }
             earlier = {
                 n: self.get_place(c, p).stated.get(line) or self.find_default_author(c)
                 for n, (c, p, line) in origins.items()
@@ -256,14 +259,22 @@ class Evidence:
         return place.authors
 
     def _find_origin(self, spot: Spot) -> Spot:
-        """The earliest known place of a line."""
-        visited = {spot}
-        while before := self.get_place(*spot[:2]).before.get(spot[2]):
-            if before in visited:
-                break
-            visited.add(before)
+        """The earliest known place of a line.  A line that only moved between commits of which
+        nothing is known stays with the last of them: nothing is to be learned from the others."""
+        chain = {spot: None}
+        while (before := self.get_place(*spot[:2]).before.get(spot[2])) and before not in chain:
+            chain[before] = None
             spot = before
-        return spot
+        spots = [*chain]
+        while len(spots) > 1 and not any(self._name_author(s[0]) for s in spots[-2:]):
+            spots.pop()
+        return spots[-1]
+
+    def _name_author(self, commit: str) -> str:
+        if commit not in self._names:
+            about = self.get_commit(commit).author_and_message
+            self._names[commit] = self._classify(commit, *about)
+        return self._names[commit]
 
     def list_silent_lines(self, commit: str, path: str, oid: str) -> set[int]:
         """The lines (1-based) of a blob that a linked commit added at path without an author."""
@@ -294,6 +305,7 @@ class Evidence:
         for part in (self.readers.recorded, self.readers.attested, self._earlier):
             part.forget()
         self._commits.clear()
+        self._names.clear()
         self._places.clear()
 
     def _read_uncommitted(self, path: str) -> tuple[LineAuthors, Sequence[bytes]]:

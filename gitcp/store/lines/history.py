@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Blamed = tuple[list[BlameEntry], bytes]  # and the output behind them
     Place = tuple[str, str]  # commit, path
     Spot = tuple[str, str, int]  # commit, path, line from 1: where the commit put it in
-    Classify = Callable[[str, str, bytes], tuple[str, bool]]
+    Classify = Callable[[str, str, bytes], str]
     Step = tuple[str, str, str, bool]  # path, blob before, blob after, whether by a merge
 
 
@@ -237,18 +237,19 @@ class Writers:
     def __init__(self) -> None:
         self.complete = False
         self._places: dict[str, tuple[int, str]] = {}  # commit -> its number, its author
-        self._recorded: set[str] = set()  # the authors that are recorded
         # Path -> author -> the number of his oldest commit that changes it.
         self._oldest: dict[str, dict[str, int]] = {}
         # New path -> paths that went in the same commit, where git may find its lines.
         self._sources: dict[str, set[str]] = {}
+        self._reverted: dict[str, list[str]] = {}  # commit -> those that it says it reverts
 
-    def take(self, commit: str, author: str, is_told: bool, changes: Sequence[Step]) -> None:
-        """Add the next older commit.  author: a name for him; is_told: whether he is recorded."""
+    def take(self, commit: str, author: str, message: bytes, changes: Sequence[Step]) -> None:
+        """Add the next older commit.  author: a name that is the same for commits whose lines have
+        the same author."""
         number = len(self._places)
-        if is_told:
-            self._recorded.add(author)
         self._places[commit] = number, author
+        if reverted := list_reverted(message):
+            self._reverted[commit] = reverted
         gone = [path for path, _, new, _ in changes if not new.strip("0")]
         for path, old, _, _ in changes:
             self._oldest.setdefault(path, {})[author] = number
@@ -256,22 +257,28 @@ class Writers:
                 self._sources.setdefault(path, set()).update(gone)
 
     def may_matter(self, commit: str, path: str) -> bool:
-        """Whether a line that a commit adds at a path may be that of a session or a recorded person
-        before it."""
+        """Whether a line that a commit adds at a path may have another author before it."""
         if not self.complete or commit not in self._places:
             return True
         number, author = self._places[commit]
-        is_told = author in self._recorded
+        reverted = self._reverted.get(commit, ())
+        if any(self._places.get(other, (0, ""))[0] <= number for other in reverted):
+            return True  # the lines are from outside its history
         paths, visited = [path], {path}
         while paths:
             path = paths.pop()
-            for other, oldest in self._oldest.get(path, {}).items():
-                if other != author and oldest > number and (is_told or other in self._recorded):
-                    return True
+            older = self._oldest.get(path, {}).items()
+            if any(other != author and oldest > number for other, oldest in older):
+                return True
             new = self._sources.get(path, set()) - visited
             visited |= new
             paths += new
         return False
+
+
+def list_reverted(message: bytes) -> list[str]:
+    """The commits (full oids) that a message says its commit reverts."""
+    return [decode_name(oid) for oid in _REVERTS.findall(message)]
 
 
 class Earlier:
@@ -291,7 +298,7 @@ class Earlier:
         who changed each path.
 
         classify: (commit, author, message) -> a name that is the same for commits whose lines have
-        the same author, and whether he is recorded.
+        the same author.
         """
         if _ALL in self._read:
             return
@@ -299,7 +306,8 @@ class Earlier:
         newest: dict[tuple[str, str], Place] = {}
         try:
             for commit, author, message, changes in self._read_commits(tips()):
-                self._writers.take(commit, *classify(commit, author, message), changes)
+                name = classify(commit, author, message)
+                self._writers.take(commit, name, message, changes)
                 for path, _, oid, merged in changes:
                     newer = newest.setdefault((path, oid), (commit, path))
                     if newer[0] != commit and not merged:
@@ -411,8 +419,8 @@ class Earlier:
 
     def _list_sources(self, place: Place, message: bytes) -> Iterator[str]:
         """The commits whose lines a commit may restore at a path."""
-        for oid in _REVERTS.findall(message):
-            yield f"{decode_name(oid)}^"
+        for reverted in list_reverted(message):
+            yield f"{reverted}^"
         oid = self._repeated.get(place, "")
         if oid.strip("0"):
             versions = self._list_versions(place, f"--find-object={oid}")
