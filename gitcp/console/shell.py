@@ -17,7 +17,7 @@ from gitcp.start.cpython import signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from gitcp.core.record_types import Record
@@ -100,32 +100,40 @@ def feed(words: Sequence[str], data: bytes) -> int:
     return subprocess.run(words, input=data, check=False).returncode
 
 
-def run_apart(words: Sequence[str], folder: str, env: Mapping[str, str], output: str) -> int:
+# Waits for a line, so that nothing runs whose process was not noted, then becomes the program.
+_WAIT = 'read -r line && exec "$@" </dev/null'
+
+
+def run_apart(
+    words: Sequence[str],
+    folder: str,
+    env: Mapping[str, str],
+    output: str,
+    note: Callable[[int], object],
+) -> int:
     """Run a program in a folder, without a terminal, and with it end what it left running; return
     its status, as a shell does: 128 plus the signal that ended it, 126 or 127 if it cannot run.
 
-    output: the file that gets what it prints.
+    output: the file that gets what it prints.  note: called before it runs with the id of its
+    process, which is that of its session as well.
     """
     with open(output, "wb") as file:
+        process = subprocess.Popen(
+            ["sh", "-c", _WAIT, "sh", *words],
+            cwd=folder,
+            env={**env, "PWD": folder},
+            stdin=subprocess.PIPE,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
         try:
-            process = subprocess.Popen(
-                words,
-                cwd=folder,
-                env={**env, "PWD": folder},
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        except OSError as e:
-            file.write(f"{words[0]}: {e.strerror}\n".encode(errors="surrogateescape"))
-            return 127 if isinstance(e, FileNotFoundError) else 126
-        try:
-            status = process.wait()
+            note(process.pid)
+            process.communicate(b"go\n")
         finally:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signals.SIGKILL)
-            process.wait()
+            status = process.wait()
     return status if status >= 0 else 128 - status
 
 

@@ -108,7 +108,7 @@ def is_owner(value: object) -> bool:
 _USAGE: Shape = {}
 _USAGE["subagent_tokens?"] = _USAGE
 _FILE = {"oid": is_object_name, "mode": is_mode, "turn_id?": str}
-_PROCESS = {"pid": is_count, "start?": str, "boot_id?": str, "host?": str}
+PROCESS = {"pid": is_count, "start?": str, "boot_id?": str, "host?": str}
 _VERDICT = {"verdict": str, "ref?": is_ref, "tip?": is_object_name, "reason?": str}
 _TASK = dict.fromkeys("agent_id? transcript_path? subagent_type? description? turn?".split(), str)
 _TASKS = {None: _TASK}
@@ -136,7 +136,7 @@ STATE = {
     "shadow_branch_suffix?": is_count,
     "verdict?": _VERDICT,
     "last_verdict?": _VERDICT,
-    "agent_process?": _PROCESS,
+    "agent_process?": PROCESS,
     **dict.fromkeys(("tasks?", "ended_tasks?"), _TASKS),
     **dict.fromkeys(("token_usage?", "tokens_at_condensation?", "tokens_before?"), _USAGE),
     "multisession_warned?": dict,
@@ -145,7 +145,7 @@ MARKER = {
     "session_id": str,
     **dict.fromkeys("agent_type worktree_path worktree_id phase".split(), str),
     "base_commit": is_object_name,
-    "agent_process?": _PROCESS,
+    "agent_process?": PROCESS,
     "prompt?": str,
     "count": is_count,
     "visits?": [str],
@@ -158,7 +158,7 @@ COMMIT_VERDICT = {
     "sessions": {None: {"how": str, "paths": [is_path], "reasons": {None: str}}},
     "ids?": [is_short_id],
     **dict.fromkeys(("told?", "commented?", "brings?"), bool),
-    "maker?": _PROCESS,
+    "maker?": PROCESS,
     "picked?": is_object_name,
     "merged?": [is_object_name],
 }
@@ -166,7 +166,7 @@ COMMIT_VERDICT = {
 
 def is_agent(value: object) -> bool:
     """A process; null if it is not known."""
-    return value is None or not find_fault(value, _PROCESS)
+    return value is None or not find_fault(value, PROCESS)
 
 
 def is_look(value: object) -> bool:

@@ -275,27 +275,46 @@ def test_in_place_is_refused_while_a_session_is_at_work(world: World, a: Agent) 
     assert bisect(world, "HEAD", *TEST)["outcome"] == "found"
 
 
-def kill_in_run(world: World, tmp_path: Path, *args: str) -> None:
-    """Start a bisection, and kill it with SIGKILL while its command runs."""
+def kill_in_run(
+    world: World, tmp_path: Path, *args: str, by: signal.Signals = signal.SIGKILL
+) -> int:
+    """Start a bisection, and kill it while its command runs; return the id of the command."""
     fifo = tmp_path / "started"
     os.mkfifo(fifo)
-    script = f"echo go > {fifo}; exec sleep 600"
+    script = f"echo $$ > {fifo}; exec sleep 600"
     argv = [sys.executable, str(BIN / "gitcp-bisect"), *args, "HEAD", "--", "sh", "-c", script]
     process = subprocess.Popen(argv, cwd=world.path, env={**os.environ, **world.env})
-    assert fifo.read_text() == "go\n"
-    process.send_signal(signal.SIGKILL)
+    command = int(fifo.read_text())
+    process.send_signal(by)
     process.wait()
+    return command
+
+
+def runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 def test_a_kill_leaves_nothing_that_the_next_run_does_not_remove(
     world: World, a: Agent, tmp_path: Path
 ) -> None:
     write_ten(a)
-    kill_in_run(world, tmp_path)
-    assert len(left_over()) == 1
+    command = kill_in_run(world, tmp_path)
+    assert (len(left_over()), runs(command)) == (1, True)
+    bisect(world, "-n", "HEAD")
+    assert (left_over(), runs(command)) == ([], False)
+    assert not list((world.path / ".git/gitcp/bisect").iterdir())
     bisect(world, "HEAD", *TEST)
     assert not left_over()
-    assert not list((world.path / ".git/gitcp/bisect").iterdir())
+
+
+def test_a_signal_to_end_leaves_nothing(world: World, a: Agent, tmp_path: Path) -> None:
+    write_ten(a)
+    command = kill_in_run(world, tmp_path, by=signal.SIGTERM)
+    assert (left_over(), runs(command)) == ([], False)
 
 
 def test_after_a_kill_in_place_the_next_run_brings_the_worktree_back(
@@ -303,11 +322,11 @@ def test_after_a_kill_in_place_the_next_run_brings_the_worktree_back(
 ) -> None:
     write_ten(a)
     before = files(world.path)
-    kill_in_run(world, tmp_path, "--in-place")
+    command = kill_in_run(world, tmp_path, "--in-place")
     assert files(world.path) != before
     ended = run(world, "bisect", "-n", "HEAD")
     assert "was taken back" in ended.stderr
-    assert files(world.path) == before
+    assert (files(world.path), runs(command)) == (before, False)
 
 
 def test_one_bisection_runs_in_a_worktree(world: World, a: Agent) -> None:

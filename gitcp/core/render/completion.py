@@ -57,7 +57,7 @@ _KINDS = {
     "<key>": "key",
     "<branch>": "branch",
     "<remote>": "remote",
-    "<point>": "point",
+    **dict.fromkeys(("<point>", "<good>", "<bad>"), "point"),
     "<ref>": "ref",
     "<stream>": "ref",
     **dict.fromkeys("<commit> <revision> <range> <old> <new> <tree-ish>".split(), "commit"),

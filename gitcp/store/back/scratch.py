@@ -6,20 +6,25 @@ submodules; but no hook runs there, and a command that commits, stashes or fetch
 nothing of theirs.
 
 <git-dir>/gitcp/bisect/<name> has the path of each scratch worktree from before it is made until it
-is removed.  The lock "bisect" is held meanwhile: without it, whatever is listed is abandoned.
+is removed; `process` there is the running command.  The lock "bisect" is held meanwhile: without
+it, whatever is listed is abandoned.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import signal
 import stat
 import tempfile
 import time
+from contextlib import contextmanager, suppress
+from functools import partial
 
 from gitcp import files
 from gitcp.console import shell
-from gitcp.core import back
+from gitcp.core import back, shapes
 from gitcp.core.git_formats import COMMIT
 from gitcp.errors import Error, GitError
 from gitcp.files import read_file
@@ -28,11 +33,12 @@ from gitcp.lock import exclusive
 from gitcp.record import decode_name
 from gitcp.store import private, undo
 from gitcp.store.back import points
+from gitcp.store.session import process
 from gitcp.store.trees import compare_trees, list_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Self
 
     from gitcp.repo import Repo
@@ -66,6 +72,7 @@ class Scratch:
     def __init__(self, repo: Repo, objects: Objects) -> None:
         self._repo, self._objects = repo, objects
         self._name = PREFIX + os.urandom(6).hex()
+        self._note_process = partial(_note_process, repo)
         self._place = os.path.join(tempfile.gettempdir(), self._name)
         self.top = os.path.join(self._place, os.path.basename(repo.worktree) or "worktree")
         self.output = os.path.join(self._place, "output")
@@ -85,7 +92,8 @@ class Scratch:
 
     def __exit__(self, *_: object) -> None:
         remove_folder(self._place)
-        private.remove_private(self._repo, self._record)
+        for path in (_get_process_path(self._repo), self._record):
+            private.remove_private(self._repo, path)
 
     def share_path(self, path: str) -> None:
         """Copy what stands at a path of the worktree, whose links stay as they are."""
@@ -109,7 +117,7 @@ class Scratch:
         """Run a command in a folder below the root; shell.run_apart() says how."""
         where = os.path.join(self.top, folder) if folder else self.top
         os.makedirs(where, exist_ok=True)
-        return shell.run_apart(words, where, self._copy.env, self.output)
+        return shell.run_apart(words, where, self._copy.env, self.output, self._note_process)
 
     def _set_times(self, paths: Sequence[str]) -> None:
         """Give each file that was written again a later second than before: caches of bytecode and
@@ -236,8 +244,39 @@ def hold(repo: Repo) -> exclusive:
     return exclusive(repo, f"bisect-{repo.worktree_hash}", timeout=0)
 
 
+@contextmanager
+def cleaned() -> Iterator[None]:
+    """End by an exception, so that everything is cleaned up, when a signal asks for the end."""
+
+    def end(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _note_process(repo: Repo, pid: int) -> None:
+    data = json.dumps(process.describe(pid)).encode()
+    private.write_private(repo, _get_process_path(repo), data)
+
+
+def _get_process_path(repo: Repo) -> str:
+    return repo.join_own(FOLDER, "process")
+
+
 def remove_abandoned(repo: Repo) -> None:
-    """Remove the scratch worktrees that a kill left.  The caller holds the lock."""
+    """End the command that a kill left running, and remove its scratch worktree.  The caller holds
+    the lock."""
+    path = _get_process_path(repo)
+    left = private.load_cache(path, shapes.PROCESS)
+    if left and process.is_alive(left):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(left["pid"], signal.SIGKILL)
+    private.remove_private(repo, path)
     for name in files.list_names(repo.join_own(FOLDER)):
         record = repo.join_own(FOLDER, name)
         place = os.fsdecode(read_file(record) or b"") if name.startswith(PREFIX) else ""
@@ -279,6 +318,7 @@ class InPlace:
         self._repo, self._objects, self._mover = repo, objects, mover
         self._original, self._first = original, ""
         self.top, self.output = repo.worktree, _get_output(repo)
+        self._note_process = partial(_note_process, repo)
 
     def __enter__(self) -> Self:
         return self
@@ -302,7 +342,9 @@ class InPlace:
         """Run a command in a folder below the root; shell.run_apart() says how."""
         where = os.path.join(self.top, folder) if folder else self.top
         os.makedirs(where, exist_ok=True)
-        return shell.run_apart(words, where, build_person_env(os.environ), self.output)
+        return shell.run_apart(
+            words, where, build_person_env(os.environ), self.output, self._note_process
+        )
 
 
 def finish_in_place(repo: Repo, mover: Mover) -> bool:
@@ -316,7 +358,7 @@ def finish_in_place(repo: Repo, mover: Mover) -> bool:
     except Error as e:
         way = f"'gitcp undo --conflict=keep {first}'"
         raise Error(f"the worktree is at a tested state, from which {way} goes back: {e}") from None
-    for path in (_get_place(repo), _get_output(repo)):
+    for path in (_get_process_path(repo), _get_output(repo), _get_place(repo)):
         private.remove_private(repo, path)
     return is_left
 
