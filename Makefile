@@ -6,7 +6,7 @@ SOURCES = $(shell find gitcp -name '*.py' -o -name '*.json' -o -name '*.sh' -o -
 # Whoever has it set would have every worker compile all of the tests at each run.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup check test test-mac stress fuzz soak spark mutate recall bench bench-long demo dist man
+.PHONY: setup generate format check test test-mac stress fuzz soak spark mutate recall bench bench-long demo dist man
 
 setup: .venv/.stamp
 
@@ -15,10 +15,20 @@ setup: .venv/.stamp
 	$(PY) -m pip install -q -e '.[dev]'
 	touch $@
 
+# bin/, lists of commands and summaries, from gitcp/commands.py.
+generate:
+	.ci/generate
+
+format: setup
+	$(PY) -m ruff check -q --fix .
+	$(PY) -m ruff format .
+
 check: setup man
+	.ci/generate --check
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy $(CODE)
+	$(PY) -m pytest -q -n auto tests/form
 
 man:
 	@if command -v mandoc >/dev/null; then mandoc -Tlint -Wwarning man/*; \
