@@ -132,8 +132,8 @@ NOBODY = {"unknown": "?", "unrecorded": "-"}
 
 
 def take_line(prompt: str) -> str:
-    """The first line of a prompt with text, without the marks of Markdown around it."""
-    lines = (line.strip("#*->` \t") for line in prompt.splitlines())
+    """The first line of a prompt's name, without the marks of Markdown around it."""
+    lines = (line.strip("#*->` \t") for line in commit_message.name_prompt(prompt).splitlines())
     return next((line for line in lines if line), "")
 
 

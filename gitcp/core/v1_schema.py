@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core import ids, json, v1_format
+from gitcp.core import commit_message, ids, json, v1_format
 from gitcp.core.transcripts import ensure_object, list_objects
 from gitcp.errors import InputError
 
@@ -21,7 +21,6 @@ _FACTS = frozenset(
 summary checkpoint_transcript_start transcript_path is_task tool_use_id commit omitted
 forgotten""".split()
 )
-_INTERRUPTED = "[Request interrupted"  # written by the client in the person's place
 
 
 def build_part(metadata: Record, prompts: Sequence[str] = ()) -> Record:
@@ -47,9 +46,9 @@ def _build_cause(fact: Record) -> dict[str, str]:
 
 
 def choose_prompts(causes: Sequence[str], prompts: Sequence[str]) -> list[str]:
-    """The causing prompts, each once, in the order of prompts; the last prompt if none is known,
-    as in data of the original program."""
-    causing = dict.fromkeys(p for p in causes if p)
+    """The causing prompts that a person typed, each once, in the order of prompts; the last prompt
+    that one typed if none is known, as in data of the original program."""
+    causing = dict.fromkeys(select_typed(causes))
     if len(causing) == 1:
         return [*causing]
     if causing:
@@ -60,7 +59,7 @@ def choose_prompts(causes: Sequence[str], prompts: Sequence[str]) -> list[str]:
 
 def select_typed(prompts: Iterable[str]) -> list[str]:
     """The prompts that a person typed."""
-    return [p for p in prompts if p.strip() and not p.startswith(_INTERRUPTED)]
+    return [p for p in prompts if commit_message.name_prompt(p)]
 
 
 # A session's summary by a model: build the request, and parse the answer

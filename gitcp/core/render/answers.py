@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from gitcp.core import back, ids
+from gitcp.core import back, commit_message, ids
 from gitcp.core.back import describe_lacking
 from gitcp.core.render.history import draw_excerpt, draw_prompts
 from gitcp.core.render.spans import (
@@ -78,7 +78,7 @@ def name_author(record: AnswerLine) -> str:
     if record["who"] == "session":
         number = f" #{record['number']}" if record["number"] is not None else ""
         agent = record["agent"] or "Agent"
-        prompt = shorten(record["prompt"], _PROMPT)
+        prompt = shorten(commit_message.name_prompt(record["prompt"]), _PROMPT)
         return f"{agent}, session {record['session_id'][:SHORTEST]}{number}: {prompt}"
     if record["who"] == "person":
         return str(record["author"])
@@ -94,7 +94,8 @@ def format_hover(record: LineRecord, words: Words, subject: str) -> str:
     """The author of a line, its prompt, the agent's words about it, and its commit."""
     lines = [_format_author(record)]
     if record["who"] == "session":
-        lines += [f"> {shorten(record['prompt'], _LINE)}"] if record["prompt"] else []
+        name = commit_message.name_prompt(record["prompt"])
+        lines += [f"> {shorten(name, _LINE)}"] if name else []
         lines += [answer] if (answer := _choose_answer(words)) else []
     name = f"commit {record['commit'][:12]}  {subject}"
     return "\n\n".join([*lines, name if record["commit"].strip("0") else "not committed yet"])
@@ -267,7 +268,8 @@ def draw_branch(branch: str, rows: Iterable[Record], when: When) -> Iterator[Lin
     for row in checkpoints:
         yield []
         kinds = "".join(f" [{kind}]" for kind in row["kinds"])
-        prompt = f' "{shorten(row["prompt"], _TURN_PROMPT)}"' if row["prompt"] else ""
+        name = commit_message.name_prompt(row["prompt"])
+        prompt = f' "{shorten(name, _TURN_PROMPT)}"' if name else ""
         yield [(f"[{row['id'][:12]}]", "cyan"), (kinds, "dim"), (prompt, "")]
         for commit in row["rows"]:
             at = f"  {when(commit['time'])[5:]} ({commit['oid'][:7]}) "
@@ -324,7 +326,8 @@ def _draw_fact(name: str, value: str) -> Iterator[Line]:
 
 def _draw_summary(summary: Record, asked: list[str]) -> Iterator[Line]:
     """The lines of a summary; the last prompt takes the place of a missing intent."""
-    intent = summary.get("intent") or (shorten(asked[-1], 200) if asked else "")
+    names = commit_message.list_names(asked)
+    intent = summary.get("intent") or (shorten(names[-1], 200) if names else "")
     yield from _draw_fact("Intent", str(intent))
     yield from _draw_fact("Outcome", str(summary.get("outcome") or ""))
     learned = ensure_object(summary.get("learnings"))
@@ -382,7 +385,8 @@ def draw_point(
     facts += [format_effect(changes) if changes else ""]
     marks = [_format_marks([_KINDS[kind], *facts]), _format_marks(facts), ""]
     session = f"{point['session_id'][:8] or '-':<8}  "
-    prompt = join_words(message if kind == "tool" else point["session_prompt"] or message)
+    asked = commit_message.name_prompt(point["session_prompt"])
+    prompt = join_words(message if kind == "tool" else asked or message)
     age = f"  {ago(point['time']):>9}  "
     room = width - count_cells(name) - count_cells(age)
     least = min(_PROMPT_FIRST, count_cells(prompt))
@@ -642,8 +646,8 @@ def _draw_open_session(
         _describe_phase(session),
         (f"  {ago(session['last'])}  {_format_work(session, about)}", ""),
     ]
-    if session["prompt"]:
-        yield [("      ", ""), (shorten(session["prompt"], _STATUS_PROMPT), "")]
+    if prompt := commit_message.name_prompt(session["prompt"]):
+        yield [("      ", ""), (shorten(prompt, _STATUS_PROMPT), "")]
     verdict = session.get("last_verdict") if verbose else None
     if isinstance(verdict, dict) and verdict.get("reason") and verdict.get("verdict") != "none":
         yield [(f"      {verdict.get('verdict', '')}: {verdict['reason']}", "dim")]

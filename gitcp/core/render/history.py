@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.agents.reading import conversation
-from gitcp.core import json, page_parts
+from gitcp.core import commit_message, json, page_parts
 from gitcp.core.render import spans
 from gitcp.core.render.spans import (
     AUTHORS,
@@ -68,8 +68,7 @@ def _draw_checkpoint(checkpoint: Record) -> Iterator[Line]:
         if session.get("forgotten"):
             facts = f"forgotten {str(session['forgotten'])[:10]}"
         yield [name, (f"  {session['agent'] or 'Agent'}", "green"), (f"  {facts}", "")]
-        prompts = session["asked"]
-        if prompts:
+        if prompts := commit_message.list_names(session["asked"]):
             more = f" (+{len(prompts) - 1} more)" if len(prompts) > 1 else ""
             yield [("        ", ""), (shorten(prompts[0], _PROMPT), ""), (more, "dim")]
     for session in checkpoint["contents"][:1]:
@@ -108,7 +107,7 @@ def draw_graph(commits: Sequence[Record], drawn: Mapping[str, Drawn]) -> Iterato
         row = below[-1] if below else before.replace("*", "|" if commit["parents"] else " ")
         for session_id, part in sessions.items():
             name = lanes.names[session_id], lanes.choose_colour(session_id)
-            for prompt in reversed(part["asked"]):
+            for prompt in reversed(commit_message.list_names(part["asked"])):
                 cells = lanes.draw_row(n, {session_id: "o"})
                 yield [*cells, (row, ""), name, (f"  {shorten(prompt, _LANE_PROMPT)}", "")]
     if lanes.names:
@@ -361,7 +360,8 @@ def draw_recap(records: Iterable[Shown]) -> Iterator[Line]:
         for session in record["open"]:
             files = f"  {_format_files(session['files_touched'])}"
             yield [("  ", ""), *_draw_name(session), (files, "dim")]
-            yield [("    > ", "dim"), (shorten(session["prompt"], _WIDE), "")]
+            name = commit_message.name_prompt(session["prompt"])
+            yield [("    > ", "dim"), (shorten(name, _WIDE), "")]
         yield []
 
 
@@ -381,9 +381,10 @@ def _draw_recap_session(session: Shown) -> Iterator[Line]:
     branch = f" on {session['branch']}" if session["branch"] else ""
     files = f"{branch}  {_format_files(session['files'])}"
     yield [("  ", ""), *_draw_name(session), (files, "dim")]
-    for prompt in session["prompts"][:_PROMPTS]:
+    prompts = commit_message.list_names(session["prompts"])
+    for prompt in prompts[:_PROMPTS]:
         yield [("    > ", "dim"), (shorten(prompt, _WIDE), "")]
-    if (left := len(session["prompts"]) - _PROMPTS) > 0:
+    if (left := len(prompts) - _PROMPTS) > 0:
         yield [(f"    … {count_noun(left, 'more prompt')}", "dim")]
     yield from map(_draw_commit, session["commits"])
 
@@ -414,7 +415,8 @@ def format_markdown(records: Iterable[Shown]) -> Iterator[str]:
                 branch = f" on {_quote_line(session['branch'])}" if session["branch"] else ""
                 agent = session["agent"] or "Agent"
                 yield f"* {agent} {_quote_line(session['session_id'][:SHORTEST])}{branch}"
-                yield from (f"  * > {_quote_line(prompt)}" for prompt in session["prompts"])
+                prompts = commit_message.list_names(session["prompts"])
+                yield from (f"  * > {_quote_line(prompt)}" for prompt in prompts)
                 yield from map(_format_commit, session["commits"])
             yield from (_format_commit(commit).strip() for commit in day["commits"])
             yield ""
@@ -422,7 +424,8 @@ def format_markdown(records: Iterable[Shown]) -> Iterator[str]:
             yield "### Not committed\n"
             for session in record["open"]:
                 files = count_noun(len(session["files_touched"]), "file")
-                yield f"* {session['agent'] or 'Agent'}, {files}: {_quote_line(session['prompt'])}"
+                name = _quote_line(commit_message.name_prompt(session["prompt"]))
+                yield f"* {session['agent'] or 'Agent'}, {files}: {name}"
             yield ""
 
 
@@ -452,8 +455,8 @@ def draw_sessions(records: Iterable[Shown], ago: Ago) -> Iterator[Line]:
         state = f"  {record['state']:8}", _RECAP_COLOURS[record["state"]]
         worktree = f"  {record['worktree']}" if record["worktree"] else ""
         yield [state, *_draw_name(record), (f"  {ago(record['last'])}{worktree}", "dim")]
-        if record["prompt"]:
-            yield [("           > ", "dim"), (shorten(record["prompt"], _WIDE), "")]
+        if name := commit_message.name_prompt(record["prompt"]):
+            yield [("           > ", "dim"), (shorten(name, _WIDE), "")]
         if record["files_touched"]:
             files = _format_files(record["files_touched"])
             yield [(f"           not committed: {files}", "yellow")]
@@ -655,8 +658,8 @@ def _draw_hit(hit: Hit, ago: Ago) -> Iterator[Line]:
     if piece and join_words(hit["prompt"]).startswith(join_words(piece)):
         yield [("    > ", "dim"), *snippet]
         return
-    if hit["prompt"]:
-        yield [("    > ", "dim"), (shorten(hit["prompt"], _PROMPT), "")]
+    if prompt := commit_message.name_prompt(hit["prompt"]):
+        yield [("    > ", "dim"), (shorten(prompt, _PROMPT), "")]
     if hit["snippet"]:
         yield [("      ", ""), *snippet]
 

@@ -204,7 +204,7 @@ class _Store:
     def _read_prompts(
         self, stored: dict[str, StoredCheckpoint], parts: dict[str, list[Record]]
     ) -> Steps[None]:
-        """Read prompt.txt of the sessions whose metadata does not have exactly one prompt."""
+        """Read prompt.txt of the sessions whose metadata does not name one prompt of a person."""
         silent = [
             (checkpoint, entry, part)
             for name, checkpoint in stored.items()

@@ -6,7 +6,7 @@ import os
 from datetime import datetime
 from functools import partial
 
-from gitcp.core import stream_rules, v1_format, v1_schema
+from gitcp.core import commit_message, stream_rules, v1_format, v1_schema
 from gitcp.core.ids import pick_match
 from gitcp.errors import Error
 from gitcp.files import Damaged
@@ -219,11 +219,12 @@ def _list_touched(repo: Repo, state: State) -> None:
 
 
 def get_last_prompt(state: State) -> str:
-    """The last prompt of a session that its state has; '' without one."""
+    """The last prompt of a session that its state has and a person typed; '' without one."""
     turns = state.get("turns")
     last = turns.get(state.get("turn_id", "")) if isinstance(turns, dict) else None
     turn_prompt = last.get("prompt") if isinstance(last, dict) else None
-    return str(turn_prompt or state.get("first_prompt") or "")
+    known = (str(prompt or "") for prompt in (turn_prompt, state.get("first_prompt")))
+    return next(filter(commit_message.name_prompt, known), "")
 
 
 def pick_id(prefix: str, ids: Iterable[str]) -> str:

@@ -61,8 +61,8 @@ def begin_turn(
     prompt = redaction.redact_text(
         repo, commit_message.clean_prompt(event.get("prompt") or ""), event["session_id"]
     )
-    if prompt and not state.get("first_prompt"):
-        state["first_prompt"] = commit_message.shorten_prompt(prompt)
+    if (name := commit_message.name_prompt(prompt)) and not state.get("first_prompt"):
+        state["first_prompt"] = commit_message.shorten_prompt(name)
     turns = state.setdefault("turns", {})
     number = max((turn.get("number", 0) for turn in turns.values()), default=0) + 1
     turns[state["turn_id"]] = {"number": number, "prompt": prompt[:_PROMPT]}

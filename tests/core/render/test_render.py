@@ -176,8 +176,9 @@ def test_a_stream_in_a_status() -> None:
     assert line == said
 
 
-def test_a_log_shows_the_first_of_several_prompts() -> None:
-    part = {"agent": "Codex", "files": {"a": {}, "b": {}}, "asked": ["one", "two", "three"]}
+def test_a_log_shows_the_first_of_several_prompts_that_were_typed() -> None:
+    asked = ["[Image #1]", "Implement the following plan:\n\n# one\nwhy", "two", "three"]
+    part = {"agent": "Codex", "files": {"a": {}, "b": {}}, "asked": asked}
     checkpoint = {"checkpoint_id": "0" * 12, "contents": [part]}
     commit: Json = {
         "oid": "f" * 40,

@@ -16,6 +16,9 @@ from gitcp.core import v1_schema
         ([], ["one", "[Request interrupted by user]"], ["one"]),
         (["two", "one", "two"], ["one", "two", "three"], ["one", "two"]),
         (["", "gone"], ["one"], ["gone"]),
+        ([], ["one", "Base directory for this skill: /s"], ["one"]),
+        (["[Image #1]"], ["one", "[Image #1]"], ["one"]),
+        (["[Image #1]", "one"], ["one", "[Image #1]", "two"], ["one"]),
     ],
 )
 def test_the_prompts_that_made_something_or_the_last_one(
