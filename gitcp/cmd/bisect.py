@@ -257,14 +257,14 @@ class Search:
         if outcome in ("found", "unclear"):
             low, high = bisect.find_range(self._found)
             changes = [c for group in self._history.changes[low:high] for c in group]
+        if self._args.tell:  # before a reader of the output may have left
+            self._tell(outcome, changes)
         if self._args.json:
             cli.write_records([self._make_record(outcome, changes)])
         elif changes:
             self._show(low, high, changes)
         else:
             self._show_agreement(outcome)
-        if self._args.tell:
-            self._tell(outcome, changes)
         return OK if outcome == "found" else NO
 
     def _show(self, low: int, high: int, changes: Sequence[Change]) -> None:
@@ -315,9 +315,11 @@ class Search:
     def _list_reasons(self) -> Iterator[str]:
         present = self._history.present
         ways = ("ls-files", "-o", "-i", "--exclude-standard", "--directory", "-z")
-        ignored = map(decode_name, self._repo.git.read_records(*ways))
+        ignored = [decode_name(name) for name in self._repo.git.read_records(*ways)]
+        folders = tuple(path for path in ignored if path.endswith("/"))
         shared = {restore.name_in_worktree(self._repo, path) for path in self._args.share}
-        lacking = [path for path in ignored if path.rstrip("/") not in shared]
+        whole = [path for path in ignored if path in folders or not path.startswith(folders)]
+        lacking = [path for path in whole if path.rstrip("/") not in shared]
         if lacking:
             names = _join_names(lacking)
             yield f"ignored files are not there: {names} (--share copies one, --setup makes it)"
