@@ -45,10 +45,15 @@ _STASHES = ("list", "show", "pop", "apply", "drop", "create", "branch", "clear",
 
 
 def find_discards(
-    command: str, folder: str, root: str, fold: Callable[[str], str] = str
+    command: str,
+    folder: str,
+    root: str,
+    fold: Callable[[str], str] = str,
+    taking: bool = False,
 ) -> list[Discard]:
     """What a command run in folder may discard in the worktree at root, both absolute.  fold: maps
-    all names that the file system takes for one file to one name."""
+    all names that the file system takes for one file to one name.  taking: what it takes into the
+    index or a commit without naming the files, instead."""
     if not any(hint in command for hint in _HINTS):
         return []
     discards: list[Discard] = []
@@ -59,7 +64,7 @@ def find_discards(
             words = _skip_prefixes(words)
             if words[:1] and words[0] in _SHELLS and "-c" in words:
                 script = words[words.index("-c") + 1]
-                discards += find_discards(script, folder, root, fold)
+                discards += find_discards(script, folder, root, fold, taking)
             if words[:1] == ["cd"] and len(words) == 2:
                 folder = posixpath.join(folder, words[1])
             call_folder = folder
@@ -68,6 +73,7 @@ def find_discards(
                     call_folder = posixpath.join(call_folder, words[2])
                 words = ["git", *words[3:]]
             losses = [*([(ANY, EXACT, targets)] if targets else []), *_find_losses(words)]
+            losses = list(_find_takings(words)) if taking else losses
             resolved = (_resolve_loss(*loss, call_folder, root, fold) for loss in losses)
             discards += filter(None, resolved)
     except (ValueError, IndexError):
@@ -235,6 +241,35 @@ def _find_losses_by_git(
             yield ANY if is_all else TRACKED, PATHSPEC, paths
 
 
+def _find_takings(words: Sequence[str]) -> Iterator[tuple[str, str, Sequence[str]]]:
+    """Yield (reach, how, paths as written) of the files that a call adds to the index or commits
+    without naming each."""
+    name, arguments = words[1:2], words[2:]
+    options = {word for word in arguments if word.startswith("-")}
+    letters = {letter for o in options if not o.startswith("--") for letter in o[1:]}
+    folders = [w for w in arguments if w in (".", "..", "*", ":/") or w.endswith("/")]
+    if words[:1] != ["git"] or options & {"-n", "--dry-run"}:
+        return
+    if name == ["add"] and ("u" in letters or "--update" in options):
+        yield TRACKED, PATHSPEC, [w for w in arguments if not w.startswith("-")]
+    elif name == ["add"] and ("A" in letters or options & {"--all", "--no-ignore-removal"}):
+        yield ANY, PATHSPEC, [w for w in arguments if not w.startswith("-")]
+    elif name == ["add"] and folders:
+        yield ANY, PATHSPEC, [] if ":/" in folders else folders
+    elif name == ["commit"] and ("--all" in options or _has_all(arguments)):
+        yield TRACKED, PATHSPEC, ()
+
+
+def _has_all(arguments: Sequence[str]) -> bool:
+    """Whether the short options of a `git commit` have -a; those behind one with a value are it."""
+    for word in arguments:
+        letters = word[1:] if word.startswith("-") and not word.startswith("--") else ""
+        before = next((n for n, letter in enumerate(letters) if letter in "mFCctS"), len(letters))
+        if "a" in letters[:before]:
+            return True
+    return False
+
+
 def _resolve_loss(
     reach: str,
     how: str,
@@ -283,6 +318,7 @@ def format_refusal(verdict: Verdict, session_id: str, moved_path: str = "", age:
         "session": _format_concurrent,
         "workspace": _format_workspace,
         "discard": _format_discarding,
+        "take": _format_taking,
     }
     if format_verdict := formats.get(verdict["verdict"]):
         return format_verdict(verdict, session_id)
@@ -337,20 +373,34 @@ def _format_editing(verdict: Verdict, session_id: str, age: str) -> str:
     )
 
 
-def _format_discarding(verdict: Verdict, session_id: str) -> str:
-    paths, call = verdict["paths"], verdict["call"]
+def _format_taking(verdict: Verdict, session_id: str) -> str:
+    return _lay_out(
+        "This command takes another session's work",
+        "Another session is open in this working copy, and has not committed these files.",
+        ["Stage and commit this session's work alone: `gitcp stage --own && git commit`"],
+        _list_files(verdict, session_id),
+    )
+
+
+def _list_files(verdict: Verdict, session_id: str) -> list[tuple[str, str]]:
+    paths = verdict["paths"]
     more = f" and {len(paths) - _FILES} more" if len(paths) > _FILES else ""
+    return [
+        ("Files:", ", ".join(paths[:_FILES]) + more),
+        ("This session:", session_id[:_SESSION]),
+        ("Other session:", verdict["other"][:_SESSION]),
+    ]
+
+
+def _format_discarding(verdict: Verdict, session_id: str) -> str:
+    call = verdict["call"]
     return _lay_out(
         f"This command {'has discarded' if call else 'discards'} another session's work",
         "Another session is open in this working copy, and has not committed these files.",
         [f"Run `gitcp rewind --tool {call} -- <files>` to bring them back"]
         if call
         else ["Name the files of this session alone", "Retry this session"],
-        [
-            ("Files:", ", ".join(paths[:_FILES]) + more),
-            ("This session:", session_id[:_SESSION]),
-            ("Other session:", verdict["other"][:_SESSION]),
-        ],
+        _list_files(verdict, session_id),
     )
 
 

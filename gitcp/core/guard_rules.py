@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         workspace: str | None
 
     class Verdict(TypedDict):
-        """verdict: allow, session, workspace, discard, editing or moved.
+        """verdict: allow, session, workspace, discard, take, editing or moved.
 
         look: the base it is about; stored: the base at the call's start, not the present one.
         """
@@ -148,6 +148,12 @@ def judge_discard(base: Base, other: str, paths: Sequence[str], call: str = "") 
     call that has done so."""
     judged = _make_verdict("discard", "it discards another session's open edits", base)
     return {**judged, "other": other, "paths": list(paths), "call": call}
+
+
+def judge_taking(base: Base, other: str, paths: Sequence[str]) -> Verdict:
+    """The verdict on a command that would add another live session's open edits to the index."""
+    judged = _make_verdict("take", "it takes another session's open edits", base)
+    return {**judged, "other": other, "paths": list(paths), "call": ""}
 
 
 def _find_unsafe(

@@ -166,3 +166,52 @@ def test_what_a_session_committed_is_not_discarded(world: World) -> None:
     a, _ = two(world)
     world.commit()
     assert ask(a, "git reset --hard")[:2] == (0, "")
+
+
+TAKING = [
+    "git add -A",
+    "git add .",
+    "git add -u && git commit -m x",
+    "git commit -am 'all of it'",
+    "git -C $PWD add --all",
+]
+
+
+@pytest.mark.parametrize("command", TAKING)
+def test_a_command_that_takes_anothers_work_is_told_how_to_stage_its_own(
+    world: World, command: str
+) -> None:
+    a, b = two(world)
+    status, said, _ = ask(a, command)
+    assert status == 0
+    assert "This command takes another session's work" in said
+    assert "`gitcp stage --own && git commit`" in said
+    assert f"Other session:  {b.sid[:8]}" in said
+    assert "f.txt" in said
+    assert ("new.txt" in said) == ("-A" in command or "--all" in command or " ." in command)
+
+
+def test_deny_refuses_a_command_that_takes_anothers_work(world: World) -> None:
+    a, _ = two(world)
+    world.git("config", "gitcp.guard", "deny")
+    status, said, _ = ask(a, "git add -A")
+    assert (status, "This command takes another session's work" in said) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git add mine.txt",
+        "git add src/",
+        "git add -n .",
+        "git commit -m 'add all'",
+        "git commit -ma",
+        "git commit --amend --no-edit",
+        "gitcp stage --own && git commit -m mine",
+    ],
+)
+def test_a_command_that_takes_only_its_own_is_let_through(world: World, command: str) -> None:
+    a, _ = two(world)
+    world.git("config", "gitcp.guard", "deny")
+    status, said, _ = ask(a, command)
+    assert (status, said) == (0, "")

@@ -90,7 +90,8 @@ def _has_only_moves(event: Record) -> bool:
 
 
 def _judge_discards(repo: Repo, event: Record, look: Base) -> list[Verdict]:
-    """A verdict for each live session whose open edits here a command discards."""
+    """A verdict for each live session whose open edits here a command discards, or takes into the
+    index or a commit of this session."""
     tool = event["tool"]
     command = str(tool.get("command") or "")
     if tool.get("kind") != "shell" or not command:
@@ -99,13 +100,15 @@ def _judge_discards(repo: Repo, event: Record, look: Base) -> list[Verdict]:
         return []  # reading the command takes longer than this question
     from gitcp.store.journal import elsewhere
 
-    losses = elsewhere.find_losses(repo, command, event.get("cwd") or "")
-    if not losses:
-        return []
-    from gitcp.store.guard import reports
+    cwd = event.get("cwd") or ""
+    verdicts: list[Verdict] = []
+    for taking, judge in ((False, guard_rules.judge_discard), (True, guard_rules.judge_taking)):
+        if losses := elsewhere.find_losses(repo, command, cwd, taking):
+            from gitcp.store.guard import reports
 
-    lost = reports.find_lost(repo, event["session_id"], losses)
-    return [guard_rules.judge_discard(look, other, paths) for other, paths in lost.items()]
+            lost = reports.find_lost(repo, event["session_id"], losses)
+            verdicts += [judge(look, other, paths) for other, paths in lost.items()]
+    return verdicts
 
 
 def end_call(event: Record, held: Held) -> tuple[str, bool]:

@@ -68,12 +68,13 @@ def look_at_losses(
     return sorted(named - unseen), sorted(unseen if len(unseen) <= _MANY else reached)
 
 
-def find_losses(repo: Repo, command: str, cwd: str) -> list[Discard]:
-    """What a command, run in cwd, may discard; its paths are spelled as git does."""
+def find_losses(repo: Repo, command: str, cwd: str, taking: bool = False) -> list[Discard]:
+    """What a command, run in cwd, may discard, or take (discards.find_discards()); its paths are
+    spelled as git does."""
     root, folder = repo.worktree, os.path.realpath(cwd or repo.worktree)
     if not states.has_many_names(repo):
-        return discards.find_discards(command, folder, root)
-    losses = discards.find_discards(command, folder, root, reading.fold_name)
+        return discards.find_discards(command, folder, root, taking=taking)
+    losses = discards.find_discards(command, folder, root, reading.fold_name, taking)
     for loss in losses:
         loss["paths"] = [states.find_relative_path(repo, path) or path for path in loss["paths"]]
     return losses
