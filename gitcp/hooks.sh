@@ -80,14 +80,21 @@ other() {
 	)
 }
 
-carries() { # ids of commits that are copied, squashed, picked, or were taken back
-	case ${2-} in squash | commit) return 0 ;; esac
+carries() { # ids of commits that are copied, squashed, picked, tried, or were taken back
+	case ${2-} in squash | commit) return 0 ;; message) names "$1" && return 0 ;; esac
 	for f in SQUASH_MSG MERGE_MSG rebase-merge/current-fixups gitcp/taken-back; do
 		[ ! -e "$d/$f" ] || return 0
 	done
 	was=$d/ORIG_HEAD # looked at, unless git has made another file of it
 	[ ! -e "$was" ] || [ "$was" -ef "$d/gitcp/orig-head" ] 2>/dev/null || return 0
 	amends
+}
+names() { # an id, as the message of a commit that was tried before
+	[ -r "$1" ] || return 1
+	while read -r line || [ -n "$line" ]; do
+		case $line in Entire-Checkpoint:*) return 0 ;; esac
+	done <"$1"
+	return 1
 }
 amends() { # by the arguments of the git that runs us, without what parts them
 	all=''
@@ -102,7 +109,7 @@ amends() { # by the arguments of the git that runs us, without what parts them
 }
 prepare_commit_msg() {
 	other "$@" || exit $?
-	if due "$c"/gitcp/open/* || { any "$c/gitcp/linked" && carries "$@"; }; then quiet "$@"; fi
+	if due "$c"/gitcp/open/* || { any "$c/gitcp/linked" "$d/gitcp/verdict" && carries "$@"; }; then quiet "$@"; fi
 }
 
 bare() { # whether a message has nothing but our trailer and what may be a comment

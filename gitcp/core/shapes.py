@@ -157,6 +157,7 @@ COMMIT_VERDICT = {
     "parent": is_object_name,
     "sessions": {None: {"how": str, "paths": [is_path], "reasons": {None: str}}},
     "ids?": [is_short_id],
+    "unmade?": [is_short_id],
     **dict.fromkeys(("told?", "commented?", "brings?"), bool),
     "maker?": PROCESS,
     "picked?": is_object_name,

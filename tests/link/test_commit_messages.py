@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.commit_forms import BOTH, left
-from tests.support.harness import World
+from tests.support.harness import TRAILER, World
 from tests.support.linking import KEY, editor, ids, linked, noted, shell, sound, types, v1
 
 
@@ -194,3 +194,70 @@ def test_the_answer_no_does_not_link(world: World) -> None:
     assert "Link this commit to the session? [Y/n]" in (world.path / "../asked").read_text()
     assert linked(world, base) == [[]]
     assert left(world) == "new.py"
+
+
+LINT = '#!/bin/sh\ncase $(head -1 "$1") in *:*) ;; *) exit 1 ;; esac\n'
+TRIED = "-F .git/COMMIT_EDITMSG"
+
+
+def refuse(world: World, *messages: str) -> None:
+    """Try commits that commit-msg refuses, each with the message of the one before."""
+    world.git("config", "core.hooksPath", ".git/hooks")
+    hook = world.path / ".git/hooks/commit-msg"
+    ours = hook.read_text()
+    hook.write_text(LINT)
+    world.gitcp("enable")
+    assert ours != LINT and hook.read_text() != LINT
+    before = world.head
+    for args in messages:
+        world.git("commit", "-q", *args.split(), ok=False)
+    assert world.head == before
+
+
+def tried(world: World) -> str:
+    return (world.path / ".git/COMMIT_EDITMSG").read_text()
+
+
+def test_a_message_that_was_refused_has_one_id_however_often_it_is_tried(world: World) -> None:
+    base = world.head
+    refuse(world, "-a -m subject", f"-a {TRIED}", f"-a {TRIED}")
+    [one] = TRAILER.findall(tried(world))
+    world.write("message", tried(world).replace("subject", "fix: it"))
+    world.git("commit", "-q", "-a", "-F", "message")
+    assert ids(world) == [one] and message(world).count(KEY) == 1
+    assert linked(world, base) == [[BOTH]]
+    sound(world)
+
+
+def test_a_refused_message_names_nothing_on_the_persons_own_commit(world: World) -> None:
+    world.write("own.txt", "of the person\n")
+    refuse(world, "-a -m subject")
+    world.git("add", "own.txt")
+    world.write("message", tried(world).replace("subject", "fix: mine"))
+    world.git("commit", "-q", "-F", "message", "--", "own.txt")
+    assert (ids(world), message(world)) == ([], "fix: mine\n")
+    assert "own.txt" in world.git("show", "--name-only", "--format=")
+
+
+def test_an_id_that_was_made_before_other_commits_came_is_taken_out_too(world: World) -> None:
+    refuse(world, "-a -m subject")
+    late = tried(world).replace("subject", "fix: late")
+    for name in ("one", "two"):
+        world.write(name, f"{name}\n")
+        world.git("add", name)
+        world.git("commit", "-q", "-m", f"add: {name}", "--", name)
+    world.git("commit", "-q", "-a", "-m", "fix: the work")
+    [linked_id] = ids(world)
+    world.write("message", late)
+    world.git("commit", "-q", "--allow-empty", "-F", "message")
+    assert message(world) == "fix: late\n" and linked_id not in late
+    sound(world)
+
+
+def test_the_message_of_a_linked_commit_keeps_its_id_when_it_is_copied(world: World) -> None:
+    world.git("commit", "-q", "-a", "-m", "subject")
+    text = message(world)
+    world.write("message", text)
+    world.git("reset", "-q", "--soft", "HEAD~")
+    world.git("commit", "-q", "-F", "message")
+    assert message(world) == text

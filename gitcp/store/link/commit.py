@@ -260,9 +260,7 @@ def prepare_commit(repo: Repo, objects: Objects, head: str, args: Sequence[str])
     """prepare-commit-msg(file, source, revision) on HEAD: match the commit, store the verdict,
     return the ids.  A step of a rebase, cherry-pick or am gets no new id."""
     source = args[1] if len(args) > 1 else ""
-    when = sources.REPLAYING if commit_memory.is_replaying(repo) else sources.MAKING
-    if source == "merge" and when == sources.MAKING:
-        when = sources.MERGING
+    when = _find_occasion(repo, source)
     amends = when != sources.MERGING and is_amend(repo, args)
     amended = read_commit(objects, head) if amends else None
     target = Target(objects, parent=head, changes=lambda: sources.read_staged(repo, head))
@@ -271,31 +269,68 @@ def prepare_commit(repo: Repo, objects: Objects, head: str, args: Sequence[str])
     case.is_seen = source == "squash"
     replaced, brought, drop, merged = _ask(case, when)
     if when == sources.MERGING:
-        commit_memory.forget_verdict(repo)  # conclude() decides, when the merge is made
-        drop = sorted(commit_memory.read_refused(repo).difference(brought))
-        return {"ids": brought, "drop": drop, "gather": False, "sessions": {}}
+        return _prepare_merge(repo, brought)
     if when == sources.REPLAYING:
         return _replay(repo, objects, head, args, [*replaced, *brought], drop)
     parts = _list_sessions(repo, objects, brought)
     sessions = match_sessions(repo, objects, target.read()[1], head, brought=parts)
-    checkpoint_id = replaced[-1] if replaced else make_id()
+    unmade = commit_memory.list_unmade(repo)
+    tried = [] if amends else _find_tried(repo, objects, unmade, args)
+    checkpoint_id = replaced[-1] if replaced else _reuse_id(repo, tried)
     ids = list(dict.fromkeys([*replaced, *brought, *([checkpoint_id] if sessions else [])]))
-    parents = amended["parents"] if amended else [head]
+    parent = [*(amended["parents"] if amended else [head]), refs.get_zeros(repo)][0]
     verdict: Verdict = {
         "id": checkpoint_id if sessions else "",
         "head": head,
-        "parent": parents[0] if parents else refs.get_zeros(repo),
+        "parent": parent,
         "sessions": sessions,
         "ids": ids,
         "merged": merged,
+        "unmade": unmade,
     }
     if sessions:
         verdict["maker"] = _find_maker()
     if brought:
         verdict["brings"] = True
     commit_memory.save_verdict(repo, verdict)
-    drop = [i for i in drop if i not in ids]
+    drop = [i for i in (*drop, *tried) if i not in ids]
     return {"ids": ids, "drop": drop, "gather": source == "squash", "sessions": sessions}
+
+
+def _find_occasion(repo: Repo, source: str) -> str:
+    """What kind of commit is made, as sources.ask_sources() takes it."""
+    if commit_memory.is_replaying(repo):
+        return sources.REPLAYING
+    return sources.MERGING if source == "merge" else sources.MAKING
+
+
+def _prepare_merge(repo: Repo, brought: list[str]) -> Prepared:
+    """prepare_commit() of a merge: conclude_commit() decides, when it is made."""
+    commit_memory.forget_verdict(repo)
+    drop = sorted(commit_memory.read_refused(repo).difference(brought))
+    return {"ids": brought, "drop": drop, "gather": False, "sessions": {}}
+
+
+def _reuse_id(repo: Repo, tried: Sequence[str]) -> str:
+    """The last id that was tried and not refused, else a new one."""
+    refused = commit_memory.read_refused(repo) if tried else ()
+    return next((i for i in reversed(tried) if i not in refused), "") or make_id()
+
+
+def _find_tried(
+    repo: Repo, objects: Objects, unmade: Collection[str], args: Sequence[str]
+) -> list[str]:
+    """The ids in the message of a commit that was tried before, as `-F .git/COMMIT_EDITMSG` gives
+    it, for commits that were not made: they name nothing."""
+    if args[1:2] != ["message"] or not unmade:
+        return []
+    with open(args[0], "rb") as f:
+        ids = [i for i in commit_message.read_trailers(f.read()) if i in unmade]
+    if not ids:
+        return []
+    from gitcp.store.v1 import checkpoints
+
+    return [i for i in ids if checkpoints.find_checkpoint(repo, objects, i) is None]
 
 
 def _find_maker() -> Process | None:

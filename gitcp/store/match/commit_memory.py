@@ -31,7 +31,8 @@ if TYPE_CHECKING:
         parent of the coming commit, zeros for none; ids: all ids that the message gets; told:
         whether they were written into it; commented: whether as comments, because git skips the
         check of the message; picked: the commit that a cherry-pick replays; merged: those
-        that a squash is made of; maker: the git that commits; brings: whether the commit takes over
+        that a squash is made of; unmade: ids decided before, for commits that may never have been
+        made; maker: the git that commits; brings: whether the commit takes over
         lines of others.  The script of post-commit reads brings to start although no session is
         open."""
 
@@ -45,10 +46,12 @@ if TYPE_CHECKING:
         commented: NotRequired[bool]
         picked: NotRequired[str]
         merged: NotRequired[list[str]]
+        unmade: NotRequired[list[str]]
         brings: NotRequired[bool]
 
 
 _MOST = 200  # commits remembered
+_MOST_UNMADE = 20  # ids remembered
 
 
 def is_replaying(repo: Repo) -> bool:
@@ -115,6 +118,15 @@ def lacks_checkpoint(ctx: Context) -> bool:
     from gitcp.store.v1 import checkpoints
 
     return checkpoints.find_checkpoint(ctx.repo, ctx.objects, verdict["id"]) is None
+
+
+def list_unmade(repo: Repo) -> list[str]:
+    """Return the ids that were decided here last, oldest first; their commits may not exist."""
+    verdict = load_verdict(repo)
+    if verdict is None:
+        return []
+    ids = [*verdict.get("unmade", ()), *filter(None, [verdict["id"]])]
+    return list(dict.fromkeys(ids))[-_MOST_UNMADE:]
 
 
 def forget_verdict(repo: Repo) -> None:
