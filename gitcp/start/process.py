@@ -58,9 +58,22 @@ def main() -> int:
     except OSError as e:  # no descriptor is left, or the disk cannot be read
         print(f"warning: gitcp cannot start: {e.strerror}", file=sys.stderr)
         return 0
-    status: int = hook.main()
-    bundle.complete()
+    try:
+        status: int = hook.main()
+        bundle.complete()
+    except BaseException as e:  # as where stderr takes nothing
+        # 1 would be the status of a Python that cannot begin: another would do the work again
+        status = _tell_death(e)
     return status
+
+
+def _tell_death(reason: BaseException) -> int:
+    """Say if possible why a hook ended in the middle; return the status, which refuses nothing."""
+    try:
+        print(f"warning: gitcp ended early: {type(reason).__name__}: {reason}", file=sys.stderr)
+    except OSError:
+        pass
+    return 0
 
 
 def leave(status: int) -> None:
@@ -69,5 +82,5 @@ def leave(status: int) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
     except OSError:
-        sys.exit(status)  # the reader of its output is gone, which Python handles
+        pass  # the reader of its output is gone, or a disk takes no more
     os._exit(status)

@@ -21,7 +21,7 @@ from gitcp.stages import bind_stage
 from gitcp.start import cpython
 from tests.support.broken import Store
 from tests.support.harness import Agent, World
-from tests.support.paths import BIN, ENTRY
+from tests.support.paths import BIN, ENTRY, TOP
 
 
 @pytest.fixture
@@ -82,6 +82,19 @@ def test_a_commit_is_made_where_any_hook_can_run(world: World, a: Agent) -> None
     shutil.rmtree(hooks)
     aside.rename(hooks)
     assert commits(least) and commits(least + 1) and commits(least + 2)
+
+
+def test_a_hook_that_dies_in_its_work_is_not_taken_for_a_python_that_cannot_begin() -> None:
+    """For that one another gitcp would do the work, a second time."""
+    dies = "from gitcp import hook; hook.main = lambda: [][0]; from gitcp.start import process"
+    for stderr in (subprocess.PIPE, subprocess.DEVNULL):
+        argv = [sys.executable, "-c", f"{dies}; process.leave(process.main())"]
+        done = subprocess.run(argv, cwd=TOP, stdout=subprocess.PIPE, stderr=stderr, text=True)
+        assert done.returncode == 0
+        assert done.stderr in (
+            None,
+            "warning: gitcp ended early: IndexError: list index out of range\n",
+        )
 
 
 def test_a_service_that_ignores_its_children_loses_no_turn(world: World, a: Agent) -> None:

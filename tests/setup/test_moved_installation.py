@@ -112,6 +112,31 @@ def test_a_python_that_cannot_run_here_gives_way_to_path(world: World, what: str
     assert f"start '{python}', which cannot run" in world.gitcp("status")
 
 
+@pytest.mark.parametrize("what", BROKEN)
+def test_where_neither_can_run_a_session_is_told_once_and_nothing_fails(
+    world: World, what: str
+) -> None:
+    python, other = world.home / "bin/python", world.home / "path/gitcp-hook"
+    replaced(world, warm.python(), str(python))
+    write(python, BROKEN[what])
+    write(other, BROKEN[what])
+    agent, path = world.agent("s1"), f"{other.parent}:/usr/bin:/bin"
+    hooks = json.loads((agent.cwd / SETTINGS).read_text())["hooks"]
+    said = {}
+    for event in ("SessionStart", "UserPromptSubmit", "PreToolUse", "Stop"):
+        argv = ["sh", "-c", hooks[event][0]["hooks"][0]["command"]]
+        env = {**os.environ, "PATH": path}
+        done = subprocess.run(argv, env=env, input="{}", capture_output=True, text=True)
+        assert done.returncode == 0, done
+        said[event] = done.stdout
+    start = said.pop("SessionStart")
+    assert "gitcp is not installed where it was" in json.loads(start)["systemMessage"]
+    assert set(said.values()) == {""}
+    world.env["PATH"] = path
+    world.git("commit", "-q", "--allow-empty", "-m", "of a person")
+    assert world.ids("HEAD") == []
+
+
 @pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
 @pytest.mark.parametrize("what", BROKEN)
 def test_a_plugin_whose_python_cannot_run_tells_the_one_on_path(tmp_path: Path, what: str) -> None:

@@ -125,10 +125,10 @@ _OURS = r"(?:\bgitcp-hook|\bgitcp hook|/gitcp/entry\.py'?)\s+{agent}\s+[\w.]+\s*
 _ON_PATH = "command -v gitcp-hook >/dev/null 2>&1"
 # For sh, since not every client runs commands by it: $0 is the interpreter, $1 the entry point.
 # A Python that does not find the entry point would exit 2, which refuses the call.
+_STARTED = f"s=$?; case $s in {'|'.join(map(str, CANNOT))}) ;; *) exit $s;; esac"
 _RUN_OWN_OR_PATH = (
-    'if [ -x "$0" ] && [ -f "$1" ]; then "$0" -I -S "$@"; s=$?; '
-    f"case $s in {'|'.join(map(str, CANNOT))}) ;; *) exit $s;; esac; fi; "
-    'shift; %s; exec gitcp-hook "$@"'
+    f'if [ -x "$0" ] && [ -f "$1" ]; then "$0" -I -S "$@"; {_STARTED}; fi; '
+    f'shift; if {_ON_PATH}; then gitcp-hook "$@"; {_STARTED}; fi; %s'
 )
 _ENTIRES = re.compile(r"\bentire(?:/main\.go)?['\"]? hooks [a-z-]+ ")
 
@@ -149,14 +149,14 @@ def make_own_command(py: str, entry: str, agent: str, lost: str = "") -> Callabl
     """client's event -> the command for a file of the person's own.
 
     py, entry: absolute paths of Python and of the entry point.  If one is gone, or Python cannot
-    start, the command runs gitcp-hook of PATH.  If there is none, it prints lost at the start of a
-    session, and does nothing at other events.
+    start, the command runs gitcp-hook of PATH.  If there is none, or it cannot start either, it
+    prints lost at the start of a session, and does nothing at other events; its status is 0.
     """
 
     def format_command(event: str) -> str:
         last = lost.strip() if event.lower() == "sessionstart" else ""
-        absent = f"{{ echo {shlex.quote(last)}; exit 0; }}" if last else "exit 0"
-        words = ("sh", "-c", _RUN_OWN_OR_PATH % f"{_ON_PATH} || {absent}", py, entry, agent, event)
+        absent = f"echo {shlex.quote(last)}" if last else "exit 0"
+        words = ("sh", "-c", _RUN_OWN_OR_PATH % absent, py, entry, agent, event)
         return f"exec {' '.join(map(shlex.quote, words))}"
 
     return format_command
