@@ -52,7 +52,6 @@ if TYPE_CHECKING:
 
 
 _REGULAR = (FILE, EXECUTABLE)
-_TRIES = 3
 
 
 class Selection:
