@@ -7,7 +7,7 @@ import sys
 
 from gitcp import jj, record
 from gitcp.asked import find_top
-from gitcp.console import cli
+from gitcp.console import cli, term
 from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.core import blame_format
 from gitcp.errors import OK
@@ -45,6 +45,7 @@ def run(argv: Sequence[str]) -> int:
         _print([history.read_table(git, options)])  # no author is shown
         return OK
     finish = history.start_blame(git, options)  # git works while modules are imported
+    term.show_line("finding who wrote the lines")
     repo = around or Repo.find()
     sessions.look_at_head(repo)
     with reading.Prefetched(repo) as objects:
@@ -52,7 +53,7 @@ def run(argv: Sequence[str]) -> int:
         about = evidence.Evidence(repo, objects, worktree=not has_contents)
         if "json" in flags:
             records = blame.build_records(repo, options, finish(), about)
-            record.write_records(sys.stdout.buffer, records)
+            cli.write_records(records)
         else:
             _print(blame.format_output(repo, git, options, finish(), about))
     return OK

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from functools import partial
 
 from gitcp.console import cli, term
 from gitcp.console.options import JSON, make_flag, make_value, parse_positive
@@ -85,7 +86,7 @@ def _find(repo: Repo, query: Query, args: Namespace) -> tuple[list[Hit], int]:
         since=since or 0.0,
         until=until or float("inf"),
         most=args.n,
-        progress=term.Counter("indexing").show,
+        progress=partial(term.show_count, "indexing"),
     )
 
 

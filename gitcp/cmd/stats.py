@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 
-from gitcp.console import cli, extras, term
+from gitcp.console import cli, extras
 from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.core import sums
 from gitcp.core.render import history
@@ -35,7 +35,6 @@ OPTIONS = (
         nargs="*",
     ),
 )
-_EACH = 100  # commits between two reports of progress
 _WIDE = 100  # cells of a line without a terminal
 
 
@@ -77,12 +76,9 @@ def _count_lines(
     with reading.Prefetched(repo) as objects:
         authors = evidence.Evidence(repo, objects)
         replay = reports.Replay(repo, authors, revisions, paths) if with_survival else None
-        total = f" of {replay.commits}" if replay else ""
         options, limits = (reports.OPTIONS, ()) if replay else (exports.WHOLE, paths)
         commits = exports.list_commits(repo, objects, revisions, limits, options)
-        for count, commit in enumerate(commits):
-            if count % _EACH == 0:
-                term.show_line(f"stats: {count}{total} commits")
+        for commit in commits:
             if replay:
                 replay.replay_commit(commit)
             if exports.limit_patches(commit, paths):
@@ -92,5 +88,4 @@ def _count_lines(
             stats["survival"] = replay.build_record()
         if prices:
             stats["cost"] = prices.sum_record(counted.spent)
-    term.hide_progress()
     return stats

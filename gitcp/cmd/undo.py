@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 from gitcp.console import cli, options, shell, term
 from gitcp.console.options import JSON, make_flag, make_value, parse_positive
@@ -141,9 +142,8 @@ def make_mover(
     repo: Repo, objects: Objects, args: Namespace, agree: Agreement | None = None
 ) -> Mover:
     """What takes steps, with progress at a terminal; agree: by default Agreement(repo, args)."""
-    counter = term.Counter("going back")
     agree = agree or Agreement(repo, args)
-    return steps.Mover(repo, objects, agree, counter.show, args.dry_run)
+    return steps.Mover(repo, objects, agree, partial(term.show_count, "going back"), args.dry_run)
 
 
 def _describe_losses(*losses: Sequence[str]) -> Iterator[str]:

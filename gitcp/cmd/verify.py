@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli
+from gitcp.console import cli, term
 from gitcp.console.options import JSON, REVISIONS, make_flag
 from gitcp.errors import NO, OK
 from gitcp.repo import Repo
@@ -22,12 +22,14 @@ def run(argv: Sequence[str]) -> int:
     """Print a line for each checkpoint; NO if one fails."""
     args, repo = cli.parse("verify", OPTIONS, argv), Repo.find()
     failed = False
-    for record in reports.verify_links(repo, args.revision, args.signed):
+    links = reports.verify_links(repo, args.revision, args.signed)
+    for number, record in enumerate(links, 1):
         failed = failed or bool(record["failures"])
         if args.json:
             cli.write_records([record])
         else:
             cli.show(*_format_lines(record))
+        term.show_count("verifying checkpoints", number)
     return NO if failed else OK
 
 

@@ -34,11 +34,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import NoReturn
+    from typing import NoReturn, TypeVar
 
     from gitcp.console.options import Rows
     from gitcp.core.record_types import Record
     from gitcp.core.render.spans import Line
+
+    Shown = TypeVar("Shown")
 
 
 # Run a command: print an error as one line, and return a status as git does.
@@ -78,6 +80,7 @@ def run_guarded(body: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         pass  # its frames, which hold children that still answer, are released here
     finally:
+        term.hide_progress()
         abandon_pending()
         end_lasting()
         signals.signal(signals.SIGINT, before)
@@ -96,11 +99,13 @@ def _run_body(body: Callable[[], int]) -> int:
         sys.stdout.flush()  # a failure at exit could not be reported
         return NO if status == OK and options.is_incomplete() else status
     except Error as e:
+        term.hide_progress()
         kind = "error:" if e.status == USAGE else "fatal:"
         message = _explain_refusal(e) if isinstance(e, NoRepository) else str(e)
         print(kind, _join_lines(escape_unprintable(message)), file=sys.stderr)
         return e.status
     except OSError as e:
+        term.hide_progress()
         if e.errno in _BUGS:
             sys.excepthook(*sys.exc_info())
             return BUG
@@ -122,6 +127,7 @@ def _run_body(body: Callable[[], int]) -> int:
 
 def _print_lacking() -> None:
     """Print what was missing: one line for each kind, with the first as the example of several."""
+    term.hide_progress()
     for kind, (first, *later) in options.list_lacking().items():
         count, remedy = len(later) + 1, _REMEDIES[kind]
         several = f"{count} {_LACKING[kind]}, such as {first}; " if later else f"{first}; "
@@ -271,8 +277,17 @@ def show_escaped(text: str) -> str:
 
 def write_records(records: Iterable[Record]) -> int:
     """Write records to standard output; return OK."""
-    record.write_records(sys.stdout.buffer, records)
+    record.write_records(sys.stdout.buffer, _show_alone(records, term.hide_progress))
     return OK
+
+
+def _show_alone(items: Iterable[Shown], hide: Callable[[], None]) -> Iterator[Shown]:
+    """The items; at a terminal the line of progress is removed before each."""
+    at_terminal = sys.stdout.isatty()
+    for item in items:
+        if at_terminal:
+            hide()
+        yield item
 
 
 def read_width() -> int:
@@ -282,6 +297,7 @@ def read_width() -> int:
 
 def show(*lines: str) -> None:
     """Print lines, their unprintable characters escaped."""
+    term.hide_progress()
     for line in lines:
         print(printable(line))
 
@@ -310,6 +326,7 @@ def _ask(question: str, answers: str, default: str) -> str:
     """The line that the person types as an answer, with its newline; default without a terminal."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return default
+    term.hide_progress()
     print(printable(question).replace("\n", " "), answers, end=" ", file=sys.stderr, flush=True)
     return sys.stdin.readline()
 
@@ -377,6 +394,7 @@ def choose_drawing(folded: bool = True) -> Callable[[Iterable[Line]], Iterator[s
 def page_texts(texts: Iterable[str], paged: bool = True) -> None:
     """Print text, at a terminal through the pager of git's configuration (core.pager,
     pager.<command>)."""
+    texts = _show_alone(texts, term.stop_progress)
     if paged and sys.stdout.isatty():
         command, settings = os.path.basename(sys.argv[0]).removeprefix("gitcp-"), _read_settings()
         shell.page_text(texts, settings("core.pager"), settings(f"pager.{command}"))

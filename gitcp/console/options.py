@@ -172,6 +172,7 @@ def warn(message: str) -> None:
         _COLLECTED[len(_COLLECTED) - 1].append(message)
     elif message not in _PRINTED:
         _PRINTED[message] = False
+        hide_progress()
         print(
             "warning:",
             escape_unprintable(hide_passwords(message)).replace("\n", " "),
@@ -182,7 +183,16 @@ def warn(message: str) -> None:
 def tell(message: str) -> None:
     """Print what the command does, unless messages are collected."""
     if not _COLLECTED:
+        hide_progress()
         print(escape_unprintable(hide_passwords(message)), file=sys.stderr)
+
+
+def hide_progress() -> None:
+    """Remove the line of progress, if there is one."""
+    if "line" in memory.get_table("progress"):
+        from gitcp.console import term
+
+        term.hide_progress()
 
 
 def mute(message: str) -> None:

@@ -13,8 +13,8 @@ from gitcp.errors import OK, Error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import TypeVar
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any, TypeVar
 
     Item = TypeVar("Item")
 
@@ -46,52 +46,106 @@ def format_time(seconds: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
-# Show the progress of a long task in a line on standard error, if it is a terminal.
-_PATIENCE, _PAUSE = 1, 0.1  # seconds before anything is shown, and between two showings
+# Show what a long task does in a line on standard error, if it is a terminal.  A timer draws the
+# line, so that it appears also while git works, and costs a loop nothing.
+_DELAY, _PAUSE = 1, 0.1  # seconds before anything is shown, and between two drawings
 _CLEAR = "\r\033[K"
-_SHOWING: dict[str, str] = memory.get_table("progress")  # the line on the terminal
+_NEVER = float("inf")
+# "due": when the first line may be shown; "line": what it says now; "drawn": what is seen.
+_STATE: dict[str, Any] = memory.get_table("progress")
 
 
 def iterate_shown(title: str, items: Sequence[Item]) -> Iterator[Item]:
-    """The items, one by one, while a Counter shows how many were used."""
-    counter = Counter(title)
+    """The items, one by one, while the line shows how many were used."""
     for number, item in enumerate(items):
-        counter.show(number, len(items))
+        show_count(title, number, len(items))
         yield item
     hide_progress()
 
 
-class Counter:
-    """Shows `title: 34 % (12/35)` at a terminal, from a second after it is made, or
-    GIT_PROGRESS_DELAY seconds, as git does."""
+def iterate_counted(title: str, batches: Iterable[Sequence[Item]]) -> Iterator[Sequence[Item]]:
+    """The batches, while the line shows how many items were in them."""
+    show_count(title, count := 0)
+    for batch in batches:
+        yield batch
+        show_count(title, count := count + len(batch))
+    hide_progress()
 
-    def __init__(self, title: str) -> None:
-        self._title = title
-        delay = os.environ.get("GIT_PROGRESS_DELAY", "")
-        seconds = int(delay) if delay.isdecimal() else _PATIENCE
-        self._due = time.monotonic() + seconds if sys.stderr.isatty() else float("inf")
 
-    def show(self, done: int, every: int) -> None:
-        """Show the progress, unless it was shown just before; remove it at the end."""
-        if done >= every:
-            hide_progress()
-        elif time.monotonic() > self._due:
-            self._due = time.monotonic() + _PAUSE
-            show_line(f"{self._title}: {done * 100 // every} % ({done}/{every})")
+def show_count(title: str, done: int, every: int = 0) -> None:
+    """Show `title: 34 % (12/35)`, without a total `title: 12`; nothing once all is done."""
+    if not every:
+        show_line(f"{title}: {done}" if done else title)
+    elif done < every:
+        show_line(f"{title}: {done * 100 // every} % ({done}/{every})")
+    else:
+        hide_progress()
 
 
 def show_line(text: str) -> None:
-    """Replace the line of progress, if there is a terminal."""
-    if sys.stderr.isatty():
-        _SHOWING["line"] = text
-        print(_CLEAR, text, sep="", end="", file=sys.stderr, flush=True)
+    """Make text the line, which is shown from GIT_PROGRESS_DELAY seconds (default: 1) after the
+    first call on, until hide_progress()."""
+    if "due" not in _STATE:
+        _STATE["due"] = time.monotonic() + _read_delay() if _start_timer() else _NEVER
+    if _STATE["due"] == _NEVER:
+        return
+    is_new = "line" not in _STATE
+    _STATE["line"] = text
+    if is_new:
+        left = _STATE["due"] - time.monotonic()
+        if left <= 0:
+            _draw()
+        signal.setitimer(signal.ITIMER_REAL, left if left > 0 else _PAUSE, _PAUSE)
 
 
 def hide_progress() -> None:
     """Remove the line, before other output takes its place."""
-    if _SHOWING:
-        _SHOWING.clear()
-        print(_CLEAR, end="", file=sys.stderr, flush=True)
+    if "line" in _STATE:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        del _STATE["line"]
+        if _STATE.pop("drawn", ""):
+            os.write(2, _CLEAR.encode())
+
+
+def stop_progress() -> None:
+    """Remove the line for good: the output itself shows how far the command is."""
+    hide_progress()
+    _STATE["due"] = _NEVER
+
+
+def _read_delay() -> int:
+    delay = os.environ.get("GIT_PROGRESS_DELAY", "")
+    return int(delay) if delay.isdecimal() else _DELAY
+
+
+def _start_timer() -> bool:
+    """Whether standard error is a terminal, and a timer can draw there."""
+    if not (sys.stderr.isatty() and hasattr(signal, "setitimer")):
+        return False
+    try:
+        signal.signal(signal.SIGALRM, _draw)
+    except ValueError:  # this is not the main thread
+        return False
+    return True
+
+
+def _draw(*_: object) -> None:
+    """Draw the line, cut to the width of the terminal, unless the command is in the background."""
+    line = _STATE.get("line")
+    if line is None or line == _STATE.get("drawn"):
+        return  # it is not drawn over what a child writes, such as a question of ssh
+    try:
+        if os.tcgetpgrp(2) != os.getpgrp():
+            return
+    except OSError:  # it is not the terminal that this process belongs to
+        pass
+    try:
+        width = os.get_terminal_size(2).columns or 80
+        shown = "".join(c if c.isprintable() else "?" for c in line[: width - 1])
+        os.write(2, f"\r{shown}\033[K".encode(errors="replace"))
+        _STATE["drawn"] = line
+    except OSError:  # the terminal is gone
+        _STATE["due"] = _NEVER
 
 
 # Run a program in the foreground, with the terminal, and wait for it.

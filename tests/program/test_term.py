@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
 from gitcp.console import options, term
@@ -44,16 +42,3 @@ def test_emoji_with_joiners_and_other_scripts_are_shown_as_they_are() -> None:
 def test_colours_come_only_when_they_are_on() -> None:
     assert term.paint("x", "red") == "\033[31mx\033[0m"
     assert term.paint("", "red") == ""
-
-
-def test_progress_is_shown_at_a_terminal_only_and_taken_away_again(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    clock = iter(range(100))
-    monkeypatch.setattr("gitcp.console.term.time.monotonic", lambda: float(next(clock)))
-    assert list(term.iterate_shown("looking", "abc")) == ["a", "b", "c"]
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    assert list(term.iterate_shown("looking", "abc")) == ["a", "b", "c"]
-    shown = capsys.readouterr().err
-    assert "looking: 33 % (1/3)" in shown and shown.endswith("\r\033[K")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from gitcp.console import term
 from gitcp.core import ids
 from gitcp.core.findings import ERROR, make_finding
 from gitcp.errors import Error
@@ -259,7 +260,8 @@ BLIND = Row("not-looked", ERROR, "something could not be checked because of othe
 
 def search_case(case: Case, checks: Checks) -> Iterator[tuple[Row, Finding]]:
     """Run the checks in their order; yield each finding with its row, as it comes."""
-    for look, rows in checks.items():
+    for number, (look, rows) in enumerate(checks.items()):
+        term.show_count("checking", number, len(checks))
         table = {row.code: row for row in rows}
         try:
             for finding in look(case):
@@ -269,6 +271,7 @@ def search_case(case: Case, checks: Checks) -> Iterator[tuple[Row, Finding]]:
             why = f"the check could not finish: {e}"
             finding = make_finding(BLIND.code, case.repo.common, why)
             yield BLIND, {**finding, "severity": BLIND.severity}
+    term.hide_progress()
 
 
 if TYPE_CHECKING:

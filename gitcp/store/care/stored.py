@@ -64,8 +64,9 @@ def look_at_checkpoints(case: Case) -> Iterator[Finding]:
     objects = case.objects
     for source in (ref for ref in case.sources if not ref.endswith("/entire/sessions")):
         windows = split_windows(_list_checkpoints(case.repo, objects, source), _WINDOW)
-        for findings in spread_batches(objects, windows, begin, _ALONE):
+        for number, findings in enumerate(spread_batches(objects, windows, begin, _ALONE), 1):
             yield from findings
+            term.show_count("checking checkpoints", number * _WINDOW)
 
 
 def _check_window(objects: Prefetched, hashes: Hashes, window: _Window) -> Iterator[Finding]:

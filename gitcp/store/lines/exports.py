@@ -6,6 +6,7 @@ import time
 from functools import partial
 
 from gitcp import VERSION
+from gitcp.console import term
 from gitcp.core import exports, line_authors, sums
 from gitcp.record import decode_name, encode_name
 from gitcp.store import notes, refs
@@ -174,7 +175,8 @@ def map_commits(
         return partial(_describe_window, convert, evidence)
 
     windows = split_windows(history.read_changes(repo, [*options, *names]), _WINDOW)
-    for batch in spread_batches(objects, windows, begin, _ALONE):
+    batches = spread_batches(objects, windows, begin, _ALONE)
+    for batch in term.iterate_counted("reading commits", batches):
         yield from batch
 
 

@@ -7,7 +7,7 @@ import tempfile
 from itertools import starmap
 
 from gitcp.agents.reading import conversation
-from gitcp.console import options
+from gitcp.console import options, term
 from gitcp.core import credit, ids, line_replay, links, v1_format, v1_schema
 from gitcp.core.linking import build_change
 from gitcp.errors import Error, GitError, InputError
@@ -85,7 +85,8 @@ def map_commits(
 
     with Prefetched(repo) as objects:
         batches = split_windows(_read_fields(repo, *chosen), _FIRST, _BATCH)
-        for part in spread_batches(objects, batches, begin, _ALONE):
+        parts = spread_batches(objects, batches, begin, _ALONE)
+        for part in term.iterate_counted("reading commits", parts):
             yield from part
 
 
