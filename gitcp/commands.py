@@ -70,6 +70,7 @@ TOOLS = {
     "lsp": "answer editors over the Language Server Protocol",
     "mcp": "answer agents over the Model Context Protocol",
     "stats": "show how much of a range agents and people wrote",
+    "ui": "browse sessions, commits and points in the terminal",
     "page": "write a page for review: the change, who wrote it and why",
     "rewind": "go back to an earlier point",
     "bisect": "find the call at which a test begins to fail",

@@ -10,15 +10,12 @@ import os
 import shutil
 import sys
 
-from gitcp.console import cli
+from gitcp.console import browser, cli
 from gitcp.core.render import spans
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from typing import Any
-
-    from prompt_toolkit.formatted_text import StyleAndTextTuples
 
     from gitcp.core.render.spans import Line
 
@@ -104,6 +101,38 @@ class Choice:
         self._view, self._scroll = (self._view + 1) % len(self._views), 0
         self._help = False
 
+    def press(self, key: str, text: str) -> str:
+        """Take a key in (gitcp.console.browser); return why the screen is left, '' if it is not."""
+        moves = {"up": -1, "c-p": -1, "down": 1, "c-n": 1, "home": -sys.maxsize, "end": sys.maxsize}
+        if key in moves:
+            self.move(moves[key])
+        elif key in ("pageup", "pagedown"):
+            self.turn_pages(1 if key == "pagedown" else -1)
+        elif key == "tab":
+            self.look_next()
+        elif key == "backspace":
+            self.erase()
+        elif key == "enter" and self.marked is not None:
+            return "chosen"
+        elif (
+            key in ("c-c", "c-d")
+            or (key == "escape" and self.escape())
+            or (text.isprintable() and text and self.type_key(text))
+        ):
+            return "left"
+        return ""
+
+    def load(self) -> bool:
+        """Nothing is read later."""
+        return False
+
+    def has_changed(self) -> bool:
+        """The list stays as it was."""
+        return False
+
+    def read_again(self) -> None:
+        """Nothing is read again."""
+
     def type_key(self, key: str) -> bool:
         """Handle a typed key; return whether the person leaves."""
         if not self._typing and key == "q":
@@ -169,51 +198,4 @@ class Choice:
 
 
 def _run_screen(choice: Choice) -> int | None:
-    from prompt_toolkit.application import Application
-    from prompt_toolkit.layout import Layout, Window
-    from prompt_toolkit.layout.controls import FormattedTextControl
-
-    def draw_screen() -> StyleAndTextTuples:
-        size = app.output.get_size()
-        lines = choice.draw(size.columns, size.rows)
-        safe = [[(cli.printable(text), colour) for text, colour in line] for line in lines]
-        parts = [part for line in safe for part in (*line, ("\n", ""))][:-1]
-        return [(_STYLES.get(colour, f"ansi{colour}"), text) for text, colour in parts]
-
-    app: Application[int | None] = Application(
-        layout=Layout(Window(FormattedTextControl(draw_screen, show_cursor=False))),
-        key_bindings=_bind_keys(choice),
-        full_screen=True,
-    )
-    app.ttimeoutlen = 0.1  # seconds after which an Esc is not the beginning of an arrow key
-    return app.run()
-
-
-_STYLES = {"": "", "bold": "bold", "reverse": "reverse", "dim": "ansibrightblack"}
-
-
-def _bind_keys(choice: Choice) -> Any:
-    from prompt_toolkit.key_binding import KeyBindings
-
-    keys = KeyBindings()
-    moves = {"up": -1, "c-p": -1, "down": 1, "c-n": 1, "home": -sys.maxsize, "end": sys.maxsize}
-    for name, step in moves.items():
-        keys.add(name)(lambda event, step=step: choice.move(step))
-    keys.add("pageup")(lambda event: choice.turn_pages(-1))
-    keys.add("pagedown")(lambda event: choice.turn_pages(1))
-    keys.add("tab")(lambda event: choice.look_next())
-    keys.add("backspace")(lambda event: choice.erase())
-
-    def leave(event: Any, wanted: bool = True, result: int | None = None) -> None:
-        if wanted:
-            event.app.exit(result=result)
-
-    def pass_key(event: Any) -> None:
-        leave(event, event.data.isprintable() and choice.type_key(event.data))
-
-    keys.add("enter")(lambda event: leave(event, choice.marked is not None, choice.marked))
-    keys.add("escape")(lambda event: leave(event, choice.escape()))
-    keys.add("<any>")(pass_key)
-    for name in ("c-c", "c-d"):
-        keys.add(name)(leave)
-    return keys
+    return choice.marked if browser.run_screen(choice) == "chosen" else None

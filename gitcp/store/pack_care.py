@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def open_scratch(repo: Repo, only: bool = True) -> Iterator[Repo]:
+def open_scratch(repo: Repo, only: bool = True, always: bool = False) -> Iterator[Repo]:
     """The repository to work with: repo, or, if it cannot be written, a copy whose new objects go
-    into a temporary directory, which is removed at the end.  only: False always gives repo."""
-    if not only or _can_write_packs(repo):
+    into a temporary directory, which is removed at the end.  only: False always gives repo.
+    always: True always gives a copy."""
+    if not always and (not only or _can_write_packs(repo)):
         yield repo
         return
     objects = os.path.dirname(pack_files.locate_folder(repo))

@@ -56,7 +56,7 @@ OWNER = {
     "phonenumbers": "personal.py",
     "pygls": "lsp.py",
     "plumbum": "shell.py",
-    "prompt_toolkit": "picker.py",
+    "prompt_toolkit": "browser.py",
     "pyspark": "facts.py",
 }
 TYPES = "gitcp.core.record_types"

@@ -70,7 +70,8 @@ class Screen:
     """What a person sees of a command that moves its cursor."""
 
     def __init__(self, world: World, command: Sequence[str], columns: int) -> None:
-        self._pid, self._fd = _start(world, command, "xterm", columns)
+        self.pid, self._fd = _start(world, command, "xterm", columns)
+        self._has_ended, self.raw = False, ""
         self._screen = pyte.Screen(columns, 30)
         self._stream = pyte.ByteStream(self._screen)
 
@@ -79,8 +80,8 @@ class Screen:
 
     def __exit__(self, *_: object) -> None:
         os.close(self._fd)
-        if self._pid:
-            os.waitpid(self._pid, 0)
+        if not self._has_ended:
+            os.waitpid(self.pid, 0)
 
     @property
     def rows(self) -> list[str]:
@@ -110,8 +111,13 @@ class Screen:
         """The status of the command, which ends by itself."""
         while self._read(_LONGEST):
             pass
-        pid, self._pid = self._pid, 0
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        self._has_ended = True
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+    def resize(self, columns: int) -> None:
+        """Give the terminal another width."""
+        self._screen.resize(30, columns)
+        fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
 
     def _read(self, seconds: float) -> bool:
         """Take in what the command wrote; whether there can be more."""
@@ -122,6 +128,7 @@ class Screen:
         except OSError:
             return False
         self._stream.feed(data)
+        self.raw += data.decode(errors="replace")
         if b"\x1b[6n" in data:
             os.write(self._fd, b"\x1b[1;1R")
         return bool(data)

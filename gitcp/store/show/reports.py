@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.page_parts import Turn
-    from gitcp.core.record_types import Record
+    from gitcp.core.record_types import Record, State
     from gitcp.core.sums import CommitCounts, Files, Reason
     from gitcp.store.lines.evidence import Evidence
     from gitcp.store.v1.checkpoints import StoredCheckpoint
@@ -112,26 +112,26 @@ def _list_open(repo: Repo, since: str) -> list[Record]:
 
 def list_sessions(repo: Repo) -> list[Record]:
     """A record `activity` (gitcp-record(5)) of each session with a state, the latest first."""
-    records = []
-    for state in sessions.list_states(repo):
-        agent, phase = state.get("agent_process"), state.get("phase")
-        lives = not process.is_gone(agent)
-        words = {"active": "open", "idle": "waiting"}
-        moment = state.get("last_interaction_time") or state.get("started_at")
-        records.append(
-            {
-                "type": "activity",
-                "repository": repo.top or repo.common,
-                "session_id": state["session_id"],
-                "agent": str(state.get("agent_type") or ""),
-                "state": words.get(str(phase), "ended") if lives else "ended",
-                "worktree": os.path.basename(state.get("worktree_path") or ""),
-                "last": sessions.parse_time(moment),
-                "prompt": sessions.get_last_prompt(state),
-                "files_touched": list(state.get("files_touched") or ()),
-            }
-        )
+    records = [build_activity(repo, state) for state in sessions.list_states(repo)]
     return sorted(records, key=lambda record: -record["last"])
+
+
+def build_activity(repo: Repo, state: State) -> Record:
+    """The record `activity` (gitcp-record(5)) of a session."""
+    lives = not process.is_gone(state.get("agent_process"))
+    words = {"active": "open", "idle": "waiting"}
+    moment = state.get("last_interaction_time") or state.get("started_at")
+    return {
+        "type": "activity",
+        "repository": repo.top or repo.common,
+        "session_id": state["session_id"],
+        "agent": str(state.get("agent_type") or ""),
+        "state": words.get(str(state.get("phase")), "ended") if lives else "ended",
+        "worktree": os.path.basename(state.get("worktree_path") or ""),
+        "last": sessions.parse_time(moment),
+        "prompt": sessions.get_last_prompt(state),
+        "files_touched": list(state.get("files_touched") or ()),
+    }
 
 
 _DEEP = 6  # levels of directories that are searched

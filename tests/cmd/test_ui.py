@@ -1,0 +1,92 @@
+"""The browser at a terminal: what it shows of a repository, and that it ends as it should."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from gitcp.cmd import ui
+from gitcp.console import browser
+from gitcp.repo import Repo
+from gitcp.store.reading import Prefetched
+from tests.support.harness import World
+from tests.support.story import SESSION, tell
+from tests.support.terminal import Screen
+from tests.support.warm import run
+
+
+def test_sessions_commits_and_points_are_looked_at_down_to_a_patch(world: World) -> None:
+    story = tell(world)
+    with Screen(world, ["ui"], 150) as screen:
+        screen.wait("Review the tests")
+        assert "open Claude Code" in screen.text
+        screen.type("/Please add\r", "$ gitcp show 8f76b0e8")
+        screen.wait("#2")
+        screen.type("\r/add hello\r", "+hello")
+        screen.type("2", "$ gitcp log -1")
+        screen.type("j", f"$ gitcp show {story.linked[:7]}")
+        screen.type("\rj", "checkpoint " + story.checkpoint)
+        screen.type("j", "+there")
+        screen.type("3", "$ gitcp rewind --to")
+        screen.wait("going there")
+        screen.type("q")
+        assert screen.ended() == 0
+
+
+def test_a_call_of_a_session_at_work_appears_and_its_patch(world: World) -> None:
+    agent = world.agent("11111111-aaaa-4a87-9186-848bdd83d62e", tools=True)
+    agent.prompt("write one")
+    with Screen(world, ["ui"], 150) as screen:
+        screen.wait("#1")
+        agent.write("one.py", "print(1)\n")
+        screen.wait("Write one.py")
+        screen.wait("+print(1)")
+        screen.type("q")
+        assert screen.ended() == 0
+
+
+def test_a_terminal_that_changes_its_size_is_drawn_anew(world: World) -> None:
+    world.agent(SESSION).prompt("Review the tests")
+    with Screen(world, ["ui"], 150) as screen:
+        screen.wait("Review the tests")
+        screen.resize(40)
+        screen.wait_for(lambda: screen.rows[-1].startswith("j k move") and "…" in screen.rows[-1])
+        assert all(len(row) <= 40 for row in screen.rows)
+        screen.type("q")
+        assert screen.ended() == 0
+
+
+def test_sigterm_leaves_the_terminal_as_it_was(world: World) -> None:
+    world.agent(SESSION).prompt("Review the tests")
+    with Screen(world, ["ui"], 80) as screen:
+        screen.wait("Review the tests")
+        os.kill(screen.pid, signal.SIGTERM)
+        assert screen.ended() == 143
+        assert "\x1b[?1049l" in screen.raw
+
+
+def test_without_a_terminal_it_names_commands_that_need_none(world: World) -> None:
+    done = run("ui", cwd=world.path)
+    assert done.returncode == 128
+    assert "'gitcp log' and 'gitcp sessions' need none" in done.stderr
+
+
+def test_keys_of_the_toolkit_go_through_the_lists_and_a_paste_does_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the toolkit's own input and output."""
+    monkeypatch.chdir(world.path)
+    world.agent(SESSION).turn("Please add hello", {"hello.txt": "hello\n"})
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        keys.send_text("2jjGg/own\r1\x1b[200~q\x1b[201~3jq")
+        with Prefetched(Repo.find_here()) as objects:
+            screen = ui.Screen(Repo.find_here(), objects, "sessions")
+            assert browser.run_screen(screen) == "quit"
+            while screen.load():
+                pass
+    assert screen.command[:3] == ["gitcp", "rewind", "--to"]
