@@ -18,6 +18,7 @@ _FILE = os.environ.get("GITCP_TRACE", "")
 _START = time.perf_counter()
 _OPENED: dict[int, str] = memory.get_table("opened")  # files and directories, in their order
 _LOOKED: dict[int, str] = memory.get_table("looked")  # what os.stat() and os.lstat() were asked for
+_SYNCED: dict[int, str] = memory.get_table("synced")  # files written to the disk
 
 
 def append_note(subject: str, detail: str) -> None:
@@ -43,9 +44,10 @@ def is_on() -> bool:
 
 def note_end() -> None:
     """Note what this process took: the modules it imported; how often it opened a file or a
-    directory, there or not, and looked at one without opening it, and which."""
+    directory, there or not, looked at one without opening it, and waited for the disk, and
+    which."""
     append_note("imports", " ".join(sorted(sys.modules)))
-    for subject, paths in (("opens", _OPENED), ("looks", _LOOKED)):
+    for subject, paths in (("opens", _OPENED), ("looks", _LOOKED), ("syncs", _SYNCED)):
         append_note(subject, f"{len(paths)} {' '.join(paths.values())}")
 
 
@@ -65,6 +67,18 @@ def _count_looks(look: Callable[..., os.stat_result]) -> Callable[..., os.stat_r
     return count_look
 
 
+def _count_syncs(sync: Callable[..., None]) -> Callable[..., None]:
+    def count_sync(fd: int) -> None:
+        try:
+            _SYNCED[len(_SYNCED)] = os.readlink(f"/proc/self/fd/{fd}")
+        except OSError:
+            _SYNCED[len(_SYNCED)] = f"descriptor-{fd}"
+        sync(fd)
+
+    return count_sync
+
+
 if is_on():
     sys.addaudithook(_count_opens)
     os.stat, os.lstat = _count_looks(os.stat), _count_looks(os.lstat)
+    os.fsync = _count_syncs(os.fsync)

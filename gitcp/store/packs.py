@@ -121,7 +121,7 @@ class Packs:
         fd, path = self._write_parts(), self._path
         trailer = self._finish_file(fd)
         index = git_formats.build_index(self._entries, trailer, self._hasher)
-        pack_files.write_file(f"{path}.idx", index)
+        pack_files.write_file(f"{path}.idx", index, durable=True)
         self._place_pack(trailer.hex(), path, index)
         trace.append_note("pack", f"{trailer.hex()}: {len(self._entries)} objects")
         self.abandon()
@@ -265,7 +265,8 @@ class Packs:
         return self._fd
 
     def _finish_file(self, fd: int) -> bytes:
-        """Write the head of the pack, and its trailer, the hash of its content; return that."""
+        """Write the head of the pack, and its trailer, the hash of its content, and sync the file;
+        return the trailer."""
         head = git_formats.build_head(len(self._entries))
         files.write_at(fd, head, 0)
         os.ftruncate(fd, self._size)  # without the rest of a file that shrank while it was read
@@ -275,6 +276,7 @@ class Packs:
             offset += len(data)
         trailer = bytes(digest.digest())
         files.write_at(fd, trailer, offset)
+        files.sync_file(fd)
         return trailer
 
 

@@ -54,6 +54,16 @@ LOOKS = {
     "prepare-commit-msg": 20,
     "post-commit": 59,
 }
+# How often a hook itself waits for the disk: two for a pack and its index, one for a state, which
+# come before the refs that git syncs.
+SYNCS = {
+    "UserPromptSubmit": 1,
+    "PreToolUse": 0,
+    "PostToolUse": 2,
+    "Stop": 3,
+    "prepare-commit-msg": 0,
+    "post-commit": 3,
+}
 # What runs comes out of one file (test_bundle.py); the processes above a hook are the test's own.
 AROUND = (str(TOP), sys.prefix, sys.base_prefix, "/proc/")
 # Each costs a hook what several of ours do.
@@ -91,6 +101,7 @@ class Hook(NamedTuple):
     modules: set[str]
     opened: list[str]
     looked: list[str]
+    synced: list[str]
     gits: list[str]
 
 
@@ -121,13 +132,15 @@ def seen(world: World, lists: dict[str, Hook], monkeypatch: pytest.MonkeyPatch) 
         hooks, inside = dict[str, Hook](), f"{world.path}/"
         for line in trace.read_text().splitlines():
             _, pid, subject, detail = line.split(None, 3)
-            hook, words = hooks.setdefault(pid, Hook(set(), [], [], [])), detail.split()
+            hook, words = hooks.setdefault(pid, Hook(set(), [], [], [], [])), detail.split()
             if subject == "imports:":
                 hook.modules.update(words)
             elif subject == "opens:":
                 hook.opened.extend(path for path in words[1:] if not path.startswith(AROUND))
             elif subject == "looks:":
                 hook.looked.extend(path for path in words[1:] if path.startswith(inside))
+            elif subject == "syncs:":
+                hook.synced.extend(words[1:])
             elif subject == "git:":
                 hook.gits.append(detail)
         assert len(hooks) == len(MOST)
@@ -153,6 +166,14 @@ def test_a_hook_opens_no_more_files_than_it_did(seen: dict[str, Hook], hook: str
 def test_a_hook_looks_at_no_more_paths_than_it_did(seen: dict[str, Hook], hook: str) -> None:
     looked = seen[hook].looked
     assert len(looked) <= LOOKS[hook], "\n".join([str(len(looked)), *looked])
+
+
+@pytest.mark.parametrize("hook", SYNCS)
+def test_a_hook_waits_for_the_disk_no_more_often_than_it_did(
+    seen: dict[str, Hook], hook: str
+) -> None:
+    synced = seen[hook].synced
+    assert len(synced) == SYNCS[hook], "\n".join([str(len(synced)), *synced])
 
 
 @pytest.mark.parametrize("hook", MOST)
