@@ -494,6 +494,7 @@ _LINE = re.compile(rf"{KEY}: ([0-9a-f]+) ({BEGUN}|{ENDED}) (\d{{1,12}}) (\S.*)")
 _TRAILER = re.compile(rb"^Co-authored-by:[ \t]*(.+)$", re.M | re.I)
 _LINK = re.compile(rb"^(Claude-Session|Agent-Logs-Url):[ \t]*https?://\S+[ \t]*$", re.M | re.I)
 _LINKS = {b"claude-session": "Claude Code", b"agent-logs-url": "Copilot CLI"}
+_FORGE = re.compile(r"<no-?reply@[^<>]*>", re.I)  # a person's mail there has his name before it
 # Substrings of an agent's `Name <mail>` in lower case; its name alone may be a person's.
 _AGENTS = {
     "<noreply@anthropic.com>": "Claude Code",
@@ -545,6 +546,12 @@ def build_periods(lines: Iterable[tuple[str, str, int, str]]) -> dict[str, list[
 def covers_range(recorded: Periods, mail: str, seconds: int) -> bool:
     """Whether the work of a mail's person was recorded at that time."""
     return any(a <= seconds and (b is None or seconds <= b) for a, b in recorded.get(mail, ()))
+
+
+def is_forge(committer: str) -> bool:
+    """Whether a forge's program, which nobody can write to, made a commit: a squash, a merge or an
+    edit in a browser.  committer: begins with `Name <mail>`."""
+    return bool(_FORGE.search(committer))
 
 
 def find_attested_agent(author: str, message: bytes) -> str:

@@ -43,12 +43,14 @@ if TYPE_CHECKING:
         alike: bool
 
     class Change(TypedDict):
-        """A commit with its files.  day: as by --date=short.  author: `Name <mail> seconds`."""
+        """A commit with its files.  day: as by --date=short.  author: `Name <mail> seconds`.
+        committer: begins with `Name <mail>`."""
 
         oid: str
         parents: Sequence[str]
         day: str
         author: str
+        committer: str
         message: bytes
         patches: list[Patch]
 
@@ -72,8 +74,8 @@ if TYPE_CHECKING:
 _TRAILER = b"Entire-Checkpoint: "
 _SIGNIFICANT = 10  # bytes without white space: shorter lines are not compared
 _MOST = 1 << 31  # lines of a file
-_MARK, _FIELDS = b"\x02", 5  # no line between patches begins with it; a message has no NUL
-FORMAT = ("--date=short", "--format=%x02%H%x00%P%x00%ad%x00%an <%ae> %at%x00%B%x00")
+_MARK, _FIELDS = b"\x02", 6  # no line between patches begins with it; a message has no NUL
+FORMAT = "--date=short", "--format=%x02%H%x00%P%x00%ad%x00%an <%ae> %at%x00%cn <%ce>%x00%B%x00"
 _SIDES = b"--- ", b"+++ "  # these lines repeat the names
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _RANGE = re.compile(rb" [-+](\d+)(?:,(\d+))?")
@@ -110,12 +112,13 @@ def _parse_commit(line: bytes, stream: Iterator[bytes]) -> Change:
         lines.append(more)
         ends += more.count(b"\0")
     parts = b"\n".join(lines).split(b"\0") + [b""] * _FIELDS
-    oid, parents, day, author, message = parts[:_FIELDS]
+    oid, parents, day, author, committer, message = parts[:_FIELDS]
     return {
         "oid": oid.decode(),
         "parents": parents.decode().split(),
         "day": day.decode(),
         "author": author.decode("utf-8", "surrogateescape"),
+        "committer": committer.decode("utf-8", "surrogateescape"),
         "message": message,
         "patches": [],
     }

@@ -124,6 +124,34 @@ def test_an_agent_that_a_trailer_names_is_attested(world: World, author: str) ->
     assert "attested: Claude Code, 1 commit with 1 unrecorded line" in table
 
 
+@pytest.mark.parametrize(
+    "mail, who",
+    [
+        ("noreply@forge.example", "unrecorded"),
+        ("No-Reply@forge.example", "unrecorded"),
+        ("1+me@users.noreply.forge.example", "person"),
+    ],
+)
+def test_what_a_forge_commits_without_a_link_is_nobodys(world: World, mail: str, who: str) -> None:
+    world.env |= {"GIT_COMMITTER_EMAIL": mail, "GIT_COMMITTER_NAME": "Forge"}
+    commit(world, "squash.txt", 1, "Add a file (#7)")
+    assert of_file(world, "squash.txt") == who
+    assert ("A U Thor" in world.gitcp("why", "squash.txt:1")) is (who == "person")
+    assert "committed by Forge" in world.gitcp("why", "squash.txt:1")
+
+
+def test_a_line_of_a_recorded_person_that_a_forge_s_commit_moves_stays_his(world: World) -> None:
+    lines = [f"a line of some length, number {number}\n" for number in range(8)]
+    world.write("f.txt", "".join(lines))
+    world.git("add", "f.txt")
+    world.git("commit", "-q", "-m", "mine")
+    world.env["GIT_COMMITTER_EMAIL"] = "noreply@forge.example"
+    world.write("f.txt", "".join([*lines[4:], "another line\n", *lines[:4]]))
+    world.git("commit", "-q", "-am", "Move them (#8)")
+    counts = stats(world, "HEAD~1..")["added"]
+    assert counts == {"agent": 0, "person": 4, "unknown": 0, "unrecorded": 1}
+
+
 @pytest.mark.parametrize("files", [2, 12])
 def test_a_moved_line_keeps_its_attested_agent_however_many_files_are_asked_about(
     world: World, files: int

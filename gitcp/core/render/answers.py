@@ -195,7 +195,7 @@ def describe_other_author(record: Mapping[str, Any], commit: object) -> str:
         return "written here, by no session"
     if record["who"] == "unrecorded":
         agent = f"; the commit names {record['agent']}" if record["agent"] else ""
-        return f"committed by {record['author']}, where nothing was recorded{agent}"
+        return f"committed where nothing was recorded{agent}"
     return f"written by {record['author']}"
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gitcp.core.patches import Change
     from gitcp.git import Git
     from gitcp.repo import Repo
+    from gitcp.store.lines.history import About
     from gitcp.store.lines.recorded import LineAuthors, Spot
     from gitcp.store.reading import Prefetched
 
@@ -126,7 +127,8 @@ class Evidence:
         """Read in bulk what find_line_authors() needs for these commits."""
         self.readers.prefetch_notes([change["oid"] for change in window])
         for change in window:
-            self.get_commit(change["oid"]).author_and_message = change["author"], change["message"]
+            about = change["author"], change["committer"], change["message"]
+            self.get_commit(change["oid"]).about = about
             for patch in change["patches"]:
                 if patch["hunks"]:
                     place = self.get_place(change["oid"], patch["path"])
@@ -159,7 +161,7 @@ class Evidence:
                     place.before |= dict.fromkeys(lines)
                     continue
                 _, previous, alike = places.get(name, ((), "", False))
-                about = previous, alike, bool(place.commit.ids), place.commit.author_and_message[1]
+                about = previous, alike, bool(place.commit.ids), place.commit.about[2]
                 spots = self._earlier.find_spots(name, lines, *about)
                 place.before |= {n: spots.get(n) for n in lines}
                 place.authors = None
@@ -185,15 +187,15 @@ class Evidence:
         else:
             self._earlier.walk(places)
 
-    def _classify(self, commit: str, author: str, message: bytes) -> str:
+    def _classify(self, commit: str, about: About) -> str:
         """A name that is the same for commits whose unrecorded lines have the same author: one with
         records has a name of its own, and one of which nothing is known has none."""
         readers = self.readers
         note = readers.notes.read_note(commit) or b""
-        ids = checkpoint_list.find_ids(message, note, readers.recorded.places)
+        ids = checkpoint_list.find_ids(about[2], note, readers.recorded.places)
         if readers.attested.has_note(commit) or any(map(readers.recorded.has_place, ids)):
             return commit
-        nobody = self._judge_unlinked(author, message)
+        nobody = self._judge_unlinked(about)
         is_told = not ids and (nobody["who"] == "person" or nobody["agent"])
         return f"{nobody['who']} {nobody['agent']}" if is_told else ""
 
@@ -222,22 +224,25 @@ class Evidence:
         """The author of a commit's lines for which nothing is recorded.
 
         "unknown" if the commit has a checkpoint; else "person" if its author recorded his work at
-        that time, and "unrecorded" if he did not, or if the commit names an agent.
+        that time, and "unrecorded" if he did not, if the commit names an agent, or if a forge made
+        it.
         """
         if not commit.strip("0"):
             return line_authors.build_nobody("person")
         if self.get_commit(commit).ids:
             return line_authors.build_nobody("unknown")
-        return self._judge_unlinked(*self.get_commit(commit).author_and_message)
+        return self._judge_unlinked(self.get_commit(commit).about)
 
-    def _judge_unlinked(self, author: str, message: bytes) -> Author:
-        """find_default_author() of a commit without a checkpoint, by its author and message."""
+    def _judge_unlinked(self, about: About) -> Author:
+        """find_default_author() of a commit without a checkpoint, by what it says."""
+        author, committer, message = about
         name, seconds = parse_ident(author)
         agent = line_authors.find_attested_agent(name, message)
         if self._periods is None:
             self._periods = read_periods(self._repo, self.readers.notes)
         mail = name.rpartition("<")[2].rstrip(">")
-        if agent or not line_authors.covers_range(self._periods, mail, seconds):
+        is_told = line_authors.covers_range(self._periods, mail, seconds)
+        if agent or not is_told or line_authors.is_forge(committer):
             return {**line_authors.build_nobody("unrecorded"), "agent": agent}
         return line_authors.build_nobody("person")
 
@@ -272,8 +277,7 @@ class Evidence:
 
     def _name_author(self, commit: str) -> str:
         if commit not in self._names:
-            about = self.get_commit(commit).author_and_message
-            self._names[commit] = self._classify(commit, *about)
+            self._names[commit] = self._classify(commit, self.get_commit(commit).about)
         return self._names[commit]
 
     def list_silent_lines(self, commit: str, path: str, oid: str) -> set[int]:

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     Blamed = tuple[list[BlameEntry], bytes]  # and the output behind them
     Place = tuple[str, str]  # commit, path
     Spot = tuple[str, str, int]  # commit, path, line from 1: where the commit put it in
-    Classify = Callable[[str, str, bytes], str]
+    About = tuple[str, str, bytes]  # of a commit: author, committer, message
+    Classify = Callable[[str, About], str]
     Step = tuple[str, str, str, bool]  # path, blob before, blob after, whether by a merge
 
 
@@ -225,7 +226,7 @@ _REVERTS = re.compile(rb"^This reverts commit ([0-9a-f]{40,64})\b", re.M)
 # git follows a moved line only if it has enough letters and digits.
 _FOLLOW = ("-w", f"-M{linking.SIGNIFICANT}", "--ignore-revs-file=", "--no-textconv")
 _RAW = "log --raw -z --no-abbrev --no-renames --no-show-signature --no-notes".split()
-_WHOLE = "-c", "--topo-order", "--format=%x02%H%x00%an <%ae> %at%x00%B%x00"
+_WHOLE = "-c", "--topo-order", "--format=%x02%H%x00%an <%ae> %at%x00%cn <%ce>%x00%B%x00"
 _RANGES = 200  # of lines in the arguments of one git
 _ALL = ("", "")
 _VERSIONS = 20  # of a path that are read before a commit
@@ -297,17 +298,16 @@ class Earlier:
         """Find the commits of whole histories that give a path a content that it had before, and
         who changed each path.
 
-        classify: (commit, author, message) -> a name that is the same for commits whose lines have
-        the same author.
+        classify: (commit, its author, committer and message) -> a name that is the same for
+        commits whose lines have the same author.
         """
         if _ALL in self._read:
             return
         self._read.add(_ALL)
         newest: dict[tuple[str, str], Place] = {}
         try:
-            for commit, author, message, changes in self._read_commits(tips()):
-                name = classify(commit, author, message)
-                self._writers.take(commit, name, message, changes)
+            for commit, about, changes in self._read_commits(tips()):
+                self._writers.take(commit, classify(commit, about), about[2], changes)
                 for path, _, oid, merged in changes:
                     newer = newest.setdefault((path, oid), (commit, path))
                     if newer[0] != commit and not merged:
@@ -316,20 +316,20 @@ class Earlier:
         except GitError:
             pass  # a part of the history is not here
 
-    def _read_commits(self, tips: Sequence[str]) -> Iterator[tuple[str, str, bytes, list[Step]]]:
-        """Yield (commit, author, message, its changes) for each commit, newest first."""
+    def _read_commits(self, tips: Sequence[str]) -> Iterator[tuple[str, About, list[Step]]]:
+        """Yield (commit, what it says, its changes) for each commit, newest first."""
         args: list[str | bytes] = ["--end-of-options", *map(encode_name, tips), b"--"]
         tokens = self._repo.git.stream_records(*_RAW, *_WHOLE, *args)
-        row: tuple[str, str, bytes, list[Step]] | None = None
+        row: tuple[str, About, list[Step]] | None = None
         for token in tokens:
             if token.startswith(b"\x02"):
                 if row:
                     yield row
-                commit, author = decode_name(token[1:]), decode_name(next(tokens))
-                row = commit, author, next(tokens), []
+                author, committer = decode_name(next(tokens)), decode_name(next(tokens))
+                row = decode_name(token[1:]), (author, committer, next(tokens)), []
             elif row and (fields := token.lstrip(b"\n")).startswith(b":"):
                 old, new = (decode_name(oid) for oid in fields.split(b" ")[-3:-1])
-                row[3].append((decode_name(next(tokens)), old, new, fields.startswith(b"::")))
+                row[2].append((decode_name(next(tokens)), old, new, fields.startswith(b"::")))
         if row:
             yield row
 

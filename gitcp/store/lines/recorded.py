@@ -341,18 +341,19 @@ class Commit:
         self.oid, self._readers = oid, readers
 
     @cached_property
-    def author_and_message(self) -> tuple[str, bytes]:
-        """(its author as `Name <mail> seconds`, its message); empty if it is missing."""
+    def about(self) -> tuple[str, str, bytes]:
+        """(its author as `Name <mail> seconds`, its committer, its message); empty if it is
+        missing."""
         parsed = read_commit(self._readers.objects, self.oid)
-        return (parsed["author"], encode_name(parsed["message"])) if parsed else ("", b"")
+        if not parsed:
+            return "", "", b""
+        return parsed["author"], parsed["committer"], encode_name(parsed["message"])
 
     @cached_property
     def ids(self) -> list[str]:
         """The ids of its checkpoints."""
         note = self._readers.notes.read_note(self.oid) or b""
-        return checkpoint_list.find_ids(
-            self.author_and_message[1], note, self._readers.recorded.places
-        )
+        return checkpoint_list.find_ids(self.about[2], note, self._readers.recorded.places)
 
     @cached_property
     def records(self) -> Sequence[LineRecord]:

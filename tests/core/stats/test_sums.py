@@ -42,6 +42,7 @@ def commit(
         "parents": ["1"] * parents,
         "day": "2026-01-02",
         "author": "A U Thor <author@example.com> 1112354055",
+        "committer": "",
         "message": b"",
         "patches": [patch],
         "linked": linked,
