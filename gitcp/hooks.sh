@@ -152,7 +152,7 @@ brings() { # what was decided before the commit: lines of others are in it
 	case $was in *'"brings":'*) ;; *) return 1 ;; esac
 }
 post_commit() {
-	if due "$c"/gitcp/open/* || {
+	if due "$c"/gitcp/open/* "$d/gitcp/visited" || {
 		any "$c/gitcp/linked" && { [ -e "$d/CHERRY_PICK_HEAD" ] || brings; }
 	}; then
 		quiet "$@"

@@ -454,7 +454,7 @@ def get_latest_time(stamp: int) -> int:
 # for a look that comes before its end.
 TOOL, WINDOW, TRANSCRIPT, TURN = "tool", "window", "transcript", "turn"
 SHELL, WAITING, CUT = "shell", "waiting", "cut"
-BETWEEN, RESTORED, HOOK = "between", "restored", "hook"
+BETWEEN, RESTORED, HOOK, STRANGER = "between", "restored", "hook", "stranger"
 # Commands of git that take content out of the worktree without losing it.
 _AWAY = frozenset(("stash", "checkout", "restore", "reset", "switch", "clean"))
 # Commands, and commands of git, that bring content from elsewhere into the worktree.

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 LINK_KEY = commit_message.KEY
 REMOVED = f"{LINK_KEY}-Removed"
 BY_HAND = "Linked-By-Hand"
+# In a note: lines of the commit for which nothing is recorded may be a session's.
+UNKNOWN = b"Gitcp-Unknown: a session of another repository wrote in it"
 
 
 def list_links(message: bytes, note: bytes = b"") -> dict[str, str]:
@@ -83,6 +85,16 @@ def add_link_by_hand(note: bytes, checkpoint_id: str) -> bytes:
 def list_by_hand(note: bytes) -> set[str]:
     """The ids that a person linked in a note."""
     return {checkpoint_id for key, checkpoint_id, _ in _parse_lines(note) if key == BY_HAND}
+
+
+def add_unknown(note: bytes) -> bytes:
+    """The note with the line UNKNOWN."""
+    return note if has_unknown(note) else _append_line(note, UNKNOWN.decode())
+
+
+def has_unknown(note: bytes) -> bool:
+    """Whether a note has the line UNKNOWN."""
+    return UNKNOWN in note.splitlines()
 
 
 def remove_link(note: bytes, checkpoint_id: str, reason: str) -> bytes:

@@ -51,6 +51,7 @@ def _relink_rewritten(event: Record) -> Iterator[Record]:
                 ctx.keep(state)
         ctx.leave()
         old_by_new = replayed or rewrite.sources
+        relink.copy_unknown(repo, objects, old_by_new)
         _follow_lines(ctx, command, old_by_new, noted)
         commit_lines.keep_ai_note(repo, [*old_by_new])
     yield from ({"type": "match", **link} for link in noted)

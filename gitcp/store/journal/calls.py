@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _SLACK = 200_000_000  # ns between a call's end and the start of this process on a busy machine
 _WINDOWS = ("shell", "mcp", "other")
+_NAMED = 40  # words of a command that are looked for in other repositories
 
 
 def take_call(repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> bool:
@@ -45,6 +46,13 @@ def take_call(repo: Repo, objects: Objects, state: State, event: dict[str, Any])
         visited = group_by_worktree(repo, paths)
         changed = take_call_elsewhere(repo, state, call, starts, visited)
         paths = [path for path in paths if not any(path in group for group in visited.values())]
+        from gitcp.store.journal import elsewhere
+
+        elsewhere.look_in_others(repo, paths, starts)
+    if call["kind"] == "shell" and (roots := _list_other_roots(repo, event)):
+        from gitcp.store.journal import elsewhere
+
+        elsewhere.scan_others(repo, roots, starts)
     tool_paths = states.resolve_paths(repo, paths)
     with Journal(repo) as journal:
         at, journal.telling = read_clock(repo), state["session_id"]
@@ -67,6 +75,22 @@ def _is_at_home(repo: Repo, path: str) -> bool:
             return False
         folder = os.path.dirname(folder)
     return folder == repo.worktree or not os.path.isabs(path)
+
+
+def _list_other_roots(repo: Repo, event: dict[str, Any]) -> list[str]:
+    """The roots of repositories, in the worktree or beside it, in which a command runs or whose
+    paths it names."""
+    folder = os.path.realpath(event.get("cwd") or repo.worktree)
+    words = credit.list_words(str(event["tool"].get("command") or ""))[:_NAMED]
+    paths = dict.fromkeys(os.path.join(folder, word) for word in (".", *words))
+    named = (os.path.join(path, ".git") if os.path.isdir(path) else path for path in paths)
+    roots = dict.fromkeys(find_root_above(path) for path in named)
+    inside, beside = repo.worktree + os.sep, os.path.dirname(repo.worktree)
+    return [
+        root
+        for root in roots
+        if root.startswith(inside) or (os.path.dirname(root) == beside and root != repo.worktree)
+    ]
 
 
 def _open_call(

@@ -6,13 +6,13 @@ from __future__ import annotations
 import os
 import time
 
-from gitcp import files
+from gitcp import files, trace
 from gitcp.core import credit, credit_cases, discards, ids
-from gitcp.errors import Late
+from gitcp.errors import Error, Late
 from gitcp.record import decode_name
 from gitcp.repo import Repo
 from gitcp.running import ANY
-from gitcp.store import reading
+from gitcp.store import claims, private, reading
 from gitcp.store.journal import journal, look, windows
 from gitcp.store.journal.edits import Work, list_open_paths_in
 from gitcp.store.journal.journal import Journal, LastSeen, read_clock
@@ -125,6 +125,53 @@ def _read_answers(
     if exceeded:
         raise exceeded[0]
     return lost
+
+
+# Other repositories, in which a session of this one writes.  It has no state there, so what it
+# writes is nobody's: unknown, not the person's.
+
+
+def look_in_others(repo: Repo, paths: Iterable[str], starts: bool) -> None:
+    """Look at those of the absolute paths that are in other repositories with gitcp.  starts:
+    whether the call that names them begins; after it, what changed there is unknown."""
+    for other, inside in claims.group_by_working_copy(repo, paths):
+        if other.common != repo.common:
+            _look_in(other, starts, inside)
+
+
+def scan_others(repo: Repo, roots: Iterable[str], starts: bool) -> None:
+    """Look at the worktrees of other repositories, by their roots, as look_in_others() does."""
+    env = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    for root in roots:
+        try:
+            other = Repo.find(root, env)
+        except Error:
+            continue
+        if other.common != repo.common:
+            _look_in(other, starts)
+
+
+def _look_in(other: Repo, starts: bool, paths: Collection[str] | None = None) -> None:
+    """Look at these paths of another repository, by default at all if that is cheap.  What is wrong
+    there concerns no session here."""
+    off = other.join_shared("off")
+    if os.path.isdir(other.join_shared()) and not os.path.exists(off):
+        try:
+            _look_as_stranger(other, starts, paths)
+        except (Error, OSError) as e:
+            trace.append_note("journal", f"{other.worktree}: {e}")
+
+
+def _look_as_stranger(other: Repo, starts: bool, paths: Collection[str] | None) -> None:
+    objects = Objects.get_shared(other)
+    with Journal(other) as held:
+        held.stranger, at = not starts, read_clock(other)
+        if paths is None:
+            look.scan_if_cheap(objects, held, at, first=True)
+        else:
+            look.record_paths(objects, held, paths, at)
+        if any(line.get("how") == credit.STRANGER for line in held.lines):
+            private.touch_private(other, other.join_own(journal.VISITED))
 
 
 # A path that several calls of file tools write at once: the words of each call tell its part,

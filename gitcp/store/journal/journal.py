@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 NAME = "journal"
+VISITED = "visited"  # the marker of a worktree with open edits by sessions of other repositories
 _NEIGHBOURS = "journal-checked", "look", "turn"
 _STREAMS = "refs/heads/entire/", "refs/gitcp/streams/"
 _MADE_ON_A_BASE = ("before", "trees", "look")
@@ -213,6 +214,7 @@ class Journal:
     committers: the sessions that make the commit that is looked at; None without one.
     visitors: sessions of other worktrees that work in this one.
     guests: sessions of other worktrees whose transcripts name what they write.
+    stranger: whether a session of another repository has written what is looked at.
     """
 
     __slots__ = (
@@ -226,6 +228,7 @@ class Journal:
         "lines",
         "naming",
         "repo",
+        "stranger",
         "telling",
         "visitors",
     )
@@ -241,6 +244,7 @@ class Journal:
         self.committers: Collection[str] | None = None
         self.visitors: Sequence[Marker] = ()
         self.guests: Sequence[Marker] = ()
+        self.stranger = False
 
     def __enter__(self) -> Self:
         self._lock.__enter__()

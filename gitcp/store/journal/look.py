@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from gitcp.core.credit import Change, Verdict, Window
-    from gitcp.core.record_types import JournalLine, Version
+    from gitcp.core.record_types import JournalLine, Version, Writer
     from gitcp.repo import Repo
     from gitcp.store.journal.journal import Journal
     from gitcp.store.journal.sources import Sources
@@ -179,10 +179,9 @@ def _record_changes(
         if verdict["shared"]:
             added = _read_added(objects, before, after)
             verdict = credit.attribute_change(change, windows, added)
-        who, how = verdict["who"], verdict["how"]
-        if who == credit.PERSON and journal_windows.is_made_by_hook(
-            judged, journal.lines, path, before
-        ):
+        who, how = _choose_author(journal, verdict)
+        is_made_by_hook = journal_windows.is_made_by_hook
+        if who == credit.PERSON and is_made_by_hook(judged, journal.lines, path, before):
             who, how = credit.UNKNOWN, credit.HOOK
         line = credit.build_edit(path, before, after, who, how, at)
         line |= _build_details(verdict, origins.get(path), change, at)
@@ -194,6 +193,13 @@ def _record_changes(
         line |= {"kept": False} if path in ignored else {}
         lines.append(line)
     journal.append(pack_edits(objects, lines))
+
+
+def _choose_author(journal: Journal, verdict: Verdict) -> tuple[Writer, str]:
+    """(the author of a change, how that is known), by a verdict and who has written here."""
+    if journal.stranger and verdict["how"] != credit.RESTORED:
+        return credit.UNKNOWN, credit.STRANGER
+    return verdict["who"], verdict["how"]
 
 
 def _open_sources(repo: Repo, objects: Objects, journal: Journal, seen: LastSeen) -> Sources:
@@ -285,11 +291,12 @@ def _find_moves(objects: Objects, changed: Changed) -> dict[str, str]:
     )
 
 
-def scan_if_cheap(objects: Objects, journal: Journal, at: int) -> bool:
-    """Look at the whole worktree if the last look was cheap enough; return whether it did."""
+def scan_if_cheap(objects: Objects, journal: Journal, at: int, first: bool = False) -> bool:
+    """Look at the whole worktree if the last look was cheap enough; return whether it did.  first:
+    whether to look if it is the first one."""
     repo = journal.repo
     last = journal_journal.read_look(repo)
-    if not last or int(last.get("cost", 0)) > read_budget(repo) * 1000:
+    if not (last or first) or int(last.get("cost", 0)) > read_budget(repo) * 1000:
         return False
     started = measure_children()
     from gitcp.store.snapshot import snapshot

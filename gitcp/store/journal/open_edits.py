@@ -96,6 +96,7 @@ def settle_commit(
         line["at"] = read_clock(repo)
         is_settled = _build_settled_check(objects, changes, find_present, find_committed)
         open_edits = credit.list_open_edits(held.lines)
+        _note_strangers(repo, objects, commit, changes, open_edits)
         for session_id in {credit.get_author(edit)[0] for edit in open_edits} - {""}:
             decided = session_id not in excluded if sessions is None else session_id in sessions
             work = Work(held.lines, session_id)
@@ -106,7 +107,36 @@ def settle_commit(
             line["transcripts"] = ends
         if not recorded or credit.list_open_edits([*held.lines, line]) != open_edits:
             held.append([line])
+            _forget_strangers(repo, open_edits, held)
             held.cut_back()
+
+
+def _list_strange(edits: Iterable[JournalLine]) -> set[str]:
+    """The paths of edits by sessions of other repositories."""
+    return {edit["path"] for edit in edits if edit.get("how") == credit.STRANGER}
+
+
+def _note_strangers(
+    repo: Repo,
+    objects: Objects,
+    commit: Commit,
+    changes: Changes,
+    open_edits: Iterable[JournalLine],
+) -> None:
+    """Note on a commit with these changes that a session of another repository wrote there."""
+    if not _list_strange(open_edits).isdisjoint(changes):
+        from gitcp.core import links
+        from gitcp.store import notes
+
+        notes.edit_note(repo, objects, commit["oid"], lambda note: links.add_unknown(note or b""))
+
+
+def _forget_strangers(repo: Repo, before: list[JournalLine], held: Journal) -> None:
+    """Remove the marker of such edits if all that were open before are settled."""
+    if _list_strange(before) and not _list_strange(credit.list_open_edits(held.lines)):
+        from gitcp.store import private
+
+        private.remove_private(repo, repo.join_own(journal.VISITED))
 
 
 def _build_file_lookup(objects: Objects, tree: str) -> Callable[[str], Version]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core import blame_format, line_authors, line_replay
+from gitcp.core import blame_format, line_authors, line_replay, links
 from gitcp.record import decode_name, encode_name
 from gitcp.store.lines import history, recorded, uncommitted
 from gitcp.store.lines.history import Earlier
@@ -196,7 +196,8 @@ class Evidence:
         if readers.attested.has_note(commit) or any(map(readers.recorded.has_place, ids)):
             return commit
         nobody = self._judge_unlinked(about)
-        is_told = not ids and (nobody["who"] == "person" or nobody["agent"])
+        is_unknown = bool(ids) or links.has_unknown(note)
+        is_told = not is_unknown and (nobody["who"] == "person" or nobody["agent"])
         return f"{nobody['who']} {nobody['agent']}" if is_told else ""
 
     def _list_tips(self) -> list[str]:
@@ -223,13 +224,13 @@ class Evidence:
     def find_default_author(self, commit: str) -> Author:
         """The author of a commit's lines for which nothing is recorded.
 
-        "unknown" if the commit has a checkpoint; else "person" if its author recorded his work at
-        that time, and "unrecorded" if he did not, if the commit names an agent, or if a forge made
-        it.
+        "unknown" if the commit has a checkpoint, or lines by a session of another repository; else
+        "person" if its author recorded his work at that time, and "unrecorded" if he did not, if
+        the commit names an agent, or if a forge made it.
         """
         if not commit.strip("0"):
             return line_authors.build_nobody("person")
-        if self.get_commit(commit).ids:
+        if self.get_commit(commit).ids or links.has_unknown(self.get_commit(commit).note):
             return line_authors.build_nobody("unknown")
         return self._judge_unlinked(self.get_commit(commit).about)
 

@@ -350,10 +350,15 @@ class Commit:
         return parsed["author"], parsed["committer"], encode_name(parsed["message"])
 
     @cached_property
+    def note(self) -> bytes:
+        """The note with its links; empty without one."""
+        return self._readers.notes.read_note(self.oid) or b""
+
+    @cached_property
     def ids(self) -> list[str]:
         """The ids of its checkpoints."""
-        note = self._readers.notes.read_note(self.oid) or b""
-        return checkpoint_list.find_ids(self.about[2], note, self._readers.recorded.places)
+        places = self._readers.recorded.places
+        return checkpoint_list.find_ids(self.about[2], self.note, places)
 
     @cached_property
     def records(self) -> Sequence[LineRecord]:

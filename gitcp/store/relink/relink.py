@@ -108,6 +108,20 @@ def _settle_session(ctx: Context, session_id: str, head: str, is_over: bool = Tr
         trace.append_note("settle", f"'{session_id}': {e}")
 
 
+def copy_unknown(repo: Repo, objects: Objects, old_by_new: Mapping[str, Sequence[str]]) -> None:
+    """Note on rewritten commits (new -> its old ones) that they have lines by a session of another
+    repository, as the notes of the old ones say."""
+    reader = notes.Reader(objects)
+    marked = [
+        new
+        for new, old in old_by_new.items()
+        if any(links.has_unknown(reader.read_note(oid) or b"") for oid in old)
+    ]
+    if marked:
+        edits = dict.fromkeys(marked, lambda note: links.add_unknown(note or b""))
+        notes.edit_notes(repo, objects, edits)
+
+
 def list_amended_sessions(repo: Repo, objects: Objects, new: Iterable[str]) -> list[str]:
     """The sessions of the checkpoints of commits that were amended."""
     ids = {i for oid in new for i in checkpoint_list.list_linked(objects, oid)}
