@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
 
 _REGULAR = (FILE, EXECUTABLE)
+_SHORTEST = 4  # digits of the beginning of a turn's id
 
 
 class Selection:
@@ -115,7 +116,11 @@ def _list_writers(line: JournalLine) -> tuple[Writer, Writer]:
 def _pick_turn(repo: Repo, session_id: str, name: str, ids: set[str]) -> str:
     turns = (states.peek_state(repo, session_id) or {}).get("turns", {})
     numbered = [key for key, turn in turns.items() if str(turn.get("number")) == name]
-    return numbered[0] if numbered else _pick("turn", name, {*ids, *turns})
+    if numbered:
+        return numbered[0]
+    # The beginning of an id is digits alone too: a short one is a number.
+    is_number = name.isdecimal() and len(name) < _SHORTEST
+    return _pick("turn", name, set() if is_number else {*ids, *turns})
 
 
 def _pick(kind: str, name: str, ids: set[str]) -> str:

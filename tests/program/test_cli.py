@@ -65,7 +65,8 @@ def test_a_link_by_an_unknown_name_is_refused_in_one_line(tmp_path: Path) -> Non
     done = subprocess.run([tmp_path / "gitcp-stat"], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (129, "")
     assert (
-        done.stderr == "error: 'stat' is not a gitcp command; did you mean 'stats' or 'status'?\n"
+        done.stderr
+        == "error: 'stat' is not a gitcp command; did you mean 'stats' or 'status' or 'stage'?\n"
     )
 
 
