@@ -94,7 +94,7 @@ def test_points_are_moved_in_filtered_and_looked_at_in_any_width(
         screen.type("/", "filter: _")
         screen.type("write ONEX", "filter: write ONEX_")
         screen.type(BACKSPACE, "filter: write ONE_")
-        screen.wait_for(lambda: all("write" in row for row in listed(screen)))
+        screen.wait_for(lambda: bool(listed(screen)) and all("write" in r for r in listed(screen)))
         assert listed(screen)
         screen.type(ENTER, "go back? [y/N]")
         screen.type("y\n", "'gitcp undo' takes it back")
