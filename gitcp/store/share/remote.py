@@ -327,10 +327,6 @@ _SUBJECT_WITHHELD = "Checkpoints without those that are held back"
 ALLOW = "'git config --add gitcp.redact-allow <regex>' allows it"
 
 
-class Withheld(Error):
-    """Something was not pushed because it has what looks like a secret."""
-
-
 def search_new(
     repo: Repo,
     objects: Objects,
