@@ -103,8 +103,9 @@ def hide_progress() -> None:
     if "line" in _STATE:
         signal.setitimer(signal.ITIMER_REAL, 0)
         del _STATE["line"]
-        if _STATE.pop("drawn", ""):
+        if "drawn" in _STATE:
             os.write(2, _CLEAR.encode())
+            del _STATE["drawn"]
 
 
 def stop_progress() -> None:
@@ -142,8 +143,8 @@ def _draw(*_: object) -> None:
     try:
         width = os.get_terminal_size(2).columns or 80
         shown = "".join(c if c.isprintable() else "?" for c in line[: width - 1])
+        _STATE["drawn"] = line  # first: Ctrl-C may come as soon as the line is seen
         os.write(2, f"\r{shown}\033[K".encode(errors="replace"))
-        _STATE["drawn"] = line
     except OSError:  # the terminal is gone
         _STATE["due"] = _NEVER
 
