@@ -118,6 +118,11 @@ KEYS: dict[str, Key] = {
         "default": "",
         "meaning": "the trailer that names agent and model in a commit that has their work",
     },
+    "gitcp.say": {
+        "kind": "flag",
+        "default": "true",
+        "meaning": "whether a commit at a terminal tells to which sessions it was linked",
+    },
     "gitcp.look-budget": {
         "kind": "number",
         "default": "20",

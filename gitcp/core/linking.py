@@ -23,11 +23,16 @@ if TYPE_CHECKING:
         shared: dict[str, frozenset[bytes]]
 
     class Linked(TypedDict):
-        """Why a session belongs to a commit.  how: content, environment or process."""
+        """Why a session belongs to a commit.  how: content, environment or process.  From agent
+        on, what was stored: how many turns wrote what the commit has, and how many of the lines
+        that it adds the session wrote, then how many it adds."""
 
         how: str
         paths: list[str]
         reasons: dict[str, str]
+        agent: NotRequired[str]
+        turns: NotRequired[int]
+        lines: NotRequired[tuple[int, int]]
 
     Staged = tuple[str, str | None, str, str | None]  # old mode, old oid, new mode, new oid
     Change = tuple[bytes, bytes]  # a text before and after
@@ -102,6 +107,27 @@ def match_session(
             shared[new] = common
             reasons[new] = f"the recorded content of '{old}'"
     return {"paths": sorted(shared), "reasons": reasons, "shared": shared}
+
+
+def describe_links(sessions: Mapping[str, Linked]) -> str:
+    """One line about the sessions that were stored for a commit."""
+    stored = [(name, part) for name, part in sessions.items() if "lines" in part]
+    if not stored:
+        return ""
+    session_id, first = max(stored, key=lambda item: item[1]["lines"][0])
+    words = f"{first['agent']} {session_id[:8]}"
+    if len(stored) > 1:
+        words += f" and {_count(len(stored) - 1, 'other')}"
+    if turns := sum(part["turns"] for _, part in stored):
+        words += f", {_count(turns, 'prompt')}"
+    if first["lines"][1]:
+        own = sum(part["lines"][0] for _, part in stored)
+        words += f", {own} of {_count(first['lines'][1], 'line')}"
+    return f"linked: {words}; 'gitcp show HEAD'"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def _has_any_change(entry: Recorded, staged: Staged, blob: Blob) -> bool:

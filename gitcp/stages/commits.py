@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 from gitcp import context
 from gitcp.console import options
 from gitcp.console.options import make_value
+from gitcp.core import linking
 from gitcp.errors import format_error
+from gitcp.repo import Repo
 from gitcp.store import refs, trees
 from gitcp.store.journal import open_edits
 from gitcp.store.link import commit as link_commit
@@ -71,11 +75,28 @@ def _judge_commit(commit: str) -> Iterator[Record]:
 
 
 def condense_matches(args: object, records: Iterable[Record]) -> Iterator[Record]:
-    """Condense or dismiss the sessions of each match record of post-commit; pass all on."""
+    """Condense or dismiss the sessions of each match record of post-commit; pass all on, and tell
+    the person what a commit was linked to."""
     for record in records:
+        said = ""
         if record.get("type") == "match" and record.get("commit") and "old" in record:
             _condense_commit(record)
+            said = linking.describe_links(record["sessions"]) if _is_watched(record) else ""
         yield record
+        if said:
+            yield {"type": "say", "message": said}
+
+
+def _is_watched(match: Record) -> bool:
+    """Whether a person makes this one commit and is at the terminal."""
+    if not match.get("linked") or match.get("replays") or not os.isatty(2) or os.environ.get("CI"):
+        return False
+    repo, sessions = Repo.find_here(), match["sessions"].values()
+    if any(linked["how"] != "content" for linked in sessions):  # an agent commits
+        return False
+    if os.path.exists(os.path.join(repo.git_dir, "sequencer")):
+        return False
+    return bool(repo.config.get_option("gitcp.say")) and not link_commit.is_quiet(repo)
 
 
 def _condense_commit(match: Record) -> None:

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
         """id: '' if nothing is condensed; dismissed: whether the person removed the id; noted:
         whether the link is a note; old: the base of the streams; linked: whether they move on;
         carried: the other ids of the commit; inherited: those of them that its message could not
-        get and its note gets; merged: the commits that it squashes."""
+        get and its note gets; merged: the commits that it squashes; replays: whether git made it of
+        another commit."""
 
         commit: str
         old: str
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
         carried: list[str]
         inherited: list[str]
         merged: list[str]
+        replays: bool
 
 
 _VALUED = "mFcCtSu"  # one-letter options that take the rest of their word, or the next one
@@ -75,17 +77,29 @@ def is_amend(repo: Repo, args: Sequence[str]) -> bool:
 
 def will_check_message(repo: Repo) -> bool:
     """Whether git will run commit-msg: not with -n.  True if its arguments cannot be read."""
+    return not _has_option(repo, "--no-verify", 7, "n")
+
+
+def is_quiet(repo: Repo) -> bool:
+    """Whether git prints nothing of this commit, with -q.  False if its arguments cannot be
+    read."""
+    return _has_option(repo, "--quiet", 3, "q")
+
+
+def _has_option(repo: Repo, option: str, least: int, letter: str) -> bool:
+    """Whether this `git commit` has an option, shortened to least characters at most, or its letter
+    among others."""
     from gitcp.store.session import process
 
     for word in process.read_git_arguments(repo, "commit") or ():
-        if len(word) > 6 and "--no-verify".startswith(word):
-            return False
+        if len(word) >= least and option.startswith(word):
+            return True
         if word[:1] == "-" and word[1:2] not in ("", "-"):
             letters = word[1:]
-            ends = [i for i, letter in enumerate(letters) if letter in _VALUED]
-            if "n" in letters[: min(ends, default=len(letters))]:
-                return False
-    return True
+            ends = [i for i, value in enumerate(letters) if value in _VALUED]
+            if letter in letters[: min(ends, default=len(letters))]:
+                return True
+    return False
 
 
 def find_cleanup_mode(repo: Repo) -> str:
@@ -411,6 +425,7 @@ def conclude_commit(repo: Repo, objects: Objects) -> Conclusion:
         "carried": commit_message.read_trailers(encode_name(commit["message"])),
         "inherited": [],
         "merged": verdict.get("merged", []) if verdict and holds else [],
+        "replays": bool(verdict and "picked" in verdict),
     }
     replays = commit_memory.is_replaying(repo)
     if not stream_rules.find_transition(

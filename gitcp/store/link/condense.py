@@ -284,7 +284,7 @@ def condense_sessions(
             stored = stored_transcripts.store_session(repo, objects, state, check=True)
             data = describe_session(repo, state, linked, changes, stored, credit)
             files = read_task_files(repo, objects, parent, state, changes, credit)
-            _add(data, files, extra or {}, commit["oid"] if noted else "")
+            _add(data, linked, files, extra or {}, commit["oid"] if noted else "")
             items, storeds = [*items, (checkpoint_id, data)], [*storeds, (state, stored)]
     raise_if_none(failed, items)
     items += _build_other_shares(repo, objects, checkpoint_id, credit, items)
@@ -320,7 +320,11 @@ def _keep_notes(repo: Repo, objects: Objects, commit: Commit) -> None:
 
 
 def _add(
-    data: SessionData, task_files: dict[str, bytes], extra: Mapping[str, Any], noted: str
+    data: SessionData,
+    linked: Linked,
+    task_files: dict[str, bytes],
+    extra: Mapping[str, Any],
+    noted: str,
 ) -> None:
     data["tasks"] = task_files
     data["metadata"] |= extra
@@ -328,6 +332,10 @@ def _add(
         data["metadata"]["tasks"] = tasks.list_tasks(task_files)
     if noted:
         data["metadata"]["commit"] = noted
+    added = data["metadata"]["initial_attribution"]["lines_added"]
+    linked["agent"] = data["metadata"]["agent"] or "agent"
+    linked["turns"] = len(data["metadata"]["turns"])
+    linked["lines"] = added["agent"], sum(added.values())
 
 
 class Apart:
