@@ -164,8 +164,9 @@ def locate(event: Record, project: str = "") -> tuple[str, Repo] | None:
     """(directory, repository around it) of an agent's event: the worktree of its session.
 
     project: the directory in which the agent was started, if its client tells.  A prompt is about
-    its own directory.  Tools and subagents may run elsewhere (`cd`, another worktree): for them the
-    worktree in the session's state counts.
+    its own directory, unless that is in a repository that is neither registered nor the project's.
+    Tools and subagents may run elsewhere (`cd`, another worktree): for them the worktree in the
+    session's state counts.
     """
     fresh = event["event"] in ("session-start", "turn-start")
     for folder in dict.fromkeys((event.get("cwd"), project)):
@@ -177,6 +178,9 @@ def locate(event: Record, project: str = "") -> tuple[str, Repo] | None:
             if isinstance(e, Late) or (isinstance(e, NoJj) and event["event"] == "session-start"):
                 raise
             trace.append_note("hook", str(e))
+            continue
+        if fresh and project and folder != project and _is_strange(repo, project):
+            trace.append_note("hook", f"'{folder}' is in a repository that is not registered")
             continue
         if fresh or is_off(repo):
             return folder, repo
@@ -192,6 +196,18 @@ def locate(event: Record, project: str = "") -> tuple[str, Repo] | None:
     return None
 
 
+def _is_strange(repo: Repo, project: str = "") -> bool:
+    """Whether a repository is neither registered nor the one around an agent's project."""
+    from gitcp import registered
+
+    if repo.top is None or registered.is_registered(repo.top):
+        return False
+    try:
+        return not project or Repo.find_at(project).common != repo.common
+    except Error:
+        return True
+
+
 def is_off(repo: Repo) -> bool:
     """Whether gitcp does nothing here: there is no worktree, or it is disabled."""
     return repo.top is None or os.path.exists(repo.join_shared("off"))
@@ -202,7 +218,8 @@ _CALLS = ("tool-start", "tool-end", "subagent-start", "subagent-end")
 
 def locate_unheard(event: Record, project: str = "") -> tuple[str, Repo] | None:
     """Like locate(), for a tool call of a session without a state: the client's project, not the
-    target of a `cd`; None if gitcp is not enabled there."""
+    target of a `cd`, unless that is in a registered repository; None if gitcp is not enabled
+    there."""
     folder = project or event.get("cwd")
     if event["event"] not in _CALLS or "tool" not in event or event.get("agent_id"):
         return None
@@ -211,5 +228,7 @@ def locate_unheard(event: Record, project: str = "") -> tuple[str, Repo] | None:
     try:
         repo = Repo.find_at(folder)
     except Error:
+        return None
+    if not project and _is_strange(repo):
         return None
     return (folder, repo) if os.path.isdir(repo.join_shared()) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp import files, jj
+from gitcp import files, jj, registered
 from gitcp.console import cli, options
 from gitcp.console.options import make_flag
 from gitcp.errors import OK, Error, NoRepository, UsageError, format_error
@@ -94,6 +94,7 @@ def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
         pack_upkeep.release_packs(repo)
         guard_files.clear_configured(repo)
         guard_files.clear_watched(repo)
+        registered.remove_repository(repo)
         if repo.top:
             jj.remove_workspace(repo.top)
 

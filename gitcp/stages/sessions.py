@@ -205,6 +205,12 @@ def _limit_edits(ctx: Context) -> None:
 def _handle_session_start(ctx: Context, event: Record) -> list[Record]:
     repo, session_id = ctx.repo, event["session_id"]
     worktree.seed_index(repo)
+    from gitcp import registered
+
+    try:
+        registered.add_repository(repo)
+    except Error as e:
+        trace.append_note("registered", str(e))
     moved = _put_refs_in_place(ctx)
     known = os.path.exists(states.get_state_path(repo, session_id))
     state = ctx.read_state(session_id) if known else None

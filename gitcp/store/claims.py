@@ -331,7 +331,8 @@ def _find_marker(repo: Repo, name: str) -> Marker | None:
 def group_by_working_copy(home: Repo, paths: Iterable[str]) -> list[tuple[Repo, list[str]]]:
     """(working copy, paths relative to its root) for absolute paths; others are left out.
 
-    home comes first if it has any.  A worktree inside home is a working copy of its own.
+    home comes first if it has any.  A worktree inside home is a working copy of its own, a
+    repository there only if it is registered.
     """
     copies: dict[str, tuple[Repo, list[str]]] = {}
     for path in (target for name in paths for target in states.list_targets(name)):
@@ -350,6 +351,12 @@ def _find_owner(home: Repo, path: str) -> tuple[Repo | None, str | None]:
     if nearest is None:
         return None, None
     if nearest == root or os.path.samefile(nearest, root):
+        return home, inside
+    from gitcp import registered
+
+    git_dir = registered.find_git_dir(nearest)
+    is_ours = registered.find_common_dir(git_dir) == home.common
+    if not (is_ours or registered.is_registered(nearest)):
         return home, inside
     try:
         outside = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}

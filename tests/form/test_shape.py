@@ -34,6 +34,7 @@ LAYERS = (
     "record git",
     "asked",
     "jj",
+    "registered",
     "lock repo",
     "console",
     "store",

@@ -60,7 +60,12 @@ def test_a_file_that_a_session_of_another_repository_wrote_is_nobodys(
     other.write("mine.txt", text(3, 4))
     other.commit()
     assert authors(other, "mine.txt") == ["person", "person"]
-    assert not (Path(other.git("rev-parse", "--absolute-git-dir")) / "gitcp/visited").exists()
+    marker = Path(other.git("rev-parse", "--absolute-git-dir")) / "gitcp/visited"
+    assert not marker.exists()
+    a.prompt("read there")
+    run(a, f"cat {other.path}/new.txt")
+    end(a, begin(a, "Edit", file_path=str(other.path / "new.txt"), old_string="x", new_string="y"))
+    assert not marker.exists()
 
 
 def test_what_the_person_had_changed_there_before_is_the_persons_until_the_session_writes(

@@ -4,17 +4,27 @@ outside written.  The files are those of doc/trust.md."""
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from gitcp import registered
 from tests.support import warm
+from tests.support.clients.calls import edit, run
 from tests.support.copies import plant
-from tests.support.harness import World
+from tests.support.harness import Agent, World
 from tests.support.paths import TOP
 
+# How a session meets another repository: the call's words or its directory.
+MEETINGS: dict[str, Callable[[Agent, Path], None]] = {
+    "named": lambda agent, at: run(agent, f"cat {at}/README.md"),
+    "entered": lambda agent, at: run(agent, f"cd {at} && echo more >>README.md"),
+    "worked in": lambda agent, at: run(Agent(agent.world, agent.sid, at, agent.pid), "ls"),
+    "written": lambda agent, at: edit(agent, f"{at}/README.md", "by a tool\n"),
+}
 Plant = Callable[[Path, Path], None]  # (the repository, the directory that nobody may write to)
 
 
@@ -181,3 +191,70 @@ def test_a_file_of_a_clone_runs_sends_and_writes_nothing(
     sent = person.git("ls-remote", str(tmp_path / "hub.git"))
     assert "work" in sent
     assert not re.search("entire|gitcp", sent)
+
+
+def _unpack(at: Path, outside: Path, registered: World, form: str) -> None:
+    """A repository with gitcp as an archive may bring it: its configuration names a program, in the
+    git directory itself, in one beside it, or in that of a worktree of a registered repository."""
+    program = _make_program(outside)
+    registered.git("init", "-q", str(at), cwd=at.parent)
+    _write(at / "README.md", "theirs\n")
+    _write(at / ".gitattributes", "* filter=evil\n")
+    _write(at / ".git" / "gitcp" / "look", "")
+    git = World(at, registered.home).git
+    git("add", ".")
+    git("-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "-q", "-m", "theirs")
+    values = f'[core]\n\tfsmonitor = "{program}"\n[filter "evil"]\n\tclean = "{program}"\n'
+    if form == "commondir":
+        registered.git("config", "core.repositoryFormatVersion", "1")
+        registered.git("config", "extensions.worktreeConfig", "true")
+        _write(at / ".git" / "commondir", f"{registered.path / '.git'}\n")
+        _write(at / ".git" / "config.worktree", values)
+        return
+    with (at / ".git" / "config").open("a") as f:
+        f.write(values)
+    if form == "file":
+        (at / ".git").rename(at.parent / f"{at.name}.git")
+        (at / ".git").write_text(f"gitdir: ../{at.name}.git\n")
+
+
+@pytest.mark.parametrize("form", ["directory", "file", "commondir"])
+@pytest.mark.parametrize("meeting", [*MEETINGS, "prompted in"])
+def test_git_is_not_run_in_a_repository_that_nobody_registered(
+    meeting: str, form: str, world: World, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    friend = World(plant(world.path, tmp_path / "friend"), world.home)
+    warm.command("enable", [], friend.path, os.environ).check_returncode()
+    for at in (world.path / "vendor", world.path.parent / "unpacked"):
+        _unpack(at, outside, friend, form)
+        agent = world.agent(f"meets-{at.name}")
+        agent.start()
+        agent.prompt("look at it")
+        if meeting in MEETINGS:
+            MEETINGS[meeting](agent, at)
+        else:
+            world.env["CLAUDE_PROJECT_DIR"] = str(world.path)
+            agent.cwd = at
+            agent.prompt("go on here")
+        agent.stop()
+        agent.end()
+        assert world.state(agent.sid)["worktree_path"] == str(world.path)
+    assert not list_files(outside)
+
+
+def test_a_repository_is_registered_by_a_session_that_starts_there_and_no_more_when_uninstalled(
+    world: World,
+) -> None:
+    assert not registered.is_registered(str(world.path))
+    agent = world.agent("starts")
+    agent.start()
+    world.git("worktree", "add", "-q", "--detach", "../linked")
+    linked = world.path.parent / "linked"
+    assert registered.is_registered(str(world.path))
+    assert registered.is_registered(str(linked))
+    linked.rename(linked.with_name("moved"))
+    assert not registered.is_registered(str(linked.with_name("moved")))
+    world.gitcp("disable", "--uninstall")
+    assert not registered.is_registered(str(world.path))

@@ -9,7 +9,6 @@ import os
 import stat
 import time
 
-from gitcp import files
 from gitcp.core import credit
 from gitcp.core.git_formats import EXECUTABLE, FILE
 from gitcp.errors import Error
@@ -78,19 +77,24 @@ def _is_at_home(repo: Repo, path: str) -> bool:
 
 
 def _list_other_roots(repo: Repo, event: dict[str, Any]) -> list[str]:
-    """The roots of repositories, in the worktree or beside it, in which a command runs or whose
-    paths it names."""
+    """The roots of registered repositories, in the worktree or beside it, in which a command runs
+    or whose paths it names."""
     folder = os.path.realpath(event.get("cwd") or repo.worktree)
     words = credit.list_words(str(event["tool"].get("command") or ""))[:_NAMED]
     paths = dict.fromkeys(os.path.join(folder, word) for word in (".", *words))
     named = (os.path.join(path, ".git") if os.path.isdir(path) else path for path in paths)
     roots = dict.fromkeys(find_root_above(path) for path in named)
     inside, beside = repo.worktree + os.sep, os.path.dirname(repo.worktree)
-    return [
+    others = [
         root
         for root in roots
         if root.startswith(inside) or (os.path.dirname(root) == beside and root != repo.worktree)
     ]
+    if others:
+        from gitcp import registered
+
+        others = [root for root in others if registered.is_registered(root)]
+    return others
 
 
 def _open_call(
@@ -456,9 +460,11 @@ def group_by_worktree(repo: Repo, paths: Iterable[str]) -> dict[str, list[str]]:
     """root of another worktree of the repository -> the absolute paths in it."""
     groups: dict[str, list[str]] = {}
     for path in paths:
+        from gitcp import registered
+
         root = find_root_above(path)
-        git_dir = _find_git_dir(root) if root else repo.git_dir
-        if git_dir != repo.git_dir and _find_common_dir(git_dir) == repo.common:
+        git_dir = registered.find_git_dir(root) if root else repo.git_dir
+        if git_dir != repo.git_dir and registered.find_common_dir(git_dir) == repo.common:
             groups.setdefault(root, []).append(path)
     return groups
 
@@ -470,18 +476,6 @@ def find_root_above(path: str) -> str:
         above = os.path.dirname(folder)
         folder = above if above != folder else ""
     return folder
-
-
-def _find_git_dir(root: str) -> str:
-    git = os.path.join(root, ".git")
-    text = os.fsdecode(files.peek(git)) if os.path.isfile(git) else ""
-    name = text.removeprefix("gitdir:").strip()
-    return os.path.realpath(os.path.join(root, name)) if name else git
-
-
-def _find_common_dir(git_dir: str) -> str:
-    above, name = os.path.split(os.path.dirname(git_dir))
-    return above if name == "worktrees" else git_dir
 
 
 def take_call_elsewhere(

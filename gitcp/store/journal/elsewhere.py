@@ -127,8 +127,8 @@ def _read_answers(
     return lost
 
 
-# Other repositories, in which a session of this one writes.  It has no state there, so what it
-# writes is nobody's: unknown, not the person's.
+# Other registered repositories, in which a session of this one writes.  It has no state there, so
+# what it writes is nobody's: unknown, not the person's.
 
 
 def look_in_others(repo: Repo, paths: Iterable[str], starts: bool) -> None:
@@ -170,8 +170,11 @@ def _look_as_stranger(other: Repo, starts: bool, paths: Collection[str] | None) 
             look.scan_if_cheap(objects, held, at, first=True)
         else:
             look.record_paths(objects, held, paths, at)
-        if any(line.get("how") == credit.STRANGER for line in held.lines):
-            private.touch_private(other, other.join_own(journal.VISITED))
+        marker, open_edits = other.join_own(journal.VISITED), credit.list_open_edits(held.lines)
+        if any(edit.get("how") == credit.STRANGER for edit in open_edits):
+            private.touch_private(other, marker)
+        elif os.path.lexists(marker):
+            private.remove_private(other, marker)
 
 
 # A path that several calls of file tools write at once: the words of each call tell its part,

@@ -10,7 +10,7 @@ import time
 from contextlib import contextmanager
 
 import gitcp
-from gitcp import agents, asked, files, jj
+from gitcp import agents, asked, files, jj, registered
 from gitcp.agents.install import enabling, own_files
 from gitcp.agents.install.enabling import Surroundings
 from gitcp.asked import is_tracked
@@ -69,8 +69,10 @@ def install(repo: Repo, options: Options) -> tuple[list[Write], list[str], list[
     Damaged files of gitcp are moved aside; hooks that are then without a record are recorded again.
     """
     moved = _make_way(repo)
-    if repo.has_git and not options.worktree:
-        jj.add_worktree(repo.worktree)
+    if not options.worktree:
+        registered.add_repository(repo)
+        if repo.has_git:
+            jj.add_worktree(repo.worktree)
     with exclusive(repo, "install"):
         record = takeover.load_manifest(repo)
         writes, notes = plan_install(repo, options, record)
