@@ -128,7 +128,7 @@ def _run_body(body: Callable[[], int]) -> int:
 def _print_lacking() -> None:
     """Print what was missing: one line for each kind, with the first as the example of several."""
     term.hide_progress()
-    for kind, (first, *later) in options.list_lacking().items():
+    for kind, (first, *later) in options.take_lacking().items():
         count, remedy = len(later) + 1, _REMEDIES[kind]
         several = f"{count} {_LACKING[kind]}, such as {first}; " if later else f"{first}; "
         message = several.replace("\n", " ") + remedy

@@ -137,7 +137,7 @@ class Collected:
 def warn_lacking(message: str, kind: str = "") -> None:
     """Print a warning once; the output is incomplete, so that the status becomes NO.
 
-    kind: of what is lacking; after wait_for_end() the caller of list_lacking() prints it.
+    kind: of what is lacking; after wait_for_end() the caller of take_lacking() prints it.
     """
     if kind:
         _KINDS[message] = kind
@@ -157,12 +157,13 @@ def get_kind(message: str) -> str:
     return _KINDS.get(message, "")
 
 
-def list_lacking() -> dict[str, list[str]]:
-    """Kind -> the messages of this process that waited for its end."""
+def take_lacking() -> dict[str, list[str]]:
+    """Kind -> the messages of this process that waited for its end; each is given once."""
     lacking: dict[str, list[str]] = {}
-    for message, kind in _KINDS.items() if _WAITS else ():
+    for message, kind in list(_KINDS.items()) if _WAITS else ():
         if _PRINTED.get(message):
             lacking.setdefault(kind, []).append(message)
+            del _KINDS[message]
     return lacking
 
 

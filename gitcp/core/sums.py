@@ -221,6 +221,62 @@ def _divide_removed(total: int, commit: CommitCounts) -> Counts:
     return counts
 
 
+class Recorded:
+    """What checkpoints say of themselves of the lines and tokens of their commits, by day.
+
+    No line is traced: the lines are those of `initial_attribution`, as they were committed.
+    """
+
+    def __init__(self) -> None:
+        self.commits = 0
+        self.days: dict[str, Counts] = {}
+        self._tokens = transcripts.make_usage()
+        self._sessions: set[str] = set()
+        self._counted: set[tuple[str, str]] = set()
+
+    def take(self, commit: Record) -> None:
+        """Add a commit record with its checkpoints; a checkpoint of several commits counts once."""
+        self.commits += 1
+        persons, unknowns, added = [0], [0], 0
+        for link in commit["checkpoints"]:
+            for part in link.get("contents", ()):
+                key = link["checkpoint_id"], part["session_id"]
+                if key in self._counted:
+                    continue
+                self._counted.add(key)
+                self._sessions.add(part["session_id"])
+                agent, person, unknown = _list_attributed(part.get("initial_attribution"))
+                added += agent
+                persons.append(person)
+                unknowns.append(unknown)
+                spent = transcripts.count_spent(part.get("token_usage_delta"), part["agent"])
+                transcripts.add_counts(self._tokens, spent)
+        # Each session of a commit counts the same person's lines.
+        pairs = ("agent", added), ("person", max(persons)), ("unknown", max(unknowns))
+        for who, lines in pairs:
+            if lines:
+                day = self.days.setdefault(commit["day"], dict.fromkeys(WHO[:3], 0))
+                day[who] += lines
+
+    def build_record(self) -> dict[str, Any]:
+        """commits, sessions: their numbers; added: lines by author; tokens."""
+        added = {who: sum(day[who] for day in self.days.values()) for who in WHO[:3]}
+        numbers = {"commits": self.commits, "sessions": len(self._sessions)}
+        return {**numbers, "added": added, "tokens": self._tokens}
+
+
+def _list_attributed(attribution: object) -> list[int]:
+    """The lines that an `initial_attribution` counts as added by the agent, by a person and by
+    nobody known; those of the original program name the first two by other keys."""
+    credit = transcripts.ensure_object(attribution)
+    lines = transcripts.ensure_object(credit.get("lines_added"))
+    if not lines:
+        changed = [credit.get(key) for key in ("human_added", "human_modified")]
+        lines = {"agent": credit.get("agent_lines")}
+        lines["person"] = sum(map(transcripts.parse_count, changed))
+    return [transcripts.parse_count(lines.get(who)) for who in WHO[:3]]
+
+
 # Compute the cost of tokens by a table of prices; without a price the cost is not known.
 _KINDS = ("input", "cache-write", "cache-read", "output")
 _MILLION = 1_000_000

@@ -49,9 +49,54 @@ def test_a_recap_has_days_sessions_prompts_commits_files_lines_and_open_work(wor
     assert subjects == ["commit two.txt", "commit one.txt"]
     assert "commit mine.txt" in [commit["message"] for commit in day["commits"]]
     assert recap["added"]["agent"] == day["lines"]["agent"] == 3
+    assert (recap["commits"], recap["sessions"]) == (len(day["commits"]) + 2, 1)
     assert recap["tokens"]["output_tokens"] > 0
     (open_,) = recap["open"]
     assert (open_["session_id"], open_["files_touched"]) == ("session-b", ["three.txt"])
+
+
+def test_a_recap_begins_with_open_work_and_counts_the_commits_of_others(work: World) -> None:
+    for name in ("theirs.txt", "more.txt"):
+        work.write(name, "theirs\n")
+        work.git("add", name)
+        work.git("commit", "-q", f"--author=Bo <bo@{name}.example>", "-m", f"commit {name}")
+    (recap,) = records("recap", work.path)
+    assert {c["message"]: c["own"] for c in recap["days"][0]["commits"]} == {
+        "commit more.txt": False,
+        "commit theirs.txt": False,
+        "commit mine.txt": True,
+    }
+    text = run("recap", cwd=work.path).stdout
+    order = [text.index(words) for words in ("not committed", "2 commits by Bo", "commit mine.txt")]
+    assert order == sorted(order) and "theirs.txt" not in text
+    told = run("recap", "--markdown", cwd=work.path).stdout
+    assert "2 commits by `Bo`" in told and "theirs.txt" not in told
+    assert "commit theirs.txt" in run("recap", "--author=Bo", cwd=work.path).stdout
+
+
+def test_a_recap_of_another_persons_sessions_is_a_count(
+    work: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for role in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{role}_EMAIL", "someone@else.example")
+    copy = work.path.parent / "copy"  # its reflog has nobody else
+    work.git("clone", "-q", "--mirror", str(work.path), str(copy), cwd=work.path.parent)
+    (recap,) = records("recap", copy)
+    (session,) = recap["days"][0]["sessions"]
+    assert [commit["own"] for commit in session["commits"]] == [False, False]
+    text = run("recap", cwd=copy).stdout
+    assert "3 commits by A U Thor" in text and "Write one" not in text
+
+
+def test_a_recap_asks_for_no_lines(work: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is as fast as a log: no content of a commit is read, however long the history is."""
+    trace = work.path.parent / "trace"
+    monkeypatch.setenv("GIT_TRACE2_EVENT", str(trace))
+    assert run("recap", cwd=work.path).returncode == 0
+    started = [json.loads(line).get("argv", []) for line in trace.read_text().splitlines()]
+    names = {argv[1] if argv[1] != "-C" else argv[3] for argv in started if len(argv) > 1}
+    assert names and not names & {"blame", "diff", "diff-tree"}
+    assert not [argv for argv in started if {"-p", "--raw", "-c"}.intersection(argv)]
 
 
 def test_a_recap_is_narrowed_by_date_and_author(work: World) -> None:
@@ -76,9 +121,18 @@ def test_a_recap_is_read_by_people_and_as_markdown(work: World) -> None:
 def test_no_prompt_becomes_markup(text: str) -> None:
     import re
 
-    session = {"session_id": "s", "agent": "", "branch": "", "prompts": [text], "commits": []}
-    day = {"day": "d", "lines": {}, "sessions": [{**session, "files": []}], "commits": []}
-    record = {"repository": "r", "commits": 0, "turns": 0, "tokens": {}, "days": [day], "open": []}
+    made = {"oid": "1" * 40, "author": text, "message": text, "own": True}
+    session = {"session_id": "s", "agent": "", "branch": "", "prompts": [text], "commits": [made]}
+    day = {"day": "d", "lines": {}, "sessions": [{**session, "files": []}]}
+    day["commits"] = [{**made, "oid": "2" * 40, "own": False}]
+    record = {
+        "repository": "r",
+        "commits": 0,
+        "sessions": 0,
+        "tokens": {},
+        "days": [day],
+        "open": [],
+    }
     (line,) = [line for line in history.format_markdown([record]) if line.startswith("  * > ")]
     match = re.fullmatch(r"  \* > (`+)( ?)(.*)\2\1", line)
     assert match and match[1] not in match[3] and match[3] == " ".join(text.split())

@@ -159,10 +159,12 @@ def parse_date(repo: Repo, date: str) -> float:
 
 def list_own_addresses(repo: Repo) -> set[str]:
     """The addresses of the people who commit here: the configured ones and those of HEAD's
-    reflog."""
-    args = ("log", "-g", "--format=%ge", "--max-count=2000", "HEAD", "--")
+    reflog, as they are and by the mailmap."""
+    args = ("log", "-g", "--format=%ge%n%gE", "--max-count=2000", "HEAD", "--")
     addresses = decode_lines(repo.git.run(*args, ok=(0, 128))[1])
-    addresses += [repo.config.get("user.email"), os.environ.get("GIT_COMMITTER_EMAIL", "")]
+    for role in ("author", "committer", "user"):
+        addresses.append(repo.config.get(f"{role}.email"))
+        addresses.append(os.environ.get(f"GIT_{role.upper()}_EMAIL", ""))
     return {address.strip().lower() for address in addresses if address.strip()}
 
 

@@ -13,6 +13,7 @@ from gitcp.git import Git
 from gitcp.record import decode_lines, decode_name, encode_name
 from gitcp.repo import Config, Repo
 from gitcp.store import trees
+from gitcp.store.imports.find import list_own_addresses
 from gitcp.store.lines import exports
 from gitcp.store.match import candidates
 from gitcp.store.reading import Prefetched
@@ -41,30 +42,27 @@ def build_recap(repo: Repo, since: str, until: str = "", author: str = "") -> Re
     """A record `recap` (gitcp-record(5)) of the commits of all branches and tags since a date in
     git's syntax, and of the sessions with open work.
 
-    author: only commits of matching authors, as in git-log(1); open sessions, which have no
-    author, are then left out.
+    author: only commits of matching authors, as in git-log(1), which then count as the person's
+    own; open sessions, which have no author, are left out.
     """
     chosen = [f"--since={since}", *([f"--until={until}"] if until else [])]
     chosen += [f"--author={author}"] if author else []
+    own = None if author else list_own_addresses(repo)
+    chosen += checkpoint_list.ALL
+    sums = core_sums.Recorded()
     days: dict[str, dict[str, Any]] = {}
-    for commit in commits.list_commits(repo, (), [*chosen, *checkpoint_list.ALL]):
+    for commit in commits.list_commits(repo, (), chosen):
+        sums.take(commit)
         day = days.setdefault(commit["day"], {"sessions": {}, "commits": []})
-        parts = [part for link in commit["checkpoints"] for part in link.get("contents", ())]
-        brief = {"oid": commit["oid"], "author": commit["author"], "message": commit["message"]}
-        for part in parts:
-            _add_session(day["sessions"], part, brief)
-        if not parts:
-            day["commits"].append(brief)
-    sums = _sum_lines(repo, [*chosen, *checkpoint_list.ALL])
-    counts = {row.pop("day"): row for row in sums["days"]}
+        _add_commit(day, commit, own is None or commit["email"].lower() in own)
     return {
         "type": "recap",
         "repository": repo.top or repo.common,
-        **{key: sums[key] for key in ("commits", "turns", "added", "removed", "tokens")},
+        **sums.build_record(),
         "days": [
             {
                 "day": day,
-                "lines": counts.get(day, {}),
+                "lines": sums.days.get(day, {}),
                 "sessions": [_finish_row(row) for row in days[day]["sessions"].values()],
                 "commits": days[day]["commits"],
             }
@@ -72,6 +70,16 @@ def build_recap(repo: Repo, since: str, until: str = "", author: str = "") -> Re
         ],
         "open": [] if author else _list_open(repo, since),
     }
+
+
+def _add_commit(day: dict[str, Any], commit: Record, own: bool) -> None:
+    """Add a commit to its sessions of that day, or to the commits without one."""
+    brief = {key: commit[key] for key in ("oid", "author", "message")} | {"own": own}
+    parts = [part for link in commit["checkpoints"] for part in link.get("contents", ())]
+    for part in parts:
+        _add_session(day["sessions"], part, brief)
+    if not parts:
+        day["commits"].append(brief)
 
 
 def _add_session(
@@ -94,14 +102,6 @@ def _finish_row(row: dict[str, Any]) -> Record:
         "commits": list(row["commits"].values()),
         "files": sorted(row["files"]),
     }
-
-
-def _sum_lines(repo: Repo, options: list[str]) -> Record:
-    sums = Sums()
-    with Prefetched(repo) as objects:
-        for commit in exports.list_commits(repo, objects, (), (), options):
-            sums.take(commit)
-    return sums.build_record()
 
 
 def _list_open(repo: Repo, since: str) -> list[Record]:
