@@ -199,3 +199,27 @@ def _build_had_line(removed: list[JournalLine]) -> list[JournalLine]:
 
 def _get_key(line: JournalLine) -> tuple[str, int, str]:
     return line["path"], int(line["at"]), str(line.get("after"))
+
+
+def list_unfounded(
+    lines: list[JournalLine], corrected: list[JournalLine], session_id: str
+) -> dict[str, set[str]]:
+    """commit -> its paths with edits of a session: the commits that settled edits of it by lines,
+    and by the same lines corrected none."""
+    had, has = (_list_settled(each, session_id) for each in (lines, corrected))
+    return {commit: paths for commit, paths in had.items() if paths and not has.get(commit)}
+
+
+def _list_settled(lines: list[JournalLine], session_id: str) -> dict[str, set[str]]:
+    """commit -> the paths of edits of a session that it settled."""
+    settled: dict[str, set[str]] = {}
+    for n, line in enumerate(lines):
+        if "commit" in line:
+            before, after = (credit.list_open_edits(lines[:end]) for end in (n, n + 1))
+            left = [(edit["path"], credit.get_edit_name(edit)) for edit in after]
+            paths = settled.setdefault(line["commit"], set())
+            for edit in before:
+                name = edit["path"], credit.get_edit_name(edit)
+                if credit.get_author(edit)[0] == session_id and name not in left:
+                    paths.add(edit["path"])
+    return settled

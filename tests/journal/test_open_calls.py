@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import time
@@ -93,6 +94,40 @@ def test_what_another_session_saw_while_the_client_asked_is_taken_back_at_the_ca
     end(a, call, duration_ms=round((time.monotonic() - allowed) * 1000))
     world.commit("mine.txt", "own.txt")
     assert shares(world) == {a.sid: 1, "person": 2}
+    sound(world)
+
+
+@pytest.mark.parametrize("more", ["alone", "with its own work", "and its work later"])
+def test_a_commit_that_was_linked_by_what_the_call_had_not_written_is_unlinked(
+    world: World, a: Agent, b: Agent, more: str
+) -> None:
+    b.prompt("look round")
+    a.prompt("generate it")
+    if more == "with its own work":
+        edit(a, "own.txt", text(1))
+    call = begin(a, "Bash", command="./generate")
+    world.write("mine.txt", text(2, 3))
+    b.stop()
+    ids = world.commit()
+    commit, message = world.git("rev-parse", "HEAD"), world.git("log", "-1", "--format=%B")
+    assert len(ids) == 1
+    if more == "and its work later":
+        world.write("later.txt", text(5))
+    time.sleep(0.3)  # more than a process takes to begin
+    allowed = time.monotonic()
+    world.write("generated.txt", text(4))
+    end(a, call, duration_ms=round((time.monotonic() - allowed) * 1000))
+    assert world.git("log", "-1", "--format=%B") == message
+    if more == "with its own work":
+        assert commit not in world.git("notes", "--ref=gitcp", "list")
+    else:
+        note = world.git("notes", "--ref=gitcp", "show", commit)
+        assert f"Entire-Checkpoint-Removed: {ids[0]} its call waited" in note
+        rows = map(json.loads, world.gitcp("blame", "--json", "mine.txt").splitlines())
+        assert [row["who"] for row in rows if row.get("who")] == ["person", "person"]
+    a.stop()
+    world.commit("generated.txt")
+    assert shares(world) == {a.sid: 1}
     sound(world)
 
 

@@ -143,8 +143,13 @@ def _close_call(
         closing["task"] = call.get("background_id", "")
     journal.append([closing])
     if "since" in closing:
-        begun = int(closing["since"])
-        journal.take_back_edits(state["session_id"], str(call.get("id", "")), begun)
+        before, session_id = journal.lines, state["session_id"]
+        journal.take_back_edits(session_id, str(call.get("id", "")), int(closing["since"]))
+        if journal.lines is not before:
+            from gitcp.store.journal import open_edits
+
+            about = session_id, before, journal.lines
+            open_edits.unlink_unfounded(journal.repo, objects, *about)
     journal.closing = str(call.get("id", ""))
     _look_for_changes(objects, journal, event, at)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from gitcp.core import credit, linking
+from gitcp.errors import Error
 from gitcp.store import refs
 from gitcp.store.journal import journal, look
 from gitcp.store.journal.edits import Work
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from gitcp.store.objects import Objects
 
     Changes = Mapping[str, Staged]
+
+_WAITED = "its call waited for a permission, and had written nothing"
 
 
 def look_for_commit(
@@ -129,6 +132,34 @@ def _note_strangers(
         from gitcp.store import notes
 
         notes.edit_note(repo, objects, commit["oid"], lambda note: links.add_unknown(note or b""))
+
+
+def unlink_unfounded(
+    repo: Repo,
+    objects: Objects,
+    session_id: str,
+    before: list[JournalLine],
+    after: list[JournalLine],
+) -> None:
+    """Note on commits that they are not linked to this session if their links rest on edits that
+    were taken back from it: by the journal's lines before that and after.
+
+    A link by hand stays, and one to a checkpoint with more than this session's part of the commit.
+    """
+    from gitcp.core import credit_cases, links
+    from gitcp.store import notes
+    from gitcp.store.v1 import checkpoint_list, checkpoints
+
+    for oid, paths in credit_cases.list_unfounded(before, after, session_id).items():
+        texts = checkpoint_list.read_texts(objects, oid)
+        for checkpoint_id in links.list_carried(*texts).keys() - links.list_by_hand(texts[1]):
+            try:
+                stored = checkpoints.read_checkpoint(repo, objects, checkpoint_id)
+            except Error:
+                continue  # it is not in this clone, or damaged
+            files = set(stored["summary"].get("files_touched", ()))
+            if [s["session_id"] for s in stored["sessions"]] == [session_id] and files <= paths:
+                notes.deny_link(repo, objects, oid, checkpoint_id, _WAITED)
 
 
 def _forget_strangers(repo: Repo, before: list[JournalLine], held: Journal) -> None:

@@ -1,0 +1,42 @@
+"""Which commits were linked by nothing but edits that were taken back."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitcp.core import credit, credit_cases
+from gitcp.core.record_types import JournalLine
+
+
+def edit(path: str, at: int, how: str = "window", call: str = "c") -> JournalLine:
+    after = ["100644", f"{at:040}"]
+    who = ["s", "t", call]
+    return {"path": path, "before": None, "after": after, "who": who, "how": how, "at": at}
+
+
+def commit(oid: str, at: int, *paths: str, **more: object) -> JournalLine:
+    return {"commit": oid, "settled": [*paths], "at": at, **more}
+
+
+@pytest.mark.parametrize(
+    ("lines", "unfounded"),
+    [
+        ([edit("f", 15), commit("c1", 16, "f")], {"c1": {"f"}}),
+        ([edit("f", 15), edit("g", 15), commit("c1", 16, "f", "g")], {"c1": {"f", "g"}}),
+        ([edit("f", 15), edit("g", 5, "tool", "b"), commit("c1", 16, "f", "g")], {}),
+        ([edit("f", 15), commit("c1", 16, "g")], {}),
+        ([edit("f", 25), commit("c1", 26, "f")], {}),
+        ([edit("f", 5, "tool", "b"), commit("c1", 6, "f"), edit("f", 15), commit("c2", 16, "f")],
+         {"c2": {"f"}}),
+        ([edit("f", 15), edit("g", 5, "tool", "b"), commit("c1", 16, "f"),
+          commit("c1", 17, taken={"g": [[5, f"{5:040}"]]})], {}),
+    ],
+    ids=["one", "two", "beside another call's", "not in it", "in the call", "the later one",
+         "in two lines"],
+)  # fmt: skip
+def test_a_commit_is_unfounded_if_all_of_the_sessions_edits_in_it_were_taken_back(
+    lines: list[JournalLine], unfounded: dict[str, set[str]]
+) -> None:
+    every: list[JournalLine] = [{"open": "c", "session": "s", "at": 10}, *lines]
+    corrected = credit.take_back_edits(every, "s", "c", 20)
+    assert credit_cases.list_unfounded(every, corrected, "s") == unfounded
