@@ -116,7 +116,7 @@ class Context:
             state["revision"] = state.get("revision", 0) + 1
         self._states[session_id] = state
         self._rebuilt.add(session_id)
-        if state["streams"]:
+        if state["streams"] or state.get("unstored"):
             from gitcp.store.journal import edits
 
             edits.read_streams(self.repo, state)

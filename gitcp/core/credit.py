@@ -3,6 +3,8 @@
 An edit {path, before, after, who, how, at}: a path went from one content to another.
 An opening {open, session, turn, at}: a call that may write begins.  A closing {close, at}: it ends.
 A look {look}: the whole worktree was read.
+A large file {large, stamp, who, how, at}: a new file over a limit is there, and nobody read it; its
+stamp is [size, mtime, ctime], [] if it is gone.
 A commit {commit, settled, left, taken}: it settled all edits of the paths in settled except those
 in left, and of other paths those in taken (left, taken: path -> names of edits).
 A checkpoint {stream, session, turn, files, out, at}: the stream has these files of the session as
@@ -77,7 +79,7 @@ PERSON: Writer = ("", "person", "")
 UNKNOWN: Writer = ("", "unknown", "")
 STATED = "stated"  # `how` of an edit that a tool reported and no look saw
 _WORDS = ("person", "unknown")
-_LASTING = frozenset(("stream", "taken", "commit"))
+_LASTING = frozenset(("stream", "taken", "commit", "large"))
 
 
 def dump_line(line: JournalLine) -> bytes:
@@ -191,12 +193,12 @@ def list_writers(lines: Iterable[JournalLine], paths: Container[str]) -> set[str
 
 
 def list_lasting(lines: Iterable[JournalLine]) -> list[JournalLine]:
-    """The edits, checkpoints and commits among the lines of a journal."""
+    """The edits, checkpoints, commits and large files among the lines of a journal."""
     return [line for line in lines if is_lasting(line)]
 
 
 def is_lasting(line: JournalLine) -> bool:
-    """Whether a line is an edit, a checkpoint or a commit."""
+    """Whether a line is an edit, a checkpoint, a commit or a large file."""
     return "at" in line and bool(line.get("path") or not _LASTING.isdisjoint(line))
 
 
@@ -313,11 +315,36 @@ def had_content(lines: Iterable[JournalLine], path: str, after: Version) -> bool
     return False
 
 
+def map_large(lines: Iterable[JournalLine]) -> dict[str, list[JournalLine]]:
+    """path -> what was seen of each large file that no edit and no commit names yet, oldest
+    first."""
+    large: dict[str, list[JournalLine]] = {}
+    for line in lines:
+        if "large" in line and "at" in line:
+            large.setdefault(line["large"], []).append(line)
+        elif large and "settled" in line:
+            for path in large.keys() & line["settled"]:
+                del large[path]
+        elif large and line.get("path") in large and line["how"] != STATED:
+            del large[line["path"]]
+    return large
+
+
+def list_large_paths(lines: Iterable[JournalLine], session_id: str) -> list[str]:
+    """The paths of the large files that are there, and that a session wrote, sorted."""
+    return sorted(
+        path
+        for path, seen in map_large(lines).items()
+        if seen[-1]["stamp"] and any(get_author(line)[0] == session_id for line in seen)
+    )
+
+
 def map_looked_times(lines: Iterable[JournalLine]) -> dict[str, int]:
-    """path -> when a call before which it was looked at began last, in ns."""
+    """path -> when it was last looked at before a call, or as a large file, in ns."""
     times: dict[str, int] = {}
     for line in lines:
-        for path in (*line.get("looked", ()), *line.get("seen", ())):
+        large = (line["large"],) if "large" in line else ()
+        for path in (*line.get("looked", ()), *line.get("seen", ()), *large):
             times[path] = max(int(line["at"]), times.get(path, 0))
     return times
 

@@ -121,9 +121,9 @@ def _find_needed(
     """The indexes of the lines that stay at any age.
 
     An edit stays while it is open, a `trees` line while one of its edits is, a checkpoint while its
-    session has an open edit; all three stay until a ref holds them.  The calls that run stay, and
-    the newest look.  Of an active session the last call of a file tool at each path stays: its
-    transcript tells of that write, too.
+    session has an open edit, a large file while no commit has it; all stay until a ref holds them.
+    The calls that run stay, and the newest look.  Of an active session the last call of a file tool
+    at each path stays: its transcript tells of that write, too.
     """
     newest = {
         key: max((n for n, line in enumerate(lines) if key in line), default=-1)
@@ -133,7 +133,7 @@ def _find_needed(
     edits = {_get_key(edit) for edit in open_edits}
     times = {edit["at"] for edit in open_edits}
     sessions = {credit.get_author(edit)[0] for edit in open_edits}
-    calls = credit.list_calls(lines)
+    large, calls = credit.map_large(expanded), credit.list_calls(lines)
     running = {(call["session"], call["open"]) for call in calls if call["end"] is None}
     own = [call for call in calls if call["session"] in active]
     heard = {(c["session"], path): c["open"] for c in own for path in c.get("looked", ())}
@@ -144,6 +144,7 @@ def _find_needed(
             ("path" in line and _get_key(line) in edits)
             or ("trees" in line and line["at"] in times)
             or ("stream" in line and line["session"] in sessions)
+            or line.get("large") in large
             or (line.get("session"), line.get("open", line.get("close"))) in running
         )
 
@@ -152,7 +153,7 @@ def _find_needed(
         for n, line in enumerate(lines)
         if n in newest.values()
         or is_needed(line)
-        or (n > newest["held"] and not line.keys().isdisjoint(("path", "trees", "stream")))
+        or (n > newest["held"] and not line.keys().isdisjoint(("path", "trees", "stream", "large")))
     }
 
 

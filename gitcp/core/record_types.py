@@ -200,6 +200,7 @@ class State(TypedDict, total=False):
     late_calls: bool  # calls of an ended turn still run
     visits: list[str]  # ids of other worktrees in which it has open edits
     over_limit: dict[str, str]  # path -> the setting that keeps it out of checkpoints
+    unstored: list[str]  # its new files over a limit that no commit has yet
     tool_events: bool  # its client reports tool calls
     unreadable: str  # why its file cannot be read
 

@@ -187,7 +187,8 @@ CLAIM = {
 LOOK = {"head": is_object_name, "at": is_count, "dirty": is_entries, "cost?": is_count}
 # A line of the journal (core.credit.entries).
 JOURNAL_LINE = {
-    "path?": is_path,
+    **dict.fromkeys(("path?", "large?"), is_path),
+    "stamp?": [is_count],
     **dict.fromkeys(("before?", "after?"), is_entry),
     "base?": is_object_name,
     **dict.fromkeys(("at?", "look?", "made?", "since?"), is_count),

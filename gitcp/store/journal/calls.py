@@ -266,6 +266,10 @@ def begin_call(
                 unchanged[path] = entry
     ignored = reader.list_ignored(paths)
     present = _read_entries(reader, [path for path in paths if path not in unchanged], ignored)
+    if reader.omitted:
+        from gitcp.store.journal import look
+
+        present |= look.look_at_omitted(objects, journal, reader.omitted, at)
     if any(seen.get_entry(path) != entry for path, entry in present.items()):
         from gitcp.store.journal import look
 
@@ -302,8 +306,13 @@ def end_call(
     opening = _find_opening(journal, state, call)
     ignored = set(opening["ignored"]) if opening else reader.list_ignored(paths)
     writer: Writer = (state["session_id"], state.get("turn_id", ""), str(call.get("id", "")))
-    lines = []
-    for path, after in _read_entries(reader, paths, ignored).items():
+    lines, entries = [], _read_entries(reader, paths, ignored)
+    if reader.omitted:
+        from gitcp.store.journal import look
+
+        found_by = writer, credit.TOOL
+        entries |= look.look_at_omitted(objects, journal, reader.omitted, at, found_by)
+    for path, after in entries.items():
         before = seen.get_entry(path)
         if before == after:
             continue
@@ -330,11 +339,13 @@ class PathReader:
     """Reads single paths of a worktree as git would store them.  A plain file is hashed here
     without asking git; anything else is left to the snapshot.
 
-    contents: path -> bytes of the plain files that were read."""
+    contents: path -> bytes of the plain files that were read.  omitted: what a snapshot leaves out,
+    as in Scan.omitted."""
 
     def __init__(self, repo: Repo, objects: Objects) -> None:
         self._repo, self._objects = repo, objects
         self.contents: dict[str, bytes] = {}
+        self.omitted: list[dict[str, str]] = []
         self.work = Worktree(repo)
         self._filters = Filters(self.work, objects, lambda path: None)
         self._sparse = repo.config.get_flag("core.sparsecheckout")
@@ -357,7 +368,10 @@ class PathReader:
         if not plain or converted or self.work.list_repositories(path):
             from gitcp.store.snapshot import hashing
 
-            return hashing.read_paths(self._repo, self._objects, [path], write=write).get(path)
+            read = hashing.read_paths_and_omitted
+            entries, omitted = read(self._repo, self._objects, [path], write=write)
+            self.omitted += omitted
+            return entries.get(path)
         try:
             with open(self.work.join_full(path), "rb") as f:
                 data = self.contents[path] = f.read()
@@ -418,7 +432,8 @@ class Look:
             newest = {line["path"]: credit.parse_entry(line["after"]) for line in edits}
             from gitcp.store.journal import look
 
-            look.record_scan(objects, journal, head, {**dirty, **newest}, self.at, self._cost)
+            dirty, omitted = {**dirty, **newest}, self.scan.omitted
+            look.record_scan(objects, journal, head, dirty, self.at, self._cost, omitted)
             return journal.lines
 
 
@@ -442,6 +457,7 @@ def end_turn(
     with Journal(repo) as journal:
         close_calls(journal, state, at, set(tasks))
         _note_late(journal, state)
+        states.note_unstored(state, journal.lines)
         journal_journal.hold_edits(repo, objects, journal, state["session_id"], subject)
         journal.drop_repeated()
 

@@ -395,8 +395,10 @@ def list_withdrawn(
 
 
 def read_streams(repo: Repo, state: State) -> None:
-    """Set the streams of a state, with their open files, from the journal."""
+    """Set the streams of a state, with their open files, and its large files, by the journal."""
     state["streams"] = list_open_streams(repo, state)
+    if state.get("unstored"):
+        states.note_unstored(state, journal.read_journal(repo, journal.get_home(repo, state)))
 
 
 def save_work(repo: Repo, state: State) -> None:

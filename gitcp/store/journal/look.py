@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from gitcp.core.credit import Change, Verdict, Window
+    from gitcp.core.linking import Staged
     from gitcp.core.record_types import JournalLine, Version, Writer
     from gitcp.repo import Repo
     from gitcp.store.journal.journal import Journal
@@ -39,12 +40,15 @@ def record_scan(
     dirty: Mapping[str, Version],
     at: int,
     cost: int = 0,
+    omitted: Collection[Mapping[str, str]] = (),
 ) -> None:
     """Record a look at the whole worktree, and store it as the newest.
 
     dirty: the entries that differ from the commit head.  at: when the look began, by
-    read_clock().  cost: in us.
+    read_clock().  cost: in us.  omitted: what the scan left out, as Scan.omitted.
     """
+    if omitted or any("large" in line for line in journal.lines):
+        dirty = {**dirty, **look_at_omitted(objects, journal, omitted, at)}
     record_differences(objects, journal, head, dirty, at)
     journal_journal.save_look(journal.repo, head, at, dirty, cost)
     journal.append([{"look": at}])
@@ -85,8 +89,11 @@ def record_paths(
         return
     from gitcp.store.snapshot import hashing
 
-    present = hashing.read_paths(journal.repo, objects, changed, write=write)
+    read = hashing.read_paths_and_omitted
+    present, omitted = read(journal.repo, objects, changed, write=write)
     record_entries(objects, journal, seen, present, at, alone=not write)
+    if omitted and write:
+        look_at_omitted(objects, journal, omitted, at)
 
 
 def record_entries(
@@ -114,6 +121,44 @@ def record_entries(
             seen = LastSeen(journal.repo, objects, journal.lines)
             changed = _compare_entries(seen, present)
     _record_changes(objects, journal, seen, changed, at, ignored)
+
+
+def look_at_omitted(
+    objects: Objects,
+    journal: Journal,
+    omitted: Collection[Mapping[str, str]],
+    at: int,
+    writer: tuple[Writer, str] | None = None,
+) -> dict[str, Version]:
+    """Record which files over a limit have changed, without their contents; as record_sizes().
+    writer: who wrote them and how that is known, by default whom the evidence names."""
+    seen = LastSeen(journal.repo, objects, journal.lines)
+
+    def find_writer(path: str) -> tuple[Writer, str]:
+        if writer:
+            return writer
+        from gitcp.store.journal import windows
+
+        entries = seen.get_entry(path), ("100644", "")
+        change = describe_change(journal.repo, seen, path, *entries, restored=False)
+        verdict = credit.attribute_change(change, windows.list_windows(journal))
+        return _choose_author(journal, verdict)
+
+    from gitcp.store.journal import large_files
+
+    return large_files.record_sizes(journal, seen, omitted, at, find_writer)
+
+
+def name_large_files(
+    objects: Objects, journal: Journal, changes: Mapping[str, Staged], at: int
+) -> None:
+    """Record the large files among a commit's changes with the blobs that it has of them."""
+    seen = LastSeen(journal.repo, objects, journal.lines)
+    paths = credit.map_large(journal.lines).keys() & changes
+    entries = {
+        path: (changes[path][2], changes[path][3] or "") for path in paths if changes[path][3]
+    }
+    record_entries(objects, journal, seen, entries, at, alone=True)
 
 
 def _compare_entries(seen: LastSeen, present: Mapping[str, Version]) -> Changed:
@@ -163,6 +208,7 @@ def _record_changes(
     ignored: Collection[str] = (),
 ) -> None:
     """Add an edit with its author for each change."""
+    changed = _record_large_files(objects, journal, changed, at) if changed else {}
     if not changed:
         return
     from gitcp.store.journal import windows as journal_windows
@@ -193,6 +239,17 @@ def _record_changes(
         line |= {"kept": False} if path in ignored else {}
         lines.append(line)
     journal.append(pack_edits(objects, lines))
+
+
+def _record_large_files(objects: Objects, journal: Journal, changed: Changed, at: int) -> Changed:
+    """Add the edits of large files whose contents are known now; the other changes."""
+    large = credit.map_large(journal.lines)
+    named = sorted(path for path in large.keys() & changed if changed[path][1])
+    for path in named:
+        from gitcp.store.journal import large_files
+
+        journal.append(large_files.build_edits(objects, large[path], *changed[path], at))
+    return {path: pair for path, pair in changed.items() if path not in named}
 
 
 def _choose_author(journal: Journal, verdict: Verdict) -> tuple[Writer, str]:
@@ -306,7 +363,8 @@ def scan_if_cheap(objects: Objects, journal: Journal, at: int, first: bool = Fal
     from gitcp.store.snapshot import hashing
 
     dirty = hashing.resolve_changes(objects, scan, write=False)
-    record_scan(objects, journal, scan.head or "0" * len(repo.empty_tree), dirty, at, cost)
+    head = scan.head or "0" * len(repo.empty_tree)
+    record_scan(objects, journal, head, dirty, at, cost, scan.omitted)
     return True
 
 

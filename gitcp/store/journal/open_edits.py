@@ -31,7 +31,7 @@ _WAITED = "its call waited for a permission, and had written nothing"
 def look_for_commit(
     repo: Repo,
     objects: Objects,
-    changes: Collection[str] | None,
+    changes: Changes | None,
     visitors: Sequence[Marker] = (),
     guests: Sequence[Marker] = (),
     committers: Collection[str] | None = None,
@@ -45,6 +45,8 @@ def look_for_commit(
     with Journal(repo) as held:
         held.visitors, held.guests, held.committers = visitors, guests, committers
         _look_at_open(objects, held, changes)
+        if credit.map_large(held.lines).keys() & changes:
+            look.name_large_files(objects, held, changes, read_clock(repo))
         return held.lines
 
 

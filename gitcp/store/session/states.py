@@ -7,7 +7,7 @@ import time
 from itertools import islice
 
 from gitcp import VERSION, files, memory, trace
-from gitcp.core import ids, json, shapes
+from gitcp.core import credit, ids, json, shapes
 from gitcp.errors import Busy, Error
 from gitcp.files import Damaged, read_file
 from gitcp.lock import exclusive
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from gitcp.agents import Client
-    from gitcp.core.record_types import Entry, Marker, Record, State
+    from gitcp.core.record_types import Entry, JournalLine, Marker, Record, State
     from gitcp.repo import Repo
 
     Baseline = dict[str, Any]  # the keys above
@@ -240,7 +240,22 @@ def is_unsettled(state: State) -> bool:
     """Whether a session can still matter to a commit."""
     if state.get("phase") == "active" or state.get("late_calls") or state.get("visits"):
         return True
+    if state.get("unstored"):
+        return True
     return any(s["files"] for s in state["streams"])
+
+
+def note_unstored(state: State, lines: Iterable[JournalLine]) -> None:
+    """Note which files over a limit, by its session, no commit has yet, by the journal of its
+    home: no stream has them."""
+    lines, session_id = [*lines], state["session_id"]
+    paths = {*credit.list_large_paths(lines, session_id)}
+    if over := state.get("over_limit"):
+        edits = [line for line in credit.list_open_edits(lines) if line["path"] in over]
+        paths |= {line["path"] for line in edits if credit.get_author(line)[0] == session_id}
+    state["unstored"] = sorted(paths)
+    if not paths:
+        del state["unstored"]
 
 
 def encode_marker(state: State) -> bytes | None:
