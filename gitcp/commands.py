@@ -62,6 +62,7 @@ TOOLS = {
     "explain": "explain a commit, a checkpoint or a session",
     "diff": "compare checkpoints, commits and the worktree",
     "stage": "add to the index what one session or person wrote",
+    "split": "make one commit for each session of what the worktree has",
     "blame": "show which session or person wrote each line of a file",
     "why": "show the prompt, the words and the edit behind a line",
     "search": "find turns by what was said, done and committed",

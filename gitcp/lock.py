@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 # Kinds of locks: the name, or its part before the first dash (`session-<id>`).
 ORDER = (
-    "bisect install rewind auto session claims transcript journal stream v1 notes packs search"
+    "bisect split install rewind auto session claims"
+    " transcript journal stream v1 notes packs search"
 ).split()
 _HELD: dict[tuple[int, str], bool] = memory.get_table("locks")
 _GIVEN_UP: dict[str, bool] = memory.get_table("locks that were waited for in vain")

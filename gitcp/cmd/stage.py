@@ -78,7 +78,9 @@ def _stage(
         cli.write_records(_make_records(stager, found, step))
     else:
         _show(found, selection, args.dry_run)
-    _warn(stager)
+    warn_left(stager.overlaps, stager.needs)
+    for note in stager.notes:
+        options.warn(note)
     return NO if stager.overlaps or stager.needs else OK
 
 
@@ -108,22 +110,20 @@ def _show(found: Sequence[Part], selection: Selection, dry: bool) -> None:
     cli.show(f"{head} {what} of {selection.describe()}{tail}")
 
 
-def _warn(stager: Stager) -> None:
+def warn_left(overlaps: Iterable[Left] = (), needs: Iterable[Left] = ()) -> None:
     """Say on stderr what is left out, and why."""
-    for left in stager.overlaps:
+    for left in overlaps:
         whose = " and ".join(map(_name, left["authors"]))
         options.warn(
             f"{_locate(left)} is left out: {whose} replaced the same lines"
             " (--with-overlaps stages them as they stand)"
         )
-    for left in stager.needs:
+    for left in needs:
         whose = " and ".join(map(_name, left["needs"]))
         options.warn(
             f"{_locate(left)} is left out: it needs lines of {whose} that are not staged"
             " (--with-needed stages them too)"
         )
-    for note in stager.notes:
-        options.warn(note)
 
 
 def _locate(left: Left) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from functools import partial
 
+from gitcp import context
 from gitcp.console import cli, options, shell, term
 from gitcp.console.options import JSON, make_flag, make_value, parse_positive
 from gitcp.core import back
@@ -12,7 +13,7 @@ from gitcp.core.render import answers
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import NO, OK, Error
 from gitcp.repo import Repo
-from gitcp.store import pack_care, undo
+from gitcp.store import index, pack_care, split, undo
 from gitcp.store.back import points, restore, steps
 from gitcp.store.objects import Objects
 from gitcp.store.snapshot import snapshot
@@ -98,6 +99,10 @@ def run_step(args: Namespace, move: Callable[[Mover], Outcome], word: str) -> in
 
 def finish(repo: Repo, objects: Objects) -> None:
     """Finish the step that a kill left unfinished, and warn about it."""
+    if index.is_abandoned(repo):
+        undo.settle_index(repo, objects)
+    if split.is_unlinked(repo):
+        split.finish(context.open_context(repo))
     for sentence in steps.finish_interrupted(repo, objects):
         options.warn(sentence)
 

@@ -501,6 +501,14 @@ def make_subject(prompt: str | None, agent_type: str = "Claude Code") -> str:
     return subject if _is_conventional(subject) else subject[:1].upper() + subject[1:]
 
 
+def make_draft(prompts: Sequence[str], agent_type: str) -> str:
+    """The draft of a message for what prompts changed: the subject of the first one, and those of
+    the others in its text."""
+    subjects = [make_subject(prompt, agent_type).lstrip("#;") for prompt in prompts or [""]]
+    first, *others = dict.fromkeys(subjects)
+    return "\n".join([first, *([""] if others else []), *(f"* {subject}" for subject in others)])
+
+
 def _is_conventional(subject: str) -> bool:
     """Whether a subject begins as in Conventional Commits: `feat: `, `fix(scope)!: `."""
     prefix, colon, _ = subject.partition(": ")

@@ -210,7 +210,10 @@ _CONTENT = {"oid": NAME, "ranges": [RANGE], "others": [RANGE]}
 STEP: dict[str, Shape] = {
     **dict.fromkeys("id kind parent position target".split(), NAME),
     "reason": TEXT,
-    "effects": [dict.fromkeys("index head note checkpoint ref file old new".split(), OPTIONAL)],
+    "effects": [
+        dict.fromkeys("index head branch note checkpoint ref file old new".split(), OPTIONAL)
+        | {"commits": [OPTIONAL]}
+    ],
     "targets": [NAME],
     "raw": OBJECT,
 }

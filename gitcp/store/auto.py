@@ -112,14 +112,14 @@ def shorten_lines(lines: Iterable[str]) -> str:
 # Hooks and signers get the environment of the agent's client, and of gitcp's variables only
 # GIT_INDEX_FILE and GITCP_ACTIVE.
 # The variables that tie git to a repository or an index.
-_TIES = ("GIT_INDEX_FILE", "GIT_PREFIX", "GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR")
+TIES = ("GIT_INDEX_FILE", "GIT_PREFIX", "GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR")
 # gitcp's own hooks do nothing then, except the pipelines that the person configured.
 CONFIGURED = "configured"
 
 
 def make_environment(repo: Repo, index: str | None = None) -> dict[str, str]:
     """The person's environment, as for a `git commit -m` here."""
-    env = {k: v for k, v in os.environ.items() if k not in _TIES}
+    env = {k: v for k, v in os.environ.items() if k not in TIES}
     env |= {"GITCP_ACTIVE": CONFIGURED, "GIT_EDITOR": ":"}
     if repo.git_dir != os.path.join(repo.worktree, ".git"):
         env |= {"GIT_DIR": repo.git_dir, "GIT_WORK_TREE": repo.worktree}

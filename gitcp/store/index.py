@@ -10,8 +10,11 @@ import os
 import time
 
 from gitcp import files
+from gitcp.core import json
+from gitcp.core.shapes import is_count
 from gitcp.errors import Busy, Changed
 from gitcp.record import decode_name
+from gitcp.store import private
 from gitcp.store.snapshot.worktree import copy_dated
 from gitcp.store.trees import Lookup, edit_tree, encode_index_info, find_file, find_tree
 
@@ -93,8 +96,10 @@ def replace_entries(
     Raises Changed if the index does not have the old entries of these paths any more, and Busy if
     another git holds it.  The caller holds the lock of the undo log.
     """
+    release_abandoned(repo)
     lock = Lock(repo, name="stage-lock")
-    lock.prepare()
+    mark = private.write_private
+    mark(repo, _get_mark_path(repo), json.dumps(lock.prepare()).encode(), durable=True)
     lock.take()
     index = copy_index(repo, "staged-index")
     try:
@@ -106,6 +111,25 @@ def replace_entries(
     finally:
         lock.let_go()
         index.remove()
+        private.remove_private(repo, _get_mark_path(repo))
+
+
+def is_abandoned(repo: Repo) -> bool:
+    """Whether replace_entries() was killed, unless it runs."""
+    return os.path.exists(_get_mark_path(repo))
+
+
+def release_abandoned(repo: Repo) -> None:
+    """Release the index.lock that a killed replace_entries() left.  The caller holds the lock of
+    the undo log."""
+    if is_abandoned(repo):
+        mark = private.load_cache(_get_mark_path(repo), [is_count])
+        Lock(repo, mark).let_go()
+        private.remove_private(repo, _get_mark_path(repo))
+
+
+def _get_mark_path(repo: Repo) -> str:
+    return repo.join_own("auto", "stage-mark")
 
 
 def install_index(repo: Repo, index: IndexFile) -> None:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from gitcp.core import back, credit, parts
 from gitcp.core.credit import PERSON, UNKNOWN, parse_entry
 from gitcp.core.git_formats import EXECUTABLE, FILE
@@ -16,18 +18,20 @@ from gitcp.store.lines.edit_lines import Edits
 from gitcp.store.link.commit import find_acting
 from gitcp.store.session import states
 from gitcp.store.snapshot import snapshot
-from gitcp.store.trees import Lookup, find_file
+from gitcp.store.trees import Lookup, find_file, find_tree
 from gitcp.store.turn import sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import TypedDict
 
     from gitcp.core.parts import Operation
     from gitcp.core.record_types import Entry, JournalLine, Version, Writer
     from gitcp.repo import Repo
     from gitcp.store.objects import Objects
+
+    Change = tuple[Version, Version]  # the entries of a path before and after
 
     class Left(TypedDict):
         """What is left out.  first, last: its lines in the worktree, in the staged content if it
@@ -143,11 +147,23 @@ class Stager:
         self._repo, self._objects = repo, objects
         self._present = Present(repo, objects, dry)
         self.lines = self._present.lines
-        self._edits = Edits(objects, self.lines)
+        self._edits, self._is_of_commit = Edits(objects, self.lines), False
         self._head = Lookup(objects, self._present.head_tree)
         self.overlaps: list[Left] = []
         self.needs: list[Left] = []
         self.notes: list[str] = []
+
+    def look_at(self, parent: str) -> None:
+        """Divide changes since another commit than HEAD, also by edits that were cut from the
+        journal."""
+        self._is_of_commit = True
+        self._head = Lookup(self._objects, find_tree(self._objects, parent or None))
+        self._edits = Edits(self._objects, self._present.kept_edits.list_all())
+
+    @property
+    def tree(self) -> str:
+        """The worktree as a tree."""
+        return self._present.tree
 
     def list_parts(
         self,
@@ -160,10 +176,20 @@ class Stager:
 
         scopes: the paths at or below which, none: all.  with_overlaps, with_needed: as for
         parts.choose_operations().  overlaps, needs and notes say then what is left out."""
+        self.notes, self._selection = [], selection
+        return self.divide(self._list_changes(scopes), selection, with_overlaps, with_needed)
+
+    def divide(
+        self,
+        changes: Mapping[str, Change],
+        selection: Selection,
+        with_overlaps: bool = False,
+        with_needed: bool = False,
+    ) -> list[Part]:
+        """list_parts() of the changes of paths from one entry to another."""
         self._selection = selection
         self._with_overlaps, self._with_needed = with_overlaps, with_needed
-        self.overlaps, self.needs, self.notes = [], [], []
-        changes = self._list_changes(scopes)
+        self.overlaps, self.needs = [], []
         compared = {
             path: (*(old or ("", None)), *(new or ("", None)))
             for path, (old, new) in changes.items()
@@ -176,12 +202,26 @@ class Stager:
                 found.append(self._count(path, old, result))
         return found
 
-    def _list_changes(self, scopes: Sequence[str]) -> dict[str, tuple[Version, Version]]:
+    def list_edits(self, path: str, old: Version, new: Version) -> Sequence[JournalLine]:
+        """The edits that made one entry of a path from another; if not all of them are known, those
+        that no commit has, or else all of the path."""
+        chain = self._edits.trace_content(path)
+        recent = _list_since(chain, old, new)
+        if recent is None:
+            return [line for line in chain if (line["path"], line["at"]) in self._open] or chain
+        return recent
+
+    @cached_property
+    def _open(self) -> set[tuple[str, int]]:
+        opened = credit.list_open_edits(self.lines)
+        return set() if self._is_of_commit else {(line["path"], line["at"]) for line in opened}
+
+    def _list_changes(self, scopes: Sequence[str]) -> dict[str, Change]:
         """path -> its entries in the index and in the worktree, if they differ."""
         present, tree = self._present, self._present.head_tree
         staged = index.list_staged(self._repo, tree or self._repo.empty_tree)
         hidden = snapshot.list_sparse(self._repo) if staged.keys() - present.entries else ()
-        changes: dict[str, tuple[Version, Version]] = {}
+        changes: dict[str, Change] = {}
         for path in sorted({*present.entries, *staged}):
             if path.startswith(back.OURS) or path in hidden or not back.is_below(path, scopes):
                 continue

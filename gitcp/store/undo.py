@@ -14,12 +14,20 @@ from itertools import groupby
 
 from gitcp.console import options
 from gitcp.core import back, json, v1_format, v1_schema
-from gitcp.errors import Changed, Error, Moved
+from gitcp.errors import Changed, Error, GitError, Moved
 from gitcp.files import Damaged, hash_bytes, read_bytes, read_file, replace_file
 from gitcp.lock import exclusive
 from gitcp.store import index, notes, private, refs
 from gitcp.store.session.states import make_id
-from gitcp.store.trees import TREE, Lookup, list_files, write_commit, write_tree
+from gitcp.store.trees import (
+    TREE,
+    Lookup,
+    list_commits,
+    list_files,
+    need_commit,
+    write_commit,
+    write_tree,
+)
 from gitcp.store.v1 import committed_write
 
 TYPE_CHECKING = False
@@ -91,9 +99,9 @@ def record_step(
     kind: the command's name.  reason: what it did, on one line, redacted.  effects: what it
     changed, each {'note': commit, 'old', 'new'} (blobs of refs/notes/gitcp), {'checkpoint': id,
     'old', 'new'} (trees of the permanent store), {'ref': name, 'old', 'new'} (oids),
-    {'file': absolute path, 'old', 'new'} (names by keep_bytes()) or that of describe_staging();
-    None for absent.  The effects are made already, and the caller may hold any lock.  Raises Moved
-    when the log keeps moving.
+    {'file': absolute path, 'old', 'new'} (names by keep_bytes()) or that of describe_staging() or
+    describe_commits(); None for absent.  The effects are made already, and the caller may hold any
+    lock.  Raises Moved when the log keeps moving.
     """
     step = make_step(kind, reason, effects)
     for left in reversed(range(_TRIES)):
@@ -132,6 +140,7 @@ def write_step(
     entries |= {f"tree-{oid}": (TREE, oid) for oid in trees_kept}
     root = write_tree(objects, entries)
     old_tips = [e["old"] for e in step["effects"] if "ref" in e and e["old"]]
+    old_tips += [oid for e in step["effects"] for oid in e.get("commits", ()) if oid]
     first = tip or (write_empty_root(repo, objects) if old_tips else None)
     parents = [first, *old_tips] if first else []
     return write_commit(objects, repo, root, parents, message), tip
@@ -242,7 +251,12 @@ def _move_step(repo: Repo, objects: Objects, oid: str, parent: str) -> str:
 
 def invert_effects(effects: Iterable[Effect]) -> list[Effect]:
     """The effects that undo these, in reverse order."""
-    return [{**e, "old": e["new"], "new": e["old"]} for e in reversed(list(effects))]
+    return [_invert(effect) for effect in reversed(list(effects))]
+
+
+def _invert(effect: Effect) -> Effect:
+    inverse = {**effect, "old": effect["new"], "new": effect["old"]}
+    return inverse | ({"commits": effect["commits"][::-1]} if "commits" in effect else {})
 
 
 def find_possible(
@@ -257,8 +271,8 @@ def find_possible(
     blocked: list[Conflict] = []
     for effect in effects:
         subject = _name_subject(effect)
-        if "index" in effect and effect["head"] != (refs.read_head(repo) or ""):
-            why = "HEAD has moved since (--conflict=keep leaves it, and undoes the rest)"
+        if "index" in effect and (obstacle := _find_obstacle(repo, effect)):
+            why = f"{obstacle} (--conflict=keep leaves it, and undoes the rest)"
             blocked += [] if keep else [{"path": subject, "reason": why}]
         elif _read_current(repo, objects, effect) in (effect["old"], effect["new"]):
             todo.append(effect)
@@ -278,13 +292,21 @@ def put_effects(repo: Repo, objects: Objects, effects: Iterable[Effect]) -> None
     done: list[Effect] = []
     try:
         for _, group in groupby(effects, _get_kind):
-            todo = [e for e in group if _read_current(repo, objects, e) != e["new"]]
+            todo = [e for e in group if not _is_made(repo, objects, e)]
             _make_effects(repo, objects, todo)
             done += todo
     except (Error, OSError):
         for effect in invert_effects(done):
             _make_effects(repo, objects, [effect])
         raise
+
+
+def _is_made(repo: Repo, objects: Objects, effect: Effect) -> bool:
+    commits = effect.get("commits")
+    if commits and (refs.read_head(repo) or "") != commits[1]:
+        return False
+    current: str | None = _read_current(repo, objects, effect)
+    return bool(current == effect["new"])
 
 
 def _get_kind(effect: Effect) -> str:
@@ -351,6 +373,57 @@ def describe_staging(
     }
 
 
+def describe_commits(
+    repo: Repo,
+    objects: Objects,
+    entries: tuple[index.Entries, index.Entries],
+    commits: tuple[str, str],
+) -> Effect:
+    """The effect of commits that moved HEAD, on the same branch, and entries of the index with it.
+
+    entries: before and after.  commits: HEAD before and after, '' for none.  It is undone only
+    while HEAD is at the second one, and no remote-tracking branch has what HEAD leaves."""
+    effect = describe_staging(repo, objects, *entries)
+    return {**effect, "commits": list(commits), "branch": refs.read_branch(repo)}
+
+
+def _find_obstacle(repo: Repo, effect: Effect) -> str:
+    """Why an effect on the index cannot be made at this HEAD; '' if it can."""
+    head = refs.read_head(repo) or ""
+    if "commits" not in effect:
+        return "" if head == effect["head"] else "HEAD has moved since"
+    old, new = effect["commits"]
+    if head not in (old, new) or refs.read_branch(repo) != effect["branch"]:
+        return "HEAD has moved since"
+    return "the commits were pushed" if head == old and is_pushed(repo, old, new) else ""
+
+
+def is_pushed(repo: Repo, old: str, new: str) -> bool:
+    """Whether a remote-tracking branch has a commit that HEAD leaves by moving from old to new."""
+    left = list_commits(repo, "--reverse", old, *([f"^{new}"] if new else [])) if old else []
+    if not left:
+        return False
+    args = ("for-each-ref", "--count=1", f"--contains={left[0]}", "refs/remotes")
+    return bool(repo.git.read_line(*args))
+
+
+def move_head(repo: Repo, commits: tuple[str, str], reason: str) -> None:
+    """Move HEAD and its branch from the first commit to the second, '' for none; do nothing if it
+    is there.  Raises Moved if HEAD is at neither."""
+    head = refs.read_head(repo) or ""
+    old, new = commits
+    if head == new:
+        return
+    zeros = refs.get_zeros(repo)
+    if head != old:
+        raise Moved("HEAD", old, head)
+    where = ("update-ref", "-d", "HEAD") if not new else ("update-ref", "-m", reason, "HEAD", new)
+    try:
+        repo.git.run("-c", "core.filesRefLockTimeout=2000", *where, old or zeros)
+    except GitError as e:
+        raise Error(f"HEAD cannot be moved: {e.complaint.splitlines()[0]}") from None
+
+
 def _list_staged_paths(objects: Objects, effect: Effect) -> set[str]:
     return {path for end in ("old", "new") for path, _ in list_files(objects, effect[end])}
 
@@ -358,7 +431,34 @@ def _list_staged_paths(objects: Objects, effect: Effect) -> set[str]:
 def _put_staged(repo: Repo, objects: Objects, effect: Effect) -> None:
     none = dict.fromkeys(_list_staged_paths(objects, effect))
     old, new = ({**none, **dict(list_files(objects, effect[end]))} for end in ("old", "new"))
-    index.replace_entries(repo, objects, old, new, lambda: None)
+    index.replace_entries(repo, objects, old, new, lambda: _go_back(repo, effect))
+
+
+def _go_back(repo: Repo, effect: Effect) -> None:
+    """Move HEAD as a reset does, after which the work can be committed again with its links."""
+    if "commits" in effect:
+        old, new = effect["commits"]
+        if old and refs.read_head(repo) == old:
+            repo.git.run("update-ref", "ORIG_HEAD", old)
+        move_head(repo, (old, new), f"reset: moving to {new}")
+
+
+def settle_index(repo: Repo, objects: Objects) -> None:
+    """Complete the newest step if a kill came after it moved HEAD and before it changed the index;
+    drop it if it has changed neither.  Only when index.is_abandoned()."""
+    with hold_log(repo):
+        index.release_abandoned(repo)
+        log = read_steps(repo)
+        step = log[-1] if log else None
+        effects = [e for e in step["effects"] if "index" in e] if step else []
+        if step is None or not effects or step["kind"] in back.MOVES:
+            return
+        head = refs.read_head(repo) or ""
+        if head == effects[0].get("commits", [""])[-1]:
+            put_effects(repo, objects, effects)
+        elif not _is_made(repo, objects, effects[0]):
+            parents = need_commit(objects, step["commit"])["parents"]
+            withdraw_step(repo, (step["commit"], parents[0] if parents else None))
 
 
 def _swap_note(objects: Objects, effect: Effect, old: bytes | None) -> bytes | None:

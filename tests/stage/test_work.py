@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.rewind.going import done, run
-from tests.stage.test_stage import BASE, change, reshape
+from tests.stage.conftest import BASE
+from tests.stage.test_stage import change, reshape
 from tests.support.harness import Agent, World
 
 SIDS = ("11111111-aaaa-4a87-9186-848bdd83d62e", "22222222-bbbb-4a87-9186-848bdd83d62e")

@@ -50,7 +50,6 @@ PREFIX = "gitcp-bisect-"
 # What the person's configuration may not decide in a scratch worktree.
 _SETTINGS = {
     "core.bare": "false",
-    "core.hooksPath": os.devnull,
     "core.fsmonitor": "false",
     "core.splitIndex": "false",
     "core.untrackedCache": "false",
@@ -143,16 +142,20 @@ class Scratch:
 
 
 class Copy:
-    """A repository without hooks at top, beside that of a git directory, which it only reads.
+    """A repository at top, beside that of a git directory, which it only reads.
 
-    env: for the commands that run in it."""
+    hooks: the directory of its hooks; by default it has none.  env: for the commands that run in
+    it."""
 
-    def __init__(self, top: str, source: Git, git_dir: str, common: str) -> None:
+    def __init__(
+        self, top: str, source: Git, git_dir: str, common: str, hooks: str = os.devnull
+    ) -> None:
         env = {k: v for k, v in build_person_env(source.env).items() if not k.startswith("GIT_")}
         kept = {k: v for k, v in os.environ.items() if k.startswith(("GIT_CONFIG", "GIT_AUTHOR"))}
         self.top, self.env = top, {**env, **kept}
         self.git = Git(top, self.env)
         self._source, self._git_dir, self._common = source, git_dir, common
+        self._hooks = hooks
         os.makedirs(top, exist_ok=True)
         form = decode_name(source.read_line("rev-parse", "--show-object-format"))
         ways = ("-c", "init.defaultRefFormat=files", "-c", f"core.hooksPath={os.devnull}")
@@ -184,7 +187,7 @@ class Copy:
         """Include the person's configuration, and set after it what it may not decide."""
         places = [os.path.join(self._common, "config")]
         places.append(os.path.join(self._git_dir, "config.worktree"))
-        settings = dict(_SETTINGS)
+        settings = {**_SETTINGS, "core.hooksPath": self._hooks}
         if os.path.isdir(lfs := os.path.join(self._common, "lfs")):
             settings["lfs.storage"] = lfs
         lines = [("include.path", place) for place in places if os.path.exists(place)]

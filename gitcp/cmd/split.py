@@ -1,0 +1,172 @@
+"""gitcp-split - make one commit for each session of what the worktree has"""
+
+from __future__ import annotations
+
+from gitcp import context
+from gitcp.cmd import stage, undo
+from gitcp.console import cli, options
+from gitcp.console.options import JSON, make_flag, make_value
+from gitcp.core.render.spans import count_noun
+from gitcp.errors import NO, OK
+from gitcp.repo import Repo
+from gitcp.store import auto, pack_care, refs, split
+from gitcp.store.objects import Objects
+from gitcp.store.split import Bench, Splitter
+from gitcp.store.stage import select
+from gitcp.store.trees import find_tree, need_commit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gitcp.core.record_types import Record
+    from gitcp.store.split import Key, Made, Share
+
+OPTIONS = (
+    make_value(
+        "--by",
+        "<what>",
+        "a commit for each session (default) or for each prompt",
+        choices=("session", "prompt"),
+        default="session",
+    ),
+    make_value(
+        "--session",
+        "<id>",
+        "only what this session wrote, also in mid-turn; may be repeated",
+        action="append",
+        default=[],
+    ),
+    make_flag("--with-overlaps", "give lines that several replaced to the last of them"),
+    make_flag("--no-edit", "take the messages as they are, without an editor"),
+    make_flag("-n --dry-run", "show the commits and stop"),
+    JSON,
+    make_value(
+        "commit",
+        "HEAD",
+        "the last commit, instead of what is not committed",
+        nargs="?",
+        choices=("HEAD",),
+    ),
+)
+
+
+def run(argv: Sequence[str]) -> int:
+    """Make the commits; NO if there is none to make, or something is left out."""
+    args = cli.parse("split", OPTIONS, argv)
+    with pack_care.open_scratch(Repo.find_here(), args.dry_run) as repo, Objects(repo) as objects:
+        _ = repo.worktree  # raises without one
+        undo.finish(repo, objects)
+        with split.hold(repo):
+            split.remove_abandoned(repo)
+            return _Splitting(repo, objects, args).run()
+
+
+class _Splitting:
+    """One run of the command."""
+
+    def __init__(self, repo: Repo, objects: Objects, args: Namespace) -> None:
+        self._repo, self._objects, self._args = repo, objects, args
+        self._branch = refs.read_branch(repo)
+        self._splitter = Splitter(
+            repo, objects, args.commit is not None, args.by == "prompt", args.dry_run
+        )
+
+    def run(self) -> int:
+        splitter, args = self._splitter, self._args
+        named = select(self._repo, splitter.lines, args.session).ids
+        keys = splitter.list_keys(named)
+        shares = self._plan(keys, splitter.first)
+        if len(shares) < 1 + bool(splitter.commit):
+            return self._tell_nothing(shares, keys)
+        split.refuse(self._repo, shares, named)
+        last = shares[-1]["tree"]
+        head_tree = find_tree(self._objects, splitter.head or None) or self._repo.empty_tree
+        split.map_entries(self._repo, self._objects, head_tree, last, splitter.target)
+        if args.dry_run:
+            splitter.list_left(keys, last)
+            return self._report(shares, (), "")
+        made = self._make(keys, shares)
+        replaced = splitter.head if splitter.commit else ""
+        about = made, splitter.head, splitter.target, self._branch
+        split.note_links(self._repo, made, replaced)
+        try:
+            step = split.publish(self._repo, self._objects, *about)
+        finally:
+            split.link(context.open_context(self._repo))
+        self._run_post_commit()
+        splitter.list_left(keys, need_commit(self._objects, made[-1]["commit"])["tree"])
+        return self._report([one["share"] for one in made], made, step)
+
+    def _plan(self, keys: Sequence[Key], tree: str) -> list[Share]:
+        shares = [*self._splitter.plan(keys, tree, self._args.with_overlaps)]
+        rest = self._splitter.make_rest(shares[-1]["tree"]) if shares else None
+        return [*shares, *([rest] if rest else [])]
+
+    def _make(self, keys: Sequence[Key], shares: list[Share]) -> list[Made]:
+        """Commit the shares, in the scratch repository."""
+        splitter = self._splitter
+        made: list[Made] = []
+        with Bench(self._repo, self._objects, splitter.parent, splitter.commit) as bench:
+            while shares:
+                share = shares.pop(0)
+                made.append(bench.make_commit(share, not self._args.no_edit))
+                tree = bench.read_tree()
+                if shares and tree != share["tree"]:  # a hook has changed it
+                    bench.hand_over(splitter.parent)
+                    splitter.look_again()
+                    left = [k for k in keys if k not in {one["share"]["key"] for one in made}]
+                    shares = self._plan(left, tree)
+            bench.hand_over(splitter.parent)
+        return made
+
+    def _run_post_commit(self) -> None:
+        try:
+            auto.run_person_hook(self._repo, "post-commit")
+        except auto.Refused as e:
+            options.warn(str(e))  # the commits exist already
+
+    def _tell_nothing(self, shares: Sequence[Share], keys: Sequence[Key]) -> int:
+        self._splitter.list_left(keys, self._splitter.first)
+        if not self._args.json:
+            whose = f"all of it is of {self._name(shares[0])}" if shares else "no session wrote it"
+            what = "the last commit" if self._splitter.commit else "what is not committed"
+            cli.show(f"nothing to split of {what}: {whose}")
+        stage.warn_left(self._splitter.overlaps, self._splitter.needs)
+        return NO
+
+    def _report(self, shares: Sequence[Share], made: Sequence[Made], step: str) -> int:
+        splitter = self._splitter
+        if self._args.json:
+            cli.write_records(_make_records(shares, made, step))
+        else:
+            for n, share in enumerate(shares):
+                head = made[n]["commit"][:7] if made else "-" * 7
+                message = need_commit(self._objects, made[n]["commit"])["message"] if made else ""
+                subject = (message or share["message"]).partition("\n")[0]
+                cli.show(f"  {head} {subject}")
+                sums = [sum(part[key] for part in share["parts"]) for key in ("added", "removed")]
+                files = count_noun(len(share["parts"]), "file")
+                cli.show(f"          {self._name(share)}: {files} (+{sums[0]} -{sums[1]})")
+            count = count_noun(len(shares), "commit")
+            tail = "; 'gitcp undo' takes them back" if made else ""
+            cli.show(f"{count}{tail}" if made else f"would make {count}")
+        left = splitter.overlaps, splitter.needs
+        stage.warn_left(*(() if splitter.commit else left))
+        return NO if any(left) and not splitter.commit else OK
+
+    def _name(self, share: Share) -> str:
+        if not share["session_id"]:
+            return "what no session wrote"
+        turns = f", {count_noun(len(share['turns']), 'prompt')}" if share["turns"] else ""
+        return f"session {share['session_id'][:8]}{turns}"
+
+
+def _make_records(shares: Iterable[Share], made: Sequence[Made], step: str) -> Iterator[Record]:
+    for n, share in enumerate(shares):
+        commit = made[n]["commit"] if made else ""
+        about = {key: value for key, value in share.items() if key not in ("key", "tree")}
+        yield {"type": "split", "commit": commit, **about}
+    if step:
+        yield {"type": "step", "step": step}

@@ -1,0 +1,539 @@
+"""One commit for each session, or each prompt, of a change (doc/behaviour.md "Splitting").
+
+`git commit` makes the commits in a repository of its own below <git-dir>/gitcp/split, which reads
+the objects, the configuration and the branches of the person's and runs their hooks.  HEAD, index
+and branches of the person's move once, when all commits are made; until then a failure or a kill
+leaves nothing but that directory.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from gitcp import files
+from gitcp.console import term
+from gitcp.core import back, commit_message, json
+from gitcp.core.commit_message import KEY
+from gitcp.core.credit import UNKNOWN
+from gitcp.core.render.spans import count_noun
+from gitcp.errors import Busy, Changed, Error, Moved
+from gitcp.git import build_person_env
+from gitcp.lock import exclusive
+from gitcp.record import encode_name
+from gitcp.store import auto, index, private, refs, trees, undo
+from gitcp.store.back.scratch import Copy, remove_folder
+from gitcp.store.journal import open_edits
+from gitcp.store.link import commit_sessions, unhooked
+from gitcp.store.match import commit_memory
+from gitcp.store.session import states
+from gitcp.store.session.states import make_id
+from gitcp.store.stage import Selection, Stager, get_writer
+from gitcp.store.stream import writing
+from gitcp.store.trees import compare_trees, edit_tree, find_tree, need_commit
+from gitcp.store.v1 import checkpoints, redaction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+    from typing import TypedDict
+
+    from gitcp.context import Context
+    from gitcp.core.linking import Linked
+    from gitcp.core.record_types import Commit, JournalLine, Version, Writer
+    from gitcp.repo import Repo
+    from gitcp.store.objects import Objects
+    from gitcp.store.stage import Change, Left, Part
+
+    Key = tuple[str, str]  # a session, and its turn or ''
+
+    class Share(TypedDict):
+        """What becomes a commit.  session_id: '' and key: None for what no session wrote.  turns:
+        those that wrote it, oldest first.  tree: the commit's.  checkpoint_id: '' for none."""
+
+        session_id: str
+        key: Key | None
+        turns: list[str]
+        parts: list[Part]
+        tree: str
+        message: str
+        checkpoint_id: str
+
+    class Made(TypedDict):
+        """A commit that was made of a share.  parent: '' for none."""
+
+        share: Share
+        commit: str
+        parent: str
+
+    class Link(TypedDict):
+        """What is to be stored of a commit.  replaced: the commit that was split, '' for none."""
+
+        commit: str
+        parent: str
+        replaced: str
+        session_id: str
+        checkpoint_id: str
+        paths: list[str]
+
+
+FOLDER = "split"
+_HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg")
+
+
+class _Prompts(Selection):
+    """What several turns of sessions wrote."""
+
+    def __init__(self, keys: Collection[Key]) -> None:
+        super().__init__(list(dict.fromkeys(session_id for session_id, _ in keys)))
+        self._keys = set(keys)
+
+    def has(self, who: Writer) -> bool:
+        return (who[0], who[1]) in self._keys or (who[0], "") in self._keys
+
+
+class Splitter:
+    """Divides the change of the worktree, or of HEAD, among those who wrote it.
+
+    left: what stays in the worktree of the chosen sessions, and why."""
+
+    def __init__(
+        self, repo: Repo, objects: Objects, of_head: bool, by_prompt: bool, dry: bool
+    ) -> None:
+        """of_head: what the last commit changed.  Raises Error if it cannot be split."""
+        self._repo, self._objects = repo, objects
+        self._of_head, self._by_prompt, self._dry = of_head, by_prompt, dry
+        self.head = refs.read_head(repo) or ""
+        self.commit = _need_last(repo, objects, self.head) if of_head else None
+        self.parent = self.commit["parents"][0] if self.commit else self.head
+        self.overlaps: list[Left] = []
+        self.needs: list[Left] = []
+        self._look()
+
+    def _look(self) -> None:
+        self._stager = Stager(self._repo, self._objects, self._dry)
+        if self.commit:
+            self._stager.look_at(self.parent)
+        self._target = self.commit["tree"] if self.commit else self._stager.tree
+        self._first = find_tree(self._objects, self.parent or None)
+        self._writers = {p: self._list_writers(p, *c) for p, c in self._compare(self._first)}
+
+    @property
+    def lines(self) -> list[JournalLine]:
+        """The lines of the journal."""
+        return self._stager.lines
+
+    @property
+    def target(self) -> str:
+        """The tree that is divided: the worktree's, or that of the last commit."""
+        return self._target
+
+    def look_again(self) -> None:
+        """Look at the worktree again: a hook has changed it."""
+        if not self._of_head:
+            self._look()
+
+    @property
+    def first(self) -> str:
+        """The tree on which the first commit is made."""
+        return self._first or self._repo.empty_tree
+
+    def _compare(self, tree: str | None) -> Iterator[tuple[str, Change]]:
+        """Yield the paths of which something is left after a tree, with the change."""
+        for path, old, new in compare_trees(self._objects, tree, self._target):
+            if not path.startswith(back.OURS):
+                yield path, (old, new)
+
+    def _list_writers(self, path: str, old: Version, new: Version) -> dict[Key, int]:
+        """Who changed a path, each with the time of the first edit."""
+        found: dict[Key, int] = {}
+        for edit in self._stager.list_edits(path, old, new):
+            who = get_writer(edit)
+            if who != UNKNOWN and who[0]:
+                found.setdefault((who[0], who[1] if self._by_prompt else ""), int(edit["at"]))
+        return found
+
+    def list_keys(self, session_ids: Collection[str]) -> list[Key]:
+        """Those who changed something, oldest first.  session_ids: of these sessions, none: all."""
+        first: dict[Key, int] = {}
+        for writers in self._writers.values():
+            for key, at in writers.items():
+                if not session_ids or key[0] in session_ids:
+                    first[key] = min(at, first.get(key, at))
+        return sorted(first, key=lambda key: (first[key], key))
+
+    def plan(self, keys: Sequence[Key], tree: str, with_overlaps: bool) -> Iterator[Share]:
+        """Yield the share of each of keys that has one, on the tree of the commit before.
+
+        with_overlaps: lines that several of keys replaced are of the last of them."""
+        for n, key in enumerate(keys):
+            same = [k for k in keys[: n + 1] if with_overlaps or k[0] == key[0]]
+            parts = self._divide(tree, key, same)
+            if parts:
+                tree = self._apply(tree, parts)
+                yield self._make_share(key, parts, tree)
+
+    def _divide(self, tree: str, key: Key, same: Sequence[Key]) -> list[Part]:
+        changes = {p: c for p, c in self._compare(tree) if key in self._writers.get(p, ())}
+        return self._stager.divide(changes, _Prompts(same))
+
+    def _apply(self, tree: str, parts: Sequence[Part]) -> str:
+        return edit_tree(self._objects, tree, {part["path"]: part["new"] for part in parts})
+
+    def list_left(self, keys: Sequence[Key], tree: str) -> None:
+        """Set overlaps and needs: what keys wrote that the commits up to a tree lack, and why."""
+        self.overlaps, self.needs = [], []
+        for session_id in dict.fromkeys(session_id for session_id, _ in keys):
+            own = [key for key in keys if key[0] == session_id]
+            changes = {p: c for p, c in self._compare(tree) if {*own} & {*self._writers.get(p, ())}}
+            self._stager.divide(changes, _Prompts(own))
+            self.overlaps += [one for one in self._stager.overlaps if one not in self.overlaps]
+            self.needs += self._stager.needs
+
+    def make_rest(self, tree: str) -> Share | None:
+        """What no share has of the last commit, which keeps its message; None if nothing is
+        left."""
+        if self.commit is None or tree == self.commit["tree"]:
+            return None
+        message, keys = self.commit["message"], [k for w in self._writers.values() for k in w]
+        self.list_left(keys, tree)
+        parts = self._stager.divide(dict(self._compare(tree)), _Everyone())
+        is_linked = bool(self.overlaps or self.needs)
+        if not is_linked:
+            message = commit_message.remove_trailers(encode_name(message)).decode(
+                errors="surrogateescape"
+            )
+        return {
+            "session_id": "",
+            "key": None,
+            "turns": [],
+            "parts": parts,
+            "tree": self.commit["tree"],
+            "message": message,
+            "checkpoint_id": "",
+        }
+
+    def _make_share(self, key: Key, parts: list[Part], tree: str) -> Share:
+        session_id, state = key[0], states.peek_state(self._repo, key[0])
+        known: dict[str, dict[str, object]] = (state or {}).get("turns", {})
+        turns = [key[1]] if key[1] else self._list_turns(session_id, parts)
+        agent = (state or {}).get("agent_type") or "an agent"
+        prompts = [str(known.get(turn, {}).get("prompt") or "") for turn in turns]
+        checkpoint_id = make_id() if state else ""
+        draft = commit_message.make_draft(prompts, agent)
+        draft = redaction.redact_text(self._repo, draft, session_id)
+        link = checkpoint_id and self._repo.config.get_option("gitcp.link") != "note"
+        disclosed = self._repo.config.get_option("gitcp.disclose")
+        lines = [f"{KEY}: {checkpoint_id}"] if link else []
+        lines += unhooked.format_lines(self._repo, disclosed, [session_id]) if disclosed else []
+        message = "\n".join([draft, *(["", *lines] if lines else []), ""])
+        return {
+            "session_id": session_id,
+            "key": key,
+            "turns": turns,
+            "parts": parts,
+            "tree": tree,
+            "message": message,
+            "checkpoint_id": checkpoint_id,
+        }
+
+    def _list_turns(self, session_id: str, parts: Sequence[Part]) -> list[str]:
+        """The turns of a session that edited the paths of parts, oldest first."""
+        turns: dict[str, int] = {}
+        paths = {part["path"] for part in parts}
+        for path, change in self._compare(self._first):
+            for edit in self._stager.list_edits(path, *change) if path in paths else ():
+                who, at = get_writer(edit), int(edit["at"])
+                if who[0] == session_id and who[1]:
+                    turns[who[1]] = min(at, turns.get(who[1], at))
+        return sorted(turns, key=turns.__getitem__)
+
+
+class _Everyone(Selection):
+    def __init__(self) -> None:
+        super().__init__([], by_hand=True)
+
+    def has(self, who: Writer) -> bool:
+        return True
+
+
+def _need_last(repo: Repo, objects: Objects, head: str) -> Commit:
+    """The last commit; raises Error if it cannot be split."""
+    if not head:
+        raise Error("there is no commit yet")
+    commit = need_commit(objects, head)
+    if len(commit["parents"]) != 1:
+        raise Error("a merge, or a commit without a parent, cannot be split")
+    if undo.is_pushed(repo, head, commit["parents"][0]):
+        raise Error("HEAD was pushed: to split it would rewrite what others have")
+    return commit
+
+
+def refuse(repo: Repo, shares: Sequence[Share], named: Collection[str]) -> None:
+    """Raise Error if these commits may not be made now.  named: the sessions that may be in
+    mid-turn."""
+    for operation in auto.list_under_way(repo):
+        raise Error(f"{operation} is in progress")
+    for session_id in dict.fromkeys(share["session_id"] for share in shares):
+        marker = states.find_marker(repo, session_id) if session_id else None
+        if marker and session_id not in named and states.is_at_work(repo, marker):
+            raise Error(
+                f"session {session_id[:8]} is in mid-turn: wait for its end, or name it by"
+                f" '--session {session_id[:8]}' to take what it has written so far"
+            )
+
+
+def map_entries(
+    repo: Repo, objects: Objects, old: str, new: str, target: str
+) -> tuple[dict[str, Version], dict[str, Version]]:
+    """The entries of the index that change when HEAD's tree old becomes new; those that are staged
+    stay.  Raises Error if one of these is staged otherwise than in the tree target."""
+    staged, wanted = index.list_staged(repo, old), trees.Lookup(objects, target)
+    befores: dict[str, Version] = {}
+    afters: dict[str, Version] = {}
+    for path, before, after in compare_trees(objects, old, new):
+        if path not in staged:
+            befores[path], afters[path] = before, after
+        elif staged[path] != trees.find_file(wanted, path):
+            raise Error(
+                f"'{path}' is staged otherwise than it is in the worktree:"
+                f" 'git add' or 'git restore --staged' it first"
+            )
+    return befores, afters
+
+
+class Bench:
+    """The repository in which the commits are made, in a `with`."""
+
+    def __init__(self, repo: Repo, objects: Objects, head: str, author: Commit | None) -> None:
+        """author: the commit whose author and date the commits get, None: the person, now."""
+        self._repo, self._objects, self._author = repo, objects, author
+        self._place = repo.join_own(FOLDER, make_id())
+        self.head = head
+
+    def __enter__(self) -> Bench:
+        repo = self._repo
+        repo.make_folder(os.path.dirname(self._place))
+        os.mkdir(self._place, 0o700)
+        hooks = os.path.join(self._place, "hooks")
+        self._copy = Copy(
+            os.path.join(self._place, "worktree"), repo.git, repo.git_dir, repo.common, hooks
+        )
+        self._git_dir = os.path.join(self._copy.top, ".git")
+        _write_hooks(repo, hooks)
+        entries = index.copy_index(repo, "split-index")
+        tree = find_tree(self._objects, self.head or None) or repo.empty_tree
+        entries.run("-c", "core.splitIndex=false", "read-tree", "--reset", tree)
+        os.rename(entries.path, os.path.join(self._git_dir, "index"))
+        if self.head:
+            self._copy.git.run("update-ref", "HEAD", self.head)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        remove_folder(self._place)
+
+    def make_commit(self, share: Share, edit: bool) -> Made:
+        """Commit a share on the commit before, with the person's hooks, and their editor if edit
+        is set.  Raises Error if it is not made."""
+        env, draft = self._build_env(), os.path.join(self._place, "draft")
+        with open(draft, "wb") as file:
+            file.write(encode_name(share["message"]))
+        self._put(share["tree"])
+        words = ["git", "-C", self._repo.worktree, "commit", "-q", "-F", draft]
+        words += ["-e"] if edit else []
+        before = self.head
+        status = term.run_foreground(words, env)
+        self.head = self._copy.git.run("rev-parse", "-q", "--verify", "HEAD", ok=(0, 1))[1].decode()
+        self.head = self.head.strip()
+        if status or self.head == before:
+            raise Error(f"'git commit' ended with {status}; everything is as it was")
+        return {"share": share, "commit": self.head, "parent": before}
+
+    def _put(self, tree: str) -> None:
+        """Give the index the entries of a tree."""
+        git = self._copy.git
+        git.run("read-tree", "--reset", tree)
+        env = {"GIT_WORK_TREE": self._repo.worktree, "GIT_DIR": self._git_dir}
+        git.copy_with(self._repo.worktree, env).run("update-index", "-q", "--refresh", ok=(0, 1))
+
+    def _build_env(self) -> dict[str, str]:
+        env = {k: v for k, v in build_person_env(os.environ).items() if k not in auto.TIES}
+        env |= {"GIT_DIR": self._git_dir, "GIT_WORK_TREE": self._repo.worktree}
+        env |= {"GITCP_ACTIVE": auto.CONFIGURED}
+        if self._author:
+            name, _, rest = self._author["author"].rpartition(" <")
+            mail, _, date = rest.partition("> ")
+            env |= {
+                "GIT_AUTHOR_NAME": name,
+                "GIT_AUTHOR_EMAIL": mail,
+                "GIT_AUTHOR_DATE": f"@{date}",
+            }
+        return env
+
+    def read_tree(self) -> str:
+        """The tree of the newest commit."""
+        return self._copy.git.read_line("rev-parse", f"{self.head}^{{tree}}").decode()
+
+    def hand_over(self, old: str) -> None:
+        """Bring the objects of the commits since old into the person's repository."""
+        wanted = f"{self.head}\n" + (f"^{old}\n" if old else "")
+        args = ("pack-objects", "--revs", "--local", "--stdout", "-q")
+        pack = self._copy.git.run(*args, stdin=wanted.encode())[1]
+        self._repo.git.run("unpack-objects", "-q", stdin=pack)
+
+
+def _write_hooks(repo: Repo, folder: str) -> None:
+    """Write a hook for each of the person's that decides about a commit."""
+    place = repo.git.read_line("rev-parse", "--path-format=absolute", "--git-path", "hooks")
+    os.mkdir(folder)
+    for name in _HOOKS:
+        theirs = os.path.join(os.fsdecode(place), name)
+        if os.access(theirs, os.X_OK):
+            quoted = theirs.replace("'", "'\\''")
+            path = os.path.join(folder, name)
+            with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
+                file.write(f"#!/bin/sh\nexec '{quoted}' \"$@\"\n")
+            os.chmod(path, 0o700)
+
+
+def hold(repo: Repo) -> exclusive:
+    """The lock under which one process at a time splits; what a killed one left is removed."""
+    return exclusive(repo, f"split-{repo.worktree_hash}", timeout=0)
+
+
+def remove_abandoned(repo: Repo) -> None:
+    """Remove the repositories that kills left.  The caller holds the lock."""
+    for name in files.list_names(repo.join_own(FOLDER)):
+        shutil.rmtree(repo.join_own(FOLDER, name), ignore_errors=True)
+
+
+def publish(
+    repo: Repo,
+    objects: Objects,
+    made: Sequence[Made],
+    head: str,
+    target: str,
+    branch: str,
+) -> str:
+    """Move HEAD from head to the last of the commits, and the index with it, as a step of the undo
+    log; return its id.  Raises Error, with nothing changed, if HEAD or the index has changed."""
+    if refs.read_branch(repo) != branch:
+        raise Error("another branch was checked out meanwhile; everything is as it was")
+    new = made[-1]["commit"]
+    old_tree = find_tree(objects, head or None) or repo.empty_tree
+    entries = map_entries(repo, objects, old_tree, need_commit(objects, new)["tree"], target)
+    effect = undo.describe_commits(repo, objects, entries, (head, new))
+    step = undo.make_step(
+        "split", f"{count_noun(len(made), 'commit')} of {_name_base(head)}", [effect]
+    )
+    subject = need_commit(objects, new)["message"].partition("\n")[0]
+
+    def move() -> None:
+        written = undo.write_step(repo, objects, step, None)
+        undo.append_step(repo, written)
+        try:
+            undo.move_head(repo, (head, new), f"commit: {subject}")
+        except BaseException:
+            undo.withdraw_step(repo, written)
+            raise
+
+    with undo.hold_log(repo):
+        try:
+            index.replace_entries(repo, objects, *entries, move)
+        except (Changed, Moved) as e:
+            raise Error(f"{e}; everything is as it was") from None
+    return str(step["id"])
+
+
+def _name_base(head: str) -> str:
+    return head[:7] if head else "no commit"
+
+
+# Storing the checkpoints of commits that are made: <git-dir>/gitcp/split-links says what is to be
+# done from before HEAD moves until it is done.
+_LINK = {
+    **dict.fromkeys("commit parent replaced session_id checkpoint_id".split(), str),
+    "paths": [str],
+}
+
+
+def note_links(repo: Repo, made: Sequence[Made], replaced: str) -> None:
+    """Write down what is to be stored of the commits, once HEAD has them."""
+    links: list[Link] = [
+        {
+            "commit": one["commit"],
+            "parent": one["parent"],
+            "replaced": replaced,
+            "session_id": one["share"]["session_id"],
+            "checkpoint_id": one["share"]["checkpoint_id"],
+            "paths": [part["path"] for part in one["share"]["parts"]],
+        }
+        for one in made
+    ]
+    data = json.dumps(links).encode()
+    private.write_private(repo, _get_links_path(repo), data, durable=True)
+
+
+def is_unlinked(repo: Repo) -> bool:
+    """Whether there is something to store of commits, unless their split runs."""
+    return os.path.exists(_get_links_path(repo))
+
+
+def finish(ctx: Context) -> None:
+    """Store what a killed split has not stored of its commits; nothing while a split runs."""
+    try:
+        with hold(ctx.repo):
+            link(ctx)
+    except Busy:
+        return
+
+
+def link(ctx: Context) -> None:
+    """Store the checkpoint of each commit that was noted and that HEAD has, and move the streams
+    on.  The caller holds the lock."""
+    links: list[Link] = private.load_cache(_get_links_path(ctx.repo), [_LINK]) or []
+    if links and trees.is_ancestor(ctx.repo, links[-1]["commit"], "HEAD"):
+        for n, one in enumerate(links):
+            _link_one(ctx, one, is_first=not n, is_last=one is links[-1])
+    private.remove_private(ctx.repo, _get_links_path(ctx.repo))
+
+
+def _link_one(ctx: Context, one: Link, is_first: bool, is_last: bool) -> None:
+    repo, objects = ctx.repo, ctx.objects
+    commit, replaced = need_commit(objects, one["commit"]), one["replaced"]
+    old = one["parent"] or refs.get_zeros(repo)
+    with ctx:
+        settled = _store(ctx, commit, one, (is_first and replaced) or old)
+        ctx.leave()  # streams are moved by the states on disk
+        changes = trees.read_changes(objects, commit)[1]
+        open_edits.settle_commit(repo, objects, commit, changes)
+        if not replaced:
+            writing.carry_streams(repo, objects, old, commit, settled)
+        elif is_last:
+            writing.carry_streams(repo, objects, replaced, commit, None)
+        commit_memory.add_judged(repo, commit["oid"], replaced or old)
+
+
+def _store(ctx: Context, commit: Commit, one: Link, old: str) -> set[str] | None:
+    """Store the session of a commit as its checkpoint; the sessions that were settled."""
+    repo, objects, checkpoint_id = ctx.repo, ctx.objects, one["checkpoint_id"]
+    state = ctx.read_state(one["session_id"]) if checkpoint_id else None
+    if state is None:
+        return None
+    noted = repo.config.get_option("gitcp.link") == "note"
+    ids = commit_message.read_trailers(encode_name(commit["message"]))
+    if not noted and checkpoint_id not in ids:  # the person has removed it
+        commit_sessions.dismiss_sessions(repo, objects, commit, [state], old)
+        commit_memory.write_refused(repo, [checkpoint_id])
+        ctx.keep(state)
+        return None
+    if one["session_id"] not in checkpoints.list_session_ids(repo, objects, checkpoint_id):
+        linked: Linked = {"how": "content", "paths": one["paths"], "reasons": {}}
+        about = repo, objects, commit, checkpoint_id, [(state, linked)], old, noted
+        commit_sessions.store_sessions(*about)
+    ctx.keep(state)
+    return {one["session_id"]}
+
+
+def _get_links_path(repo: Repo) -> str:
+    return repo.join_own("split-links")
