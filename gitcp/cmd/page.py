@@ -83,8 +83,7 @@ def make_page(repo: Repo, name: str, with_prompts: bool = True) -> str:
             page.add_commit(record, lines.get(record["oid"], {}), names.get(record["oid"], ()))
         ends = change.find_ends(repo, records, name)
         about = repo, objects, evidence.Evidence(repo, objects), ends, steps, credited
-        for file in change.read_files(*about, term.show_line):
-            page.add_file(file, removers.get(file["old"], ()))
+        page.add_files(objects, change.read_files(*about, term.show_line), removers)
     term.hide_progress()
     return page.format_html(VERSION)
 

@@ -16,11 +16,14 @@ from typing import Any
 
 import pytest
 
+from gitcp.cmd.page import make_page
 from gitcp.core import line_authors
-from gitcp.store.page import highlight, template
+from gitcp.repo import Repo
+from gitcp.store import reading
+from gitcp.store.page import highlight, render, template
 from gitcp.store.page.render import Page
 from tests.blame.recorded_lines import linked
-from tests.page.browser import page
+from tests.page.browser import HERE, page
 from tests.page.hostile import SECRET, SESSION, A
 from tests.support.checkpoints import git
 from tests.support.paths import BIN, TOP
@@ -71,7 +74,7 @@ def test_without_a_script_every_link_within_the_page_leads_to_a_place(
         made = Page("one", str, {})
         file: Any = {"path": "a.py", "old": "", "edits": [(0, 0, 1, 1)], "before": []}
         file |= {"after": ["a line"], "sizes": (0, 0), "authors": {1: (writer, "")}}
-        made.add_file(file)
+        made.add_files(HERE, [file], {})
         text = made.format_html("0")
         links = re.findall(r'href="#([^"]+)"', text)
         assert any(link.startswith("file-") for link in links), "it is to be looked at first"
@@ -176,6 +179,61 @@ def test_what_is_longer_than_256_kib_stays_plain() -> None:
     assert highlight.LARGEST == 256 * 1024
     assert highlight.highlight_lines("a.py", many, [(0, len(many))]) == [[["", line]]] * len(many)
     assert highlight.highlight_lines("a.nothing-known", [line, ""], [(0, 2)]) == [[["", line]], []]
+
+
+TOLD = {
+    "a.ts": ["/* one", "two */ let a = 1", "`text", "more` + 1", "x(`a${1}`)", "y('src/**/*.ts')"],
+    "a.py": ['"""one', "two", '"""', "def f(): pass", 'x = """a"""', "class A: pass"],
+    "a.html": ["<!-- one", "two", "three -->", "<b>x</b>"],
+    "a.hs": ["{- one", "two", "-}", "f = 1 -- two"],
+    "a.go": ["/*", "func no() {", "*/", "func f() {", "}", "/* a */ var a = 1"],
+}
+
+
+@pytest.mark.parametrize("path", TOLD)
+def test_lines_that_are_shown_have_the_colours_that_they_have_in_the_whole_file(path: str) -> None:
+    lines = [line for text in TOLD[path] for line in (text, *["let x = 1"] * 5)]
+    whole = highlight.highlight_lines(path, lines, [(0, len(lines))])
+    assert any(kind for row in whole for kind, _ in row)
+    for first in range(len(lines)):
+        rows = highlight.highlight_lines(path, lines, [(first, first + 2)])
+        assert rows[first : first + 2] == whole[first : first + 2], first
+
+
+def test_of_a_file_only_what_is_shown_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    span = highlight._highlight_span
+
+    def note(lexer: Any, texts: list[str]) -> Any:
+        read.extend(texts)
+        return span(lexer, texts)
+
+    monkeypatch.setattr(highlight, "_highlight_span", note)
+    lines = [f"a = {n}" for n in range(1000)]
+    highlight.highlight_lines("a.py", lines, [(300, 310), (700, 710)])
+    assert read == lines[300:310] + lines[700:710]
+
+
+def test_one_process_draws_the_same_page_as_several(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(60):
+        name = repo / f"{number}.py"
+        name.write_text("".join(f"def f{n}(): return '{number}'\n" for n in range(20)))
+    git("add", "."), git("commit", "-q", "-m", "many")
+    monkeypatch.setattr(render, "_BATCH", 100)
+    started, pages, start = list[Any](), list[str](), reading._start_workers
+
+    def note(*args: Any) -> Any:
+        started.append(start(*args))
+        return started[-1]
+
+    monkeypatch.setattr(reading, "_start_workers", note)
+    for processors in ({0}, {0, 1, 2}):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, at=processors: at, raising=False)
+        pages.append(make_page(Repo.find_here(), "HEAD"))
+        assert any(started) == (len(processors) > 1)
+    assert pages[0] == pages[1] and "59.py" in unpacked(pages[1])
 
 
 def test_without_a_file_the_page_is_where_no_commit_takes_it_and_only_its_owner_reads_it(

@@ -8,7 +8,7 @@ from typing import Any
 from gitcp.core import line_authors
 from gitcp.core.redact import images
 from gitcp.store.page.render import Page
-from tests.page.browser import needs_browser, show
+from tests.page.browser import HERE, needs_browser, show
 from tests.page.hostile import SECRET
 
 pytestmark = needs_browser
@@ -139,7 +139,7 @@ def test_a_link_to_a_section_lands_at_its_first_line(tmp_path: Path, browser: An
     for number in range(9):
         file: Any = {"path": f"{number}.txt", "old": "", "edits": [(0, 0, 1, 1)], "before": []}
         file |= {"after": ["a line"], "sizes": (0, 0), "authors": {}}
-        page.add_file(file)
+        page.add_files(HERE, [file], {})
     (tmp_path / "long.html").write_text(page.format_html("0"))
     top = "return document.getElementById(arguments[0]).getBoundingClientRect().top"
     for name in ("changes", "files", "conversation", "turns", "timeline", "commits"):
@@ -216,17 +216,10 @@ def test_of_a_large_change_few_elements_are_alive_and_all_is_searched(
     page.add_commit({**commit, "checkpoints": []}, {})
     for number in range(30):
         lines = [f"value_{number}_{n} = {n}" for n in range(200)]
-        page.add_file(
-            {
-                "path": f"src/file{number:03}.py",
-                "old": "",
-                "edits": [(0, 0, 1, len(lines))],
-                "before": [],
-                "after": lines,
-                "sizes": (0, 0),
-                "authors": dict.fromkeys(range(1, len(lines) + 1), (nobody, "A Person")),
-            }
-        )
+        file: Any = {"path": f"src/file{number:03}.py", "old": "", "before": [], "after": lines}
+        file |= {"edits": [(0, 0, 1, len(lines))], "sizes": (0, 0)}
+        file["authors"] = dict.fromkeys(range(1, len(lines) + 1), (nobody, "A Person"))
+        page.add_files(HERE, [file], {})
     (tmp_path / "large.html").write_text(page.format_html("0"))
     show(browser, tmp_path / "large.html")
     alive = "return document.getElementsByTagName('*').length"
@@ -252,7 +245,7 @@ def test_a_search_finds_what_the_hunks_of_the_chosen_author_show_and_nothing_els
     file: Any = {"path": "one.txt", "old": "one.txt", "edits": [(0, 0, 1, 1), (48, 0, 50, 1)]}
     file |= {"before": [line for line in lines if not line], "after": lines, "authors": known}
     file |= {"sizes": (0, 0)}
-    page.add_file(file)
+    page.add_files(HERE, [file], {})
     (tmp_path / "two.html").write_text(page.format_html("0"))
     for who, number in (("person", "1"), ("unknown", "50")):
         show(browser, tmp_path / "two.html", f"#q=word&who={who}")
@@ -280,7 +273,7 @@ def test_a_hit_in_a_removed_line_leads_to_that_line(tmp_path: Path, browser: Any
     file: Any = {"path": "one.txt", "old": "one.txt", "edits": [(1, 99, 0, 0), (200, 1, 101, 1)]}
     file |= {"before": before, "after": [*before[99:199], "came", *before[200:]]}
     file |= {"sizes": (0, 0), "authors": {101: (line_authors.build_nobody("person"), "A Person")}}
-    page.add_file(file)
+    page.add_files(HERE, [file], {})
     (tmp_path / "gone.html").write_text(page.format_html("0"))
     for width in (1280, 800):
         metrics = {"width": width, "height": 740, "deviceScaleFactor": 1, "mobile": False}
@@ -317,7 +310,7 @@ def test_branches_have_lanes_a_removal_its_remover_and_search_a_file(
         sides = {"before": ["same = 1", "gone = 2"], "after": ["same = 1"]}
         file: Any = {"path": name, "old": name, "edits": [(2, 1, 1, 0)], **sides}
         file |= {"sizes": (0, 0), "authors": {1: (nobody, "A Person")}}
-        page.add_file(file, took)
+        page.add_files(HERE, [file], {name: took})
     (tmp_path / "small.html").write_text(page.format_html("0"))
     show(browser, tmp_path / "small.html", "#q=same+file:two")
     assert text_of(browser, "#tally") == "1 hit"

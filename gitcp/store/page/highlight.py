@@ -6,21 +6,26 @@ import fnmatch
 import os
 import re
 from functools import cache
+from itertools import groupby
+from operator import itemgetter
 
-from pygments import lex
 from pygments.lexers import find_lexer_class, get_all_lexers, get_lexer_for_filename
 from pygments.token import Comment, Keyword, Name, String
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from pygments.lexer import Lexer
     from pygments.token import _TokenType
 
 _AS_IT_IS = {"stripnl": False, "ensurenl": False}
 LARGEST = 256 << 10  # characters; what is longer stays plain
-_BEFORE = 100  # lines that are read before those that are shown
+_BESIDE = 100  # lines that are looked at before and after those that are shown
+_OPENING, _CLOSING = ("/*", "<!--", "{-"), frozenset(("*/", "-->", "-}"))
+_ALIKE = ("`", '"""', "'''", "```")
+_MARKS = re.compile(r"/\*|\*/|<!--|-->|\{-|-\}|\"\"\"|'''|```|`")
+_KIND = itemgetter(0)
 Run = list[str]  # kind ('' for plain; c, k, t, f: comment, keyword, text, a defined name), text
 _KINDS = ((Comment, "c"), (Keyword, "k"), (String, "t"), (Name.Function, "f"), (Name.Class, "f"))
 
@@ -36,32 +41,58 @@ def highlight_lines(
     lexer = _find_lexer(_shorten_name(os.path.basename(path)))
     if lexer is None or sum(map(len, lines)) + len(lines) > LARGEST:
         return rows
-    for first, end in _join_spans(spans, len(lines)):
+    for first, end in _join_spans(lines, spans):
         rows[first:end] = _highlight_span(lexer, lines[first:end])
     return rows
 
 
-def _join_spans(spans: Iterable[tuple[int, int]], size: int) -> list[tuple[int, int]]:
-    """The spans with the lines before each that tell whether it begins in a comment or a text."""
+def _join_spans(lines: Sequence[str], spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The spans with the rest of the comments and texts that they begin or end in."""
     joined: list[tuple[int, int]] = []
     for first, end in spans:
-        begin = max(0, first - _BEFORE)
+        begin = _find_opening(lines, first)
         if joined and begin <= joined[-1][1]:
             begin = joined.pop()[0]
-        joined.append((begin, min(end, size)))
+        joined.append((begin, _find_closing(lines, begin, min(end, len(lines)))))
     return joined
+
+
+def _find_opening(lines: Sequence[str], first: int) -> int:
+    """The line of the last mark before a line that opens a comment of several lines; the line
+    itself if the last mark closes one, or there is none.
+
+    Where opening and closing are written alike, reading begins _BESIDE lines earlier.
+    """
+    earliest = max(0, first - _BESIDE)
+    for number in range(first - 1, earliest - 1, -1):
+        marks = _MARKS.findall(lines[number])
+        if any(marks.count(mark) % 2 for mark in _ALIKE):
+            return earliest
+        if directed := [mark for mark in marks if mark not in _ALIKE]:
+            return number if directed[-1] in _OPENING else first
+    return first
+
+
+def _find_closing(lines: Sequence[str], first: int, end: int) -> int:
+    """The end of the comment that the lines from first to end open; end if they open none.  Some
+    lexers see a comment only as a whole."""
+    marks = (mark for line in reversed(lines[first:end]) for mark in _MARKS.findall(line)[::-1])
+    if next((mark for mark in marks if mark not in _ALIKE), "") not in _OPENING:
+        return end
+    after = range(end, min(end + _BESIDE, len(lines)))
+    return next((n + 1 for n in after if _CLOSING.intersection(_MARKS.findall(lines[n]))), end)
 
 
 def _highlight_span(lexer: Lexer, texts: list[str]) -> list[list[Run]]:
     rows: list[list[Run]] = [[]]
-    for token, value in lex("\n".join(texts), lexer):
-        kind = _name_kind(token)
-        first, *rest = value.split("\n")
-        _add_run(rows[-1], kind, first)
-        for part in rest:
-            rows.append([])
-            _add_run(rows[-1], kind, part)
-    same = ["".join(run[1] for run in row) for row in rows] == texts
+    tokens = lexer.get_tokens_unprocessed("\n".join(texts))
+    named = ((_name_kind(token), value) for _, token, value in tokens)
+    for kind, group in groupby(named, _KIND):
+        first, *rest = "".join([value for _, value in group]).split("\n")
+        if first:
+            rows[-1].append([kind, first])
+        rows += ([[kind, part]] if part else [] for part in rest)
+    same = ["".join([run[1] for run in row]) for row in rows] == texts
     return rows if same else [[["", line]] if line else [] for line in texts]
 
 
@@ -107,10 +138,3 @@ def _find_lexer(name: str) -> Lexer | None:
 @cache
 def _name_kind(token: _TokenType) -> str:
     return next((short for group, short in _KINDS if token[: len(group)] == group), "")
-
-
-def _add_run(row: list[Run], kind: str, text: str) -> None:
-    if text and row and row[-1][0] == kind:
-        row[-1][1] += text
-    elif text:
-        row.append([kind, text])

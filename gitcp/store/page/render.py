@@ -6,7 +6,7 @@ escapes HTML, and the script inserts what it unfolds as text.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 
 from gitcp.core import page_parts, transcripts
 from gitcp.core.page_parts import map_strings
@@ -14,21 +14,31 @@ from gitcp.core.render.spans import AUTHORS, count_noun, format_usage, shorten
 from gitcp.store.page.highlight import highlight_lines
 from gitcp.store.page.talk import Talk, format_span, make_key
 from gitcp.store.page.template import fill_template
+from gitcp.store.reading import spread_batches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from gitcp.core.page_parts import Links
+    from gitcp.core.patches import Hunk
     from gitcp.core.record_types import Record
     from gitcp.store.page.change import File, Writer
     from gitcp.store.prices import Prices
+    from gitcp.store.reading import Prefetched
+
+    Removers = Iterable[tuple[str, str]]
+    Numbers = dict[int, int]  # line of a file -> index of its writer
+    # path, lines before and after (None for a binary file), edits
+    Drawing = tuple[str, list[str] | None, list[str] | None, Sequence[Hunk], Numbers]
 
 _COLOURS = 8
 _NAME, _LINE = 44, 160  # cells of a session's name, of a prompt's first line
 _SHORT = 160  # characters of a text that is redacted once
 _CHUNK = 200_000  # characters of JSON in a chunk, roughly
+# Lines of the files of a batch, roughly; batches before worker processes are started.
+_BATCH, _ALONE = 10_000, 2
 _ABOUT = {
     "unknown": "in commits with a session, by nobody that was recorded",
     "unrecorded": "from before, or beside, what was recorded",
@@ -178,48 +188,81 @@ class Page:
         session = self._get_session(who, "")
         return {"who": session["id"], **{key: session[key] for key in ("color", "mark", "name")}}
 
-    def add_file(self, file: File, removers: Iterable[tuple[str, str]] = ()) -> None:
-        """Add a file of the change; removers: who may have removed lines of it."""
+    def add_files(
+        self, objects: Prefetched, files: Iterable[File], removers: Mapping[str, Removers]
+    ) -> None:
+        """Add the files of the change; removers: path before -> who may have removed lines of it.
+
+        Several processes share the drawing of many files.
+        """
+        views: deque[tuple[Record, Record]] = deque()
+
+        def list_batches() -> Iterator[list[Drawing]]:
+            for batch in _split_files(files):
+                told = [self._describe_file(f, removers.get(f["old"], ())) for f in batch]
+                views.extend((view, value) for view, value, _ in told)
+                yield [
+                    (f["path"] or f["old"], f["before"], f["after"], f["edits"], numbers)
+                    for f, (_, _, numbers) in zip(batch, told, strict=True)
+                ]
+
+        for done in spread_batches(objects, list_batches(), self._begin_drawing, _ALONE):
+            for drawn in done:
+                self._store_file(*views.popleft(), drawn)
+
+    def _describe_file(self, file: File, removers: Removers) -> tuple[Record, Record, Numbers]:
+        """(the view of a file, what it unfolds but its hunks, line -> index of its writer)."""
         path = file["path"] or file["old"]
         old = "" if file["old"] == file["path"] else self.clean_text(file["old"])
         writers, numbers, sums = self._list_writers(file["authors"])
         took = [self._describe_remover(*remover) for remover in sorted(removers)]
         value: Record = {"hunks": [], "writers": writers, "took": took, "left": 0}
-        if file["before"] is not None and file["after"] is not None:
-            value |= self._build_hunks(path, file, numbers)
-            for hunk in value["hunks"]:
-                hunk["by"] = _count_writers(hunk["rows"], writers)
-        chunk, index = self.store_value(value)
         edits = file["edits"]
-        self.files.append(
-            {
-                "id": "file-" + make_key(path),
-                "path": self.clean_text(path),
-                "real": path,
-                "old": old,
-                "state": "deleted" if not file["path"] else "new" if not file["old"] else "",
-                "sizes": file["sizes"] if file["before"] is None else None,
-                "plus": sum(edit[3] for edit in edits),
-                "minus": sum(edit[1] for edit in edits),
-                "bar": self._build_bar(sums),
-                "sums": sums,
-                "turns": sorted({w["turn"] for w in writers if w.get("turn")}),
-                "link": page_parts.link_file(self._links, self.tip, path) if file["path"] else "",
-                "rows": sum(len(hunk["rows"]) + 2 for hunk in value["hunks"]),
-                "chunk": chunk,
-                "index": index,
-            }
-        )
-        for who, count in sums.items():
+        view = {
+            "id": "file-" + make_key(path),
+            "path": self.clean_text(path),
+            "real": path,
+            "old": old,
+            "state": "deleted" if not file["path"] else "new" if not file["old"] else "",
+            "sizes": file["sizes"] if file["before"] is None else None,
+            "plus": sum(edit[3] for edit in edits),
+            "minus": sum(edit[1] for edit in edits),
+            "bar": self._build_bar(sums),
+            "sums": sums,
+            "turns": sorted({w["turn"] for w in writers if w.get("turn")}),
+            "link": page_parts.link_file(self._links, self.tip, path) if file["path"] else "",
+        }
+        return view, value, numbers
+
+    def _store_file(self, view: Record, value: Record, drawn: Record) -> None:
+        value |= drawn
+        for hunk in value["hunks"]:
+            hunk["by"] = _count_writers(hunk["rows"], value["writers"])
+        chunk, index = self.store_value(value)
+        rows = sum(len(hunk["rows"]) + 2 for hunk in value["hunks"])
+        self.files.append({**view, "rows": rows, "chunk": chunk, "index": index})
+        for who, count in view["sums"].items():
             if who not in AUTHORS:
                 self._by_id[who]["alive"] += count
 
-    def _build_hunks(self, path: str, file: File, numbers: Mapping[int, int]) -> Record:
-        before, after = file["before"] or [], file["after"] or []
-        from_old, from_new = page_parts.list_shown(file["edits"])
+    def _begin_drawing(self, objects: Prefetched) -> Callable[[list[Drawing]], list[Record]]:
+        return lambda batch: [self._build_hunks(*drawing) for drawing in batch]
+
+    def _build_hunks(
+        self,
+        path: str,
+        before: list[str] | None,
+        after: list[str] | None,
+        edits: Sequence[Hunk],
+        numbers: Numbers,
+    ) -> Record:
+        """hunks, left and tail of a file; nothing of a binary one."""
+        if before is None or after is None:
+            return {}
+        from_old, from_new = page_parts.list_shown(edits)
         new = highlight_lines(path, self._clean_code(after), from_new)
         old = highlight_lines(path, self._clean_code(before), from_old) if from_old else []
-        views, left = page_parts.cut_hunks(file["edits"], old, new, numbers)
+        views, left = page_parts.cut_hunks(edits, old, new, numbers)
         ends = views[-1]["new"] + sum(r[0] != "-" for r in views[-1]["rows"]) - 1 if views else 0
         tail = {"hidden": len(after) - ends, "more": new[ends : ends + page_parts.FOLDED]}
         return {"hunks": views, "left": left, "tail": tail}
@@ -367,6 +410,20 @@ class Page:
             asked = commit.pop("asked")
             turns = [self._talk.find_asked(make_key(who), prompt) for who, prompt in asked]
             commit["turns"] = list(dict.fromkeys(filter(None, turns)))
+
+
+def _split_files(files: Iterable[File]) -> Iterator[list[File]]:
+    """The files in groups of about _BATCH lines."""
+    batch: list[File] = []
+    size = 0
+    for file in files:
+        batch.append(file)
+        size += len(file["before"] or ()) + len(file["after"] or ())
+        if size >= _BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def _count_writers(rows: Sequence[Any], writers: Sequence[Record]) -> list[list[int]]:
