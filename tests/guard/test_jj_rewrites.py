@@ -111,3 +111,79 @@ def test_why_names_the_session_right_after_its_change_is_described_and_left(
     copy.jj("new")
     out = json.loads(warm.run("why", "--json", "one.txt:1", cwd=copy.path).stdout)
     assert (out["who"], out["session_id"]) == ("session", a.sid)
+
+
+# What is done while the second turn's work is at `@`, before and after it -> the commits that then
+# have a part of it.
+TAKES = {
+    "squash": ((), ("squash",), ["one"]),
+    "squash of a part": ((), ("squash new.txt",), ["one"]),
+    "squash into an older one": ((), ("squash --into @-- new.txt",), ["initial"]),
+    "edit": (("edit @-",), ("new",), ["one"]),
+    "edit, after which another is edited": (("edit @-",), ("new @-",), []),
+    "describe": ((), ("describe @- -m one",), []),
+}
+
+
+@pytest.mark.parametrize("kind", ["colocated", "non-colocated"])
+@pytest.mark.parametrize("name", TAKES)
+def test_a_rewritten_commit_takes_in_open_work_as_an_amend_does(
+    new_copy: NewCopy, kind: str, name: str
+) -> None:
+    copy = new_copy(kind)
+    before, after, taken = TAKES[name]
+    a, _ = copy.pair()
+    work(copy, a, "one", "one.txt")
+    (made,) = carried(copy)["one"]
+    for step in before:
+        copy.jj(*step.split())
+    a.write("one.txt", "by A\none.txt\nmore by A in the second turn\n")
+    a.write("new.txt", "new by A in the second turn\n")
+    a.stop()
+    for step in after:
+        copy.jj(*step.split())
+    a.prompt("third")
+    now = carried(copy)
+    for subject in taken:
+        (checkpoint,) = now[subject]
+        assert (checkpoint == made) == (subject == "one")
+        shown = warm.run("show", "--json", checkpoint, cwd=copy.path).stdout
+        assert "after one" in shown and "new.txt" in shown
+        assert nobodys(copy, subject, "new.txt") == []
+    if "one" in now and "one" not in taken:
+        assert now["one"] == [made]
+        assert "new.txt" not in warm.run("show", "--json", made, cwd=copy.path).stdout
+    open_files = {"squash": [], "squash of a part": ["one.txt"], "edit": []}
+    if name in open_files:
+        assert a.state.get("files_touched", []) == open_files[name]
+        assert nobodys(copy, "one", "one.txt") == []
+
+
+def nobodys(copy: Copy, subject: str, path: str) -> list[str]:
+    """The lines of a committed file that no session wrote."""
+    commit = copy.jj("log", "--no-graph", "-r", f"subject('{subject}')", "-T", "commit_id")
+    out = warm.run("blame", commit, "--", path, cwd=copy.path)
+    assert out.returncode == 0 and out.stdout, out
+    return [line for line in out.stdout.splitlines() if "Claude Code" not in line]
+
+
+def test_a_squash_into_the_persons_commit_links_it(new_copy: NewCopy) -> None:
+    copy = new_copy("colocated")
+    copy.write("own.txt", "mine\n")
+    copy.jj("commit", "-m", "own")
+    a, _ = copy.pair()
+    a.prompt("more")
+    a.write("one.txt", "by A\none.txt\n")
+    a.stop()
+    copy.jj("describe", "@-", "-m", "own, reworded")
+    a.prompt("next")
+    assert carried(copy)["own, reworded"] == [], "it has nothing of the work"
+    a.stop()
+    copy.jj("squash")
+    a.prompt("and next")
+    (checkpoint,) = carried(copy)["own, reworded"]
+    assert (
+        "own.txt" not in warm.run("show", checkpoint, cwd=copy.path).stdout.split("Transcript")[0]
+    )
+    assert nobodys(copy, "own, reworded", "one.txt") == []
+    assert len(nobodys(copy, "own, reworded", "own.txt")) == 1

@@ -16,7 +16,8 @@ from gitcp.store import notes, private, refs, trees
 from gitcp.store.journal import open_edits
 from gitcp.store.link import commit as link_commit
 from gitcp.store.link import condense
-from gitcp.store.match import candidates, commit_memory
+from gitcp.store.match import candidates, commit_memory, sources
+from gitcp.store.match.sources import MatchCase
 from gitcp.store.session import states
 from gitcp.store.session.states import make_id
 from gitcp.store.trees import is_ancestor, list_commits, read_commit
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from gitcp.core.linking import Linked, Pair
     from gitcp.core.record_types import Commit, Marker, State
     from gitcp.repo import Repo
+    from gitcp.store.match.sources import Answer
     from gitcp.store.objects import Objects
     from gitcp.store.trees import Changes
 
@@ -52,6 +54,10 @@ def link_all(repo: Repo, objects: Objects, state: State, old: str, new: str) -> 
     """
     if not states.is_unsettled(state):
         return
+    rewritten = [*_link_in_jj(repo, objects, new)] if repo.jj_root else []
+    for one, old_commits in rewritten:
+        if old_commits:
+            link_one(repo, objects, state, one, old_commits, logged=False)
     moves = refs.list_head_moves(repo)
     logged = moves[-1][1] if moves else old
     unlogged = set(list_between(repo, logged, new)) if logged != new else set[str]()
@@ -64,6 +70,38 @@ def link_all(repo: Repo, objects: Objects, state: State, old: str, new: str) -> 
             link_one(repo, objects, state, commit, logged=oid not in unlogged)
     for commit, _ in _find_left_behind(repo, objects, state, moves, new) if unjudged else ():
         link_one(repo, objects, state, commit)
+    for one, old_commits in rewritten:
+        if not old_commits:
+            link_one(repo, objects, state, one, logged=False)
+
+
+def _link_in_jj(repo: Repo, objects: Objects, head: str) -> Iterator[tuple[Commit, Sequence[str]]]:
+    """Give the commits that jj rewrote the ids of those that it made them of, and yield each with
+    these: it may have taken in open edits, as an amend does."""
+    case = MatchCase(repo, objects, head, since=commit_memory.read_looked(repo))
+    answers = [*sources.ask_sources(case, sources.IN_JJ)]
+    write_answers(case, answers)
+    for target, _, _, old_commits in answers:
+        if commit := read_commit(objects, target.oid):
+            yield commit, old_commits
+
+
+def write_answers(case: MatchCase, answers: Iterable[Answer]) -> list[Pair]:
+    """Write notes with the ids that the commits of answers lack; return the links, as
+    relink.reconcile() does."""
+    links: dict[tuple[str, str], Pair] = {}
+    repo, objects = case.repo, case.objects
+    for target, ids, excluded, _ in answers:
+        for checkpoint_id, how in ids.items():
+            link: Pair = {"commit": target.oid, "checkpoint_id": checkpoint_id, "how": how}
+            links.setdefault((target.oid, checkpoint_id), link)
+            if not case.dry_run:
+                notes.add_link(repo, objects, target.oid, checkpoint_id)
+        present = target.list_ids() if excluded and not case.dry_run else ()
+        for checkpoint_id, reason in excluded.items():
+            if checkpoint_id in present and reason is not None:
+                notes.deny_link(repo, objects, target.oid, checkpoint_id, reason)
+    return list(links.values())
 
 
 def _find_left_behind(

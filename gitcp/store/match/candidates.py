@@ -611,14 +611,14 @@ def _is_amend(objects: Objects, old: str, new: str) -> bool:
 
 
 def list_jj(repo: Repo, objects: Objects, commits: Sequence[str]) -> dict[str, list[str]]:
-    """The nearest linked commits that jj made each of these commits of (`jj evolog`), nearest
-    first; {} if jj fails."""
+    """Those of the commits that jj made of others (`jj evolog`), each with the nearest linked ones
+    of these, nearest first; {} if jj fails."""
     try:
         sources = jj.list_predecessors(repo.jj_root, commits)
     except Error as e:
         trace.append_note("jj", str(e))
         return {}
-    return {new: _find_linked(objects, sources, new) for new in commits}
+    return {new: _find_linked(objects, sources, new) for new in commits if sources.get(new)}
 
 
 def _find_linked(objects: Objects, sources: Mapping[str, Sequence[str]], new: str) -> list[str]:

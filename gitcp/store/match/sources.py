@@ -145,6 +145,7 @@ MAKING, MERGING, REPLAYING, STAGED = "making", "merging", "replaying", "staged"
 # Commits exist: post-rewrite runs; HEAD moved, by an amend whose hook was killed or otherwise; a
 # person names a merged branch.
 REWRITE, AMENDED, SETTLE, ONTO = "rewrite", "amended", "settle", "onto"
+IN_JJ = "in jj"
 # A person asks for lost links, with and without amends whose hook was killed.
 RELINK, LOST = "relink", "lost"
 _RANGE = 2000  # commits of a range that a person names
@@ -484,7 +485,7 @@ SOURCES = (
     ("", (REWRITE,), list_rewritten),
     ("rebase", (REWRITE,), list_split),
     ("amend", (AMENDED, RELINK), list_killed),
-    ("jj", (SETTLE,), list_in_jj),
+    ("jj", (SETTLE, IN_JJ), list_in_jj),
     ("lost", (SETTLE,), list_lost),
     ("", (ONTO,), list_merged),
 )

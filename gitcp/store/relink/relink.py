@@ -36,19 +36,7 @@ def reconcile(case: MatchCase, when: str) -> list[Pair]:
 
     If a person removed an id from an old commit and git copied its trailer to a new one, the note
     removes it there too."""
-    links: dict[tuple[str, str], Pair] = {}
-    repo, objects = case.repo, case.objects
-    for target, ids, excluded, _ in sources.ask_sources(case, when):
-        for checkpoint_id, how in ids.items():
-            link: Pair = {"commit": target.oid, "checkpoint_id": checkpoint_id, "how": how}
-            links.setdefault((target.oid, checkpoint_id), link)
-            if not case.dry_run:
-                notes.add_link(repo, objects, target.oid, checkpoint_id)
-        present = target.list_ids() if excluded and not case.dry_run else ()
-        for checkpoint_id, reason in excluded.items():
-            if checkpoint_id in present and reason is not None:
-                notes.deny_link(repo, objects, target.oid, checkpoint_id, reason)
-    return list(links.values())
+    return unhooked.write_answers(case, sources.ask_sources(case, when))
 
 
 def link_left_behind(ctx: Context, dry_run: bool = False) -> list[Pair]:
