@@ -54,34 +54,32 @@ class Work:
 
     def list_changes(self) -> None:
         repo = Repo.find(str(self.path))
-        with Objects(repo) as objects:
-            hashing.confirm_changes(objects, snapshot.scan_worktree(repo))
+        with Objects(repo):
+            hashing.confirm_changes(repo.objects, snapshot.scan_worktree(repo))
 
     def whole_snapshot(self) -> None:
         repo = Repo.find(str(self.path))
-        with Objects(repo) as objects:
+        with Objects(repo):
             scan = snapshot.scan_worktree(repo)
-            resolved = partial(hashing.resolve_changes, objects, scan, write=True)
-            self.commit(repo, objects, scan.head, lambda head: resolved(head=head))
+            resolved = partial(hashing.resolve_changes, repo.objects, scan, write=True)
+            self.commit(repo, scan.head, lambda head: resolved(head=head))
 
     def known_paths(self) -> None:
         repo = Repo.find(str(self.path))
         paths = [str(repos.file(self.path, n).relative_to(self.path)) for n in (1, 77, 150)]
-        with Objects(repo) as objects:
-            found = hashing.read_paths(repo, objects, [*paths, "notes/new.txt"], write=True)
-            self.commit(repo, objects, "HEAD", lambda _: found)
+        with Objects(repo):
+            found = hashing.read_paths(repo, [*paths, "notes/new.txt"], write=True)
+            self.commit(repo, "HEAD", lambda _: found)
 
-    def commit(
-        self, repo: Repo, objects: Objects, head: str | None, entries: Callable[..., Entries]
-    ) -> None:
+    def commit(self, repo: Repo, head: str | None, entries: Callable[..., Entries]) -> None:
         """What a checkpoint does besides: tip, tree, commit, compare and swap."""
-        tip = objects.read(SNAP)
-        tip_tree = objects.read(f"{SNAP}^{{tree}}")
-        found = entries(Lookup(objects, tip_tree[0] if tip_tree else None))
-        head_tree = objects.read(f"{head}^{{tree}}")
+        tip = repo.objects.read(SNAP)
+        tip_tree = repo.objects.read(f"{SNAP}^{{tree}}")
+        found = entries(Lookup(repo.objects, tip_tree[0] if tip_tree else None))
+        head_tree = repo.objects.read(f"{head}^{{tree}}")
         assert head_tree is not None
-        tree = snapshot.write_tree(objects, head_tree[0], found)
-        new = write_commit(objects, repo, tree, [tip[0]] if tip else [], "snap")
+        tree = snapshot.write_tree(repo.objects, head_tree[0], found)
+        new = write_commit(repo, tree, [tip[0]] if tip else [], "snap")
         refs.update_refs(repo, [(SNAP, new, tip[0] if tip else None)], "bench")
 
     def copied_index(self) -> None:

@@ -31,7 +31,6 @@ from gitcp.errors import Error, Late, NoJj
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
 from gitcp.store import refs
-from gitcp.store.objects import Objects
 from gitcp.store.session import states
 
 TYPE_CHECKING = False
@@ -46,7 +45,7 @@ class Context:
     """The data about a repository that this process has read; see open_context()."""
 
     def __init__(self, repo: Repo) -> None:
-        self.repo, self.objects = repo, Objects.get_shared(repo)
+        self.repo = repo
         self._depth = 0
         self._locks: dict[str, exclusive] = {}
         self._states: dict[str, State | None] = {}
@@ -85,7 +84,7 @@ class Context:
             from gitcp.store.stream import streams
 
             self._states[session_id] = streams.catch_up_state(
-                self.repo, self.objects, session_id, self._states[session_id], self.head
+                self.repo, session_id, self._states[session_id], self.head
             )
         return self._states[session_id]
 

@@ -19,7 +19,7 @@ from gitcp.store.back import steps
 from gitcp.store.back.restore import Present
 from gitcp.store.lines import history
 from gitcp.store.lines.evidence import Evidence
-from gitcp.store.reading import Prefetched
+from gitcp.store.objects import Objects
 from gitcp.store.search import search
 from gitcp.store.turn import sessions
 
@@ -41,7 +41,7 @@ class Repository:
 
     def __init__(self, path: str = ".") -> None:
         self.repo = Repo.find(os.path.abspath(path), eager=True)
-        self.objects = Prefetched(self.repo)
+        self._objects = Objects(self.repo).__enter__()
         self.lacks: list[str] = []
 
     def __enter__(self) -> Self:
@@ -52,30 +52,30 @@ class Repository:
 
     def close(self) -> None:
         """End git's process that reads objects."""
-        self.objects.close()
+        self._objects.__exit__()
 
     @contextmanager
-    def _open_objects(self) -> Iterator[tuple[Repo, Prefetched]]:
-        """The repository and its objects for one method.  Warnings go to lacks; the objects that it
+    def _open_objects(self) -> Iterator[Repo]:
+        """The repository for one method.  Warnings go to lacks; the objects that it
         reads are forgotten."""
         with options.Collected() as lacks:
             try:
-                yield self.repo, self.objects
+                yield self.repo
             finally:
-                self.objects.forget()
+                self.repo.objects.ahead.forget()
                 self.lacks += [lack for lack in lacks if lack not in self.lacks]
 
     def sessions(self, stored: bool = True) -> list[Record]:
         """The sessions with a state and, if stored, those with a checkpoint in the permanent store;
         the last started first."""
-        with self._open_objects() as (repo, objects):
-            return sessions.list_sessions(repo, objects, stored)
+        with self._open_objects() as repo:
+            return sessions.list_sessions(repo, stored)
 
     def show(self, name: str) -> list[Record]:
         """The records behind a name or its beginning: the checkpoints of a commit, a checkpoint, a
         session or a point; transcripts are bytes."""
-        with self._open_objects() as (repo, objects):
-            return steps.show_trees(repo, objects, name)
+        with self._open_objects() as repo:
+            return steps.show_trees(repo, name)
 
     def checkpoint(self, name: str) -> Record:
         """The first checkpoint that show() gives."""
@@ -87,24 +87,24 @@ class Repository:
     def blame(self, path: str, revision: str = "") -> list[Record]:
         """A record `line` for each line of a file in the worktree, or in a revision."""
         request = blame_format.ask_file(path, revision)
-        with self._open_objects() as (repo, objects):
-            evidence = Evidence(repo, objects)
+        with self._open_objects() as repo:
+            evidence = Evidence(repo)
             lines = history.run_blame(repo.git, request)
             return list(blame.build_records(repo, request, lines, evidence))
 
     def read_words(self, line: Any) -> tuple[Around | None, list[Entry]]:
         """The words around a session's line of blame(): its call with the words before and after,
         None if unknown, and (role, text) of its whole turn."""
-        with self._open_objects() as (repo, objects):
-            return blame.read_words(repo, objects, line)
+        with self._open_objects() as repo:
+            return blame.read_words(repo, line)
 
     def why(self, path: str, first: int, last: int = 0, revision: str = "") -> list[Record]:
         """A record `origin` for each run of lines, first to last (0: first alone), that one edit
         or commit brought: its prompt, the tool call and the words before it."""
         lines = f"{path}:{first},{last or first}"
-        with self._open_objects() as (repo, objects):
-            evidence = Evidence(repo, objects)
-            return list(blame.list_origins(repo, repo.git, objects, evidence, lines, revision))
+        with self._open_objects() as repo:
+            evidence = Evidence(repo)
+            return list(blame.list_origins(repo, repo.git, evidence, lines, revision))
 
     def search(
         self, words: str, paths: tuple[str, ...] = (), most: int = 10, **options: Any
@@ -113,12 +113,12 @@ class Repository:
         of further ones).  options: of store.search.find_hits()."""
         query = parse_query(words)
         add_filters(query, {"path": paths})
-        with self._open_objects() as (repo, _):
+        with self._open_objects() as repo:
             return search.find_hits(repo, query, most=most, **options)
 
     def snapshot(self) -> Record:
         """Store the worktree as it stands: the oids of its tree and of head; left_out: path -> why
         it is not in the tree."""
-        with self._open_objects() as (repo, objects):
-            present = Present(repo, objects)
+        with self._open_objects() as repo:
+            present = Present(repo)
         return {"tree": present.tree, "head": present.head, "left_out": present.left_out}

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from gitcp.asked import Values
+    from gitcp.store.objects import Objects
 
 _EMBEDDED = "'{}' is no repository for gitcp: the one around it tracks its files"
 # Variables that tie git to an index, a subdirectory or a worktree: a Repo sets its own.
@@ -100,6 +101,7 @@ class Repo:
         self.hook_git = self.git.copy_with(top, {"GIT_INDEX_FILE": index}) if index else self.git
         self.config = Config(self.git, answers)
         self._has_jj: dict[str, bool] = {}  # directory -> whether it has a `.jj`
+        self.opened: list[Objects] = []  # of each `with Objects(repo)`, the innermost last
 
     @classmethod
     def find(
@@ -168,6 +170,16 @@ class Repo:
         other = type(self)(self.top, self.git_dir, self.common, self.algo, git)
         other.workspace = self.workspace
         return other
+
+    @property
+    def objects(self) -> Objects:
+        """The object database: that of the innermost `with Objects(repo)`, else the one of this
+        process, which stays open."""
+        if self.opened:
+            return self.opened[-1]
+        from gitcp.store.objects import Objects
+
+        return Objects.get_shared(self)
 
     @property
     def worktree(self) -> str:

@@ -45,15 +45,15 @@ def run(argv: Sequence[str]) -> int:
     imported = importlib.import_module("gitcp.cmd.import")
     args = cli.parse("attach", OPTIONS, argv)
     with context.open_here() as ctx:
-        oids = [need_commit(ctx.objects, name)["oid"] for name in args.commit]
+        oids = [need_commit(ctx.repo.objects, name)["oid"] for name in args.commit]
         home = os.path.expanduser("~")
         plan = imports.prepare_one(ctx.repo, home, args.name, args.agent, args.path, oids)
         if args.json:
             cli.write_records(imported.list_records(plan))
         else:
-            imported.show(plan, ctx.objects)
+            imported.show(plan, ctx.repo.objects)
         if not plan.links:
             return NO
         if not args.dry_run:
-            imports.carry_out_plan(ctx.repo, ctx.objects, plan)
+            imports.carry_out_plan(ctx.repo, plan)
     return OK

@@ -87,19 +87,19 @@ def run(argv: Sequence[str]) -> int:
     if args.in_place and (args.share or args.setup):
         raise UsageError("--share and --setup prepare a scratch worktree: --in-place has none")
     read_only = args.dry_run or not (args.in_place or args.tell)
-    with pack_care.open_scratch(Repo.find_here(), read_only) as repo, Objects(repo) as objects:
+    with pack_care.open_scratch(Repo.find_here(), read_only) as repo, Objects(repo):
         _ = repo.worktree  # raises without one
         with scratch.hold(repo), scratch.cleaned():
-            return _bisect(repo, objects, args)
+            return _bisect(repo, args)
 
 
-def _bisect(repo: Repo, objects: Objects, args: Namespace) -> int:
+def _bisect(repo: Repo, args: Namespace) -> int:
     scratch.remove_abandoned(repo)
-    undo.finish(repo, objects)
-    mover = steps.Mover(repo, objects, lambda prepared: True, lambda done, total: None)
+    undo.finish(repo)
+    mover = steps.Mover(repo, lambda prepared: True, lambda done, total: None)
     if scratch.finish_in_place(repo, mover):
         options.warn("an interrupted bisection in place was taken back")
-    present = Present(repo, objects, dry=True)
+    present = Present(repo, dry=True)
     session = _pick_session(present, args.session)
     history = History(present, args.good, args.bad, session)
     if not history.changes:
@@ -123,7 +123,7 @@ def _open_place(
     present: Present, args: Namespace, mover: steps.Mover
 ) -> Iterator[Scratch | InPlace]:
     """Where the command is run: a scratch worktree with the shared paths, or the worktree."""
-    repo, objects = present.repo, present.objects
+    repo = present.repo
     if args.in_place:
         at_work = [m["session_id"] for m in states.read_recent(repo) if states.is_at_work(repo, m)]
         if at_work:
@@ -131,7 +131,7 @@ def _open_place(
                 f"session {at_work[0][:8]} is at work here: without --in-place the command"
                 " runs in a scratch worktree"
             )
-        with scratch.InPlace(repo, objects, mover, present.tree) as place:
+        with scratch.InPlace(repo, mover, present.tree) as place:
             yield place
         return
     shared = [restore.name_in_worktree(repo, path) for path in args.share]
@@ -140,7 +140,7 @@ def _open_place(
             raise Error(f"no such file: '{path}'")
         if not path or present.look(path) or path.split("/")[0] == ".git":
             raise Error(f"'{path}' is recorded in each state: --share is for what git ignores")
-    with scratch.Scratch(repo, objects) as place:
+    with scratch.Scratch(repo) as place:
         for path in shared:
             place.share_path(path)
         yield place

@@ -14,8 +14,9 @@ from gitcp.errors import OK
 from gitcp.git import Git
 from gitcp.repo import Repo
 from gitcp.stages import sessions
-from gitcp.store import blame, reading
+from gitcp.store import blame
 from gitcp.store.lines import evidence, history
+from gitcp.store.objects import Objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,9 +49,9 @@ def run(argv: Sequence[str]) -> int:
     term.show_line("finding who wrote the lines")
     repo = around or Repo.find()
     sessions.look_at_head(repo)
-    with reading.Prefetched(repo) as objects:
+    with Objects(repo):
         has_contents = any(word.startswith("--contents") for word in options["given"])
-        about = evidence.Evidence(repo, objects, worktree=not has_contents)
+        about = evidence.Evidence(repo, worktree=not has_contents)
         if "json" in flags:
             records = blame.build_records(repo, options, finish(), about)
             cli.write_records(records)

@@ -41,17 +41,17 @@ def run(argv: Sequence[str]) -> int:
     if (args.old is not None) + (args.session is not None) + args.by_hand > 1:
         raise UsageError("--session and --by-hand compare nothing else")
     with pack_care.open_scratch(Repo.find()) as repo:
-        with Objects(repo) as objects:
+        with Objects(repo):
             if args.old is None:
-                pair = _find_work(repo, objects, args)
+                pair = _find_work(repo, args)
             else:
-                pair = [steps.find_tree(repo, objects, name) for name in (args.old, args.new)]
+                pair = [steps.find_tree(repo, name) for name in (args.old, args.new)]
         return shell.run_git(repo.git, ["diff", *options, *pair, "--", *argv[end + 1 :]])
 
 
-def _find_work(repo: Repo, objects: Objects, args: Namespace) -> Sequence[str]:
+def _find_work(repo: Repo, args: Namespace) -> Sequence[str]:
     """The trees before and after the work of a session, of no agent, or of the last turn."""
-    work = Work(repo, objects)
+    work = Work(repo)
     if args.session is None and not args.by_hand:
         return work.make_trees(work.find_last_turn())
     names = [args.session] if args.session is not None else []

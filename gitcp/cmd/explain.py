@@ -73,8 +73,8 @@ def _generate(repo: Repo, name: str | None, args: Namespace) -> None:
     if not ids:
         raise Error(f"'{name}' has no committed checkpoint here")
     for checkpoint_id in ids:
-        with Objects(repo) as objects:
-            for session_id in commits.summarize_sessions(repo, objects, checkpoint_id, args.force):
+        with Objects(repo):
+            for session_id in commits.summarize_sessions(repo, checkpoint_id, args.force):
                 options.tell(f"summarized session {session_id} of {checkpoint_id}")
 
 
@@ -97,9 +97,9 @@ def _read_records(repo: Repo, name: str, offline: bool) -> Iterator[Record]:
 
 
 def _gather_records(repo: Repo, name: str, offline: bool) -> list[Record]:
-    with Objects(repo) as objects:
-        commits.fetch_missing(repo, objects, name, offline=offline)
-        return commits.read_records(repo, objects, name)
+    with Objects(repo):
+        commits.fetch_missing(repo, name, offline=offline)
+        return commits.read_records(repo, name)
 
 
 def _draw_lines(records: Iterable[Record], args: Namespace) -> Iterator[Line]:
@@ -116,8 +116,8 @@ def _draw_lines(records: Iterable[Record], args: Namespace) -> Iterator[Line]:
 def _draw_points(repo: Repo) -> Iterator[Line]:
     branch = refs.read_branch(repo)
     branch = "(detached)" if branch == "HEAD" else branch.removeprefix("refs/heads/")
-    with Objects(repo) as objects:
-        branch_points = points.list_points(repo, objects, depth=_COMMITS)
+    with Objects(repo):
+        branch_points = points.list_points(repo, depth=_COMMITS)
     rows: dict[str, Record] = {}
     for point in branch_points:
         if point["kind"] in ("temporary", "archived", "committed"):

@@ -34,8 +34,8 @@ def run(argv: Sequence[str]) -> int:
         for ref in refs:
             print(_format_line(ref, before.get(ref["ref"])))
         return OK
-    with Objects(repo) as objects:
-        count = checkpoint_list.count_changed(objects, sync.list_local(repo), before)
+    with Objects(repo):
+        count = checkpoint_list.count_changed(repo.objects, sync.list_local(repo), before)
     if not refs:
         print("nothing to fetch: there are no checkpoints")
     else:

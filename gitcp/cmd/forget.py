@@ -78,8 +78,8 @@ def _read_choice(repo: Repo, args: Namespace) -> Choice:
         return Choice(before=time.mktime(day) or 1.0)
     if not args.name:
         raise InputError("name a session or a checkpoint, or give --before or --all")
-    with Objects(repo) as objects:
-        recorded = commits.find_recorded(repo, objects, args.name, every=True)
+    with Objects(repo):
+        recorded = commits.find_recorded(repo, args.name, every=True)
     if recorded is None:
         raise Error(f"no such checkpoint or session: '{args.name}'")
     kind, name = recorded
@@ -89,8 +89,8 @@ def _read_choice(repo: Repo, args: Namespace) -> Choice:
 def _fetch_destination(repo: Repo) -> str:
     """Fetch the destination's store, and return its name.  Raises Error without a destination."""
     name = checkpoint_list.need_destination(repo)
-    with Objects(repo) as objects:
-        sync.fetch_store(repo, objects, name, choose_timeout(repo), keep_branch=True)
+    with Objects(repo):
+        sync.fetch_store(repo, name, choose_timeout(repo), keep_branch=True)
     return name
 
 

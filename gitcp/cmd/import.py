@@ -64,12 +64,12 @@ def run(argv: Sequence[str]) -> int:
             print(f"conversations: {agents or 'none'} ({plan.size / 1e6:.1f} MB)")
             if plan.recorded:
                 print(f"  of sessions that gitcp has recorded itself: {plan.recorded}")
-            show(plan, ctx.objects)
+            show(plan, ctx.repo.objects)
         if args.dry_run or not plan.links:
             return OK
         if not (args.yes or args.json or cli.ask_consent("import them?")):
             return OK
-        step = imports.carry_out_plan(ctx.repo, ctx.objects, plan)
+        step = imports.carry_out_plan(ctx.repo, plan)
     if not args.json:
         print(f"linked: 'gitcp undo' takes it back ({step[:8]})")
     return OK

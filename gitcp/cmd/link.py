@@ -24,7 +24,7 @@ def run(argv: Sequence[str]) -> int:
     """Link a commit, and print the checkpoint."""
     args = cli.parse("link", OPTIONS, argv)
     with context.open_here() as ctx:
-        commit = need_commit(ctx.objects, args.commit)
+        commit = need_commit(ctx.repo.objects, args.commit)
         checkpoint_id = relink.link_commit(ctx, commit, args.name)
     tell(args.json, "linked", commit["oid"], [checkpoint_id])
     return OK

@@ -96,7 +96,7 @@ class Document:
         """The subject of the commit that added a line, '' for an uncommitted one."""
         oid = line["commit"]
         if oid not in self._subjects:
-            answer = self.repository.objects.read(oid) if oid.strip("0") else None
+            answer = self.repository.repo.objects.read(oid) if oid.strip("0") else None
             message = answer[2].partition(b"\n\n")[2] if answer else b""
             self._subjects[oid] = message.partition(b"\n")[0].decode("utf-8", "replace")
         return self._subjects[oid]

@@ -12,8 +12,9 @@ from gitcp.console import cli, extras, term
 from gitcp.console.options import make_flag, make_value
 from gitcp.errors import OK, Error
 from gitcp.repo import Repo
-from gitcp.store import private, reading
+from gitcp.store import private
 from gitcp.store.lines import evidence
+from gitcp.store.objects import Objects
 from gitcp.store.v1 import redaction
 
 TYPE_CHECKING = False
@@ -66,24 +67,24 @@ def make_page(repo: Repo, name: str, with_prompts: bool = True) -> str:
     title = f"{os.path.basename(repo.top or repo.common)}: {name or 'newest commits'}"
     links = gather.read_forge(repo)
     page = Page(title, redaction.make_redaction(repo), links, with_prompts)
-    with reading.Prefetched(repo) as objects:
-        records = gather.list_commits(repo, objects, name)
+    with Objects(repo):
+        records = gather.list_commits(repo, name)
         if not records:
             raise Error(f"no commits in '{name}': there is no page to make")
         page.tip = records[0]["oid"]
         term.show_line(f"reading the sessions of {len(records)} commits")
-        stories = gather.gather_sessions(repo, objects, records)
+        stories = gather.gather_sessions(repo, records)
         stories.sort(key=lambda story: min((t["start"] for t in story["turns"]), default=""))
         for n, story in enumerate(stories):
             term.show_line(f"sessions: {n} of {len(stories)}")
             page.add_session(story)
-        lines, removers, steps, credited = gather.count_lines(repo, objects, records)
+        lines, removers, steps, credited = gather.count_lines(repo, records)
         names = gather.list_refs(repo)
         for record in records:
             page.add_commit(record, lines.get(record["oid"], {}), names.get(record["oid"], ()))
         ends = change.find_ends(repo, records, name)
-        about = repo, objects, evidence.Evidence(repo, objects), ends, steps, credited
-        page.add_files(objects, change.read_files(*about, term.show_line), removers)
+        about = repo, evidence.Evidence(repo), ends, steps, credited
+        page.add_files(repo.objects, change.read_files(*about, term.show_line), removers)
     term.hide_progress()
     return page.format_html(VERSION)
 

@@ -39,12 +39,10 @@ def run(argv: Sequence[str]) -> int:
     """Send the permanent store, and print how many checkpoints were sent."""
     args, repo = cli.parse("push", OPTIONS, argv), Repo.find()
     name = args.to or args.remote or checkpoint_list.need_destination(repo)
-    with Objects(repo) as objects:
-        count = checkpoint_list.count_lacking(repo, objects, name)
-        tips, merges, held = sync.push_store(
-            repo, objects, name, choose_timeout(repo, args.timeout)
-        )
-        lacking = checkpoint_list.count_lacking(repo, objects, name)
+    with Objects(repo):
+        count = checkpoint_list.count_lacking(repo, name)
+        tips, merges, held = sync.push_store(repo, name, choose_timeout(repo, args.timeout))
+        lacking = checkpoint_list.count_lacking(repo, name)
     sync.note_success(repo, name)
     if args.to:
         checkpoint_list.write_destination(repo, name)

@@ -58,15 +58,15 @@ def run(argv: Sequence[str]) -> int:
         if repo.git.run("status", "--porcelain", "-z", filters=True)[1]:
             raise Error("there are uncommitted changes: nothing is switched")
         repo.git.run("switch", "--", args.name, filters=True)
-    with Objects(repo) as objects:
-        commits.fetch_missing(repo, objects, args.name, conversation.DEPTH, offline=args.offline)
-        commit, stored = conversation.read_stored(repo, objects, args.name)
+    with Objects(repo):
+        commits.fetch_missing(repo, args.name, conversation.DEPTH, offline=args.offline)
+        commit, stored = conversation.read_stored(repo, args.name)
         cwd = _find_folder(repo, args, commit)
         newest = {session["session_id"]: session for session in stored}.values()
         restored = [
             conversation.plan_restoring(repo, session, cwd, args.force) for session in newest
         ]
-        conversation.write_restored(repo, objects, restored, args.name)
+        conversation.write_restored(repo, restored, args.name)
     _report_restored(restored, args)
     return NO if any(outcome["what"] == conversation.IMPOSSIBLE for outcome in restored) else OK
 

@@ -84,51 +84,51 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("rewind", OPTIONS, argv)
     listed = args.list or (args.to is None and not sys.stdin.isatty())
     read_only = listed or args.dry_run or args.into is not None
-    with pack_care.open_scratch(Repo.find_here(), read_only) as repo, Objects(repo) as objects:
+    with pack_care.open_scratch(Repo.find_here(), read_only) as repo, Objects(repo):
         _ = repo.worktree  # raises without one
-        undo.finish(repo, objects)
+        undo.finish(repo)
         if args.into is not None:
-            return _make_directory(repo, objects, args)
+            return _make_directory(repo, args)
         if args.session or args.turn or args.tool:
             with snapshot.started(repo):
-                return _take_back_edits(repo, objects, args)
+                return _take_back_edits(repo, args)
         if args.to is None and "--" not in argv:
-            _check_words(repo, objects, args.path, listed)
+            _check_words(repo, args.path, listed)
         if listed:
             if args.path:
                 raise UsageError("paths go with a point: name it by --to")
-            return _print_points(repo, objects, args)
+            return _print_points(repo, args)
         # No scan is started while a person chooses: files may change meanwhile.
         with nullcontext() if args.to is None else snapshot.started(repo):
-            point = _choose_point(repo, objects, args)
-            return _go_to_point(repo, objects, args, point) if point else OK
+            point = _choose_point(repo, args)
+            return _go_to_point(repo, args, point) if point else OK
 
 
-def _make_directory(repo: Repo, objects: Objects, args: Namespace) -> int:
+def _make_directory(repo: Repo, args: Namespace) -> int:
     """Write a point to a new directory."""
     excluded = ("list", "dry_run", "patch", "session", "turn", "tool", "transcript_only", "same_id")
     if any(getattr(args, name) for name in (*excluded, "tell", "json")):
         raise UsageError("--into makes files alone: it goes with --to, --all, --force and paths")
     if args.to is None and not sys.stdin.isatty():
         raise UsageError("--into needs a point: name it by --to")
-    point = _choose_point(repo, objects, args)
+    point = _choose_point(repo, args)
     if point is None:
         return OK
     _check_complete(point, args)
     below = [restore.name_in_worktree(repo, path) for path in args.path]
-    what = steps.write_directory(repo, objects, point, os.path.abspath(args.into), below)
+    what = steps.write_directory(repo, point, os.path.abspath(args.into), below)
     cli.show(f"made {what} in '{args.into}'")
     if lacking := back.describe_lacking(point["kind"], point["lacking"]):
         cli.show(f"note: {lacking}")
     return OK
 
 
-def _check_words(repo: Repo, objects: Objects, words: Iterable[str], listed: bool) -> None:
+def _check_words(repo: Repo, words: Iterable[str], listed: bool) -> None:
     """Raise UsageError for a word that no file has and that names what --to or --session takes;
     with listed also for one that names nothing."""
     for word in words:
         if not os.path.lexists(word):
-            kind = _find_kind(repo, objects, word)
+            kind = _find_kind(repo, word)
             if hint := _HINTS.get(kind):
                 raise UsageError(f"'{word}' is a {kind}: {hint}")
             if listed:
@@ -136,43 +136,43 @@ def _check_words(repo: Repo, objects: Objects, words: Iterable[str], listed: boo
                 raise UsageError(f"{what} ('gitcp rewind --list' shows the points)")
 
 
-def _find_kind(repo: Repo, objects: Objects, word: str) -> str:
+def _find_kind(repo: Repo, word: str) -> str:
     """What a word names: a point, or a kind of commits.resolve_name(); '' for nothing."""
     try:
-        points.find_point(repo, objects, word)
+        points.find_point(repo, word)
         return "point"
     except points.NoPoint:
         pass
     try:
-        return commits.resolve_name(repo, objects, word)[0]
+        return commits.resolve_name(repo, word)[0]
     except commits.Unknown:
         return ""
 
 
-def _print_points(repo: Repo, objects: Objects, args: Namespace) -> int:
-    listed = points.list_points(repo, objects, args.all)
+def _print_points(repo: Repo, args: Namespace) -> int:
+    listed = points.list_points(repo, args.all)
     if args.json:
         return cli.write_records(map(points.make_record, listed))
     if not listed:
         print("no point to go back to")
         return OK
-    preview = points.Preview(repo, objects)
+    preview = points.Preview(repo)
     cli.page_lines(answers.draw_points(listed, preview.count_verbs, term.format_since))
     return OK
 
 
-def _choose_point(repo: Repo, objects: Objects, args: Namespace) -> Point | None:
+def _choose_point(repo: Repo, args: Namespace) -> Point | None:
     if args.to is None:
-        return _pick(repo, objects, points.list_points(repo, objects, args.all)[:LISTED])
-    return points.find_point(repo, objects, args.to, args.all)
+        return _pick(repo, points.list_points(repo, args.all)[:LISTED])
+    return points.find_point(repo, args.to, args.all)
 
 
-def _pick(repo: Repo, objects: Objects, listed: Sequence[Point]) -> Point | None:
+def _pick(repo: Repo, listed: Sequence[Point]) -> Point | None:
     """Let the person choose a point."""
     if not listed:
         print("no point to go back to")
         return None
-    preview, names = points.Preview(repo, objects), answers.name_points(listed)
+    preview, names = points.Preview(repo), answers.name_points(listed)
 
     def draw_entry(number: int, width: int) -> Line:
         point = listed[number]
@@ -191,7 +191,7 @@ def _pick(repo: Repo, objects: Objects, listed: Sequence[Point]) -> Point | None
     return None if chosen is None else listed[chosen]
 
 
-def _go_to_point(repo: Repo, objects: Objects, args: Namespace, point: Point) -> int:
+def _go_to_point(repo: Repo, args: Namespace, point: Point) -> int:
     name = point["id"][:10]
     if args.path and (args.transcript_only or args.same_id):
         raise UsageError("single paths have no conversation")
@@ -202,15 +202,15 @@ def _go_to_point(repo: Repo, objects: Objects, args: Namespace, point: Point) ->
     below = [restore.name_in_worktree(repo, path) for path in args.path]
     wisher = points.wish_nothing() if args.transcript_only else points.go_to_point(point, below)
     reason = f"to {point['id'][:10]}" + (f", {' '.join(below)}" if below else "")
-    talk = _cut_conversation(repo, objects, args, point)
+    talk = _cut_conversation(repo, args, point)
     step = store_undo.make_step("rewind", reason, session_id=point["session_id"], point=point["id"])
     step["effects"] = talk["effects"] if talk else []
     agree = undo.Agreement(repo, args, ask=args.to is None, force=args.force)
-    outcome = undo.make_mover(repo, objects, args, agree).take_step(wisher, step, talk)
+    outcome = undo.make_mover(repo, args, agree).take_step(wisher, step, talk)
     return undo.tell(repo, outcome, args, "rewound")
 
 
-def _take_back_edits(repo: Repo, objects: Objects, args: Namespace) -> int:
+def _take_back_edits(repo: Repo, args: Namespace) -> int:
     """Take back single edits, as one step."""
     if args.to or args.list or args.transcript_only or args.same_id:
         raise UsageError("--session, --turn and --tool go to no point, and have no conversation")
@@ -218,18 +218,16 @@ def _take_back_edits(repo: Repo, objects: Objects, args: Namespace) -> int:
     what, lines = points.find_edits(KeptEdits(repo), args.session, args.turn, args.tool)
     wisher = points.take_back_edits(lines, below, args.conflict)
     step = store_undo.make_step("rewind", f"the edits of {what}")
-    outcome = undo.make_mover(repo, objects, args).take_step(wisher, step)
+    outcome = undo.make_mover(repo, args).take_step(wisher, step)
     return undo.tell(repo, outcome, args, "taken back")
 
 
-def _cut_conversation(
-    repo: Repo, objects: Objects, args: Namespace, point: Point
-) -> Conversation | None:
+def _cut_conversation(repo: Repo, args: Namespace, point: Point) -> Conversation | None:
     """The conversation to put back with the files; None for single paths."""
     if args.files_only or args.path:
         return None
     try:
-        return conversation.cut_at_point(repo, objects, point, args.same_id)
+        return conversation.cut_at_point(repo, point, args.same_id)
     except Error as e:
         if args.transcript_only or args.same_id:
             raise

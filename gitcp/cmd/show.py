@@ -40,9 +40,9 @@ OPTIONS = (
 def run(argv: Sequence[str]) -> int:
     """Show the records of a name."""
     args, repo = cli.parse("show", OPTIONS, argv), Repo.find_here()
-    with Objects(repo) as objects:
-        commits.fetch_missing(repo, objects, args.name, offline=args.offline)
-        records = steps.show_trees(repo, objects, args.name, lazy=not args.json)
+    with Objects(repo):
+        commits.fetch_missing(repo, args.name, offline=args.offline)
+        records = steps.show_trees(repo, args.name, lazy=not args.json)
         if args.transcript:
             cli.write_bytes(t.removesuffix(b"\n") + b"\n" for t in list_transcripts(records))
         elif args.json:

@@ -55,23 +55,21 @@ OPTIONS = (
 def run(argv: Sequence[str]) -> int:
     """Make the commits; NO if there is none to make, or something is left out."""
     args = cli.parse("split", OPTIONS, argv)
-    with pack_care.open_scratch(Repo.find_here(), args.dry_run) as repo, Objects(repo) as objects:
+    with pack_care.open_scratch(Repo.find_here(), args.dry_run) as repo, Objects(repo):
         _ = repo.worktree  # raises without one
-        undo.finish(repo, objects)
+        undo.finish(repo)
         with split.hold(repo):
             split.remove_abandoned(repo)
-            return _Splitting(repo, objects, args).run()
+            return _Splitting(repo, args).run()
 
 
 class _Splitting:
     """One run of the command."""
 
-    def __init__(self, repo: Repo, objects: Objects, args: Namespace) -> None:
-        self._repo, self._objects, self._args = repo, objects, args
+    def __init__(self, repo: Repo, args: Namespace) -> None:
+        self._repo, self._args = repo, args
         self._branch = refs.read_branch(repo)
-        self._splitter = Splitter(
-            repo, objects, args.commit is not None, args.by == "prompt", args.dry_run
-        )
+        self._splitter = Splitter(repo, args.commit is not None, args.by == "prompt", args.dry_run)
 
     def run(self) -> int:
         splitter, args = self._splitter, self._args
@@ -82,8 +80,8 @@ class _Splitting:
             return self._tell_nothing(shares, keys)
         split.refuse(self._repo, shares, named)
         last = shares[-1]["tree"]
-        head_tree = find_tree(self._objects, splitter.head or None) or self._repo.empty_tree
-        split.map_entries(self._repo, self._objects, head_tree, last, splitter.target)
+        head_tree = find_tree(self._repo.objects, splitter.head or None) or self._repo.empty_tree
+        split.map_entries(self._repo, head_tree, last, splitter.target)
         if args.dry_run:
             splitter.list_left(keys, last)
             return self._report(shares, (), "")
@@ -92,11 +90,11 @@ class _Splitting:
         about = made, splitter.head, splitter.target, self._branch
         split.note_links(self._repo, made, replaced)
         try:
-            step = split.publish(self._repo, self._objects, *about)
+            step = split.publish(self._repo, *about)
         finally:
             split.link(context.open_context(self._repo))
         self._run_post_commit()
-        splitter.list_left(keys, need_commit(self._objects, made[-1]["commit"])["tree"])
+        splitter.list_left(keys, need_commit(self._repo.objects, made[-1]["commit"])["tree"])
         return self._report([one["share"] for one in made], made, step)
 
     def _plan(self, keys: Sequence[Key], tree: str) -> list[Share]:
@@ -108,7 +106,7 @@ class _Splitting:
         """Commit the shares, in the scratch repository."""
         splitter = self._splitter
         made: list[Made] = []
-        with Bench(self._repo, self._objects, splitter.parent, splitter.commit) as bench:
+        with Bench(self._repo, splitter.parent, splitter.commit) as bench:
             while shares:
                 share = shares.pop(0)
                 made.append(bench.make_commit(share, not self._args.no_edit))
@@ -143,7 +141,9 @@ class _Splitting:
         else:
             for n, share in enumerate(shares):
                 head = made[n]["commit"][:7] if made else "-" * 7
-                message = need_commit(self._objects, made[n]["commit"])["message"] if made else ""
+                message = (
+                    need_commit(self._repo.objects, made[n]["commit"])["message"] if made else ""
+                )
                 subject = (message or share["message"]).partition("\n")[0]
                 cli.show(f"  {head} {subject}")
                 sums = [sum(part[key] for part in share["parts"]) for key in ("added", "removed")]

@@ -50,30 +50,28 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("stage", OPTIONS, argv)
     if not (args.session or args.own or args.by_hand):
         raise UsageError("whose work? name it by --session, --own or --by-hand")
-    with pack_care.open_scratch(Repo.find_here(), args.dry_run) as repo, Objects(repo) as objects:
+    with pack_care.open_scratch(Repo.find_here(), args.dry_run) as repo, Objects(repo):
         _ = repo.worktree  # raises without one
-        undo.finish(repo, objects)
+        undo.finish(repo)
         names = [*args.session, *([stage.find_own_session(repo)] if args.own else [])]
         scopes = [name_in_worktree(repo, path) for path in args.path]
         for left in reversed(range(_TRIES)):
             try:
-                return _stage(repo, objects, args, names, scopes)
+                return _stage(repo, args, names, scopes)
             except Changed:
                 if not left:
                     raise
     return OK
 
 
-def _stage(
-    repo: Repo, objects: Objects, args: Namespace, names: Sequence[str], scopes: Sequence[str]
-) -> int:
+def _stage(repo: Repo, args: Namespace, names: Sequence[str], scopes: Sequence[str]) -> int:
     with snapshot.started(repo):
-        stager = stage.Stager(repo, objects, args.dry_run)
+        stager = stage.Stager(repo, args.dry_run)
     selection = stage.select(repo, stager.lines, names, args.by_hand, args.turn, args.call)
     found = stager.list_parts(selection, scopes, args.with_overlaps, args.with_needed)
     step = ""
     if found and not args.dry_run:
-        step = stage.stage_parts(repo, objects, found, selection.describe())
+        step = stage.stage_parts(repo, found, selection.describe())
     if args.json:
         cli.write_records(_make_records(stager, found, step))
     else:

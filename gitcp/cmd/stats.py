@@ -11,8 +11,9 @@ from gitcp.core import sums
 from gitcp.core.render import history
 from gitcp.errors import OK, Error
 from gitcp.repo import Repo
-from gitcp.store import prices, reading
+from gitcp.store import prices
 from gitcp.store.lines import evidence, exports
+from gitcp.store.objects import Objects
 from gitcp.store.show import reports
 
 TYPE_CHECKING = False
@@ -73,11 +74,11 @@ def _count_lines(
 ) -> Record:
     gc.disable()  # the objects of each window of commits are freed without it
     counted = sums.Sums()
-    with reading.Prefetched(repo) as objects:
-        authors = evidence.Evidence(repo, objects)
+    with Objects(repo):
+        authors = evidence.Evidence(repo)
         replay = reports.Replay(repo, authors, revisions, paths) if with_survival else None
         options, limits = (reports.OPTIONS, ()) if replay else (exports.WHOLE, paths)
-        commits = exports.list_commits(repo, objects, revisions, limits, options)
+        commits = exports.list_commits(repo, revisions, limits, options)
         for commit in commits:
             if replay:
                 replay.replay_commit(commit)

@@ -68,8 +68,8 @@ def _watch_status(repo: Repo, verbose: bool) -> int:
     at_terminal = sys.stdout.isatty()
     while True:
         about, sessions, streams = table.gather_status(repo)
-        with Objects(repo) as objects:
-            at_work = commits.list_lanes(repo, objects, [s["session_id"] for s in sessions])
+        with Objects(repo):
+            at_work = commits.list_lanes(repo, [s["session_id"] for s in sessions])
         first, *rest = _draw_lines(about, sessions, streams, verbose)
         drawn = history.draw_open_sessions(at_work, time.time(), term.format_since)
         frame = [first, *drawn, *rest]

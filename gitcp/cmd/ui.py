@@ -11,7 +11,7 @@ from gitcp.core.render.panes import Browser
 from gitcp.errors import OK, Error
 from gitcp.repo import Repo
 from gitcp.store import browse, pack_care
-from gitcp.store.reading import Prefetched
+from gitcp.store.objects import Objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ _ENDED = 128 + 15  # as a shell says of SIGTERM
 class Screen(Browser):
     """The browser of a repository."""
 
-    def __init__(self, repo: Repo, objects: Prefetched, shown: str) -> None:
-        sessions = browse.Sessions(repo, objects)
-        others = (browse.Commits(repo, objects), browse.Points(repo, objects))
+    def __init__(self, repo: Repo, shown: str) -> None:
+        sessions = browse.Sessions(repo)
+        others = (browse.Commits(repo), browse.Points(repo))
         title = os.path.basename(repo.top or repo.common)
         can_draw = (sys.stdout.encoding or "").lower().startswith("utf")
         super().__init__((sessions, *others), title, "│┃" if can_draw else "|#")
@@ -59,10 +59,10 @@ def run(argv: Sequence[str]) -> int:
     with (
         options.Collected(),
         pack_care.open_scratch(repo, always=True) as writable,
-        Prefetched(writable) as objects,
+        Objects(writable),
     ):
         try:
-            left = browser.run_screen(Screen(writable, objects, args.list))
+            left = browser.run_screen(Screen(writable, args.list))
         except ImportError:
             raise Error(_MISSING) from None
     return _ENDED if left == browser.KILLED else OK

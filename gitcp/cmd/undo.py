@@ -83,9 +83,9 @@ def run(argv: Sequence[str]) -> int:
 def run_step(args: Namespace, move: Callable[[Mover], Outcome], word: str) -> int:
     """Undo or redo steps by move, or list the undo log.  word: undone or redone."""
     read_only = args.list or args.dry_run
-    with pack_care.open_scratch(Repo.find_here(), read_only) as repo, Objects(repo) as objects:
+    with pack_care.open_scratch(Repo.find_here(), read_only) as repo, Objects(repo):
         _ = repo.worktree  # raises without one
-        finish(repo, objects)
+        finish(repo)
         if args.list:
             steps = undo.read_steps(repo)
             if args.json:
@@ -93,17 +93,17 @@ def run_step(args: Namespace, move: Callable[[Mover], Outcome], word: str) -> in
             cli.page_lines(answers.draw_undo_log(steps, term.format_since))
             return OK
         with snapshot.started(repo):
-            outcome = move(make_mover(repo, objects, args))
+            outcome = move(make_mover(repo, args))
         return tell(repo, outcome, args, word)
 
 
-def finish(repo: Repo, objects: Objects) -> None:
+def finish(repo: Repo) -> None:
     """Finish the step that a kill left unfinished, and warn about it."""
     if index.is_abandoned(repo):
-        undo.settle_index(repo, objects)
+        undo.settle_index(repo)
     if split.is_unlinked(repo):
         split.finish(context.open_context(repo))
-    for sentence in steps.finish_interrupted(repo, objects):
+    for sentence in steps.finish_interrupted(repo):
         options.warn(sentence)
 
 
@@ -143,12 +143,10 @@ class Agreement:
         shell.run_git(self._repo.git, ["--no-pager", "diff", *trees, "--", ":(top)"])
 
 
-def make_mover(
-    repo: Repo, objects: Objects, args: Namespace, agree: Agreement | None = None
-) -> Mover:
+def make_mover(repo: Repo, args: Namespace, agree: Agreement | None = None) -> Mover:
     """What takes steps, with progress at a terminal; agree: by default Agreement(repo, args)."""
     agree = agree or Agreement(repo, args)
-    return steps.Mover(repo, objects, agree, partial(term.show_count, "going back"), args.dry_run)
+    return steps.Mover(repo, agree, partial(term.show_count, "going back"), args.dry_run)
 
 
 def _describe_losses(*losses: Sequence[str]) -> Iterator[str]:

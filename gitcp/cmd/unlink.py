@@ -26,7 +26,7 @@ def run(argv: Sequence[str]) -> int:
     """Remove links of a commit, and print their checkpoints."""
     args = cli.parse("unlink", OPTIONS, argv)
     with context.open_here() as ctx:
-        commit = need_commit(ctx.objects, args.commit)
+        commit = need_commit(ctx.repo.objects, args.commit)
         gone = relink.unlink_commit(ctx, commit, args.name, args.message)
     tell(args.json, "unlinked", commit["oid"], gone)
     return OK

@@ -11,7 +11,7 @@ from gitcp.repo import Repo
 from gitcp.stages.sessions import look_at_head
 from gitcp.store import blame
 from gitcp.store.lines.evidence import Evidence
-from gitcp.store.reading import Prefetched
+from gitcp.store.objects import Objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("why", OPTIONS, argv)
     repo = Repo.find_here()
     look_at_head(repo)
-    with Prefetched(repo) as objects:
-        evidence = Evidence(repo, objects)
+    with Objects(repo):
+        evidence = Evidence(repo)
         git, lines = choose_git(repo), args.lines
-        records = list(blame.list_origins(repo, git, objects, evidence, lines, args.revision))
+        records = list(blame.list_origins(repo, git, evidence, lines, args.revision))
     if args.json:
         return cli.write_records(records)
     cli.page_lines(answers.draw_origins(records, args.full))

@@ -57,11 +57,11 @@ def read_checkpoint(args: Namespace, _: object) -> Iterator[Record]:
 def _take_temporary(args: Namespace) -> Iterator[Record]:
     """The temporary checkpoints among the names of args, which are removed from args."""
     repo = Repo.find()
-    with Objects(repo) as objects:
+    with Objects(repo):
         for name in list(args.id):
-            if oid := commits.find_temporary(repo, objects, name):
+            if oid := commits.find_temporary(repo, name):
                 args.id.remove(name)
-                yield commits.read_temporary(repo, objects, oid)
+                yield commits.read_temporary(repo, oid)
 
 
 def _build_record(checkpoint_id: str, content: Content) -> Record:
@@ -83,24 +83,24 @@ def _build_record(checkpoint_id: str, content: Content) -> Record:
 
 def _read_stored(args: Namespace) -> Iterator[tuple[StoredCheckpoint, list[Content]]]:
     repo = Repo.find()
-    with Objects(repo) as objects:
-        ids = _resolve_ids(repo, objects, args.id)
+    with Objects(repo):
+        ids = _resolve_ids(repo, args.id)
         if args.commit:
-            ids += _list_linked(repo, objects, args.commit)
+            ids += _list_linked(repo, args.commit)
         for checkpoint_id in dict.fromkeys(ids):
-            checkpoint = checkpoints.read_checkpoint(repo, objects, checkpoint_id)
+            checkpoint = checkpoints.read_checkpoint(repo, checkpoint_id)
             keys: list[int | str] = [s["index"] for s in checkpoint["sessions"]]
             if args.session is not None:
                 keys = [int(args.session) if args.session.isdecimal() else args.session]
-            yield checkpoint, [checkpoints.read_session(objects, checkpoint, k) for k in keys]
+            yield checkpoint, [checkpoints.read_session(repo.objects, checkpoint, k) for k in keys]
 
 
-def _resolve_ids(repo: Repo, objects: Objects, prefixes: Sequence[str]) -> list[str]:
+def _resolve_ids(repo: Repo, prefixes: Sequence[str]) -> list[str]:
     """The ids that begin with prefixes.  An unknown one among several is a warning only."""
     ids = []
     for prefix in prefixes:
         try:
-            ids.append(checkpoint_list.resolve_id(repo, objects, prefix))
+            ids.append(checkpoint_list.resolve_id(repo, prefix))
         except Error as e:
             if len(prefixes) == 1:
                 raise
@@ -108,8 +108,8 @@ def _resolve_ids(repo: Repo, objects: Objects, prefixes: Sequence[str]) -> list[
     return ids
 
 
-def _list_linked(repo: Repo, objects: Objects, spec: str) -> list[str]:
-    ids = checkpoint_list.list_ids(repo, objects, need_commit(objects, spec)["oid"])
+def _list_linked(repo: Repo, spec: str) -> list[str]:
+    ids = checkpoint_list.list_ids(repo, need_commit(repo.objects, spec)["oid"])
     if not ids:
         raise Error(f"no checkpoint belongs to '{spec}'")
     return ids
@@ -130,12 +130,12 @@ def write_committed(args: Namespace, records: Iterable[Record]) -> Iterator[Reco
     repo, new_id = Repo.find(), os.urandom(6).hex()
     words = " ".join((args.message or "").split())
     title = redaction.redact_text(repo, words) if words else None
-    with Objects(repo) as objects:
+    with Objects(repo):
         items = []
         for record in sessions:
             cid = ids.check_checkpoint_id(record.get("checkpoint_id", new_id))
-            items.append((cid, _build_data(repo, objects, record, cid)))
-        tips = committed_write.write_sessions(repo, objects, items, subject=title)
+            items.append((cid, _build_data(repo, record, cid)))
+        tips = committed_write.write_sessions(repo, items, subject=title)
     stored = dict.fromkeys(checkpoint_id for checkpoint_id, _ in items)
     on_branch = [cid for cid in stored if ids.build_checkpoint_ref(cid) not in tips]
     for ref, oid in tips.items():
@@ -144,7 +144,7 @@ def write_committed(args: Namespace, records: Iterable[Record]) -> Iterator[Reco
         yield {"type": "commit", "oid": oid, "ref": ref, "checkpoint_ids": checkpoint_ids}
 
 
-def _build_data(repo: Repo, objects: Objects, record: Record, checkpoint_id: str) -> SessionData:
+def _build_data(repo: Repo, record: Record, checkpoint_id: str) -> SessionData:
     """A session record as the store takes it, redacted."""
     if not isinstance(record.get("session_id"), str):
         raise InputError("a record of type 'session' needs 'session_id'")
@@ -161,7 +161,7 @@ def _build_data(repo: Repo, objects: Objects, record: Record, checkpoint_id: str
         data["prompts"] = [redaction.redact_text(repo, p, record["session_id"]) for p in prompts]
     transcript = _read_transcript(repo, record)
     if transcript is not None:
-        data["transcript"] = store_chunks(objects, transcript)
+        data["transcript"] = store_chunks(repo.objects, transcript)
     return data
 
 
@@ -203,10 +203,10 @@ def _read_transcript(repo: Repo, record: Record) -> bytes | None:
 def list_carriers(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
     """A commit record for each commit with one of the ids in a trailer or a note."""
     repo = Repo.find()
-    with Objects(repo) as objects:
+    with Objects(repo):
         # A full id is not resolved: commits are found even if its checkpoint is gone.
         wanted = [
-            name if ids.is_checkpoint_id(name) else checkpoint_list.resolve_id(repo, objects, name)
+            name if ids.is_checkpoint_id(name) else checkpoint_list.resolve_id(repo, name)
             for name in args.id
         ]
         for record in () if args.id else records:
@@ -214,9 +214,9 @@ def list_carriers(args: Namespace, records: Iterable[Record]) -> Iterator[Record
                 if not ids.is_checkpoint_id(record["checkpoint_id"]):
                     raise InputError(f"not a checkpoint id: '{record['checkpoint_id']}'")
                 wanted.append(record["checkpoint_id"])
-        for checkpoint_id, oids in checkpoint_list.find_carriers(repo, objects, wanted).items():
+        for checkpoint_id, oids in checkpoint_list.find_carriers(repo, wanted).items():
             if not oids and checkpoint_id in args.id:
-                checkpoint_list.resolve_id(repo, objects, checkpoint_id)  # raises if it is unknown
+                checkpoint_list.resolve_id(repo, checkpoint_id)  # raises if it is unknown
             for oid in oids:
                 yield {"type": "commit", "oid": oid, "checkpoint_id": checkpoint_id}
 
@@ -224,10 +224,10 @@ def list_carriers(args: Namespace, records: Iterable[Record]) -> Iterator[Record
 def merge_checkpoints(args: Namespace, _: object) -> Iterator[Record]:
     """The record of a commit that merges both histories; no ref is moved."""
     repo = Repo.find()
-    with Objects(repo) as objects:
-        a, b = (need_commit(objects, spec)["oid"] for spec in (args.ours, args.theirs))
+    with Objects(repo):
+        a, b = (need_commit(repo.objects, spec)["oid"] for spec in (args.ours, args.theirs))
         joined = merging.unite_lines if args.notes else None
-        merged = need_commit(objects, merging.merge_histories(repo, objects, a, b, joined))
+        merged = need_commit(repo.objects, merging.merge_histories(repo, a, b, joined))
         yield {"type": "commit", **{key: merged[key] for key in ("oid", "tree", "parents")}}
 
 

@@ -43,10 +43,10 @@ def _match_events(records: Iterable[Record]) -> Iterator[Record]:
             if hook == "prepare-commit-msg":
                 _settle_unseen(ctx)
                 args = record["args"]
-                prepared = link_commit.prepare_commit(ctx.repo, ctx.objects, ctx.head, args)
+                prepared = link_commit.prepare_commit(ctx.repo, ctx.head, args)
                 match: Record = {**prepared, "args": args}
             else:
-                match = {**link_commit.conclude_commit(ctx.repo, ctx.objects)}
+                match = {**link_commit.conclude_commit(ctx.repo)}
         yield {"type": "match", **match}
 
 
@@ -67,9 +67,9 @@ def _settle_unseen(ctx: Context) -> None:
 def _judge_commit(commit: str) -> Iterator[Record]:
     """Decide anew what would link to a commit; nothing is written."""
     with context.open_here() as ctx:
-        judged = need_commit(ctx.objects, commit)
-        parent, changes = trees.read_changes(ctx.objects, judged)
-        linked = link_commit.match_sessions(ctx.repo, ctx.objects, changes, parent, agent=False)
+        judged = need_commit(ctx.repo.objects, commit)
+        parent, changes = trees.read_changes(ctx.repo.objects, judged)
+        linked = link_commit.match_sessions(ctx.repo, changes, parent, agent=False)
     for session_id, why in linked.items():
         yield {"type": "match", "commit": judged["oid"], "session_id": session_id, **why}
 
@@ -106,7 +106,7 @@ def _condense_commit(match: Record) -> None:
         for checkpoint_id in match.get("inherited", ()):
             from gitcp.store import notes
 
-            notes.add_link(ctx.repo, ctx.objects, match["commit"], checkpoint_id)
+            notes.add_link(ctx.repo, match["commit"], checkpoint_id)
         if match["carried"]:
             from gitcp.store.link import commit_sessions
 
@@ -115,9 +115,9 @@ def _condense_commit(match: Record) -> None:
             replaced = {match["commit"]: match["merged"] or (taken_back if is_whole_list else ())}
             from gitcp.store.lines import carried
 
-            carried.follow_lines(ctx.repo, ctx.objects, [match["commit"]], replaced)
+            carried.follow_lines(ctx.repo, [match["commit"]], replaced)
         if (match["id"] or match["carried"]) and refs.list_stashes(ctx.repo):
-            sources.add_stashed(ctx.repo, ctx.objects, match["commit"])
+            sources.add_stashed(ctx.repo, match["commit"])
         if not match["id"]:
             from gitcp.store.lines import commit_lines
 
@@ -129,18 +129,21 @@ def _store_sessions(match: Record) -> None:
     from the match."""
     failed: dict[str, Exception] = {}
     with context.open_here() as ctx:
-        repo, objects, old = ctx.repo, ctx.objects, match["old"]
-        commit, states = need_commit(objects, match["commit"]), ctx.read_states(match["sessions"])
+        repo, old = ctx.repo, match["old"]
+        commit, states = (
+            need_commit(repo.objects, match["commit"]),
+            ctx.read_states(match["sessions"]),
+        )
         if match["dismissed"]:
             from gitcp.store.link import commit_sessions
 
-            commit_sessions.dismiss_sessions(repo, objects, commit, states.values(), old)
+            commit_sessions.dismiss_sessions(repo, commit, states.values(), old)
         else:
             matched = [(state, match["sessions"][name]) for name, state in states.items()]
             from gitcp.store.link import commit_sessions
 
             failed = commit_sessions.store_sessions(
-                repo, objects, commit, match["id"], matched, old, match["noted"]
+                repo, commit, match["id"], matched, old, match["noted"]
             )
         for session_id, state in states.items():
             if session_id not in failed:
@@ -176,15 +179,15 @@ def _move_streams(match: Record) -> list[Update]:
     with context.open_here() as ctx:
         if commit_memory.is_replaying(ctx.repo):
             return []  # more commits are replayed: the next event moves the streams
-        commit = need_commit(ctx.objects, match["commit"])
-        changes = trees.read_changes(ctx.objects, commit)[1]
+        commit = need_commit(ctx.repo.objects, match["commit"])
+        changes = trees.read_changes(ctx.repo.objects, commit)[1]
         left_out = match.get("left_out", ())
-        open_edits.settle_commit(ctx.repo, ctx.objects, commit, changes, excluded=left_out)
+        open_edits.settle_commit(ctx.repo, commit, changes, excluded=left_out)
         settled = set(match["sessions"]) if match["linked"] else None
         from gitcp.store.stream import writing
 
         carry_streams = writing.carry_streams
-        updates = carry_streams(ctx.repo, ctx.objects, match["old"], commit, settled)
+        updates = carry_streams(ctx.repo, match["old"], commit, settled)
         if not left_out:
             # A merge brings commits that were not judged here.
             old = match["old"] if len(commit["parents"]) < 2 else ""

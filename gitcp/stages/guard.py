@@ -129,7 +129,7 @@ def _record_edits(event: Record) -> list[Record]:
         if ctx.read_state(event["session_id"], rebuild=False):
             from gitcp.store.guard import reports
 
-            reports.record_call(ctx.repo, ctx.objects, event)
+            reports.record_call(ctx.repo, event)
     if mode == "off" or (event.get("tool") or {}).get("kind") == "write":
         return []
     return _tell_objection(guard.judge_losses(repo, event), mode)

@@ -35,23 +35,23 @@ def relink_commits(args: Namespace, records: Iterable[Record]) -> Iterator[Recor
 
 def _relink_rewritten(event: Record) -> Iterator[Record]:
     with context.open_here() as ctx:
-        repo, objects, command = ctx.repo, ctx.objects, event["args"][0]
-        rewrite = candidates.read_rewrite(repo, objects, command, event["stdin"])
-        case = MatchCase(repo, objects, rewrite=rewrite)
+        repo, command = ctx.repo, event["args"][0]
+        rewrite = candidates.read_rewrite(repo, command, event["stdin"])
+        case = MatchCase(repo, rewrite=rewrite)
         noted, replayed = relink.reconcile(case, sources.REWRITE), rewrite.list_replayed()
         for marker in states.read_here(repo) if replayed else ():
             if state := ctx.read_state(marker["session_id"], rebuild=False):
-                relink.link_replayed(repo, objects, state, replayed)
+                relink.link_replayed(repo, state, replayed)
                 ctx.keep(state)
         amended = rewrite.targets if command == "amend" else ()
-        for session_id in relink.list_amended_sessions(repo, objects, amended):
+        for session_id in relink.list_amended_sessions(repo, amended):
             state = ctx.read_state(session_id, rebuild=False)
             if state and state.get("pending_finalize"):
-                condense.finalize(ctx.repo, ctx.objects, state)
+                condense.finalize(ctx.repo, state)
                 ctx.keep(state)
         ctx.leave()
         old_by_new = replayed or rewrite.sources
-        relink.copy_unknown(repo, objects, old_by_new)
+        relink.copy_unknown(repo, old_by_new)
         _follow_lines(ctx, command, old_by_new, noted)
         commit_lines.keep_ai_note(repo, [*old_by_new])
     yield from ({"type": "match", **link} for link in noted)
@@ -64,7 +64,7 @@ def _follow_lines(
         commits = dict.fromkeys([*old_by_new, *(link["commit"] for link in noted)])
         amended = command == "amend"
         replaced = {new: old for new, old in old_by_new.items() if amended or len(old) > 1}
-        carried.follow_lines(ctx.repo, ctx.objects, commits, replaced, amended)
+        carried.follow_lines(ctx.repo, commits, replaced, amended)
 
 
 def _relink_named(options: Namespace) -> Iterator[Record]:
@@ -75,16 +75,16 @@ def _relink_named(options: Namespace) -> Iterator[Record]:
         raise UsageError("--onto: the head of the branch that was merged is missing")
     with context.open_here() as ctx:
         if options.onto:
-            case = MatchCase(ctx.repo, ctx.objects, onto=(options.onto, revisions), dry_run=dry_run)
+            case = MatchCase(ctx.repo, onto=(options.onto, revisions), dry_run=dry_run)
             links = relink.reconcile(case, sources.ONTO)
         else:
-            case = MatchCase(ctx.repo, ctx.objects, among=revisions, dry_run=dry_run)
+            case = MatchCase(ctx.repo, among=revisions, dry_run=dry_run)
             seen = bool(revisions) or not ctx.repo.top
             links = [] if seen else relink.link_left_behind(ctx, dry_run)
             links += relink.reconcile(case, sources.LOST if revisions else sources.RELINK)
         if not dry_run:
             moved = [link["commit"] for link in links if link["how"] != "amend"]
-            carried.follow_lines(ctx.repo, ctx.objects, dict.fromkeys(moved))
+            carried.follow_lines(ctx.repo, dict.fromkeys(moved))
         commits = [link["commit"] for link in links]
         yield from ({"type": "match", **link} for link in links)
         if ctx.repo.top and not options.onto:

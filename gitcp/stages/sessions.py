@@ -74,7 +74,7 @@ def _handle_turn_start(ctx: Context, event: Record) -> list[Record]:
         return _build_refusal(event, str(e))
     from gitcp.store.turn import greeting
 
-    if warning := greeting.find_refusal(repo, ctx.objects, state, event, ctx.head):
+    if warning := greeting.find_refusal(repo, state, event, ctx.head):
         ctx.keep(state)  # it has the warning; the session does not begin
         return _build_refusal(event, warning)
     lines = [turn.move_home(repo, state), _begin_turn(ctx, state, event, began)]
@@ -96,19 +96,19 @@ def _make_state(ctx: Context, event: Record) -> State:
 
 def _begin_turn(ctx: Context, state: State, event: Record, began: int) -> str:
     """Begin the turn, or continue it, from one look at the worktree; return a message or ''."""
-    repo, objects = ctx.repo, ctx.objects
+    repo = ctx.repo
     worktree.seed_stale(repo)
     message = _put_refs_in_place(ctx)
     look = calls.Look(repo)
     head = look.scan.head or refs.get_zeros(repo)
     from gitcp.store.relink import catch_up
 
-    catch_up.settle_leftovers(repo, objects, state, event, head, look)
+    catch_up.settle_leftovers(repo, state, event, head, look)
     from gitcp.store.snapshot import hashing
 
-    dirty = hashing.resolve_changes(objects, look.scan, write=False)
+    dirty = hashing.resolve_changes(repo.objects, look.scan, write=False)
     telling = event["session_id"] if event.get("notification") else ""
-    look.take(objects, head, dirty, telling=telling)
+    look.take(head, dirty, telling=telling)
     calls.begin_turn(repo, state, look.at)
     if event.get("notification") and state.get("turn_id"):
         from gitcp.store.turn import turn
@@ -127,10 +127,10 @@ def _put_refs_in_place(ctx: Context) -> str:
     return a message or ''."""
     from gitcp.store.stream import streams
 
-    streams.move_home(ctx.repo, ctx.objects)
+    streams.move_home(ctx.repo)
     from gitcp.store.v1 import committed_write
 
-    if ctx.repo.jj_root and committed_write.restore_branch(ctx.repo, ctx.objects):
+    if ctx.repo.jj_root and committed_write.restore_branch(ctx.repo):
         from gitcp.store.v1 import conversion
 
         return conversion.leave_branch(ctx.repo)
@@ -145,12 +145,12 @@ def _handle_tool(ctx: Context, event: Record) -> list[Record]:
     state = ctx.read_state(event["session_id"], rebuild=False)
     if state is None:
         return []  # unknown or damaged; rebuilding it would delay the call
-    changed = calls.take_call(repo, ctx.objects, state, event)
+    changed = calls.take_call(repo, state, event)
     changed = _note_task(ctx, state, event) or changed
     if event["event"] == "tool-end" and ctx.head != state["base_commit"]:
         from gitcp.store.relink import catch_up
 
-        catch_up.follow_head(repo, ctx.objects, state, ctx.head)
+        catch_up.follow_head(repo, state, ctx.head)
         changed = True
     if state.get("phase") != "active":
         from gitcp.store.turn import turn
@@ -185,7 +185,7 @@ def _handle_session_end(ctx: Context, event: Record) -> list[Record]:
     if state := ctx.read_state(event["session_id"]):
         from gitcp.store.relink import catch_up
 
-        catch_up.settle_last_turn(ctx.repo, ctx.objects, state, event, ctx.head)
+        catch_up.settle_last_turn(ctx.repo, state, event, ctx.head)
         from gitcp.store.turn import turn
 
         turn.end_session(ctx.repo, state, event)
@@ -217,14 +217,14 @@ def _handle_session_start(ctx: Context, event: Record) -> list[Record]:
     if state:
         from gitcp.store.relink import catch_up
 
-        catch_up.settle_leftovers(repo, ctx.objects, state, event, ctx.head)
+        catch_up.settle_leftovers(repo, state, event, ctx.head)
         from gitcp.store.turn import turn
 
         turn.start_session(repo, state, event)
         ctx.keep(state)
     from gitcp.store.turn import greeting
 
-    greeted = greeting.format_greeting(repo, ctx.objects, session_id, ctx.head)
+    greeted = greeting.format_greeting(repo, session_id, ctx.head)
     _limit_edits(ctx)
     from gitcp.store.setup import adapters
 
@@ -314,7 +314,7 @@ def _complete_session(ctx: Context, session_id: str) -> list[Record]:
         return []
     from gitcp.store.link import condense
 
-    done = condense.finalize(ctx.repo, ctx.objects, state)
+    done = condense.finalize(ctx.repo, state)
     ctx.keep(state)
     return [{"type": "checkpoint", "checkpoint_id": i, "session_id": session_id} for i in done]
 
@@ -322,10 +322,10 @@ def _complete_session(ctx: Context, session_id: str) -> list[Record]:
 def list_sessions(args: Namespace, _: object) -> list[Record]:
     """Session records, the last started first (gitcp-record(5)); nothing is written."""
     repo = Repo.find_here()
-    with Objects(repo) as objects:
+    with Objects(repo):
         from gitcp.store.turn import sessions as turn_sessions
 
-        sessions = turn_sessions.list_sessions(repo, objects, stored=not args.states)
+        sessions = turn_sessions.list_sessions(repo, stored=not args.states)
     if args.stored:
         sessions = [r for r in sessions if any(c["checkpoint_id"] for c in r["checkpoints"])]
     if args.worktree:

@@ -89,8 +89,8 @@ def fetch_checkpoints(args: Namespace, _: object) -> Iterator[Record]:
     if args.list:
         tips = sync.list_there(repo, name, seconds)
     else:
-        with Objects(repo) as objects:
-            tips = sync.fetch_store(repo, objects, name, seconds)
+        with Objects(repo):
+            tips = sync.fetch_store(repo, name, seconds)
         if args.all:
             _fetch_absent(repo, name, seconds)
     for ref, oid in tips.items():

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 def list_streams(args: Namespace, _: object) -> list[Record]:
     """A record for each stream of the repository, newest first (gitcp-record(5))."""
     repo = Repo.find_here()
-    with Objects(repo) as objects:
+    with Objects(repo):
         from gitcp.store.turn import sessions
 
         opened, _ = sessions.list_recent(repo, 0)  # settled states have no stream
         from gitcp.store.stream import stream_list
 
-        streams = stream_list.list_streams(repo, objects, opened)
+        streams = stream_list.list_streams(repo, opened)
     if args.session is None:
         return streams
     names = [name for stream in streams for name in stream["sessions"]]
@@ -62,7 +62,7 @@ def _decide_stream(event: Record) -> Iterator[Record]:
         from gitcp.store.stream import stream_verdict
 
         take_verdict = stream_verdict.take_verdict
-        verdict = take_verdict(ctx.repo, ctx.objects, state, event["head"], dirty)
+        verdict = take_verdict(ctx.repo, state, event["head"], dirty)
         stashed = _describe_left(ctx, verdict)
         ctx.keep(state)
     if stashed:
@@ -74,14 +74,14 @@ def _describe_left(ctx: Context, verdict: Verdict) -> str:
     """The message about the stream that the turn leaves, '' for none."""
     if verdict["verdict"] not in ("reset", "new"):
         return ""
-    tip = streams.peek_tip(ctx.objects, verdict["ref"])
+    tip = streams.peek_tip(ctx.repo.objects, verdict["ref"])
     if tip is None:
         return ""  # other stages report what cannot be read
     # In suffix mode a branch that is left stays where it is.
     ref = streams.archive_stream(ctx.repo, tip)[0] if verdict["verdict"] == "reset" else tip["ref"]
     from gitcp.store.stream import stream_list
 
-    return stream_list.build_notice(ctx.repo, ctx.objects, tip, ref)
+    return stream_list.build_notice(ctx.repo, tip, ref)
 
 
 def write_checkpoint(args: object, records: Iterable[Record]) -> Iterator[Record]:
@@ -122,7 +122,7 @@ def _write(event: Record) -> Iterator[Record]:
             state = ctx.read_state(event["session_id"], rebuild=False) or state
             yield from _describe_over_limit(state, known)
             return
-        oid = catch_up.write_checkpoint(ctx.repo, ctx.objects, state, event, ctx.head)
+        oid = catch_up.write_checkpoint(ctx.repo, state, event, ctx.head)
         ctx.keep(state)
     yield from _describe_over_limit(state, known)
     if oid:
@@ -174,18 +174,18 @@ def read_stream(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
 def _read_history(args: Namespace, name: str | None) -> Iterator[Record]:
     """The checkpoints of the stream of that name, None for the live one of a commit."""
     repo = Repo.find_here()
-    with Objects(repo) as objects:
-        name = _find_live(repo, objects, args) if name is None else name
+    with Objects(repo):
+        name = _find_live(repo, args) if name is None else name
         from gitcp.store.stream import stream_list
 
-        tip = stream_list.find_stream(repo, objects, name)
+        tip = stream_list.find_stream(repo, name)
         for checkpoint in stream_list.read_chains(repo, [tip])[tip["ref"]]:
-            details = stream_list.read_details(objects, checkpoint)
-            yield {**details, **_read_metadata(objects, checkpoint, args)}
+            details = stream_list.read_details(repo.objects, checkpoint)
+            yield {**details, **_read_metadata(repo.objects, checkpoint, args)}
 
 
-def _find_live(repo: Repo, objects: Objects, args: Namespace) -> str:
-    base = need_commit(objects, args.base)["oid"]
+def _find_live(repo: Repo, args: Namespace) -> str:
+    base = need_commit(repo.objects, args.base)["oid"]
     worktree = repo.worktree_id if args.worktree is None else args.worktree
     return streams.build_ref(repo, base, worktree=ids.hash_worktree(worktree))
 

@@ -30,9 +30,9 @@ def list_changes(args: Namespace, _: object) -> Iterator[Record]:
     """
     repo = Repo.find()
     scan = snapshot.scan_worktree(repo)
-    with Objects(repo) as objects:
-        hashing.confirm_changes(objects, scan)
-        tree = objects.read(f"{scan.head}^{{tree}}") if scan.head else None
+    with Objects(repo):
+        hashing.confirm_changes(repo.objects, scan)
+        tree = repo.objects.read(f"{scan.head}^{{tree}}") if scan.head else None
     head = tree[0] if tree else repo.empty_tree
     yield {"type": "tree", "oid": head, "base": scan.head, "ends": True}
     for path in sorted(scan.changes, key=encode_name):
@@ -57,9 +57,9 @@ def write_blobs(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
         for r in records
         if r.get("type") == "change" and r.get("mode") != GONE
     }
-    with Objects(repo) as objects:
+    with Objects(repo):
         read = hashing.read_paths_and_omitted
-        entries, omitted = read(repo, objects, old_entries, write=True, capped=False)
+        entries, omitted = read(repo, old_entries, write=True, capped=False)
     reasons = {item["path"]: item["reason"] for item in omitted}
     for record in records:
         path = record.get("path")
@@ -105,9 +105,9 @@ def write_tree(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
     if against.get("ends") and "end" not in kinds:
         raise InputError("the records are cut short: one of type 'end' is missing")
     _check_objects(repo, edits)
-    with Objects(repo) as objects:
-        commit, tree = _find_base(objects, args.base, against)
-        oid = snapshot.write_tree(objects, tree, edits)
+    with Objects(repo):
+        commit, tree = _find_base(repo.objects, args.base, against)
+        oid = snapshot.write_tree(repo.objects, tree, edits)
     yield {"type": "tree", "oid": oid, "base": commit, "omitted": omitted}
 
 
@@ -142,7 +142,7 @@ def _find_base(
 def write_commit(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
     """A record of type commit for each tree; 'omitted' is carried on, other records pass."""
     repo = Repo.find()
-    with Objects(repo) as objects:
+    with Objects(repo):
         for record in records:
             if record.get("type") != "tree":
                 yield record
@@ -150,10 +150,10 @@ def write_commit(args: Namespace, records: Iterable[Record]) -> Iterator[Record]
             tree, base = record.get("oid"), record.get("base")
             if not isinstance(tree, str) or not isinstance(base, str | None):
                 raise InputError("'oid' or 'base' of a tree record is no object name")
-            objects.need(tree, "tree")
+            repo.objects.need(tree, "tree")
             parents = args.parents if args.parents is not None else [base] if base else []
-            oids = [trees.need_commit(objects, name)["oid"] for name in parents]
-            oid = trees.write_commit(objects, repo, tree, oids, args.message)
+            oids = [trees.need_commit(repo.objects, name)["oid"] for name in parents]
+            oid = trees.write_commit(repo, tree, oids, args.message)
             git.run_pending()  # the reader of the record may ask git for it
             omitted = {"omitted": record["omitted"]} if "omitted" in record else {}
             yield {"type": "commit", "oid": oid, "tree": tree, "parents": oids, **omitted}

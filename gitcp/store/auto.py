@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from gitcp.core.linking import Linked
     from gitcp.core.record_types import Commit, Entries, Entry, Record, State
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
     from gitcp.store.session.states import Intent
     from gitcp.store.trees import Changes
 
@@ -197,7 +196,7 @@ def write_tree(index: IndexFile) -> str:
 _BEFORE = ("pre-commit", "prepare-commit-msg", "commit-msg")
 
 
-def make_commit(repo: Repo, objects: Objects, plan: Intent, message: str) -> list[str]:
+def make_commit(repo: Repo, plan: Intent, message: str) -> list[str]:
     """Commit an intent's entries on its expected HEAD; return the paths that the commit has.
 
     The caller holds the lock of this worktree's commits.  The intent is filled in, and stays on
@@ -211,16 +210,16 @@ def make_commit(repo: Repo, objects: Objects, plan: Intent, message: str) -> lis
     if has_hook(repo, *_BEFORE):
         unstaged = list_unstaged(index)
         plan["stash"] = read_stash(repo)
-        plan["dirty"] = select_unchanged(repo, objects, plan["dirty"])
-        files_before = hashing.read_paths(repo, objects, sorted(plan["entries"]), write=False)
+        plan["dirty"] = select_unchanged(repo, plan["dirty"])
+        files_before = hashing.read_paths(repo, sorted(plan["entries"]), write=False)
         states.write_intent(repo, plan)
         try:
             message = _run_hooks(repo, index.path, message)
         finally:
-            put_back(repo, objects, plan)
-            note_changes(repo, objects, files_before)
+            put_back(repo, plan)
+            note_changes(repo, files_before)
     tree = write_tree(index)
-    entries = {path: entry for path, _, entry in compare_trees(objects, plan["tree"], tree)}
+    entries = {path: entry for path, _, entry in compare_trees(repo.objects, plan["tree"], tree)}
     if not entries:
         raise Refused("the hooks left nothing to commit")
     foreign = [path for path in entries if path in unstaged and path not in plan["entries"]]
@@ -297,7 +296,7 @@ def _move_head(repo: Repo, plan: Intent, message: str) -> None:
         raise Refused(format_reason(e)) from None
 
 
-def settle_commit(repo: Repo, objects: Objects, plan: Intent) -> bool:
+def settle_commit(repo: Repo, plan: Intent) -> bool:
     """Finish or undo a commit that was killed; return whether it exists.  Doing so again changes
     nothing.  The caller holds the lock of this worktree's commits, and stores the commit."""
     lock = Lock(repo, plan["mark"])
@@ -306,24 +305,24 @@ def settle_commit(repo: Repo, objects: Objects, plan: Intent) -> bool:
         if not lock.is_ours():
             lock.prepare()
             _take(lock)
-        head = Lookup(objects, need_commit(objects, "HEAD")["tree"])
+        head = Lookup(repo.objects, need_commit(repo.objects, "HEAD")["tree"])
         unchanged = {path: entry for path, entry in plan["entries"].items() if head(path) == entry}
         install_index(repo, prepare_next(repo, plan["tree"], unchanged))
     lock.let_go()
     return exists
 
 
-def note_changes(repo: Repo, objects: Objects, before: Entries) -> None:
+def note_changes(repo: Repo, before: Entries) -> None:
     """Record the changes that hooks made to files, by the entries before.
 
     Otherwise the next look takes them for the person's, and a session's file that a hook has
     formatted is not committed any more.
     """
-    after = hashing.read_paths(repo, objects, sorted(before), write=True)
+    after = hashing.read_paths(repo, sorted(before), write=True)
     if all(after.get(path) == entry for path, entry in before.items()):
         return
     with Journal(repo) as journal:
-        seen, time = LastSeen(repo, objects, journal.lines), read_clock(repo)
+        seen, time = LastSeen(repo, journal.lines), read_clock(repo)
         journal.append(
             [
                 credit.build_edit(path, entry, after[path], UNKNOWN, credit.HOOK, time)
@@ -341,27 +340,24 @@ def read_stash(repo: Repo) -> str:
     return refs.read_ref(repo, STASH) or ""
 
 
-def select_unchanged(
-    repo: Repo, objects: Objects, files: Mapping[str, Entry | None]
-) -> dict[str, Entry | None]:
+def select_unchanged(repo: Repo, files: Mapping[str, Entry | None]) -> dict[str, Entry | None]:
     """The files that the worktree has with the same entry."""
-    present = hashing.read_paths(repo, objects, sorted(files), write=False)
+    present = hashing.read_paths(repo, sorted(files), write=False)
     return {
         path: entry for path, entry in files.items() if path in present and present[path] == entry
     }
 
 
-def put_back(repo: Repo, objects: Objects, plan: Intent) -> None:
+def put_back(repo: Repo, plan: Intent) -> None:
     """Restore the files that hooks have reset to HEAD's content.
 
     Does nothing if the stash has changed: then the work was put away on purpose.
     """
-    head = Lookup(objects, plan["tree"])
+    head = Lookup(repo.objects, plan["tree"])
     removed = {path: entry for path, entry in plan["dirty"].items() if head(path) != entry}
     for _ in range(2):  # a file that is away for a moment is back by the second look
         removed = {
-            path: removed[path]
-            for path in select_unchanged(repo, objects, {p: head(p) for p in removed})
+            path: removed[path] for path in select_unchanged(repo, {p: head(p) for p in removed})
         }
         if not removed or read_stash(repo) != plan["stash"]:
             return
@@ -401,15 +397,15 @@ def save_work(ctx: Context, event: dict[str, Any]) -> list[Record]:
     state = ctx.read_state(event["session_id"])
     if state is None:
         return []
-    oid = catch_up.write_checkpoint(ctx.repo, ctx.objects, state, event, ctx.head)
+    oid = catch_up.write_checkpoint(ctx.repo, state, event, ctx.head)
     ctx.keep(state)
     if oid is None:
         if not state["streams"]:
             return []
-        tree = find_tree(ctx.objects, ctx.head)
-        tip = streams.find_current(ctx.repo, ctx.objects, state, ctx.head)
-        recorded = streams.read_changes(ctx.objects, tip) if tip else {}
-        work = find_work(ctx.repo, ctx.objects, state, tree, recorded)
+        tree = find_tree(ctx.repo.objects, ctx.head)
+        tip = streams.find_current(ctx.repo, state, ctx.head)
+        recorded = streams.read_changes(ctx.repo.objects, tip) if tip else {}
+        work = find_work(ctx.repo, state, tree, recorded)
         return _tell_waiting(_list_blocked(ctx.repo, tree, work))
     ctx.leave()  # hold no session's lock while the person's hooks run
     held = False
@@ -458,25 +454,25 @@ def _format_message(repo: Repo, subject: str, checkpoint_id: str, session_id: st
 
 
 def _commit_once(ctx: Context, session_id: str, oid: str) -> list[Record]:
-    repo, objects = ctx.repo, ctx.objects
+    repo = ctx.repo
     state, head = ctx.read_state(session_id), ctx.head
     if state is None:
         return []
-    catch_up.follow_head(repo, objects, state, head)
+    catch_up.follow_head(repo, state, head)
     ctx.keep(state)
-    tip = streams.read_tip(objects, oid)
-    recorded = streams.read_changes(objects, tip) if tip else {}
-    tree = find_tree(objects, head)
-    work = find_work(repo, objects, state, tree, recorded)
+    tip = streams.read_tip(repo.objects, oid)
+    recorded = streams.read_changes(repo.objects, tip) if tip else {}
+    tree = find_tree(repo.objects, head)
+    work = find_work(repo, state, tree, recorded)
     blocked = _list_blocked(repo, tree, work)
     plan = _make_intent(ctx, state, head, oid, recorded, work, blocked)
     notices = _tell_waiting(blocked)
     if not plan["entries"]:
         return notices
-    subject = need_commit(objects, oid)["message"].partition("\n")[0]
+    subject = need_commit(repo.objects, oid)["message"].partition("\n")[0]
     message = _format_message(repo, subject, plan["checkpoint_id"], session_id)
     ctx.leave()
-    paths = make_commit(repo, objects, plan, message)
+    paths = make_commit(repo, plan, message)
     if not paths:
         states.drop_intent(repo)
         return notices
@@ -514,20 +510,20 @@ def _make_intent(
 ) -> Intent:
     """The intent of a commit.  recorded: the entries of its checkpoint oid.  Raises Refused if
     work of this turn is blocked."""
-    repo, objects = ctx.repo, ctx.objects
+    repo = ctx.repo
     for operation in list_under_way(repo) if work["entries"] else ():
         raise Refused(f"{operation} is in progress")
     blocked_paths = set().union(*blocked.values())
     if blocked_paths & work["current"]:
         raise Refused("; ".join(list_paths(paths, why) for why, paths in blocked.items()))
     entries = work["entries"].keys() - blocked_paths
-    task = streams.find_trailer(need_commit(objects, oid)["message"], "Entire-Metadata-Task")
+    task = streams.find_trailer(need_commit(repo.objects, oid)["message"], "Entire-Metadata-Task")
     return {
         "session_id": state["session_id"],
         "checkpoint_id": make_id(),
         "tool_use_id": task.rpartition("/tasks/")[2],
         "expected": head,
-        "tree": find_tree(objects, head) or repo.empty_tree,
+        "tree": find_tree(repo.objects, head) or repo.empty_tree,
         "tip": oid,
         "dirty": recorded,
         "stash": "",
@@ -540,7 +536,6 @@ def _make_intent(
 
 def find_work(
     repo: Repo,
-    objects: Objects,
     state: State,
     tree: str | None,
     recorded: Mapping[str, Entry | None],
@@ -549,7 +544,7 @@ def find_work(
 
     recorded: the entries of its newest checkpoint.
     """
-    tree_lookup = Lookup(objects, tree)
+    tree_lookup = Lookup(repo.objects, tree)
     changes: Changes = {}
     current: set[str] = set()
     for stream in state["streams"]:
@@ -562,7 +557,7 @@ def find_work(
             changes[path] = linking.build_change(old, entry)
             if file["turn_id"] == state.get("turn_id"):
                 current.add(path)
-    credit = edit_lines.Edits(objects, journal.read_journal(repo)).credit_paths(changes)
+    credit = edit_lines.Edits(repo.objects, journal.read_journal(repo)).credit_paths(changes)
     return {
         "entries": {p: (mode, oid) if oid else None for p, (_, _, mode, oid) in changes.items()},
         "current": current,
@@ -596,48 +591,48 @@ def settle_left_over(ctx: Context) -> None:
 
 def settle_killed(ctx: Context) -> None:
     """Settle a killed commit; the caller holds the lock of this worktree's commits."""
-    repo, objects = ctx.repo, ctx.objects
+    repo = ctx.repo
     plan = states.read_intent(repo)
     if plan is None:
         states.drop_intent(repo)
         return
-    stands = settle_commit(repo, objects, plan)
+    stands = settle_commit(repo, plan)
     fate = "stands" if stands else "is not"
     trace.append_note("auto", f"'{plan['commit']}' was killed, and {fate}")
     if stands:
         store_commit(ctx, plan)
     else:
-        put_back(repo, objects, plan)
+        put_back(repo, plan)
     states.drop_intent(repo)
 
 
 def store_commit(ctx: Context, plan: Intent) -> None:
     """Store the session of a commit that exists, once, and move its streams on."""
-    repo, objects = ctx.repo, ctx.objects
-    commit, state = need_commit(objects, plan["commit"]), ctx.read_state(plan["session_id"])
+    repo = ctx.repo
+    commit, state = need_commit(repo.objects, plan["commit"]), ctx.read_state(plan["session_id"])
     if state is None:
         return
-    stored = checkpoints.list_session_ids(repo, objects, plan["checkpoint_id"])
+    stored = checkpoints.list_session_ids(repo, plan["checkpoint_id"])
     if plan["session_id"] not in stored:
         _condense(ctx, state, commit, plan)
     _settle_streams(repo, state, plan)
     ctx.keep(state)
     ctx.leave()  # carry_streams() reads the states from disk
-    writing.carry_streams(repo, objects, plan["expected"], commit, {plan["session_id"]})
+    writing.carry_streams(repo, plan["expected"], commit, {plan["session_id"]})
 
 
 def _condense(ctx: Context, state: State, commit: Commit, plan: Intent) -> None:
-    repo, objects, paths = ctx.repo, ctx.objects, sorted(plan["entries"])
+    repo, paths = ctx.repo, sorted(plan["entries"])
     linked: Linked = {"how": "environment", "paths": paths, "reasons": {}}
     extra: dict[str, Any] = {"strategy": AUTO}
     if plan["tool_use_id"]:
         extra |= {"is_task": True, "tool_use_id": plan["tool_use_id"]}
     states.take_commit(state, paths)
     if plan["noted"]:
-        notes.add_link(repo, objects, commit["oid"], plan["checkpoint_id"])
+        notes.add_link(repo, commit["oid"], plan["checkpoint_id"])
     pair = [(state, linked)]
     condense.condense_sessions(
-        repo, objects, commit, plan["checkpoint_id"], pair, plan["noted"], extra=extra
+        repo, commit, plan["checkpoint_id"], pair, plan["noted"], extra=extra
     )
 
 

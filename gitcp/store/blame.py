@@ -130,7 +130,7 @@ def _is_line_number(text: str) -> bool:
 
 
 def list_origins(
-    repo: Repo, git: Git, objects: Objects, evidence: Evidence, place: str, revision: str = ""
+    repo: Repo, git: Git, evidence: Evidence, place: str, revision: str = ""
 ) -> Iterator[Record]:
     """Yield a record `origin` (gitcp-record(5)) for each run of lines that one edit or commit made.
 
@@ -142,7 +142,7 @@ def list_origins(
     file = decode_name(history.find_asked_path(repo, git, options, [entry for entry, _ in lines]))
     for _, group in groupby(lines, _get_key):
         entries, authors = zip(*group, strict=True)
-        yield _build_origin(repo, objects, file, entries, authors[0])
+        yield _build_origin(repo, file, entries, authors[0])
 
 
 def _get_key(line: tuple[BlameEntry, Author]) -> tuple[object, ...]:
@@ -150,9 +150,7 @@ def _get_key(line: tuple[BlameEntry, Author]) -> tuple[object, ...]:
     return (entry["oid"], entry["path"], *author.values())
 
 
-def _build_origin(
-    repo: Repo, objects: Objects, file: str, entries: Sequence[BlameEntry], author: Author
-) -> Record:
+def _build_origin(repo: Repo, file: str, entries: Sequence[BlameEntry], author: Author) -> Record:
     entry, headers = entries[0], dict(entries[0]["headers"])
     commit = {
         "oid": entry["oid"],
@@ -170,7 +168,7 @@ def _build_origin(
         **author,
         "author": decode_name(headers.get(b"author", b"")),
         "commit": commit if entry["oid"].strip("0") else None,
-        "call": _find_call(repo, objects, author),
+        "call": _find_call(repo, author),
         "resume": _build_resume_command(author),
     }
 
@@ -182,50 +180,50 @@ def _build_resume_command(author: Author) -> str:
     return find_client(author["agent"]).format_resume_command(author["session_id"])
 
 
-def _find_call(repo: Repo, objects: Objects, author: Author) -> Around | None:
+def _find_call(repo: Repo, author: Author) -> Around | None:
     tool = author["tool_use_id"]
-    return conversation.find_call(*_read_transcripts(repo, objects, author), tool) if tool else None
+    return conversation.find_call(*_read_transcripts(repo, author), tool) if tool else None
 
 
-def read_words(repo: Repo, objects: Objects, author: Author) -> tuple[Around | None, list[Entry]]:
+def read_words(repo: Repo, author: Author) -> tuple[Around | None, list[Entry]]:
     """(the call that wrote a session's line, the words of its turn).
 
     The call is None if it is not known.  The words are (role, text), the prompt first; [] if the
     transcript is not here.
     """
-    transcripts = _read_transcripts(repo, objects, author)
+    transcripts = _read_transcripts(repo, author)
     tool = author["tool_use_id"]
     call = conversation.find_call(*transcripts, tool) if tool else None
     return call, conversation.list_turn_entries(transcripts[0], author)
 
 
-def _read_transcripts(repo: Repo, objects: Objects, author: Author) -> Transcripts:
+def _read_transcripts(repo: Repo, author: Author) -> Transcripts:
     if author["checkpoint_id"]:
-        return _read_stored(repo, objects, author)
-    return _read_live(repo, objects, author["session_id"], author["tool_use_id"] or "")
+        return _read_stored(repo, author)
+    return _read_live(repo, author["session_id"], author["tool_use_id"] or "")
 
 
-def _read_stored(repo: Repo, objects: Objects, author: Author) -> Transcripts:
+def _read_stored(repo: Repo, author: Author) -> Transcripts:
     """The transcripts in a checkpoint."""
     try:
-        checkpoint = checkpoints.read_checkpoint(repo, objects, author["checkpoint_id"])
-        content = checkpoints.read_session(objects, checkpoint, author["session_id"])
+        checkpoint = checkpoints.read_checkpoint(repo, author["checkpoint_id"])
+        content = checkpoints.read_session(repo.objects, checkpoint, author["session_id"])
     except Error:
         return b"", {}
     tasks = checkpoints.read_task_transcripts(
-        objects, checkpoint["checkpoint_id"], checkpoint["tree"]
+        repo.objects, checkpoint["checkpoint_id"], checkpoint["tree"]
     )
     return content["transcript"], tasks
 
 
-def _read_live(repo: Repo, objects: Objects, session_id: str, tool_use_id: str) -> Transcripts:
+def _read_live(repo: Repo, session_id: str, tool_use_id: str) -> Transcripts:
     """The transcripts of a session without a checkpoint: its own, and that of the subagent that
     made a call."""
     state = states.peek_state(repo, session_id)
     if not state:
         return b"", {}
     agent_id = _find_subagent(repo, session_id, tool_use_id)
-    task, stored = _find_task(objects, state, agent_id) if agent_id else ("", b"")
+    task, stored = _find_task(repo.objects, state, agent_id) if agent_id else ("", b"")
     transcript = _read_subagent_transcript(state, agent_id) or stored
     return read_live(state), {task: transcript} if transcript else {}
 

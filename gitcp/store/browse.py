@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from gitcp.core.page_parts import Part, Turn
     from gitcp.core.record_types import JournalLine, Record
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
 
 _WINDOW = 50  # states that are read at once
 _PATCH = "--no-color --no-ext-diff --no-textconv -M -p".split()
@@ -59,8 +58,8 @@ class Sessions:
 
     name, nothing = "sessions", "no session was recorded here yet: 'gitcp status' says why"
 
-    def __init__(self, repo: Repo, objects: Objects) -> None:
-        self._repo, self._objects = repo, objects
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
         self._edits: dict[str, list[JournalLine]] | None = None  # of a turn or a tool use
         self._talk: tuple[str, list[Turn]] = ("", [])
         self.transcript = ""  # of the session that was read last, if it is the client's own
@@ -98,7 +97,7 @@ class Sessions:
     def _read_part(self, checkpoint_id: str, session_id: str) -> Record:
         """What a checkpoint stored of a session; {} if it is not here."""
         try:
-            stored = checkpoints.read_checkpoint(self._repo, self._objects, checkpoint_id)
+            stored = checkpoints.read_checkpoint(self._repo, checkpoint_id)
             return build_part(checkpoints.pick_session(stored, session_id)["metadata"])
         except Error:
             return {}
@@ -147,11 +146,11 @@ class Sessions:
             if data := conversation.read_live(state):
                 return data, str(state.get("agent_type") or "")
         if record["checkpoint"]:
-            stored = checkpoints.read_checkpoint(self._repo, self._objects, record["checkpoint"])
-            content = checkpoints.read_session(self._objects, stored, session_id)
+            stored = checkpoints.read_checkpoint(self._repo, record["checkpoint"])
+            content = checkpoints.read_session(self._repo.objects, stored, session_id)
             return content["transcript"], str(content["metadata"].get("agent") or "")
         try:
-            kept = conversation.read_session(self._repo, self._objects, session_id)
+            kept = conversation.read_session(self._repo, session_id)
         except Error:
             return b"", record["agent"]
         return kept["transcript"], kept["agent"]
@@ -195,7 +194,7 @@ class Sessions:
             {line["path"]: credit.parse_entry(line["after"]) for line in edits},
         ]
         try:
-            trees = [edit_tree(self._objects, None, side) for side in sides]
+            trees = [edit_tree(self._repo.objects, None, side) for side in sides]
             out = self._repo.git.run("diff", *_PATCH, *trees)[1]
         except Error:
             return []
@@ -216,8 +215,8 @@ class Commits:
 
     name, nothing = "commits", "there is no commit yet"
 
-    def __init__(self, repo: Repo, objects: Objects) -> None:
-        self._repo, self._objects = repo, objects
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
 
     def list_rows(self) -> Iterator[Row]:
         """The commits in the order of git log."""
@@ -229,7 +228,7 @@ class Commits:
         args = ("--format=", "--diff-merges=first-parent", "--no-show-signature", row.id)
         out = self._repo.git.run("show", *_PATCH, *args)[1]
         files = cut_patch(decode_name(out[:_LONGEST]).splitlines())
-        message = checkpoint_list.read_texts(self._objects, row.id)[0]
+        message = checkpoint_list.read_texts(self._repo.objects, row.id)[0]
         return list(build_commit_parts(row, decode_name(message), files))
 
     def read_content(self, row: Row, part: Row) -> list[Block]:
@@ -242,8 +241,8 @@ class Points:
 
     name, nothing = "points", "no point to go back to"
 
-    def __init__(self, repo: Repo, objects: Objects) -> None:
-        self._repo, self._objects = repo, objects
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
         self._preview: points.Preview | None = None
 
     def list_rows(self) -> Iterator[Row]:
@@ -251,14 +250,14 @@ class Points:
         self._preview = None
         if not self._repo.top:
             return
-        listed = points.list_points(self._repo, self._objects)
+        listed = points.list_points(self._repo)
         names = answers.name_points(listed)
         for point in listed:
             yield build_point(point, names[point["id"]], split_time)
 
     def list_parts(self, row: Row) -> list[Row]:
         """The plan of going to a point, and each path in it."""
-        self._preview = self._preview or points.Preview(self._repo, self._objects)
+        self._preview = self._preview or points.Preview(self._repo)
         plan, patch = self._preview.get_plan(row.about), self._preview.draw_diff(row.about)
         session = row.about["session_id"]
         about = f"session {session}" if session else ""

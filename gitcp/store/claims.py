@@ -17,7 +17,6 @@ from gitcp.files import Damaged
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
 from gitcp.store import private, refs
-from gitcp.store.objects import Objects
 from gitcp.store.session import states
 
 TYPE_CHECKING = False
@@ -94,7 +93,7 @@ def _make_git_base(repo: Repo, name: str, oid: str | None) -> Base:
     keys = list_keys(repo)
     cached = private.load_cache(repo.join_own("guard-head"), shapes.GUARD_HEAD) or {}
     if cached.get("id") != oid or cached.get("keys") != list(keys):
-        message = Objects.get_shared(repo).need(oid, "commit").partition(b"\n\n")[2]
+        message = repo.objects.need(oid, "commit").partition(b"\n\n")[2]
         from gitcp.core import guard_rules
 
         cached = {

@@ -31,8 +31,8 @@ from gitcp.record import decode_lines, decode_name
 from gitcp.repo import Repo
 from gitcp.store.lines import exports
 from gitcp.store.lines.evidence import Evidence
+from gitcp.store.objects import Objects
 from gitcp.store.prices import list_price
-from gitcp.store.reading import Prefetched
 from gitcp.store.setup import adapters
 from gitcp.store.show import reports
 from gitcp.store.v1 import checkpoint_list
@@ -337,10 +337,10 @@ def _add_commits(
     gc.disable()  # no cycles are made, and each window of commits has many objects
     read = partial(_read, seen, prompts)
     options = ("--no-patch", "--reverse", "--topo-order") if light else reports.OPTIONS
-    with Prefetched(repo) as objects:
-        evidence = Evidence(repo, objects)
+    with Objects(repo):
+        evidence = Evidence(repo)
         replay = None if light else reports.Replay(repo, evidence, revision_arguments, ())
-        history = exports.map_commits(repo, objects, read, revision_arguments, (), options)
+        history = exports.map_commits(repo, read, revision_arguments, (), options)
         for count, (commit, spoken) in enumerate(history):
             progress(count)
             time = int(commit["author"].rpartition(" ")[2])

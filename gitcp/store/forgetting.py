@@ -13,7 +13,6 @@ from gitcp.store import pack_care, private, refs, undo
 from gitcp.store.care.case import Survey
 from gitcp.store.journal import edits, journal
 from gitcp.store.objects import Objects
-from gitcp.store.reading import Prefetched
 from gitcp.store.search import index
 from gitcp.store.session import states
 from gitcp.store.stream import stream_list
@@ -72,8 +71,8 @@ def forget_chosen(repo: Repo, choice: Choice) -> tuple[list[Update], dict[str, i
     """
     sessions = choice.list_sessions(repo)
     _refuse_active(repo, sessions)
-    with Prefetched(repo) as objects:
-        survey = Survey(repo, objects)
+    with Objects(repo):
+        survey = Survey(repo)
         streams = _list_streams(survey, sessions)
         _refuse_active(repo, {name for _, owners in streams.values() for name in owners})
     known = {*states.list_state_ids(repo), *states.list_marked_ids(repo)}
@@ -92,14 +91,14 @@ def forget_chosen(repo: Repo, choice: Choice) -> tuple[list[Update], dict[str, i
 
 def _forget_stored(repo: Repo, choice: Choice) -> tuple[list[Update], int]:
     def move_store() -> tuple[list[Update], int]:
-        with Objects(repo) as objects:
-            updates, count = merging.write_forgetting(repo, objects, choice.has)
+        with Objects(repo):
+            updates, count = merging.write_forgetting(repo, choice.has)
         if updates:
             committed_write.move_refs(repo, updates, "gitcp: forget")
         return updates, count
 
-    with Objects(repo) as objects:
-        committed_write.restore_branch(repo, objects)
+    with Objects(repo):
+        committed_write.restore_branch(repo)
     return refs.retry_moved(repo, "v1", move_store)
 
 
@@ -201,8 +200,8 @@ def _find_used(repo: Repo, survey: Survey) -> list[str]:
         if name.endswith(".json"):
             copy = private.load_cache(repo.join_shared("transcript", name), shapes.TRANSCRIPT)
             named |= {chunk[0] for chunk in (copy or {}).get("chunks", ())}
-    with Objects(repo) as objects:
-        return sorted(named - objects.list_absent(named))
+    with Objects(repo):
+        return sorted(named - repo.objects.list_absent(named))
 
 
 def is_still_in_git(repo: Repo, moved: Sequence[Update]) -> bool:

@@ -74,12 +74,10 @@ def list_staged(repo: Repo, tree: str, index: str = "") -> dict[str, Entry | Non
     return entries
 
 
-def read_entries(
-    repo: Repo, objects: Objects, paths: Iterable[str], index: str = ""
-) -> dict[str, Entry | None]:
+def read_entries(repo: Repo, paths: Iterable[str], index: str = "") -> dict[str, Entry | None]:
     """path -> entry of these paths in the person's index, or in the file `index`."""
-    tree = find_tree(objects, "HEAD")
-    staged, head = list_staged(repo, tree or repo.empty_tree, index), Lookup(objects, tree)
+    tree = find_tree(repo.objects, "HEAD")
+    staged, head = list_staged(repo, tree or repo.empty_tree, index), Lookup(repo.objects, tree)
     return {path: staged[path] if path in staged else find_file(head, path) for path in paths}
 
 
@@ -88,9 +86,7 @@ def write_part(objects: Objects, entries: Entries) -> str:
     return edit_tree(objects, None, {p: e for p, e in entries.items() if e and e[0][0] != "U"})
 
 
-def replace_entries(
-    repo: Repo, objects: Objects, old: Entries, new: Entries, record: Callable[[], object]
-) -> None:
+def replace_entries(repo: Repo, old: Entries, new: Entries, record: Callable[[], object]) -> None:
     """Set entries of the person's index, after a call of record(); None removes a path.
 
     Raises Changed if the index does not have the old entries of these paths any more, and Busy if
@@ -103,7 +99,7 @@ def replace_entries(
     lock.take()
     index = copy_index(repo, "staged-index")
     try:
-        if read_entries(repo, objects, old, index.path) != old:
+        if read_entries(repo, old, index.path) != old:
             raise Changed("the index has changed since it was looked at")
         index.put(new)
         record()

@@ -22,51 +22,49 @@ REF = "refs/notes/gitcp"
 AI = "refs/notes/ai"  # of Git AI, and of other programs that write its format
 
 
-def add_link(repo: Repo, objects: Objects, commit: str, checkpoint_id: str) -> None:
+def add_link(repo: Repo, commit: str, checkpoint_id: str) -> None:
     """Note on commit (full oid) that it belongs to checkpoint_id, unless its note says so."""
     ids.check_checkpoint_id(checkpoint_id)
     from gitcp.core import links
 
-    edit_note(repo, objects, commit, lambda note: links.add_link(note or b"", checkpoint_id))
+    edit_note(repo, commit, lambda note: links.add_link(note or b"", checkpoint_id))
 
 
-def deny_link(repo: Repo, objects: Objects, commit: str, checkpoint_id: str, reason: str) -> None:
+def deny_link(repo: Repo, commit: str, checkpoint_id: str, reason: str) -> None:
     """Note on commit (full oid) that it does not belong to checkpoint_id, whatever its message
     says."""
     from gitcp.core import links
 
-    edit_note(
-        repo, objects, commit, lambda note: links.remove_link(note or b"", checkpoint_id, reason)
-    )
+    edit_note(repo, commit, lambda note: links.remove_link(note or b"", checkpoint_id, reason))
 
 
-def edit_note(repo: Repo, objects: Objects, commit: str, edit: Edit) -> None:
+def edit_note(repo: Repo, commit: str, edit: Edit) -> None:
     """Replace the note on commit (full oid) by what edit makes of it; None: no note.
 
     `git notes append` has no compare and swap (doc/git.md "Notes"): gitcp takes its own lock, and
     calls edit again if another program writes meanwhile.
     """
-    edit_notes(repo, objects, {commit: edit})
+    edit_notes(repo, {commit: edit})
 
 
-def edit_notes(repo: Repo, objects: Objects, edits: Mapping[str, Edit]) -> None:
+def edit_notes(repo: Repo, edits: Mapping[str, Edit]) -> None:
     """edit_note() of the notes on many commits at once."""
 
     def attempt_move() -> None:
-        tip = read_commit(objects, REF)
+        tip = read_commit(repo.objects, REF)
         tree = tip["tree"] if tip else None
         changed: dict[str, Entry | None] = {}
         for commit, edit in edits.items():
-            path, entry = find_place(objects, tree, commit)
-            old = objects.need(entry[1], "blob") if entry else None
+            path, entry = find_place(repo.objects, tree, commit)
+            old = repo.objects.need(entry[1], "blob") if entry else None
             new = edit(old)
             if new != old:
-                changed[path] = None if new is None else ("100644", objects.write("blob", new))
+                changed[path] = None if new is None else ("100644", repo.objects.write("blob", new))
         if not changed:
             return
-        tree_after = edit_tree(objects, tree, changed)
+        tree_after = edit_tree(repo.objects, tree, changed)
         parents = [tip["oid"]] if tip else []
-        oid = write_commit(objects, repo, tree_after, parents, "Notes added by gitcp")
+        oid = write_commit(repo, tree_after, parents, "Notes added by gitcp")
         refs.set_markers(repo)
         refs.update_refs(repo, [(REF, oid, tip["oid"] if tip else None)], "gitcp: note")
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.cat_file import Batch, Object
     from gitcp.store.packs import Packs
+    from gitcp.store.reading import Ahead
 
 _TREE = "^{tree}"
 
@@ -87,63 +88,78 @@ _NEAR_EACH, _NEAR_ALL = 1 << 20, 16 << 20  # bytes of one object, and of all, th
 
 
 class Objects:
-    """The object database of repo.  Use it as a context manager, or close() it.
+    """The object database of repo.
 
-    Up to 16 MiB of what was read or written stay in memory by oid.  Other names are resolved each
-    time, since refs move.  The stages of one process share one database (get_shared()), whose
-    cat-file runs until the process ends.
+    Code that has a Repo asks repo.objects.  `with Objects(repo):` opens a database for a command,
+    and closes it at the end.  Up to 16 MiB of what was read or written stay in memory by oid.
+    Other names are resolved each time, since refs move.
     """
 
     def __init__(self, repo: Repo) -> None:
-        self._repo = repo
+        self.repo = repo
         self._hasher: Callable[[bytes], Any] | None = None
         self._batch: Batch | None = None
+        self._ahead: Ahead | None = None
         self._near: dict[str, Object] = {}
         self._bytes = 0
         self.trees: dict[str, Tree] = {}  # small ones, which tree.read_tree() has parsed
 
     def __enter__(self) -> Self:
+        self.repo.opened.append(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if _SHARED.get(self._repo.git_dir) is not self:
-            self.close()
+        self.repo.opened.remove(self)
+        self.close()
 
     @classmethod
     def get_shared(cls, repo: Repo) -> Objects:
-        """The process's shared database of repo; leaving it as a context does not close it."""
-        return _SHARED.setdefault(repo.git_dir, cls(repo))
+        """The process's database of repo, whose cat-file runs until the process ends."""
+        if repo.git_dir not in _SHARED:
+            _SHARED[repo.git_dir] = cls(repo)
+        return _SHARED[repo.git_dir]
 
     def reopen(self) -> Self:
         """A database of the same repository for another process, with its own git."""
-        return type(self)(self._repo)
+        return type(self)(self.repo)
+
+    @property
+    def ahead(self) -> Ahead:
+        """What is read in bulk, ahead of its use."""
+        if self._ahead is None:
+            from gitcp.store import reading
+
+            self._ahead = reading.Ahead(self)
+        return self._ahead
 
     @property
     def packs(self) -> Packs:
         """gitcp's packs, imported when they are first needed."""
         from gitcp.store import packs
 
-        return packs.get_packs(self._repo)
+        return packs.get_packs(self.repo)
 
     def close(self) -> None:
         """Flush what was written, and end git."""
         git.run_pending()
         if self._batch:
             self._batch.close()
-            self._batch = None
+            self._batch = self._ahead = None
 
     def read(self, spec: str) -> Object | None:
         """(oid, kind, data) of an object name or simple revision; None if it is missing."""
+        if self._ahead and self._ahead.has(spec):
+            return self._ahead.got[spec]
         if spec in self._near:
             return self._near[spec]
         if not spec or "\0" in spec:
             return None
         if self._batch is None or spec.removesuffix("^{tree}") in self._near:
             try:
-                return self._keep_near(read_object(self._repo, spec, self._near))
+                return self._keep_near(read_object(self.repo, spec, self._near))
             except Unsure:
                 pass
-        if len(spec) != len(self._repo.empty_tree) or spec.strip("0123456789abcdef"):
+        if len(spec) != len(self.repo.empty_tree) or spec.strip("0123456789abcdef"):
             named = self._find_head(spec)
             if named is None or named[0] in self._near:
                 return self._near[named[0]] if named else None
@@ -175,7 +191,7 @@ class Objects:
     def peek(self, spec: str) -> Object | None:
         """read() without git; None also if git has to read the object."""
         try:
-            return self._keep_near(read_object(self._repo, spec, self._near))
+            return self._keep_near(read_object(self.repo, spec, self._near))
         except Unsure:
             return None
 
@@ -193,10 +209,16 @@ class Objects:
         return named
 
     def _get_batch(self) -> Batch:
+        if self._ahead:
+            self._ahead.take_begun()
+        return self.open_batch()
+
+    def open_batch(self) -> Batch:
+        """git's process that reads, which may be in the middle of an answer to ahead."""
         if self._batch is None:
             from gitcp.store import cat_file
 
-            self._batch = cat_file.Batch(self._repo)
+            self._batch = cat_file.Batch(self.repo)
         return self._batch
 
     def _remember(self, obj: Object) -> None:
@@ -263,7 +285,7 @@ class Objects:
         if self._hasher is None:
             from gitcp.store import pack_files
 
-            self._hasher = pack_files.find_hasher(self._repo.algo)
+            self._hasher = pack_files.find_hasher(self.repo.algo)
         return str(self._hasher(b"%s %d\0%s" % (kind.encode(), len(data), data)).hexdigest())
 
     def prepare_large_writes(self) -> None:
@@ -271,7 +293,7 @@ class Objects:
         four times as fast."""
         from gitcp.store import pack_files
 
-        self._hasher = pack_files.find_hasher(self._repo.algo, much=True)
+        self._hasher = pack_files.find_hasher(self.repo.algo, much=True)
         self.packs.prepare_large_writes()
 
     def write(self, kind: str, data: bytes) -> str:
@@ -315,7 +337,7 @@ class Objects:
 
         It is hashed first: to compress it takes several times as long, and a pack of gitcp may have
         it, since the call that wrote it ended."""
-        oid = hash_stream(f, size, self._repo.algo)
+        oid = hash_stream(f, size, self.repo.algo)
         if oid is None or self.packs.has(oid):
             return oid
         f.seek(0)

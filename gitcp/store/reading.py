@@ -19,7 +19,6 @@ from gitcp.record import encode_lines, encode_name
 from gitcp.running import fill_pipe
 from gitcp.start import bundle
 from gitcp.start.cpython import signals
-from gitcp.store.objects import Objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,56 +51,53 @@ def split_windows(items: Iterable[Item], size: int, limit: int = 0) -> Iterator[
         size = min(size * 2, limit or size)
 
 
-class Prefetched(Objects):
-    """Objects that keeps in memory what fetch() has read, until forget()."""
+class Ahead:
+    """What a database reads in bulk: it keeps in memory what fetch() has read, until forget()."""
 
-    def __init__(self, repo: Repo) -> None:
-        super().__init__(repo)
-        self._got: dict[str, Object | None] = {}
+    def __init__(self, objects: Objects) -> None:
+        self._objects = objects
+        self.got: dict[str, Object | None] = {}
         self._begun: list[str] = []  # what git reads meanwhile
         self._answers: Iterator[Object | None] = iter(())
-        self._remote = find_remote(repo)
+        self._remote = find_remote(objects.repo)
 
     def fetch(self, oids: Iterable[str]) -> None:
         """Read these objects into memory."""
-        self._take_begun()
-        self._fetch([oid for oid in dict.fromkeys(oids) if oid not in self._got])
+        self.take_begun()
+        self._fetch([oid for oid in dict.fromkeys(oids) if oid not in self.got])
 
     def hold(self, oid: str, kind: str, data: bytes) -> None:
         """Keep an object in memory that is not stored."""
-        self._got[oid] = oid, kind, data
+        self.got[oid] = oid, kind, data
 
     def begin(self, oids: Iterable[str]) -> None:
         """forget(), and have git read these objects meanwhile, for the next read()."""
-        self._take_begun()
+        self.take_begun()
         self.forget()
         self._begun = list(dict.fromkeys(oids))
         self._answers = self._ask(self._begun[:_WINDOW])
 
-    def _take_begun(self) -> None:
+    def take_begun(self) -> None:
+        """Read the rest of what begin() asked for, so that git can be asked for something else."""
         begun, self._begun = self._begun, []
-        self._got.update(zip(begun, self._answers, strict=False))
+        self.got.update(zip(begun, self._answers, strict=False))
         self._fetch(begun[_WINDOW:])
 
     def _fetch(self, oids: Sequence[str]) -> None:
         for start in range(0, len(oids), _WINDOW):
             part = oids[start : start + _WINDOW]
-            self._got.update(zip(part, self._ask(part), strict=True))
+            self.got.update(zip(part, self._ask(part), strict=True))
 
     def _ask(self, part: Sequence[str]) -> Iterator[Object | None]:
         if not part:
             return iter(())
         if self._remote:
-            fetch_missing(self._repo, self._remote, part)
-        return super()._get_batch().read_objects(part)
-
-    def _get_batch(self) -> Batch:
-        self._take_begun()
-        return super()._get_batch()
+            fetch_missing(self._objects.repo, self._remote, part)
+        return self._objects.open_batch().read_objects(part)
 
     def fetch_small(self, oids: Iterable[str]) -> None:
         """fetch() for the small ones of these objects."""
-        unread = [oid for oid in dict.fromkeys(oids) if oid not in self._got]
+        unread = [oid for oid in dict.fromkeys(oids) if oid not in self.got]
         for start in range(0, len(unread), _WINDOW):
             heads = self._get_batch().find_heads(unread[start : start + _WINDOW])
             self.fetch([head[0] for head in heads if head and head[1] <= _SMALL])
@@ -122,25 +118,30 @@ class Prefetched(Objects):
 
     def forget(self) -> None:
         """Forget what was fetched, so that memory stays bounded."""
-        self._got.clear()
+        self.got.clear()
 
-    def read(self, spec: str) -> Object | None:
+    def has(self, spec: str) -> bool:
+        """Whether the object is in memory, or known to be missing."""
         if self._begun:
-            self._take_begun()
-        return self._got[spec] if spec in self._got else super().read(spec)
+            self.take_begun()
+        return spec in self.got
+
+    def _get_batch(self) -> Batch:
+        self.take_begun()
+        return self._objects.open_batch()
 
 
-def run_task(objects: Prefetched, steps: Steps[Result]) -> Result:
+def run_task(objects: Objects, steps: Steps[Result]) -> Result:
     """The result of one task; what it read stays in memory."""
     while True:
         try:
-            objects.fetch(next(steps))
+            objects.ahead.fetch(next(steps))
         except StopIteration as end:
             result: Result = end.value
             return result
 
 
-def run_tasks(objects: Prefetched, tasks: Iterable[Steps[Result]]) -> Iterator[Result]:
+def run_tasks(objects: Objects, tasks: Iterable[Steps[Result]]) -> Iterator[Result]:
     """Yield what each task returns, in their order; what was read is not kept.  The first task
     runs alone, so that its result comes soon."""
     source, limit = iter(tasks), 1
@@ -154,7 +155,7 @@ def run_tasks(objects: Prefetched, tasks: Iterable[Steps[Result]]) -> Iterator[R
         for steps, returned in running:
             if not returned:
                 names += _advance_task(steps, returned)
-        objects.begin(names)
+        objects.ahead.begin(names)
         while running and running[0][1]:
             yield from running.pop(0)[1]
             limit = _AT_ONCE

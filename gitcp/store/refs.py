@@ -505,20 +505,23 @@ class Stashed:
 class Stash:
     """The entries of `git stash`, newest first, read when they are first needed."""
 
-    def __init__(self, repo: Repo, objects: Objects) -> None:
-        self._repo, self._objects = repo, objects
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
         self._entries: list[Stashed] | None = None
         self._every: list[Stashed] | None = None
 
     def list_entries(self) -> list[Stashed]:
         if self._entries is None:
-            self._entries = [Stashed(self._objects, oid) for oid in list_stashes(self._repo)]
+            self._entries = [Stashed(self._repo.objects, oid) for oid in list_stashes(self._repo)]
         return self._entries
 
     def _list_all(self) -> list[Stashed]:
         if self._every is None:
             oids = filter(None, list_autostashes(self._repo))
-            self._every = [*self.list_entries(), *(Stashed(self._objects, oid) for oid in oids)]
+            self._every = [
+                *self.list_entries(),
+                *(Stashed(self._repo.objects, oid) for oid in oids),
+            ]
         return self._every
 
     def holds(self, path: str, entry: Entry) -> bool:

@@ -122,7 +122,7 @@ def format_lost(paths: list[str]) -> str:
     return f"; lost: {' '.join(paths[:10])}{' ...' if paths[10:] else ''}" if paths else ""
 
 
-def write_objects_again(repo: Repo, objects: Objects, ref: str) -> tuple[str | None, str]:
+def write_objects_again(repo: Repo, ref: str) -> tuple[str | None, str]:
     """Write the missing blobs of a ref that the copy of a transcript or the worktree still has.
 
     Returns (the value of the ref, '') if it still lacks objects, else (None, what was done).
@@ -131,8 +131,8 @@ def write_objects_again(repo: Repo, objects: Objects, ref: str) -> tuple[str | N
     gone = list_lacking(repo, ref) if old else set()
     written: set[str] = set()
     for data in (*_read_transcripts(repo), *_read_files(repo, gone)) if gone else ():
-        if objects.hash_object("blob", data) in gone:
-            written.add(objects.write("blob", data))
+        if repo.objects.hash_object("blob", data) in gone:
+            written.add(repo.objects.write("blob", data))
     if gone and not (written and not list_lacking(repo, ref)):
         return old, ""
     return None, f"wrote {len(written)} missing objects again" if written else ""
@@ -206,7 +206,7 @@ def find_fault(repo: Repo, path: str) -> str:
     return "" if index.endswith(sums) else "its index is damaged"
 
 
-def mend_pack(repo: Repo, _: Objects, path: str) -> str:
+def mend_pack(repo: Repo, path: str) -> str:
     """Write the index of a pack again.  If git cannot read the pack, move it aside, and write the
     objects that it still has one by one.  Returns what was done."""
     with exclusive(repo, "packs"):
@@ -247,7 +247,7 @@ _LOCKS = {"refs/heads/entire/checkpoints/v1": "v1", "refs/notes/gitcp": "notes"}
 _SUBJECT = "Rebuilt from what was left of it"
 
 
-def mend_ref(repo: Repo, objects: Objects, ref: str) -> str:
+def mend_ref(repo: Repo, ref: str) -> str:
     """Set a ref without a commit to the last one in its reflog, or remove it; return what was done,
     '' if it has a commit by now."""
     with exclusive(repo, _LOCKS.get(ref) or stream_streams.get_lock_name(repo, ref)):
@@ -255,7 +255,7 @@ def mend_ref(repo: Repo, objects: Objects, ref: str) -> str:
         log_path = os.path.join(repo.common, "logs", ref)
         old, log = refs.read_ref(repo, ref), read_log(repo, ref)
         stands, is_logged = _is_no_folder(path), _is_no_folder(log_path)
-        if (old and is_commit(objects, old)) or not (old or stands or is_logged):
+        if (old and is_commit(repo.objects, old)) or not (old or stands or is_logged):
             return ""
         if stands:
             aside = choose_place_aside(repo.common, ref)
@@ -263,7 +263,7 @@ def mend_ref(repo: Repo, objects: Objects, ref: str) -> str:
         else:
             aside = write_note(repo, ref, old or "", log)
         packed = refs.read_ref(repo, ref)  # the file hid this value
-        oid = next((oid for oid in [*log, packed or ""] if is_commit(objects, oid)), None)
+        oid = next((oid for oid in [*log, packed or ""] if is_commit(repo.objects, oid)), None)
         if oid is None and is_logged:
             os.rename(log_path, choose_place_aside(repo.common, f"logs/{ref}"))
         if oid != packed:
@@ -282,18 +282,18 @@ def is_commit(objects: Objects, oid: str) -> bool:
     return bool(answer and answer[1] == "commit")
 
 
-def mend_store(repo: Repo, objects: Objects, ref: str) -> str:
+def mend_store(repo: Repo, ref: str) -> str:
     """Write the branch of checkpoints, or the ref of one, again without missing objects; return
     what was done, '' if it lacks none."""
     with exclusive(repo, "v1"):
-        old, done = write_objects_again(repo, objects, ref)
+        old, done = write_objects_again(repo, ref)
         if old is None:
             return done
         log = read_log(repo, ref)
         note = write_note(repo, ref, old, log)
         remote = list_remote_branches(repo) if ref == REF else []
         theirs = [name for name in remote if not list_lacking(repo, name)]
-        tip, lost = _rebuild_commit(repo, objects, [old, *log], theirs)
+        tip, lost = _rebuild_commit(repo, [old, *log], theirs)
         move_refs(repo, [(ref, tip, old)], "gitcp: fsck")
         forget_logs(repo, [ref])
     if tip is None:
@@ -301,23 +301,21 @@ def mend_store(repo: Repo, objects: Objects, ref: str) -> str:
     return f"built it again, what it was is noted in '{note}'{format_lost(lost)}"
 
 
-def _rebuild_commit(
-    repo: Repo, objects: Objects, tips: list[str], theirs: list[str]
-) -> tuple[str | None, list[str]]:
+def _rebuild_commit(repo: Repo, tips: list[str], theirs: list[str]) -> tuple[str | None, list[str]]:
     """(a commit with the readable content of the newest readable tip, the paths that it lacks)."""
-    history = follow_parents(tips, lambda oid: read_commit(objects, oid))
+    history = follow_parents(tips, lambda oid: read_commit(repo.objects, oid))
     sound = _find_sound(repo, history)
-    fallbacks = [c for name in (sound, *theirs) if name and (c := read_commit(objects, name))]
+    fallbacks = [c for name in (sound, *theirs) if name and (c := read_commit(repo.objects, name))]
     if not history:
         return (fallbacks[0]["oid"] if fallbacks else None), []
     lost: list[str] = []
     gone = list_lacking(repo, history[0]["oid"])
     trees = [commit["tree"] for commit in (history[0], *fallbacks)]
-    tree = _join_trees(objects, trees, gone, lost)
+    tree = _join_trees(repo.objects, trees, gone, lost)
     if tree is None:
         return (fallbacks[0]["oid"] if fallbacks else None), lost
     parents = list(dict.fromkeys(commit["oid"] for commit in fallbacks))
-    return write_commit(objects, repo, tree, parents, _SUBJECT), sorted(lost)
+    return write_commit(repo, tree, parents, _SUBJECT), sorted(lost)
 
 
 def _find_sound(repo: Repo, history: list[Commit]) -> str | None:
@@ -362,7 +360,7 @@ def _read_entries(objects: Objects, oid: str) -> Tree:
         return {}
 
 
-def mend_edits(repo: Repo, objects: Objects, ref: str) -> str:
+def mend_edits(repo: Repo, ref: str) -> str:
     """Write the history of a session's edits again, as far as it can be read; return what was
     done."""
     old = refs.read_ref(repo, ref)
@@ -370,11 +368,11 @@ def mend_edits(repo: Repo, objects: Objects, ref: str) -> str:
         return ""
     gone, count = list_lacking(repo, ref), 0
     tip: str | None = None
-    for commit in reversed(follow_parents([old], lambda oid: read_commit(objects, oid))):
-        tree = _drop_gone(objects, commit["tree"], gone)
+    for commit in reversed(follow_parents([old], lambda oid: read_commit(repo.objects, oid))):
+        tree = _drop_gone(repo.objects, commit["tree"], gone)
         if tree:
             parents = [tip] if tip else []
-            tip, count = write_commit(objects, repo, tree, parents, commit["message"]), count + 1
+            tip, count = write_commit(repo, tree, parents, commit["message"]), count + 1
     refs.update_refs(repo, [(ref, tip, old)], "gitcp: fsck")
     return f"wrote {count} turns again without {len(gone)} lost objects"
 
@@ -396,7 +394,7 @@ def _drop_gone(objects: Objects, tree: str, gone: set[str]) -> str | None:
 # Mending damaged or lost states, markers and journals, and checkpoints that commits name.
 
 
-def mend_state(repo: Repo, objects: Objects, session_id: str) -> str:
+def mend_state(repo: Repo, session_id: str) -> str:
     """Write a state and its marker again, a lost state from its copy on a stream; return what was
     done.  Files whose name is no session's id are moved aside."""
     try:
@@ -404,18 +402,18 @@ def mend_state(repo: Repo, objects: Objects, session_id: str) -> str:
     except InputError:
         return _report_unknown(repo, session_id)
     with states.held_state(repo, [session_id]):
-        state = stream_streams.recall_state(repo, objects, session_id)
+        state = stream_streams.recall_state(repo, session_id)
         if state is None:
             return _report_unknown(repo, session_id)
         edits.save_work(repo, state)
     return f"wrote the state, revision {state['revision']}, and its marker"
 
 
-def take_copy(repo: Repo, objects: Objects, session_id: str, ref: str) -> str:
+def take_copy(repo: Repo, session_id: str, ref: str) -> str:
     """Replace a state by its copy on a stream if that is newer; return what was done."""
     with states.held_state(repo, [session_id]):
-        tip = stream_streams.read_tip(objects, ref)
-        copy = stream_streams.read_with_turns(objects, tip, session_id) if tip else None
+        tip = stream_streams.read_tip(repo.objects, ref)
+        copy = stream_streams.read_with_turns(repo.objects, tip, session_id) if tip else None
         state = states.load_state(repo, session_id)
         if not state or not copy or copy.get("revision", 0) <= state.get("revision", 0):
             return ""
@@ -439,20 +437,20 @@ def _report_unknown(repo: Repo, session_id: str) -> str:
     return f"moved what could not be read to '{repo.join_shared('corrupt')}'"
 
 
-def store_missing_checkpoint(repo: Repo, objects: Objects, oid: str, checkpoint_id: str) -> str:
+def store_missing_checkpoint(repo: Repo, oid: str, checkpoint_id: str) -> str:
     """Store the open sessions of this worktree, except those at work, in the checkpoint that a
     commit made here names; return what was done."""
-    commit = read_commit(objects, oid)
+    commit = read_commit(repo.objects, oid)
     if commit is None or not repo.top or oid not in unhooked.list_made_here(repo):
         return ""
-    before = checkpoints.list_session_ids(repo, objects, checkpoint_id)
+    before = checkpoints.list_session_ids(repo, checkpoint_id)
     for name in [marker["session_id"] for marker in unhooked.list_resting(repo)]:
         with states.held_state(repo, [name]):
             state = states.load_state(repo, name)
             if state:
-                unhooked.link_one(repo, objects, state, commit)
+                unhooked.link_one(repo, state, commit)
                 edits.save_work(repo, state)
-    after = checkpoints.list_session_ids(repo, objects, checkpoint_id)
+    after = checkpoints.list_session_ids(repo, checkpoint_id)
     return "stored it" if set(after) - set(before) else ""
 
 
@@ -471,7 +469,7 @@ def count_lines(path: str) -> int:
     return data.count(b"\n") - len(credit.parse_lines(data))
 
 
-def mend_journal(repo: Repo, _: Objects, path: str) -> str:
+def mend_journal(repo: Repo, path: str) -> str:
     """Move a damaged journal aside and write it again from its readable lines and the refs of
     sessions; return what was done."""
     git_dir = os.path.dirname(os.path.dirname(path))
@@ -499,25 +497,25 @@ def is_stream(ref: str) -> bool:
     return ref.startswith(stream_streams.ARCHIVE) or bool(ids.parse_shadow(ref))
 
 
-def mend_stream(repo: Repo, objects: Objects, ref: str) -> str:
+def mend_stream(repo: Repo, ref: str) -> str:
     """Build a stream again without missing objects; return what was done, '' if it lacks none or
     is the person's."""
     with exclusive(repo, stream_streams.get_lock_name(repo, ref)):
-        old, done = write_objects_again(repo, objects, ref)
+        old, done = write_objects_again(repo, ref)
         if old is None:
             return done
         log = read_log(repo, ref)
-        commits = follow_parents([old, *log], lambda oid: _read_checkpoint(objects, oid))
-        named = _find_states(repo, objects, ref, commits)
+        commits = follow_parents([old, *log], lambda oid: _read_checkpoint(repo.objects, oid))
+        named = _find_states(repo, ref, commits)
         if not commits and not named and not ref.startswith(stream_streams.ARCHIVE):
             return ""  # it may be the person's
         note = write_note(repo, ref, old, log)
-        rebuilder = Rebuilder(repo, objects)
+        rebuilder = Rebuilder(repo)
         tip = None
         for commit in reversed(commits):
             gone = list_lacking(repo, commit["oid"], "--no-walk")
             tip = rebuilder.rebuild_commit(commit, tip, gone)
-        tip = _complete_tip(repo, objects, rebuilder, tip, named)
+        tip = _complete_tip(repo, rebuilder, tip, named)
         refs.update_refs(repo, [(ref, tip, old)], "gitcp: fsck")
         name = ids.parse_stream_name(ref)
         forget_logs(repo, {ref, *(prefix + name for prefix in stream_streams.PREFIXES)})
@@ -534,15 +532,13 @@ def _read_checkpoint(objects: Objects, oid: str) -> Commit | None:
     return commit if session else None
 
 
-def _find_states(repo: Repo, objects: Objects, ref: str, commits: list[Commit]) -> Named:
+def _find_states(repo: Repo, ref: str, commits: list[Commit]) -> Named:
     """The states' records of a stream, found by its id.  If no commit has the id, those of streams
     of this name that no other ref has."""
     stream_id = (
         stream_streams.find_trailer(commits[0]["message"], "Gitcp-Stream") if commits else ""
     )
-    elsewhere = {
-        tip["stream"] for tip in stream_streams.list_tips(repo, objects) if tip["ref"] != ref
-    }
+    elsewhere = {tip["stream"] for tip in stream_streams.list_tips(repo) if tip["ref"] != ref}
     name = ids.parse_stream_name(ref)
 
     def is_meant(stream: Stream) -> bool:
@@ -557,29 +553,27 @@ def _find_states(repo: Repo, objects: Objects, ref: str, commits: list[Commit]) 
     ]
 
 
-def _complete_tip(
-    repo: Repo, objects: Objects, rebuilder: Rebuilder, tip: str | None, streams: Named
-) -> str | None:
+def _complete_tip(repo: Repo, rebuilder: Rebuilder, tip: str | None, streams: Named) -> str | None:
     """The tip with the files that states record; without a tip, a first checkpoint of them."""
     if not streams:
         return tip
-    commit = read_commit(objects, tip) if tip else None
+    commit = read_commit(repo.objects, tip) if tip else None
     state, stream = streams[-1]
-    base = read_commit(objects, str(stream.get("base_commit") or ""))
+    base = read_commit(repo.objects, str(stream.get("base_commit") or ""))
     before = commit["tree"] if commit else base["tree"] if base else None
     tree = rebuilder.add_states(before, streams, everything=commit is None)
     if commit and tree == commit["tree"]:
         return tip
     base_oid = base["oid"] if base else refs.get_zeros(repo)
     message = stream_streams.build_message(_SUBJECT, state["session_id"], base_oid, stream["id"])
-    return write_commit(objects, repo, tree, [tip] if tip else [], message)
+    return write_commit(repo, tree, [tip] if tip else [], message)
 
 
 class Rebuilder:
     """Builds commits again; lost: the missing paths, directories with a slash at the end."""
 
-    def __init__(self, repo: Repo, objects: Objects) -> None:
-        self._repo, self._objects = repo, objects
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
         self._gone: set[str] = set()
         self._lost: list[str] = []
         self.lost: set[str] = set()
@@ -592,7 +586,9 @@ class Rebuilder:
         and is listed as omitted, so that no reader takes it for the checkpoint's.
         """
         self._gone, self._lost = gone, []
-        base = find_tree(self._objects, stream_streams.find_trailer(old["message"], "Base-Commit"))
+        base = find_tree(
+            self._repo.objects, stream_streams.find_trailer(old["message"], "Base-Commit")
+        )
         tree = self._rebuild_tree(old["tree"], base, "") or self._repo.empty_tree
         self.lost.update(self._lost)
         if self._lost:
@@ -603,7 +599,9 @@ class Rebuilder:
             return old["oid"]
         head = [f"tree {tree}", *([f"parent {parent}"] if parent else [])]
         head += [f"author {old['author']}", f"committer {old['committer']}"]
-        return self._objects.write("commit", encode_name("\n".join([*head, "", old["message"]])))
+        return self._repo.objects.write(
+            "commit", encode_name("\n".join([*head, "", old["message"]]))
+        )
 
     def _rebuild_tree(self, oid: str, base: str | None, prefix: str) -> str | None:
         if oid == base:
@@ -611,14 +609,14 @@ class Rebuilder:
         if oid in self._gone:
             self._lost.append(prefix)
             return base
-        entries, base_entries = read_tree(self._objects, oid), self._read_base(base)
+        entries, base_entries = read_tree(self._repo.objects, oid), self._read_base(base)
         rebuilt: Tree = {}
         for name, entry in entries.items():
             if left := self._rebuild_entry(entry, base_entries.get(name), prefix + name):
                 rebuilt[name] = left
         if rebuilt == entries:
             return oid
-        return write_tree(self._objects, rebuilt) if rebuilt else None
+        return write_tree(self._repo.objects, rebuilt) if rebuilt else None
 
     def _rebuild_entry(self, entry: Entry, base_entry: Entry | None, path: str) -> Entry | None:
         if entry[0] == TREE:
@@ -632,17 +630,17 @@ class Rebuilder:
 
     def _read_base(self, tree: str | None) -> Tree:
         try:
-            return read_tree(self._objects, tree) if tree else {}
+            return read_tree(self._repo.objects, tree) if tree else {}
         except Error:
             return {}  # the person's own history lacks it
 
     def _note_omitted(self, tree: str, session_id: str) -> str:
         path = f"{stream_streams.METADATA}{session_id}/omitted.json"
-        entry = Lookup(self._objects, tree)(path)
-        omitted = json.loads(self._objects.need(entry[1], "blob")) if entry else []
+        entry = Lookup(self._repo.objects, tree)(path)
+        omitted = json.loads(self._repo.objects.need(entry[1], "blob")) if entry else []
         omitted += [{"path": lost, "reason": "missing"} for lost in self._lost]
-        blob = self._objects.write("blob", json.dumps(omitted, indent=2).encode() + b"\n")
-        return edit_tree(self._objects, tree, {path: (BLOB, blob)})
+        blob = self._repo.objects.write("blob", json.dumps(omitted, indent=2).encode() + b"\n")
+        return edit_tree(self._repo.objects, tree, {path: (BLOB, blob)})
 
     def add_states(
         self,
@@ -652,7 +650,7 @@ class Rebuilder:
     ) -> str:
         """A tree with the states' entries of the lost paths, or of all paths for everything, and
         with the copies of states that it lacks."""
-        look = Lookup(self._objects, tree)
+        look = Lookup(self._repo.objects, tree)
         edits: dict[str, Entry | None] = {}
         for state, stream in pairs:
             for path, file in stream["files"].items():
@@ -660,8 +658,8 @@ class Rebuilder:
                     edits |= self._build_edit(path, file)
             copy = f"{stream_streams.METADATA}{state['session_id']}/state.json"
             if look(copy) is None:
-                edits[copy] = (BLOB, self._objects.write("blob", states.dump_state(state)))
-        return edit_tree(self._objects, tree, edits)
+                edits[copy] = (BLOB, self._repo.objects.write("blob", states.dump_state(state)))
+        return edit_tree(self._repo.objects, tree, edits)
 
     def _was_lost(self, path: str) -> bool:
         return any(
@@ -671,7 +669,7 @@ class Rebuilder:
     def _build_edit(self, path: str, file: File) -> dict[str, Entry | None]:
         if not file["oid"]:
             return {path: None}
-        answer = self._objects.read(file["oid"])
+        answer = self._repo.objects.read(file["oid"])
         if answer and answer[1] == "blob":
             return {path: (file["mode"], file["oid"])}
         self.lost.add(path)

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from gitcp.core.linking import Linked
     from gitcp.core.record_types import Commit, JournalLine, Version, Writer
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
     from gitcp.store.stage import Change, Left, Part
 
     Key = tuple[str, str]  # a session, and its turn or ''
@@ -97,25 +96,23 @@ class Splitter:
 
     left: what stays in the worktree of the chosen sessions, and why."""
 
-    def __init__(
-        self, repo: Repo, objects: Objects, of_head: bool, by_prompt: bool, dry: bool
-    ) -> None:
+    def __init__(self, repo: Repo, of_head: bool, by_prompt: bool, dry: bool) -> None:
         """of_head: what the last commit changed.  Raises Error if it cannot be split."""
-        self._repo, self._objects = repo, objects
+        self._repo = repo
         self._of_head, self._by_prompt, self._dry = of_head, by_prompt, dry
         self.head = refs.read_head(repo) or ""
-        self.commit = _need_last(repo, objects, self.head) if of_head else None
+        self.commit = _need_last(repo, self.head) if of_head else None
         self.parent = self.commit["parents"][0] if self.commit else self.head
         self.overlaps: list[Left] = []
         self.needs: list[Left] = []
         self._look()
 
     def _look(self) -> None:
-        self._stager = Stager(self._repo, self._objects, self._dry)
+        self._stager = Stager(self._repo, self._dry)
         if self.commit:
             self._stager.look_at(self.parent)
         self._target = self.commit["tree"] if self.commit else self._stager.tree
-        self._first = find_tree(self._objects, self.parent or None)
+        self._first = find_tree(self._repo.objects, self.parent or None)
         self._writers = {p: self._list_writers(p, *c) for p, c in self._compare(self._first)}
 
     @property
@@ -140,7 +137,7 @@ class Splitter:
 
     def _compare(self, tree: str | None) -> Iterator[tuple[str, Change]]:
         """Yield the paths of which something is left after a tree, with the change."""
-        for path, old, new in compare_trees(self._objects, tree, self._target):
+        for path, old, new in compare_trees(self._repo.objects, tree, self._target):
             if not path.startswith(back.OURS):
                 yield path, (old, new)
 
@@ -178,7 +175,7 @@ class Splitter:
         return self._stager.divide(changes, _Prompts(same))
 
     def _apply(self, tree: str, parts: Sequence[Part]) -> str:
-        return edit_tree(self._objects, tree, {part["path"]: part["new"] for part in parts})
+        return edit_tree(self._repo.objects, tree, {part["path"]: part["new"] for part in parts})
 
     def list_left(self, keys: Sequence[Key], tree: str) -> None:
         """Set overlaps and needs: what keys wrote that the commits up to a tree lack, and why."""
@@ -257,11 +254,11 @@ class _Everyone(Selection):
         return True
 
 
-def _need_last(repo: Repo, objects: Objects, head: str) -> Commit:
+def _need_last(repo: Repo, head: str) -> Commit:
     """The last commit; raises Error if it cannot be split."""
     if not head:
         raise Error("there is no commit yet")
-    commit = need_commit(objects, head)
+    commit = need_commit(repo.objects, head)
     if len(commit["parents"]) != 1:
         raise Error("a merge, or a commit without a parent, cannot be split")
     if undo.is_pushed(repo, head, commit["parents"][0]):
@@ -284,14 +281,14 @@ def refuse(repo: Repo, shares: Sequence[Share], named: Collection[str]) -> None:
 
 
 def map_entries(
-    repo: Repo, objects: Objects, old: str, new: str, target: str
+    repo: Repo, old: str, new: str, target: str
 ) -> tuple[dict[str, Version], dict[str, Version]]:
     """The entries of the index that change when HEAD's tree old becomes new; those that are staged
     stay.  Raises Error if one of these is staged otherwise than in the tree target."""
-    staged, wanted = index.list_staged(repo, old), trees.Lookup(objects, target)
+    staged, wanted = index.list_staged(repo, old), trees.Lookup(repo.objects, target)
     befores: dict[str, Version] = {}
     afters: dict[str, Version] = {}
-    for path, before, after in compare_trees(objects, old, new):
+    for path, before, after in compare_trees(repo.objects, old, new):
         if path not in staged:
             befores[path], afters[path] = before, after
         elif staged[path] != trees.find_file(wanted, path):
@@ -305,9 +302,9 @@ def map_entries(
 class Bench:
     """The repository in which the commits are made, in a `with`."""
 
-    def __init__(self, repo: Repo, objects: Objects, head: str, author: Commit | None) -> None:
+    def __init__(self, repo: Repo, head: str, author: Commit | None) -> None:
         """author: the commit whose author and date the commits get, None: the person, now."""
-        self._repo, self._objects, self._author = repo, objects, author
+        self._repo, self._author = repo, author
         self._place = repo.join_own(FOLDER, make_id())
         self.head = head
 
@@ -322,7 +319,7 @@ class Bench:
         self._git_dir = os.path.join(self._copy.top, ".git")
         _write_hooks(repo, hooks)
         entries = index.copy_index(repo, "split-index")
-        tree = find_tree(self._objects, self.head or None) or repo.empty_tree
+        tree = find_tree(self._repo.objects, self.head or None) or repo.empty_tree
         entries.run("-c", "core.splitIndex=false", "read-tree", "--reset", tree)
         os.rename(entries.path, os.path.join(self._git_dir, "index"))
         if self.head:
@@ -409,7 +406,6 @@ def remove_abandoned(repo: Repo) -> None:
 
 def publish(
     repo: Repo,
-    objects: Objects,
     made: Sequence[Made],
     head: str,
     target: str,
@@ -420,16 +416,16 @@ def publish(
     if refs.read_branch(repo) != branch:
         raise Error("another branch was checked out meanwhile; everything is as it was")
     new = made[-1]["commit"]
-    old_tree = find_tree(objects, head or None) or repo.empty_tree
-    entries = map_entries(repo, objects, old_tree, need_commit(objects, new)["tree"], target)
-    effect = undo.describe_commits(repo, objects, entries, (head, new))
+    old_tree = find_tree(repo.objects, head or None) or repo.empty_tree
+    entries = map_entries(repo, old_tree, need_commit(repo.objects, new)["tree"], target)
+    effect = undo.describe_commits(repo, entries, (head, new))
     step = undo.make_step(
         "split", f"{count_noun(len(made), 'commit')} of {_name_base(head)}", [effect]
     )
-    subject = need_commit(objects, new)["message"].partition("\n")[0]
+    subject = need_commit(repo.objects, new)["message"].partition("\n")[0]
 
     def move() -> None:
-        written = undo.write_step(repo, objects, step, None)
+        written = undo.write_step(repo, step, None)
         undo.append_step(repo, written)
         try:
             undo.move_head(repo, (head, new), f"commit: {subject}")
@@ -439,7 +435,7 @@ def publish(
 
     with undo.hold_log(repo):
         try:
-            index.replace_entries(repo, objects, *entries, move)
+            index.replace_entries(repo, *entries, move)
         except (Changed, Moved) as e:
             raise Error(f"{e}; everything is as it was") from None
     return str(step["id"])
@@ -499,37 +495,37 @@ def link(ctx: Context) -> None:
 
 
 def _link_one(ctx: Context, one: Link, is_first: bool, is_last: bool) -> None:
-    repo, objects = ctx.repo, ctx.objects
-    commit, replaced = need_commit(objects, one["commit"]), one["replaced"]
+    repo = ctx.repo
+    commit, replaced = need_commit(repo.objects, one["commit"]), one["replaced"]
     old = one["parent"] or refs.get_zeros(repo)
     with ctx:
         settled = _store(ctx, commit, one, (is_first and replaced) or old)
         ctx.leave()  # streams are moved by the states on disk
-        changes = trees.read_changes(objects, commit)[1]
-        open_edits.settle_commit(repo, objects, commit, changes)
+        changes = trees.read_changes(repo.objects, commit)[1]
+        open_edits.settle_commit(repo, commit, changes)
         if not replaced:
-            writing.carry_streams(repo, objects, old, commit, settled)
+            writing.carry_streams(repo, old, commit, settled)
         elif is_last:
-            writing.carry_streams(repo, objects, replaced, commit, None)
+            writing.carry_streams(repo, replaced, commit, None)
         commit_memory.add_judged(repo, commit["oid"], replaced or old)
 
 
 def _store(ctx: Context, commit: Commit, one: Link, old: str) -> set[str] | None:
     """Store the session of a commit as its checkpoint; the sessions that were settled."""
-    repo, objects, checkpoint_id = ctx.repo, ctx.objects, one["checkpoint_id"]
+    repo, checkpoint_id = ctx.repo, one["checkpoint_id"]
     state = ctx.read_state(one["session_id"]) if checkpoint_id else None
     if state is None:
         return None
     noted = repo.config.get_option("gitcp.link") == "note"
     ids = commit_message.read_trailers(encode_name(commit["message"]))
     if not noted and checkpoint_id not in ids:  # the person has removed it
-        commit_sessions.dismiss_sessions(repo, objects, commit, [state], old)
+        commit_sessions.dismiss_sessions(repo, commit, [state], old)
         commit_memory.write_refused(repo, [checkpoint_id])
         ctx.keep(state)
         return None
-    if one["session_id"] not in checkpoints.list_session_ids(repo, objects, checkpoint_id):
+    if one["session_id"] not in checkpoints.list_session_ids(repo, checkpoint_id):
         linked: Linked = {"how": "content", "paths": one["paths"], "reasons": {}}
-        about = repo, objects, commit, checkpoint_id, [(state, linked)], old, noted
+        about = repo, commit, checkpoint_id, [(state, linked)], old, noted
         commit_sessions.store_sessions(*about)
     ctx.keep(state)
     return {one["session_id"]}

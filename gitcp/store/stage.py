@@ -142,13 +142,13 @@ def _pick(kind: str, name: str, ids: set[str]) -> str:
 class Stager:
     """Divides the changes from the index to the worktree, as it is now, by their authors."""
 
-    def __init__(self, repo: Repo, objects: Objects, dry: bool) -> None:
+    def __init__(self, repo: Repo, dry: bool) -> None:
         """dry: write nothing into the journal."""
-        self._repo, self._objects = repo, objects
-        self._present = Present(repo, objects, dry)
+        self._repo = repo
+        self._present = Present(repo, dry)
         self.lines = self._present.lines
-        self._edits, self._is_of_commit = Edits(objects, self.lines), False
-        self._head = Lookup(objects, self._present.head_tree)
+        self._edits, self._is_of_commit = Edits(repo.objects, self.lines), False
+        self._head = Lookup(repo.objects, self._present.head_tree)
         self.overlaps: list[Left] = []
         self.needs: list[Left] = []
         self.notes: list[str] = []
@@ -157,8 +157,8 @@ class Stager:
         """Divide changes since another commit than HEAD, also by edits that were cut from the
         journal."""
         self._is_of_commit = True
-        self._head = Lookup(self._objects, find_tree(self._objects, parent or None))
-        self._edits = Edits(self._objects, self._present.kept_edits.list_all())
+        self._head = Lookup(self._repo.objects, find_tree(self._repo.objects, parent or None))
+        self._edits = Edits(self._repo.objects, self._present.kept_edits.list_all())
 
     @property
     def tree(self) -> str:
@@ -247,13 +247,13 @@ class Stager:
         if new is None:
             who = get_writer(chain[-1]) if chain else PERSON
             return None if self._selection.has(who) else old
-        staged, present = read_text(self._objects, old), read_text(self._objects, new)
+        staged, present = read_text(self._repo.objects, old), read_text(self._repo.objects, new)
         if staged is None or present is None:
             return self._choose_whole(path, old, new, writers or set(map(get_writer, chain)))
         data = self._divide_lines(path, chain, old, new, (staged, present))
         if data is None:
             return old
-        return self._choose_mode(chain, old, new), self._objects.write("blob", data)
+        return self._choose_mode(chain, old, new), self._repo.objects.write("blob", data)
 
     def _choose_whole(self, path: str, old: Version, new: Entry, writers: set[Writer]) -> Version:
         """The entry of a path whose content cannot be divided."""
@@ -299,7 +299,7 @@ class Stager:
     def _find_end_writer(self, chain: Sequence[JournalLine], end: bool) -> Writer:
         """Who gave a text its end with a newline, or without one."""
         for line in reversed(chain):
-            before = read_text(self._objects, parse_entry(line["before"]))
+            before = read_text(self._repo.objects, parse_entry(line["before"]))
             if before is not None and before.endswith(b"\n") != end:
                 return get_writer(line)
         return PERSON
@@ -317,7 +317,7 @@ class Stager:
 
     def _count(self, path: str, old: Version, new: Version) -> Part:
         before, after = (
-            split_lines(read_text(self._objects, version) or b"") for version in (old, new)
+            split_lines(read_text(self._repo.objects, version) or b"") for version in (old, new)
         )
         removed, added = find_changed_lines(before, after)
         counts = len(added), len(removed)
@@ -372,7 +372,7 @@ def _make_left(path: str, first: int, last: int, authors: list[str], needs: list
     return {"path": path, "first": first, "last": last, "authors": authors, "needs": needs}
 
 
-def stage_parts(repo: Repo, objects: Objects, found: Sequence[Part], reason: str) -> str:
+def stage_parts(repo: Repo, found: Sequence[Part], reason: str) -> str:
     """Put parts into the index as a step of the undo log; return its id.
 
     Raises Changed if the index is not as it was, and Busy if another git holds it."""
@@ -382,10 +382,10 @@ def stage_parts(repo: Repo, objects: Objects, found: Sequence[Part], reason: str
 
     def record() -> None:
         nonlocal step
-        effect = undo.describe_staging(repo, objects, old, new)
+        effect = undo.describe_staging(repo, old, new)
         what = f"{count_noun(len(found), 'file')} of {reason}"
-        step = undo.record_step(repo, objects, "stage", what, [effect])
+        step = undo.record_step(repo, "stage", what, [effect])
 
     with undo.hold_log(repo):
-        index.replace_entries(repo, objects, old, new, record)
+        index.replace_entries(repo, old, new, record)
     return step

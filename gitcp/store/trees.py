@@ -241,13 +241,13 @@ def read_names(repo: Repo, commits: Iterable[str]) -> dict[str, str]:
     return {oid.decode(): decode_name(name) for oid, name in rows}
 
 
-def write_commit(
-    objects: Objects, repo: Repo, tree: str, parents: Sequence[str], message: str
-) -> str:
+def write_commit(repo: Repo, tree: str, parents: Sequence[str], message: str) -> str:
     """Store a commit by the person, now; return its oid."""
     head = [f"tree {tree}", *(f"parent {p}" for p in parents)]
     head += [f"author {read_ident(repo, 'AUTHOR')}", f"committer {read_ident(repo)}"]
-    return objects.write("commit", encode_name("\n".join([*head, "", message.rstrip("\n")]) + "\n"))
+    return repo.objects.write(
+        "commit", encode_name("\n".join([*head, "", message.rstrip("\n")]) + "\n")
+    )
 
 
 def read_commit(objects: Objects, spec: str) -> Commit | None:
@@ -357,9 +357,7 @@ def compare_with_parents(objects: Objects, commit: Commit) -> list[Changes]:
     return [{path: side[path] for path in side if path in own} for side in sides]
 
 
-def read_many_changes(
-    repo: Repo, objects: Objects, commits: Iterable[Commit]
-) -> dict[str, Changes]:
+def read_many_changes(repo: Repo, commits: Iterable[Commit]) -> dict[str, Changes]:
     """oid -> the changes of a commit, for many at once; a commit that cannot be read is left
     out."""
     by_oid = {commit["oid"]: commit for commit in commits}
@@ -369,7 +367,7 @@ def read_many_changes(
         import contextlib
 
         with contextlib.suppress(Error):
-            changes[oid] = read_changes(objects, by_oid[oid])[1]
+            changes[oid] = read_changes(repo.objects, by_oid[oid])[1]
     return changes
 
 

@@ -89,7 +89,6 @@ def _parse_step(body: bytes) -> Step | None:
 
 def record_step(
     repo: Repo,
-    objects: Objects,
     kind: str,
     reason: str,
     effects: Sequence[Effect],
@@ -106,7 +105,7 @@ def record_step(
     step = make_step(kind, reason, effects)
     for left in reversed(range(_TRIES)):
         try:
-            append_step(repo, write_step(repo, objects, step, None))
+            append_step(repo, write_step(repo, step, None))
             break
         except Moved:  # another step was recorded meanwhile
             if not left:
@@ -119,9 +118,7 @@ def make_step(kind: str, reason: str, effects: Iterable[Effect] = (), **more: An
     return {"id": make_id(), "kind": kind, "reason": reason, "effects": list(effects), **more}
 
 
-def write_step(
-    repo: Repo, objects: Objects, step: Step, trees: tuple[str, str] | None
-) -> tuple[str, str | None]:
+def write_step(repo: Repo, step: Step, trees: tuple[str, str] | None) -> tuple[str, str | None]:
     """Write the commit of a step; return (its oid, the log's tip), for append_step().
 
     trees: the worktree before and after.
@@ -138,17 +135,17 @@ def write_step(
     entries |= {f"blob-{oid}": ("100644", oid) for oid in blobs}
     trees_kept = (oid for e, oid in ends if _get_kind(e) in ("checkpoint", "index"))
     entries |= {f"tree-{oid}": (TREE, oid) for oid in trees_kept}
-    root = write_tree(objects, entries)
+    root = write_tree(repo.objects, entries)
     old_tips = [e["old"] for e in step["effects"] if "ref" in e and e["old"]]
     old_tips += [oid for e in step["effects"] for oid in e.get("commits", ()) if oid]
-    first = tip or (write_empty_root(repo, objects) if old_tips else None)
+    first = tip or (write_empty_root(repo) if old_tips else None)
     parents = [first, *old_tips] if first else []
-    return write_commit(objects, repo, root, parents, message), tip
+    return write_commit(repo, root, parents, message), tip
 
 
-def write_empty_root(repo: Repo, objects: Objects) -> str:
+def write_empty_root(repo: Repo) -> str:
     """An empty commit, the first parent of the first step of a log."""
-    return write_commit(objects, repo, write_tree(objects, {}), [], _ROOT.decode())
+    return write_commit(repo, write_tree(repo.objects, {}), [], _ROOT.decode())
 
 
 def append_step(repo: Repo, written: tuple[str, str | None]) -> None:
@@ -193,9 +190,7 @@ def list_contents(steps: Iterable[Step]) -> set[str]:
     return {name for effect in files for name in (effect["old"], effect["new"]) if name}
 
 
-def shorten_log(
-    repo: Repo, objects: Objects, ref: str, tip: str, before: float
-) -> list[Record] | None:
+def shorten_log(repo: Repo, ref: str, tip: str, before: float) -> list[Record] | None:
     """Remove the steps of a log that are older than before; return their points.
 
     The other steps keep their ids, dates and trees.  None, with nothing changed, if ref is not at
@@ -208,9 +203,9 @@ def shorten_log(
         left = list_young(steps, before)
         parent = ""
         for step in left:
-            parent = _move_step(repo, objects, step["commit"], parent)
+            parent = _move_step(repo, step["commit"], parent)
         refs.update_refs(repo, [(ref, parent or None, tip)], "gitcp: clean")
-        return list_points(objects, ref, steps[: len(steps) - len(left)])
+        return list_points(repo.objects, ref, steps[: len(steps) - len(left)])
 
 
 def list_points(objects: Objects, ref: str, steps: Iterable[Step]) -> list[Record]:
@@ -230,15 +225,15 @@ def list_points(objects: Objects, ref: str, steps: Iterable[Step]) -> list[Recor
     ]
 
 
-def _move_step(repo: Repo, objects: Objects, oid: str, parent: str) -> str:
+def _move_step(repo: Repo, oid: str, parent: str) -> str:
     """Write a step's commit with another first parent; its other parents stay."""
-    header, _, message = objects.need(oid, "commit").partition(b"\n\n")
+    header, _, message = repo.objects.need(oid, "commit").partition(b"\n\n")
     tree, *lines = header.split(b"\n")
     parents = [line for line in lines if line.startswith(b"parent ")]
     fields = [line for line in lines if line not in parents]
-    first = parent or (write_empty_root(repo, objects) if parents[1:] else "")
+    first = parent or (write_empty_root(repo) if parents[1:] else "")
     parents[:1] = [b"parent %s" % first.encode()] if first else []
-    return objects.write("commit", b"\n".join([tree, *parents, *fields]) + b"\n\n" + message)
+    return repo.objects.write("commit", b"\n".join([tree, *parents, *fields]) + b"\n\n" + message)
 
 
 # The effects of a step outside the worktree: on notes, checkpoints, refs and clients' files.
@@ -260,7 +255,7 @@ def _invert(effect: Effect) -> Effect:
 
 
 def find_possible(
-    repo: Repo, objects: Objects, effects: Iterable[Effect], keep: bool
+    repo: Repo, effects: Iterable[Effect], keep: bool
 ) -> tuple[list[Effect], list[str], list[Conflict]]:
     """(the effects that can be made, a sentence for each that is left alone, the conflicts).
 
@@ -274,7 +269,7 @@ def find_possible(
         if "index" in effect and (obstacle := _find_obstacle(repo, effect)):
             why = f"{obstacle} (--conflict=keep leaves it, and undoes the rest)"
             blocked += [] if keep else [{"path": subject, "reason": why}]
-        elif _read_current(repo, objects, effect) in (effect["old"], effect["new"]):
+        elif _read_current(repo, effect) in (effect["old"], effect["new"]):
             todo.append(effect)
         elif keep or ("file" in effect and None in (effect["old"], effect["new"])):
             notes.append(f"'{subject}' has gone on since, and stays as it is")
@@ -283,7 +278,7 @@ def find_possible(
     return todo, notes, blocked
 
 
-def put_effects(repo: Repo, objects: Objects, effects: Iterable[Effect]) -> None:
+def put_effects(repo: Repo, effects: Iterable[Effect]) -> None:
     """Make effects, except those that are made already.
 
     Raises Changed or Moved if a subject is neither as before nor as after its effect, and Error if
@@ -292,20 +287,20 @@ def put_effects(repo: Repo, objects: Objects, effects: Iterable[Effect]) -> None
     done: list[Effect] = []
     try:
         for _, group in groupby(effects, _get_kind):
-            todo = [e for e in group if not _is_made(repo, objects, e)]
-            _make_effects(repo, objects, todo)
+            todo = [e for e in group if not _is_made(repo, e)]
+            _make_effects(repo, todo)
             done += todo
     except (Error, OSError):
         for effect in invert_effects(done):
-            _make_effects(repo, objects, [effect])
+            _make_effects(repo, [effect])
         raise
 
 
-def _is_made(repo: Repo, objects: Objects, effect: Effect) -> bool:
+def _is_made(repo: Repo, effect: Effect) -> bool:
     commits = effect.get("commits")
     if commits and (refs.read_head(repo) or "") != commits[1]:
         return False
-    current: str | None = _read_current(repo, objects, effect)
+    current: str | None = _read_current(repo, effect)
     return bool(current == effect["new"])
 
 
@@ -314,21 +309,21 @@ def _get_kind(effect: Effect) -> str:
     return next(kind for kind in kinds if kind in effect)
 
 
-def _make_effects(repo: Repo, objects: Objects, group: list[Effect]) -> None:
+def _make_effects(repo: Repo, group: list[Effect]) -> None:
     """Make effects of one kind; those of notes or checkpoints all at once."""
     for effect in group:
-        if _read_current(repo, objects, effect) != effect["old"]:
+        if _read_current(repo, effect) != effect["old"]:
             raise Changed(f"'{_name_subject(effect)}' has changed meanwhile")
     if not group:
         return
     if _get_kind(group[0]) == "note":
-        notes.edit_notes(repo, objects, {e["note"]: partial(_swap_note, objects, e) for e in group})
+        notes.edit_notes(repo, {e["note"]: partial(_swap_note, repo.objects, e) for e in group})
     elif _get_kind(group[0]) == "checkpoint":
         trees = {effect["checkpoint"]: effect["new"] for effect in group}
-        committed_write.set_trees(repo, objects, trees)
+        committed_write.set_trees(repo, trees)
     for effect in group:
         if "index" in effect:
-            _put_staged(repo, objects, effect)
+            _put_staged(repo, effect)
         elif "ref" in effect:
             refs.update_refs(repo, [(effect["ref"], effect["new"], effect["old"])], "gitcp: undo")
         elif "file" in effect:
@@ -342,24 +337,22 @@ def _name_subject(effect: Effect) -> str:
     return "index" if "index" in effect else str(effect[_get_kind(effect)])
 
 
-def _read_current(repo: Repo, objects: Objects, effect: Effect) -> str | None:
+def _read_current(repo: Repo, effect: Effect) -> str | None:
     if "index" in effect:
-        current = index.read_entries(repo, objects, _list_staged_paths(objects, effect))
-        return index.write_part(objects, current)
+        current = index.read_entries(repo, _list_staged_paths(repo.objects, effect))
+        return index.write_part(repo.objects, current)
     if "note" in effect:
-        text = notes.read_note(objects, effect["note"])
-        return None if text is None else objects.hash_object("blob", text)
+        text = notes.read_note(repo.objects, effect["note"])
+        return None if text is None else repo.objects.hash_object("blob", text)
     if "checkpoint" in effect:
-        return committed_write.find_tree_here(repo, objects, effect["checkpoint"])
+        return committed_write.find_tree_here(repo, effect["checkpoint"])
     if "ref" in effect:
         return refs.read_ref(repo, effect["ref"])
     data = read_bytes(effect["file"])
     return None if data is None else hash_bytes(data)
 
 
-def describe_staging(
-    repo: Repo, objects: Objects, old: index.Entries, new: index.Entries
-) -> Effect:
+def describe_staging(repo: Repo, old: index.Entries, new: index.Entries) -> Effect:
     """The effect of entries of the index that were replaced, as two trees.
 
     head: HEAD, without which it is not undone.  Versions that do not know the key `index` find that
@@ -367,15 +360,14 @@ def describe_staging(
     return {
         "index": repo.worktree_hash,
         "file": index.locate_index(repo),
-        "old": index.write_part(objects, old),
-        "new": index.write_part(objects, new),
+        "old": index.write_part(repo.objects, old),
+        "new": index.write_part(repo.objects, new),
         "head": refs.read_head(repo) or "",
     }
 
 
 def describe_commits(
     repo: Repo,
-    objects: Objects,
     entries: tuple[index.Entries, index.Entries],
     commits: tuple[str, str],
 ) -> Effect:
@@ -383,7 +375,7 @@ def describe_commits(
 
     entries: before and after.  commits: HEAD before and after, '' for none.  It is undone only
     while HEAD is at the second one, and no remote-tracking branch has what HEAD leaves."""
-    effect = describe_staging(repo, objects, *entries)
+    effect = describe_staging(repo, *entries)
     return {**effect, "commits": list(commits), "branch": refs.read_branch(repo)}
 
 
@@ -428,10 +420,10 @@ def _list_staged_paths(objects: Objects, effect: Effect) -> set[str]:
     return {path for end in ("old", "new") for path, _ in list_files(objects, effect[end])}
 
 
-def _put_staged(repo: Repo, objects: Objects, effect: Effect) -> None:
-    none = dict.fromkeys(_list_staged_paths(objects, effect))
-    old, new = ({**none, **dict(list_files(objects, effect[end]))} for end in ("old", "new"))
-    index.replace_entries(repo, objects, old, new, lambda: _go_back(repo, effect))
+def _put_staged(repo: Repo, effect: Effect) -> None:
+    none = dict.fromkeys(_list_staged_paths(repo.objects, effect))
+    old, new = ({**none, **dict(list_files(repo.objects, effect[end]))} for end in ("old", "new"))
+    index.replace_entries(repo, old, new, lambda: _go_back(repo, effect))
 
 
 def _go_back(repo: Repo, effect: Effect) -> None:
@@ -443,7 +435,7 @@ def _go_back(repo: Repo, effect: Effect) -> None:
         move_head(repo, (old, new), f"reset: moving to {new}")
 
 
-def settle_index(repo: Repo, objects: Objects) -> None:
+def settle_index(repo: Repo) -> None:
     """Complete the newest step if a kill came after it moved HEAD and before it changed the index;
     drop it if it has changed neither.  Only when index.is_abandoned()."""
     with hold_log(repo):
@@ -455,9 +447,9 @@ def settle_index(repo: Repo, objects: Objects) -> None:
             return
         head = refs.read_head(repo) or ""
         if head == effects[0].get("commits", [""])[-1]:
-            put_effects(repo, objects, effects)
-        elif not _is_made(repo, objects, effects[0]):
-            parents = need_commit(objects, step["commit"])["parents"]
+            put_effects(repo, effects)
+        elif not _is_made(repo, effects[0]):
+            parents = need_commit(repo.objects, step["commit"])["parents"]
             withdraw_step(repo, (step["commit"], parents[0] if parents else None))
 
 

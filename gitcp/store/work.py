@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Entry, JournalLine, Version
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
 
     Pair = tuple[Version, Version]
 
@@ -27,10 +26,10 @@ if TYPE_CHECKING:
 class Work:
     """The recorded edits of this worktree, with those that no hook has seen yet."""
 
-    def __init__(self, repo: Repo, objects: Objects) -> None:
-        self._objects, self._present = objects, Present(repo, objects, dry=True)
+    def __init__(self, repo: Repo) -> None:
+        self._repo, self._present = repo, Present(repo, dry=True)
         self.edits = self._present.kept_edits.list_all()
-        self._replays = Edits(objects, self.edits)
+        self._replays = Edits(repo.objects, self.edits)
 
     def find_last_turn(self) -> Selection:
         """The newest turn that changed a file.  Raises Error if there is none."""
@@ -50,11 +49,11 @@ class Work:
         )
         olds: dict[str, Version] = {path: old for path, (old, _) in pairs.items()}
         news = {path: self._divide(selection, path, *pair) for path, pair in pairs.items()}
-        first, last = (edit_tree(self._objects, None, side) for side in (olds, news))
+        first, last = (edit_tree(self._repo.objects, None, side) for side in (olds, news))
         return first, last
 
     def _list_open(self) -> dict[str, Pair]:
-        head = Lookup(self._objects, self._present.head_tree)
+        head = Lookup(self._repo.objects, self._present.head_tree)
         return {p: (find_file(head, p), entry) for p, entry in self._present.entries.items()}
 
     def _list_edited(self, selection: Selection) -> dict[str, Pair]:
@@ -90,13 +89,13 @@ class Work:
             return None if texts[1] or not selection.has(creator) else new
         newlines = texts[0].endswith(b"\n"), texts[1].endswith(b"\n")
         data = parts.build_content(operations, taken, newlines, takes_end=True)
-        return _choose_mode(own, old, new), self._objects.write("blob", data)
+        return _choose_mode(own, old, new), self._repo.objects.write("blob", data)
 
     def _read(self, path: str, version: Version) -> bytes | None:
-        gone = version and version[0] != COMMIT and not self._objects.packs.has(version[1])
-        if gone and self._objects.read_blob(version[1] if version else "") is None:
+        gone = version and version[0] != COMMIT and not self._repo.objects.packs.has(version[1])
+        if gone and self._repo.objects.read_blob(version[1] if version else "") is None:
             raise Error(f"the content of '{path}' is not kept any more")
-        return read_text(self._objects, version)
+        return read_text(self._repo.objects, version)
 
 
 def _choose_mode(own: Sequence[JournalLine], old: Version, new: Entry) -> str:

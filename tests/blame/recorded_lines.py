@@ -38,20 +38,20 @@ def linked(
         "files_touched": [path],
     }
     lines = json.dumps({path: entry}).encode()
-    with Objects(at) as objects:
-        kept = keep(at, objects, session, transcript) if transcript else None
+    with Objects(at):
+        kept = keep(at, session, transcript) if transcript else None
         data = checkpoints.session(session, kept, **metadata)
-        tip = read_commit(
-            objects, committed_write.write_sessions(at, objects, [(checkpoint, data)])[V1]
-        )
+        tip = read_commit(at.objects, committed_write.write_sessions(at, [(checkpoint, data)])[V1])
         assert tip
-        notes.add_link(at, objects, git("rev-parse", "HEAD"), checkpoint)
+        notes.add_link(at, git("rev-parse", "HEAD"), checkpoint)
         if ranges is None:
             return
         directory = f"{checkpoint[:2]}/{checkpoint[2:]}"
-        sessions = v1_checkpoints.read_checkpoint(at, objects, checkpoint)["sessions"]
+        sessions = v1_checkpoints.read_checkpoint(at, checkpoint)["sessions"]
         index = next(s["directory"] for s in sessions if s["session_id"] == session)
         path = f"{directory}/{index}/lines.json"
-        tree = edit_tree(objects, tip["tree"], {path: ("100644", objects.write("blob", lines))})
-        made = write_commit(objects, at, tree, [tip["oid"]], "with lines")
+        tree = edit_tree(
+            at.objects, tip["tree"], {path: ("100644", at.objects.write("blob", lines))}
+        )
+        made = write_commit(at, tree, [tip["oid"]], "with lines")
     git("update-ref", V1, made)

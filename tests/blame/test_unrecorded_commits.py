@@ -12,7 +12,7 @@ import pytest
 from gitcp.repo import Repo
 from gitcp.store.lines import history
 from gitcp.store.lines.evidence import Evidence
-from gitcp.store.reading import Prefetched
+from gitcp.store.objects import Objects
 from tests.blame.told_lines import blame_names, text
 from tests.support import warm
 from tests.support.harness import V1, World
@@ -168,8 +168,8 @@ def test_a_moved_line_keeps_its_attested_agent_however_many_files_are_asked_abou
     marked = world.gitcp("blame", "--mark-unknown", paths[0])
     assert marked.count("(Claude Code (attested) ") == 8
     repo = Repo.find(str(world.path))
-    with Prefetched(repo) as objects:
-        evidence = Evidence(repo, objects)
+    with Objects(repo):
+        evidence = Evidence(repo)
         changes = [*history.read_changes(repo, ["-1"])]
         evidence.prefetch_changes(changes)
         new = {n for _, _, first, count in changes[0]["patches"][0]["hunks"]

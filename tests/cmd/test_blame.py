@@ -239,8 +239,8 @@ def test_a_rewritten_commit_keeps_the_authors_of_what_the_rewrite_left_alone(
     (history / "a.txt").write_text("zeroth\nfirst line\nthree\nthird line\nfourth line\nend")
     git("commit", "-qa", "--amend", "-m", "three again")
     at = Repo.find_here()
-    with Objects(at) as objects:
-        notes.add_link(at, objects, git("rev-parse", "HEAD"), A)
+    with Objects(at):
+        notes.add_link(at, git("rev-parse", "HEAD"), A)
     got = authors("a.txt")
     assert got[0] == "Claude Code 1f0c5d6e #3"
     assert got[2] == "?"

@@ -35,14 +35,14 @@ def noise(size: int) -> bytes:
 
 def stream(repo: Repo, ref: str, files: dict[str, bytes], session_id: str = "s-one") -> None:
     """A temporary checkpoint on HEAD with these files changed."""
-    with Objects(repo) as objects:
+    with Objects(repo):
         head = git("rev-parse", "HEAD", cwd=repo.top)
-        entries = {path: ("100644", objects.write("blob", data)) for path, data in files.items()}
-        tree = edit_tree(objects, git("rev-parse", "HEAD^{tree}", cwd=repo.top), entries)
+        entries = {
+            path: ("100644", repo.objects.write("blob", data)) for path, data in files.items()
+        }
+        tree = edit_tree(repo.objects, git("rev-parse", "HEAD^{tree}", cwd=repo.top), entries)
         message = f"x\n\nEntire-Session: {session_id}\nBase-Commit: {head}"
-        refs.update_refs(
-            repo, [(ref, write_commit(objects, repo, tree, [], message), None)], "test"
-        )
+        refs.update_refs(repo, [(ref, write_commit(repo, tree, [], message), None)], "test")
 
 
 @pytest.mark.parametrize("by", ["kind", "session", "age"])
@@ -69,11 +69,11 @@ def test_a_shared_piece_counts_once_and_for_the_permanent_store(
     monkeypatch.setattr(upkeep, "_WINDOW", window)  # objects whose sizes are asked for at once
     here = Repo.find()
     said = noise(100_000) + b"\n"
-    with Objects(here) as objects:
+    with Objects(here):
         for n in range(3):
             data = session("s-one")
-            data["transcript"] = store_chunks(objects, said)
-            committed_write.write_sessions(here, objects, [(f"{n:012x}", data)])
+            data["transcript"] = store_chunks(here.objects, said)
+            committed_write.write_sessions(here, [(f"{n:012x}", data)])
     once = sums(here)["transcripts"]
     assert 50_000 < once < 110_000
     held = {".entire/metadata/s-one/full.jsonl": said.removesuffix(b"\n"), "x": noise(3000)}
@@ -147,10 +147,10 @@ def test_a_trailer_of_any_form_hides_nothing(repo: Path) -> None:
 
 def test_what_is_missing_is_left_out(repo: Path) -> None:
     here = Repo.find()
-    with Objects(here) as objects:
+    with Objects(here):
         data = session("s-one")
-        data["transcript"] = given = store_chunks(objects, noise(1000))
-        committed_write.write_sessions(here, objects, [("0123456789ab", data)])
+        data["transcript"] = given = store_chunks(here.objects, noise(1000))
+        committed_write.write_sessions(here, [("0123456789ab", data)])
     loosened(Path(here.common))
     before, (oid,) = sums(here), given.chunks
     forget(Path(here.common), oid)

@@ -110,8 +110,8 @@ def test_json_says_how_a_commit_is_linked_and_what_each_session_did(story: Story
 
 def test_a_commit_linked_by_a_note_is_found_and_one_that_is_not_here_is_named(repo: Path) -> None:
     at = Repo.find_here()
-    with Objects(at) as objects:
-        notes.add_link(at, objects, git("rev-parse", "HEAD~1"), "0123456789ab")
+    with Objects(at):
+        notes.add_link(at, git("rev-parse", "HEAD~1"), "0123456789ab")
     newest, noted = logged()
     assert newest["checkpoints"] == []
     told = {"checkpoint_id": "0123456789ab", "linked": "note", "missing": True}

@@ -158,8 +158,8 @@ def test_a_commit_without_a_checkpoint_says_so(story: Story) -> None:
 
 def test_all_commits_that_carry_an_id_are_listed_the_one_that_was_named_first(repo: Path) -> None:
     at, name = Repo.find_here(), "0123456789ab"
-    with Objects(at) as objects:
-        committed_write.write_sessions(at, objects, [(name, session("s1"))])
+    with Objects(at):
+        committed_write.write_sessions(at, [(name, session("s1"))])
     oids = []
     for branch in ("one", "two"):
         git("switch", "-q", "-c", branch)

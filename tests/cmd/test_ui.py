@@ -13,7 +13,7 @@ from prompt_toolkit.output import DummyOutput
 from gitcp.cmd import ui
 from gitcp.console import browser
 from gitcp.repo import Repo
-from gitcp.store.reading import Prefetched
+from gitcp.store.objects import Objects
 from tests.support.harness import World
 from tests.support.story import SESSION, tell
 from tests.support.terminal import Screen
@@ -84,8 +84,8 @@ def test_keys_of_the_toolkit_go_through_the_lists_and_a_paste_does_nothing(
     world.agent(SESSION).turn("Please add hello", {"hello.txt": "hello\n"})
     with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
         keys.send_text("2jjGg/own\r1\x1b[200~q\x1b[201~3jq")
-        with Prefetched(Repo.find_here()) as objects:
-            screen = ui.Screen(Repo.find_here(), objects, "sessions")
+        with Objects(Repo.find_here()):
+            screen = ui.Screen(Repo.find_here(), "sessions")
             assert browser.run_screen(screen) == "quit"
             while screen.load():
                 pass

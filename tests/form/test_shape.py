@@ -17,6 +17,7 @@ from tests.form.source import (
     FUNCTIONS,
     MODULES,
     circles,
+    definitions,
     functions,
     imports,
     name,
@@ -35,7 +36,9 @@ LAYERS = (
     "asked",
     "jj",
     "registered",
-    "lock repo",
+    "lock messages",
+    "database",
+    "repo",
     "console",
     "store",
     "context",
@@ -48,6 +51,14 @@ LAYERS = (
 # Decisions read what clients write; tests/form/test_rooms.py has their order.
 BESIDE = {"core", "agents"}
 LAYER = {part: n for n, parts in enumerate(LAYERS) for part in parts.split()}
+# What a Repo owns, and what it may print, are files of rooms that know a Repo.
+BELOW = {
+    "store": (
+        "database",
+        set("cat_file objects pack_files pack_upkeep packs private reading refs trees".split()),
+    ),
+    "console": ("messages", {"options", "term"}),
+}
 OWNER = {
     "orjson": "record.py",
     "filelock": "lock.py",
@@ -69,15 +80,32 @@ IMPURE = set("time random secrets subprocess socket pathlib tempfile datetime".s
 def test_imports_point_downwards() -> None:
     wrong = []
     for path in MODULES:
-        part = (*name(path).split("."), "")[1]
+        part = _place(name(path))
         if name(path) == "gitcp.start.process":
             continue  # it starts the hook
         for module in imports(path):
-            used = module.split(".")[1] if module.startswith("gitcp.") else part
+            used = _place(module) if module.startswith("gitcp.") else part
             upward = used != part and LAYER[used] >= LAYER[part] if part else False
             if upward and {part, used} != BESIDE:
                 wrong.append(f"{name(path)} imports {module}")
     none(wrong)
+
+
+def _place(module: str) -> str:
+    """The name in LAYERS of what a module is in."""
+    _, room, file, *_ = (*module.split("."), "", "")
+    part, files = BELOW.get(room, ("", ()))
+    return part if file in files else room
+
+
+def test_what_takes_a_repository_takes_no_objects_beside_it() -> None:
+    none(
+        f"{name(path)}:{node.lineno}: {node.name}"
+        for path in EVERYTHING
+        for node in definitions(path)
+        if isinstance(node, FUNCTIONS)
+        if {"repo", "objects"} <= {a.arg for a in (*node.args.args, *node.args.kwonlyargs)}
+    )
 
 
 def test_no_module_imports_itself_however_far_around() -> None:

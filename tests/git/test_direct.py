@@ -29,9 +29,9 @@ def test_what_is_read_without_git_is_what_git_reads(repo: Path, packed: str) -> 
     if packed == "in a pack of git's":
         sh("git gc -q")
     elif packed != "loose":
-        with Objects(at) as objects:
+        with Objects(at):
             for _, kind, data in read.values():
-                objects.write(kind, data)
+                at.objects.write(kind, data)
         sh("git prune-packed")
         assert not (repo / ".git/objects" / read["HEAD"][0][:2] / read["HEAD"][0][2:]).exists()
     assert {spec: store_objects.read_object(at, spec, {}) for spec in specs} == read

@@ -66,7 +66,7 @@ def test_what_a_process_writes_is_one_pack_that_no_prune_takes(objects: Objects)
 
 def test_git_finds_what_was_written_when_it_is_started(objects: Objects) -> None:
     oid = objects.write("blob", b"just now")
-    assert objects._repo.git.read_line("cat-file", "-t", oid) == b"blob"
+    assert objects.repo.git.read_line("cat-file", "-t", oid) == b"blob"
 
 
 def test_what_only_a_longer_conversation_with_git_asks_for_is_there(objects: Objects) -> None:
@@ -181,7 +181,7 @@ def test_objects_on_another_disk_are_written_there(
     oids = [oid for n in range(LATER + 2) for oid in write(objects, f"{n}")]
     assert_readable(*oids)
     assert {path.suffix for path in PACKS.iterdir()} == {".keep", ".pack", ".idx"}
-    assert not os.listdir(objects._repo.join_shared("tmp"))
+    assert not os.listdir(objects.repo.join_shared("tmp"))
 
 
 def test_what_is_written_is_in_the_object_directory_that_the_environment_names(
@@ -213,10 +213,10 @@ def test_a_damaged_pack_is_left_where_it_is(objects: Objects) -> None:
 def test_after_two_weeks_git_prunes_and_packs_as_it_does(objects: Objects) -> None:
     write(objects, "of nobody")
     age(13)
-    sweep_leftovers(objects._repo)
+    sweep_leftovers(objects.repo)
     assert list(PACKS.glob("*.keep"))
     age(15)
-    sweep_leftovers(objects._repo)
+    sweep_leftovers(objects.repo)
     git("gc", "-q")
     assert not list(PACKS.glob("*.keep"))
     assert loose() == 0, "nothing is unpacked to be kept another two weeks"
@@ -228,7 +228,7 @@ def test_what_is_asked_for_again_is_kept_longer(objects: Objects) -> None:
     oids = write(objects, "asked for")
     age(15)
     assert objects.packs.has(oids[0])
-    sweep_leftovers(objects._repo)
+    sweep_leftovers(objects.repo)
     git("gc", "-q", "--prune=now")
     assert_readable(*oids)
 
@@ -255,9 +255,9 @@ def test_blobs_whose_pack_was_pruned_are_written_again(objects: Objects) -> None
 
 def test_what_is_uninstalled_leaves_all_packs_to_git(objects: Objects) -> None:
     write(objects, "one")
-    pack_upkeep.release_packs(objects._repo, age=3600)
+    pack_upkeep.release_packs(objects.repo, age=3600)
     assert list(PACKS.glob("*.keep")), "it may be on its way to a ref"
-    pack_upkeep.release_packs(objects._repo)
+    pack_upkeep.release_packs(objects.repo)
     git("gc", "-q", "--prune=now")
     assert not list(PACKS.glob("*.keep"))
 
@@ -269,10 +269,10 @@ def test_a_pack_that_a_kill_left_half_moved_goes(objects: Objects, left: tuple[s
         if path.suffix not in left:
             path.unlink()
     age(0.5)
-    sweep_leftovers(objects._repo)
+    sweep_leftovers(objects.repo)
     assert {path.suffix for path in PACKS.iterdir()} == set(left), "it may still be moved"
     age(2)
-    sweep_leftovers(objects._repo)
+    sweep_leftovers(objects.repo)
     assert not list(PACKS.iterdir())
 
 
@@ -282,7 +282,7 @@ def test_packs_that_others_keep_are_theirs(objects: Objects) -> None:
         path.chmod(0o644)
         path.write_text("fetch-pack 1 on here\n")
     age(100)
-    sweep_leftovers(objects._repo)
+    sweep_leftovers(objects.repo)
     oids += [oid for n in range(LATER) for oid in write(objects, f"{n}")]
     assert len([p for p in PACKS.glob("*.keep") if p.read_bytes() != pack_files.KEEP]) == 1
     assert_readable(*oids)
@@ -299,8 +299,8 @@ def test_a_disk_that_is_full_loses_nothing_that_was_written(
     with monkeypatch.context() as m:
         m.setattr(pack_files, "place_pack", full)
         with pytest.raises(OSError, match="space"):
-            objects._repo.git.run("version")
-    objects._repo.git.run("version")
+            objects.repo.git.run("version")
+    objects.repo.git.run("version")
     assert_readable(oid)
 
 

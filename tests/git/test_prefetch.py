@@ -12,7 +12,7 @@ import pytest
 from gitcp.repo import Repo
 from gitcp.store import reading as store_reading
 from gitcp.store.objects import Objects
-from gitcp.store.reading import Prefetched, run_tasks
+from gitcp.store.reading import run_tasks
 from tests.support.checkpoints import git, loosened
 from tests.support.paths import TOP
 
@@ -27,7 +27,7 @@ def blobs(repo: Path) -> list[str]:
     return oids
 
 
-def reading(objects: Prefetched, oids: list[str]) -> store_reading.Steps[list[bytes | None]]:
+def reading(objects: Objects, oids: list[str]) -> store_reading.Steps[list[bytes | None]]:
     """A task of a step for each object."""
     contents = []
     for oid in oids:
@@ -43,7 +43,7 @@ def test_results_come_in_order_however_many_steps_a_task_takes(
 ) -> None:
     monkeypatch.setattr(store_reading, "_WINDOW", at_once)
     lengths = [3, 0, 7, 1, 0, 2, 9, 1]
-    with Prefetched(Repo.find()) as objects:
+    with Objects(Repo.find()) as objects:
         tasks = [reading(objects, blobs[n : n + size]) for n, size in enumerate(lengths)]
         results = list(run_tasks(objects, tasks))
     assert results == [[b"%d" % (n + k) for k in range(size)] for n, size in enumerate(lengths)]
@@ -56,7 +56,7 @@ def test_the_first_result_is_there_before_a_second_task_is_begun(blobs: list[str
         begun.append(number)
         return reading(objects, blobs[number : number + 2])
 
-    with Prefetched(Repo.find()) as objects:
+    with Objects(Repo.find()) as objects:
         results = run_tasks(objects, map(task, range(4)))
         assert next(results) == [b"0", b"1"]
         assert begun == [0]
@@ -67,7 +67,7 @@ def test_an_object_that_git_dies_of_is_missing_and_no_other_is(blobs: list[str])
     broken = git("rev-parse", "--git-path", f"objects/{blobs[5][:2]}/{blobs[5][2:]}")
     os.chmod(broken, 0o644)
     Path(broken).write_bytes(b"no object")
-    with Prefetched(Repo.find()) as objects:
+    with Objects(Repo.find()) as objects:
         tasks = [reading(objects, blobs[n : n + 3]) for n in range(0, 12, 3)]
         results = [content for result in run_tasks(objects, tasks) for content in result]
         assert objects.read(blobs[20]) == (blobs[20], "blob", b"20")
@@ -84,8 +84,8 @@ def test_a_name_with_newlines_is_found_or_missing_and_no_answer_is_taken_for_ano
     names = ["a\nb", "a\nc", "README.md", "x blob 5\nz", "x blob 5\n\ny", "src/app.py"]
     want = [git("rev-parse", f"HEAD:{n}") if n in git("ls-files", "-z") else None for n in names]
     assert want.count(None) == 2
-    with Prefetched(Repo.find()) as objects:
-        assert list(objects.resolve(f"HEAD:{name}" for name in names).values()) == want
+    with Objects(Repo.find()) as objects:
+        assert list(objects.ahead.resolve(f"HEAD:{name}" for name in names).values()) == want
         for name, oid in zip(names, want, strict=True):
             found = objects.read(f"HEAD:{name}")
             assert (found and found[0]) == oid

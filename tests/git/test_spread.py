@@ -16,17 +16,18 @@ from gitcp.errors import Error
 from gitcp.git import add_pending
 from gitcp.repo import Repo
 from gitcp.store.lines import exports
-from gitcp.store.reading import Prefetched, spread_batches
+from gitcp.store.objects import Objects
+from gitcp.store.reading import spread_batches
 from gitcp.store.show import commits
 from tests.blame.recorded_lines import linked
 from tests.support.checkpoints import git
 
 
 @pytest.fixture
-def objects(repo: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Prefetched]:
+def objects(repo: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Objects]:
     """Three workers, whatever the machine has."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
-    with Prefetched(Repo.find()) as objects:
+    with Objects(Repo.find()) as objects:
         yield objects
 
 
@@ -52,7 +53,7 @@ def none_left(pids: list[int]) -> None:
 
 @pytest.mark.parametrize("count", [*range(6), 20])
 def test_results_come_in_order_and_from_several_processes(
-    objects: Prefetched, forked: list[int], count: int
+    objects: Objects, forked: list[int], count: int
 ) -> None:
     batches = [[n, "\udcff", b"x" * n * 10_000] for n in range(count)]
     done = list(spread_batches(objects, batches, lambda _: lambda batch: (batch, os.getpid())))
@@ -62,13 +63,13 @@ def test_results_come_in_order_and_from_several_processes(
     none_left(forked)
 
 
-def test_one_processor_does_it_alone(objects: Prefetched, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_processor_does_it_alone(objects: Objects, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0}, raising=False)
     done = spread_batches(objects, range(5), lambda _: lambda batch: (batch, os.getpid()))
     assert list(done) == [(n, os.getpid()) for n in range(5)]
 
 
-def test_each_process_reads_with_a_git_of_its_own(objects: Prefetched) -> None:
+def test_each_process_reads_with_a_git_of_its_own(objects: Objects) -> None:
     oid = git("rev-parse", "HEAD:README.md")
     first = objects.read(oid)
     assert first
@@ -77,19 +78,19 @@ def test_each_process_reads_with_a_git_of_its_own(objects: Prefetched) -> None:
     assert objects.read(git("rev-parse", "HEAD")) is not None
 
 
-def test_what_is_to_be_written_is_written_once_and_before(objects: Prefetched) -> None:
+def test_what_is_to_be_written_is_written_once_and_before(objects: Objects) -> None:
     writers: list[int] = []
     add_pending(lambda: writers.append(os.getpid()), writers.clear)
     oid = git("rev-parse", "HEAD")
 
-    def begin(own: Prefetched) -> Callable[[int], tuple[object, ...]]:
+    def begin(own: Objects) -> Callable[[int], tuple[object, ...]]:
         return lambda _: (own.read(oid) is not None, *writers)
 
     seen = list(spread_batches(objects, range(9), begin, 0))
     assert seen == [(True, os.getpid())] * 9
 
 
-def test_the_batch_of_a_worker_that_is_killed_is_done_here(objects: Prefetched) -> None:
+def test_the_batch_of_a_worker_that_is_killed_is_done_here(objects: Objects) -> None:
     parent = os.getpid()
 
     def work(batch: int) -> int:
@@ -100,12 +101,12 @@ def test_the_batch_of_a_worker_that_is_killed_is_done_here(objects: Prefetched) 
     assert list(spread_batches(objects, range(20), lambda _: work)) == [n * 2 for n in range(20)]
 
 
-def test_what_cannot_be_sent_back_is_made_here(objects: Prefetched) -> None:
+def test_what_cannot_be_sent_back_is_made_here(objects: Objects) -> None:
     done = spread_batches(objects, map(str, range(9)), lambda _: Path)
     assert list(done) == [Path(str(n)) for n in range(9)]
 
 
-def test_an_error_of_a_worker_is_met_here(objects: Prefetched, forked: list[int]) -> None:
+def test_an_error_of_a_worker_is_met_here(objects: Objects, forked: list[int]) -> None:
     def work(batch: int) -> int:
         if batch == 3:
             raise Error("three is too many")
@@ -119,7 +120,7 @@ def test_an_error_of_a_worker_is_met_here(objects: Prefetched, forked: list[int]
 
 
 def test_what_is_lacking_is_told_once_and_here(
-    objects: Prefetched, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    objects: Objects, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(options, "_PRINTED", {})
     told = spread_batches(
@@ -130,7 +131,7 @@ def test_what_is_lacking_is_told_once_and_here(
     assert options.is_incomplete()
 
 
-def test_whoever_stops_early_leaves_no_process(objects: Prefetched, forked: list[int]) -> None:
+def test_whoever_stops_early_leaves_no_process(objects: Objects, forked: list[int]) -> None:
     results = spread_batches(objects, iter(range(1000)), lambda _: lambda batch: b"x" * 1_000_000)
     for _ in range(5):
         next(results)
@@ -138,7 +139,7 @@ def test_whoever_stops_early_leaves_no_process(objects: Prefetched, forked: list
     none_left(forked)
 
 
-def test_what_nobody_waits_for_is_not_worked_on(objects: Prefetched, forked: list[int]) -> None:
+def test_what_nobody_waits_for_is_not_worked_on(objects: Objects, forked: list[int]) -> None:
     parent = os.getpid()
 
     def work(batch: int) -> int:
@@ -153,7 +154,7 @@ def test_what_nobody_waits_for_is_not_worked_on(objects: Prefetched, forked: lis
 
 
 def test_a_fork_that_fails_leaves_no_descriptor_and_one_does_it_alone(
-    objects: Prefetched, monkeypatch: pytest.MonkeyPatch
+    objects: Objects, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused() -> int:
         raise OSError(errno.EAGAIN, "no more processes")
@@ -167,9 +168,7 @@ def test_a_fork_that_fails_leaves_no_descriptor_and_one_does_it_alone(
 
 
 @pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.default_int_handler])
-def test_ctrl_c_ends_a_worker_unless_it_was_to_be_ignored(
-    objects: Prefetched, handler: Any
-) -> None:
+def test_ctrl_c_ends_a_worker_unless_it_was_to_be_ignored(objects: Objects, handler: Any) -> None:
     parent, before = os.getpid(), signal.signal(signal.SIGINT, handler)
 
     def work(_: int) -> bool:
@@ -185,7 +184,7 @@ def test_ctrl_c_ends_a_worker_unless_it_was_to_be_ignored(
 
 
 @pytest.fixture
-def long(objects: Prefetched, repo: Path) -> Path:
+def long(repo: Path) -> Path:
     """Twenty commits, every second one linked, the last checkpoint without its metadata."""
     for n in range(20):
         (repo / "src" / "app.py").write_text(f"line {n}\n" * (n + 1))
@@ -196,12 +195,12 @@ def long(objects: Prefetched, repo: Path) -> Path:
 
 
 def test_a_history_told_by_several_is_the_one_told_by_one(
-    long: Path, objects: Prefetched, forked: list[int], monkeypatch: pytest.MonkeyPatch
+    long: Path, forked: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repo = Repo.find()
 
     def everything() -> list[object]:
-        return [*commits.list_commits(repo, []), *exports.list_commits(repo, objects, [], [])]
+        return [*commits.list_commits(repo, []), *exports.list_commits(repo, [], [])]
 
     alone = everything()
     monkeypatch.setattr(commits, "_FIRST", 2)

@@ -293,8 +293,8 @@ def test_a_line_that_a_repair_leaves_out_comes_back_from_the_ref_of_its_session(
     assert before and int(mark.read_bytes().split()[1]) == path.stat().st_size
     path.write_bytes(path.read_bytes().replace(b'"path"', b'"path', 1))
     memory.forget()
-    with Objects(repo) as objects:
-        assert repair.mend_journal(repo, objects, str(path)).startswith("kept ")
+    with Objects(repo):
+        assert repair.mend_journal(repo, str(path)).startswith("kept ")
     memory.forget()
     with journal.Journal(repo) as mended:
         assert credit.list_edits(mended.lines) == before
@@ -306,16 +306,16 @@ def test_each_commit_of_a_sessions_ref_has_the_lines_since_the_last_one(world: W
 
     def hold(*paths: str) -> list[str]:
         """The paths in the new commit of the ref after edits of these paths; [] without one."""
-        with Objects(repo) as objects, journal.Journal(repo) as held:
+        with Objects(repo), journal.Journal(repo) as held:
             before = world.git("for-each-ref", "--format=%(objectname)", journal.PREFIX)
-            after = ("100644", objects.write("blob", b"1\n"))
+            after = ("100644", repo.objects.write("blob", b"1\n"))
             author = ("s", "turn", "call")
             made = [
                 credit.build_edit(path, None, after, author, credit.STATED, at)
                 for at, path in enumerate(paths, 1)
             ]
             held.append(made)
-            journal.hold_edits(repo, objects, held, "s", "a turn")
+            journal.hold_edits(repo, held, "s", "a turn")
             if world.git("for-each-ref", "--format=%(objectname)", journal.PREFIX) == before:
                 return []
             assert held.lines[-1]["held"] == world.git("rev-parse", f"{journal.PREFIX}s").strip()

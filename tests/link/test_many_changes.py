@@ -40,10 +40,10 @@ def history(repo: Path) -> list[str]:
 
 def test_many_commits_change_what_each_of_them_changes(repo: Path) -> None:
     oids, here = history(repo), Repo.find()
-    with Objects(here) as objects:
-        commits = [need_commit(objects, oid) for oid in oids]
-        changes = trees.read_many_changes(here, objects, commits)
-        assert changes == {c["oid"]: trees.read_changes(objects, c)[1] for c in commits}
+    with Objects(here):
+        commits = [need_commit(here.objects, oid) for oid in oids]
+        changes = trees.read_many_changes(here, commits)
+        assert changes == {c["oid"]: trees.read_changes(here.objects, c)[1] for c in commits}
     merged = changes[git("rev-parse", "main").strip()]
     assert [*merged] == ["a.py", "evil.py"]  # the mode of one side, the content of the other
 
@@ -51,10 +51,10 @@ def test_many_commits_change_what_each_of_them_changes(repo: Path) -> None:
 def test_a_commit_that_cannot_be_read_does_not_hide_the_others(repo: Path) -> None:
     oids, here = history(repo), Repo.find()
     gone = git("rev-parse", "HEAD~1^{tree}").strip()
-    with Objects(here) as objects:
-        commits = [need_commit(objects, oid) for oid in oids]
+    with Objects(here):
+        commits = [need_commit(here.objects, oid) for oid in oids]
     (repo / ".git" / "objects" / gone[:2] / gone[2:]).unlink()
-    with Objects(here) as objects:
-        changes = trees.read_many_changes(here, objects, commits)
+    with Objects(here):
+        changes = trees.read_many_changes(here, commits)
     assert git("rev-parse", "HEAD~1").strip() not in changes
     assert {git("rev-parse", "side").strip(), git("rev-parse", "HEAD~3").strip()} <= changes.keys()

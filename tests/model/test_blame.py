@@ -20,7 +20,7 @@ from gitcp.repo import Repo
 from gitcp.store import blame
 from gitcp.store.lines import history
 from gitcp.store.lines.evidence import Evidence
-from gitcp.store.reading import Prefetched
+from gitcp.store.objects import Objects
 from tests.model.lines import PERSON, UNKNOWN, Lines
 from tests.support.harness import World
 from tests.support.paths import BIN
@@ -33,9 +33,9 @@ STEPS = 50 if LONG else 8
 def blamed(top: Path, name: str) -> Iterator[dict[str, Any]]:
     """The records of `gitcp blame --json` of a file, without a process of its own."""
     repo, words = Repo.find(str(top)), blame_format.parse_arguments(["--", name])
-    with Prefetched(repo) as objects:
+    with Objects(repo):
         yield from blame.build_records(
-            repo, words, history.run_blame(repo.git, words), Evidence(repo, objects)
+            repo, words, history.run_blame(repo.git, words), Evidence(repo)
         )
 
 

@@ -87,13 +87,13 @@ def forgotten(objects: Objects, tree: str, cid: str, sid: str) -> str:
 def test_any_order_of_merges_gives_the_same_tree(
     store: Repo, before: Writes, clones: tuple[Writes, ...]
 ) -> None:
-    with Objects(store) as objects:
-        base = written(objects, objects.write("tree", b""), before)
-        a, b, c = (written(objects, base, writes) for writes in clones)
+    with Objects(store):
+        base = written(store.objects, store.objects.write("tree", b""), before)
+        a, b, c = (written(store.objects, base, writes) for writes in clones)
 
         def merged(ours: str, *others: str) -> str:
             for other in others:
-                ours = Union(objects).unite_stores(ours, other)
+                ours = Union(store.objects).unite_stores(ours, other)
             return ours
 
         trees = {merged(*order) for order in permutations((a, b, c))}
@@ -105,9 +105,9 @@ def test_any_order_of_merges_gives_the_same_tree(
         [tree] = trees
         for cid in {w[0] for w in everything}:
             want = {w[1] for w in everything if w[0] == cid}
-            found = find_entry(objects, tree, f"{cid[:2]}/{cid[2:]}")
+            found = find_entry(store.objects, tree, f"{cid[:2]}/{cid[2:]}")
             assert found
-            sessions = Checkpoint(objects, cid, found[1]).list_session_ids()
+            sessions = Checkpoint(store.objects, cid, found[1]).list_session_ids()
             assert sorted(sessions) == sorted(want)
 
 
@@ -120,17 +120,19 @@ def test_any_order_of_merges_gives_the_same_tree(
 def test_any_order_of_merges_gives_the_same_notes(
     store: Repo, lines: list[tuple[str, str]], data: st.DataObject
 ) -> None:
-    with Objects(store) as objects:
+    with Objects(store):
         trees = []
         for _ in range(3):
             own = data.draw(st.sets(st.sampled_from(lines))) if lines else set()
             notes: dict[str, Entry | None] = {}
             for commit in {c for c, _ in own}:
                 text = "".join(f"{t}\n" for c, t in sorted(own) if c == commit)
-                notes[commit * 40] = ("100644", objects.write("blob", text.encode()))
-            trees.append(edit_tree(objects, None, notes))
+                notes[commit * 40] = ("100644", store.objects.write("blob", text.encode()))
+            trees.append(edit_tree(store.objects, None, notes))
         a, b, c = trees
         join = partial(merging.unite_notes, joined=merging.unite_lines)
-        every = {join(objects, join(objects, x, y), z) for x, y, z in permutations((a, b, c))}
-        every.add(join(objects, a, join(objects, b, c)))
+        every = {
+            join(store.objects, join(store.objects, x, y), z) for x, y, z in permutations((a, b, c))
+        }
+        every.add(join(store.objects, a, join(store.objects, b, c)))
         assert len(every) == 1

@@ -20,8 +20,8 @@ from gitcp.repo import Repo
 from gitcp.store import blame
 from gitcp.store.lines import exports, history
 from gitcp.store.lines.evidence import Evidence
+from gitcp.store.objects import Objects
 from gitcp.store.page import change, gather
-from gitcp.store.reading import Prefetched
 from gitcp.store.show import commits
 from tests.model.lines import Lines
 from tests.support.harness import World
@@ -47,8 +47,8 @@ class Readers:
 
     def blame(self, path: str, *revision: str) -> dict[int, tuple[Spot, Name]]:
         words = blame_format.parse_arguments([*revision, "--", path])
-        with Prefetched(self.repo) as objects:
-            evidence = Evidence(self.repo, objects)
+        with Objects(self.repo):
+            evidence = Evidence(self.repo)
             rows = blame.build_records(
                 self.repo, words, history.run_blame(self.repo.git, words), evidence
             )
@@ -59,18 +59,18 @@ class Readers:
 
     def why(self, path: str, count: int, *revision: str) -> dict[int, Name]:
         place = f"{path}:1,{count}"
-        with Prefetched(self.repo) as objects:
-            evidence = Evidence(self.repo, objects)
-            about = self.repo, self.repo.git, objects, evidence, place
+        with Objects(self.repo):
+            evidence = Evidence(self.repo)
+            about = self.repo, self.repo.git, evidence, place
             rows = list(blame.list_origins(*about, *revision))
         return {n: name(row) for row in rows for n in range(row["first"], row["last"] + 1)}
 
     def page(self, head: str, paths: list[str]) -> dict[str, list[Name]]:
-        with Prefetched(self.repo) as objects:
-            evidence, ends = Evidence(self.repo, objects), (self.repo.empty_tree, head)
+        with Objects(self.repo):
+            evidence, ends = Evidence(self.repo), (self.repo.empty_tree, head)
             records = list(commits.list_commits(self.repo, [head]))
-            traced = gather.count_lines(self.repo, objects, records)[2:]
-            about = self.repo, objects, evidence, ends
+            traced = gather.count_lines(self.repo, records)[2:]
+            about = self.repo, evidence, ends
             files = change.read_files(*about, *traced, lambda _: None)
             return {
                 f["path"]: [name(author) for author, _ in f["authors"].values()]
@@ -80,8 +80,8 @@ class Readers:
 
     def stats(self) -> Iterator[tuple[dict[Spot, Name], Counter[str]]]:
         """(the author of each line that a commit put in, how many stats counts for whom)."""
-        with Prefetched(self.repo) as objects:
-            for commit in exports.list_commits(self.repo, objects, ["HEAD"], (), exports.WHOLE):
+        with Objects(self.repo):
+            for commit in exports.list_commits(self.repo, ["HEAD"], (), exports.WHOLE):
                 spots: dict[Spot, Name] = {}
                 counts: Counter[str] = Counter()
                 for patch in sums.list_patches(commit):
@@ -105,8 +105,8 @@ class Readers:
 
     def recorded(self, spot: Spot) -> Name | None:
         """What lines.json says of a line; None for nothing."""
-        with Prefetched(self.repo) as objects:
-            author = Evidence(self.repo, objects).get_place(*spot[:2]).recorded.get(spot[2])
+        with Objects(self.repo):
+            author = Evidence(self.repo).get_place(*spot[:2]).recorded.get(spot[2])
         return name(author) if author and author["who"] == "session" else None
 
 

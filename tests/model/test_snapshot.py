@@ -207,17 +207,17 @@ class Worktree(RuleBasedStateMachine):
 
     def known_paths_are_as_in_the_tree(self, ours: Listing, head: Listing) -> None:
         repo = Repo.find()
-        with Objects(repo) as objects:
-            found = hashing.read_paths(repo, objects, ours, write=False)
+        with Objects(repo):
+            found = hashing.read_paths(repo, ours, write=False)
             assert found == ours
             gone = set(head) - set(ours)
-            assert not any(hashing.read_paths(repo, objects, gone, write=False).values())
+            assert not any(hashing.read_paths(repo, gone, write=False).values())
 
     def what_is_listed_as_changed_differs_from_head(self, ours: Listing, head: Listing) -> None:
         repo = Repo.find()
-        with Objects(repo) as objects:
+        with Objects(repo):
             scan = snapshot.scan_worktree(repo)
-            hashing.confirm_changes(objects, scan)
+            hashing.confirm_changes(repo.objects, scan)
         differ = {path for path in {*head, *ours} if head.get(path) != ours.get(path)}
         # git compares sizes before line ends: it, too, lists too much then.
         assert differ <= set(scan.changes)

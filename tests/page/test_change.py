@@ -10,8 +10,8 @@ import pytest
 from gitcp.repo import Repo
 from gitcp.store.lines import history
 from gitcp.store.lines.evidence import Evidence
+from gitcp.store.objects import Objects
 from gitcp.store.page import change, gather
-from gitcp.store.reading import Prefetched
 from tests.support.checkpoints import git
 
 
@@ -43,13 +43,13 @@ def make_history(repo: Path) -> None:
 def test_a_range_is_the_change_since_both_had_the_same_with_files_of_every_kind(repo: Path) -> None:
     make_history(repo)
     at = Repo.find_here()
-    with Prefetched(at) as objects:
-        records = gather.list_commits(at, objects, "main..side")
+    with Objects(at):
+        records = gather.list_commits(at, "main..side")
         ends = change.find_ends(at, records, "main..side")
         assert ends == (git("rev-parse", "main"), git("rev-parse", "side"))
-        _, _, steps, credited = gather.count_lines(at, objects, records)
-        evidence = Evidence(at, objects)
-        about = at, objects, evidence, ends, steps, credited
+        _, _, steps, credited = gather.count_lines(at, records)
+        evidence = Evidence(at)
+        about = at, evidence, ends, steps, credited
         files = list(change.read_files(*about, lambda _: None))
         assert [(f["old"], f["path"], f["sizes"], len(f["edits"])) for f in files] == [
             ("", "-L odd", (0, 3), 1),
@@ -66,12 +66,10 @@ def test_a_range_is_the_change_since_both_had_the_same_with_files_of_every_kind(
         assert by_path["-L odd"]["after"] == ["\udcff"], "lines that all end so have no sign of it"
         assert by_path["zero"]["after"] == ["line one", "line two", "line three"]
         assert sorted(by_path["text"]["authors"]) == [2, 3], "the last line has an end now"
-        single = change.find_ends(at, gather.list_commits(at, objects, "side~1"), "side~1")
+        single = change.find_ends(at, gather.list_commits(at, "side~1"), "side~1")
         assert single == (git("rev-parse", "side~2"), git("rev-parse", "side~1"))
         root = git("rev-list", "--max-parents=0", "HEAD")
-        assert (
-            change.find_ends(at, gather.list_commits(at, objects, root), root)[0] == at.empty_tree
-        )
+        assert change.find_ends(at, gather.list_commits(at, root), root)[0] == at.empty_tree
 
 
 def test_lines_have_the_authors_that_git_blame_names(repo: Path) -> None:
@@ -90,15 +88,13 @@ def test_lines_have_the_authors_that_git_blame_names(repo: Path) -> None:
     at = Repo.find_here()
     asked = []
     for blames in (False, True):
-        with Prefetched(at) as objects:
-            records = gather.list_commits(at, objects, "main..side")
-            steps = {} if blames else gather.count_lines(at, objects, records)[2]
+        with Objects(at):
+            records = gather.list_commits(at, "main..side")
+            steps = {} if blames else gather.count_lines(at, records)[2]
             ends = change.find_ends(at, records, "main..side")
             patches = history.compare_trees(at, *ends)
-            evidence = Evidence(at, objects)
-            asked.append(
-                change.AddedLines(at, objects, evidence, ends[1], {}).find_writers(patches, steps)
-            )
+            evidence = Evidence(at)
+            asked.append(change.AddedLines(at, evidence, ends[1], {}).find_writers(patches, steps))
     assert asked[0] == asked[1]
     assert {path: len(lines) for path, lines in asked[0].items() if lines} == {
         "-L odd": 1, ".mailmap": 1, "text": 6, "zero": 5,
@@ -114,9 +110,9 @@ def test_a_line_of_an_ignored_commit_has_the_author_from_before_the_range(repo: 
     (repo / ".git" / "ignored").write_text(git("rev-parse", "HEAD") + "\n")
     git("config", "blame.ignoreRevsFile", str(repo / ".git" / "ignored"))
     at = Repo.find_here()
-    with Prefetched(at) as objects:
+    with Objects(at):
         ends = git("rev-parse", "HEAD~1"), git("rev-parse", "HEAD")
-        lines = change.AddedLines(at, objects, Evidence(at, objects), ends[1], {})
+        lines = change.AddedLines(at, Evidence(at), ends[1], {})
         writers = lines.find_writers(history.compare_trees(at, *ends), {})
     assert writers["old"][1][1] == "First"
 
@@ -135,8 +131,8 @@ def test_git_is_not_asked_to_blame_a_submodule(repo: Path, monkeypatch: pytest.M
     git("update-index", "--add", "--cacheinfo", f"160000,{git('rev-parse', 'HEAD')},module")
     git("commit", "-q", "-m", "add")
     at = Repo.find_here()
-    with Prefetched(at) as objects:
+    with Objects(at):
         ends = git("rev-parse", "HEAD~1"), git("rev-parse", "HEAD")
-        lines = change.AddedLines(at, objects, Evidence(at, objects), ends[1], {})
+        lines = change.AddedLines(at, Evidence(at), ends[1], {})
         writers = lines.find_writers(history.compare_trees(at, *ends), {})
     assert [*writers] == ["text"] and asked == ["text"]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gitcp.repo import Repo
+from gitcp.store.objects import Objects
 from gitcp.store.page import gather
-from gitcp.store.reading import Prefetched
 from tests.page.browser import needs_browser, page, show
 from tests.support.recorded import Recorded
 
@@ -29,10 +29,8 @@ def delegated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorded:
 def below(delegated: Recorded) -> list[tuple[str, list[str]]]:
     """The tasks of the page's sessions: what was asked, and what was called for it."""
     repo = Repo.find(str(delegated.path))
-    with Prefetched(repo) as objects:
-        [session] = gather.gather_sessions(
-            repo, objects, gather.list_commits(repo, objects, "HEAD~2..HEAD")
-        )
+    with Objects(repo):
+        [session] = gather.gather_sessions(repo, gather.list_commits(repo, "HEAD~2..HEAD"))
     parts = [part for turn in session["turns"] for part in turn["parts"] if "task" in part]
     return [
         (json.loads(part["given"])["prompt"], [one.get("name", "") for one in part["task"]])

@@ -161,10 +161,10 @@ def test_a_search_whose_time_is_up_settles_one_commit_and_leaves_the_others(
 ) -> None:
     want = pull_merge(world, tmp_path, "rebase")
     repo = Repo.find(str(world.path))
-    with Objects(repo) as objects:
-        branch = checkpoint_list.list_beside(repo, objects, ["HEAD"], 50)
-        targets = [Target(objects, one.oid) for one in reversed(logged(world, "-2"))]
-        search = Search(repo, objects, branch, 0.0, None)
+    with Objects(repo):
+        branch = checkpoint_list.list_beside(repo, ["HEAD"], 50)
+        targets = [Target(repo.objects, one.oid) for one in reversed(logged(world, "-2"))]
+        search = Search(repo, branch, 0.0, None)
         found = [(target.oid, [*ids]) for target, ids in search.find_missing(targets)]
     assert found == [(targets[0].oid, want[1])]
     assert search.asked == targets[0].oid

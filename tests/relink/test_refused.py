@@ -63,9 +63,11 @@ def test_an_id_that_a_person_refused_is_not_copied_from(world: World, place: str
     if not copied:
         (world.path / ".git/MERGE_MSG").write_text(text)
     repo = Repo.find(str(world.path))
-    with Objects(repo) as objects:
-        target = Target(objects, parent=world.head, changes=dict)  # a commit that is being made
-        case = MatchCase(repo, objects, target=target, copied=copied)
+    with Objects(repo):
+        target = Target(
+            repo.objects, parent=world.head, changes=dict
+        )  # a commit that is being made
+        case = MatchCase(repo, target=target, copied=copied)
         found = [[*answer[1]] for answer in sources.list_copied(case)]
         commit_memory.write_refused(repo, [one])
         left = [[*answer[1]] for answer in sources.list_copied(case)]
@@ -82,9 +84,9 @@ def test_a_merge_is_not_taken_for_a_pick_of_several_commits(world: World) -> Non
     repo = Repo.find(str(world.path))
 
     def ask() -> list[str]:
-        with Objects(repo) as objects:
-            parent, changes = Target(objects, oid).read()
-            case = MatchCase(repo, objects, target=Target(objects, "", parent, lambda: changes))
+        with Objects(repo):
+            parent, changes = Target(repo.objects, oid).read()
+            case = MatchCase(repo, target=Target(repo.objects, "", parent, lambda: changes))
             return [i for answer in sources.list_picked_before(case) for i in answer[1]]
 
     assert ask() == []

@@ -165,13 +165,11 @@ def test_a_write_while_the_plan_is_shown_makes_it_void_and_it_is_shown_again(
             world.write("a.py", "an agent writes here too\n")
         return len(seen) < 3
 
-    with Objects(repo) as objects:
-        known = back_points.find_point(repo, objects, oldest)
+    with Objects(repo):
+        known = back_points.find_point(repo, oldest)
         wisher = back_points.go_to_point(known, [])
         step = undo.make_step("rewind", "test")
-        outcome = steps.Mover(repo, objects, agree, lambda done, total: None).take_step(
-            wisher, step
-        )
+        outcome = steps.Mover(repo, agree, lambda done, total: None).take_step(wisher, step)
     assert seen == [["a.py", "z.py"], ["a.py", "src/app.py", "z.py"]]
     assert outcome["step"]
     assert world.read("src/app.py") == "print('app')\n"

@@ -24,17 +24,17 @@ def repo(world: World) -> Repo:
 
 def linked(repo: Repo, world: World) -> None:
     """A note is made, as `gitcp link` makes one, while a session's lock is held."""
-    with Objects(repo) as objects, held_state(repo, ["some-session"]):
-        notes.add_link(repo, objects, world.head, ID)
-        text = notes.read_note(objects, world.head)
-        new = objects.hash_object("blob", text or b"")
+    with Objects(repo), held_state(repo, ["some-session"]):
+        notes.add_link(repo, world.head, ID)
+        text = notes.read_note(repo.objects, world.head)
+        new = repo.objects.hash_object("blob", text or b"")
         effect = {"note": world.head, "old": None, "new": new}
-        undo.record_step(repo, objects, "link", "a commit", [effect])
+        undo.record_step(repo, "link", "a commit", [effect])
 
 
 def noted(repo: Repo, world: World) -> list[str]:
-    with Objects(repo) as objects:
-        return notes.parse_note(notes.read_note(objects, world.head) or b"")
+    with Objects(repo):
+        return notes.parse_note(notes.read_note(repo.objects, world.head) or b"")
 
 
 def test_a_note_is_taken_back_and_put_there_again(world: World, repo: Repo) -> None:
@@ -57,9 +57,9 @@ def test_a_note_that_somebody_changed_since_is_not_touched(world: World, repo: R
 def test_a_ref_goes_back_by_compare_and_swap(world: World, repo: Repo) -> None:
     old = world.git("rev-parse", "HEAD~1")
     refs.update_refs(repo, [("refs/gitcp/test", world.head, None)], "test")
-    with Objects(repo) as objects:
+    with Objects(repo):
         effect = {"ref": "refs/gitcp/test", "old": old, "new": world.head}
-        undo.record_step(repo, objects, "repair", "a ref", [effect])
+        undo.record_step(repo, "repair", "a ref", [effect])
     done(world, "undo")
     assert world.git("rev-parse", "refs/gitcp/test") == old
     done(world, "redo")
@@ -78,8 +78,8 @@ def test_the_content_of_a_file_is_kept_privately_and_comes_back(
         "old": undo.keep_bytes(repo, b"old"),
         "new": undo.keep_bytes(repo, b"new"),
     }
-    with Objects(repo) as objects:
-        undo.record_step(repo, objects, "enable", "settings", [effect])
+    with Objects(repo):
+        undo.record_step(repo, "enable", "settings", [effect])
     done(world, "undo")
     assert path.read_text() == "old"
     done(world, "redo")
@@ -103,8 +103,8 @@ def test_a_step_that_is_only_half_possible_is_not_begun(
         {"ref": "refs/gitcp/test", "old": None, "new": world.head},
     ]
     refs.update_refs(repo, [("refs/gitcp/test", world.head, None)], "test")
-    with Objects(repo) as objects:
-        undo.record_step(repo, objects, "repair", "both", wanted)
+    with Objects(repo):
+        undo.record_step(repo, "repair", "both", wanted)
     assert "changed since by somebody else" in run(world, "undo").stderr
     assert world.git("rev-parse", "refs/gitcp/test") == world.head
     assert path.read_text() == "somebody else's"

@@ -57,10 +57,10 @@ def test_a_copy_that_an_older_version_wrote_is_read(world: World) -> None:
     a = world.agent("session-a")
     a.turn("one", {"a.py": "1\n"})
     repo, state = Repo.find(str(world.path)), a.state
-    with Objects(repo) as objects:
-        tip = streams.read_tip(objects, f"refs/heads/{world.branch()}")
+    with Objects(repo):
+        tip = streams.read_tip(repo.objects, f"refs/heads/{world.branch()}")
         assert tip
-        copy = streams.read_with_turns(objects, tip, a.sid)
+        copy = streams.read_with_turns(repo.objects, tip, a.sid)
     assert copy and copy["turns"] == state["turns"]
 
 

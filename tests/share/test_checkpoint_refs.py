@@ -234,11 +234,11 @@ def test_a_push_that_is_cut_short_goes_on_where_it_was(
 
     monkeypatch.setattr(Remote, "push_refs", counted)
     repo = Repo.find(str(own.path))
-    with Objects(repo) as objects:
+    with Objects(repo):
         with pytest.raises(Cut):
-            sync.push_store(repo, objects, "origin", 60, again=False)
+            sync.push_store(repo, "origin", 60, again=False)
         assert len(tips(own, bare)) == 400
-        sync.push_store(repo, objects, "origin", 60, again=False)
+        sync.push_store(repo, "origin", 60, again=False)
     assert sent == [200, 200, 0, 50]
     assert tips(own, bare) == tips(own)
 

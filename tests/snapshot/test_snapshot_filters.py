@@ -160,9 +160,9 @@ def test_a_file_not_in_the_encoding_of_its_attributes_is_omitted(repo: Path) -> 
     sh("echo '*.x text working-tree-encoding=UTF-16' >.gitattributes; echo 1 >f.x; echo 2 >g")
     assert take()[1].omitted == [{"path": "f.x", "reason": "unconverted"}]
     repo_ = Repo.find()
-    with Objects(repo_) as objects:
-        dry = hashing.read_paths_and_omitted(repo_, objects, ["f.x", "g"], write=False)
-        assert dry == hashing.read_paths_and_omitted(repo_, objects, ["f.x", "g"], write=True)
+    with Objects(repo_):
+        dry = hashing.read_paths_and_omitted(repo_, ["f.x", "g"], write=False)
+        assert dry == hashing.read_paths_and_omitted(repo_, ["f.x", "g"], write=True)
     assert dry[1] == [{"path": "f.x", "reason": "unconverted"}]
 
 
@@ -193,8 +193,8 @@ def test_the_same_paths_without_a_scan_are_filtered_too(repo: Path) -> None:
     sh("git config filter.up.clean 'tr a-z A-Z'; echo '*.up filter=up' >.gitattributes")
     sh("echo low >n.up; printf 'a\\r\\n' >crlf; git config core.autocrlf true")
     repo_ = Repo.find()
-    with Objects(repo_) as objects:
-        found = hashing.read_paths(repo_, objects, ["n.up", "crlf"], write=True)
+    with Objects(repo_):
+        found = hashing.read_paths(repo_, ["n.up", "crlf"], write=True)
     want = oracle(repo.parent / "i")
     assert found == {"n.up": want["n.up"], "crlf": want["crlf"]}
 
@@ -206,10 +206,12 @@ def test_hashing_without_storing_gives_the_same_names(repo: Path) -> None:
     objects_before = sorted(Path(".git/objects").rglob("*"))
     repo_ = Repo.find()
 
-    with Objects(repo_) as objects:
-        dry = hashing.resolve_changes(objects, snapshot.scan_worktree(repo_), write=False)
+    with Objects(repo_):
+        dry = hashing.resolve_changes(repo_.objects, snapshot.scan_worktree(repo_), write=False)
         assert sorted(Path(".git/objects").rglob("*")) == objects_before
-        assert hashing.resolve_changes(objects, snapshot.scan_worktree(repo_), write=True) == dry
+        assert (
+            hashing.resolve_changes(repo_.objects, snapshot.scan_worktree(repo_), write=True) == dry
+        )
 
 
 def test_a_filter_that_hangs_is_waited_for_once_and_all_else_is_recorded(world: World) -> None:

@@ -228,8 +228,8 @@ def test_known_paths_are_what_stands_there_now(repo: Path) -> None:
     sh("echo 1 >n/f; truncate -s 11M big; ln -s nowhere s; chmod +x src/lib.py")
     paths = "README.md src/app.py l/lib.py d n n/f p big s src/lib.py missing/x README.md/x".split()
     repo_ = Repo.find()
-    with Objects(repo_) as objects:
-        found = hashing.read_paths(repo_, objects, paths, write=True)
+    with Objects(repo_):
+        found = hashing.read_paths(repo_, paths, write=True)
     assert found == {
         "README.md": ("100644", git_oid("README.md")),
         "src/app.py": None,
@@ -249,8 +249,8 @@ def test_a_submodule_among_known_paths_is_its_commit(repo: Path) -> None:
     sh("git add n 2>/dev/null; git commit -qm n")
     sh("git -C n commit -qm 2 --allow-empty; git init -q m; git -C m commit -qm 1 --allow-empty")
     repo_ = Repo.find()
-    with Objects(repo_) as objects:
-        found = hashing.read_paths(repo_, objects, ["n", "m", "n/f"], write=True)
+    with Objects(repo_):
+        found = hashing.read_paths(repo_, ["n", "m", "n/f"], write=True)
     heads = {n: git("-C", n, "rev-parse", "HEAD").decode().strip() for n in "nm"}
     assert found == {"n": ("160000", heads["n"]), "m": ("160000", heads["m"]), "n/f": None}
 

@@ -13,16 +13,14 @@ if __name__ == "__main__":
     from gitcp.core.credit import PERSON, build_edit
     from gitcp.repo import Repo
     from gitcp.store.journal.journal import Journal
-    from gitcp.store.objects import Objects
 
     repo = Repo.find_here()
-    objects = Objects.get_shared(repo)
     with Journal(repo) as held:
         for at, name in enumerate(("first", "second"), 1):
-            entry = ("100644", objects.write("blob", f"{name}\n".encode()))
+            entry = ("100644", repo.objects.write("blob", f"{name}\n".encode()))
             line = build_edit(name, None, entry, PERSON, "between", at)
             held.append([line], waiting=True)
-        objects.write("blob", b"in the same pack\n")
+        repo.objects.write("blob", b"in the same pack\n")
         held.write_waiting()
         git.run_pending()
         held.append([{"held": "1" * 40}])

@@ -61,13 +61,11 @@ def test_every_checkpoint_of_every_clone_arrives(template: Path, tmp_path: Path)
 
 def test_a_growing_session_costs_close_to_its_size(repo: Path, tmp_path: Path) -> None:
     live, r = tmp_path / "t.jsonl", Repo.find()
-    with Objects(r) as objects, live.open("wb") as f:
+    with Objects(r), live.open("wb") as f:
         for n in range(CHECKPOINTS):
             for _ in range(200 if LONG else 100):
                 f.write(b'{"x":"%s"}\n' % os.urandom(500).hex().encode())
             f.flush()
-            committed_write.write_sessions(
-                r, objects, [(f"{n:012x}", session("s", keep(r, objects, "s", live)))]
-            )
+            committed_write.write_sessions(r, [(f"{n:012x}", session("s", keep(r, "s", live)))])
     git("gc", "-q", "--prune=now")
     assert size_of_objects(r) < RATIO * live.stat().st_size / 2  # hex packs to a half

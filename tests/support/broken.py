@@ -50,11 +50,13 @@ class Store:
 
     def put(self, name: str, data: bytes | None) -> None:
         """Change a file of the checkpoint's directory, None: delete it; commit that."""
-        with Objects(self.repo) as objects:
-            tip = need_commit(objects, V1)
-            entry = None if data is None else ("100644", objects.write("blob", data))
-            tree = edit_tree(objects, tip["tree"], {os.path.normpath(f"{self.at}/{name}"): entry})
-            oid = write_commit(objects, self.repo, tree, [tip["oid"]], "break it")
+        with Objects(self.repo):
+            tip = need_commit(self.repo.objects, V1)
+            entry = None if data is None else ("100644", self.repo.objects.write("blob", data))
+            tree = edit_tree(
+                self.repo.objects, tip["tree"], {os.path.normpath(f"{self.at}/{name}"): entry}
+            )
+            oid = write_commit(self.repo, tree, [tip["oid"]], "break it")
         refs.update_refs(self.repo, [(V1, oid, tip["oid"])], "test")
 
     def get(self, name: str) -> bytes:
@@ -92,9 +94,9 @@ def branch(name: str) -> Broken:
 
 def note(commit: str, checkpoint: str) -> Broken:
     def broken(store: Store) -> None:
-        with Objects(store.repo) as objects:
+        with Objects(store.repo):
             oid = commit if len(commit) == 40 else refs.read_ref(store.repo, commit) or "1" * 40
-            notes.add_link(store.repo, objects, oid, checkpoint or store.cid)
+            notes.add_link(store.repo, oid, checkpoint or store.cid)
 
     return broken
 

@@ -14,7 +14,6 @@ from tests.support import paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.store.objects import Objects
     from gitcp.store.v1.committed_write import SessionData
 
 DATA = paths.DATA / "entire"
@@ -59,7 +58,6 @@ def line(number: int, words: int = 3) -> bytes:
 
 def keep(
     repo: Repo,
-    objects: Objects,
     session_id: str,
     path: Path,
     complete: bool = False,
@@ -67,9 +65,9 @@ def keep(
 ) -> stored_transcripts.StoredTranscript:
     """transcript.stored, where there is something to store."""
     source = stored_transcripts.Source(session_id, str(path), Plain())
-    found = stored_transcripts.store_transcript(repo, objects, source, complete, check)
+    found = stored_transcripts.store_transcript(repo, source, complete, check)
     assert found is not None
-    objects.packs.flush()
+    repo.objects.packs.flush()
     return found
 
 

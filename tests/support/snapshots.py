@@ -49,11 +49,11 @@ def seed() -> None:
 def take() -> tuple[str, Scan]:
     """(tree, scan) of the current worktree, stored."""
     repo = Repo.find()
-    with Objects(repo) as objects:
+    with Objects(repo):
         scan = snapshot.scan_worktree(repo)
-        entries = hashing.resolve_changes(objects, scan, write=True)
-        found = objects.read(f"{scan.head}^{{tree}}") if scan.head else None
-        tree = snapshot.write_tree(objects, found[0] if found else None, entries)
+        entries = hashing.resolve_changes(repo.objects, scan, write=True)
+        found = repo.objects.read(f"{scan.head}^{{tree}}") if scan.head else None
+        tree = snapshot.write_tree(repo.objects, found[0] if found else None, entries)
     return tree, scan
 
 

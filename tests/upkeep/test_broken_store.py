@@ -19,9 +19,9 @@ A, B = "aa0000000000", "bb0000000000"
 def stored(repo: Path) -> Path:
     """Two checkpoints, each a commit of the branch; nothing is packed."""
     here = Repo.find(str(repo))
-    with Objects(here) as objects:
+    with Objects(here):
         for cid in (A, B):
-            committed_write.write_sessions(here, objects, [(cid, session("s"))])
+            committed_write.write_sessions(here, [(cid, session("s"))])
     return repo
 
 
@@ -66,8 +66,8 @@ def test_a_remote_s_branch_has_what_is_lost_here(stored: Path, tmp_path: Path) -
     git("remote", "add", "origin", str(tmp_path / "bare.git"))
     before = tree()
     here = Repo.find(str(stored))
-    with Objects(here) as objects:
-        committed_write.write_sessions(here, objects, [("cc0000000000", session("s"))])
+    with Objects(here):
+        committed_write.write_sessions(here, [("cc0000000000", session("s"))])
     git("fetch", "-q", "origin", f"{V1}:refs/remotes/origin/entire/checkpoints/v1")
     lose(stored, f"{V1}:cc/0000000000")
     mended(stored)

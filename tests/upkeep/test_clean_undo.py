@@ -151,9 +151,9 @@ def test_a_content_that_is_kept_anew_is_not_removed(world: World, a: Agent) -> N
 def test_a_step_with_other_commits_behind_it_keeps_them(world: World, a: Agent) -> None:
     done(world, "rewind", "--files-only", "--to", temporary(world)[-1])
     repo = Repo.find(str(world.path))
-    with Objects(repo) as objects:
+    with Objects(repo):
         effect = {"ref": "refs/gitcp/test", "old": world.head, "new": None}
-        undo.record_step(repo, objects, "repair", "a ref", [effect])
+        undo.record_step(repo, "repair", "a ref", [effect])
     backdate(world, steps=1, days=31)
     assert clean(world, 0) == [("expired-steps", "e3b0c4")]
     assert world.head in world.git("log", "-1", "--format=%P", "refs/gitcp/undo/e3b0c4")

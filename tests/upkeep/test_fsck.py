@@ -17,7 +17,7 @@ from gitcp.repo import Repo
 from gitcp.store import repair
 from gitcp.store.care import stored, table
 from gitcp.store.care.case import BLIND
-from gitcp.store.reading import Prefetched
+from gitcp.store.objects import Objects
 from gitcp.store.v1.stored_transcripts import hash_content
 from tests.support.broken import MENDED, STORED, Store, cut, delete, promise
 from tests.support.checkpoints import V1, git, unbundle
@@ -141,11 +141,11 @@ def test_a_file_that_is_young_again_is_put_back(store: Store) -> None:
 
 def test_the_hash_of_a_transcript_goes_on_only_from_its_own_beginning(repo: Path) -> None:
     here, hashes = Repo.find(), stored.Hashes()
-    with Prefetched(here) as objects:
-        one, two, three, other = (objects.write("blob", b"%d" % n) for n in range(4))
+    with Objects(here):
+        one, two, three, other = (here.objects.write("blob", b"%d" % n) for n in range(4))
         for oids in ([one, two], [one, two, three], [one], [other, two], [other, two, three]):
-            whole = b"\n".join(objects.need(oid, "blob") for oid in oids)
-            assert hashes.compute_digest(objects, "s", oids) == hash_content(whole)
+            whole = b"\n".join(here.objects.need(oid, "blob") for oid in oids)
+            assert hashes.compute_digest(here.objects, "s", oids) == hash_content(whole)
 
 
 @pytest.mark.parametrize("name", ["0/full.jsonl", "0/prompt.txt", "0/tasks/t/agent-1.jsonl"])

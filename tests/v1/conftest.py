@@ -28,11 +28,11 @@ def clone(bare: Path, name: str) -> Repo:
 
 
 def write(repo: Repo, cid: str, sid: str = "s", **metadata: object) -> None:
-    with Objects(repo) as objects:
-        committed_write.write_sessions(repo, objects, [(cid, session(sid, None, **metadata))])
+    with Objects(repo):
+        committed_write.write_sessions(repo, [(cid, session(sid, None, **metadata))])
 
 
 def push(repo: Repo, name: str = "origin", again: bool = True) -> int:
     """Push as a hook does; how many merges that took."""
-    with Objects(repo) as objects:
-        return sync.push_store(repo, objects, name, 30, again=again)[1]
+    with Objects(repo):
+        return sync.push_store(repo, name, 30, again=again)[1]

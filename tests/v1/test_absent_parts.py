@@ -56,15 +56,15 @@ def stored(ground: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rep
 def store(here: Repo) -> None:
     """Write the checkpoints, and commits that name them."""
     for cid in (FIRST, SECOND, THIRD):
-        with Objects(here) as objects:
+        with Objects(here):
             items = []
             for name in ("s-one", "s-two"):
                 data = session(name)
                 data["transcript"] = store_chunks(
-                    objects, b'{"of":"%s %s"}\n' % (cid.encode(), name.encode())
+                    here.objects, b'{"of":"%s %s"}\n' % (cid.encode(), name.encode())
                 )
                 items.append((cid, data))
-            committed_write.write_sessions(here, objects, items)
+            committed_write.write_sessions(here, items)
         git("commit", "-q", "--allow-empty", "-m", f"x\n\nEntire-Checkpoint: {cid}")
 
 
@@ -77,10 +77,10 @@ def run(*args: str, env: dict[str, str] | None = None) -> tuple[int, list[dict[s
 
 def put(repo: Repo, path: str, mode: str, oid: str) -> None:
     """Put an entry of any kind onto the branch."""
-    with Objects(repo) as objects:
-        tip = need_commit(objects, V1)
-        tree = edit_tree(objects, tip["tree"], {path: (mode, oid)})
-        commit = write_commit(objects, repo, tree, [tip["oid"]], "by a stranger")
+    with Objects(repo):
+        tip = need_commit(repo.objects, V1)
+        tree = edit_tree(repo.objects, tip["tree"], {path: (mode, oid)})
+        commit = write_commit(repo, tree, [tip["oid"]], "by a stranger")
         refs.update_refs(repo, [(V1, commit, tip["oid"])], "test")
 
 
@@ -94,8 +94,8 @@ def gone(spec: str) -> Callable[[Repo], None]:
 
 def odd(path: str, mode: str, kind: str = "blob") -> Callable[[Repo], None]:
     def change(repo: Repo) -> None:
-        with Objects(repo) as objects:
-            oid = NOWHERE if mode == "160000" else objects.write(kind, b"../../secrets")
+        with Objects(repo):
+            oid = NOWHERE if mode == "160000" else repo.objects.write(kind, b"../../secrets")
         put(repo, path, mode, oid)
 
     return change
@@ -246,8 +246,8 @@ def test_what_a_partial_clone_left_with_its_remote_is_no_loss(
     partial: Path, tmp_path: Path
 ) -> None:
     here = Repo.find()
-    with Objects(here) as objects:
-        committed_write.write_sessions(here, objects, [("4a4b00000000", session("s-own"))])
+    with Objects(here):
+        committed_write.write_sessions(here, [("4a4b00000000", session("s-own"))])
     _, records, _ = run("check-store", "--json")
     assert [record for record in records if record["severity"] == "error"] == []
     assert "?" in git("rev-list", "--objects", "--missing=print", V1)
@@ -267,9 +267,9 @@ def test_a_search_before_a_push_fetches_nothing_that_a_partial_clone_left_out(
 ) -> None:
     monkeypatch.setattr("gitcp.git._NO_FETCH", {"GIT_NO_LAZY_FETCH": "1"})
     here = Repo.find()
-    with Objects(here) as objects:
-        committed_write.write_sessions(here, objects, [("4a4b00000000", session("s-own"))])
-        sync.push_store(here, objects, "origin", 30)
+    with Objects(here):
+        committed_write.write_sessions(here, [("4a4b00000000", session("s-own"))])
+        sync.push_store(here, "origin", 30)
     assert git("rev-parse", V1, cwd=stored.worktree) == git("rev-parse", V1)
 
 
@@ -287,12 +287,12 @@ def test_a_hook_never_fetches(stored: Repo, tmp_path: Path) -> None:
 
 def test_a_log_reads_metadata_alone_where_one_prompt_made_the_whole_commit(repo: Path) -> None:
     here, data = Repo.find(), session("s-one")
-    with Objects(here) as objects:
-        data["transcript"] = store_chunks(objects, b'{"of":"one"}\n')
+    with Objects(here):
+        data["transcript"] = store_chunks(here.objects, b'{"of":"one"}\n')
         data["metadata"]["files"] = {
             path: {"turn_id": "t1", "prompt": "do it"} for path in ("a", "b")
         }
-        committed_write.write_sessions(here, objects, [(SECOND, data)])
+        committed_write.write_sessions(here, [(SECOND, data)])
     git("commit", "-q", "--allow-empty", "-m", f"x\n\nEntire-Checkpoint: {SECOND}")
     before = run("log", "--json", "-1")
     (checkpoint,) = json.loads(json.dumps(before[1]))[0]["checkpoints"]
@@ -308,8 +308,8 @@ def test_facts_of_any_form_are_no_crash(stored: Repo, value: object) -> None:
     keys = ("strategy", "branch", "created_at", "files")
     for path in (f"{AT}/metadata.json", f"{AT}/0/metadata.json"):
         metadata = {**json.loads(git("show", f"{V1}:{path}")), **dict.fromkeys(keys, value)}
-        with Objects(stored) as objects:
-            put(stored, path, "100644", objects.write("blob", json.dumps(metadata).encode()))
+        with Objects(stored):
+            put(stored, path, "100644", stored.objects.write("blob", json.dumps(metadata).encode()))
     for args in (["show", SECOND], ["check-store"]):
         done = warm.command(args[0], args[1:], Path.cwd(), dict(os.environ))
         assert b"Traceback" not in done.stderr and SECOND.encode() in done.stdout

@@ -25,8 +25,8 @@ def write_tasks(repo: Repo, sid: str) -> None:
     """A session of A with a file and a subagent of its own."""
     data = session(sid, None, files_touched=[f"{sid}.py"], tasks=[f"t-{sid}"])
     data["tasks"] = {f"t-{sid}/agent-1.jsonl": b"words\n"}
-    with Objects(repo) as objects:
-        committed_write.write_sessions(repo, objects, [(A, data)])
+    with Objects(repo):
+        committed_write.write_sessions(repo, [(A, data)])
 
 
 def forget(repo: Repo, sid: str) -> None:
@@ -34,8 +34,8 @@ def forget(repo: Repo, sid: str) -> None:
 
 
 def fetch(repo: Repo) -> None:
-    with Objects(repo) as objects:
-        sync.fetch_store(repo, objects, "origin", 30)
+    with Objects(repo):
+        sync.fetch_store(repo, "origin", 30)
 
 
 @pytest.fixture
@@ -44,8 +44,8 @@ def pair(bare: Path, repo: Path) -> tuple[Repo, Repo]:
     mine, yours = clone(bare, "mine"), clone(bare, "yours")
     for sid in ("s1", "s2"):
         write_tasks(mine, sid)
-    with Objects(mine) as objects:
-        sync.push_store(mine, objects, "origin", 30)
+    with Objects(mine):
+        sync.push_store(mine, "origin", 30)
     fetch(yours)
     return mine, yours
 
@@ -56,8 +56,8 @@ def test_a_merge_leaves_out_what_the_root_has_of_a_forgotten_session(
     mine, yours = pair
     forget(mine, "s1")
     write_tasks(yours, "s3")
-    with Objects(yours) as objects:
-        sync.push_store(yours, objects, "origin", 30)
+    with Objects(yours):
+        sync.push_store(yours, "origin", 30)
     fetch(mine)
     at = mine.worktree
     assert sorted(path.split("/")[3] for path in tree(f"{V1}", at) if "/tasks/" in path) == [
@@ -75,9 +75,9 @@ def test_a_tombstone_names_the_subagents_that_only_another_clone_knew(
     forget(mine, "s1")
     data = session("s1", None, tasks=["t-s1", "late"])
     data["tasks"] = {"late/agent-1.jsonl": b"words\n"}
-    with Objects(yours) as objects:
-        committed_write.write_sessions(yours, objects, [(A, data)])
-        sync.push_store(yours, objects, "origin", 30)
+    with Objects(yours):
+        committed_write.write_sessions(yours, [(A, data)])
+        sync.push_store(yours, "origin", 30)
     fetch(mine)
     assert not [path for path in tree(V1, mine.worktree) if "late" in path]
 
@@ -89,8 +89,8 @@ def test_what_is_too_much_to_merge_brings_nothing_back(
     forget(mine, "s1")
     before = git("rev-parse", V1, cwd=Path(mine.worktree))
     write_tasks(yours, "s3")
-    with Objects(yours) as objects:
-        sync.push_store(yours, objects, "origin", 30)
+    with Objects(yours):
+        sync.push_store(yours, "origin", 30)
     for most in (0, 300, 600):
         monkeypatch.setattr(merging, "_ALL", most)
         with options.Collected(), pytest.raises(Error, match="has forgotten content: not merged"):
@@ -105,9 +105,9 @@ def test_of_two_clones_that_forget_neither_brings_back_what_the_other_forgot(
     forget(mine, "s1")
     forget(yours, "s2")
     forgetful = [git("rev-parse", V1, cwd=repo.worktree) for repo in pair]
-    with Objects(mine) as objects:
+    with Objects(mine):
         git("update-ref", "-d", V1, cwd=bare)
-        sync.push_store(mine, objects, "origin", 30)
+        sync.push_store(mine, "origin", 30)
     fetch(yours)
     history = git("rev-list", V1, cwd=yours.worktree).split()
     assert not {*forgetful} & {*history}
@@ -124,8 +124,8 @@ def test_what_was_forgotten_is_not_written_again(bare: Path, repo: Path) -> None
     write(here, A, "s1", summary={"intent": "words"})
     assert git("rev-parse", V1, cwd=here.worktree) == tip
     write(here, A, "s2")
-    with Objects(here) as objects:
-        assert checkpoints.list_session_ids(here, objects, A) == ["s1", "s2"]
+    with Objects(here):
+        assert checkpoints.list_session_ids(here, A) == ["s1", "s2"]
     assert "words" not in blob(f"{V1}:{AT}/0/metadata.json", here.worktree).decode()
 
 
@@ -149,8 +149,8 @@ def test_a_branch_forgets_what_the_ref_of_a_checkpoint_has_forgotten(
 ) -> None:
     mine, yours = pair
     conversion.convert_store(yours)
-    with Objects(yours) as objects:
-        sync.push_store(yours, objects, "origin", 30)
+    with Objects(yours):
+        sync.push_store(yours, "origin", 30)
     git("update-ref", "-d", V1, cwd=bare)
     forget(yours, "s1")
     assert sync.forget_there(yours, "origin", 30) == (1, [])
@@ -159,8 +159,8 @@ def test_a_branch_forgets_what_the_ref_of_a_checkpoint_has_forgotten(
     assert "t-s1/" not in shown and "t-s2/" in shown
     assert git("reflog", V1, cwd=mine.worktree) == ""
     fetch(mine)
-    with Objects(mine) as objects:
-        assert checkpoints.list_session_ids(mine, objects, A) == ["s1", "s2"]
+    with Objects(mine):
+        assert checkpoints.list_session_ids(mine, A) == ["s1", "s2"]
 
 
 @pytest.mark.parametrize("again", [True, False])
@@ -175,8 +175,8 @@ def test_a_branch_that_a_remote_lacks_is_not_sent_with_what_a_ref_there_has_forg
     ref = build_checkpoint_ref(A)
     git("push", "-q", str(hub), ref, cwd=yours.worktree)
     git("remote", "add", "hub", str(hub), cwd=mine.worktree)
-    with Objects(mine) as objects:
-        sync.push_store(mine, objects, "hub", 30, again=again)
+    with Objects(mine):
+        sync.push_store(mine, "hub", 30, again=again)
     shown = git("log", "-p", "--format=", "--all", cwd=hub)
     assert "t-s1/" not in shown and "t-s2/" in shown
     assert V1 in git("for-each-ref", cwd=hub)

@@ -42,28 +42,28 @@ def metadata(sid: str, **more: object) -> bytes:
 
 def theirs(here: Repo, files: dict[str, bytes], more: TREES | None = None) -> None:
     """The remote's branch has these files, and these trees by path, besides a session of CID."""
-    with Objects(here) as objects:
+    with Objects(here):
         files = {
             f"{AT}/metadata.json": metadata(""),
             f"{AT}/0/metadata.json": metadata("t"),
             **files,
         }
-        edits = {path: ("100644", objects.write("blob", data)) for path, data in files.items()}
-        made = edit_tree(objects, None, {**edits, **(more or {})})
-        commit = write_commit(objects, here, made, [], "Checkpoint: x")
+        edits = {path: ("100644", here.objects.write("blob", data)) for path, data in files.items()}
+        made = edit_tree(here.objects, None, {**edits, **(more or {})})
+        commit = write_commit(here, made, [], "Checkpoint: x")
     git("push", "-q", "-f", git("remote", "get-url", "origin"), f"{commit}:{V1}")
 
 
 def write(here: Repo, cid: str = CID, sid: str = "mine") -> None:
-    with Objects(here) as objects:
-        committed_write.write_sessions(here, objects, [(cid, session(sid))])
+    with Objects(here):
+        committed_write.write_sessions(here, [(cid, session(sid))])
 
 
 def push(here: Repo) -> set[str]:
     """Push; the sessions that the remote's checkpoint CID has then."""
-    with Objects(here) as objects:
-        sync.push_store(here, objects, "origin", 60)
-        sessions = checkpoints.list_session_ids(here, objects, CID)
+    with Objects(here):
+        sync.push_store(here, "origin", 60)
+        sessions = checkpoints.list_session_ids(here, CID)
     return set(sessions)
 
 
@@ -88,8 +88,8 @@ def test_what_lies_beside_the_checkpoints_is_not_merged_in(here: Repo, tmp_path:
 
 def test_nor_is_it_pushed_on_where_ours_only_follows(here: Repo) -> None:
     theirs(here, STRAYS)
-    with Objects(here) as objects:
-        sync.fetch_store(here, objects, "origin", 60)
+    with Objects(here):
+        sync.fetch_store(here, "origin", 60)
     assert {path[:13] for path in tree()} == {AT}
 
 
@@ -145,16 +145,16 @@ def test_of_one_merge_only_so_much_is_read_and_that_is_said_once(
 @pytest.mark.parametrize("at", ["tasks", "0/more", "1"])
 def test_a_tree_that_pretends_to_endless_files_ends(here: Repo, at: str) -> None:
     write(here)
-    with Objects(here) as objects:
-        tip = need_commit(objects, V1)
+    with Objects(here):
+        tip = need_commit(here.objects, V1)
         one, two = (
-            edit_tree(objects, tip["tree"], {f"{AT}/{at}": bomb(objects, leaf)})
+            edit_tree(here.objects, tip["tree"], {f"{AT}/{at}": bomb(here.objects, leaf)})
             for leaf in ("one", "two")
         )
-        united = merging.Union(objects).unite_stores(one, two)
-        commit = write_commit(objects, here, united, [tip["oid"]], "Checkpoint: x")
+        united = merging.Union(here.objects).unite_stores(one, two)
+        commit = write_commit(here, united, [tip["oid"]], "Checkpoint: x")
         refs.update_refs(here, [(V1, commit, tip["oid"])], "test")
-        assert "mine" in checkpoints.list_session_ids(here, objects, CID)
+        assert "mine" in checkpoints.list_session_ids(here, CID)
     for name, *given in (["read-checkpoint", CID], ["show", CID], ["list-checkpoints"], ["fsck"]):
         argv = [sys.executable, str(TOP / "bin" / f"gitcp-{name}"), *given]
         done = subprocess.run(argv, capture_output=True, text=True)
@@ -162,10 +162,10 @@ def test_a_tree_that_pretends_to_endless_files_ends(here: Repo, at: str) -> None
 
 
 def test_directories_nested_without_end_do_not_stop_a_push(here: Repo) -> None:
-    with Objects(here) as objects:
-        deep = ("100644", objects.write("blob", b"x"))
+    with Objects(here):
+        deep = ("100644", here.objects.write("blob", b"x"))
         for _ in range(1500):
-            deep = (TREE, write_tree(objects, {"d": deep}))
+            deep = (TREE, write_tree(here.objects, {"d": deep}))
     theirs(here, {}, {f"{AT}/0/d": deep, "d": deep})
     write(here)
     assert push(here) == {"t", "mine"}
@@ -182,19 +182,19 @@ def test_brackets_in_a_text_are_no_nesting() -> None:
 
 def test_what_is_no_note_is_left_out_and_endless_notes_end(repo: Path) -> None:
     here = Repo.find(str(repo))
-    with Objects(here) as objects:
-        note = ("100644", objects.write("blob", b"Entire-Checkpoint: aa0000000000\n"))
-        mine = edit_tree(objects, None, {"1" * 40: note})
-        strange = {"README": note, "2" * 40: note, "ab/cd": note, "n": bomb(objects, "x")}
-        hostile = edit_tree(objects, None, strange)
-        united = merging.unite_notes(objects, mine, hostile, joined=merging.unite_lines)
+    with Objects(here):
+        note = ("100644", here.objects.write("blob", b"Entire-Checkpoint: aa0000000000\n"))
+        mine = edit_tree(here.objects, None, {"1" * 40: note})
+        strange = {"README": note, "2" * 40: note, "ab/cd": note, "n": bomb(here.objects, "x")}
+        hostile = edit_tree(here.objects, None, strange)
+        united = merging.unite_notes(here.objects, mine, hostile, joined=merging.unite_lines)
     assert set(tree(united)) == {f"{n}{n}/{n * 38}" for n in "12"}
 
 
 def test_at_a_terminal_records_hold_nothing_it_would_obey(here: Repo) -> None:
     branch = "a\u202eb\x9bc\x7f\U000e0001 é 👩\u200d💻"
-    with Objects(here) as objects:
-        committed_write.write_sessions(here, objects, [(CID, session("s", branch=branch))])
+    with Objects(here):
+        committed_write.write_sessions(here, [(CID, session("s", branch=branch))])
     argv = [sys.executable, str(TOP / "bin" / "gitcp-list-checkpoints")]
     master, slave = os.openpty()
     subprocess.run(argv, stdout=slave, check=True)

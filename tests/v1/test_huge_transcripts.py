@@ -93,11 +93,11 @@ def test_a_long_transcript_is_redacted_by_several_processes_in_its_order(
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
     here, path = Repo.find(), tmp_path / "t.jsonl"
     path.write_bytes(b"".join(line(n) for n in range(100)))
-    with Objects(here) as objects:
-        stored = stored_transcripts.store_transcript(
-            here, objects, Source("s", str(path), Signing())
-        )
-        assert stored and [objects.need(oid, "blob") for oid in stored.chunks] == [stored.read()]
+    with Objects(here):
+        stored = stored_transcripts.store_transcript(here, Source("s", str(path), Signing()))
+        assert stored and [here.objects.need(oid, "blob") for oid in stored.chunks] == [
+            stored.read()
+        ]
     said = [part.rpartition(b" ") for part in stored.read().splitlines()]
     assert b"".join(text + b"\n" for text, _, _ in said) == path.read_bytes()
     workers = {int(pid) for _, _, pid in said}
@@ -134,11 +134,8 @@ def test_a_path_that_is_no_transcript_is_ignored_with_a_line(
 ) -> None:
     here, path = Repo.find(), tmp_path / "t.jsonl"
     STRANGE[what](path)
-    with Objects(here) as objects:
-        assert (
-            stored_transcripts.store_transcript(here, objects, Source("s", str(path), Plain()))
-            is None
-        )
+    with Objects(here):
+        assert stored_transcripts.store_transcript(here, Source("s", str(path), Plain())) is None
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and "is ignored" in said
 
@@ -149,10 +146,10 @@ def test_a_large_document_that_was_small_keeps_what_is_stored(
     monkeypatch.setattr(transcripts, "LARGEST_DOCUMENT", 1000)
     here, path = Repo.find(), tmp_path / "chat.json"
     path.write_text(json.dumps({"messages": [{"id": "a"}]}))
-    with Objects(here) as objects:
-        before = keep(here, objects, "s", path).read()
+    with Objects(here):
+        before = keep(here, "s", path).read()
         path.write_text(json.dumps({"messages": [{"id": "b", "text": "x" * 2000}]}))
-        assert keep(here, objects, "s", path).read() == before
+        assert keep(here, "s", path).read() == before
 
 
 @pytest.mark.linux

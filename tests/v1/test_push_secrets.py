@@ -42,19 +42,19 @@ def store(repo: Repo, path: str, content: str) -> None:
 
 
 def store_all(repo: Repo, files: dict[str, str]) -> None:
-    with Objects(repo) as objects:
+    with Objects(repo):
         tip = refs.read_ref(repo, V1)
-        before = objects.read(f"{tip}^{{tree}}") if tip else None
-        blobs = {p: ("100644", objects.write("blob", s.encode())) for p, s in files.items()}
-        tree = edit_tree(objects, before[0] if before else None, blobs)
-        made = write_commit(objects, repo, tree, [tip] if tip else [], "Checkpoint: x")
+        before = repo.objects.read(f"{tip}^{{tree}}") if tip else None
+        blobs = {p: ("100644", repo.objects.write("blob", s.encode())) for p, s in files.items()}
+        tree = edit_tree(repo.objects, before[0] if before else None, blobs)
+        made = write_commit(repo, tree, [tip] if tip else [], "Checkpoint: x")
         refs.update_refs(repo, [(V1, made, tip)], "test")
 
 
 def push(repo: Repo, remote: str = "origin", seconds: float = 30) -> None:
     """As the command does: what can be sent is, then what is held back is an error."""
-    with Objects(repo) as objects:
-        *_, held = sync.push_store(repo, objects, remote, seconds)
+    with Objects(repo):
+        *_, held = sync.push_store(repo, remote, seconds)
     if held:
         raise Error(share_remote.explain(held))
 
@@ -252,10 +252,10 @@ def test_of_checkpoints_with_refs_only_the_one_with_the_secret_stays(
     here: Repo, tmp_path: Path
 ) -> None:
     for name, words in (("aa0000000000", "hello"), ("ab0000000000", f"use {TOKEN}")):
-        with Objects(here) as objects:
-            blob = objects.write("blob", words.encode())
-            tree = edit_tree(objects, None, {"0/prompt.txt": ("100644", blob)})
-            made = write_commit(objects, here, tree, [], "x")
+        with Objects(here):
+            blob = here.objects.write("blob", words.encode())
+            tree = edit_tree(here.objects, None, {"0/prompt.txt": ("100644", blob)})
+            made = write_commit(here, tree, [], "x")
             refs.update_refs(here, [(f"refs/entire/checkpoints/00/{name}", made, None)], "x")
     with pytest.raises(Error, match=r"ab0000000000 .* in '0/prompt\.txt'"):
         push(here)

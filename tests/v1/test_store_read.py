@@ -32,10 +32,10 @@ def has(variation: str) -> list[str]:
 
 
 def read(repo: Repo, cid: str) -> tuple[checkpoints.StoredCheckpoint, list[checkpoints.Content]]:
-    with Objects(repo) as objects:
-        found = checkpoints.read_checkpoint(repo, objects, cid)
+    with Objects(repo):
+        found = checkpoints.read_checkpoint(repo, cid)
         return found, [
-            checkpoints.read_session(objects, found, s["index"]) for s in found["sessions"]
+            checkpoints.read_session(repo.objects, found, s["index"]) for s in found["sessions"]
         ]
 
 
@@ -92,10 +92,10 @@ def test_a_listing_has_every_checkpoint_once_in_order(sample: Repo) -> None:
 @pytest.mark.parametrize("layout", ["refs/remotes/origin", "refs/remotes/team/fork"])
 def test_without_a_local_branch_the_remotes_is_read(tmp_path: Path, layout: str) -> None:
     repo = unbundle("v1-four", tmp_path / "r", f"refs/heads/*:{layout}/*")
-    with Objects(repo) as objects:
+    with Objects(repo):
         assert len(list(checkpoint_list.list_checkpoints(repo))) == 5
-        assert checkpoint_list.resolve_id(repo, objects, "d59") == "d59fd7b6fd9a"
-        found = checkpoints.read_checkpoint(repo, objects, "d59fd7b6fd9a")
+        assert checkpoint_list.resolve_id(repo, "d59") == "d59fd7b6fd9a"
+        found = checkpoints.read_checkpoint(repo, "d59fd7b6fd9a")
     assert found["ref"] == f"{layout}/entire/checkpoints/v1"
     assert [s["session_id"][6:8] for s in found["sessions"]] == ["d0", "d1", "d2"]
 
@@ -118,8 +118,8 @@ def test_the_layout_before_v1_is_read(repo: Path) -> None:
     assert len(list(checkpoint_list.list_checkpoints(Repo.find()))) == 1
     git("config", "gitcp.store", "refs")
     r = Repo.find()
-    with Objects(r) as objects:  # written again, it has today's layout
-        committed_write.write_sessions(r, objects, [("aabbccddeeff", session("third"))])
+    with Objects(r):  # written again, it has today's layout
+        committed_write.write_sessions(r, [("aabbccddeeff", session("third"))])
     found, contents = read(r, "aabbccddeeff")
     assert [s["session_id"] for s in found["sessions"]] == ["new", "old", "third"]
     assert [c["transcript"] for c in contents] == [b"{}\n", b"old\n", b""]
@@ -138,20 +138,20 @@ def test_the_layout_before_v1_is_read(repo: Path) -> None:
 def test_a_prefix_names_one_checkpoint_or_the_candidates(
     sample: Repo, prefix: str, says: str
 ) -> None:
-    with Objects(sample) as objects, pytest.raises(Error) as e:
-        checkpoint_list.resolve_id(sample, objects, prefix)
+    with Objects(sample), pytest.raises(Error) as e:
+        checkpoint_list.resolve_id(sample, prefix)
     assert str(e.value) == says
 
 
 def test_a_session_is_found_by_index_and_by_id(tmp_path: Path) -> None:
     sample = unbundle("v1-four", tmp_path / "r")
-    with Objects(sample) as objects:
-        found = checkpoints.read_checkpoint(sample, objects, "d59fd7b6fd9a")
+    with Objects(sample):
+        found = checkpoints.read_checkpoint(sample, "d59fd7b6fd9a")
         sid = found["sessions"][1]["session_id"]
-        by_index = checkpoints.read_session(objects, found, 1)
-        assert checkpoints.read_session(objects, found, sid) == by_index
+        by_index = checkpoints.read_session(sample.objects, found, 1)
+        assert checkpoints.read_session(sample.objects, found, sid) == by_index
         with pytest.raises(Error, match="no session '3' in checkpoint 'd59fd7b6fd9a'"):
-            checkpoints.read_session(objects, found, 3)
+            checkpoints.read_session(sample.objects, found, 3)
 
 
 def test_tasks_of_a_checkpoint_are_named(tmp_path: Path) -> None:
@@ -164,18 +164,18 @@ def test_tasks_of_a_checkpoint_are_named(tmp_path: Path) -> None:
 
 def test_commits_are_found_on_every_branch_and_back(tmp_path: Path) -> None:
     repo = unbundle("v1-four", tmp_path / "r")
-    with Objects(repo) as objects:
+    with Objects(repo):
         ids = [c["checkpoint_id"] for c in checkpoint_list.list_checkpoints(repo)]
-        found = checkpoint_list.find_carriers(repo, objects, [*ids, "000000000000"])
+        found = checkpoint_list.find_carriers(repo, [*ids, "000000000000"])
         assert found.pop("000000000000") == []
         for cid, commits in found.items():
             assert len(commits) == 1
-            assert checkpoint_list.list_ids(repo, objects, commits[0]) == [cid]
+            assert checkpoint_list.list_ids(repo, commits[0]) == [cid]
 
 
 def test_of_a_session_that_is_there_twice_the_later_is_meant(sample: Repo) -> None:
-    with Objects(sample) as objects:
-        found = checkpoints.read_checkpoint(sample, objects, "bde5096363d6")
+    with Objects(sample):
+        found = checkpoints.read_checkpoint(sample, "bde5096363d6")
         first, second = found["sessions"]
         assert first["session_id"] == second["session_id"]
-        assert checkpoints.read_session(objects, found, first["session_id"])["index"] == 1
+        assert checkpoints.read_session(sample.objects, found, first["session_id"])["index"] == 1

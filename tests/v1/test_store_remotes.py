@@ -63,10 +63,10 @@ def test_a_remote_that_does_not_answer_is_left_in_time(bare: Path, tmp_path: Pat
     git("remote", "set-url", "origin", f"ext::{silent}", cwd=r.top)
     git("config", "protocol.ext.allow", "always", cwd=r.top)
     with (
-        Objects(r) as objects,
+        Objects(r),
         pytest.raises(Error, match=r"'origin' did not answer in 0\.2 seconds"),
     ):
-        sync.push_store(r, objects, "origin", 0.2)
+        sync.push_store(r, "origin", 0.2)
 
 
 def test_the_marker_stays_while_the_destination_lacks_something(bare: Path, tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ NOTES = "refs/notes/gitcp"
 
 
 def fetch(repo: Repo) -> None:
-    with Objects(repo) as objects:
-        sync.fetch_store(repo, objects, "origin", 30)
+    with Objects(repo):
+        sync.fetch_store(repo, "origin", 30)
 
 
 def ids(at: Path | str | None) -> set[str]:
@@ -38,8 +38,8 @@ def test_only_checkpoints_and_notes_are_sent(bare: Path) -> None:
     git("branch", "secret", cwd=r.top)
     git("tag", "mine", cwd=r.top)
     write(r, A)
-    with Objects(r) as objects:
-        notes.add_link(r, objects, git("rev-parse", "HEAD", cwd=r.top), A)
+    with Objects(r):
+        notes.add_link(r, git("rev-parse", "HEAD", cwd=r.top), A)
     assert unpushed(r)
     push(r)
     assert not unpushed(r)
@@ -95,15 +95,15 @@ def test_notes_of_both_sides_stay_and_lead_to_the_commits(bare: Path) -> None:
     head = git("rev-parse", "HEAD", cwd=a.top)
     for r, cid in ((a, A), (b, B)):
         write(r, cid)
-        with Objects(r) as objects:
+        with Objects(r):
             for _ in range(2):
-                notes.add_link(r, objects, head, cid)
+                notes.add_link(r, head, cid)
         assert git("notes", "--ref=gitcp", "show", head, cwd=r.top).count(cid) == 1
         push(r)
     fetch(a)
-    with Objects(a) as objects:
-        assert notes.parse_note(notes.read_note(objects, head) or b"") == [A, B]
-        assert checkpoint_list.find_carriers(a, objects, [A, B]) == {A: [head], B: [head]}
+    with Objects(a):
+        assert notes.parse_note(notes.read_note(a.objects, head) or b"") == [A, B]
+        assert checkpoint_list.find_carriers(a, [A, B]) == {A: [head], B: [head]}
     shown = git("log", "-1", "--format=%N", "--notes=gitcp", cwd=a.top)
     assert shown == f"Entire-Checkpoint: {A}\nEntire-Checkpoint: {B}"
 
@@ -112,9 +112,9 @@ def test_a_note_of_gits_own_hand_is_read_and_kept(bare: Path) -> None:
     r = clone(bare, "a")
     git("notes", "--ref=gitcp", "add", "-m", "a person's words", "HEAD", cwd=r.top)
     head = git("rev-parse", "HEAD", cwd=r.top)
-    with Objects(r) as objects:
-        notes.add_link(r, objects, head, A)
-        assert notes.parse_note(notes.read_note(objects, head) or b"") == [A]
+    with Objects(r):
+        notes.add_link(r, head, A)
+        assert notes.parse_note(notes.read_note(r.objects, head) or b"") == [A]
     shown = git("notes", "--ref=gitcp", "show", "HEAD", cwd=r.top)
     assert shown == f"a person's words\n\nEntire-Checkpoint: {A}"
 
@@ -146,5 +146,5 @@ def test_what_a_clone_adds_to_the_branch_reaches_the_ref_that_another_has_made(b
         push(repo)
     tips = {git("rev-parse", build_checkpoint_ref(A), cwd=repo.worktree) for repo in (mine, yours)}
     assert len(tips) == 1
-    with Objects(yours) as objects:
-        assert sorted(checkpoints.list_session_ids(yours, objects, A)) == ["late", "s"]
+    with Objects(yours):
+        assert sorted(checkpoints.list_session_ids(yours, A)) == ["late", "s"]

@@ -42,11 +42,11 @@ def lines(first: int, last: int, words: int = 3) -> bytes:
 def test_a_growing_transcript_is_redacted_and_stored_once(repo: Path, tmp_path: Path) -> None:
     live, red, r = tmp_path / "t.jsonl", Counting(), Repo.find()
     live.write_bytes(lines(0, 1500, 20))
-    with Objects(r) as objects:
-        first = stored_transcripts.store_transcript(r, objects, Source("s", str(live), red))
+    with Objects(r):
+        first = stored_transcripts.store_transcript(r, Source("s", str(live), red))
         live.write_bytes(live.read_bytes() + lines(1500, 1520, 20))
-    with Objects(r) as objects:
-        second = stored_transcripts.store_transcript(r, objects, Source("s", str(live), red))
+    with Objects(r):
+        second = stored_transcripts.store_transcript(r, Source("s", str(live), red))
     assert first and second
     assert len(first.chunks) > 3
     assert second.chunks[: len(first.chunks) - 1] == first.chunks[:-1]
@@ -58,22 +58,22 @@ def test_a_growing_transcript_is_redacted_and_stored_once(repo: Path, tmp_path: 
 def test_nothing_new_is_not_read_again(repo: Path, tmp_path: Path) -> None:
     live, red, r = tmp_path / "t.jsonl", Counting(), Repo.find()
     live.write_bytes(lines(0, 9))
-    with Objects(r) as objects:
+    with Objects(r):
         for _ in range(3):
-            assert stored_transcripts.store_transcript(r, objects, Source("s", str(live), red))
+            assert stored_transcripts.store_transcript(r, Source("s", str(live), red))
     assert len(red.given) == 1
 
 
 def test_an_unfinished_line_waits_until_it_is_whole(repo: Path, tmp_path: Path) -> None:
     live, r = tmp_path / "t.jsonl", Repo.find()
     live.write_bytes(lines(0, 3) + b'{"half": "hunter2')
-    with Objects(r) as objects:
-        assert joined(keep(r, objects, "s", live)) == lines(0, 3)
-        as_it_is = keep(r, objects, "s", live, complete=True)
+    with Objects(r):
+        assert joined(keep(r, "s", live)) == lines(0, 3)
+        as_it_is = keep(r, "s", live, complete=True)
         assert joined(as_it_is) == lines(0, 3) + b'{"half": "REDACTED'
         assert as_it_is.content_hash == stored_transcripts.hash_content(joined(as_it_is))
         live.write_bytes(lines(0, 3) + b'{"half": "hunter2"}\n' + lines(4, 5))
-        finished = joined(keep(r, objects, "s", live))
+        finished = joined(keep(r, "s", live))
     assert finished == lines(0, 3) + b'{"half": "REDACTED"}\n' + lines(4, 5)
 
 
@@ -92,22 +92,22 @@ def test_a_transcript_that_shrinks_or_is_replaced_drops_nothing(
 ) -> None:
     live, r = tmp_path / "t.jsonl", Repo.find()
     live.write_bytes(lines(0, 5))
-    with Objects(r) as objects:
-        keep(r, objects, "s", live)
+    with Objects(r):
+        keep(r, "s", live)
         live.write_bytes(now)
-        assert joined(keep(r, objects, "s", live)) == stored
+        assert joined(keep(r, "s", live)) == stored
         live.write_bytes(now + lines(50, 52))
-        assert joined(keep(r, objects, "s", live)) == stored + lines(50, 52)
+        assert joined(keep(r, "s", live)) == stored + lines(50, 52)
 
 
 def test_a_copy_of_the_same_transcript_is_the_same_transcript(repo: Path, tmp_path: Path) -> None:
     live, red, r = tmp_path / "t.jsonl", Counting(), Repo.find()
     live.write_bytes(lines(0, 5))
-    with Objects(r) as objects:
-        assert stored_transcripts.store_transcript(r, objects, Source("s", str(live), red))
+    with Objects(r):
+        assert stored_transcripts.store_transcript(r, Source("s", str(live), red))
         moved = tmp_path / "resumed.jsonl"
         moved.write_bytes(lines(0, 5) + lines(5, 6))
-        found = stored_transcripts.store_transcript(r, objects, Source("s", str(moved), red))
+        found = stored_transcripts.store_transcript(r, Source("s", str(moved), red))
     assert found and joined(found) == lines(0, 6)
     assert red.given == [len(lines(0, 5)), len(lines(5, 6))]
 
@@ -117,12 +117,12 @@ def test_an_edit_before_the_last_bytes_is_seen_by_the_full_check(
 ) -> None:
     live, r = tmp_path / "t.jsonl", Repo.find()
     live.write_bytes(lines(0, 400))
-    with Objects(r) as objects:
-        keep(r, objects, "s", live)
+    with Objects(r):
+        keep(r, "s", live)
         with live.open("r+b") as f:
             f.write(line(700)[: len(line(0)) - 1])
-        assert joined(keep(r, objects, "s", live)) == lines(0, 400)
-        assert line(700)[:30] in joined(keep(r, objects, "s", live, check=True))
+        assert joined(keep(r, "s", live)) == lines(0, 400)
+        assert line(700)[:30] in joined(keep(r, "s", live, check=True))
 
 
 @pytest.mark.parametrize("name", ["s.json", "s.redacted"])
@@ -132,22 +132,22 @@ def test_a_damaged_cache_is_begun_anew(
 ) -> None:
     live, r = tmp_path / "t.jsonl", Repo.find()
     live.write_bytes(lines(0, 5))
-    with Objects(r) as objects:
-        keep(r, objects, "s", live)
+    with Objects(r):
+        keep(r, "s", live)
         kept = repo / ".git/gitcp/transcript" / name
         kept.unlink() if damage is None else kept.write_bytes(damage)
-        assert joined(keep(r, objects, "s", live)) == lines(0, 5)
+        assert joined(keep(r, "s", live)) == lines(0, 5)
 
 
 def test_bytes_of_a_killed_writer_do_not_stay(repo: Path, tmp_path: Path) -> None:
     live, r = tmp_path / "t.jsonl", Repo.find()
     live.write_bytes(lines(0, 5))
-    with Objects(r) as objects:
-        keep(r, objects, "s", live)
+    with Objects(r):
+        keep(r, "s", live)
         with (repo / ".git/gitcp/transcript/s.redacted").open("ab") as f:
             f.write(lines(5, 7)[:-9])
         live.write_bytes(lines(0, 6))
-        assert joined(keep(r, objects, "s", live)) == lines(0, 6)
+        assert joined(keep(r, "s", live)) == lines(0, 6)
 
 
 def test_chunks_whose_pack_a_killed_process_left_unfinished_are_written_again(
@@ -155,44 +155,42 @@ def test_chunks_whose_pack_a_killed_process_left_unfinished_are_written_again(
 ) -> None:
     live, r = tmp_path / "t.jsonl", Repo.find()
     live.write_bytes(lines(0, 1500, 20))
-    with Objects(r) as objects:
-        assert stored_transcripts.store_transcript(r, objects, Source("s", str(live), Plain()))
-        objects.packs.abandon()
-    with Objects(r) as objects:
-        assert joined(keep(r, objects, "s", live)) == live.read_bytes()
+    with Objects(r):
+        assert stored_transcripts.store_transcript(r, Source("s", str(live), Plain()))
+        r.objects.packs.abandon()
+    with Objects(r):
+        assert joined(keep(r, "s", live)) == live.read_bytes()
 
 
 def test_chunks_that_a_prune_took_are_written_again(repo: Path, tmp_path: Path) -> None:
     live, r = tmp_path / "t.jsonl", Repo.find()
     live.write_bytes(lines(0, 1500, 20))
-    with Objects(r) as objects:
-        keep(r, objects, "s", live)
+    with Objects(r):
+        keep(r, "s", live)
     git("prune", "--expire=now")
-    with Objects(r) as objects:
-        assert joined(keep(r, objects, "s", live)) == live.read_bytes()
-        committed_write.write_sessions(
-            r, objects, [("a1b2c3d4e5f6", session("s", keep(r, objects, "s", live)))]
-        )
+    with Objects(r):
+        assert joined(keep(r, "s", live)) == live.read_bytes()
+        committed_write.write_sessions(r, [("a1b2c3d4e5f6", session("s", keep(r, "s", live)))])
     git("gc", "-q", "--prune=now")
-    with Objects(r) as objects:
-        assert joined(keep(r, objects, "s", live)) == live.read_bytes()
+    with Objects(r):
+        assert joined(keep(r, "s", live)) == live.read_bytes()
     assert git("fsck", "--no-dangling") == ""
 
 
 @pytest.mark.parametrize("path", [None, "", "/nowhere/t.jsonl", "/", "/dev/null", "a\0b"])
 def test_without_a_transcript_there_is_nothing(repo: Path, path: str | None) -> None:
     r = Repo.find()
-    with Objects(r) as objects:
-        assert stored_transcripts.store_transcript(r, objects, Source("s", path, Plain())) is None
+    with Objects(r):
+        assert stored_transcripts.store_transcript(r, Source("s", path, Plain())) is None
 
 
 def test_a_transcript_that_is_gone_is_still_stored(repo: Path, tmp_path: Path) -> None:
     live, r = tmp_path / "t.jsonl", Repo.find()
     live.write_bytes(lines(0, 5))
-    with Objects(r) as objects:
-        keep(r, objects, "s", live)
+    with Objects(r):
+        keep(r, "s", live)
         live.unlink()
-        assert joined(keep(r, objects, "s", live)) == lines(0, 5)
+        assert joined(keep(r, "s", live)) == lines(0, 5)
 
 
 def test_a_json_document_keeps_unknown_fields_and_dropped_messages(
@@ -201,10 +199,10 @@ def test_a_json_document_keeps_unknown_fields_and_dropped_messages(
     live, r = tmp_path / "session.json", Repo.find()
     document = {"sessionId": "x", "odd": [1.5, None], "messages": [{"id": "1"}, {"id": "2"}]}
     live.write_text(json.dumps(document, indent=2))
-    with Objects(r) as objects:
-        assert joined(keep(r, objects, "s", live)) == live.read_bytes()
+    with Objects(r):
+        assert joined(keep(r, "s", live)) == live.read_bytes()
         live.write_text(json.dumps({**document, "messages": [{"id": "3"}]}, indent=2))
-        now = json.loads(joined(keep(r, objects, "s", live)))
+        now = json.loads(joined(keep(r, "s", live)))
     assert now == {**document, "messages": [{"id": "1"}, {"id": "2"}, {"id": "3"}]}
 
 
@@ -216,9 +214,9 @@ def test_a_scan_goes_on_from_where_the_last_one_ended(repo: Path, tmp_path: Path
     live, r = tmp_path / "t.jsonl", Repo.find()
 
     def scan() -> tuple[int, list[str]]:
-        with Objects(r) as objects:
+        with Objects(r):
             found = stored_transcripts.store_transcript(
-                r, objects, Source("s", str(live), Plain(), transcript.scan)
+                r, Source("s", str(live), Plain(), transcript.scan)
             )
         assert found
         return found.items, found.scan["prompts"]

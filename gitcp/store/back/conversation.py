@@ -73,7 +73,7 @@ if TYPE_CHECKING:
 _AGENT = "Claude Code"  # for a session that names no agent: the original program knew no other
 
 
-def cut_at_point(repo: Repo, objects: Objects, point: Point, same_id: bool) -> Conversation | None:
+def cut_at_point(repo: Repo, point: Point, same_id: bool) -> Conversation | None:
     """The conversation up to a point; None if the point has none or the live one ends there.
 
     same_id: keep the id and replace the newer conversation.  Raises Error when a client has that
@@ -84,7 +84,7 @@ def cut_at_point(repo: Repo, objects: Objects, point: Point, same_id: bool) -> C
         return None
     state = states.peek_state(repo, point["session_id"]) or {}
     find_place = _place_in_turn if point["kind"] in KINDS else _place_at_end
-    place = find_place(repo, objects, point, state)
+    place = find_place(repo, point, state)
     if place is None:
         return None
     agent = find_agent(state)
@@ -110,19 +110,19 @@ def cut_at_point(repo: Repo, objects: Objects, point: Point, same_id: bool) -> C
     }
 
 
-def _place_at_end(repo: Repo, objects: Objects, point: Point, state: State) -> Place | None:
+def _place_at_end(repo: Repo, point: Point, state: State) -> Place | None:
     """Where the conversation of a temporary checkpoint ends; None if it has none."""
-    files = Lookup(objects, point["tree"]).read_folder(point["metadata_dir"] or ".entire/none")
-    stored = b"\n".join(checkpoints.read_pieces(objects, files))
+    files = Lookup(repo.objects, point["tree"]).read_folder(point["metadata_dir"] or ".entire/none")
+    stored = b"\n".join(checkpoints.read_pieces(repo.objects, files))
     if not stored:
         return None
     inside = point["is_task_checkpoint"]  # the turn went on after it
     return stored, find_agent(state).get_cutter().find_last_leaf(stored), inside
 
 
-def _place_in_turn(repo: Repo, objects: Objects, point: Point, state: State) -> Place | None:
+def _place_in_turn(repo: Repo, point: Point, state: State) -> Place | None:
     """Where a moment inside a turn is; None if the conversation had not begun."""
-    data = read_live(state) or read_session(repo, objects, point["session_id"])["transcript"]
+    data = read_live(state) or read_session(repo, point["session_id"])["transcript"]
     cutter = find_agent(state).get_cutter()
     name, after = point["id"].removesuffix(AFTER), point["id"].endswith(AFTER)
     if point["kind"] == "tool":
@@ -228,12 +228,12 @@ def _refuse_open(state: State, agent: Client, session_id: str) -> None:
         raise Error(f"session '{session_id[:8]}' is open in its client")
 
 
-def read_checkpoints(repo: Repo, objects: Objects, ids: Iterable[str]) -> Iterator[Stored]:
+def read_checkpoints(repo: Repo, ids: Iterable[str]) -> Iterator[Stored]:
     """The conversations of committed checkpoints."""
     for checkpoint_id in ids:
-        checkpoint = checkpoints.read_checkpoint(repo, objects, checkpoint_id)
+        checkpoint = checkpoints.read_checkpoint(repo, checkpoint_id)
         for entry in checkpoint["sessions"]:
-            session = checkpoints.read_session(objects, checkpoint, entry["index"])
+            session = checkpoints.read_session(repo.objects, checkpoint, entry["index"])
             yield {
                 "session_id": session["session_id"],
                 "agent": str(session["metadata"].get("agent") or _AGENT),
@@ -258,16 +258,16 @@ def _read_tree(objects: Objects, tree: str, session_id: str) -> Stored:
     return {"session_id": session_id, "agent": agent, "transcript": transcript}
 
 
-def read_session(repo: Repo, objects: Objects, session_id: str) -> Stored:
+def read_session(repo: Repo, session_id: str) -> Stored:
     """The newest stored conversation of a session: on a stream, or committed."""
-    if newest := stream_list.find_newest(repo, objects, session_id):
-        return _read_tree(objects, newest["tree"], session_id)
+    if newest := stream_list.find_newest(repo, session_id):
+        return _read_tree(repo.objects, newest["tree"], session_id)
     ids = [
         c["checkpoint_id"]
         for c in checkpoint_list.list_checkpoints(repo, brief=True)
         if any(s["session_id"] == session_id for s in c["sessions"])
     ]
-    stored = [s for s in read_checkpoints(repo, objects, ids) if s["session_id"] == session_id]
+    stored = [s for s in read_checkpoints(repo, ids) if s["session_id"] == session_id]
     if not stored:
         raise Error(f"nothing is stored of session '{session_id}' yet")
     return max(stored, key=lambda session: len(session["transcript"]))
@@ -279,33 +279,33 @@ BESIDE = "beside"
 DEPTH = 100  # first parents that are searched for a checkpoint
 
 
-def read_stored(repo: Repo, objects: Objects, name: str) -> tuple[str, list[Stored]]:
+def read_stored(repo: Repo, name: str) -> tuple[str, list[Stored]]:
     """(the commit or '', the conversations) of a branch, a commit, a checkpoint or a session.
 
     For a commit without a checkpoint the nearest of its first parents that has one is taken.
     Raises Error when there is none.
     """
-    kind, key = show_commits.resolve_name(repo, objects, name)
+    kind, key = show_commits.resolve_name(repo, name)
     if kind == "commit":
-        commit, ids = _find_nearest_checkpoint(repo, objects, key)
-        return commit, list(read_checkpoints(repo, objects, ids))
+        commit, ids = _find_nearest_checkpoint(repo, key)
+        return commit, list(read_checkpoints(repo, ids))
     if kind == "checkpoint":
-        commits = checkpoint_list.find_carriers(repo, objects, [key])[key]
-        return (commits or [""])[0], list(read_checkpoints(repo, objects, [key]))
+        commits = checkpoint_list.find_carriers(repo, [key])[key]
+        return (commits or [""])[0], list(read_checkpoints(repo, [key]))
     if kind == "temporary":
-        return "", [read_temporary(objects, key)]
-    return "", [read_session(repo, objects, key)]
+        return "", [read_temporary(repo.objects, key)]
+    return "", [read_session(repo, key)]
 
 
-def _find_nearest_checkpoint(repo: Repo, objects: Objects, oid: str) -> tuple[str, list[str]]:
+def _find_nearest_checkpoint(repo: Repo, oid: str) -> tuple[str, list[str]]:
     """(the commit oid or the nearest of its first parents with checkpoints, their ids)."""
     ancestor: str | None = oid
     for _ in range(DEPTH):
-        commit = read_commit(objects, ancestor) if ancestor else None
+        commit = read_commit(repo.objects, ancestor) if ancestor else None
         if commit is None:
             break
-        ids = checkpoint_list.list_ids(repo, objects, commit["oid"])
-        present = [i for i in ids if checkpoints.find_checkpoint(repo, objects, i)]
+        ids = checkpoint_list.list_ids(repo, commit["oid"])
+        present = [i for i in ids if checkpoints.find_checkpoint(repo, i)]
         if present:
             return commit["oid"], present
         if ids:
@@ -413,10 +413,10 @@ def _find_conversation(repo: Repo, session_id: str) -> str:
     return path if isinstance(path, str) and os.path.exists(path) else ""
 
 
-def write_restored(repo: Repo, objects: Objects, restored: Iterable[Restored], name: str) -> str:
+def write_restored(repo: Repo, restored: Iterable[Restored], name: str) -> str:
     """Write the planned conversations; return the id of the undo step, '' if nothing is written."""
     planned = [effect for outcome in restored for effect in outcome["effects"]]
     if not planned:
         return ""
-    undo.put_effects(repo, objects, planned)
-    return undo.record_step(repo, objects, "resume", name, planned)
+    undo.put_effects(repo, planned)
+    return undo.record_step(repo, "resume", name, planned)

@@ -78,16 +78,16 @@ class History:
         present = self.present
         if name == steps.WORKTREE:
             return present.tree, 1 << 63
-        repo, objects = present.repo, present.objects
-        if point := steps.find_moment(repo, objects, name):
+        repo = present.repo
+        if point := steps.find_moment(repo, name):
             if point["kind"] in points.KINDS:
                 return points.read_tree(present, point["id"])[0], point["time"] * _SECOND
-            return steps.read_tree(repo, objects, point), point["time"] * _SECOND
+            return steps.read_tree(repo, point), point["time"] * _SECOND
         tree, oid = (
-            steps.find_tree(repo, objects, name),
-            commits.resolve_name(repo, objects, name)[1],
+            steps.find_tree(repo, name),
+            commits.resolve_name(repo, name)[1],
         )
-        commit = read_commit(objects, oid)
+        commit = read_commit(repo.objects, oid)
         seconds = parse_ident(commit["committer"])[1] if commit else 0
         return tree, seconds * _SECOND
 
@@ -97,11 +97,10 @@ class History:
         for change in changes[number:]:
             for path, (old, _) in change["edits"].items():
                 before.setdefault(path, old)
-        return edit_tree(self.present.objects, self.present.tree, before)
+        return edit_tree(self.present.repo.objects, self.present.tree, before)
 
     def _compare(self, old: str, new: str) -> dict[str, tuple[Version, Version]]:
-        objects = self.present.objects
-        return {path: (a, b) for path, a, b in compare_trees(objects, old, new)}
+        return {path: (a, b) for path, a, b in compare_trees(self.present.repo.objects, old, new)}
 
     @staticmethod
     def _make_unseen(

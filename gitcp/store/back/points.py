@@ -180,7 +180,7 @@ def read_tree(present: Present, name: str) -> tuple[str, str]:
     versions: dict[str, Version] = {}
     for line in since:
         versions.setdefault(line["path"], credit.parse_entry(line["before"]))
-    return edit_tree(present.objects, present.tree, versions), commit
+    return edit_tree(present.repo.objects, present.tree, versions), commit
 
 
 def list_changes(edits_kept: KeptEdits, point: Point) -> dict[str, tuple[Version, Version]]:
@@ -201,9 +201,7 @@ _LABELS = ("now", "what is taken back", "before it")
 _WAYS = ("-c", "merge.conflictStyle=merge", "merge-file", "-p", "-q")
 
 
-def merge_blobs(
-    repo: Repo, objects: Objects, base: str, ours: str, theirs: str
-) -> tuple[str, bool]:
+def merge_blobs(repo: Repo, base: str, ours: str, theirs: str) -> tuple[str, bool]:
     """(the oid of the merged blob, which is stored; whether it has no conflict).
 
     With conflicts the blob has git's markers, each side labelled; binary content stays ours.
@@ -215,7 +213,7 @@ def merge_blobs(
     try:
         for name, oid in zip(names, (ours, base, theirs), strict=True):
             with open(name, "wb") as f:
-                f.write(objects.need(oid, "blob"))
+                f.write(repo.objects.need(oid, "blob"))
         labels = [word for label in _LABELS for word in ("-L", label)]
         status, out = repo.git.run(*_WAYS, *labels, *names, ok=range(128))
     except GitError:  # binary
@@ -224,7 +222,7 @@ def merge_blobs(
         for name in names:
             files.remove_file(name)
         os.rmdir(folder)
-    return objects.write("blob", out), status == 0
+    return repo.objects.write("blob", out), status == 0
 
 
 # What a step wants of the worktree: that of a point, or the present one without some edits.
@@ -244,17 +242,17 @@ def go_to_point(point: Point, scopes: Sequence[str]) -> Wisher:
     root; none: all)."""
 
     def make_wish(present: Present) -> Wish:
-        objects, tree = present.objects, point["tree"]
+        tree = point["tree"]
         if point["kind"] in KINDS:
             tree, commit = read_tree(present, point["id"])
             note = f"the point is from before commit {commit[:7]}; HEAD stays where it is"
             notes = [note] if commit else []
         else:
             notes = _describe_base(point, present)
-        _refuse_unknown(present, scopes, Lookup(objects, tree))
-        facts = _gather_facts(present, find_tree(objects, point["base_commit"]))
-        facts["left_out"] = {**_read_left_out(objects, point), **present.left_out}
-        changes = compare_trees(objects, present.tree, tree)
+        _refuse_unknown(present, scopes, Lookup(present.repo.objects, tree))
+        facts = _gather_facts(present, find_tree(present.repo.objects, point["base_commit"]))
+        facts["left_out"] = {**_read_left_out(present.repo.objects, point), **present.left_out}
+        changes = compare_trees(present.repo.objects, present.tree, tree)
         below = (change for change in changes if back.is_below(change[0], scopes))
         lacking = describe_lacking(point["kind"], point["lacking"])
         notes = [*notes, *filter(None, [lacking]), *_describe_operations(present)]
@@ -268,7 +266,7 @@ def go_to_tree(tree: str, reason: str) -> Wisher:
     """Build the wish for the worktree with the files of a tree, whoever made them."""
 
     def make_wish(present: Present) -> Wish:
-        every = compare_trees(present.objects, present.tree, tree)
+        every = compare_trees(present.repo.objects, present.tree, tree)
         changes = [(*change, reason) for change in every if not change[0].startswith(back.OURS)]
         return {**_EMPTY, "actions": back.plan_paths(changes, _gather_facts(present))}
 
@@ -290,7 +288,7 @@ def _read_raw(present: Present, point: Point) -> Known:
     """For a point before a step, the bytes and permissions that the step kept."""
     steps = undo.read_steps(present.repo) if point["kind"] == "safety" else ()
     chosen = [step for step in steps if step["commit"] == point["id"]]
-    return restore.read_steps(present.objects, chosen)
+    return restore.read_steps(present.repo.objects, chosen)
 
 
 def _read_left_out(objects: Objects, point: Point) -> dict[str, str]:
@@ -321,8 +319,8 @@ def _describe_operations(present: Present) -> list[str]:
 
 def _gather_facts(present: Present, base: str | None = None) -> Facts:
     """The facts that a plan needs; base: the tree of the point's base commit, None if unknown."""
-    head = Lookup(present.objects, present.head_tree)
-    before = Lookup(present.objects, base)
+    head = Lookup(present.repo.objects, present.head_tree)
+    before = Lookup(present.repo.objects, base)
     owners = Owners(present)
     return {
         "head": lambda path: find_file(head, path),
@@ -355,7 +353,7 @@ def leave_out_edits(edits: Edits, conflict: str, why: str, raw: Known | None = N
     """
 
     def make_wish(present: Present) -> Wish:
-        merge = partial(merge_blobs, present.repo, present.objects)
+        merge = partial(merge_blobs, present.repo)
         changes: list[tuple[str, Version, Version, str]] = []
         unchanged: list[Action] = []
         merged: list[str] = []
@@ -401,7 +399,7 @@ def take_back_edits(lines: Sequence[JournalLine], scopes: Sequence[str], conflic
         _refuse_unknown(
             present, scopes, lambda scope: any(back.is_below(p, [scope]) for p in pairs)
         )
-        read = present.objects.read
+        read = present.repo.objects.read
         lost: list[Conflict] = [
             {"path": path, "reason": "its content is not kept any more"}
             for path, versions in pairs.items()
@@ -425,7 +423,7 @@ class Prepared:
     """
 
     def __init__(self, present: Present, wisher: Wisher) -> None:
-        repo, objects = present.repo, present.objects
+        repo = present.repo
         _ = present.lines  # unseen edits are recorded in the journal before the step is
         self.present, wish = present, wisher(present)
         self.merged, self.raw = wish["merged"], wish["raw"]
@@ -437,10 +435,10 @@ class Prepared:
         }
         self.todo = back.list_effective(self.plan["actions"])
         edits = {a["path"]: a["now"] for a in self.todo}
-        self.tree = edit_tree(objects, self.present.tree, edits)
+        self.tree = edit_tree(repo.objects, self.present.tree, edits)
         self.plan["conflicts"] += back.find_name_conflicts(self.todo)
         if repo.config.get_flag("core.ignorecase"):
-            self.plan["conflicts"] += _find_twins(Lookup(objects, self.tree), self.todo)
+            self.plan["conflicts"] += _find_twins(Lookup(repo.objects, self.tree), self.todo)
         self.signs: dict[str, Signature] = read_signatures(repo, edits)
 
 
@@ -525,22 +523,18 @@ _LONGEST = 200_000  # bytes of a patch that are shown before a choice
 COMMITS = 50  # of HEAD's history that are searched for committed points
 
 
-def list_points(
-    repo: Repo, objects: Objects, everywhere: bool = False, depth: int = COMMITS
-) -> list[Point]:
+def list_points(repo: Repo, everywhere: bool = False, depth: int = COMMITS) -> list[Point]:
     """The points of read_points(), with those that change nothing folded."""
-    return back.fold_points(read_points(repo, objects, everywhere, depth))
+    return back.fold_points(read_points(repo, everywhere, depth))
 
 
-def read_points(
-    repo: Repo, objects: Objects, everywhere: bool = False, depth: int = COMMITS
-) -> list[Point]:
+def read_points(repo: Repo, everywhere: bool = False, depth: int = COMMITS) -> list[Point]:
     """Every point of this worktree, newest first.
 
     everywhere: also points of other bases and moments that were cut from the journal.  depth: the
     number of commits that are searched.
     """
-    points = [*_list_temporary(repo, objects, everywhere), *_list_steps(repo, objects)]
+    points = [*_list_temporary(repo, everywhere), *_list_steps(repo)]
     edits = KeptEdits(repo).list_moments(everywhere)
     points += list_moments(edits, map_prompts(repo))
     points += _list_committed(repo, depth)
@@ -552,7 +546,7 @@ class NoPoint(Error):
     """A name that no point has."""
 
 
-def find_point(repo: Repo, objects: Objects, name: str, everywhere: bool = True) -> Point:
+def find_point(repo: Repo, name: str, everywhere: bool = True) -> Point:
     """The point of a name: the beginning of its or its checkpoint's id, or HEAD.
 
     With AFTER appended it names the moment after a turn or tool use.  Without everywhere, points of
@@ -560,19 +554,19 @@ def find_point(repo: Repo, objects: Objects, name: str, everywhere: bool = True)
     commit has taken the point.
     """
     if name == "HEAD":
-        return _read_head(objects)
-    if exact := next((p for p in _list_temporary(repo, objects, True) if p["id"] == name), None):
+        return _read_head(repo.objects)
+    if exact := next((p for p in _list_temporary(repo, True) if p["id"] == name), None):
         return exact
     after = AFTER if name.endswith(AFTER) else ""
     for anywhere in (True,) if everywhere else (False, True):
-        points = read_points(repo, objects, anywhere)
+        points = read_points(repo, anywhere)
         if point := back.choose_point(points, name.removesuffix(after)):
             if after:
                 message = point["message"].replace("before", "after", 1)
                 point = {**point, "id": point["id"] + after, "message": message}
                 return back.mark_lacking(point, ())
             return point
-    if commit := (_find_successor(repo, objects, points, name) or "")[:7]:
+    if commit := (_find_successor(repo, points, name) or "")[:7]:
         ways = f"'gitcp rewind --to HEAD' or 'gitcp show {commit}'"
         raise Error(f"point '{name}' became commit {commit}: {ways}")
     raise NoPoint(f"no such point: '{name}' ('gitcp rewind --list' shows them)")
@@ -587,11 +581,11 @@ def _read_head(objects: Objects) -> Point:
     return make_point("committed", oid, seconds, subject, base_commit=oid, tree=commit["tree"])
 
 
-def _find_successor(repo: Repo, objects: Objects, points: Iterable[Point], name: str) -> str | None:
+def _find_successor(repo: Repo, points: Iterable[Point], name: str) -> str | None:
     """The commit that took the work of a temporary checkpoint, which then is no point any more;
     None if no such checkpoint begins with name."""
-    oid = show_commits.find_temporary(repo, objects, name)
-    commit = read_commit(objects, oid) if oid else None
+    oid = show_commits.find_temporary(repo, name)
+    commit = read_commit(repo.objects, oid) if oid else None
     if commit is None:
         return None
     session_id = streams.find_trailer(commit["message"], "Entire-Session")
@@ -602,14 +596,14 @@ def _find_successor(repo: Repo, objects: Objects, points: Iterable[Point], name:
     return next((oid for oid in since if oid in commits), None)
 
 
-def _list_temporary(repo: Repo, objects: Objects, everywhere: bool) -> Iterator[Point]:
+def _list_temporary(repo: Repo, everywhere: bool) -> Iterator[Point]:
     head = refs.read_base(repo)
-    tips = [t for t in streams.list_tips(repo, objects) if _is_here(repo, t, head, everywhere)]
+    tips = [t for t in streams.list_tips(repo) if _is_here(repo, t, head, everywhere)]
     for ref, chain in stream_list.read_chains(repo, tips).items():
         kind = stream_list.parse_ref(ref)[0]
         for checkpoint in chain:
             if checkpoint["message"] not in (streams.CARRIED, streams.FOLLOWED):
-                yield _build_point(objects, checkpoint, kind)
+                yield _build_point(repo.objects, checkpoint, kind)
 
 
 def _is_here(repo: Repo, tip: Tip, head: str, everywhere: bool) -> bool:
@@ -660,10 +654,10 @@ def _join_content(root: dict[str, tuple[str, str]]) -> str:
     )
 
 
-def _list_steps(repo: Repo, objects: Objects) -> Iterator[Point]:
+def _list_steps(repo: Repo) -> Iterator[Point]:
     """The worktree before each step of the undo log."""
     for step in reversed(undo.read_steps(repo)):
-        tree = undo.find_tree(objects, step["commit"], "before")
+        tree = undo.find_tree(repo.objects, step["commit"], "before")
         if tree:
             yield make_point(
                 "safety",
@@ -672,7 +666,7 @@ def _list_steps(repo: Repo, objects: Objects) -> Iterator[Point]:
                 back.name_worktree_before(step),
                 ref=undo.get_ref(repo),
                 tree=tree,
-                content=_join_content(trees.read_tree(objects, tree)),
+                content=_join_content(trees.read_tree(repo.objects, tree)),
             )
 
 
@@ -733,8 +727,8 @@ def make_record(point: Point) -> Record:
 class Preview:
     """What going to each point would do, all for one scan of the worktree."""
 
-    def __init__(self, repo: Repo, objects: Objects) -> None:
-        self._repo, self._objects = repo, objects
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
         self._present: Present | None = None
         self._prepared: dict[str, Prepared] = {}
 
@@ -755,7 +749,7 @@ class Preview:
 
     def _prepare(self, point: Point) -> Prepared:
         if point["id"] not in self._prepared:
-            self._present = self._present or Present(self._repo, self._objects, dry=True)
+            self._present = self._present or Present(self._repo, dry=True)
             way = go_to_point(point, ()) if _has_files(point) else wish_nothing()
             try:
                 prepared = Prepared(self._present, way)

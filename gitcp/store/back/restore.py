@@ -54,25 +54,25 @@ class Present:
     nothing into the journal.
     """
 
-    def __init__(self, repo: Repo, objects: Objects, dry: bool = False) -> None:
-        self.repo, self.objects = repo, objects
+    def __init__(self, repo: Repo, dry: bool = False) -> None:
+        self.repo = repo
         self._seen = None if dry else calls.Look(repo)
         scan = self._seen.scan if self._seen else snapshot.scan_worktree(repo)
         self.worktree, self.head = scan.worktree, scan.head
-        self.head_tree = find_tree(objects, scan.head)
-        self.entries = hashing.resolve_changes(objects, scan, write=True)
-        self.tree = snapshot.write_tree(objects, self.head_tree, self.entries)
+        self.head_tree = find_tree(repo.objects, scan.head)
+        self.entries = hashing.resolve_changes(repo.objects, scan, write=True)
+        self.tree = snapshot.write_tree(repo.objects, self.head_tree, self.entries)
         self.left_out = {item["path"]: item["reason"] for item in scan.omitted}
-        self.look = Lookup(objects, self.tree)
+        self.look = Lookup(repo.objects, self.tree)
 
     @cached_property
     def lines(self) -> list[JournalLine]:
         """The lines of the journal, with the edits of this scan that no hook saw."""
         head = self.head or refs.get_zeros(self.repo)
         if self._seen:
-            return self._seen.take(self.objects, head, self.entries)
+            return self._seen.take(head, self.entries)
         aside = journal.JournalCopy(self.repo)
-        look.record_differences(self.objects, aside, head, self.entries, time.time_ns())
+        look.record_differences(aside, head, self.entries, time.time_ns())
         return aside.lines
 
     @cached_property
@@ -94,7 +94,7 @@ class Present:
         """Whether these paths still have the scanned content; reads them again."""
         checked = set(paths)
         checked -= find_other_names(self.repo, checked)
-        current = hashing.read_paths(self.repo, self.objects, checked, write=False)
+        current = hashing.read_paths(self.repo, checked, write=False)
         return all(current[path] == self.get_file(path) for path in checked if path in current)
 
     def get_file(self, path: str) -> Entry | None:
@@ -202,8 +202,9 @@ class Owners:
 
     def _read_entry(self, commit: str, path: str) -> Version:
         if commit not in self._trees:
-            objects = self._present.objects
-            self._trees[commit] = Lookup(objects, find_tree(objects, commit))
+            self._trees[commit] = Lookup(
+                self._present.repo.objects, find_tree(self._present.repo.objects, commit)
+            )
         return find_file(self._trees[commit], path)
 
 
@@ -266,8 +267,8 @@ def keep_raw(
 ) -> dict[str, Raw]:
     """path -> the Raw, stored, of each regular file that actions replace or delete, and of the
     directories above all that they change."""
-    head, mask = Lookup(present.objects, present.head_tree), _read_umask()
-    filters = Filters(present.worktree, present.objects, head)
+    head, mask = Lookup(present.repo.objects, present.head_tree), _read_umask()
+    filters = Filters(present.worktree, head)
     raw = _keep_folders(present, (action["path"] for action in actions), 0o777 & ~mask)
     for action in actions:
         path, was, sign = action["path"], action["was"], signs.get(action["path"])
@@ -278,7 +279,7 @@ def keep_raw(
         oid = None
         if filters.name_conversion(path):
             with open(present.worktree.join_full(path), "rb") as f:
-                oid = present.objects.write("blob", f.read())
+                oid = present.repo.objects.write("blob", f.read())
         if oid or mode != usual:
             raw[path] = (None if mode == usual else mode, oid)
     return raw
@@ -304,7 +305,7 @@ def choose_raw(
     Without core.symlinks a link is a link where HEAD has none: a file would be a file there."""
     folders = ((path, version, raw) for path, (version, raw) in records.items())
     chosen = {path: raw for path, version, raw in folders if version and version[0] == TREE}
-    head = Lookup(present.objects, present.head_tree)
+    head = Lookup(present.repo.objects, present.head_tree)
     links = present.repo.config.get_flag("core.symlinks", True)
     for path, entry in targets.items():
         sign = signs.get(path)
@@ -630,37 +631,37 @@ def tell_agents(repo: Repo, what: str, paths: Collection[str]) -> list[str]:
 
 
 def follow_step(
-    repo: Repo, objects: Objects, step_id: str, actions: Sequence[Action], merged: Collection[str]
+    repo: Repo, step_id: str, actions: Sequence[Action], merged: Collection[str]
 ) -> list[str]:
     """Bring the journal, the turns under way and the streams up to date after a step; return
     sentences about the sessions at work."""
-    _note_step(repo, objects, step_id, actions, merged)
-    return _follow_files(repo, objects, [action["path"] for action in actions])
+    _note_step(repo, step_id, actions, merged)
+    return _follow_files(repo, [action["path"] for action in actions])
 
 
 def _note_step(
-    repo: Repo, objects: Objects, step_id: str, actions: Iterable[Action], merged: Collection[str]
+    repo: Repo, step_id: str, actions: Iterable[Action], merged: Collection[str]
 ) -> None:
     """Record the edits of a step that the journal lacks, as nobody's work.
 
     Merged paths are left out: their content is new, and the next look records it."""
     with Journal(repo) as journal:
-        time, known = read_clock(repo), LastSeen(repo, objects, journal.lines)
+        time, known = read_clock(repo), LastSeen(repo, journal.lines)
         edits = [
             {**credit.build_edit(a["path"], a["was"], a["now"], *_NOBODY, time), "step": step_id}
             for a in actions
             if a["path"] not in merged and known.get_entry(a["path"]) != a["now"]
         ]
-        journal.append(pack_edits(objects, edits))
+        journal.append(pack_edits(repo.objects, edits))
 
 
-def _follow_files(repo: Repo, objects: Objects, paths: Collection[str]) -> list[str]:
+def _follow_files(repo: Repo, paths: Collection[str]) -> list[str]:
     """Set these paths in the baseline of every turn under way here to their current entries;
     return sentences about the sessions at work."""
     if not paths:
         return []
-    current = hashing.read_paths(repo, objects, paths, write=True)
-    head = Lookup(objects, find_tree(objects, refs.read_head(repo)))
+    current = hashing.read_paths(repo, paths, write=True)
+    head = Lookup(repo.objects, find_tree(repo.objects, refs.read_head(repo)))
     notes = []
     for session_id in states.list_state_ids(repo):
         baseline = states.read_baseline(repo, session_id)
@@ -673,13 +674,13 @@ def _follow_files(repo: Repo, objects: Objects, paths: Collection[str]) -> list[
         if state and state.get("phase") == "active":
             notes.append(f"session {session_id[:8]} is at work here: its files changed under it")
     try:
-        _follow_streams(repo, objects, current, head)
+        _follow_streams(repo, current, head)
     except (Busy, Moved) as e:
         notes.append(f"the streams are brought up to date by the next turn: {e}")
     return notes
 
 
-def _follow_streams(repo: Repo, objects: Objects, current: Now, head: Lookup) -> None:
+def _follow_streams(repo: Repo, current: Now, head: Lookup) -> None:
     """Bring every live stream of this worktree, and the states on it, up to date.
 
     current: the paths that the step touched.  head: HEAD's tree.  Raises Moved when a stream moves
@@ -687,10 +688,10 @@ def _follow_streams(repo: Repo, objects: Objects, current: Now, head: Lookup) ->
     turn brings it up to date.
     """
     for ref, sessions in _list_live(repo).items():
-        if tip := stream_streams.peek_tip(objects, ref):
+        if tip := stream_streams.peek_tip(repo.objects, ref):
             stream = exclusive(repo, f"stream-{repo.worktree_hash}")
             with states.held_state(repo, sessions), Journal(repo) as held, stream:
-                _follow_stream(held, objects, tip, sessions, current, head)
+                _follow_stream(held, tip, sessions, current, head)
 
 
 def _list_live(repo: Repo) -> dict[str, list[str]]:
@@ -707,11 +708,11 @@ def _list_live(repo: Repo) -> dict[str, list[str]]:
 
 
 def _follow_stream(
-    held: Journal, objects: Objects, tip: Tip, sessions: list[str], current: Now, head: Lookup
+    held: Journal, tip: Tip, sessions: list[str], current: Now, head: Lookup
 ) -> None:
     repo, lines, changed = held.repo, held.lines, []
     for session_id in sorted(set(sessions)):
-        state = stream_streams.recall_state(repo, objects, session_id)
+        state = stream_streams.recall_state(repo, session_id)
         streams = state["streams"] if state else ()
         stream = next((s for s in streams if s["id"] == tip["stream"]), None)
         if state and stream:
@@ -719,13 +720,13 @@ def _follow_stream(
             if files != stream["files"]:
                 _record_files(held, state, stream, files)
                 changed.append(state)
-    look = Lookup(objects, tip["tree"])
+    look = Lookup(held.repo.objects, tip["tree"])
     edits = {path: entry for path, entry in current.items() if look(path) != entry}
     if not edits and not changed:
         return
     for state in changed:
         state["revision"] = state.get("revision", 0) + 1
-    oid = _write_tip(repo, objects, tip, edits, changed)
+    oid = _write_tip(repo, tip, edits, changed)
     refs.update_refs(repo, [(tip["ref"], oid, tip["oid"])], "gitcp: rewind")
     for state in changed:
         journal_edits.save_work(repo, state)
@@ -749,19 +750,18 @@ def _record_files(held: Journal, state: State, stream: Stream, files: Files) -> 
 
 def _write_tip(
     repo: Repo,
-    objects: Objects,
     tip: Tip,
     edits: Mapping[str, Entry | None],
     changed: list[State],
 ) -> str:
-    tree = edit_tree(objects, tip["tree"], edits)
+    tree = edit_tree(repo.objects, tip["tree"], edits)
     for state in changed:
-        blob = objects.write("blob", states.dump_state(state))
+        blob = repo.objects.write("blob", states.dump_state(state))
         path = f"{stream_streams.METADATA}{state['session_id']}/state.json"
-        tree = edit_tree(objects, tree, {path: ("100644", blob)})
+        tree = edit_tree(repo.objects, tree, {path: ("100644", blob)})
     about = (tip["session_id"], tip["base"], tip["stream"])
     message = stream_streams.build_message(stream_streams.FOLLOWED, *about)
-    return write_commit(objects, repo, tree, [tip["oid"]], message)
+    return write_commit(repo, tree, [tip["oid"]], message)
 
 
 def _list_work(

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
     from gitcp.repo import Repo
     from gitcp.store.back.steps import Mover
-    from gitcp.store.objects import Objects
 
 FOLDER = "bisect"
 PREFIX = "gitcp-bisect-"
@@ -68,8 +67,8 @@ class Scratch:
     """A scratch worktree, in a `with`.  top: its directory, named as the person's is.  output: the
     file with what the last command printed."""
 
-    def __init__(self, repo: Repo, objects: Objects) -> None:
-        self._repo, self._objects = repo, objects
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
         self._name = PREFIX + os.urandom(6).hex()
         self._note_process = partial(_note_process, repo)
         self._place = os.path.join(tempfile.gettempdir(), self._name)
@@ -106,7 +105,7 @@ class Scratch:
     def go_to(self, tree: str) -> None:
         """Give the worktree the files of a tree; what a command changed in them is taken back, and
         its other files stay.  Raises Error if a content is missing."""
-        changed = [p for p, _, new in compare_trees(self._objects, self._tree, tree) if new]
+        changed = [p for p, _, new in compare_trees(self._repo.objects, self._tree, tree) if new]
         self._copy.check_out(tree)
         self._tree = tree
         self._set_times(changed)
@@ -135,7 +134,7 @@ class Scratch:
 
     def _fill_submodules(self, tree: str) -> None:
         """Give each submodule that the person's worktree has the commit of the tree."""
-        for path, (mode, oid) in list_files(self._objects, tree):
+        for path, (mode, oid) in list_files(self._repo.objects, tree):
             source = os.path.join(self._repo.worktree, path)
             if mode == COMMIT and os.path.lexists(os.path.join(source, ".git")):
                 _fill_submodule(source, os.path.join(self.top, path), oid)
@@ -317,8 +316,8 @@ class InPlace:
     <git-dir>/gitcp/bisect/in-place has the id of the first step; after a kill the next bisection
     undoes what it names."""
 
-    def __init__(self, repo: Repo, objects: Objects, mover: Mover, original: str) -> None:
-        self._repo, self._objects, self._mover = repo, objects, mover
+    def __init__(self, repo: Repo, mover: Mover, original: str) -> None:
+        self._repo, self._mover = repo, mover
         self._original, self._first = original, ""
         self.top, self.output = repo.worktree, _get_output(repo)
         self._note_process = partial(_note_process, repo)

@@ -83,20 +83,20 @@ def carry_out_plan(
     about the sessions at work.  Raises Changed when the worktree is not as planned, and Error when
     the system refuses a write; the worktree is then as it was.  The caller holds the log's lock.
     """
-    repo, objects = prepared.present.repo, prepared.present.objects
+    repo = prepared.present.repo
     staging = Staging(repo, f"step-{step['id']}")
     targets = {a["path"]: a["now"] for a in prepared.todo if a["now"]}
     try:
-        staging.write_files(targets, Lookup(objects, prepared.tree))
+        staging.write_files(targets, Lookup(repo.objects, prepared.tree))
         chosen = restore.choose_raw(prepared.present, targets, prepared.signs, prepared.raw)
-        staging.add_raw(objects, chosen)
+        staging.add_raw(chosen)
         step["raw"] = restore.keep_raw(prepared.present, prepared.todo, prepared.signs)
         paths = [a["path"] for a in prepared.todo]
         is_unchanged = read_signatures(repo, paths) == prepared.signs
         if not (is_unchanged and prepared.present.is_unchanged(paths)):
             raise Changed("the worktree has changed since it was looked at")
         trees = (prepared.present.tree, prepared.tree)
-        written = undo.write_step(repo, objects, step, trees)
+        written = undo.write_step(repo, step, trees)
         record = {"step": step["kind"], "commit": written[0], "staging": f"step-{step['id']}"}
         record |= {"actions": prepared.todo, "effects": step["effects"], "raw": chosen}
         record |= {"id": step["id"], "merged": prepared.merged}
@@ -118,7 +118,7 @@ def _do_step(
 
     record: the intent.  written: the step's commit, for append_step().
     """
-    repo, objects = prepared.present.repo, prepared.present.objects
+    repo = prepared.present.repo
     top = prepared.present.worktree.top
     job = Apply(top, staging, prepared.todo, prepared.signs, record["raw"])
     data = json.dumps(record).encode()
@@ -128,7 +128,7 @@ def _do_step(
         undo.append_step(repo, written)
         logged = True
         job.carry_out(progress)
-        undo.put_effects(repo, objects, record["effects"])
+        undo.put_effects(repo, record["effects"])
     except BaseException as e:
         job.take_back()
         if logged:
@@ -139,7 +139,7 @@ def _do_step(
             raise Error(f"{e.strerror}{where}; everything is as it was") from None
         raise
     try:
-        notes = restore.follow_step(repo, objects, record["id"], prepared.todo, prepared.merged)
+        notes = restore.follow_step(repo, record["id"], prepared.todo, prepared.merged)
         _remove_intent(repo)
     except OSError:
         return []  # the step is done: the next command finds nothing left to do
@@ -148,11 +148,11 @@ def _do_step(
 
 def _list_differing(prepared: Prepared) -> list[str]:
     """The paths whose content differs from the plan."""
-    repo, objects = prepared.present.repo, prepared.present.objects
+    repo = prepared.present.repo
     paths = {a["path"] for a in prepared.todo}
     paths -= find_other_names(repo, paths)
-    current = hashing.read_paths(repo, objects, paths, write=False)
-    after = Lookup(objects, prepared.tree)
+    current = hashing.read_paths(repo, paths, write=False)
+    after = Lookup(repo.objects, prepared.tree)
     return [path for path in sorted(paths) if current.get(path) != find_file(after, path)]
 
 
@@ -160,7 +160,7 @@ def _remove_intent(repo: Repo) -> None:
     os.unlink(_get_intent_path(repo))
 
 
-def recover_step(repo: Repo, objects: Objects) -> list[str]:
+def recover_step(repo: Repo) -> list[str]:
     """Finish the step that a kill left unfinished; return a sentence for each thing done.
 
     A step that is not in the undo log has touched nothing: it is dropped.  A path that was
@@ -168,24 +168,24 @@ def recover_step(repo: Repo, objects: Objects) -> list[str]:
     begun is removed.  The caller holds the lock.
     """
     intent = read_bytes(_get_intent_path(repo))
-    sentences = _finish_intent(repo, objects, json.loads(intent)) if intent else []
+    sentences = _finish_intent(repo, json.loads(intent)) if intent else []
     for name in list_abandoned(repo):
         Staging(repo, name).remove_all()
     return sentences
 
 
-def _finish_intent(repo: Repo, objects: Objects, left: Intent) -> list[str]:
+def _finish_intent(repo: Repo, left: Intent) -> list[str]:
     staging = Staging(repo, left["staging"])
     if not any(step["commit"] == left["commit"] for step in undo.read_steps(repo)):
         staging.remove_all()
         _remove_intent(repo)
         return [f"an interrupted {left['step']} had changed nothing: it is forgotten"]
-    todo, foreign = _list_open(repo, objects, left)
+    todo, foreign = _list_open(repo, left)
     staging.remove_all()
-    _apply_rest(repo, objects, staging, todo, left)
-    undo.put_effects(repo, objects, left["effects"])
+    _apply_rest(repo, staging, todo, left)
+    undo.put_effects(repo, left["effects"])
     done = [a for a in _list_actions(left) if a["path"] not in foreign]
-    notes = restore.follow_step(repo, objects, left.get("id", ""), done, left.get("merged", ()))
+    notes = restore.follow_step(repo, left.get("id", ""), done, left.get("merged", ()))
     staging.remove_all()
     _remove_intent(repo)
     count = count_noun(len(todo), "file")
@@ -202,10 +202,10 @@ def _list_actions(left: Intent) -> list[Action]:
     ]
 
 
-def _list_open(repo: Repo, objects: Objects, left: Intent) -> tuple[list[Action], list[str]]:
+def _list_open(repo: Repo, left: Intent) -> tuple[list[Action], list[str]]:
     """(the actions still to do, the paths that are neither as before nor as after the step)."""
     actions = _list_actions(left)
-    entries = hashing.read_paths(repo, objects, [a["path"] for a in actions], write=True)
+    entries = hashing.read_paths(repo, [a["path"] for a in actions], write=True)
     todo, foreign = [], []
     for action in actions:
         entry = entries.get(action["path"])
@@ -216,24 +216,22 @@ def _list_open(repo: Repo, objects: Objects, left: Intent) -> tuple[list[Action]
     return todo, foreign
 
 
-def _apply_rest(
-    repo: Repo, objects: Objects, staging: Staging, todo: list[Action], left: Intent
-) -> None:
+def _apply_rest(repo: Repo, staging: Staging, todo: list[Action], left: Intent) -> None:
     targets = {a["path"]: a["now"] for a in todo if a["now"]}
-    after = undo.open_tree(objects, left["commit"], "after")
+    after = undo.open_tree(repo.objects, left["commit"], "after")
     staging.write_files(targets, after)
     raw = left.get("raw", {})
-    staging.add_raw(objects, raw)
+    staging.add_raw(raw)
     signs = read_signatures(repo, [a["path"] for a in todo])
     try:
         job = Apply(os.fsencode(repo.worktree), staging, todo, signs, raw)
         job.carry_out(lambda done, total: None)
     except Changed:
-        again, _ = _list_open(repo, objects, left)
+        again, _ = _list_open(repo, left)
         if again == todo:
             raise
         staging.remove_all()
-        _apply_rest(repo, objects, staging, again, left)
+        _apply_rest(repo, staging, again, left)
 
 
 def _get_intent_path(repo: Repo) -> str:
@@ -258,12 +256,12 @@ class Staging:
         attributes = {path: entry for path in _list_attributes(targets) if (entry := will(path))}
         check_out(self._repo, targets, attributes, self.new, f"{self.new}.index")
 
-    def add_raw(self, objects: Objects, raw: Mapping[str, Raw]) -> None:
+    def add_raw(self, raw: Mapping[str, Raw]) -> None:
         """Give those that are among the written files the bytes and permissions that git does not
         keep."""
         for path, item in raw.items():
             if os.path.lexists(self.get_path(path)):
-                restore.put_raw(objects, self.get_path(path), item)
+                restore.put_raw(self._repo.objects, self.get_path(path), item)
 
     def get_path(self, path: str) -> bytes:
         """Where write_files() wrote a path."""
@@ -323,12 +321,12 @@ def _list_attributes(paths: Iterable[str]) -> set[str]:
 _TRIES = 5
 
 
-def finish_interrupted(repo: Repo, objects: Objects) -> list[str]:
+def finish_interrupted(repo: Repo) -> list[str]:
     """Finish the step that a kill left unfinished; return a sentence for each thing done."""
     if not list_abandoned(repo):
         return []
     with undo.hold_log(repo):
-        return recover_step(repo, objects)
+        return recover_step(repo)
 
 
 class Mover:
@@ -338,12 +336,11 @@ class Mover:
     def __init__(
         self,
         repo: Repo,
-        objects: Objects,
         agree: Agree,
         progress: Progress,
         dry: bool = False,
     ) -> None:
-        self._repo, self._objects, self._dry = repo, objects, dry
+        self._repo, self._dry = repo, dry
         self._agree, self._progress = agree, progress
 
     def take_step(self, wisher: Wisher, step: Step, talk: Conversation | None = None) -> Outcome:
@@ -354,10 +351,10 @@ class Mover:
         differs.  Raises Error for conflicts and Busy if the worktree keeps changing, with nothing
         changed.
         """
-        repo, objects = self._repo, self._objects
+        repo = self._repo
         agreed: Plan | None = None
         for _ in range(_TRIES):
-            prepared = Prepared(Present(repo, objects, self._dry), wisher)
+            prepared = Prepared(Present(repo, self._dry), wisher)
             refuse_conflicts(prepared.plan["conflicts"])
             # Undo and redo move the position in the log even if they change nothing.
             is_needed = prepared.todo or step["effects"] or step["kind"] in back.MOVES
@@ -385,10 +382,10 @@ class Mover:
             target=oldest["id"],
             targets=[target["id"] for target in targets],
         )
-        edits = _map_edits(self._objects, targets[::-1], "before", "after")
+        edits = _map_edits(self._repo.objects, targets[::-1], "before", "after")
         if whole:
             edits = {path: [(pairs[0][0], pairs[-1][1])] for path, pairs in edits.items()}
-        raw = restore.read_steps(self._objects, targets, edits)
+        raw = restore.read_steps(self._repo.objects, targets, edits)
         return self._leave_out(edits, raw, f"undo of {oldest['kind']}", step, conflict)
 
     def redo_step(self, name: str, conflict: str) -> Outcome:
@@ -402,19 +399,19 @@ class Mover:
             target=target["id"],
             position=target["id"],
         )
-        edits = _map_edits(self._objects, [target], "after", "before")
+        edits = _map_edits(self._repo.objects, [target], "after", "before")
         # Before the steps undone with it, or else before the undo, the worktree was as after it.
         undone = [step for step in log if target["id"] in step.get("targets", ())][-1:]
         ids = [t for step in undone for t in step["targets"][: step["targets"].index(target["id"])]]
         newer = [back.map_steps(log)[step_id] for step_id in ids]
-        raw = restore.read_steps(self._objects, [*undone, *newer], edits)
+        raw = restore.read_steps(self._repo.objects, [*undone, *newer], edits)
         return self._leave_out(edits, raw, f"redo of {target['kind']}", step, conflict)
 
     def _leave_out(self, edits: Edits, raw: Known, why: str, step: Step, conflict: str) -> Outcome:
         """Take a step of undo or redo, with those of its effects that are still possible."""
         wisher = points.leave_out_edits(edits, conflict, why, raw)
         possible, notes, blocked = undo.find_possible(
-            self._repo, self._objects, step["effects"], conflict == points.KEEP
+            self._repo, step["effects"], conflict == points.KEEP
         )
         refuse_conflicts(blocked)
         outcome = self.take_step(wisher, {**step, "effects": possible})
@@ -457,69 +454,71 @@ def summarize_plan(plan: Plan) -> str:
 WORKTREE = "worktree"
 
 
-def find_tree(repo: Repo, objects: Objects, name: str) -> str:
+def find_tree(repo: Repo, name: str) -> str:
     """The tree of a commit, a checkpoint, a session's newest checkpoint, a point or WORKTREE.
 
     `.entire/metadata` is left out.  Raises Error for an unknown name, and for a committed
     checkpoint that no commit here carries.
     """
     if name == WORKTREE:
-        return restore.Present(repo, objects, dry=True).tree
-    point, (kind, key) = _find(repo, objects, name)
+        return restore.Present(repo, dry=True).tree
+    point, (kind, key) = _find(repo, name)
     if point:
-        return read_tree(repo, objects, point)
+        return read_tree(repo, point)
     if kind == "checkpoint":
-        commits = checkpoint_list.find_carriers(repo, objects, [key])[key]
+        commits = checkpoint_list.find_carriers(repo, [key])[key]
         if not commits:
             raise Error(f"no commit here carries checkpoint '{key}'")
         key = commits[0]
     elif kind == "session":
-        newest = stream_list.find_newest(repo, objects, key)
+        newest = stream_list.find_newest(repo, key)
         if newest is None:
             raise Error(f"session '{key}' has no temporary checkpoint")
         key = newest["oid"]
-    return _strip(objects, need_commit(objects, key)["tree"])
+    return _strip(repo.objects, need_commit(repo.objects, key)["tree"])
 
 
-def find_moment(repo: Repo, objects: Objects, name: str) -> Point | None:
+def find_moment(repo: Repo, name: str) -> Point | None:
     """The point of a moment inside a turn or of the worktree before a step; None if the name is
     that of a commit, a checkpoint or a session.  Raises Error as points.find_point()."""
-    return _find(repo, objects, name)[0]
+    return _find(repo, name)[0]
 
 
-def _find(repo: Repo, objects: Objects, name: str) -> tuple[Point | None, commits.Subject]:
+def _find(repo: Repo, name: str) -> tuple[Point | None, commits.Subject]:
     """(the point of find_moment(), what resolve_name() makes of another name)."""
     try:
-        resolved = kind, key = commits.resolve_name(repo, objects, name)
+        resolved = kind, key = commits.resolve_name(repo, name)
     except commits.Unknown as e:
         try:
-            return points.find_point(repo, objects, name), ("", "")
+            return points.find_point(repo, name), ("", "")
         except points.NoPoint:
             raise e from None
     is_step = kind == "commit" and any(step["commit"] == key for step in undo.read_steps(repo))
-    return points.find_point(repo, objects, key) if is_step else None, resolved
+    return points.find_point(repo, key) if is_step else None, resolved
 
 
-def read_tree(repo: Repo, objects: Objects, point: Point) -> str:
+def read_tree(repo: Repo, point: Point) -> str:
     """The tree of the worktree at a point; raises Error if its content has expired."""
     if point["gone"]:
         raise Error(f"point '{point['id'][:10]}' has expired: its content is gone")
     if point["kind"] not in points.KINDS:
-        return _strip(objects, point["tree"])
-    return points.read_tree(restore.Present(repo, objects, dry=True), point["id"])[0]
+        return _strip(repo.objects, point["tree"])
+    return points.read_tree(restore.Present(repo, dry=True), point["id"])[0]
 
 
-def show_trees(repo: Repo, objects: Objects, name: str, lazy: bool = False) -> list[Record]:
+def show_trees(repo: Repo, name: str, lazy: bool = False) -> list[Record]:
     """The records of a name (read_subject()).
 
     A moment or a step has one record, its point, with `files`: path -> 'added', 'modified' or
     'deleted' by its turn, tool use or step."""
-    point, target = _find(repo, objects, name)
+    point, target = _find(repo, name)
     if point is None:
-        return commits.read_subject(repo, objects, target, lazy)
+        return commits.read_subject(repo, target, lazy)
     if point["kind"] == "safety":
-        after = undo.find_tree(objects, point["id"], "after") or point["tree"]
-        changes = {p: (old, new) for p, old, new in compare_trees(objects, point["tree"], after)}
+        after = undo.find_tree(repo.objects, point["id"], "after") or point["tree"]
+        changes = {
+            p: (old, new) for p, old, new in compare_trees(repo.objects, point["tree"], after)
+        }
     else:
         changes = points.list_changes(restore.KeptEdits(repo), point)
     files = {
@@ -533,9 +532,7 @@ def _strip(objects: Objects, tree: str) -> str:
     return edit_tree(objects, tree, {streams.METADATA.rstrip("/"): None})
 
 
-def write_directory(
-    repo: Repo, objects: Objects, point: Point, folder: str, scopes: Sequence[str]
-) -> str:
+def write_directory(repo: Repo, point: Point, folder: str, scopes: Sequence[str]) -> str:
     """Write the files of a point below scopes to a new directory (absolute); return what was made.
 
     For a committed point without scopes that is a worktree on its commit.  Raises Error, with
@@ -547,13 +544,13 @@ def write_directory(
     if point["kind"] == "committed" and not scopes:
         repo.git.run("worktree", "add", "--detach", "--", folder, point["id"], filters=True)
         return f"worktree on commit {point['id'][:7]}"
-    tree = read_tree(repo, objects, point)
+    tree = read_tree(repo, point)
     if any(scopes):
-        look = Lookup(objects, tree)
+        look = Lookup(repo.objects, tree)
         if missing := [path for path in scopes if look(path) is None]:
             raise Error(f"no file '{missing[0]}' at the point")
-        tree = edit_tree(objects, None, {path: look(path) for path in scopes})
-    files = dict(list_files(objects, tree))
+        tree = edit_tree(repo.objects, None, {path: look(path) for path in scopes})
+    files = dict(list_files(repo.objects, tree))
     is_there = os.path.lexists(folder)
     os.makedirs(folder, exist_ok=True)
     try:

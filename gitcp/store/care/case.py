@@ -9,7 +9,7 @@ from gitcp.core import ids
 from gitcp.core.findings import ERROR, make_finding
 from gitcp.errors import Error
 from gitcp.record import decode_name
-from gitcp.store.reading import Prefetched
+from gitcp.store.objects import Objects
 from gitcp.store.session import states
 from gitcp.store.stream import streams
 from gitcp.store.turn import sessions
@@ -36,8 +36,8 @@ class Survey:
     session_read returns it.  markers: session id -> marker, None for an unreadable one.
     """
 
-    def __init__(self, repo: Repo, objects: Prefetched) -> None:
-        self.repo, self.objects = repo, objects
+    def __init__(self, repo: Repo) -> None:
+        self.repo = repo
         self._heads: set[str] | None = None
         self.states = [_read_state(repo, name) for name in states.list_state_ids(repo)]
         self._naming: dict[str, set[int]] = {}  # key that may name a stream -> indexes of states
@@ -74,7 +74,7 @@ class Survey:
 
     def list_missing(self) -> list[str]:
         """The refs whose object is missing."""
-        return [ref for ref, oid in self.refs.items() if self.objects.read(oid) is None]
+        return [ref for ref, oid in self.refs.items() if self.repo.objects.read(oid) is None]
 
     def list_states(self, tip: Tip) -> list[State]:
         """The states that name a stream, or will name it at their session's next event."""
@@ -119,16 +119,16 @@ class Survey:
         try:
             if tip["oid"] not in self._metadata:
                 self._metadata[tip["oid"]] = set()
-                folders = streams.read_metadata(self.objects, tip["tree"])
+                folders = streams.read_metadata(self.repo.objects, tip["tree"])
                 self._metadata[tip["oid"]] = {path.rpartition("/")[2] for path in folders}
             if session_id not in self._metadata[tip["oid"]]:
                 return None
-            return streams.read_copy(self.objects, tip, session_id)
+            return streams.read_copy(self.repo.objects, tip, session_id)
         except Error:
             return None
 
     def _read_tips(self) -> None:
-        self.objects.fetch(self.refs.values())
+        self.repo.objects.ahead.fetch(self.refs.values())
         for ref in self.refs:
             if not ids.parse_shadow(ref) and not ref.startswith(streams.ARCHIVE):
                 continue
@@ -142,7 +142,7 @@ class Survey:
         self.tips.sort(key=lambda t: (t["time"], t["ref"]), reverse=True)
 
     def _read_tip(self, ref: str) -> Tip | None:
-        obj = self.objects.read(self.refs[ref])
+        obj = self.repo.objects.read(self.refs[ref])
         return streams.parse_tip(ref, obj) if obj else None
 
 
@@ -197,13 +197,7 @@ class Case:
     ) -> None:
         self.repo, self.secrets, self.ages = repo, secrets, ages
         self._states, self._ctx = states, ctx
-        self._opened: list[Prefetched] = []
-
-    @property
-    def objects(self) -> Prefetched:
-        if not self._opened:
-            self._opened.append(Prefetched(self.repo))
-        return self._opened[0]
+        self._objects = Objects(repo)
 
     @property
     def ctx(self) -> Context:
@@ -212,7 +206,7 @@ class Case:
 
     @cached_property
     def survey(self) -> Survey:
-        return Survey(self.repo, self.objects)
+        return Survey(self.repo)
 
     @cached_property
     def states(self) -> list[State]:
@@ -224,11 +218,11 @@ class Case:
         return checkpoints.list_sources(self.repo)
 
     def __enter__(self) -> Case:
+        self._objects.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        for objects in self._opened:
-            objects.close()
+        self._objects.__exit__()
 
 
 class Row:

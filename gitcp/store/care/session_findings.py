@@ -88,7 +88,7 @@ def _check_streams(survey: Survey, state: State, streams: set[str]) -> Iterator[
             count = count_noun(len(stream["files"]), "file")
             reason = f"names stream '{stream['id']}' of {count}, which no ref has"
             oids = [file["oid"] for file in stream["files"].values() if file["oid"]]
-            complete = all(survey.objects.read(oid) for oid in oids)
+            complete = all(survey.repo.objects.read(oid) for oid in oids)
             yield make_finding("lost-stream", state["session_id"], reason, complete)
 
 
@@ -212,14 +212,14 @@ def look_at_locks(case: Case) -> Iterator[Finding]:
 
 def look_at_links(case: Case) -> Iterator[Finding]:
     """Report commits that lost their link and can be linked again."""
-    dry_case = sources.MatchCase(case.repo, case.objects, dry_run=True)
+    dry_case = sources.MatchCase(case.repo, dry_run=True)
     for link in relink.reconcile(dry_case, sources.LOST):
         commit, checkpoint = link["commit"], link["checkpoint_id"]
         reason = f"commit {commit[:12]} lost its checkpoint {checkpoint}"
         remedy = "link it by a note"
         yield make_finding("lost-link", commit, reason, remedy=remedy, checkpoint_id=checkpoint)
     states = [state for state in case.states if not state.get("unreadable")]
-    for commit in unhooked.list_unlinked(case.repo, case.objects, states):
+    for commit in unhooked.list_unlinked(case.repo, states):
         reason = f"no hook saw commit {commit[:12]} being made, which has a session's work"
         yield make_finding("lost-link", commit, reason, remedy="link it by a note")
 
@@ -239,7 +239,7 @@ def link_commit(case: Case, item: Finding) -> str:
                 *relink.link_left_behind(ctx),
             ]
             return "linked" if linked else ""
-    notes.add_link(case.repo, case.objects, item["subject"], item["checkpoint_id"])
+    notes.add_link(case.repo, item["subject"], item["checkpoint_id"])
     return "linked"
 
 
@@ -270,7 +270,7 @@ def complete_transcripts(case: Case, item: Finding) -> str:
     """Store the transcript as it is now in the checkpoints of a session's last turn."""
     with case.ctx as ctx:
         state = _read_state(ctx, item["subject"])
-        condense.finalize(ctx.repo, ctx.objects, state)
+        condense.finalize(ctx.repo, state)
         ctx.keep(state)
     return "completed as far as its transcript goes"
 
@@ -282,7 +282,7 @@ def _store_session(ctx: Context, session_id: str) -> str:
     count the tokens of this one again.
     """
     state = _read_state(ctx, session_id)
-    stored = stored_transcripts.store_session(ctx.repo, ctx.objects, state, complete=True)
+    stored = stored_transcripts.store_session(ctx.repo, state, complete=True)
     checkpoint_id = make_id()
     data: SessionData = {
         "session_id": session_id,
@@ -301,7 +301,7 @@ def _store_session(ctx: Context, session_id: str) -> str:
             **condense.note_spent(state, stored),
         },
     }
-    committed_write.write_sessions(ctx.repo, ctx.objects, [(checkpoint_id, data)])
+    committed_write.write_sessions(ctx.repo, [(checkpoint_id, data)])
     state["last_checkpoint_id"] = checkpoint_id
     ctx.keep(state)
     return checkpoint_id
@@ -329,7 +329,7 @@ def _discard_work(ctx: Context, session_id: str) -> None:
 
 def _find_unshared(ctx: Context, session_id: str, stream: Stream) -> Tip | None:
     """The tip of a stream that has a branch and no work of another session, else None."""
-    tip = streams.peek_tip(ctx.objects, stream["ref"])
+    tip = streams.peek_tip(ctx.repo.objects, stream["ref"])
     if not tip or tip["stream"] != stream["id"] or tip["ref"].startswith(streams.ARCHIVE):
         return None
     sessions = {

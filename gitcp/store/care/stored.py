@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from gitcp.core.v1_format import Metadata
     from gitcp.repo import Repo
     from gitcp.store.care.case import Case, Survey
-    from gitcp.store.reading import Prefetched
+    from gitcp.store.objects import Objects
 
     _Window = list[tuple[str, str] | Finding]
     Link = tuple[str, str]  # commit, id
@@ -57,39 +57,37 @@ def look_at_checkpoints(case: Case) -> Iterator[Finding]:
     accept it (doc/formats.md "Accepted variations").
     """
 
-    def begin(objects: Prefetched) -> Callable[[_Window], list[Finding]]:
+    def begin(objects: Objects) -> Callable[[_Window], list[Finding]]:
         hashes = Hashes()
         return lambda window: list(_check_window(objects, hashes, window))
 
-    objects = case.objects
     for source in (ref for ref in case.sources if not ref.endswith("/entire/sessions")):
-        windows = split_windows(_list_checkpoints(case.repo, objects, source), _WINDOW)
-        for number, findings in enumerate(spread_batches(objects, windows, begin, _ALONE), 1):
+        windows = split_windows(_list_checkpoints(case.repo, source), _WINDOW)
+        batches = spread_batches(case.repo.objects, windows, begin, _ALONE)
+        for number, findings in enumerate(batches, 1):
             yield from findings
             term.show_count("checking checkpoints", number * _WINDOW)
 
 
-def _check_window(objects: Prefetched, hashes: Hashes, window: _Window) -> Iterator[Finding]:
+def _check_window(objects: Objects, hashes: Hashes, window: _Window) -> Iterator[Finding]:
     yield from (item for item in window if isinstance(item, dict))
     checkpoints = [item for item in window if isinstance(item, tuple)]
     yield from _check_checkpoints(objects, hashes, checkpoints)
 
 
-def _list_checkpoints(
-    repo: Repo, objects: Prefetched, source: str
-) -> Iterator[tuple[str, str] | Finding]:
+def _list_checkpoints(repo: Repo, source: str) -> Iterator[tuple[str, str] | Finding]:
     """(id, tree) of each checkpoint; a finding for everything else."""
     if source != ids.CHECKPOINTS:
-        yield from _list_on_branch(objects, source)
+        yield from _list_on_branch(repo.objects, source)
         return
     for ref in refs.list_refs(repo, source):
         if not ids.parse_checkpoint_ref(ref):
             yield make_finding("stray", ref, "not the name of a checkpoint")
     with options.Collected():  # another check reports a ref that cannot be read
-        yield from checkpoint_list.list_trees(repo, objects, source, "")
+        yield from checkpoint_list.list_trees(repo, source, "")
 
 
-def _list_on_branch(objects: Prefetched, ref: str) -> Iterator[tuple[str, str] | Finding]:
+def _list_on_branch(objects: Objects, ref: str) -> Iterator[tuple[str, str] | Finding]:
     tip = objects.read(f"{ref}^{{tree}}")
     entries = read_tree(objects, tip[0]) if tip else {}
     objects.read_ahead(oid for mode, oid in entries.values() if mode == TREE)
@@ -110,12 +108,12 @@ def _list_on_branch(objects: Prefetched, ref: str) -> Iterator[tuple[str, str] |
 
 
 def _check_checkpoints(
-    objects: Prefetched, hashes: Hashes, window: list[tuple[str, str]]
+    objects: Objects, hashes: Hashes, window: list[tuple[str, str]]
 ) -> Iterator[Finding]:
     loader = checkpoint_list.Loader(objects)
     loader.prepare((tree for _, tree in window), v1_format.HASH)
     files = (file for tree in loader.trees.values() for file in tree.items())
-    objects.fetch_small(
+    objects.ahead.fetch_small(
         oid for name, (_, oid) in files if transcripts.parse_number(name) is not None
     )
     for checkpoint_id, tree in window:
@@ -123,11 +121,11 @@ def _check_checkpoints(
             yield from _check_checkpoint(objects, hashes, checkpoint_id, tree, loader.trees)
         except Error as e:  # the other checkpoints are checked all the same
             yield make_finding("missing-object", checkpoint_id, str(e))
-    objects.forget()
+    objects.ahead.forget()
 
 
 def _check_checkpoint(
-    objects: Prefetched,
+    objects: Objects,
     hashes: Hashes,
     cid: str,
     tree: str,
@@ -154,7 +152,7 @@ def _check_checkpoint(
         yield from _check_transcript(objects, hashes, where, metadata or {}, listed, old)
 
 
-def _get_tree(objects: Prefetched, oid: str, trees: Mapping[str, Tree]) -> Tree:
+def _get_tree(objects: Objects, oid: str, trees: Mapping[str, Tree]) -> Tree:
     return trees[oid] if oid in trees else read_tree(objects, oid)
 
 
@@ -195,16 +193,16 @@ def _check_paths(
         yield make_finding("bad-number", cid, f"its directories are {' '.join(folders)}", old)
 
 
-def _read_json(objects: Prefetched, entries: Tree) -> dict[str, Any] | None:
+def _read_json(objects: Objects, entries: Tree) -> dict[str, Any] | None:
     entry = entries.get(v1_format.METADATA)
     return v1_format.parse_json(objects.need(entry[1], "blob"), parse_json) if entry else None
 
 
-def read_trees(repo: Repo, objects: Prefetched, sources: Iterable[str]) -> dict[str, str]:
+def read_trees(repo: Repo, sources: Iterable[str]) -> dict[str, str]:
     """id -> tree of every checkpoint, from the first of the sources that has it."""
     trees: dict[str, str] = {}
     for source in sources:
-        for item in _list_checkpoints(repo, objects, source):
+        for item in _list_checkpoints(repo, source):
             if isinstance(item, tuple):
                 trees.setdefault(*item)
     return trees
@@ -217,7 +215,7 @@ class Hashes:
     def __init__(self) -> None:
         self._last: dict[str, tuple[list[str], Any]] = {}
 
-    def compute_digest(self, objects: Prefetched, session_id: str, oids: list[str]) -> str:
+    def compute_digest(self, objects: Objects, session_id: str, oids: list[str]) -> str:
         """'sha256:' and the hex digits of the pieces joined with newlines."""
         known, digest = self._last.get(session_id, ([], None))
         if digest is None or oids[: len(known)] != known or len(oids) == len(known):
@@ -232,7 +230,7 @@ class Hashes:
 
 
 def _check_transcript(
-    objects: Prefetched, hashes: Hashes, where: str, metadata: Metadata, files: Tree, old: bool
+    objects: Objects, hashes: Hashes, where: str, metadata: Metadata, files: Tree, old: bool
 ) -> Iterator[Finding]:
     """Check the pieces and the hash of one session directory; old: hashes may be missing."""
     pieces = {
@@ -273,7 +271,7 @@ def _check_names(where: str, files: Tree, numbers: list[int]) -> Iterator[Findin
         yield make_finding("bad-chunk", where, "there are two first pieces")
 
 
-def _read_hash(objects: Prefetched, files: Tree) -> str:
+def _read_hash(objects: Objects, files: Tree) -> str:
     entry = files.get(v1_format.HASH)
     return objects.need(entry[1], "blob").decode(errors="replace").strip() if entry else ""
 
@@ -310,7 +308,7 @@ def look_at_objects(case: Case) -> Iterator[Finding]:
             if (code := _choose_code(ref)) and (gone := list_lacking(case.repo, ref)):
                 lame[ref] = code
                 yield make_finding(code, ref, f"lacks {count_noun(len(gone), 'object')}")
-        survey.objects.forget()
+        survey.repo.objects.ahead.forget()
         survey.read_refs()
         names = [ref for ref in survey.refs if ref not in lame]
         missing = _list_missing(survey, [*names, *extra])
@@ -341,7 +339,7 @@ def _rank_ref(ref: str) -> int:
 def _check_refs(survey: Survey, refs_here: Sequence[str]) -> Iterator[Finding]:
     for ref in refs_here:
         oid = survey.refs[ref]
-        answer = survey.objects.read(oid)
+        answer = survey.repo.objects.read(oid)
         if answer is None:
             yield make_finding("bad-ref", ref, f"its commit '{oid}' is missing", oid=oid)
         elif answer[1] != "commit":
@@ -370,27 +368,27 @@ def _list_present(survey: Survey, refs_here: Sequence[str]) -> list[str]:
 
 def look_at_withheld(case: Case) -> Iterator[Finding]:
     """Report what the last pushes held back."""
-    for held in remote.list_held(case.repo, case.objects):
+    for held in remote.list_held(case.repo):
         reason, remedy = remote.describe(held), remote.describe_remedy(held)
         yield make_finding("withheld", held[0], f"not pushed: {reason}", remedy=remedy)
 
 
 def _find_secrets(survey: Survey, refs_here: Sequence[str]) -> Iterator[Finding]:
     """The secrets in the store, as a push finds them, and in the conversations of streams."""
-    repo, objects, here = survey.repo, survey.objects, _list_present(survey, refs_here)
+    repo, here = survey.repo, _list_present(survey, refs_here)
     if not redaction.can_read_rules(repo):
         return
     stored = [ref for ref in here if ref.endswith(_SHARED) or parse_checkpoint_ref(ref)]
     streams = [ref for ref in here if ref not in stored]
     term.show_line("searching for secrets")
-    hits = {item[0]: item for item in remote.find_secrets(repo, objects, stored, ())}
+    hits = {item[0]: item for item in remote.find_secrets(repo, stored, ())}
     secrets = {oid: rule for oid, (_, _, rule) in hits.items()}
     for ref in stored if hits else ():
-        for held in remote.name_held(objects, ref, ref, secrets):
+        for held in remote.name_held(repo.objects, ref, ref, secrets):
             if hits.pop(held[3], None):
                 reason = f"{remote.describe(held)}; {remote.describe_remedy(held)}"
                 yield make_finding("secret", held[0], reason, oid=held[3])
-    rest = remote.find_secrets(repo, objects, streams, (), selects=_TRANSCRIPTS.fullmatch)
+    rest = remote.find_secrets(repo, streams, (), selects=_TRANSCRIPTS.fullmatch)
     for oid, path, rule in (*hits.values(), *rest):
         yield make_finding("secret", path, f"{rule} in blob '{oid}'; {remote.ALLOW}", oid=oid)
 
@@ -405,7 +403,7 @@ def look_at_linked(case: Case) -> Iterator[Finding]:
     """Check the trailers of the commits on all branches, then every note."""
     survey = case.survey
     sources = [ref for ref in checkpoints.list_places(case.repo) if "entire" in ref]
-    stored = read_trees(case.repo, case.objects, sources)  # id -> tree
+    stored = read_trees(case.repo, sources)  # id -> tree
     try:
         commits = show_commits.list_bare_commits(survey.repo, (), checkpoint_list.CARRYING)
     except Error as e:
@@ -419,7 +417,7 @@ def look_at_linked(case: Case) -> Iterator[Finding]:
     ]
     yield from _find_empty(survey, trailers, stored)
     states = [state for state in survey.states if not state.get("unreadable")]
-    left_out = list(unhooked.list_left_out(survey.repo, survey.objects, states))
+    left_out = list(unhooked.list_left_out(survey.repo, states))
     yield from _find_lost(trailers, stored, {(oid, name) for oid, name, _ in left_out})
     for oid, name, session in left_out:
         if name in stored:
@@ -450,12 +448,12 @@ def _find_empty(
 ) -> Iterator[Finding]:
     """Report links (commit, id) whose commit has nothing of the checkpoint, by evidence."""
 
-    def begin(objects: Prefetched) -> Callable[[list[tuple[str, str]]], list[tuple[str, str]]]:
-        return lambda window: _list_empty(survey.repo, objects, window, stored)
+    def begin(objects: Objects) -> Callable[[list[tuple[str, str]]], list[tuple[str, str]]]:
+        return lambda window: _list_empty(survey.repo, window, stored)
 
     checked = (link for link in links if link[1] in stored)
     for empty in spread_batches(
-        survey.objects, split_windows(checked, _LINK_WINDOW), begin, _ALONE_LINKS
+        survey.repo.objects, split_windows(checked, _LINK_WINDOW), begin, _ALONE_LINKS
     ):
         for oid, name in empty:
             reason = f"has nothing of '{name}', which it is linked to"
@@ -463,14 +461,14 @@ def _find_empty(
 
 
 def _list_empty(
-    repo: Repo, objects: Prefetched, links: list[tuple[str, str]], stored: Mapping[str, str]
+    repo: Repo, links: list[tuple[str, str]], stored: Mapping[str, str]
 ) -> list[tuple[str, str]]:
     empty = []
-    objects.fetch(oid for oid, _ in links)
-    commits = [commit for oid, _ in links if (commit := read_commit(objects, oid))]
+    repo.objects.ahead.fetch(oid for oid, _ in links)
+    commits = [commit for oid, _ in links if (commit := read_commit(repo.objects, oid))]
     with options.Collected():  # other checks report what cannot be read
-        changed = trees.read_many_changes(repo, objects, commits)
-        loader = checkpoint_list.Loader(objects, brief=True)
+        changed = trees.read_many_changes(repo, commits)
+        loader = checkpoint_list.Loader(repo.objects, brief=True)
         loader.prepare(stored[name] for _, name in links)
         loaded = [(oid, loader.load(name, "", stored[name])) for oid, name in links]
         unclear = [
@@ -482,12 +480,12 @@ def _list_empty(
         ]
         loader.prepare((checkpoint["tree"] for _, checkpoint in unclear), v1_format.LINES)
         small = (files.values() for oid, _ in unclear if len(files := changed[oid]) <= _FEW)
-        objects.fetch_small(oid for files in small for *_, oid in files if oid)
+        repo.objects.ahead.fetch_small(oid for files in small for *_, oid in files if oid)
         for oid, checkpoint in unclear:
-            record = candidates.extract_edits(objects, checkpoint, changed[oid])
-            if record and not candidates.has_work(objects, record, changed[oid]):
+            record = candidates.extract_edits(repo.objects, checkpoint, changed[oid])
+            if record and not candidates.has_work(repo.objects, record, changed[oid]):
                 empty.append((oid, checkpoint["checkpoint_id"]))
-    objects.forget()
+    repo.objects.ahead.forget()
     return empty
 
 
@@ -498,11 +496,13 @@ def _check_notes(
     if notes.REF not in survey.refs:
         return
     try:
-        noted = [(oid, name) for oid, names in notes.list_links(survey.objects) for name in names]
+        noted = [
+            (oid, name) for oid, names in notes.list_links(survey.repo.objects) for name in names
+        ]
     except Error as e:
         yield make_finding("missing-object", notes.REF, str(e))
         return
-    survey.objects.fetch(dict.fromkeys(oid for oid, _ in noted))
+    survey.repo.objects.ahead.fetch(dict.fromkeys(oid for oid, _ in noted))
     carriers: dict[str, list[str]] = {}
     for oid, name in trailers:
         carriers.setdefault(name, []).append(oid)
@@ -515,7 +515,7 @@ def _check_notes(
             wrong.add((oid, name))
             reason = f"its note links it to '{name}', whose work is in {carrier[:12]} alone"
             yield make_finding("wrong-note", oid, reason, checkpoint_id=name)
-    survey.objects.forget()
+    survey.repo.objects.ahead.forget()
     yield from _find_empty(survey, [link for link in noted if link not in wrong], stored)
 
 
@@ -525,24 +525,26 @@ def _find_carrier(survey: Survey, oid: str, name: str, carriers: Sequence[str]) 
 
     It is based on the other one, or that on it; or it has another author and no other link, since
     one that git names may have work of which nothing is left."""
-    commit = read_commit(survey.objects, oid) if carriers and oid not in carriers else None
-    if commit is None or name in links.list_by_hand(notes.read_note(survey.objects, oid) or b""):
+    commit = read_commit(survey.repo.objects, oid) if carriers and oid not in carriers else None
+    if commit is None or name in links.list_by_hand(
+        notes.read_note(survey.repo.objects, oid) or b""
+    ):
         return ""
     # A merge has the work only if its change from each parent matches.
-    sides = trees.compare_with_parents(survey.objects, commit)
-    changes = [holding.Change(side, survey.objects.read_blob) for side in sides]
-    is_alone = checkpoint_list.list_linked(survey.objects, oid) == [name]
+    sides = trees.compare_with_parents(survey.repo.objects, commit)
+    changes = [holding.Change(side, survey.repo.objects.read_blob) for side in sides]
+    is_alone = checkpoint_list.list_linked(survey.repo.objects, oid) == [name]
     for other in carriers:
-        carrier = read_commit(survey.objects, other)
+        carrier = read_commit(survey.repo.objects, other)
         relation = candidates.relate(carrier, commit, is_named=True) if carrier else ""
         is_foreign = is_alone and relation == holding.OTHER
         if not carrier or not (is_foreign or _are_related(survey.repo, oid, other)):
             continue
         # The checkpoint has what its first commit changed, of which others may have a part each.
         works = [
-            candidates.Work(survey.objects, source, edits)
+            candidates.Work(survey.repo.objects, source, edits)
             for source in (carrier, None)
-            if (edits := candidates.read_edits(survey.repo, survey.objects, name, source))
+            if (edits := candidates.read_edits(survey.repo, name, source))
         ]
         if works and not any(all(w.find_enough(c, relation) for c in changes) for w in works):
             return other

@@ -37,15 +37,14 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Finding, Marker, Record, State
     from gitcp.repo import Repo
     from gitcp.store.care.case import Check, Checks, Mend
-    from gitcp.store.objects import Objects
 
-    Repair = Callable[[Repo, Objects, str], str]  # mends a subject; returns what was done
+    Repair = Callable[[Repo, str], str]  # mends a subject; returns what was done
 
 
 def _mend(mend: Callable[..., str], *facts: str) -> Mend:
     """Mend the subject of a finding by these facts of it."""
     names = ("subject", *facts)
-    return lambda case, item: mend(case.repo, case.objects, *(item[name] for name in names))
+    return lambda case, item: mend(case.repo, *(item[name] for name in names))
 
 
 def _draw_graph(mend: Repair) -> Mend:
@@ -53,7 +52,7 @@ def _draw_graph(mend: Repair) -> Mend:
     a commit that is gone."""
 
     def mend_and_draw(case: Case, item: Finding) -> str:
-        done = mend(case.repo, case.objects, item["subject"])
+        done = mend(case.repo, item["subject"])
         graphs = (f"{case.repo.common}/objects/info/commit-graph{end}" for end in ("", "s"))
         if done and any(map(os.path.exists, graphs)):
             case.repo.git.run("commit-graph", "write", "--reachable")
@@ -68,9 +67,7 @@ def _remove(age: int) -> Mend:
 
 def _mend_either(mend: Repair) -> Repair:
     """Put a ref without a commit back or delete it if mend cannot build its content again."""
-    return lambda repo, objects, ref: (
-        mend(repo, objects, ref) or repair.mend_ref(repo, objects, ref)
-    )
+    return lambda repo, ref: mend(repo, ref) or repair.mend_ref(repo, ref)
 
 
 _STATE = ("repair", _mend(repair.mend_state))
@@ -325,11 +322,11 @@ _MOST = 100  # other sessions and streams that are shown
 def gather_status(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
     """(a record of type status, the sessions at work or with open work, all streams)."""
     states, left = turn_sessions.list_recent(repo, _RECENT, _MOST)
-    with Objects(repo) as objects:
-        recent = MatchCase(repo, objects, lately=True, dry_run=True)
-        streams, more = stream_list.list_newest(repo, objects, states, _MOST)
+    with Objects(repo):
+        recent = MatchCase(repo, lately=True, dry_run=True)
+        streams, more = stream_list.list_newest(repo, states, _MOST)
         lost: Record = {
-            "stashed": stream_list.list_held(repo, objects, streams) if repo.top else [],
+            "stashed": stream_list.list_held(repo, streams) if repo.top else [],
             "relinkable": _count_relinkable(recent) if repo.top else 0,
         }
     refs = {s["id"]: s["ref"] for s in reversed(streams)}
@@ -425,8 +422,8 @@ def _describe_destination(repo: Repo) -> Record:
         checkpoint_list.find_destination(repo),
         checkpoint_list.read_destination(repo),
     )
-    with Objects(repo) as objects:
-        lacking = checkpoint_list.count_lacking(repo, objects, name) if name else 0
+    with Objects(repo):
+        lacking = checkpoint_list.count_lacking(repo, name) if name else 0
     return {
         "destination": hide_passwords(name or configured),
         "reachable": bool(name),

@@ -355,7 +355,7 @@ def _find_edits(survey: Survey, ages: Ages, lasting: set[str]) -> Iterator[Findi
 
 def _read_time(survey: Survey, oid: str) -> float:
     """The date of a commit, in seconds since 1970; 0 if it is missing."""
-    commit = read_commit(survey.objects, oid)
+    commit = read_commit(survey.repo.objects, oid)
     return float(parse_ident(commit["committer"])[1]) if commit else 0.0
 
 
@@ -473,7 +473,7 @@ def _list_recorded(survey: Survey, stream_id: str, doomed: set[str]) -> set[str]
     for tip in survey.tips:
         if tip["stream"] == stream_id and tip["ref"] not in doomed:
             try:
-                paths.update(streams.read_changes(survey.objects, tip))
+                paths.update(streams.read_changes(survey.repo.objects, tip))
             except Error:  # objects are missing: it may record any path of its states
                 states = survey.list_states(tip)
                 paths.update(p for s in states for stream in s["streams"] for p in stream["files"])
@@ -547,8 +547,8 @@ def _clean_undo(repo: Repo, item: Finding) -> bool:
         return is_old
     if item["kind"] != STEPS:
         return False
-    with Objects(repo) as objects:
-        gone = undo.shorten_log(repo, objects, item["subject"], item["oid"], item["before"])
+    with Objects(repo):
+        gone = undo.shorten_log(repo, item["subject"], item["oid"], item["before"])
     stream_list.add_records(repo, gone or [])
     return gone is not None
 
@@ -576,8 +576,8 @@ def _list_points(repo: Repo, doomed: Iterable[Finding]) -> dict[str, list[Record
     streams = [_build_tip(finding) for finding in doomed if "stream" in finding]
     points = stream_list.list_expiring(repo, streams) if streams else {}
     for ref in [finding["ref"] for finding in doomed if finding["kind"] == LOG]:
-        with Objects(repo) as objects:
-            points[ref] = undo.list_points(objects, ref, undo.read_steps(repo, ref))
+        with Objects(repo):
+            points[ref] = undo.list_points(repo.objects, ref, undo.read_steps(repo, ref))
     return points
 
 

@@ -12,7 +12,6 @@ from gitcp.store.index import list_staged
 from gitcp.store.journal import journal as journal_journal
 from gitcp.store.journal.edits import Work
 from gitcp.store.journal.journal import Journal
-from gitcp.store.objects import Objects
 from gitcp.store.session import states
 from gitcp.store.trees import Lookup, edit_tree, find_entry, find_file, find_tree, read_commit
 from gitcp.store.turn import sessions
@@ -34,9 +33,8 @@ def find_lost(repo: Repo, session_id: str, discards: Sequence[Discard]) -> dict[
     """session -> the paths of its open edits that the discards of a command of session_id cover,
     for sessions whose agent runs."""
     lines, lost = journal_journal.read_journal(repo), dict[str, list[str]]()
-    objects = Objects.get_shared(repo)
-    tree = find_tree(objects, "HEAD")
-    head, staged = Lookup(objects, tree), list_staged(repo, tree or repo.empty_tree)
+    tree = find_tree(repo.objects, "HEAD")
+    head, staged = Lookup(repo.objects, tree), list_staged(repo, tree or repo.empty_tree)
     for other in claims.list_open(repo, session_id):
         work = Work(lines, other)
         for path in filter(work.is_present, work.list_paths()):
@@ -130,7 +128,7 @@ def _make_idle_record(repo: Repo, marker: Marker) -> Record:
 # part: refs/gitcp/edits/<session>.<n>.
 
 
-def record_call(repo: Repo, objects: Objects, event: dict[str, Any]) -> str:
+def record_call(repo: Repo, event: dict[str, Any]) -> str:
     """Commit the edits that the journal has of a tool call; return the ref, '' if it has none.
 
     The caller holds the session's lock.
@@ -140,24 +138,24 @@ def record_call(repo: Repo, objects: Objects, event: dict[str, Any]) -> str:
         edits = _list_edits(journal.lines, session_id, str(tool.get("id") or ""))
         if not edits:
             return ""
-        ref, tree = find_newest(repo, objects, session_id)
-        after, clean = _apply_edits(repo, objects, tree, edits) if tree else ("", False)
+        ref, tree = find_newest(repo, session_id)
+        after, clean = _apply_edits(repo, tree, edits) if tree else ("", False)
         if clean and after == tree:
             return ref
         if not clean:
             first = journal_journal.PREFIX + session_id
             ref = f"{first}.{journal_journal.parse_part_number(ref, first) + 1}" if tree else first
-            start = _build_start(repo, objects, edits)
+            start = _build_start(repo, edits)
             subject = f"Where the edits of {session_id} begin"
-            journal_journal.hold_edits(repo, objects, journal, session_id, subject, ref, start)
-            after = edit_tree(objects, start, {path: entry for path, _, entry in edits})
+            journal_journal.hold_edits(repo, journal, session_id, subject, ref, start)
+            after = edit_tree(repo.objects, start, {path: entry for path, _, entry in edits})
         journal_journal.hold_edits(
-            repo, objects, journal, session_id, _format_subject(event, edits), ref, after
+            repo, journal, session_id, _format_subject(event, edits), ref, after
         )
         return ref
 
 
-def find_newest(repo: Repo, objects: Objects, session_id: str) -> tuple[str, str]:
+def find_newest(repo: Repo, session_id: str) -> tuple[str, str]:
     """(the ref of a session's last part, the tree of its `change` or '')."""
     first = journal_journal.PREFIX + session_id
     parts = [
@@ -166,8 +164,8 @@ def find_newest(repo: Repo, objects: Objects, session_id: str) -> tuple[str, str
         if journal_journal.parse_part_number(ref, first)
     ]
     ref = max(parts, key=lambda name: journal_journal.parse_part_number(name, first), default=first)
-    tip = read_commit(objects, ref)
-    entry = find_entry(objects, tip["tree"], "change") if tip else None
+    tip = read_commit(repo.objects, ref)
+    entry = find_entry(repo.objects, tip["tree"], "change") if tip else None
     return ref, entry[1] if entry else ""
 
 
@@ -192,26 +190,26 @@ def _list_edits(lines: list[JournalLine], session_id: str, call: str) -> list[Ed
     ]
 
 
-def _apply_edits(repo: Repo, objects: Objects, tree: str, edits: list[Edit]) -> tuple[str, bool]:
+def _apply_edits(repo: Repo, tree: str, edits: list[Edit]) -> tuple[str, bool]:
     """(the tree with the edits applied, whether all of them applied)."""
-    merge = partial(merge_blobs, repo, objects)
+    merge = partial(merge_blobs, repo)
     for path, before, after in edits:
-        ours = find_entry(objects, tree, path)
+        ours = find_entry(repo.objects, tree, path)
         version, is_clean = back.merge_versions(before, ours, after, merge)
         if not is_clean:
             return tree, False
-        tree = edit_tree(objects, tree, {path: version})
+        tree = edit_tree(repo.objects, tree, {path: version})
     return tree, True
 
 
-def _build_start(repo: Repo, objects: Objects, edits: list[Edit]) -> str:
+def _build_start(repo: Repo, edits: list[Edit]) -> str:
     """The tree of HEAD with the edited paths as they were before the edits."""
     head = refs.read_head(repo)
-    commit = read_commit(objects, head) if head else None
+    commit = read_commit(repo.objects, head) if head else None
     before_edits: dict[str, Version] = {}
     for path, before, _ in edits:
         before_edits.setdefault(path, before)
-    return edit_tree(objects, commit["tree"] if commit else None, before_edits)
+    return edit_tree(repo.objects, commit["tree"] if commit else None, before_edits)
 
 
 def _format_subject(event: dict[str, Any], edits: list[Edit]) -> str:

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Usage
     from gitcp.repo import Repo
     from gitcp.store.imports.find import Proof, Session
-    from gitcp.store.objects import Objects
     from gitcp.store.trees import Changes
     from gitcp.store.undo import Effect
     from gitcp.store.v1.committed_write import SessionData
@@ -196,7 +195,7 @@ class Planner:
             checkpoint_id = make_import_id(session_id)
             if session_id in linked or not session.path:
                 continue
-            if checkpoints.find_checkpoint(self._repo, self._contents, checkpoint_id) is None:
+            if checkpoints.find_checkpoint(self._repo, checkpoint_id) is None:
                 yield self.make_link_by_hand("", session_id)
 
     def make_link_by_hand(self, oid: str, session_id: str) -> Link:
@@ -219,7 +218,7 @@ class Planner:
         import_id = make_import_id(oid)
         if import_id not in checkpoint_list.list_linked(self._contents, oid):
             return ()
-        return checkpoints.list_session_ids(self._repo, self._contents, import_id)
+        return checkpoints.list_session_ids(self._repo, import_id)
 
     def _guess_part(self, commit: Commit) -> list[Part]:
         """The part of the session that wrote most files of a commit within a day before it; []
@@ -259,7 +258,7 @@ class Planner:
         paths, remaining = set(self._gathered.list_paths()), iter(commits)
         while window := list(islice(remaining, 500)):
             objects = (need_commit(self._contents, commit.oid) for commit in window)
-            changed = trees.read_many_changes(self._repo, self._contents, objects)
+            changed = trees.read_many_changes(self._repo, objects)
             for commit in window:
                 changes = changed.get(commit.oid, {})
                 if not paths.isdisjoint(changes):
@@ -383,13 +382,11 @@ class _Conversation:
 
     __slots__ = ("prompts", "spent", "stored", "turns", "usage")
 
-    def __init__(
-        self, repo: Repo, objects: Objects, session: Session, times: Sequence[int]
-    ) -> None:
+    def __init__(self, repo: Repo, session: Session, times: Sequence[int]) -> None:
         name = session.session_id
         scan, redactor = session.client.scan, redaction.Lazy(repo, name)
         source = stored_transcripts.Source(name, session.path or None, redactor, scan)
-        stored = stored_transcripts.store_transcript(repo, objects, source, complete=True)
+        stored = stored_transcripts.store_transcript(repo, source, complete=True)
         self.stored = (
             stored_transcripts.StoredChunks(stored.chunks, stored.content_hash) if stored else None
         )
@@ -439,7 +436,6 @@ def _compute_spent(
 
 def write_links(
     repo: Repo,
-    objects: Objects,
     gathered: Gathered,
     links: Sequence[Link],
     reason: str,
@@ -447,7 +443,7 @@ def write_links(
 ) -> str:
     """Store the checkpoints of links, and link the commits; return the id of the step that undoes
     it.  imported: session -> the token usage of its existing checkpoints."""
-    conversations = _store_conversations(repo, objects, gathered, links)
+    conversations = _store_conversations(repo, gathered, links)
     counted = dict(imported)
     effects: list[Effect] = []
     for batch in term.iterate_shown("Storing checkpoints", list(_split_batches(links))):
@@ -457,14 +453,14 @@ def write_links(
             for part in link["parts"]
         ]
         ids = list(dict.fromkeys(checkpoint_id for checkpoint_id, _ in items))
-        old_trees = [committed_write.find_tree_here(repo, objects, id_) for id_ in ids]
-        committed_write.write_sessions(repo, objects, items, subject=f"Import: {reason}")
+        old_trees = [committed_write.find_tree_here(repo, id_) for id_ in ids]
+        committed_write.write_sessions(repo, items, subject=f"Import: {reason}")
         for checkpoint_id, old in zip(ids, old_trees, strict=True):
-            new = committed_write.find_tree_here(repo, objects, checkpoint_id)
+            new = committed_write.find_tree_here(repo, checkpoint_id)
             if new != old:
                 effects.append({"checkpoint": checkpoint_id, "old": old, "new": new})
-    effects += _note_links(repo, objects, links)
-    step = undo.record_step(repo, objects, "import", reason, effects)
+    effects += _note_links(repo, links)
+    step = undo.record_step(repo, "import", reason, effects)
     commit_lines.keep_ai_note(repo, [link["commit"] for link in links if link["commit"]])
     return step
 
@@ -476,30 +472,30 @@ def _split_batches(links: Iterable[Link]) -> Iterable[list[Link]]:
 
 
 def _store_conversations(
-    repo: Repo, objects: Objects, gathered: Gathered, links: Sequence[Link]
+    repo: Repo, gathered: Gathered, links: Sequence[Link]
 ) -> dict[str, _Conversation]:
     times: dict[str, list[int]] = {}
     for link in links:
         for part in link["parts"]:
             times.setdefault(part["session"], []).append(link["time"])
     return {
-        name: _Conversation(repo, objects, gathered.sessions[name], times[name])
+        name: _Conversation(repo, gathered.sessions[name], times[name])
         for name in term.iterate_shown("Storing conversations", sorted(times))
     }
 
 
-def _note_links(repo: Repo, objects: Objects, links: Sequence[Link]) -> list[Effect]:
+def _note_links(repo: Repo, links: Sequence[Link]) -> list[Effect]:
     """Note the checkpoints on the commits; return the effects."""
     links_by_commit = {link["commit"]: link for link in links if link["commit"]}
-    old = {oid: notes.read_note(objects, oid) for oid in links_by_commit}
+    old = {oid: notes.read_note(repo.objects, oid) for oid in links_by_commit}
     new = {oid: _add_to_note(link, old[oid]) for oid, link in links_by_commit.items()}
     edits = {oid: partial(_add_to_note, link) for oid, link in links_by_commit.items()}
-    notes.edit_notes(repo, objects, edits)
+    notes.edit_notes(repo, edits)
     return [
         {
             "note": oid,
-            "old": None if note is None else objects.write("blob", note),
-            "new": objects.write("blob", new[oid]),
+            "old": None if note is None else repo.objects.write("blob", note),
+            "new": repo.objects.write("blob", new[oid]),
         }
         for oid, note in old.items()
         if note != new[oid]
@@ -689,7 +685,7 @@ def list_known(repo: Repo) -> tuple[set[str], dict[str, Usage]]:
     return recorded, imported
 
 
-def carry_out_plan(repo: Repo, objects: Objects, plan: Plan) -> str:
+def carry_out_plan(repo: Repo, plan: Plan) -> str:
     """Carry out a plan; return the id of the step that undoes it."""
     reason = plan.format_reason()
-    return write_links(repo, objects, plan.gathered, plan.links, reason, plan.imported)
+    return write_links(repo, plan.gathered, plan.links, reason, plan.imported)

@@ -33,7 +33,7 @@ _WINDOWS = ("shell", "mcp", "other")
 _NAMED = 40  # words of a command that are looked for in other repositories
 
 
-def take_call(repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> bool:
+def take_call(repo: Repo, state: State, event: dict[str, Any]) -> bool:
     """Record the start or end of a tool that can write; return whether the state changed."""
     call, starts = event.get("tool") or {}, event["event"] == "tool-start"
     paths, changed = list(call.get("input_paths", ())), False
@@ -58,11 +58,11 @@ def take_call(repo: Repo, objects: Objects, state: State, event: dict[str, Any])
         journal.naming = frozenset(tool_paths)
         if call["kind"] == "write" and tool_paths:
             act = begin_call if starts else end_call
-            act(objects, journal, state, call, tool_paths, at)
+            act(journal, state, call, tool_paths, at)
         elif call["kind"] != "write" and starts:
-            _open_call(objects, journal, state, event, tool_paths, at)
+            _open_call(journal, state, event, tool_paths, at)
         elif call["kind"] != "write":
-            _close_call(objects, journal, state, event, tool_paths, at)
+            _close_call(journal, state, event, tool_paths, at)
     return changed
 
 
@@ -98,7 +98,6 @@ def _list_other_roots(repo: Repo, event: dict[str, Any]) -> list[str]:
 
 
 def _open_call(
-    objects: Objects,
     journal: Journal,
     state: State,
     event: dict[str, Any],
@@ -106,7 +105,7 @@ def _open_call(
     at: int,
 ) -> None:
     call = event["tool"]
-    seen, unseen = _look_for_changes(objects, journal, event, at)
+    seen, unseen = _look_for_changes(journal, event, at)
     words = [*paths, *_list_words(journal.repo, event, call.get("command") or "")]
     line = {**credit.build_opening(state, call, call["kind"], at), "names": words}
     line |= {key: paths for key, paths in (("seen", seen), ("unseen", unseen)) if paths}
@@ -118,7 +117,6 @@ def _open_call(
 
 
 def _close_call(
-    objects: Objects,
     journal: Journal,
     state: State,
     event: dict[str, Any],
@@ -149,9 +147,9 @@ def _close_call(
             from gitcp.store.journal import open_edits
 
             about = session_id, before, journal.lines
-            open_edits.unlink_unfounded(journal.repo, objects, *about)
+            open_edits.unlink_unfounded(journal.repo, *about)
     journal.closing = str(call.get("id", ""))
-    _look_for_changes(objects, journal, event, at)
+    _look_for_changes(journal, event, at)
 
 
 def _list_words(repo: Repo, event: dict[str, Any], text: str) -> list[str]:
@@ -168,7 +166,7 @@ def _list_words(repo: Repo, event: dict[str, Any], text: str) -> list[str]:
 
 
 def _look_for_changes(
-    objects: Objects, journal: Journal, event: dict[str, Any], at: int
+    journal: Journal, event: dict[str, Any], at: int
 ) -> tuple[list[str], list[str]]:
     """Look at the whole worktree; if that costs too much, at what a command may discard.
 
@@ -178,11 +176,11 @@ def _look_for_changes(
     command = str(event["tool"].get("command") or "")
     from gitcp.store.journal import look
 
-    if look.scan_if_cheap(objects, journal, at) or not command:
+    if look.scan_if_cheap(journal, at) or not command:
         return [], []
     from gitcp.store.journal import elsewhere
 
-    return elsewhere.look_at_losses(objects, journal, command, event.get("cwd") or "", at)
+    return elsewhere.look_at_losses(journal, command, event.get("cwd") or "", at)
 
 
 def _reopen_call(journal: Journal, state: State, event: dict[str, Any]) -> None:
@@ -253,10 +251,10 @@ _REFUSED = (0, 1, 128)  # a tool may name paths that git refuses
 
 
 def begin_call(
-    objects: Objects, journal: Journal, state: State, call: JournalLine, paths: list[str], at: int
+    journal: Journal, state: State, call: JournalLine, paths: list[str], at: int
 ) -> None:
     """Record the start of a call; a change at its paths until now is another's."""
-    reader, seen = PathReader(journal.repo, objects), LastSeen(journal.repo, objects, journal.lines)
+    reader, seen = PathReader(journal.repo), LastSeen(journal.repo, journal.lines)
     unchanged: dict[str, Any] = {}
     for path in paths:
         st = reader.stat(path)
@@ -269,14 +267,16 @@ def begin_call(
     if reader.omitted:
         from gitcp.store.journal import look
 
-        present |= look.look_at_omitted(objects, journal, reader.omitted, at)
+        present |= look.look_at_omitted(journal, reader.omitted, at)
     if any(seen.get_entry(path) != entry for path, entry in present.items()):
         from gitcp.store.journal import look
 
-        look.record_entries(objects, journal, seen, present, at, ignored)
+        look.record_entries(journal, seen, present, at, ignored)
     line = credit.build_opening(state, call, "write", at)
     line |= {"looked": {**unchanged, **present}, "ignored": sorted(ignored)}
-    if len(paths) == 1 and (oid := _find_promised_blob(reader, objects, call, paths[0])):
+    if len(paths) == 1 and (
+        oid := _find_promised_blob(reader, journal.repo.objects, call, paths[0])
+    ):
         line["writes"] = {paths[0]: oid}
     journal.append([line])
 
@@ -298,11 +298,9 @@ def _read_entries(reader: PathReader, paths: list[str], ignored: set[str]) -> di
     return {path: reader.read_entry(path, write=path not in ignored) for path in paths}
 
 
-def end_call(
-    objects: Objects, journal: Journal, state: State, call: JournalLine, paths: list[str], at: int
-) -> None:
+def end_call(journal: Journal, state: State, call: JournalLine, paths: list[str], at: int) -> None:
     """Record the end of a call; a change at its paths since its start is the session's."""
-    reader, seen = PathReader(journal.repo, objects), LastSeen(journal.repo, objects, journal.lines)
+    reader, seen = PathReader(journal.repo), LastSeen(journal.repo, journal.lines)
     opening = _find_opening(journal, state, call)
     ignored = set(opening["ignored"]) if opening else reader.list_ignored(paths)
     writer: Writer = (state["session_id"], state.get("turn_id", ""), str(call.get("id", "")))
@@ -311,7 +309,7 @@ def end_call(
         from gitcp.store.journal import look
 
         found_by = writer, credit.TOOL
-        entries |= look.look_at_omitted(objects, journal, reader.omitted, at, found_by)
+        entries |= look.look_at_omitted(journal, reader.omitted, at, found_by)
     for path, after in entries.items():
         before = seen.get_entry(path)
         if before == after:
@@ -323,7 +321,7 @@ def end_call(
             about = call, writer, path, after, at
             from gitcp.store.journal import elsewhere
 
-            edits = elsewhere.build_edits(objects, journal, seen, *about)
+            edits = elsewhere.build_edits(journal, seen, *about)
         lines += edits
     closing = {"close": writer[2], "session": writer[0], "at": at}
     journal.append([*lines, closing] if opening else lines)
@@ -342,12 +340,12 @@ class PathReader:
     contents: path -> bytes of the plain files that were read.  omitted: what a snapshot leaves out,
     as in Scan.omitted."""
 
-    def __init__(self, repo: Repo, objects: Objects) -> None:
-        self._repo, self._objects = repo, objects
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
         self.contents: dict[str, bytes] = {}
         self.omitted: list[dict[str, str]] = []
         self.work = Worktree(repo)
-        self._filters = Filters(self.work, objects, lambda path: None)
+        self._filters = Filters(self.work, lambda path: None)
         self._sparse = repo.config.get_flag("core.sparsecheckout")
 
     def stat(self, path: str) -> os.stat_result | None:
@@ -369,7 +367,7 @@ class PathReader:
             from gitcp.store.snapshot import hashing
 
             read = hashing.read_paths_and_omitted
-            entries, omitted = read(self._repo, self._objects, [path], write=write)
+            entries, omitted = read(self._repo, [path], write=write)
             self.omitted += omitted
             return entries.get(path)
         try:
@@ -377,7 +375,7 @@ class PathReader:
                 data = self.contents[path] = f.read()
         except OSError:
             return None
-        store = self._objects.write if write else self._objects.hash_object
+        store = self._repo.objects.write if write else self._repo.objects.hash_object
         return str(mode), store("blob", data)
 
     def list_ignored(self, paths: list[str]) -> set[str]:
@@ -412,7 +410,6 @@ class Look:
 
     def take(
         self,
-        objects: Objects,
         head: str,
         dirty: Mapping[str, Version],
         acting: State | None = None,
@@ -433,7 +430,7 @@ class Look:
             from gitcp.store.journal import look
 
             dirty, omitted = {**dirty, **newest}, self.scan.omitted
-            look.record_scan(objects, journal, head, dirty, self.at, self._cost, omitted)
+            look.record_scan(journal, head, dirty, self.at, self._cost, omitted)
             return journal.lines
 
 
@@ -446,7 +443,6 @@ def begin_turn(repo: Repo, state: State, at: int) -> None:
 
 def end_turn(
     repo: Repo,
-    objects: Objects,
     state: State,
     at: int,
     tasks: Collection[str],
@@ -458,7 +454,7 @@ def end_turn(
         close_calls(journal, state, at, set(tasks))
         _note_late(journal, state)
         states.note_unstored(state, journal.lines)
-        journal_journal.hold_edits(repo, objects, journal, state["session_id"], subject)
+        journal_journal.hold_edits(repo, journal, state["session_id"], subject)
         journal.drop_repeated()
 
 
@@ -510,7 +506,7 @@ def take_call_elsewhere(
         relative = states.resolve_paths(other, paths)
         with Journal(other) as held:
             record = begin_call if starts else end_call
-            record(Objects.get_shared(other), held, state, call, relative, read_clock(other))
+            record(held, state, call, relative, read_clock(other))
         _note_visit(state, other)
     return before != state.get("visits", [])
 
@@ -543,13 +539,12 @@ def end_turn_elsewhere(repo: Repo, state: State, subject: str) -> None:
 
 
 def _end_turn_in(other: Repo, state: State, subject: str, paths: list[str]) -> None:
-    objects = Objects.get_shared(other)
     with Journal(other) as held:
         held.guests = [{**states.build_marker(state), "phase": "active"}]
         from gitcp.store.journal import look
 
-        look.record_paths(objects, held, states.resolve_paths(other, paths), read_clock(other))
-        journal_journal.hold_edits(other, objects, held, state["session_id"], subject)
+        look.record_paths(held, states.resolve_paths(other, paths), read_clock(other))
+        journal_journal.hold_edits(other, held, state["session_id"], subject)
     _note_visit(state, other)
 
 

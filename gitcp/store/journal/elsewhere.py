@@ -16,7 +16,6 @@ from gitcp.store import claims, private, reading
 from gitcp.store.journal import journal, look, windows
 from gitcp.store.journal.edits import Work, list_open_paths_in
 from gitcp.store.journal.journal import Journal, LastSeen, read_clock
-from gitcp.store.objects import Objects
 from gitcp.store.session import states
 
 TYPE_CHECKING = False
@@ -36,7 +35,7 @@ _MANY = 20  # paths that are reported one by one
 
 
 def look_at_losses(
-    objects: Objects, journal: Journal, command: str, cwd: str, at: int
+    journal: Journal, command: str, cwd: str, at: int
 ) -> tuple[list[str], list[str]]:
     """Look at the files that a command, run in cwd, may discard: those that it names and HEAD
     has, and those in its reach that git reports as changed.
@@ -51,17 +50,17 @@ def look_at_losses(
         return [], []
     until = time.monotonic() + int(journal.repo.config.get_option("gitcp.loss-budget")) / 1000
     reached = {path for loss in losses for path in loss["paths"] or ["."]}
-    seen = LastSeen(journal.repo, objects, journal.lines)
+    seen = LastSeen(journal.repo, journal.lines)
     ignored = {line["path"] for line in journal.lines if line.get("kept") is False}
     known = seen.paths - ignored
     named = {path for path in reached if path in known or seen.get_committed(path)}
     unsure = {path for path in reached - named if _may_exist(os.path.join(root, path))}
     queries = _ask_git(journal.repo, losses) if unsure else []
     named |= {path for path in known if any(discards.covers(x, path) for x in losses)}
-    unseen = _look_until(until, objects, journal, named, at)
+    unseen = _look_until(until, journal, named, at)
     try:
         changed = _read_answers(queries, losses, until) - named
-        unseen |= _look_until(until, objects, journal, changed, at)
+        unseen |= _look_until(until, journal, changed, at)
         named |= changed
     except Late:
         unseen |= unsure
@@ -80,13 +79,11 @@ def find_losses(repo: Repo, command: str, cwd: str, taking: bool = False) -> lis
     return losses
 
 
-def _look_until(
-    until: float, objects: Objects, journal: Journal, paths: Collection[str], at: int
-) -> set[str]:
+def _look_until(until: float, journal: Journal, paths: Collection[str], at: int) -> set[str]:
     """Look at each path until a monotonic time; return the paths that are left."""
     remaining = sorted(paths, reverse=True)
     while remaining and time.monotonic() < until:
-        look.record_paths(objects, journal, [remaining.pop()], at)
+        look.record_paths(journal, [remaining.pop()], at)
     return set(remaining)
 
 
@@ -163,13 +160,12 @@ def _look_in(other: Repo, starts: bool, paths: Collection[str] | None = None) ->
 
 
 def _look_as_stranger(other: Repo, starts: bool, paths: Collection[str] | None) -> None:
-    objects = Objects.get_shared(other)
     with Journal(other) as held:
         held.stranger, at = not starts, read_clock(other)
         if paths is None:
-            look.scan_if_cheap(objects, held, at, first=True)
+            look.scan_if_cheap(held, at, first=True)
         else:
-            look.record_paths(objects, held, paths, at)
+            look.record_paths(held, paths, at)
         marker, open_edits = other.join_own(journal.VISITED), credit.list_open_edits(held.lines)
         if any(edit.get("how") == credit.STRANGER for edit in open_edits):
             private.touch_private(other, marker)
@@ -182,7 +178,6 @@ def _look_as_stranger(other: Repo, starts: bool, paths: Collection[str] | None) 
 
 
 def build_edits(
-    objects: Objects,
     journal: Journal,
     seen: LastSeen,
     call: JournalLine,
@@ -193,7 +188,7 @@ def build_edits(
 ) -> list[JournalLine]:
     """The edits of a path from its last seen entry to after, one of them by the ending call."""
     before = seen.get_entry(path)
-    steps = _split_steps(objects, journal, call, writer, path, before, after)
+    steps = _split_steps(journal, call, writer, path, before, after)
     if not steps:
         return [credit.build_edit(path, before, after, writer, "tool", at)]
     other_windows = [window for window in windows.list_windows(journal) if window["who"] != writer]
@@ -210,7 +205,6 @@ def build_edits(
 
 
 def _split_steps(
-    objects: Objects,
     journal: Journal,
     call: JournalLine,
     writer: Writer,
@@ -223,11 +217,11 @@ def _split_steps(
     if after is None:
         return []
     oids = (entry[1] if entry else None for entry in (before, after))
-    contents = [objects.read_blob(oid) or b"" for oid in oids]
+    contents = [journal.repo.objects.read_blob(oid) or b"" for oid in oids]
     ends = credit_cases.derive_contents(call, *contents)
     if ends is None:
         return []
-    start, end = ((after[0], objects.write("blob", data)) for data in ends)
+    start, end = ((after[0], journal.repo.objects.write("blob", data)) for data in ends)
     edits = credit.list_edits_since_opening(journal.lines, writer[0], writer[2])
     if end in [credit.parse_entry(line["after"]) for line in edits if line["path"] == path]:
         start = end = before or end  # an earlier look has recorded the call's part
@@ -321,7 +315,7 @@ def _list_away(
     other = find_worktree(repo, worktree_id) if open_paths and exists else None
     if other:
         with Journal(other) as held:
-            look.record_paths(Objects.get_shared(other), held, open_paths, read_clock(other))
+            look.record_paths(held, open_paths, read_clock(other))
             work = Work(held.lines, session_id)
     for path in open_paths:
         for stretch in work.list_stretches(path):

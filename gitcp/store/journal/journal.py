@@ -164,7 +164,7 @@ def expand_trees(repo: Repo, lines: list[JournalLine]) -> list[JournalLine]:
         return lines
     from gitcp.store.journal import many_edits
 
-    return many_edits.expand_lines(Objects.get_shared(repo), lines)
+    return many_edits.expand_lines(repo.objects, lines)
 
 
 def pack_edits(objects: Objects, edits: list[JournalLine]) -> list[JournalLine]:
@@ -303,7 +303,7 @@ class Journal:
         if not data:
             return
         if git.has_pending():
-            Objects.get_shared(self.repo).packs.flush_named(data)
+            self.repo.objects.packs.flush_named(data)
         path = self.repo.join_own(NAME)
         file, size, read = _READ.pop(path, (0, 0, []))
         fd = private.open_private(self.repo, path, os.O_RDWR | os.O_APPEND)
@@ -425,8 +425,8 @@ class LastSeen:
     head: the commit at the look.  commits: those made since.  at: the time of the look in ns.
     """
 
-    def __init__(self, repo: Repo, objects: Objects, lines: list[JournalLine]) -> None:
-        self._root, self._objects, self._look = repo.worktree, objects, read_look(repo)
+    def __init__(self, repo: Repo, lines: list[JournalLine]) -> None:
+        self._root, self._repo, self._look = repo.worktree, repo, read_look(repo)
         self._since = {line["path"]: line for line in credit.list_edits_since_look(lines)}
         self._lines = lines
         self._opened: dict[str, int] | None = None
@@ -463,7 +463,7 @@ class LastSeen:
     def get_committed(self, path: str) -> Version:
         """The entry of a path in HEAD at the look."""
         if self._head is None:
-            self._head = Lookup(self._objects, find_tree(self._objects, self.head))
+            self._head = Lookup(self._repo.objects, find_tree(self._repo.objects, self.head))
         return find_file(self._head, path)
 
     def get_seen_time(self, path: str) -> int:
@@ -503,7 +503,6 @@ _MOST = 100_000  # commits of all sessions that are read to rebuild a journal
 
 def hold_edits(
     repo: Repo,
-    objects: Objects,
     journal: Journal,
     session_id: str,
     subject: str,
@@ -514,7 +513,7 @@ def hold_edits(
 
     The caller holds the locks of the session and of the journal.
     """
-    update = write_edits(repo, objects, journal, session_id, subject, ref, change)
+    update = write_edits(repo, journal, session_id, subject, ref, change)
     if update:
         refs.update_refs(repo, [update], "gitcp: edits")
         journal.note_held(update[1])
@@ -522,7 +521,6 @@ def hold_edits(
 
 def write_edits(
     repo: Repo,
-    objects: Objects,
     journal: Journal,
     session_id: str,
     subject: str,
@@ -540,15 +538,17 @@ def write_edits(
     if not lines and not change:
         return None
     ref = ref or PREFIX + session_id
-    tip = read_commit(objects, ref)
-    previous_change = find_entry(objects, tip["tree"], "change") if tip and not change else None
-    files = _build_files(objects, lines)
+    tip = read_commit(repo.objects, ref)
+    previous_change = (
+        find_entry(repo.objects, tip["tree"], "change") if tip and not change else None
+    )
+    files = _build_files(repo.objects, lines)
     if change or previous_change:
         files["change"] = previous_change or (TREE, change)
-    tree = edit_tree(objects, None, files)
+    tree = edit_tree(repo.objects, None, files)
     trailer = f"Gitcp-Worktree: {repo.worktree_hash}"
     message = f"{subject}\n\n{trailer}\nClaude-Session-Id: {session_id}"
-    oid = write_commit(objects, repo, tree, [tip["oid"]] if tip else [], message)
+    oid = write_commit(repo, tree, [tip["oid"]] if tip else [], message)
     return ref, oid, tip["oid"] if tip else None
 
 
@@ -608,15 +608,16 @@ def unite_edits(repo: Repo, journal_lines: list[JournalLine]) -> list[JournalLin
 def read_lines(repo: Repo, worktree_hash: str, session_id: str = "") -> list[JournalLine]:
     """The edits of a worktree and what settled them, by time, from the refs of one session; by
     default from those of all sessions."""
-    objects = Objects.get_shared(repo)
     lines: dict[bytes, JournalLine] = {}
     trailer = f"\nGitcp-Worktree: {worktree_hash}\n"
     glob = f"--glob={PREFIX}{session_id}*"
     for oid in list_commits(repo, "--first-parent", f"--max-count={_MOST}", glob):
-        commit = read_commit(objects, oid)
+        commit = read_commit(repo.objects, oid)
         is_wanted = commit is not None and trailer in commit["message"]
-        entry = find_entry(objects, commit["tree"], "entries") if commit and is_wanted else None
-        for line in credit.parse_lines(objects.need(entry[1], "blob")) if entry else ():
+        entry = (
+            find_entry(repo.objects, commit["tree"], "entries") if commit and is_wanted else None
+        )
+        for line in credit.parse_lines(repo.objects.need(entry[1], "blob")) if entry else ():
             lines.setdefault(credit.dump_line(line), line)
     return sorted(credit.list_lasting(lines.values()), key=lambda line: int(line["at"]))
 

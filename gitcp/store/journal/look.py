@@ -34,7 +34,6 @@ _REFS = ("ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
 
 
 def record_scan(
-    objects: Objects,
     journal: Journal,
     head: str,
     dirty: Mapping[str, Version],
@@ -48,56 +47,51 @@ def record_scan(
     read_clock().  cost: in us.  omitted: what the scan left out, as Scan.omitted.
     """
     if omitted or any("large" in line for line in journal.lines):
-        dirty = {**dirty, **look_at_omitted(objects, journal, omitted, at)}
-    record_differences(objects, journal, head, dirty, at)
+        dirty = {**dirty, **look_at_omitted(journal, omitted, at)}
+    record_differences(journal, head, dirty, at)
     journal_journal.save_look(journal.repo, head, at, dirty, cost)
     journal.append([{"look": at}])
 
 
-def record_differences(
-    objects: Objects, journal: Journal, head: str, dirty: Mapping[str, Version], at: int
-) -> None:
+def record_differences(journal: Journal, head: str, dirty: Mapping[str, Version], at: int) -> None:
     """Record a look at the whole worktree in the journal only; arguments as for record_scan()."""
-    repo, seen = journal.repo, LastSeen(journal.repo, objects, journal.lines)
-    journal.base, tree = head, Lookup(objects, find_tree(objects, head))
+    repo, seen = journal.repo, LastSeen(journal.repo, journal.lines)
+    journal.base, tree = head, Lookup(journal.repo.objects, find_tree(journal.repo.objects, head))
     changed: Changed = {}
-    for path in {*seen.paths, *dirty, *_list_committed_paths(repo, objects, seen.head, head)}:
+    for path in {*seen.paths, *dirty, *_list_committed_paths(repo, seen.head, head)}:
         before = seen.get_entry(path)
         after = dirty[path] if path in dirty else find_file(tree, path)
         if before != after:
             changed[path] = (before, after)
-    changed = _store_contents(repo, objects, changed)
-    _record_changes(objects, journal, seen, changed, at)
+    changed = _store_contents(repo, changed)
+    _record_changes(journal, seen, changed, at)
 
 
-def _list_committed_paths(repo: Repo, objects: Objects, old: str, head: str) -> set[str]:
+def _list_committed_paths(repo: Repo, old: str, head: str) -> set[str]:
     """The paths that were changed by commits made in this worktree since the last look."""
     if old == head:
         return set()
     new = refs.find_committed_head(repo, old) if old != "HEAD" else None
-    trees = [find_tree(objects, commit) for commit in (old, new)] if new else [None, None]
-    return {path for path, _, _ in compare_trees(objects, trees[0], trees[1])}
+    trees = [find_tree(repo.objects, commit) for commit in (old, new)] if new else [None, None]
+    return {path for path, _, _ in compare_trees(repo.objects, trees[0], trees[1])}
 
 
-def record_paths(
-    objects: Objects, journal: Journal, paths: Iterable[str], at: int, write: bool = True
-) -> None:
+def record_paths(journal: Journal, paths: Iterable[str], at: int, write: bool = True) -> None:
     """Record what stands at these paths now.  write: whether to store its blobs."""
-    seen = LastSeen(journal.repo, objects, journal.lines)
+    seen = LastSeen(journal.repo, journal.lines)
     changed = [path for path in dict.fromkeys(paths) if _may_differ(journal.repo, seen, path)]
     if not changed:
         return
     from gitcp.store.snapshot import hashing
 
     read = hashing.read_paths_and_omitted
-    present, omitted = read(journal.repo, objects, changed, write=write)
-    record_entries(objects, journal, seen, present, at, alone=not write)
+    present, omitted = read(journal.repo, changed, write=write)
+    record_entries(journal, seen, present, at, alone=not write)
     if omitted and write:
-        look_at_omitted(objects, journal, omitted, at)
+        look_at_omitted(journal, omitted, at)
 
 
 def record_entries(
-    objects: Objects,
     journal: Journal,
     seen: LastSeen,
     present: Mapping[str, Version],
@@ -116,15 +110,16 @@ def record_entries(
         if any(before is None for before, _ in changed.values()):
             changed |= _compare_entries(seen, dict.fromkeys(gone))
         gone &= changed.keys()
-        strays = gone.difference(_find_moves(objects, changed).values()) if gone else gone
-        if strays and scan_if_cheap(objects, journal, at):
-            seen = LastSeen(journal.repo, objects, journal.lines)
+        strays = (
+            gone.difference(_find_moves(journal.repo.objects, changed).values()) if gone else gone
+        )
+        if strays and scan_if_cheap(journal, at):
+            seen = LastSeen(journal.repo, journal.lines)
             changed = _compare_entries(seen, present)
-    _record_changes(objects, journal, seen, changed, at, ignored)
+    _record_changes(journal, seen, changed, at, ignored)
 
 
 def look_at_omitted(
-    objects: Objects,
     journal: Journal,
     omitted: Collection[Mapping[str, str]],
     at: int,
@@ -132,7 +127,7 @@ def look_at_omitted(
 ) -> dict[str, Version]:
     """Record which files over a limit have changed, without their contents; as record_sizes().
     writer: who wrote them and how that is known, by default whom the evidence names."""
-    seen = LastSeen(journal.repo, objects, journal.lines)
+    seen = LastSeen(journal.repo, journal.lines)
 
     def find_writer(path: str) -> tuple[Writer, str]:
         if writer:
@@ -149,16 +144,14 @@ def look_at_omitted(
     return large_files.record_sizes(journal, seen, omitted, at, find_writer)
 
 
-def name_large_files(
-    objects: Objects, journal: Journal, changes: Mapping[str, Staged], at: int
-) -> None:
+def name_large_files(journal: Journal, changes: Mapping[str, Staged], at: int) -> None:
     """Record the large files among a commit's changes with the blobs that it has of them."""
-    seen = LastSeen(journal.repo, objects, journal.lines)
+    seen = LastSeen(journal.repo, journal.lines)
     paths = credit.map_large(journal.lines).keys() & changes
     entries = {
         path: (changes[path][2], changes[path][3] or "") for path in paths if changes[path][3]
     }
-    record_entries(objects, journal, seen, entries, at, alone=True)
+    record_entries(journal, seen, entries, at, alone=True)
 
 
 def _compare_entries(seen: LastSeen, present: Mapping[str, Version]) -> Changed:
@@ -187,20 +180,21 @@ def _may_differ(repo: Repo, seen: LastSeen, path: str) -> bool:
     return ctime is None or not (seen.is_unwritten(path, ctime) and seen.is_unmoved(path))
 
 
-def _store_contents(repo: Repo, objects: Objects, changed: Changed) -> Changed:
+def _store_contents(repo: Repo, changed: Changed) -> Changed:
     """Store the blobs of changed paths; the changes by what was stored."""
-    missing = [p for p, (_, after) in changed.items() if after and not objects.packs.has(after[1])]
+    missing = [
+        p for p, (_, after) in changed.items() if after and not repo.objects.packs.has(after[1])
+    ]
     if not missing:
         return changed
     from gitcp.store.snapshot import hashing
 
-    present = hashing.read_paths(repo, objects, missing, write=True)
+    present = hashing.read_paths(repo, missing, write=True)
     changes = {**changed, **{p: (changed[p][0], after) for p, after in present.items()}}
     return {path: pair for path, pair in changes.items() if pair[0] != pair[1]}
 
 
 def _record_changes(
-    objects: Objects,
     journal: Journal,
     seen: LastSeen,
     changed: Changed,
@@ -208,14 +202,15 @@ def _record_changes(
     ignored: Collection[str] = (),
 ) -> None:
     """Add an edit with its author for each change."""
-    changed = _record_large_files(objects, journal, changed, at) if changed else {}
+    changed = _record_large_files(journal, changed, at) if changed else {}
     if not changed:
         return
     from gitcp.store.journal import windows as journal_windows
 
     repo, windows = journal.repo, journal_windows.list_windows(journal)
-    git_trees = GitTrees(repo, objects, seen.head, seen.commits)
-    origins, judged = _find_moves(objects, changed), journal_windows.read_judged_files(repo)
+    git_trees = GitTrees(repo, seen.head, seen.commits)
+    origins = _find_moves(repo.objects, changed)
+    judged = journal_windows.read_judged_files(repo)
     sources: Sources | None = None
     lines = []
     for path, (before, after) in sorted(changed.items()):
@@ -223,7 +218,7 @@ def _record_changes(
         change = describe_change(repo, seen, path, before, after, restored)
         verdict = credit.attribute_change(change, windows)
         if verdict["shared"]:
-            added = _read_added(objects, before, after)
+            added = _read_added(repo.objects, before, after)
             verdict = credit.attribute_change(change, windows, added)
         who, how = _choose_author(journal, verdict)
         is_made_by_hook = journal_windows.is_made_by_hook
@@ -232,23 +227,25 @@ def _record_changes(
         line = credit.build_edit(path, before, after, who, how, at)
         line |= _build_details(verdict, origins.get(path), change, at)
         if verdict["by"] and credit.can_bring_in(verdict["by"]):
-            sources = sources or _open_sources(repo, objects, journal, seen)
+            sources = sources or _open_sources(repo, journal, seen)
             line |= sources.describe_sources(verdict["by"], path, before, after)
         line |= {"away": True} if "by" in line and git_trees.is_stashed(path, before) else {}
         line |= {"stashed": True} if before and git_trees.stash_keeps(path) else {}
         line |= {"kept": False} if path in ignored else {}
         lines.append(line)
-    journal.append(pack_edits(objects, lines))
+    journal.append(pack_edits(repo.objects, lines))
 
 
-def _record_large_files(objects: Objects, journal: Journal, changed: Changed, at: int) -> Changed:
+def _record_large_files(journal: Journal, changed: Changed, at: int) -> Changed:
     """Add the edits of large files whose contents are known now; the other changes."""
     large = credit.map_large(journal.lines)
     named = sorted(path for path in large.keys() & changed if changed[path][1])
     for path in named:
         from gitcp.store.journal import large_files
 
-        journal.append(large_files.build_edits(objects, large[path], *changed[path], at))
+        journal.append(
+            large_files.build_edits(journal.repo.objects, large[path], *changed[path], at)
+        )
     return {path: pair for path, pair in changed.items() if path not in named}
 
 
@@ -259,11 +256,11 @@ def _choose_author(journal: Journal, verdict: Verdict) -> tuple[Writer, str]:
     return verdict["who"], verdict["how"]
 
 
-def _open_sources(repo: Repo, objects: Objects, journal: Journal, seen: LastSeen) -> Sources:
+def _open_sources(repo: Repo, journal: Journal, seen: LastSeen) -> Sources:
     """What lines that a command brings in are compared with."""
     from gitcp.store.journal import sources
 
-    return sources.Sources(repo, objects, journal.lines, seen.head)
+    return sources.Sources(repo, journal.lines, seen.head)
 
 
 def _read_added(objects: Objects, before: Version, after: Version) -> str:
@@ -348,7 +345,7 @@ def _find_moves(objects: Objects, changed: Changed) -> dict[str, str]:
     )
 
 
-def scan_if_cheap(objects: Objects, journal: Journal, at: int, first: bool = False) -> bool:
+def scan_if_cheap(journal: Journal, at: int, first: bool = False) -> bool:
     """Look at the whole worktree if the last look was cheap enough; return whether it did.  first:
     whether to look if it is the first one."""
     repo = journal.repo
@@ -362,9 +359,9 @@ def scan_if_cheap(objects: Objects, journal: Journal, at: int, first: bool = Fal
     cost = measure_children() - started
     from gitcp.store.snapshot import hashing
 
-    dirty = hashing.resolve_changes(objects, scan, write=False)
+    dirty = hashing.resolve_changes(journal.repo.objects, scan, write=False)
     head = scan.head or "0" * len(repo.empty_tree)
-    record_scan(objects, journal, head, dirty, at, cost, scan.omitted)
+    record_scan(journal, head, dirty, at, cost, scan.omitted)
     return True
 
 
@@ -386,16 +383,14 @@ def measure_children() -> int:
 class GitTrees:
     """The trees that git keeps besides the worktree, each read at its first use."""
 
-    def __init__(
-        self, repo: Repo, objects: Objects, head: str, commits: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, repo: Repo, head: str, commits: Sequence[str] = ()) -> None:
         """head: HEAD at the last look.  commits: those made since whose paths the journal has
         seen; the content of other commits made since does not count as restored."""
-        self._repo, self._objects, self._last_head = repo, objects, head
+        self._repo, self._last_head = repo, head
         self._seen_commits = commits
         self._heads: list[Lookup] | None = None
         self._trees: list[Lookup] | None = None
-        self._stash = refs.Stash(repo, objects)
+        self._stash = refs.Stash(repo)
 
     def has(self, path: str, entry: Version) -> bool:
         """Whether some tree has this entry at the path.  For None: whether HEAD has nothing
@@ -421,8 +416,8 @@ class GitTrees:
         return self._stash.changes(path)
 
     def _make_lookups(self, commits: list[str]) -> list[Lookup]:
-        trees = dict.fromkeys(find_tree(self._objects, name) for name in commits)
-        return [Lookup(self._objects, tree) for tree in trees if tree]
+        trees = dict.fromkeys(find_tree(self._repo.objects, name) for name in commits)
+        return [Lookup(self._repo.objects, tree) for tree in trees if tree]
 
     def _list_commits(self) -> list[str]:
         git_dir = self._repo.git_dir

@@ -30,7 +30,6 @@ _WAITED = "its call waited for a permission, and had written nothing"
 
 def look_for_commit(
     repo: Repo,
-    objects: Objects,
     changes: Changes | None,
     visitors: Sequence[Marker] = (),
     guests: Sequence[Marker] = (),
@@ -44,9 +43,9 @@ def look_for_commit(
         return journal.read_journal(repo)
     with Journal(repo) as held:
         held.visitors, held.guests, held.committers = visitors, guests, committers
-        _look_at_open(objects, held, changes)
+        _look_at_open(held, changes)
         if credit.map_large(held.lines).keys() & changes:
-            look.name_large_files(objects, held, changes, read_clock(repo))
+            look.name_large_files(held, changes, read_clock(repo))
         return held.lines
 
 
@@ -69,15 +68,14 @@ def build_stay_check(repo: Repo, head: str) -> Callable[[str], bool]:
     return has_stayed
 
 
-def _look_at_open(objects: Objects, held: Journal, paths: Iterable[str]) -> None:
+def _look_at_open(held: Journal, paths: Iterable[str]) -> None:
     """Look at the paths, and at those of open edits."""
     open_paths = {line["path"] for line in credit.list_open_edits(held.lines)}
-    look.record_paths(objects, held, sorted({*paths, *open_paths}), read_clock(held.repo))
+    look.record_paths(held, sorted({*paths, *open_paths}), read_clock(held.repo))
 
 
 def settle_commit(
     repo: Repo,
-    objects: Objects,
     commit: Commit,
     changes: Changes,
     sessions: Collection[str] | None = None,
@@ -94,14 +92,14 @@ def settle_commit(
         recorded = any(line.get("commit") == commit["oid"] for line in held.lines)
         if not held.lines or (recorded and not credit.list_open_edits(held.lines)):
             return
-        _look_at_open(objects, held, ())  # a commit may have taken its time
-        find_present = LastSeen(repo, objects, held.lines).get_entry
-        find_committed = _build_file_lookup(objects, commit["tree"])
+        _look_at_open(held, ())  # a commit may have taken its time
+        find_present = LastSeen(repo, held.lines).get_entry
+        find_committed = _build_file_lookup(repo.objects, commit["tree"])
         line = _build_commit_line(held.lines, commit, changes, find_present, find_committed)
         line["at"] = read_clock(repo)
-        is_settled = _build_settled_check(objects, changes, find_present, find_committed)
+        is_settled = _build_settled_check(repo.objects, changes, find_present, find_committed)
         open_edits = credit.list_open_edits(held.lines)
-        _note_strangers(repo, objects, commit, changes, open_edits)
+        _note_strangers(repo, commit, changes, open_edits)
         for session_id in {credit.get_author(edit)[0] for edit in open_edits} - {""}:
             decided = session_id not in excluded if sessions is None else session_id in sessions
             work = Work(held.lines, session_id)
@@ -123,7 +121,6 @@ def _list_strange(edits: Iterable[JournalLine]) -> set[str]:
 
 def _note_strangers(
     repo: Repo,
-    objects: Objects,
     commit: Commit,
     changes: Changes,
     open_edits: Iterable[JournalLine],
@@ -133,12 +130,11 @@ def _note_strangers(
         from gitcp.core import links
         from gitcp.store import notes
 
-        notes.edit_note(repo, objects, commit["oid"], lambda note: links.add_unknown(note or b""))
+        notes.edit_note(repo, commit["oid"], lambda note: links.add_unknown(note or b""))
 
 
 def unlink_unfounded(
     repo: Repo,
-    objects: Objects,
     session_id: str,
     before: list[JournalLine],
     after: list[JournalLine],
@@ -153,15 +149,15 @@ def unlink_unfounded(
     from gitcp.store.v1 import checkpoint_list, checkpoints
 
     for oid, paths in credit_cases.list_unfounded(before, after, session_id).items():
-        texts = checkpoint_list.read_texts(objects, oid)
+        texts = checkpoint_list.read_texts(repo.objects, oid)
         for checkpoint_id in links.list_carried(*texts).keys() - links.list_by_hand(texts[1]):
             try:
-                stored = checkpoints.read_checkpoint(repo, objects, checkpoint_id)
+                stored = checkpoints.read_checkpoint(repo, checkpoint_id)
             except Error:
                 continue  # it is not in this clone, or damaged
             files = set(stored["summary"].get("files_touched", ()))
             if [s["session_id"] for s in stored["sessions"]] == [session_id] and files <= paths:
-                notes.deny_link(repo, objects, oid, checkpoint_id, _WAITED)
+                notes.deny_link(repo, oid, checkpoint_id, _WAITED)
 
 
 def _forget_strangers(repo: Repo, before: list[JournalLine], held: Journal) -> None:
@@ -247,7 +243,6 @@ def let_edits_go(repo: Repo, session_id: str, paths: Iterable[str]) -> None:
 
 def record_edits(
     repo: Repo,
-    objects: Objects,
     session_id: str,
     base: str,
     files: Mapping[str, tuple[Version, str]],
@@ -257,7 +252,7 @@ def record_edits(
     files: path -> (the entry that the session made, the turn).  They count as the session's work
     and say nothing of the worktree.  Entries that its open edits have already are left out.
     """
-    base_tree = Lookup(objects, find_tree(objects, base))
+    base_tree = Lookup(repo.objects, find_tree(repo.objects, base))
     with Journal(repo) as held:
         work, at, held.base = Work(held.lines, session_id), read_clock(repo), base
         held.append(

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from gitcp.core.credit import Window
     from gitcp.core.record_types import JournalLine, Version, Writer
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
 
     Source = list[str]
 
@@ -40,11 +39,9 @@ _BLOBS = ("100644", "100755", "120000")
 class Sources:
     """The sources of what a look finds.  The words of each command are looked up once."""
 
-    def __init__(
-        self, repo: Repo, objects: Objects, lines: Sequence[JournalLine], head: str
-    ) -> None:
+    def __init__(self, repo: Repo, lines: Sequence[JournalLine], head: str) -> None:
         """head: where HEAD was before the look."""
-        self._repo, self._objects, self._lines, self._head = repo, objects, lines, head
+        self._repo, self._lines, self._head = repo, lines, head
         self._until, self._history = process_time() + _SECONDS, _HISTORY
         self._commits: dict[Writer, dict[str, Lookup]] = {}
         self._other_paths: dict[Writer, list[str]] = {}
@@ -78,7 +75,7 @@ class Sources:
             if file == os.path.join(self._repo.worktree, path):
                 continue
             if shared := added & linking.select_significant({*lines}):
-                blob = self._objects.write("blob", b"\n".join(lines) + b"\n")
+                blob = self._repo.objects.write("blob", b"\n".join(lines) + b"\n")
                 counted.append((len(shared), ["", "", blob]))
         counted.sort(key=lambda pair: -pair[0])
         return [source for count, source in counted if count][:_MOST]
@@ -100,11 +97,11 @@ class Sources:
         return next(commits, "")
 
     def _find_blob(self, commit: str, path: str) -> str:
-        entry = Lookup(self._objects, find_tree(self._objects, commit))(path)
+        entry = Lookup(self._repo.objects, find_tree(self._repo.objects, commit))(path)
         return entry[1] if entry else ""
 
     def _read_lines(self, oid: str) -> set[bytes]:
-        lines = line_replay.split_text_lines(oid, self._objects.read_blob(oid))
+        lines = line_replay.split_text_lines(oid, self._repo.objects.read_blob(oid))
         return linking.select_significant({*lines})
 
     def _list_blobs(self, window: Window, path: str) -> Iterator[Source]:
@@ -133,7 +130,7 @@ class Sources:
             for name in dict.fromkeys(names):
                 self._add_commit(trees, name)
             self._add_commit(trees, self._head, parents=False)
-            lookups = {commit: Lookup(self._objects, tree) for commit, tree in trees.items()}
+            lookups = {commit: Lookup(self._repo.objects, tree) for commit, tree in trees.items()}
             self._commits[window["who"]] = lookups
         return self._commits[window["who"]]
 
@@ -149,7 +146,7 @@ class Sources:
         return words
 
     def _add_commit(self, trees: dict[str, str], name: str, parents: bool = True) -> None:
-        commit = read_commit(self._objects, name) if len(trees) < _COMMITS else None
+        commit = read_commit(self._repo.objects, name) if len(trees) < _COMMITS else None
         if commit:
             trees[commit["oid"]] = commit["tree"]
             for parent in commit["parents"] if parents else ():

@@ -8,7 +8,7 @@ from gitcp.core.credit import PERSON
 from gitcp.store import trees
 from gitcp.store.lines import commit_lines, history
 from gitcp.store.lines.evidence import Evidence
-from gitcp.store.reading import Prefetched
+from gitcp.store.objects import Objects
 from gitcp.store.trees import Lookup, find_tree, read_commit
 from gitcp.store.v1 import checkpoint_list, committed_write
 
@@ -31,7 +31,6 @@ _FILES = ("100644", "100755", "120000")
 
 def follow_lines(
     repo: Repo,
-    database: Objects,
     commits: Iterable[str],
     replaced: Mapping[str, Sequence[str]] | None = None,
     amended: bool = False,
@@ -44,22 +43,24 @@ def follow_lines(
     computed again.
     """
     items: list[tuple[str, SessionData]] = []
-    with Prefetched(repo) as objects:
-        evidence = Evidence(repo, objects, worktree=False)
+    with Objects(repo):
+        evidence = Evidence(repo, worktree=False)
         for oid in commits:
-            commit, old_commits = read_commit(objects, oid), (replaced or {}).get(oid, ())
-            ids = checkpoint_list.list_linked(objects, oid) if commit else []
+            commit, old_commits = read_commit(repo.objects, oid), (replaced or {}).get(oid, ())
+            ids = checkpoint_list.list_linked(repo.objects, oid) if commit else []
             if commit is None or not ids:
                 continue
-            changes = trees.read_changes(objects, commit)[1]
-            before = Lookup(objects, find_tree(objects, next(iter(commit["parents"]), None)))
+            changes = trees.read_changes(repo.objects, commit)[1]
+            before = Lookup(
+                repo.objects, find_tree(repo.objects, next(iter(commit["parents"]), None))
+            )
             typed, credit = dict[str, set[int]](), None
             if amended:
-                credit = commit_lines.Credit(repo, objects, commit, changes, (), old_commits)
-            elif _are_sources_complete(objects, before, changes, ids, old_commits):
-                typed = _list_typed_lines(repo, objects, commit, changes, old_commits)
+                credit = commit_lines.Credit(repo, commit, changes, (), old_commits)
+            elif _are_sources_complete(repo.objects, before, changes, ids, old_commits):
+                typed = _list_typed_lines(repo, commit, changes, old_commits)
             items += _build_items(ids, changes, before, evidence, typed, credit)
-    _write(repo, database, items)
+    _write(repo, items)
 
 
 def _build_items(
@@ -132,18 +133,18 @@ def _are_sources_complete(
 
 
 def _list_typed_lines(
-    repo: Repo, objects: Prefetched, commit: Commit, changes: Changes, old_commits: Sequence[str]
+    repo: Repo, commit: Commit, changes: Changes, old_commits: Sequence[str]
 ) -> LineSets:
     """The person's lines in a commit that replaced others: those of old commits without a
     checkpoint, and those added since."""
-    credit = commit_lines.Credit(repo, objects, commit, changes, (), old_commits)
+    credit = commit_lines.Credit(repo, commit, changes, (), old_commits)
     return {p: {n for n, who in c["added"] if who == PERSON} for p, c in credit.paths.items()}
 
 
-def _write(repo: Repo, database: Objects, items: Sequence[tuple[str, SessionData]]) -> None:
+def _write(repo: Repo, items: Sequence[tuple[str, SessionData]]) -> None:
     if items:
         subject = f"Follow lines of Checkpoint: {items[0][0]}"
-        committed_write.write_sessions(repo, database, items, subject=subject)
+        committed_write.write_sessions(repo, items, subject=subject)
 
 
 def _collect_standing(

@@ -10,6 +10,7 @@ from gitcp.record import format_now
 from gitcp.store.journal import journal
 from gitcp.store.journal.edits import Work
 from gitcp.store.lines import edit_lines
+from gitcp.store.objects import Objects
 from gitcp.store.trees import Lookup, find_tree
 from gitcp.store.v1 import checkpoints as v1_checkpoints
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from gitcp.core.line_replay import PathCredit
     from gitcp.core.record_types import Commit, JournalLine, State, Writer
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
     from gitcp.store.trees import Changes
 
 _MOST = 40  # paths of a commit whose history is read, since the person waits
@@ -32,29 +32,21 @@ def _find_committed_authors(
 ) -> tuple[dict[int, Writer], dict[Writer, str]]:
     """(the authors of a content in earlier commits, their checkpoints); holder: a commit that has
     the content, "" if unknown."""
+    from gitcp.store.lines import evidence, history
 
     parent = commit["parents"][0] if commit["parents"] else ""
-    from gitcp.store import reading
-
-    with reading.Prefetched(repo) as objects:
-        from gitcp.store.lines import evidence
-
-        committed = evidence.Evidence(repo, objects, worktree=False)
-        from gitcp.store.lines import history
-
-        before = history.History(repo, objects, committed, parent, commit["oid"])
+    with Objects(repo):
+        committed = evidence.Evidence(repo, worktree=False)
+        before = history.History(repo, committed, parent, commit["oid"])
         return before.find_authors(path, oid, holder), before.checkpoints
 
 
 def _leave_silent(repo: Repo, paths: Mapping[str, PathCredit], replaced: Iterable[str]) -> None:
     """Set the person's lines to UNKNOWN that a replaced commit had without an author."""
+    from gitcp.store.lines.evidence import Evidence
 
-    from gitcp.store import reading
-
-    with reading.Prefetched(repo) as objects:
-        from gitcp.store.lines.evidence import Evidence
-
-        evidence = Evidence(repo, objects, worktree=False)
+    with Objects(repo):
+        evidence = Evidence(repo, worktree=False)
         for old in replaced:
             for path, part in paths.items():
                 if any(writer == PERSON for _, writer in part["added"]):
@@ -66,7 +58,7 @@ def _leave_silent(repo: Repo, paths: Mapping[str, PathCredit], replaced: Iterabl
 
 
 def _find_checkpoints(
-    repo: Repo, objects: Objects, lines: Sequence[JournalLine], authors: Iterable[Writer]
+    repo: Repo, lines: Sequence[JournalLine], authors: Iterable[Writer]
 ) -> dict[Writer, str]:
     """For each author in the journal, the checkpoint of the commit that took his work."""
     checkpoints: dict[Writer, str] = {}
@@ -76,8 +68,8 @@ def _find_checkpoints(
         commits = [line["commit"] for line in later if "commit" in line]
         from gitcp.store.v1 import checkpoint_list
 
-        for i in (i for oid in commits for i in checkpoint_list.list_linked(objects, oid)):
-            if writer[0] in v1_checkpoints.list_session_ids(repo, objects, i):
+        for i in (i for oid in commits for i in checkpoint_list.list_linked(repo.objects, oid)):
+            if writer[0] in v1_checkpoints.list_session_ids(repo, i):
                 checkpoints[writer] = i
                 break
     return checkpoints
@@ -89,7 +81,6 @@ class Credit:
     def __init__(
         self,
         repo: Repo,
-        objects: Objects,
         commit: Commit,
         changes: Changes,
         sessions: Iterable[State],
@@ -107,9 +98,11 @@ class Credit:
             self.checkpoints |= checkpoints
             return writers
 
-        lookups = [Lookup(objects, find_tree(objects, oid)) for oid in commit["parents"][1:]]
+        lookups = [
+            Lookup(repo.objects, find_tree(repo.objects, oid)) for oid in commit["parents"][1:]
+        ]
         other_parents = [{p: e for p in changes if (e := lookup(p))} for lookup in lookups]
-        edits = edit_lines.Edits(objects, self.lines, find_committed)
+        edits = edit_lines.Edits(repo.objects, self.lines, find_committed)
         self.paths = edits.credit_paths(changes, other_parents)
         if replaced:
             _leave_silent(repo, self.paths, replaced)
@@ -117,7 +110,7 @@ class Credit:
         writers = {writer for part in self.paths.values() for _, writer in part["added"]}
         foreign = {w for w in writers - self.checkpoints.keys() if w[0] not in own}
         if foreign:
-            self.checkpoints |= _find_checkpoints(repo, objects, self.lines, foreign)
+            self.checkpoints |= _find_checkpoints(repo, self.lines, foreign)
 
     def compute_attribution(self, session_id: str) -> dict[str, Any]:
         """initial_attribution of a session in the whole commit."""

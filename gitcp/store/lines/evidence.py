@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.lines.history import About
     from gitcp.store.lines.recorded import LineAuthors, Spot
-    from gitcp.store.reading import Prefetched
 
     Name = tuple[str, str]  # of a place: commit, path
     # The new lines, the path in the parent, whether a removed line may read the same.
@@ -36,7 +35,6 @@ class Evidence:
     def __init__(
         self,
         repo: Repo,
-        objects: Prefetched,
         worktree: bool = True,
         revisions: Sequence[str] = ("HEAD",),
         like: Evidence | None = None,
@@ -44,10 +42,10 @@ class Evidence:
         """worktree: whether the zero commit means the worktree, whose edits the journal has.
         revisions: the range of the commits that prefetch_changes() gets.  like: another Evidence,
         with which this one shares what it reads of whole histories."""
-        self._repo, self._objects = repo, objects
+        self._repo = repo
         self._journalled, self._revisions = worktree, revisions
-        self.readers = Readers(repo, objects)
-        self._earlier: Earlier = Earlier(repo, objects, like._earlier if like else None)
+        self.readers = Readers(repo)
+        self._earlier: Earlier = Earlier(repo, like._earlier if like else None)
         self._periods: line_authors.Periods | None = like._periods if like else None
         self._commits: dict[str, Commit] = {}
         self._names: dict[str, str] = {}  # commit -> the result of _classify()
@@ -101,14 +99,14 @@ class Evidence:
     def _prefetch(self, lines: Mapping[Name, Iterable[int]], contents: bool = False) -> None:
         committed = {name: self.get_place(*name) for name in lines if name[0].strip("0")}
         commits = list(dict.fromkeys(commit for commit, _ in committed))
-        self._objects.fetch(commits)
+        self._repo.objects.ahead.fetch(commits)
         self.readers.prefetch_notes(commits)
         self.readers.recorded.prefetch(i for commit in commits for i in self.get_commit(commit).ids)
         linked = {place.spec: place for place in committed.values() if place.commit.records}
-        for spec, oid in self._objects.resolve(linked).items():
+        for spec, oid in self._repo.objects.ahead.resolve(linked).items():
             linked[spec].oid = oid
         if contents:
-            self._objects.fetch(place.oid for place in linked.values() if place.oid)
+            self._repo.objects.ahead.fetch(place.oid for place in linked.values() if place.oid)
         self._align(
             [name for name, place in committed.items() if place.has_unrecorded(lines[name])]
         )
@@ -315,11 +313,11 @@ class Evidence:
 
     def _read_uncommitted(self, path: str) -> tuple[LineAuthors, Sequence[bytes]]:
         """The authors of the lines of path in the worktree, and these lines."""
-        about = self._repo, self._objects, path
+        about = self._repo, path
         content = uncommitted.read_content(*about) if self._journalled else None
         if content is None:
             return {}, ()
-        committed = history.History(self._repo, self._objects, self, "HEAD").find_authors
+        committed = history.History(self._repo, self, "HEAD").find_authors
         edited = uncommitted.find_authors(*about, content, committed)
         ids = uncommitted.list_brought_ids(*about, content.oid)
         self.readers.recorded.prefetch(ids)

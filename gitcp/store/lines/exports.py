@@ -12,7 +12,8 @@ from gitcp.record import decode_name, encode_name
 from gitcp.store import notes, refs
 from gitcp.store.lines import history
 from gitcp.store.lines.evidence import Evidence
-from gitcp.store.reading import Prefetched, split_windows, spread_batches
+from gitcp.store.objects import Objects
+from gitcp.store.reading import split_windows, spread_batches
 from gitcp.store.trees import edit_tree, need_commit, parse_ident, read_commit, write_commit
 
 TYPE_CHECKING = False
@@ -35,9 +36,9 @@ _SUBJECT = "Notes added by gitcp"
 
 def build_traces(repo: Repo, revisions: Sequence[str]) -> Iterator[Record]:
     """Yield an Agent Trace record for each commit of the revisions that has a session's line."""
-    with Prefetched(repo) as objects:
-        for oid, lines in _list_commits(repo, objects, revisions):
-            _, seconds = _read_committer(objects, oid)
+    with Objects(repo):
+        for oid, lines in _list_commits(repo, revisions):
+            _, seconds = _read_committer(repo.objects, oid)
             when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
             record = exports.build_record(oid, when, lines, VERSION)
             if record is not None:
@@ -52,34 +53,30 @@ def write_notes(repo: Repo, revisions: Sequence[str], *options: str) -> tuple[li
     """
     logs: dict[str, Log] = {}
     warnings = []
-    with Prefetched(repo) as objects:
-        for oid, lines in _list_commits(repo, objects, revisions, *options):
+    with Objects(repo):
+        for oid, lines in _list_commits(repo, revisions, *options):
             warnings += [
                 f"left out of the note on '{oid[:12]}': '{path}'"
                 for path in lines
                 if not exports.can_name(path)
                 and any(author["who"] == "session" for author in lines[path].values())
             ]
-            logs[oid] = exports.build_log(oid, lines, _read_committer(objects, oid)[0])
+            logs[oid] = exports.build_log(oid, lines, _read_committer(repo.objects, oid)[0])
         if not logs:
             return [], warnings
-        changed, refused = refs.retry_moved(
-            repo, "notes", lambda: _write_notes(repo, objects, logs)
-        )
+        changed, refused = refs.retry_moved(repo, "notes", lambda: _write_notes(repo, logs))
     return changed, warnings + refused
 
 
-def _write_notes(
-    repo: Repo, objects: Objects, logs: Mapping[str, Log]
-) -> tuple[list[str], list[str]]:
+def _write_notes(repo: Repo, logs: Mapping[str, Log]) -> tuple[list[str], list[str]]:
     """Write the notes once; return (commits whose note changed, warnings)."""
-    tip = read_commit(objects, notes.AI)
+    tip = read_commit(repo.objects, notes.AI)
     tree = tip["tree"] if tip else None
     edits: dict[str, Entry | None] = {}
     changed, refused = [], []
     for oid, log in logs.items():
-        path, entry = notes.find_place(objects, tree, oid)
-        old = objects.need(entry[1], "blob") if entry else b""
+        path, entry = notes.find_place(repo.objects, tree, oid)
+        old = repo.objects.need(entry[1], "blob") if entry else b""
         theirs = exports.parse_log(decode_name(old)) if old.strip() else None
         if old.strip() and theirs is None:
             refused.append(f"the note on '{oid[:12]}' is no authorship log: left alone")
@@ -88,11 +85,11 @@ def _write_notes(
             continue
         new = exports.format_log(exports.unite_logs(log, theirs)).encode()
         if new != old:
-            edits[path] = ("100644", objects.write("blob", new)) if new else None
+            edits[path] = ("100644", repo.objects.write("blob", new)) if new else None
             changed.append(oid)
     if edits:
-        edited = edit_tree(objects, tree, edits)
-        commit = write_commit(objects, repo, edited, [tip["oid"]] if tip else [], _SUBJECT)
+        edited = edit_tree(repo.objects, tree, edits)
+        commit = write_commit(repo, edited, [tip["oid"]] if tip else [], _SUBJECT)
         if repo.config.get_option("gitcp.ai-notes"):
             refs.set_markers(repo)
         refs.update_refs(repo, [(notes.AI, commit, tip["oid"] if tip else None)], "gitcp: note")
@@ -100,7 +97,7 @@ def _write_notes(
 
 
 def _list_commits(
-    repo: Repo, objects: Prefetched, revisions: Sequence[str], *options: str
+    repo: Repo, revisions: Sequence[str], *options: str
 ) -> Iterator[tuple[str, Lines]]:
     """Yield (oid, authors of the lines of each path) of the commits that have authors, a link or a
     note."""
@@ -111,7 +108,7 @@ def _list_commits(
         lines = _find_lines(repo, evidence, change) if is_linked or change["patches"] else {}
         return (oid, lines) if is_linked or any(map(len, lines.values())) else None
 
-    yield from filter(None, map_commits(repo, objects, find_lines, revisions, (), options))
+    yield from filter(None, map_commits(repo, find_lines, revisions, (), options))
 
 
 def _find_lines(repo: Repo, evidence: Evidence, change: Change) -> Lines:
@@ -146,14 +143,13 @@ _ALONE = 4  # windows before worker processes are started: they cost what a thou
 WHOLE = ("--full-history", "--full-diff")
 
 
-def list_commits(repo: Repo, objects: Prefetched, *chosen: Sequence[str]) -> Iterator[CommitCounts]:
+def list_commits(repo: Repo, *chosen: Sequence[str]) -> Iterator[CommitCounts]:
     """The commits of revisions that change paths; arguments as for map_commits()."""
-    return map_commits(repo, objects, describe_commit, *chosen)
+    return map_commits(repo, describe_commit, *chosen)
 
 
 def map_commits(
     repo: Repo,
-    objects: Prefetched,
     convert: Callable[[Evidence, Change], Converted],
     revisions: Sequence[str],
     paths: Sequence[str],
@@ -168,14 +164,14 @@ def map_commits(
     names = map(encode_name, ("--end-of-options", *revisions, "--", *paths))
     shared: Evidence | None = None  # of this process, which does a batch before it forks
 
-    def begin(objects: Prefetched) -> Callable[[list[Change]], list[Converted]]:
+    def begin(objects: Objects) -> Callable[[list[Change]], list[Converted]]:
         nonlocal shared
-        evidence = Evidence(repo, objects, revisions=revisions or ["HEAD"], like=shared)
+        evidence = Evidence(repo, revisions=revisions or ["HEAD"], like=shared)
         shared = shared or evidence
         return partial(_describe_window, convert, evidence)
 
     windows = split_windows(history.read_changes(repo, [*options, *names]), _WINDOW)
-    batches = spread_batches(objects, windows, begin, _ALONE)
+    batches = spread_batches(repo.objects, windows, begin, _ALONE)
     for batch in term.iterate_counted("reading commits", batches):
         yield from batch
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.running import Running
     from gitcp.store.lines.evidence import Evidence
-    from gitcp.store.reading import Prefetched
 
     Blamed = tuple[list[BlameEntry], bytes]  # and the output behind them
     Place = tuple[str, str]  # commit, path
@@ -285,9 +284,9 @@ def list_reverted(message: bytes) -> list[str]:
 class Earlier:
     """Finds where lines were before; each history is read once until forget()."""
 
-    def __init__(self, repo: Repo, objects: Prefetched, like: Earlier | None = None) -> None:
+    def __init__(self, repo: Repo, like: Earlier | None = None) -> None:
         """like: another Earlier, with which this one shares the histories."""
-        self._repo, self._objects = repo, objects
+        self._repo = repo
         # The blobs that more than one commit gave a path; the commits need not be ancestors.
         self._repeated: dict[Place, str] = like._repeated if like else {}
         # The places whose histories are read; _ALL: every history.
@@ -473,7 +472,7 @@ class Earlier:
         return {key: spots[line] for key, line in lines.items() if line in spots}
 
     def _read_lines(self, commit: str, path: str) -> Sequence[bytes]:
-        blob = self._objects.read(f"{commit}:{path}")
+        blob = self._repo.objects.read(f"{commit}:{path}")
         return line_replay.split_lines(blob[2]) if blob and blob[1] == "blob" else ()
 
 
@@ -483,11 +482,9 @@ _MOST = 100  # commits that HEAD was at
 class History:
     """The authors of committed contents; each content is blamed once."""
 
-    def __init__(
-        self, repo: Repo, objects: Prefetched, evidence: Evidence, parent: str, excluded: str = ""
-    ) -> None:
+    def __init__(self, repo: Repo, evidence: Evidence, parent: str, excluded: str = "") -> None:
         """parent: the commit that is searched first; excluded: a commit that is not searched."""
-        self._repo, self._objects, self._evidence = repo, objects, evidence
+        self._repo, self._evidence = repo, evidence
         self._parent, self._excluded = parent, excluded
         self._commits: list[str] | None = None
         self._authors: dict[tuple[str, str], dict[int, Writer]] = {}
@@ -513,7 +510,7 @@ class History:
             commits = dict.fromkeys([self._parent, *heads])
             self._commits = [c for c in commits if c.strip("0") and c != self._excluded]
         specs = {f"{commit}:{path}": commit for commit in self._commits}
-        oids = self._objects.resolve(specs)
+        oids = self._repo.objects.ahead.resolve(specs)
         return next((commit for spec, commit in specs.items() if oids[spec] == oid), None)
 
     def _blame_content(self, commit: str, path: str) -> dict[int, Writer]:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from gitcp.core.patches import Hunk
     from gitcp.repo import Repo
     from gitcp.store.objects import Objects
-    from gitcp.store.reading import Prefetched
 
     LineAuthors = dict[int, Author]  # by 1-based line
     Spot = tuple[str, str, int]  # commit, path, line from 1
@@ -36,17 +35,17 @@ _LARGEST = 4 << 20  # bytes of a transcript that is searched for proofs
 class Recorded:
     """The records of checkpoints by id, each read once until forget()."""
 
-    def __init__(self, repo: Repo, objects: Prefetched) -> None:
-        self._objects = objects
-        self.places = checkpoints.Places(repo, objects)
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
+        self.places = checkpoints.Places(repo)
         self._records: dict[str, list[LineRecord]] = {}
         self._place_by_id: dict[str, tuple[str, str] | None] = {}  # id -> ref and tree
-        self._loader = checkpoint_list.Loader(objects, brief=True)
+        self._loader = checkpoint_list.Loader(repo.objects, brief=True)
 
     def prefetch(self, ids: Iterable[str]) -> None:
         """Read these checkpoints in bulk."""
         unread = [i for i in dict.fromkeys(ids) if i not in self._records]
-        self._objects.fetch(self.places.list_unread_shards(unread))
+        self._repo.objects.ahead.fetch(self.places.list_unread_shards(unread))
         trees = [place[1] for i in unread if (place := self._find_place(i))]
         self._loader.prepare(trees, v1_format.LINES)
 
@@ -87,7 +86,7 @@ class Recorded:
         self._records.clear()
         self._place_by_id.clear()
         self._loader.trees.clear()
-        self._objects.forget()
+        self._repo.objects.ahead.forget()
 
     def _find_place(self, checkpoint_id: str) -> tuple[str, str] | None:
         if checkpoint_id not in self._place_by_id:
@@ -114,7 +113,6 @@ class Recorded:
 
 def complete_records(
     repo: Repo,
-    objects: Prefetched,
     commit: str,
     changed: Callable[[], Container[str]],
     records: list[LineRecord],
@@ -128,7 +126,7 @@ def complete_records(
         return records
     lacking = (record for record in records if record["lines"] is None)
     paths = changed()
-    tried = [_prove_record(repo, objects, commit, paths, record) for record in lacking]
+    tried = [_prove_record(repo, commit, paths, record) for record in lacking]
     unproven = [record for record in tried if record["lines"] is None]
     proved = line_authors.drop_contested_lines([r for r in tried if r["lines"] is not None])
     return [*complete, *unproven, *proved]
@@ -142,19 +140,19 @@ def list_touched_paths(record: LineRecord) -> set[str]:
 
 
 def _prove_record(
-    repo: Repo, objects: Prefetched, commit: str, changed: Container[str], record: LineRecord
+    repo: Repo, commit: str, changed: Container[str], record: LineRecord
 ) -> LineRecord:
     specs = {f"{commit}:{path}": path for path in list_touched_paths(record)}
     contents = {}
-    for spec, oid in objects.resolve(specs).items():
-        blob = objects.read(oid) if oid else None
+    for spec, oid in repo.objects.ahead.resolve(specs).items():
+        blob = repo.objects.read(oid) if oid else None
         if oid and blob and blob[1] == "blob":
             contents[specs[spec]] = oid, blob[2]
     if not contents:
         return record
     try:
-        checkpoint = checkpoints.read_checkpoint(repo, objects, record["checkpoint_id"])
-        transcript = checkpoints.read_session(objects, checkpoint, record["session_id"])[
+        checkpoint = checkpoints.read_checkpoint(repo, record["checkpoint_id"])
+        transcript = checkpoints.read_session(repo.objects, checkpoint, record["session_id"])[
             "transcript"
         ]
     except Error:
@@ -168,14 +166,16 @@ def _prove_record(
 class Attested:
     """The lines that notes of Git AI attest to sessions."""
 
-    def __init__(self, objects: Prefetched) -> None:
+    def __init__(self, objects: Objects) -> None:
         self._objects = objects
         self._reader = notes.Reader(objects, notes.AI)
         self._logs: dict[str, Log | None] = {}
 
     def prefetch(self, commits: Iterable[str]) -> None:
         """Read the notes on these commits in bulk."""
-        self._objects.fetch(oid for commit in commits if (oid := self._reader.find_oid(commit)))
+        self._objects.ahead.fetch(
+            oid for commit in commits if (oid := self._reader.find_oid(commit))
+        )
 
     def has_note(self, commit: str) -> bool:
         """Whether there is a note on a commit."""
@@ -236,7 +236,7 @@ def end_recording(repo: Repo, noticed: bool = False) -> None:
         _append(repo, [(event[0], ENDED, max(seconds, event[2]), event[3])])
 
 
-def share_recording(repo: Repo, objects: Objects) -> None:
+def share_recording(repo: Repo) -> None:
     """Add this clone's lines to the note, if there are checkpoints with which it is pushed."""
     if not checkpoints.list_sources(repo):
         return
@@ -246,7 +246,7 @@ def share_recording(repo: Repo, objects: Objects) -> None:
         lines = sorted(own.union(decode_name(note or b"").splitlines()))
         return "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")
 
-    notes.edit_note(repo, objects, repo.empty_tree, edit)
+    notes.edit_note(repo, repo.empty_tree, edit)
     private.remove_private(repo, repo.join_shared(UNSHARED))
 
 
@@ -312,20 +312,22 @@ def _append(repo: Repo, events: list[tuple[str, str, int, str]]) -> None:
 class Readers:
     """What reads checkpoints, notes and blobs for all commits."""
 
-    def __init__(self, repo: Repo, objects: Prefetched) -> None:
-        self.repo, self.objects = repo, objects
-        self.recorded = Recorded(repo, objects)
-        self.notes = notes.Reader(objects)
-        self.attested = Attested(objects)
+    def __init__(self, repo: Repo) -> None:
+        self.repo = repo
+        self.recorded = Recorded(repo)
+        self.notes = notes.Reader(repo.objects)
+        self.attested = Attested(repo.objects)
 
     def prefetch_notes(self, commits: Sequence[str]) -> None:
         """Read the notes on these commits in bulk."""
-        self.objects.fetch(oid for commit in commits if (oid := self.notes.find_oid(commit)))
+        self.repo.objects.ahead.fetch(
+            oid for commit in commits if (oid := self.notes.find_oid(commit))
+        )
         self.attested.prefetch(commits)
 
     def read_blob(self, oid: str | None) -> bytes | None:
         """The bytes of a blob by its full oid; None if it is not here."""
-        return self.objects.read_blob(oid) if oid and oid.isalnum() else None
+        return self.repo.objects.read_blob(oid) if oid and oid.isalnum() else None
 
     def credit_blob(self, records: Sequence[LineRecord], path: str, oid: str) -> LineAuthors:
         """credit_blob() with the blobs and checkpoints of this repository."""
@@ -344,7 +346,7 @@ class Commit:
     def about(self) -> tuple[str, str, bytes]:
         """(its author as `Name <mail> seconds`, its committer, its message); empty if it is
         missing."""
-        parsed = read_commit(self._readers.objects, self.oid)
+        parsed = read_commit(self._readers.repo.objects, self.oid)
         if not parsed:
             return "", "", b""
         return parsed["author"], parsed["committer"], encode_name(parsed["message"])
@@ -365,18 +367,17 @@ class Commit:
         """The records of its sessions; those without lines get the lines that their transcripts
         prove."""
         records = self._readers.recorded.read_all_records(self.ids)
-        repo, objects = self._readers.repo, self._readers.objects
-        return complete_records(repo, objects, self.oid, self._list_changed, records)
+        repo = self._readers.repo
+        return complete_records(repo, self.oid, self._list_changed, records)
 
     def _list_changed(self) -> set[str]:
         """The paths that it changes, of a merge those that differ from all parents."""
-        objects = self._readers.objects
-        commit = read_commit(objects, self.oid)
-        return set(trees.read_changes(objects, commit)[1]) if commit else set()
+        commit = read_commit(self._readers.repo.objects, self.oid)
+        return set(trees.read_changes(self._readers.repo.objects, commit)[1]) if commit else set()
 
     def is_merge(self) -> bool:
         """Whether it has more than one parent."""
-        parsed = read_commit(self._readers.objects, self.oid)
+        parsed = read_commit(self._readers.repo.objects, self.oid)
         return len(parsed["parents"] if parsed else ()) > 1
 
 
@@ -402,7 +403,7 @@ class Place:
     @cached_property
     def oid(self) -> str | None:
         """Its blob; None if it is missing."""
-        return self._readers.objects.resolve([self.spec])[self.spec]
+        return self._readers.repo.objects.ahead.resolve([self.spec])[self.spec]
 
     @cached_property
     def content(self) -> Sequence[bytes]:

@@ -25,52 +25,51 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import JournalLine, Writer
     from gitcp.repo import Repo
     from gitcp.store.lines.edit_lines import Committed
-    from gitcp.store.reading import Prefetched
     from gitcp.store.trees import Changes
 
 
-def read_content(repo: Repo, objects: Prefetched, path: str) -> Version | None:
+def read_content(repo: Repo, path: str) -> Version | None:
     """A file of the worktree as git would store it, which objects then holds; None if there is
     none, or it is unreadable."""
     try:
-        entry = hashing.read_paths(repo, objects, [path], write=False)[path]
+        entry = hashing.read_paths(repo, [path], write=False)[path]
         with open(os.path.join(encode_name(repo.top or ""), encode_name(path)), "rb") as file:
             data = file.read()
-        data = _convert_content(repo, objects, path, entry[1], data) if entry else b""
+        data = _convert_content(repo, path, entry[1], data) if entry else b""
     except (Error, OSError, KeyError):
         return None
     if not entry:
         return None
-    objects.hold(entry[1], "blob", data)
+    repo.objects.ahead.hold(entry[1], "blob", data)
     return line_replay.Version(entry[1], line_replay.split_text_lines(entry[1], data))
 
 
-def _convert_content(repo: Repo, objects: Prefetched, path: str, oid: str, data: bytes) -> bytes:
+def _convert_content(repo: Repo, path: str, oid: str, data: bytes) -> bytes:
     """The bytes of a file, which git would store as oid, after the person's filters."""
-    if objects.hash_object("blob", data) == oid:
+    if repo.objects.hash_object("blob", data) == oid:
         return data
-    if stored := objects.read(oid):
+    if stored := repo.objects.read(oid):
         return stored[2]
     # A question writes no object into the repository.
-    with open_quarantine(repo, objects, keep=False) as env:
+    with open_quarantine(repo, keep=False) as env:
         ask = ("hash-object", "-w", f"--path={path}", "--stdin")
         _, out = repo.git.run(*ask, stdin=data, env=env, filters=True)
         return repo.git.run("cat-file", "blob", out.strip(), env=env)[1]
 
 
 def find_authors(
-    repo: Repo, objects: Prefetched, path: str, content: Version, committed: Committed
+    repo: Repo, path: str, content: Version, committed: Committed
 ) -> dict[int, Author]:
     """The authors of the lines of path, 1-based, as a commit made now would have them.
 
     content: of read_content().  In a file without lines (has_no_lines()) all have the only
     author of its edits.  committed: as for edit_lines.Edits."""
-    base = objects.read(f"HEAD:{path}")
-    edits = edit_lines.Edits(objects, _look_at_path(repo, objects, path), committed)
+    base = repo.objects.read(f"HEAD:{path}")
+    edits = edit_lines.Edits(repo.objects, _look_at_path(repo, path), committed)
     parent = edits.get_content("100644", base[0] if base else None)
     if parent is None:
         return {}
-    data = objects.need(content.oid, "blob")
+    data = repo.objects.need(content.oid, "blob")
     if line_replay.has_no_lines(data):
         author = _build_author(repo, _find_sole_writer(edits.trace_content(path), parent.oid))
         return dict.fromkeys(range(1, data.count(b"\n") + 2), author)
@@ -92,24 +91,24 @@ def _find_sole_writer(chain: Sequence[JournalLine], committed: str) -> Writer:
     return writers.pop() if len(writers) == 1 else credit.UNKNOWN
 
 
-def list_brought_ids(repo: Repo, objects: Prefetched, path: str, oid: str) -> list[str]:
+def list_brought_ids(repo: Repo, path: str, oid: str) -> list[str]:
     """The ids of commits that a squash or a pick has applied to the index, and of whose work the
     blob at path has some."""
-    base = objects.read(f"HEAD:{path}")
+    base = repo.objects.read(f"HEAD:{path}")
     changes: Changes = {path: ("100644", base[0] if base else None, "100644", oid)}
-    target = Target(objects, parent="HEAD", changes=lambda: changes)
-    case = MatchCase(repo, objects, target=target, is_seen=True)
+    target = Target(repo.objects, parent="HEAD", changes=lambda: changes)
+    case = MatchCase(repo, target=target, is_seen=True)
     answers = sources.ask_sources(case, sources.STAGED)
     return list(dict.fromkeys(i for _, ids, _, _ in answers for i in ids))
 
 
-def _look_at_path(repo: Repo, objects: Prefetched, path: str) -> list[JournalLine]:
+def _look_at_path(repo: Repo, path: str) -> list[JournalLine]:
     """The journal with what a look at path, and at the open paths, would add to it."""
     scratch = journal.JournalCopy(repo)
     unsettled = {line["path"] for line in credit.list_open_edits(scratch.lines)}
     paths = [path, *sorted(unsettled)[: journal.MANY]]
     try:
-        look.record_paths(objects, scratch, paths, time.time_ns(), write=False)
+        look.record_paths(scratch, paths, time.time_ns(), write=False)
     except Error:
         pass  # another path is unreadable
     return scratch.lines

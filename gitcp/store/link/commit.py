@@ -123,7 +123,6 @@ def find_cleanup_mode(repo: Repo) -> str:
 
 def match_sessions(
     repo: Repo,
-    objects: Objects,
     changes: Changes,
     parent: str,
     open_markers: list[Marker] | None = None,
@@ -137,13 +136,13 @@ def match_sessions(
     environment or a process above may name its session.  replay: the commit was rewritten from
     another one, so only evidence counts.  brought: the sessions of checkpoints that come from a
     commit that is made again; what that one left out links nothing here."""
-    stash, blob = refs.Stash(repo, objects), objects.read_blob
+    stash, blob = refs.Stash(repo), repo.objects.read_blob
     linked: dict[str, Linked] = {}
     candidates = states.read_concerned(repo) if open_markers is None else open_markers
     acting = find_acting(candidates) if agent else {}
     foreign = _list_foreign(repo, candidates, acting)
     looked_at, committers = None if replay else changes, acting if agent else None
-    lines = open_edits.look_for_commit(repo, objects, looked_at, *foreign, committers)
+    lines = open_edits.look_for_commit(repo, looked_at, *foreign, committers)
     if open_markers is None:
         candidates = _add_writers(repo, candidates, lines, changes)
     is_here = open_edits.build_stay_check(repo, parent)
@@ -158,7 +157,7 @@ def match_sessions(
         if paths or how:
             linked[session_id] = {"how": how or "content", "paths": paths, "reasons": reasons}
     for path in {path for part in linked.values() for path in part["paths"]}:
-        _leave_out_lineless(objects, lines, linked, path, changes)
+        _leave_out_lineless(repo.objects, lines, linked, path, changes)
     return linked
 
 
@@ -270,26 +269,26 @@ def _is_gone(repo: Repo, path: str) -> bool:
 # doc/behaviour.md "Linking a commit").
 
 
-def prepare_commit(repo: Repo, objects: Objects, head: str, args: Sequence[str]) -> Prepared:
+def prepare_commit(repo: Repo, head: str, args: Sequence[str]) -> Prepared:
     """prepare-commit-msg(file, source, revision) on HEAD: match the commit, store the verdict,
     return the ids.  A step of a rebase, cherry-pick or am gets no new id."""
     source = args[1] if len(args) > 1 else ""
     when = _find_occasion(repo, source)
     amends = when != sources.MERGING and is_amend(repo, args)
-    amended = read_commit(objects, head) if amends else None
-    target = Target(objects, parent=head, changes=lambda: sources.read_staged(repo, head))
+    amended = read_commit(repo.objects, head) if amends else None
+    target = Target(repo.objects, parent=head, changes=lambda: sources.read_staged(repo, head))
     copied = args[2] if source == "commit" and args[2:] and not amended else ""
-    case = MatchCase(repo, objects, head, target=target, amended=amended, copied=copied)
+    case = MatchCase(repo, head, target=target, amended=amended, copied=copied)
     case.is_seen = source == "squash"
     replaced, brought, drop, merged = _ask(case, when)
     if when == sources.MERGING:
         return _prepare_merge(repo, brought)
     if when == sources.REPLAYING:
-        return _replay(repo, objects, head, args, [*replaced, *brought], drop)
-    parts = _list_sessions(repo, objects, brought)
-    sessions = match_sessions(repo, objects, target.read()[1], head, brought=parts)
+        return _replay(repo, head, args, [*replaced, *brought], drop)
+    parts = _list_sessions(repo, brought)
+    sessions = match_sessions(repo, target.read()[1], head, brought=parts)
     unmade = commit_memory.list_unmade(repo)
-    tried = [] if amends else _find_tried(repo, objects, unmade, args)
+    tried = [] if amends else _find_tried(repo, unmade, args)
     checkpoint_id = replaced[-1] if replaced else _reuse_id(repo, tried)
     ids = list(dict.fromkeys([*replaced, *brought, *([checkpoint_id] if sessions else [])]))
     parent = [*(amended["parents"] if amended else [head]), refs.get_zeros(repo)][0]
@@ -331,9 +330,7 @@ def _reuse_id(repo: Repo, tried: Sequence[str]) -> str:
     return next((i for i in reversed(tried) if i not in refused), "") or make_id()
 
 
-def _find_tried(
-    repo: Repo, objects: Objects, unmade: Collection[str], args: Sequence[str]
-) -> list[str]:
+def _find_tried(repo: Repo, unmade: Collection[str], args: Sequence[str]) -> list[str]:
     """The ids in the message of a commit that was tried before, as `-F .git/COMMIT_EDITMSG` gives
     it, for commits that were not made: they name nothing."""
     if args[1:2] != ["message"] or not unmade:
@@ -344,7 +341,7 @@ def _find_tried(
         return []
     from gitcp.store.v1 import checkpoints
 
-    return [i for i in ids if checkpoints.find_checkpoint(repo, objects, i) is None]
+    return [i for i in ids if checkpoints.find_checkpoint(repo, i) is None]
 
 
 def _find_maker() -> Process | None:
@@ -354,13 +351,13 @@ def _find_maker() -> Process | None:
     return process.find_git()
 
 
-def _list_sessions(repo: Repo, objects: Objects, checkpoint_ids: Sequence[str]) -> set[str]:
+def _list_sessions(repo: Repo, checkpoint_ids: Sequence[str]) -> set[str]:
     """The sessions that have a part in one of the checkpoints."""
     if not checkpoint_ids:
         return set()
     from gitcp.store.v1 import checkpoints
 
-    lists = (checkpoints.list_session_ids(repo, objects, one) for one in checkpoint_ids)
+    lists = (checkpoints.list_session_ids(repo, one) for one in checkpoint_ids)
     return {session_id for ids in lists for session_id in filter(None, ids)}
 
 
@@ -377,7 +374,6 @@ def _ask(case: MatchCase, when: str) -> tuple[list[str], list[str], list[str], l
 
 def _replay(
     repo: Repo,
-    objects: Objects,
     head: str,
     args: Sequence[str],
     ids: Sequence[str],
@@ -387,7 +383,7 @@ def _replay(
 
     The verdict names the picked commit, since CHERRY_PICK_HEAD may be gone by post-commit."""
     verdict: Verdict = {"id": "", "head": head, "parent": head, "sessions": {}, "ids": [*ids]}
-    picked = read_commit(objects, "CHERRY_PICK_HEAD")
+    picked = read_commit(repo.objects, "CHERRY_PICK_HEAD")
     if picked:
         verdict["picked"] = picked["oid"]
     if os.path.exists(os.path.join(repo.git_dir, "rebase-merge")):
@@ -406,10 +402,10 @@ def _replay(
 # stored, and obeys (doc/behaviour.md "After the commit").
 
 
-def conclude_commit(repo: Repo, objects: Objects) -> Conclusion:
+def conclude_commit(repo: Repo) -> Conclusion:
     """Compare HEAD with the stored verdict."""
     commit_memory.clear_brought(repo)
-    commit = need_commit(objects, "HEAD")
+    commit = need_commit(repo.objects, "HEAD")
     sources.look_again(repo, commit["oid"])
     parent = commit["parents"][0] if commit["parents"] else refs.get_zeros(repo)
     verdict = commit_memory.load_verdict(repo)
@@ -432,7 +428,7 @@ def conclude_commit(repo: Repo, objects: Objects) -> Conclusion:
         stream_rules.ACTIVE, stream_rules.GIT_COMMIT, rewriting=replays
     )[1]:
         return conclusion
-    _obey(repo, objects, commit, verdict if holds else None, conclusion)
+    _obey(repo, commit, verdict if holds else None, conclusion)
     conclusion["linked"] = bool(conclusion["id"] and conclusion["sessions"])
     if not conclusion["linked"]:
         conclusion["id"] = ""
@@ -445,9 +441,7 @@ def conclude_commit(repo: Repo, objects: Objects) -> Conclusion:
     return conclusion
 
 
-def _obey(
-    repo: Repo, objects: Objects, commit: Commit, verdict: Verdict | None, conclusion: Conclusion
-) -> None:
+def _obey(repo: Repo, commit: Commit, verdict: Verdict | None, conclusion: Conclusion) -> None:
     ids = commit_message.read_trailers(encode_name(commit["message"]))
     if verdict and verdict["sessions"] and (verdict.get("told") or verdict["id"] in ids):
         conclusion["sessions"] = verdict["sessions"]
@@ -457,18 +451,20 @@ def _obey(
         conclusion["dismissed"] = verdict["id"] not in ids and not by_us
         conclusion["id"] = "" if conclusion["dismissed"] else verdict["id"]
         return
-    fresh = trees.read_changes(objects, commit)[1]
-    picked = read_commit(objects, verdict["picked"]) if verdict and "picked" in verdict else None
+    fresh = trees.read_changes(repo.objects, commit)[1]
+    picked = (
+        read_commit(repo.objects, verdict["picked"]) if verdict and "picked" in verdict else None
+    )
     from gitcp.store.v1 import checkpoints
 
     if picked:  # a session may have resolved its conflict
-        fresh = trees.subtract_changes(objects, fresh, [picked])
+        fresh = trees.subtract_changes(repo.objects, fresh, [picked])
         conclusion["id"] = ids[-1] if ids else make_id()
         conclusion["noted"] = not ids
-    elif ids and not any(checkpoints.list_session_ids(repo, objects, i) for i in ids):
+    elif ids and not any(checkpoints.list_session_ids(repo, i) for i in ids):
         conclusion["id"] = ids[-1]
     elif verdict is None or (verdict["sessions"] and not verdict.get("told")):
         conclusion["id"], conclusion["noted"] = make_id(), True
     if conclusion["id"]:
         parent, replay = conclusion["old"], picked is not None
-        conclusion["sessions"] = match_sessions(repo, objects, fresh, parent, replay=replay)
+        conclusion["sessions"] = match_sessions(repo, fresh, parent, replay=replay)

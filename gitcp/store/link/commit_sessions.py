@@ -15,14 +15,12 @@ if TYPE_CHECKING:
     from gitcp.core.linking import Linked
     from gitcp.core.record_types import Commit, State
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
 
 MOST_TAKEN_BACK = 20  # commits that a reset left
 
 
 def store_sessions(
     repo: Repo,
-    objects: Objects,
     commit: Commit,
     checkpoint_id: str,
     sessions: list[tuple[State, Linked]],
@@ -39,24 +37,22 @@ def store_sessions(
     failed: dict[str, Exception] = {}
     for state, _ in sessions:
         with condense.Apart(state["session_id"], failed):
-            _catch_up(repo, objects, state, commit, old)
+            _catch_up(repo, state, commit, old)
     intact = [(state, linked) for state, linked in sessions if state["session_id"] not in failed]
     condense.raise_if_none(failed, intact)
     pairs = [(state, part) for state, part in intact if states.take_commit(state, part["paths"])]
     if pairs and noted:
-        notes.add_link(repo, objects, commit["oid"], checkpoint_id)
+        notes.add_link(repo, commit["oid"], checkpoint_id)
     if pairs:
-        about = repo, objects, commit, checkpoint_id, pairs, noted
-        failed |= condense.condense_sessions(
-            *about, replaced=_list_replaced(repo, objects, commit, old)
-        )
+        about = repo, commit, checkpoint_id, pairs, noted
+        failed |= condense.condense_sessions(*about, replaced=_list_replaced(repo, commit, old))
     return failed
 
 
-def _list_replaced(repo: Repo, objects: Objects, commit: Commit, old: str) -> list[str]:
+def _list_replaced(repo: Repo, commit: Commit, old: str) -> list[str]:
     """The commits that this one may replace: HEAD before it if the parents are the same, as after
     an amend; else those that a reset left just before."""
-    before = read_commit(objects, old) if old != commit["oid"] else None
+    before = read_commit(repo.objects, old) if old != commit["oid"] else None
     if before and before["parents"] == commit["parents"]:
         return [old]
     return list_taken_back(repo, old)
@@ -69,15 +65,13 @@ def list_taken_back(repo: Repo, head: str) -> list[str]:
     return list_commits(repo, *args, *tips, "--not", head) if tips else []
 
 
-def dismiss_sessions(
-    repo: Repo, objects: Objects, commit: Commit, sessions: Iterable[State], old: str
-) -> None:
+def dismiss_sessions(repo: Repo, commit: Commit, sessions: Iterable[State], old: str) -> None:
     """Settle what a commit took of sessions that the person does not want linked to it."""
     dismissed = list(sessions)
     for state in dismissed:
-        _catch_up(repo, objects, state, commit, old)
-    changes = trees.read_changes(objects, commit)[1]
-    open_edits.settle_commit(repo, objects, commit, changes, [s["session_id"] for s in dismissed])
+        _catch_up(repo, state, commit, old)
+    changes = trees.read_changes(repo.objects, commit)[1]
+    open_edits.settle_commit(repo, commit, changes, [s["session_id"] for s in dismissed])
     for state in dismissed:
         states.take_commit(state, ())
         condense.settle_state(repo, state)
@@ -85,9 +79,9 @@ def dismiss_sessions(
             state["base_commit"] = commit["oid"]
 
 
-def _catch_up(repo: Repo, objects: Objects, state: State, commit: Commit, old: str) -> None:
+def _catch_up(repo: Repo, state: State, commit: Commit, old: str) -> None:
     # A commit before this one whose hooks were killed or did not run would not be found later.
     if states.is_home(repo, state) and state["base_commit"] not in ("", old, commit["oid"]):
         from gitcp.store.link import unhooked
 
-        unhooked.link_all(repo, objects, state, state["base_commit"], old)
+        unhooked.link_all(repo, state, state["base_commit"], old)

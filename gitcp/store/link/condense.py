@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Commit, File, Scan, State, Usage
     from gitcp.repo import Repo
     from gitcp.store.lines.commit_lines import Credit
-    from gitcp.store.objects import Objects
     from gitcp.store.v1.committed_write import SessionData
     from gitcp.store.v1.stored_transcripts import StoredTranscript
 
@@ -99,7 +98,6 @@ def note_spent(state: State, stored: StoredTranscript | None) -> dict[str, Any]:
 
 def read_task_files(
     repo: Repo,
-    objects: Objects,
     parent: str,
     state: State,
     changes: Container[str],
@@ -113,7 +111,7 @@ def read_task_files(
     def list_written(agent_id: str) -> set[str]:
         return core_credit.list_written_paths(credit.lines, agent_id)
 
-    blobs, excluded = _read_stream_tasks(repo, objects, parent, state), set()
+    blobs, excluded = _read_stream_tasks(repo, parent, state), set()
     for path, data in blobs.items():
         if path.endswith("/checkpoint.json"):
             agent = (parse_json(data) or {}).get("agent_id")
@@ -121,17 +119,17 @@ def read_task_files(
             if written and not any(p in changes for p in written):
                 excluded.add(path.split("/")[0])
     files = {path: data for path, data in blobs.items() if path.split("/")[0] not in excluded}
-    return files | tasks.list_ended_files(repo, objects, state, list_written, changes)
+    return files | tasks.list_ended_files(repo, state, list_written, changes)
 
 
-def _read_stream_tasks(repo: Repo, objects: Objects, parent: str, state: State) -> dict[str, bytes]:
+def _read_stream_tasks(repo: Repo, parent: str, state: State) -> dict[str, bytes]:
     """The readable task files on a session's streams; warns once of the others."""
     blobs: dict[str, bytes] = {}
     for stream in state["streams"]:
-        tip = streams.find_live(repo, objects, parent, stream["id"], stream["ref"])
+        tip = streams.find_live(repo, parent, stream["id"], stream["ref"])
         try:
-            for path, oid in tasks.list_stored(objects, tip, state["session_id"]).items():
-                blobs[path] = objects.need(oid, "blob")
+            for path, oid in tasks.list_stored(repo.objects, tip, state["session_id"]).items():
+                blobs[path] = repo.objects.need(oid, "blob")
         except Error as e:
             options.warn_lacking(f"tasks of session '{state['session_id']}' are left out: {e}")
     return blobs
@@ -259,7 +257,6 @@ def _list_older_lines(stored: StoredTranscript, state: State, client: Any) -> by
 
 def condense_sessions(
     repo: Repo,
-    objects: Objects,
     commit: Commit,
     checkpoint_id: str,
     sessions: list[tuple[State, Linked]],
@@ -272,30 +269,30 @@ def condense_sessions(
     Return the sessions that an error left out; raise the error if it left out all.  The caller
     holds the locks, and saves the states of the others.  noted: whether a note carries the id.
     extra: further keys of the metadata.  replaced: as for Credit."""
-    parent, changes = trees.read_changes(objects, commit)
+    parent, changes = trees.read_changes(repo.objects, commit)
     failed = dict[str, Exception]()
     states = [state for state, _ in sessions]
     _bring_edits(repo, states, changes)
-    credit = commit_lines.Credit(repo, objects, commit, changes, states, replaced)
+    credit = commit_lines.Credit(repo, commit, changes, states, replaced)
     items: list[tuple[str, SessionData]] = []
     storeds: list[tuple[State, StoredTranscript | None]] = []
     for state, linked in sessions:
         with Apart(state["session_id"], failed):
-            stored = stored_transcripts.store_session(repo, objects, state, check=True)
+            stored = stored_transcripts.store_session(repo, state, check=True)
             data = describe_session(repo, state, linked, changes, stored, credit)
-            files = read_task_files(repo, objects, parent, state, changes, credit)
+            files = read_task_files(repo, parent, state, changes, credit)
             _add(data, linked, files, extra or {}, commit["oid"] if noted else "")
             items, storeds = [*items, (checkpoint_id, data)], [*storeds, (state, stored)]
     raise_if_none(failed, items)
-    items += _build_other_shares(repo, objects, checkpoint_id, credit, items)
-    committed_write.write_sessions(repo, objects, items)
-    open_edits.settle_commit(repo, objects, commit, changes, {s["session_id"] for s, _ in storeds})
+    items += _build_other_shares(repo, checkpoint_id, credit, items)
+    committed_write.write_sessions(repo, items)
+    open_edits.settle_commit(repo, commit, changes, {s["session_id"] for s, _ in storeds})
     for (state, stored), (_, data) in zip(storeds, items, strict=False):
         with Apart(state["session_id"], failed):
             settle_state(repo, state)
             _move_state_on(repo, state, data["metadata"], checkpoint_id, stored, commit["oid"])
     raise_if_none(failed, [state for state, _ in storeds if state["session_id"] not in failed])
-    _keep_notes(repo, objects, commit)
+    _keep_notes(repo, commit)
     return failed
 
 
@@ -308,13 +305,13 @@ def _bring_edits(repo: Repo, states: Sequence[State], paths: Collection[str]) ->
             elsewhere.bring_edits(repo, state, paths)
 
 
-def _keep_notes(repo: Repo, objects: Objects, commit: Commit) -> None:
+def _keep_notes(repo: Repo, commit: Commit) -> None:
     commit_lines.keep_ai_note(repo, [commit["oid"]])
     if os.path.exists(repo.join_shared("recording-unshared")):
         try:
             from gitcp.store.lines import recorded
 
-            recorded.share_recording(repo, objects)
+            recorded.share_recording(repo)
         except Error as e:  # the next commit shares it
             trace.append_note("condense", f"recording: {e!r}")
 
@@ -366,13 +363,12 @@ def raise_if_none(failed: Mapping[str, Exception], done: object) -> None:
 
 def _build_other_shares(
     repo: Repo,
-    objects: Objects,
     checkpoint_id: str,
     credit: commit_lines.Credit,
     items: list[tuple[str, SessionData]],
 ) -> list[tuple[str, SessionData]]:
     """The sessions that an extended checkpoint had already: their shares have changed."""
-    stored = checkpoints.list_session_ids(repo, objects, checkpoint_id)
+    stored = checkpoints.list_session_ids(repo, checkpoint_id)
     session_ids = set(filter(None, stored)) - {data["session_id"] for _, data in items}
     return [
         (
@@ -403,11 +399,11 @@ def settle_state(repo: Repo, state: State) -> None:
     session_states.clear_verdict(state)
 
 
-def take_over(repo: Repo, objects: Objects, state: State, checkpoint_id: str, head: str) -> None:
+def take_over(repo: Repo, state: State, checkpoint_id: str, head: str) -> None:
     """Move a state on to a stored checkpoint: a kill came before the state was saved."""
     if state.get("last_checkpoint_id") == checkpoint_id:
         return
-    entries = checkpoints.read_checkpoint(repo, objects, checkpoint_id)["sessions"]
+    entries = checkpoints.read_checkpoint(repo, checkpoint_id)["sessions"]
     metadata = next(e["metadata"] for e in entries if e["session_id"] == state["session_id"])
     if isinstance(metadata.get("token_usage"), dict):
         state["token_usage"] = state["tokens_at_condensation"] = metadata["token_usage"]
@@ -449,7 +445,7 @@ def _move_state_on(
 # (doc/behaviour.md "Finalizing").
 
 
-def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
+def finalize(repo: Repo, state: State) -> list[str]:
     """Give the turn's checkpoints the complete transcript, in one commit; return their ids.
 
     The state keeps their ids and the transcript's size: if the client has written more by the next
@@ -460,8 +456,8 @@ def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
     ids = list(dict.fromkeys([*pending["ids"], *state.get("turn_checkpoint_ids", ())]))
     if not ids or not redaction.can_read_rules(repo):
         return []
-    stored = stored_transcripts.store_session(repo, objects, state, complete=True)
-    task_files = tasks.list_all_ended_files(repo, objects, state)
+    stored = stored_transcripts.store_session(repo, state, complete=True)
+    task_files = tasks.list_all_ended_files(repo, state)
     fresh = bool(state.pop("turn_checkpoint_ids", None))
     size = stored.size if stored else pending["size"]
     if not task_files and (stored is None or (not fresh and size == pending["size"])):
@@ -479,7 +475,7 @@ def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
         spent["tasks"] = done
     metadata = {**data["metadata"], **spent}
     items.append((ids[-1], {**data, "metadata": metadata, "tasks": task_files}))
-    committed_write.write_sessions(repo, objects, items, subject=subject)
+    committed_write.write_sessions(repo, items, subject=subject)
     tasks.forget_tasks(repo, state, done)
     state.pop("pending_finalize", None)
     live = stored.live if stored else []

@@ -46,7 +46,7 @@ _ALL_PARENTS = "--topo-order", "--max-count=1000"  # with what others made and a
 NEW = "new"  # in place of an id: a checkpoint that has none yet
 
 
-def link_all(repo: Repo, objects: Objects, state: State, old: str, new: str) -> None:
+def link_all(repo: Repo, state: State, old: str, new: str) -> None:
     """Link a session's work in the commits made here between old and new, oldest first, and in
     those that HEAD left for a rebased or squashed form of them.
 
@@ -54,10 +54,10 @@ def link_all(repo: Repo, objects: Objects, state: State, old: str, new: str) -> 
     """
     if not states.is_unsettled(state):
         return
-    rewritten = [*_link_in_jj(repo, objects, new)] if repo.jj_root else []
+    rewritten = [*_link_in_jj(repo, new)] if repo.jj_root else []
     for one, old_commits in rewritten:
         if old_commits:
-            link_one(repo, objects, state, one, old_commits, logged=False)
+            link_one(repo, state, one, old_commits, logged=False)
     moves = refs.list_head_moves(repo)
     logged = moves[-1][1] if moves else old
     unlogged = set(list_between(repo, logged, new)) if logged != new else set[str]()
@@ -65,24 +65,24 @@ def link_all(repo: Repo, objects: Objects, state: State, old: str, new: str) -> 
     unjudged = made_here.difference(commit_memory.read_judged(repo))
     # A forge merges a branch by a merge commit: what was made here is not of its first parent.
     for oid in reversed(_list_since(repo, old, new, *_ALL_PARENTS)) if unjudged else ():
-        commit = read_commit(objects, oid)
+        commit = read_commit(repo.objects, oid)
         if commit and oid in unjudged:
-            link_one(repo, objects, state, commit, logged=oid not in unlogged)
-    for commit, _ in _find_left_behind(repo, objects, state, moves, new) if unjudged else ():
-        link_one(repo, objects, state, commit)
+            link_one(repo, state, commit, logged=oid not in unlogged)
+    for commit, _ in _find_left_behind(repo, state, moves, new) if unjudged else ():
+        link_one(repo, state, commit)
     for one, old_commits in rewritten:
         if not old_commits:
-            link_one(repo, objects, state, one, logged=False)
+            link_one(repo, state, one, logged=False)
 
 
-def _link_in_jj(repo: Repo, objects: Objects, head: str) -> Iterator[tuple[Commit, Sequence[str]]]:
+def _link_in_jj(repo: Repo, head: str) -> Iterator[tuple[Commit, Sequence[str]]]:
     """Give the commits that jj rewrote the ids of those that it made them of, and yield each with
     these: it may have taken in open edits, as an amend does."""
-    case = MatchCase(repo, objects, head, since=commit_memory.read_looked(repo))
+    case = MatchCase(repo, head, since=commit_memory.read_looked(repo))
     answers = [*sources.ask_sources(case, sources.IN_JJ)]
     write_answers(case, answers)
     for target, _, _, old_commits in answers:
-        if commit := read_commit(objects, target.oid):
+        if commit := read_commit(repo.objects, target.oid):
             yield commit, old_commits
 
 
@@ -90,22 +90,22 @@ def write_answers(case: MatchCase, answers: Iterable[Answer]) -> list[Pair]:
     """Write notes with the ids that the commits of answers lack; return the links, as
     relink.reconcile() does."""
     links: dict[tuple[str, str], Pair] = {}
-    repo, objects = case.repo, case.objects
+    repo = case.repo
     for target, ids, excluded, _ in answers:
         for checkpoint_id, how in ids.items():
             link: Pair = {"commit": target.oid, "checkpoint_id": checkpoint_id, "how": how}
             links.setdefault((target.oid, checkpoint_id), link)
             if not case.dry_run:
-                notes.add_link(repo, objects, target.oid, checkpoint_id)
+                notes.add_link(repo, target.oid, checkpoint_id)
         present = target.list_ids() if excluded and not case.dry_run else ()
         for checkpoint_id, reason in excluded.items():
             if checkpoint_id in present and reason is not None:
-                notes.deny_link(repo, objects, target.oid, checkpoint_id, reason)
+                notes.deny_link(repo, target.oid, checkpoint_id, reason)
     return list(links.values())
 
 
 def _find_left_behind(
-    repo: Repo, objects: Objects, state: State, moves: Sequence[refs.Move], head: str
+    repo: Repo, state: State, moves: Sequence[refs.Move], head: str
 ) -> Iterator[tuple[Commit, str]]:
     """Yield the commits made here whose rebased or squashed form HEAD has, with that, as
     find_replaced() finds them."""
@@ -113,7 +113,7 @@ def _find_left_behind(
     if unjudged and states.is_unsettled(state):
         made_here = _sort_commits(moves, unjudged)
         base = state.get("base_commit") or ""
-        yield from find_replaced(repo, objects, made_here, base, head)
+        yield from find_replaced(repo, made_here, base, head)
 
 
 def _sort_commits(moves: Sequence[refs.Move], commits: Container[str]) -> list[str]:
@@ -124,7 +124,6 @@ def _sort_commits(moves: Sequence[refs.Move], commits: Container[str]) -> list[s
 
 def link_one(
     repo: Repo,
-    objects: Objects,
     state: State,
     commit: Commit,
     sources: Sequence[str] = (),
@@ -136,20 +135,20 @@ def link_one(
     sources: the commits it was rewritten from, whose work does not count.  logged: the reflog has
     it.  With sources or unlogged, only evidence counts.  dry_run: write nothing; NEW without id."""
     session_id, own_markers = state["session_id"], [states.build_marker(state)]
-    parent, changes = trees.read_changes(objects, commit)
-    ids = checkpoint_list.list_linked(objects, commit["oid"])
-    session_ids = {i: checkpoints.list_session_ids(repo, objects, i) for i in ids}
+    parent, changes = trees.read_changes(repo.objects, commit)
+    ids = checkpoint_list.list_linked(repo.objects, commit["oid"])
+    session_ids = {i: checkpoints.list_session_ids(repo, i) for i in ids}
     own = [i for i in ids if session_id in session_ids[i]]
     missing = [i for i in ids if not session_ids[i]]
-    about = repo, objects, changes, parent, own_markers
+    about = repo, changes, parent, own_markers
     if own and not (missing or sources or _has_more_work(*about, own)):
         if not dry_run:
-            _settle_killed(repo, objects, state, commit, own[-1])
+            _settle_killed(repo, state, commit, own[-1])
         return ""
     if commit_memory.is_pending(repo, ids, parent):
         return ""  # its own post-commit is about to run
-    changes = _subtract_sources(objects, changes, sources)
-    about = repo, objects, changes, parent, own_markers
+    changes = _subtract_sources(repo.objects, changes, sources)
+    about = repo, changes, parent, own_markers
     matched = link_commit.match_sessions(*about, agent=False, replay=bool(sources) or not logged)
     linked = matched.get(session_id) or _find_decided(repo, parent, ids, session_id)
     if not linked or not states.take_commit(state, linked["paths"]):
@@ -158,9 +157,9 @@ def link_one(
     if not dry_run:
         trace.append_note("match", f"'{commit['oid']}' was made without our hooks: {linked}")
         if not ids:
-            notes.add_link(repo, objects, commit["oid"], checkpoint_id)
+            notes.add_link(repo, commit["oid"], checkpoint_id)
         part, noted = [(state, linked)], not ids
-        condense.condense_sessions(repo, objects, commit, checkpoint_id, part, noted)
+        condense.condense_sessions(repo, commit, checkpoint_id, part, noted)
     return checkpoint_id
 
 
@@ -169,19 +168,16 @@ def _subtract_sources(objects: Objects, changes: Changes, sources: Sequence[str]
     return trees.subtract_changes(objects, changes, [*commits])
 
 
-def _settle_killed(
-    repo: Repo, objects: Objects, state: State, commit: Commit, checkpoint_id: str
-) -> None:
+def _settle_killed(repo: Repo, state: State, commit: Commit, checkpoint_id: str) -> None:
     """Settle a session whose hook was killed between condensing a commit and saving the state."""
-    changes = trees.read_changes(objects, commit)[1]
-    open_edits.settle_commit(repo, objects, commit, changes, {state["session_id"]})
+    changes = trees.read_changes(repo.objects, commit)[1]
+    open_edits.settle_commit(repo, commit, changes, {state["session_id"]})
     condense.settle_state(repo, state)
-    condense.take_over(repo, objects, state, checkpoint_id, commit["oid"])
+    condense.take_over(repo, state, checkpoint_id, commit["oid"])
 
 
 def _has_more_work(
     repo: Repo,
-    objects: Objects,
     changes: Changes,
     parent: str,
     own_markers: list[Marker],
@@ -189,10 +185,10 @@ def _has_more_work(
 ) -> bool:
     """Whether a commit has work of the session that its checkpoints lack: an id may have come back
     with the content of an earlier commit."""
-    about = repo, objects, changes, parent, own_markers
+    about = repo, changes, parent, own_markers
     matched = link_commit.match_sessions(*about, agent=False)
     paths = {path for linked in matched.values() for path in linked["paths"]}
-    edits = (edit for i in ids for edit in candidates.read_edits(repo, objects, i))
+    edits = (edit for i in ids for edit in candidates.read_edits(repo, i))
     held = {(edit["path"], edit["oid"]) for edit in edits}
     return any((path, changes[path][3]) not in held for path in paths)
 
@@ -241,7 +237,7 @@ def link_range(ctx: Context, among: str, dry_run: bool) -> Iterator[Pair]:
     those made here that no hook has judged.  Yield the links; dry_run: make none."""
     resting = (ctx.read_state(marker["session_id"]) for marker in list_resting(ctx.repo))
     states = (state for state in resting if state)
-    for state, oid, checkpoint_id in _link_each(ctx.repo, ctx.objects, states, among, dry_run):
+    for state, oid, checkpoint_id in _link_each(ctx.repo, states, among, dry_run):
         if not dry_run:
             ctx.keep(state)
         yield {"commit": oid, "checkpoint_id": checkpoint_id, "how": "content"}
@@ -252,65 +248,61 @@ def link_left_behind(ctx: Context, dry_run: bool) -> list[tuple[str, str]]:
     rebased or squashed since.  Return (the newer commit that has it, checkpoint) of each."""
     states = (ctx.read_state(marker["session_id"]) for marker in list_resting(ctx.repo))
     links: list[tuple[str, str]] = []
-    for state, new, checkpoint_id in _link_left_behind(
-        ctx.repo, ctx.objects, filter(None, states), dry_run
-    ):
+    for state, new, checkpoint_id in _link_left_behind(ctx.repo, filter(None, states), dry_run):
         links.append((new, checkpoint_id))
         if not dry_run:
             ctx.keep(state)
     return links
 
 
-def list_unlinked(repo: Repo, objects: Objects, states: Iterable[State]) -> list[str]:
+def list_unlinked(repo: Repo, states: Iterable[State]) -> list[str]:
     """The commits without a link that link_range() and link_left_behind() link with these
     sessions."""
     resting = {marker["session_id"] for marker in list_resting(repo)}
     chosen = [state for state in states if state["session_id"] in resting]
     links = [
-        *_link_each(repo, objects, chosen, "", dry_run=True),
-        *_link_left_behind(repo, objects, chosen, dry_run=True),
+        *_link_each(repo, chosen, "", dry_run=True),
+        *_link_left_behind(repo, chosen, dry_run=True),
     ]
     return list(dict.fromkeys(oid for _, oid, checkpoint_id in links if checkpoint_id == NEW))
 
 
 def _link_left_behind(
-    repo: Repo, objects: Objects, states: Iterable[State], dry_run: bool
+    repo: Repo, states: Iterable[State], dry_run: bool
 ) -> Iterator[tuple[State, str, str]]:
     moves, head = refs.list_head_moves(repo), refs.read_head(repo) or ""
     for state in states if head else ():
-        for commit, new in _find_left_behind(repo, objects, state, moves, head):
-            checkpoint_id = link_one(repo, objects, state, commit, dry_run=dry_run)
+        for commit, new in _find_left_behind(repo, state, moves, head):
+            checkpoint_id = link_one(repo, state, commit, dry_run=dry_run)
             if checkpoint_id:
                 yield state, new, checkpoint_id
 
 
-def list_left_out(
-    repo: Repo, objects: Objects, states: Iterable[State]
-) -> Iterator[tuple[str, str, str]]:
+def list_left_out(repo: Repo, states: Iterable[State]) -> Iterator[tuple[str, str, str]]:
     """Yield (commit, checkpoint, session) for each linked commit made here whose checkpoint lacks
     the part of one of these sessions."""
     resting = {marker["session_id"] for marker in list_resting(repo)}
     chosen = (state for state in states if state["session_id"] in resting)
-    for state, oid, checkpoint_id in _link_each(repo, objects, chosen, "", dry_run=True):
+    for state, oid, checkpoint_id in _link_each(repo, chosen, "", dry_run=True):
         if checkpoint_id != NEW:
             yield oid, checkpoint_id, state["session_id"]
 
 
 def _link_each(
-    repo: Repo, objects: Objects, states: Iterable[State], among: str, dry_run: bool
+    repo: Repo, states: Iterable[State], among: str, dry_run: bool
 ) -> Iterator[tuple[State, str, str]]:
     """Yield (state, commit, checkpoint) for each link of a session to a commit of a range; without
     a range, of those made since the session's last event."""
     head = refs.read_head(repo) or ""
-    commits = _list_unjudged(repo, objects, head, among)
+    commits = _list_unjudged(repo, head, among)
     for state in states if commits else ():
         base = state.get("base_commit") or ""
         since = None if among else {*_list_since(repo, base, head, *_ALL_PARENTS)}
         for commit in commits:
             if since is not None and commit["oid"] not in since:
                 continue
-            if state["session_id"] not in _list_stored_sessions(repo, objects, commit):
-                checkpoint_id = link_one(repo, objects, state, commit, dry_run=dry_run)
+            if state["session_id"] not in _list_stored_sessions(repo, commit):
+                checkpoint_id = link_one(repo, state, commit, dry_run=dry_run)
                 if checkpoint_id:
                     yield state, commit["oid"], checkpoint_id
 
@@ -323,7 +315,7 @@ def list_resting(repo: Repo) -> Iterator[Marker]:
             yield marker
 
 
-def _list_unjudged(repo: Repo, objects: Objects, head: str, among: str) -> list[Commit]:
+def _list_unjudged(repo: Repo, head: str, among: str) -> list[Commit]:
     """The commits of a range that have no stored checkpoint, oldest first; without a range, the
     commits made here that no hook has judged, whose checkpoint may lack a damaged session."""
     if not (among or head):
@@ -337,14 +329,14 @@ def _list_unjudged(repo: Repo, objects: Objects, head: str, among: str) -> list[
     if not among:
         unjudged = list_made_here(repo).difference(commit_memory.read_judged(repo))
         oids = [oid for oid in oids if oid in unjudged]
-    commits = [commit for oid in oids if (commit := read_commit(objects, oid))]
-    return [c for c in commits if not (among and _list_stored_sessions(repo, objects, c))]
+    commits = [commit for oid in oids if (commit := read_commit(repo.objects, oid))]
+    return [c for c in commits if not (among and _list_stored_sessions(repo, c))]
 
 
-def _list_stored_sessions(repo: Repo, objects: Objects, commit: Commit) -> set[str]:
+def _list_stored_sessions(repo: Repo, commit: Commit) -> set[str]:
     """The sessions of all stored checkpoints that a commit is linked to."""
-    ids = checkpoint_list.list_linked(objects, commit["oid"])
-    return {s for i in ids for s in checkpoints.list_session_ids(repo, objects, i)}
+    ids = checkpoint_list.list_linked(repo.objects, commit["oid"])
+    return {s for i in ids for s in checkpoints.list_session_ids(repo, i)}
 
 
 # The lines of a message that name the agents of a commit (gitcp.disclose).
@@ -395,25 +387,27 @@ _MOST_LEFT = 50  # commits on either side
 
 
 def find_replaced(
-    repo: Repo, objects: Objects, made_here: Sequence[str], old: str, new: str
+    repo: Repo, made_here: Sequence[str], old: str, new: str
 ) -> Iterator[tuple[Commit, str]]:
     """Yield each of the commits made here that HEAD, now at new, has left and that others have
     replaced, with the last of these.
 
     made_here: oids, oldest first; the newest are looked at.  The others came since HEAD was at old,
     and were not made here."""
-    commits = [one for oid in made_here[-_MOST_LEFT:] if (one := read_commit(objects, oid))]
+    commits = [one for oid in made_here[-_MOST_LEFT:] if (one := read_commit(repo.objects, oid))]
     lost = _list_outside(repo, [commit["oid"] for commit in commits], new)
     if not lost:
         return
-    base = [f"^{old}"] if read_commit(objects, old) else []
+    base = [f"^{old}"] if read_commit(repo.objects, old) else []
     newer = list_commits(repo, "--no-merges", f"--max-count={_MOST_LEFT}", new, *base)
-    brought = [one for oid in newer if oid not in made_here and (one := read_commit(objects, oid))]
-    changed = trees.read_many_changes(repo, objects, brought) if brought else {}
+    brought = [
+        one for oid in newer if oid not in made_here and (one := read_commit(repo.objects, oid))
+    ]
+    changed = trees.read_many_changes(repo, brought) if brought else {}
     for commit in commits if changed else ():
         if commit["oid"] in lost:
             for other in brought:
-                if _is_replaced(objects, commit, other, changed.get(other["oid"], {})):
+                if _is_replaced(repo.objects, commit, other, changed.get(other["oid"], {})):
                     yield commit, other["oid"]
                     break
 

@@ -41,20 +41,18 @@ BLOBS = "blobs"
 _DAY = 86400  # seconds by which clocks may differ
 
 
-def read_edits(
-    repo: Repo, objects: Objects, checkpoint_id: str, commit: Commit | None = None
-) -> list[Recorded]:
+def read_edits(repo: Repo, checkpoint_id: str, commit: Commit | None = None) -> list[Recorded]:
     """Return the edits of a stored checkpoint as commit, which carries its id, has them.
 
     If the checkpoint names none of the files that commit changed, those to which its files were
     moved, else all; [] if no such checkpoint is stored."""
-    if checkpoints.find_checkpoint(repo, objects, checkpoint_id) is None:
+    if checkpoints.find_checkpoint(repo, checkpoint_id) is None:
         return []
-    changed = trees.read_changes(objects, commit)[1] if commit else {}
-    checkpoint = checkpoints.read_checkpoint(repo, objects, checkpoint_id)
-    edits = extract_edits(objects, checkpoint, changed)
+    changed = trees.read_changes(repo.objects, commit)[1] if commit else {}
+    checkpoint = checkpoints.read_checkpoint(repo, checkpoint_id)
+    edits = extract_edits(repo.objects, checkpoint, changed)
     if changed.keys().isdisjoint(edit["path"] for edit in edits):
-        moved = _find_new_names(edits, changed, objects.read_blob)
+        moved = _find_new_names(edits, changed, repo.objects.read_blob)
         edits += [build_edit(path, changed[path]) for path in moved or changed]
     return edits
 
@@ -254,13 +252,12 @@ class Search:
     def __init__(
         self,
         repo: Repo,
-        objects: Objects,
         commits: Iterable[Commit],
         seconds: float,
         refused: Collection[str] | None,
         beside: Collection[str] = (),
     ) -> None:
-        self._repo, self._objects, self._refused = repo, objects, refused
+        self._repo, self._refused = repo, refused
         self._until = time.monotonic() + seconds
         self.commits = list({commit["oid"]: commit for commit in commits}.values())
         self._beside = beside
@@ -309,7 +306,7 @@ class Search:
         change = self._build_change(target)
         works = [*self._list_works(target, change, until)] if change.changes else []
         together = len({unit for *_, work in works for unit in work.hold(change)["common"]})
-        other = read_commit(self._objects, target.oid) if target.oid else None
+        other = read_commit(self._repo.objects, target.oid) if target.oid else None
         shared: dict[str, dict[str, linking.Evidence]] = {}
         for commit, checkpoint_id, work in works:
             is_named, has_own = commit["oid"] not in self._beside, bool(target.list_ids())
@@ -326,15 +323,15 @@ class Search:
             if time.monotonic() >= until:
                 return
             for checkpoint_id, edits in self.read_edits(commit).items():
-                work = Work(self._objects, commit, edits)
+                work = Work(self._repo.objects, commit, edits)
                 if holding.is_any(work.hold(change)):
                     work.leave_out(self._list_carriers(checkpoint_id, commit, target))
                     yield commit, checkpoint_id, work
 
     def _build_change(self, target: Target) -> holding.Change:
         parent, changes = target.read()
-        is_gone = build_gone_check(self._objects, parent)
-        return holding.Change(changes, self._objects.read_blob, is_gone)
+        is_gone = build_gone_check(self._repo.objects, parent)
+        return holding.Change(changes, self._repo.objects.read_blob, is_gone)
 
     def _list_carriers(self, checkpoint_id: str, commit: Commit, target: Target) -> list[Commit]:
         """Return the commits with an id that target is based on."""
@@ -345,9 +342,9 @@ class Search:
         oids = checkpoint_list.list_carriers(self._repo, checkpoint_id, tip, since)
         return [
             one
-            for one in select_linked(self._objects, oids)
+            for one in select_linked(self._repo.objects, oids)
             if one["oid"] != target.oid
-            and checkpoint_id in checkpoint_list.list_linked(self._objects, one["oid"])
+            and checkpoint_id in checkpoint_list.list_linked(self._repo.objects, one["oid"])
         ]
 
     def read_edits(self, commit: Commit) -> dict[str, list[Recorded]]:
@@ -355,8 +352,8 @@ class Search:
         oid = commit["oid"]
         if oid not in self._edits:
             self._edits[oid] = {
-                checkpoint_id: read_edits(self._repo, self._objects, checkpoint_id, commit)
-                for checkpoint_id in checkpoint_list.list_linked(self._objects, oid)
+                checkpoint_id: read_edits(self._repo, checkpoint_id, commit)
+                for checkpoint_id in checkpoint_list.list_linked(self._repo.objects, oid)
             }
         return self._edits[oid]
 
@@ -408,7 +405,7 @@ _RECENT = 50  # commits searched if lately
 
 
 def find_lost(
-    repo: Repo, objects: Objects, among: str = "", lately: bool = False
+    repo: Repo, among: str = "", lately: bool = False
 ) -> list[tuple[str, dict[str, str]]]:
     """Pairs (commit, {id: what shows it}) of commits and checkpoints that are on no commit of a
     branch.  The commit changes what the checkpoint's own commit changed, as a reflog or the
@@ -418,45 +415,44 @@ def find_lost(
     the recent reflog and the newest commits, not the whole store."""
     if not lately:
         stored = [c["checkpoint_id"] for c in checkpoint_list.list_checkpoints(repo, brief=True)]
-        return _pair_links(repo, objects, stored, among, _MOST)
+        return _pair_links(repo, stored, among, _MOST)
     if not os.path.exists(repo.join_shared("linked")):
         return []
     lost = _list_reflog(repo, _RECENT, "--not", "--branches", "--remotes")
-    stored = [i for i in lost if checkpoints.find_checkpoint(repo, objects, i)]
-    return _pair_links(repo, objects, stored, among, _RECENT)
+    stored = [i for i in lost if checkpoints.find_checkpoint(repo, i)]
+    return _pair_links(repo, stored, among, _RECENT)
 
 
 def _pair_links(
-    repo: Repo, objects: Objects, stored: Collection[str], among: str, limit: int
+    repo: Repo, stored: Collection[str], among: str, limit: int
 ) -> list[tuple[str, dict[str, str]]]:
     """find_lost() for the stored ids, among the newest `limit` commits."""
     if not stored:
         return []
-    carried = checkpoint_list.find_carriers(repo, objects, stored)
+    carried = checkpoint_list.find_carriers(repo, stored)
     refused = commit_memory.read_refused(repo)
     linked = {oid for oids in carried.values() for oid in oids}
     unreached = _list_unreached(repo, linked)
     lost = [i for i in carried if i not in refused and unreached.issuperset(carried[i])]
     free = _list_commits(repo, among, limit) if lost else []
-    objects.read_ahead(oid for oid in free if oid not in linked)
+    repo.objects.read_ahead(oid for oid in free if oid not in linked)
     commits = [
-        commit for oid in free if oid not in linked and (commit := read_commit(objects, oid))
+        commit for oid in free if oid not in linked and (commit := read_commit(repo.objects, oid))
     ]
-    changed = trees.read_many_changes(repo, objects, commits)
+    changed = trees.read_many_changes(repo, commits)
     originals = _list_reflog(repo) if changed else {}
     pairs: list[tuple[str, dict[str, str]]] = []
     for checkpoint_id in sorted(lost) if changed else ():
         oids = originals.get(checkpoint_id) or carried[checkpoint_id]
-        original = read_commit(objects, oids[0]) if oids else None
-        edits = read_edits(repo, objects, checkpoint_id, original)
-        for oid in _choose_commits(repo, objects, edits, changed, original):
+        original = read_commit(repo.objects, oids[0]) if oids else None
+        edits = read_edits(repo, checkpoint_id, original)
+        for oid in _choose_commits(repo, edits, changed, original):
             pairs.append((oid, {checkpoint_id: tell_how(edits, changed[oid])}))
     return pairs
 
 
 def _choose_commits(
     repo: Repo,
-    objects: Objects,
     edits: list[Recorded],
     changed: dict[str, Changes],
     original: Commit | None,
@@ -472,7 +468,7 @@ def _choose_commits(
         if paths.isdisjoint(changes) and oids.isdisjoint(c[3] for c in changes.values()):
             continue
         if knows_before or tell_how(edits, changes) == BLOBS:
-            shared = _find_evidence(objects, edits, oid, changes, original)
+            shared = _find_evidence(repo.objects, edits, oid, changes, original)
             if shared and not (original and is_ancestor(repo, oid, original["oid"])):
                 evidence.append({oid: shared})
     return linking.choose_candidate(evidence)
@@ -544,7 +540,7 @@ class Rewrite:
 NOTHING = Rewrite("", {}, ())
 
 
-def read_rewrite(repo: Repo, objects: Objects, command: str, lines: Iterable[str]) -> Rewrite:
+def read_rewrite(repo: Repo, command: str, lines: Iterable[str]) -> Rewrite:
     """The rewrite that post-rewrite says; lines: `<old> <new> …`, with several lines of one new
     commit if it squashes.  The steps of a rebase have no targets: the rebase has a post-rewrite of
     its own."""
@@ -555,7 +551,7 @@ def read_rewrite(repo: Repo, objects: Objects, command: str, lines: Iterable[str
         return Rewrite(command, sources, () if commit_memory.is_replaying(repo) else [*sources])
     branch, before = _find_replayed(repo, sources)
     added = [oid for oid in branch if oid not in before] if before is not None else []
-    sources = _add_amended(repo, objects, sources, added, before or ())
+    sources = _add_amended(repo, sources, added, before or ())
     targets = [oid for oid in branch if oid in sources or oid in added]
     return Rewrite(command, sources, targets, [oid for oid in added if oid not in sources])
 
@@ -583,7 +579,6 @@ def _read_rebase_file(repo: Repo, name: str) -> str:
 
 def _add_amended(
     repo: Repo,
-    objects: Objects,
     git_sources: Mapping[str, list[str]],
     added: Sequence[str],
     before: Collection[str],
@@ -597,7 +592,7 @@ def _add_amended(
     sources = dict(git_sources)
     for new in added:
         olds, step = list(git_sources.get(new, ())), new
-        while _is_amend(objects, old := previous.pop(step, ""), step):
+        while _is_amend(repo.objects, old := previous.pop(step, ""), step):
             olds = [*sources.pop(old, [old] if old in before else []), *olds]
             step = old
         if olds:
@@ -610,7 +605,7 @@ def _is_amend(objects: Objects, old: str, new: str) -> bool:
     return bool(before and after and before["parents"] == after["parents"])
 
 
-def list_jj(repo: Repo, objects: Objects, commits: Sequence[str]) -> dict[str, list[str]]:
+def list_jj(repo: Repo, commits: Sequence[str]) -> dict[str, list[str]]:
     """Those of the commits that jj made of others (`jj evolog`), each with the nearest linked ones
     of these, nearest first; {} if jj fails."""
     try:
@@ -618,7 +613,7 @@ def list_jj(repo: Repo, objects: Objects, commits: Sequence[str]) -> dict[str, l
     except Error as e:
         trace.append_note("jj", str(e))
         return {}
-    return {new: _find_linked(objects, sources, new) for new in commits if sources.get(new)}
+    return {new: _find_linked(repo.objects, sources, new) for new in commits if sources.get(new)}
 
 
 def _find_linked(objects: Objects, sources: Mapping[str, Sequence[str]], new: str) -> list[str]:

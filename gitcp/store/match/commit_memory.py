@@ -110,14 +110,14 @@ def lacks_checkpoint(ctx: Context) -> bool:
     verdict = load_verdict(ctx.repo)
     if not verdict or not verdict["id"] or ctx.head in read_judged(ctx.repo):
         return False
-    commit = read_commit(ctx.objects, ctx.head)
+    commit = read_commit(ctx.repo.objects, ctx.head)
     if commit is None or verdict["id"] not in commit_message.read_trailers(
         encode_name(commit["message"])
     ):
         return False
     from gitcp.store.v1 import checkpoints
 
-    return checkpoints.find_checkpoint(ctx.repo, ctx.objects, verdict["id"]) is None
+    return checkpoints.find_checkpoint(ctx.repo, verdict["id"]) is None
 
 
 def list_unmade(repo: Repo) -> list[str]:

@@ -86,7 +86,6 @@ class MatchCase:
     def __init__(
         self,
         repo: Repo,
-        objects: Objects,
         head: str = "",
         since: str = "",
         rewrite: Rewrite | None = None,
@@ -100,10 +99,10 @@ class MatchCase:
         is_seen: bool = False,
         seconds: float = SECONDS,
     ) -> None:
-        self.repo, self.objects, self.head, self.since = repo, objects, head, since
+        self.repo, self.head, self.since = repo, head, since
         self.rewrite, self.onto, self.dry_run = rewrite, onto, dry_run
         self.among, self.lately = among, lately
-        self.target = target or Target(objects)
+        self.target = target or Target(repo.objects)
         self.amended, self.copied, self.is_seen = amended, copied, is_seen
         self._seconds = seconds
         self.done = head  # the last commit that was searched in time, '' for none
@@ -114,7 +113,7 @@ class MatchCase:
         if self._fresh is None:
             # Not only first parents: a pull that merges brings its commits as second ones.
             args = ("--topo-order", "--reverse", "--no-merges", f"--max-count={MOST}")
-            exists = self.since and read_commit(self.objects, self.since)
+            exists = self.since and read_commit(self.repo.objects, self.since)
             oids = list_commits(self.repo, *args, self.head, f"^{self.since}") if exists else []
             judged = set(commit_memory.read_judged(self.repo)) if oids else ()
             self._fresh = [oid for oid in oids if oid not in judged]
@@ -122,7 +121,9 @@ class MatchCase:
 
     def make_targets(self, oids: Iterable[str]) -> list[Target]:
         """Return a target for each of the commits that exists."""
-        return [Target(self.objects, oid) for oid in oids if read_commit(self.objects, oid)]
+        return [
+            Target(self.repo.objects, oid) for oid in oids if read_commit(self.repo.objects, oid)
+        ]
 
     def search(
         self,
@@ -136,7 +137,7 @@ class MatchCase:
         time = seconds or self._seconds
         from gitcp.store.match import candidates
 
-        return candidates.Search(self.repo, self.objects, commits, time, refused, beside)
+        return candidates.Search(self.repo, commits, time, refused, beside)
 
 
 # A commit is being made: of new work, by a merge, by a rebase or pick; or the lines of the index
@@ -180,7 +181,7 @@ def _build_answer(
     removed from an old commit."""
     from gitcp.store.v1 import checkpoint_list
 
-    refused = checkpoint_list.list_refused(case.objects, old_commits) if old_commits else {}
+    refused = checkpoint_list.list_refused(case.repo.objects, old_commits) if old_commits else {}
     moved = [i for i in dict.fromkeys(ids) if i not in refused]
     excluded = {i: refused.get(i) for i in [*source_ids, *refused] if i not in moved}
     present, how = target.list_ids(), case.rewrite.command if case.rewrite else ""
@@ -196,7 +197,7 @@ def _search_targets(search: Search, targets: Iterable[Target]) -> Iterator[Answe
 def _list_linked(case: MatchCase, oid: str) -> list[str]:
     from gitcp.store.v1 import checkpoint_list
 
-    return checkpoint_list.list_linked(case.objects, oid)
+    return checkpoint_list.list_linked(case.repo.objects, oid)
 
 
 def _select_held(case: MatchCase, old: str, ids: Sequence[str], target: Target) -> list[str]:
@@ -204,18 +205,18 @@ def _select_held(case: MatchCase, old: str, ids: Sequence[str], target: Target) 
 
     An amend may leave files out.  If a rebase skips a commit, git says that it became the commit
     before it."""
-    commit = read_commit(case.objects, old) if ids else None
+    commit = read_commit(case.repo.objects, old) if ids else None
     if commit is None:
         return [*ids]
-    old_changes = trees.read_changes(case.objects, commit)[1]
+    old_changes = trees.read_changes(case.repo.objects, commit)[1]
     parent, changes = target.read()
     from gitcp.store.match import candidates
 
-    is_gone, held = candidates.build_gone_check(case.objects, parent), []
+    is_gone, held = candidates.build_gone_check(case.repo.objects, parent), []
     for checkpoint_id in ids:
-        edits = candidates.read_edits(case.repo, case.objects, checkpoint_id, commit)
+        edits = candidates.read_edits(case.repo, checkpoint_id, commit)
         edits = [edit for edit in edits if edit["path"] in old_changes]
-        if not edits or candidates.is_concerned(case.objects, edits, changes, is_gone):
+        if not edits or candidates.is_concerned(case.repo.objects, edits, changes, is_gone):
             held.append(checkpoint_id)
     return held
 
@@ -224,25 +225,27 @@ def list_replaced(case: MatchCase) -> Iterator[Answer]:
     """Ids of the commit that is being amended."""
     if case.amended:
         parent = (case.amended["parents"] or [refs.get_zeros(case.repo)])[0]
-        target = Target(case.objects, parent=parent, changes=lambda: read_staged(case.repo, parent))
+        target = Target(
+            case.repo.objects, parent=parent, changes=lambda: read_staged(case.repo, parent)
+        )
         yield _follow_commits(case, target, [case.amended["oid"]])
 
 
 def list_picked(case: MatchCase) -> Iterator[Answer]:
     """Ids of the commit that a cherry-pick, or a step of a rebase, replays."""
-    picked = read_commit(case.objects, "CHERRY_PICK_HEAD")
+    picked = read_commit(case.repo.objects, "CHERRY_PICK_HEAD")
     if picked:
         yield _follow_commits(case, case.target, [picked["oid"]])
 
 
 def list_taken_back(case: MatchCase) -> Iterator[Answer]:
     """Ids of commits that HEAD lost, for the commit that is being made."""
-    lost = find_lost(case.repo, case.objects, case.head)
+    lost = find_lost(case.repo, case.head)
     search = case.search(lost) if lost else None
     if search:
         yield from _search_targets(search, [case.target])
     changes = case.target.read()[1] if search else {}
-    keep_pending(case.repo, case.objects, search, case.head, changes)
+    keep_pending(case.repo, search, case.head, changes)
 
 
 def list_picked_before(case: MatchCase) -> Iterator[Answer]:
@@ -252,7 +255,7 @@ def list_picked_before(case: MatchCase) -> Iterator[Answer]:
     count: the picked commit carries the id rightly.  Commits of the same paths come first, then
     the others, whose files HEAD may have renamed."""
     if _exists(case, "MERGE_MSG") and not _exists(case, "MERGE_HEAD"):
-        beside = case.repo, case.objects, ["HEAD"], MOST
+        beside = case.repo, ["HEAD"], MOST
         from gitcp.store.v1 import checkpoint_list
 
         same_paths = checkpoint_list.list_beside(*beside, paths=case.target.read()[1])
@@ -264,7 +267,7 @@ def list_squashed(case: MatchCase) -> Iterator[Answer]:
     """Ids of the commits that `merge --squash` squashed, by trailer or note: all or none."""
     message = _read_text(case, "SQUASH_MSG")
     names = [line.split(" ")[1] for line in message.splitlines() if line.startswith("commit ")]
-    commits = [commit for name in names if (commit := read_commit(case.objects, name))]
+    commits = [commit for name in names if (commit := read_commit(case.repo.objects, name))]
     if names:
         old_commits = [commit["oid"] for commit in commits]
         linked = [i for old in old_commits for i in _list_linked(case, old)]
@@ -283,7 +286,7 @@ def _holds_squash(case: MatchCase, commits: Sequence[Commit]) -> bool:
     changed nothing or was given up."""
     changes = case.target.read()[1]
     for commit in commits if case.is_seen else ():
-        if not changes.keys().isdisjoint(trees.read_changes(case.objects, commit)[1]):
+        if not changes.keys().isdisjoint(trees.read_changes(case.repo.objects, commit)[1]):
             return True
     return case.search(commits, seconds=LONG).is_held(case.target)
 
@@ -293,21 +296,21 @@ def list_copied(case: MatchCase) -> Iterator[Answer]:
 
     target has some of their work, or their checkpoint is not in this store."""
     named = commit_message.find_anywhere(encode_name(_read_text(case, "MERGE_MSG")))
-    other = read_commit(case.objects, case.copied) if case.copied else None
+    other = read_commit(case.repo.objects, case.copied) if case.copied else None
     refused = commit_memory.read_refused(case.repo) if named or other else set()
     if other:
         named = [*commit_message.read_trailers(encode_name(other["message"])), *named]
         from gitcp.store.v1 import checkpoint_list
 
-        refused |= checkpoint_list.list_refused(case.objects, [other["oid"]]).keys()
+        refused |= checkpoint_list.list_refused(case.repo.objects, [other["oid"]]).keys()
     ids = []
     for checkpoint_id in (i for i in named if i not in refused):
         from gitcp.store.match import candidates
 
-        edits = candidates.read_edits(case.repo, case.objects, checkpoint_id)
+        edits = candidates.read_edits(case.repo, checkpoint_id)
         parent, changes = case.target.read()
-        is_gone = candidates.build_gone_check(case.objects, parent)
-        if not edits or candidates.has_work(case.objects, edits, changes, is_gone):
+        is_gone = candidates.build_gone_check(case.repo.objects, parent)
+        if not edits or candidates.has_work(case.repo.objects, edits, changes, is_gone):
             ids.append(checkpoint_id)
     if named:
         yield _build_answer(case, case.target, named, ids)
@@ -336,14 +339,14 @@ def list_rewritten(case: MatchCase) -> Iterator[Answer]:
     for new in rewrite.targets:
         old_commits = rewrite.sources.get(new)
         if old_commits and rewrite.command == "amend":
-            amended = need_commit(case.objects, new)
+            amended = need_commit(case.repo.objects, new)
             refused = commit_memory.read_left_out(case.repo, old_commits[0], amended)
             if refused:
                 commit_memory.write_refused(case.repo, refused)
             _note_left_out(case, old_commits[0], amended, refused)
             carried |= refused
         if old_commits:
-            yield _follow_commits(case, Target(case.objects, new), old_commits, carried)
+            yield _follow_commits(case, Target(case.repo.objects, new), old_commits, carried)
 
 
 def list_split(case: MatchCase) -> Iterator[Answer]:
@@ -353,7 +356,7 @@ def list_split(case: MatchCase) -> Iterator[Answer]:
         oids = dict.fromkeys(old for olds in case.rewrite.sources.values() for old in olds)
         from gitcp.store.match import candidates
 
-        search = case.search(candidates.select_linked(case.objects, oids))
+        search = case.search(candidates.select_linked(case.repo.objects, oids))
         yield from _search_targets(search, case.make_targets(case.rewrite.added))
 
 
@@ -365,32 +368,39 @@ def list_killed(case: MatchCase) -> Iterator[Answer]:
     refused = commit_memory.read_refused(case.repo)
     moves = refs.list_head_moves(case.repo)
     if not moves and case.since not in ("", case.head):
-        since, head = (read_commit(case.objects, oid) for oid in (case.since, case.head))
+        since, head = (read_commit(case.repo.objects, oid) for oid in (case.since, case.head))
         if since and head and all(since[key] == head[key] for key in ("parents", "author")):
             moves = [("", case.since, b""), (case.since, case.head, b"commit (amend)")]
     starts = [i for i, (_, new, _) in enumerate(moves, 1) if new == case.since]
     for old, new, reason in moves[starts[-1] if starts else 0 :]:
-        amended = read_commit(case.objects, new) if reason.startswith(b"commit (amend)") else None
+        amended = (
+            read_commit(case.repo.objects, new) if reason.startswith(b"commit (amend)") else None
+        )
         if amended and _list_linked(case, new):
-            yield _follow_commits(case, Target(case.objects, new), [old], _list_linked(case, old))
+            yield _follow_commits(
+                case, Target(case.repo.objects, new), [old], _list_linked(case, old)
+            )
         elif amended:
             excluded = refused | commit_memory.read_left_out(case.repo, old, amended)
             if case.since:
                 _note_left_out(case, old, amended, excluded)
-            yield _follow_commits(case, Target(case.objects, new), [old], excluded)
+            yield _follow_commits(case, Target(case.repo.objects, new), [old], excluded)
 
 
 def _note_left_out(case: MatchCase, old: str, amended: Commit, excluded: Collection[str]) -> None:
     """List an old commit as lost if the amended one lacks some of its content, which may be
     committed later.  excluded: ids whose work does not count."""
-    commit, lookup = read_commit(case.objects, old), trees.Lookup(case.objects, amended["tree"])
+    commit, lookup = (
+        read_commit(case.repo.objects, old),
+        trees.Lookup(case.repo.objects, amended["tree"]),
+    )
     from gitcp.store.match import candidates
 
     edits = [
         edit
         for checkpoint_id in _list_linked(case, old)
         if commit and checkpoint_id not in excluded
-        for edit in candidates.read_edits(case.repo, case.objects, checkpoint_id, commit)
+        for edit in candidates.read_edits(case.repo, checkpoint_id, commit)
     ]
     if any((lookup(edit["path"]) or ("", None))[1] != edit["oid"] for edit in edits):
         add_commits(case.repo, [old])
@@ -402,15 +412,15 @@ def list_in_jj(case: MatchCase) -> Iterator[Answer]:
     refused = commit_memory.read_refused(case.repo) if fresh else ()
     from gitcp.store.match import candidates
 
-    sources = candidates.list_jj(case.repo, case.objects, fresh) if fresh else {}
+    sources = candidates.list_jj(case.repo, fresh) if fresh else {}
     for new, old_commits in sources.items():
-        yield _follow_commits(case, Target(case.objects, new), old_commits, refused)
+        yield _follow_commits(case, Target(case.repo.objects, new), old_commits, refused)
 
 
 def list_lost(case: MatchCase) -> Iterator[Answer]:
     """Ids of commits that HEAD lost by a reset, or that a forge squashed or rebased."""
     fresh = case.list_fresh()
-    lost = find_lost(case.repo, case.objects, case.head)
+    lost = find_lost(case.repo, case.head)
     beside = _list_beside(case, fresh) if fresh else []
     if not (lost or beside):
         return
@@ -420,20 +430,20 @@ def list_lost(case: MatchCase) -> Iterator[Answer]:
     if fresh and search.asked != fresh[-1]:
         case.done = search.asked
     search.commits = lost
-    keep_pending(case.repo, case.objects, search, case.head, {})
+    keep_pending(case.repo, search, case.head, {})
 
 
 def _list_beside(case: MatchCase, fresh: Sequence[str]) -> list[Commit]:
     """The linked commits of the reflog and of branches that are not in the history of every fresh
     commit, and of which an id is on no other fresh commit.  Those that came with the fresh ones
     count if a merge brought them: then another fresh commit may be their squash."""
-    repo, objects = case.repo, case.objects
+    repo = case.repo
     moves = refs.list_head_moves(repo)[-MOST:]
-    tips = dict.fromkeys(new for _, new, _ in moves if read_commit(objects, new))
+    tips = dict.fromkeys(new for _, new, _ in moves if read_commit(repo.objects, new))
     bases = repo.git.run("merge-base", "--octopus", *fresh, ok=(0, 1))[1].decode().split()
     from gitcp.store.v1 import checkpoint_list
 
-    beside = checkpoint_list.list_beside(repo, objects, bases, MOST + len(fresh), tips)
+    beside = checkpoint_list.list_beside(repo, bases, MOST + len(fresh), tips)
     carriers: dict[str, set[str]] = {}
     for oid in fresh:
         for checkpoint_id in _list_linked(case, oid):
@@ -450,7 +460,7 @@ def _list_beside(case: MatchCase, fresh: Sequence[str]) -> list[Commit]:
 def list_merged(case: MatchCase) -> Iterator[Answer]:
     """Ids of a branch that was merged by other means.  Raises Error if a name is no commit, or the
     two have no commit in common."""
-    merged, tip = (need_commit(case.objects, name)["oid"] for name in case.onto)
+    merged, tip = (need_commit(case.repo.objects, name)["oid"] for name in case.onto)
     status, out = case.repo.git.run("merge-base", merged, tip, ok=(0, 1))
     if status:
         target, head = case.onto
@@ -458,7 +468,7 @@ def list_merged(case: MatchCase) -> Iterator[Answer]:
     args = ("--reverse", "--no-merges", f"--max-count={_RANGE}", f"^{out.decode().split()[0]}")
     from gitcp.store.match import candidates
 
-    branch = candidates.select_linked(case.objects, list_commits(case.repo, *args, tip))
+    branch = candidates.select_linked(case.repo.objects, list_commits(case.repo, *args, tip))
     if branch:
         targets = case.make_targets(list_commits(case.repo, *args, merged))
         yield from _search_targets(case.search(branch, seconds=LONG), targets)
@@ -468,9 +478,9 @@ def list_unplaced(case: MatchCase) -> Iterator[Answer]:
     """Ids of checkpoints whose commit is on no branch."""
     from gitcp.store.match import candidates
 
-    pairs = candidates.find_lost(case.repo, case.objects, case.among, case.lately)
+    pairs = candidates.find_lost(case.repo, case.among, case.lately)
     for oid, ids in pairs:
-        yield Target(case.objects, oid), ids, {}, ()
+        yield Target(case.repo.objects, oid), ids, {}, ()
 
 
 # (the "how" of its links, '' for the rewriting command or the evidence; when it is asked; function)
@@ -503,26 +513,24 @@ _MOST_LOST = 50  # commits
 _RECENT = 50  # entries of HEAD's reflog
 
 
-def find_lost(repo: Repo, objects: Objects, head: str) -> list[Commit]:
+def find_lost(repo: Repo, head: str) -> list[Commit]:
     """The linked commits that HEAD, at head, has lost: those listed, then those that a reset
     left since, oldest first."""
     listed = private.read_words(repo.join_own("taken-back"), is_object_name)
-    lost = [*listed, *_list_reset(repo, objects, head)]
+    lost = [*listed, *_list_reset(repo, head)]
     if not lost:
         return []
     from gitcp.store.match import candidates
 
-    return candidates.select_linked(objects, dict.fromkeys(lost))
+    return candidates.select_linked(repo.objects, dict.fromkeys(lost))
 
 
-def keep_pending(
-    repo: Repo, objects: Objects, search: Search | None, head: str, changes: Changes
-) -> None:
+def keep_pending(repo: Repo, search: Search | None, head: str, changes: Changes) -> None:
     """Write down the commits of a search whose work may still be committed after a commit with
     these changes on head.  The work of the others can never come back."""
     pending: list[str] = []
     if search and search.commits:
-        check = _Pending(repo, objects, head, changes)
+        check = _Pending(repo, head, changes)
         for commit in search.commits:
             # The next hook checks what this one has no time for.
             if search.is_late() or any(map(check.may_return, search.read_edits(commit).values())):
@@ -538,10 +546,10 @@ def keep_pending(
 class _Pending:
     """Tells whether edits may still be committed after a commit with these changes on head."""
 
-    def __init__(self, repo: Repo, objects: Objects, head: str, changes: Changes) -> None:
-        self._repo, self._objects, self._changes = repo, objects, changes
-        self._lookup = Lookup(objects, find_tree(objects, head))
-        self._stash = refs.Stash(repo, objects).list_entries()
+    def __init__(self, repo: Repo, head: str, changes: Changes) -> None:
+        self._repo, self._changes = repo, changes
+        self._lookup = Lookup(repo.objects, find_tree(repo.objects, head))
+        self._stash = refs.Stash(repo).list_entries()
         self._worktree: dict[str, Version] = {}
 
     def _find_after(self, path: str) -> Version:
@@ -560,10 +568,10 @@ class _Pending:
         if unread:
             from gitcp.store.snapshot import hashing
 
-            self._worktree |= hashing.read_paths(self._repo, self._objects, unread, write=True)
+            self._worktree |= hashing.read_paths(self._repo, unread, write=True)
         steps = [(path, self._find_after(path), self._worktree.get(path)) for path in paths]
-        return _has_work(self._objects, open_, steps) or _is_in_stash(
-            self._objects, edits, self._stash
+        return _has_work(self._repo.objects, open_, steps) or _is_in_stash(
+            self._repo.objects, edits, self._stash
         )
 
 
@@ -592,19 +600,19 @@ def add_commits(repo: Repo, commits: Iterable[str]) -> None:
     )
 
 
-def add_stashed(repo: Repo, objects: Objects, oid: str) -> None:
+def add_stashed(repo: Repo, oid: str) -> None:
     """List a commit as lost if an entry of the stash has some of its work as well: that may be
     applied once more, on another branch."""
-    commit = need_commit(objects, oid)
-    paths = trees.read_changes(objects, commit)[1]
-    stash = [e for e in refs.Stash(repo, objects).list_entries() if any(map(e.changes, paths))]
+    commit = need_commit(repo.objects, oid)
+    paths = trees.read_changes(repo.objects, commit)[1]
+    stash = [e for e in refs.Stash(repo).list_entries() if any(map(e.changes, paths))]
     from gitcp.store.v1 import checkpoint_list
 
-    for checkpoint_id in checkpoint_list.list_linked(objects, oid) if stash else ():
+    for checkpoint_id in checkpoint_list.list_linked(repo.objects, oid) if stash else ():
         from gitcp.store.match import candidates
 
-        edits = candidates.read_edits(repo, objects, checkpoint_id, commit)
-        if _is_in_stash(objects, edits, stash):
+        edits = candidates.read_edits(repo, checkpoint_id, commit)
+        if _is_in_stash(repo.objects, edits, stash):
             add_commits(repo, [oid])
             return
 
@@ -638,7 +646,7 @@ def _was_read(repo: Repo) -> bool:
         return False
 
 
-def _list_reset(repo: Repo, objects: Objects, head: str) -> list[str]:
+def _list_reset(repo: Repo, head: str) -> list[str]:
     """The commits that only ORIG_HEAD and resets of the reflog reach, oldest first; [] if
     ORIG_HEAD was read before.  A commit whose ids are on commits that replaced it, as after a
     rebase, is not lost."""
@@ -653,24 +661,22 @@ def _list_reset(repo: Repo, objects: Objects, head: str) -> list[str]:
     resets = [
         old for old, _, why in refs.list_head_moves(repo)[-_RECENT:] if why.startswith(b"reset:")
     ]
-    tips = [oid for oid in dict.fromkeys([*resets, orig]) if read_commit(objects, oid)]
+    tips = [oid for oid in dict.fromkeys([*resets, orig]) if read_commit(repo.objects, oid)]
     if not tips:
         return []
     args = ["--first-parent", f"--max-count={_MOST_LOST}", *tips]
     born = head.strip("0")
     lost = list_commits(repo, *args, *([f"^{head}"] if born else []))[::-1]
-    return _drop_replaced(repo, objects, lost, head, tips) if lost and born else lost
+    return _drop_replaced(repo, lost, head, tips) if lost and born else lost
 
 
-def _drop_replaced(
-    repo: Repo, objects: Objects, lost: list[str], head: str, tips: Iterable[str]
-) -> list[str]:
+def _drop_replaced(repo: Repo, lost: list[str], head: str, tips: Iterable[str]) -> list[str]:
     fresh = list_commits(repo, f"--max-count={_MOST_LOST}", head, *(f"^{oid}" for oid in tips))
     from gitcp.store.v1 import checkpoint_list
 
     list_linked = checkpoint_list.list_linked
-    ids = {checkpoint_id for oid in fresh for checkpoint_id in list_linked(objects, oid)}
-    return [oid for oid in lost if not ids.issuperset(list_linked(objects, oid))]
+    ids = {checkpoint_id for oid in fresh for checkpoint_id in list_linked(repo.objects, oid)}
+    return [oid for oid in lost if not ids.issuperset(list_linked(repo.objects, oid))]
 
 
 if TYPE_CHECKING:

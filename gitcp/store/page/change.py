@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.lines.evidence import Evidence
     from gitcp.store.page.gather import Credits
-    from gitcp.store.reading import Prefetched
 
     Writer = tuple[Author, str]  # the author, and its name as git shows it
     Spans = Sequence[tuple[int, int]]  # (first, last) of runs of lines
@@ -69,7 +68,6 @@ def find_ends(repo: Repo, records: Sequence[Record], name: str) -> tuple[str, st
 
 def read_files(
     repo: Repo,
-    objects: Prefetched,
     evidence: Evidence,
     ends: tuple[str, str],
     steps: Mapping[str, Sequence[Step]],
@@ -83,16 +81,18 @@ def read_files(
     base, tip = ends
     every = history.compare_trees(repo, base, tip)
     patches = [p for p in every if p["path"] in steps or p["old"] in steps]
-    oids = objects.resolve([f"{base}:{p['old']}" for p in patches if p["old"]])
-    lines = AddedLines(repo, objects, evidence, tip, credited)
+    oids = repo.objects.ahead.resolve([f"{base}:{p['old']}" for p in patches if p["old"]])
+    lines = AddedLines(repo, evidence, tip, credited)
     for start in range(0, len(patches), _WINDOW):
         say(f"files: {start} of {len(patches)}")
         window = patches[start : start + _WINDOW]
-        objects.fetch_small(oid for p in window for oid in (p["was"], p["oid"]) if oid.strip("0"))
+        repo.objects.ahead.fetch_small(
+            oid for p in window for oid in (p["was"], p["oid"]) if oid.strip("0")
+        )
         authors_by_path = lines.find_writers(window, steps)
         for patch in window:
-            old = objects.read_blob(oids.get(f"{base}:{patch['old']}")) or b""
-            new = old if not patch["oid"] else objects.read_blob(patch["oid"]) or b""
+            old = repo.objects.read_blob(oids.get(f"{base}:{patch['old']}")) or b""
+            new = old if not patch["oid"] else repo.objects.read_blob(patch["oid"]) or b""
             yield _build_file(patch, old, new, authors_by_path.get(patch["path"], {}))
 
 
@@ -121,12 +121,11 @@ class AddedLines:
     def __init__(
         self,
         repo: Repo,
-        objects: Prefetched,
         evidence: Evidence,
         tip: str,
         credited: Credits,
     ) -> None:
-        self._repo, self._objects, self._evidence, self._tip = repo, objects, evidence, tip
+        self._repo, self._evidence, self._tip = repo, evidence, tip
         self._credited = credited
         # Only git follows blame.ignoreRevsFile.
         self._may_trace = not repo.config.get("blame.ignorerevsfile")
@@ -146,7 +145,7 @@ class AddedLines:
             if spans := list_added(patch["hunks"]):
                 if traced := self._trace_lines(patch, spans, steps.get(path, ())):
                     entries[path] = traced
-                elif self._objects.read_blob(patch["oid"]) is not None:  # else a submodule
+                elif self._repo.objects.read_blob(patch["oid"]) is not None:  # else a submodule
                     untraced[path] = spans
         self._add_authors([entry for rows in entries.values() for entry in rows])
         entries |= self._blame_lines(untraced)
@@ -161,7 +160,7 @@ class AddedLines:
         """The entries of git blame for lines of a file, without headers; [] if the steps do not
         tell all of their commits."""
         origins = trace_lines(steps, patch["was"], patch["oid"]) if self._may_trace else None
-        blob = self._objects.read(patch["oid"]) if origins else None
+        blob = self._repo.objects.read(patch["oid"]) if origins else None
         numbers = [n for first, last in spans for n in range(first, last + 1)]
         if not origins or not blob or blob[1] != "blob" or not origins.keys() >= set(numbers):
             return []

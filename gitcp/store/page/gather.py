@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Record
     from gitcp.core.sums import CommitCounts
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
     from gitcp.store.prices import Prices
-    from gitcp.store.reading import Prefetched
 
     # path -> (a session, or a word of sums.WHO; the author of the commit)
     Removers = dict[str, set[tuple[str, str]]]
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
 NEWEST = 50  # commits of a page without a name
 
 
-def list_commits(repo: Repo, objects: Objects, name: str) -> list[Record]:
+def list_commits(repo: Repo, name: str) -> list[Record]:
     """The commit records (commit_list) of a range, a commit, a checkpoint or a session, '' for the
     newest commits; newest first.  Raises Error for an unknown name, and if no commit belongs to it.
     """
@@ -43,7 +41,7 @@ def list_commits(repo: Repo, objects: Objects, name: str) -> list[Record]:
         return list(commits.list_commits(repo, [], [f"-n{NEWEST}"]))
     if is_range(name):
         return list(commits.list_commits(repo, name.split()))
-    kind, key = commits.resolve_name(repo, objects, name)
+    kind, key = commits.resolve_name(repo, name)
     if kind == "commit":
         return list(commits.list_commits(repo, [key], ["-n1"]))
     matching = [
@@ -61,7 +59,7 @@ def is_range(name: str) -> bool:
     return ".." in name or name.startswith("^") or "^!" in name
 
 
-def gather_sessions(repo: Repo, objects: Prefetched, records: Sequence[Record]) -> list[Record]:
+def gather_sessions(repo: Repo, records: Sequence[Record]) -> list[Record]:
     """The sessions of commit records (newest first) with their turns, oldest first.
 
     The transcript is that of a session's newest checkpoint, which has all turns; those of its
@@ -76,32 +74,30 @@ def gather_sessions(repo: Repo, objects: Prefetched, records: Sequence[Record]) 
     sessions: list[Record] = []
     table = prices.load(repo)
     ids = [checkpoint_id for parts in stored.values() for checkpoint_id, _ in parts]
-    places = _find_checkpoints(repo, objects, ids)
+    places = _find_checkpoints(repo, ids)
     for session_id, parts in reversed(stored.items()):
         newest, part = parts[0]
         try:
-            reader = checkpoints.Parts(objects, newest)
+            reader = checkpoints.Parts(repo.objects, newest)
             stored_checkpoint = reader.load_checkpoint(*places[newest])
-            content = checkpoints.read_session(objects, stored_checkpoint, session_id)
+            content = checkpoints.read_session(repo.objects, stored_checkpoint, session_id)
         except Error:
             continue  # damaged: the page is made without it
         tasks: dict[str, bytes] = {}
         for checkpoint_id, _ in reversed(parts):
             folder = places[checkpoint_id][1]
-            tasks |= checkpoints.read_task_transcripts(objects, checkpoint_id, folder)
+            tasks |= checkpoints.read_task_transcripts(repo.objects, checkpoint_id, folder)
         turns = _gather_turns(content["transcript"], tasks, part.get("agent"), root)
         sessions.append(_describe_session(session_id, part, content["metadata"], turns, table))
     return sessions
 
 
-def _find_checkpoints(
-    repo: Repo, objects: Prefetched, ids: Sequence[str]
-) -> dict[str, tuple[str, str]]:
+def _find_checkpoints(repo: Repo, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
     """id -> (ref, directory) of checkpoints, whose directories are fetched."""
-    places = checkpoints.Places(repo, objects)
-    objects.fetch(places.list_unread_shards(ids))
+    places = checkpoints.Places(repo)
+    repo.objects.ahead.fetch(places.list_unread_shards(ids))
     directories = {cid: place for cid in ids if (place := places.find_checkpoint(cid))}
-    objects.fetch(tree for _, tree in directories.values())
+    repo.objects.ahead.fetch(tree for _, tree in directories.values())
     return directories
 
 
@@ -156,7 +152,7 @@ def list_refs(repo: Repo) -> dict[str, list[str]]:
 
 
 def count_lines(
-    repo: Repo, objects: Prefetched, records: Sequence[Record]
+    repo: Repo, records: Sequence[Record]
 ) -> tuple[dict[str, Any], Removers, Steps, Credits]:
     """(oid -> {path: {who: lines added}} of the commits, as gitcp-stats counts them; path -> who
     may have removed lines of it; path -> the steps of commits, newest first; the authors of the
@@ -167,7 +163,7 @@ def count_lines(
     removers: Removers = {}
     steps: Steps = {}
     credited: Credits = {}
-    for commit in exports.list_commits(repo, objects, names, (), ["--no-walk=unsorted"]):
+    for commit in exports.list_commits(repo, names, (), ["--no-walk=unsorted"]):
         shares: dict[str, dict[str, int]] = {}
         for patch in sums.list_patches(commit):
             step = commit["oid"], patch["was"], patch["oid"], patch["hunks"]

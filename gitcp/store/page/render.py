@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from gitcp.core.page_parts import Links
     from gitcp.core.patches import Hunk
     from gitcp.core.record_types import Record
+    from gitcp.store.objects import Objects
     from gitcp.store.page.change import File, Writer
     from gitcp.store.prices import Prices
-    from gitcp.store.reading import Prefetched
 
     Removers = Iterable[tuple[str, str]]
     Numbers = dict[int, int]  # line of a file -> index of its writer
@@ -189,7 +189,7 @@ class Page:
         return {"who": session["id"], **{key: session[key] for key in ("color", "mark", "name")}}
 
     def add_files(
-        self, objects: Prefetched, files: Iterable[File], removers: Mapping[str, Removers]
+        self, objects: Objects, files: Iterable[File], removers: Mapping[str, Removers]
     ) -> None:
         """Add the files of the change; removers: path before -> who may have removed lines of it.
 
@@ -245,7 +245,7 @@ class Page:
             if who not in AUTHORS:
                 self._by_id[who]["alive"] += count
 
-    def _begin_drawing(self, objects: Prefetched) -> Callable[[list[Drawing]], list[Record]]:
+    def _begin_drawing(self, objects: Objects) -> Callable[[list[Drawing]], list[Record]]:
         return lambda batch: [self._build_hunks(*drawing) for drawing in batch]
 
     def _build_hunks(

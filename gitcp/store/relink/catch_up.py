@@ -24,14 +24,12 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import State, Tip
     from gitcp.repo import Repo
     from gitcp.store.journal.calls import Look
-    from gitcp.store.objects import Objects
 
 _TRIES = 5
 
 
 def settle_leftovers(
     repo: Repo,
-    objects: Objects,
     state: State,
     event: dict[str, Any],
     head: str,
@@ -42,23 +40,21 @@ def settle_leftovers(
     interrupted = state.get("phase") == stream_rules.ACTIVE and event["event"] == "turn-start"
     if interrupted and not event.get("notification"):
         trace.append_note("settle", f"the turn of '{state['session_id']}' was interrupted")
-        write_checkpoint(repo, objects, state, event, head, look)
-    follow_head(repo, objects, state, head)
+        write_checkpoint(repo, state, event, head, look)
+    follow_head(repo, state, head)
     if interrupted or (state.get("pending_finalize") and states.lacks_transcript(state)):
         from gitcp.store.link import condense
 
-        condense.finalize(repo, objects, state)
+        condense.finalize(repo, state)
 
 
-def settle_last_turn(
-    repo: Repo, objects: Objects, state: State, event: dict[str, Any], head: str
-) -> None:
+def settle_last_turn(repo: Repo, state: State, event: dict[str, Any], head: str) -> None:
     """Settle a session that ends: an interrupted turn gets its checkpoint, so that a later commit
     finds the work.  After a kill in here the session is still active."""
     if state.get("phase") == stream_rules.ACTIVE:
-        write_checkpoint(repo, objects, state, event, head)
+        write_checkpoint(repo, state, event, head)
     else:
-        follow_head(repo, objects, state, head)
+        follow_head(repo, state, head)
 
 
 def end_abandoned(ctx: Context, session_id: str) -> None:
@@ -77,17 +73,16 @@ def end_session(ctx: Context, session_id: str) -> None:
     if state and state.get("phase") == stream_rules.ACTIVE:
         trace.append_note("settle", f"the agent of '{session_id}' is gone")
         event = {"event": "session-end", "session_id": session_id}
-        settle_last_turn(ctx.repo, ctx.objects, state, event, ctx.head)
+        settle_last_turn(ctx.repo, state, event, ctx.head)
         from gitcp.store.link import condense
 
-        condense.finalize(ctx.repo, ctx.objects, state)
+        condense.finalize(ctx.repo, state)
         states.take_event(state, stream_rules.SESSION_END)
         ctx.keep(state)
 
 
 def write_checkpoint(
     repo: Repo,
-    objects: Objects,
     state: State,
     event: dict[str, Any],
     head: str,
@@ -99,16 +94,16 @@ def write_checkpoint(
     the streams follow it and the worktree is scanned again.  Raises Busy if HEAD keeps moving.
     """
     for _ in range(_TRIES):
-        follow_head(repo, objects, state, head)
+        follow_head(repo, state, head)
         try:
-            return turn.write_turn(repo, objects, state, event, look)
+            return turn.write_turn(repo, state, event, look)
         except Moved as e:
             trace.append_note("settle", f"again: {e}")
             head, look = refs.read_base(repo), None
     raise Busy(f"'{state['session_id']}': HEAD moves faster than the worktree is read")
 
 
-def follow_head(repo: Repo, objects: Objects, state: State, head: str) -> None:
+def follow_head(repo: Repo, state: State, head: str) -> None:
     """If HEAD has moved since the session's last event, link what was committed without our hooks,
     and move the session's streams (doc/behaviour.md "When HEAD moves")."""
     old = state.get("base_commit") or ""
@@ -116,29 +111,29 @@ def follow_head(repo: Repo, objects: Objects, state: State, head: str) -> None:
         return
     from gitcp.store.link import unhooked
 
-    unhooked.link_all(repo, objects, state, old, head)
+    unhooked.link_all(repo, state, old, head)
     with exclusive(repo, f"stream-{repo.worktree_hash}"):
-        for tip in _list_tips(repo, objects, state, old):
-            _follow_base(repo, objects, state, tip, head)
+        for tip in _list_tips(repo, state, old):
+            _follow_base(repo, state, tip, head)
     state["base_commit"] = head
 
 
-def _list_tips(repo: Repo, objects: Objects, state: State, old: str) -> list[Tip]:
+def _list_tips(repo: Repo, state: State, old: str) -> list[Tip]:
     """The readable tips of the session's streams on the base old."""
     ids = {s["id"] for s in state["streams"]}
-    tips = (streams.peek_tip(objects, ref) for ref in streams.list_branches(repo, old))
+    tips = (streams.peek_tip(repo.objects, ref) for ref in streams.list_branches(repo, old))
     return [tip for tip in tips if tip and tip["stream"] in ids]
 
 
-def _follow_base(repo: Repo, objects: Objects, state: State, tip: Tip, head: str) -> None:
+def _follow_base(repo: Repo, state: State, tip: Tip, head: str) -> None:
     """Rename a stream for the new base if one of its files still differs from it."""
     files = {p for s in state["streams"] if s["id"] == tip["stream"] for p in s["files"]}
-    session_ids = streams.list_sessions(objects, tip)
+    session_ids = streams.list_sessions(repo.objects, tip)
     files.update(*streams.map_named_paths(repo, tip["stream"], session_ids).values())
-    if not hashing.list_dirty(repo, objects, files, head):
+    if not hashing.list_dirty(repo, files, head):
         trace.append_note("stream", f"'{tip['ref']}' stays: none of its files is changed here")
         return
-    updates = streams.rename_stream(repo, objects, tip, head)
+    updates = streams.rename_stream(repo, tip, head)
     refs.update_refs(repo, updates, "gitcp: base moved")
     for stream in state["streams"]:
         if stream["id"] == tip["stream"]:

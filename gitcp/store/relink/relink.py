@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from gitcp.core.linking import Linked, Pair
     from gitcp.core.record_types import Commit, State
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
 
 
 def reconcile(case: MatchCase, when: str) -> list[Pair]:
@@ -46,7 +45,7 @@ def link_left_behind(ctx: Context, dry_run: bool = False) -> list[Pair]:
     if dry_run:
         return [{"commit": new, "checkpoint_id": i, "how": "content"} for new, i in links]
     looked = commit_memory.read_looked(ctx.repo)
-    case = MatchCase(ctx.repo, ctx.objects, ctx.head, since=looked, seconds=LONG)
+    case = MatchCase(ctx.repo, ctx.head, since=looked, seconds=LONG)
     return reconcile(case, SETTLE) if links else []
 
 
@@ -57,7 +56,7 @@ def settle_links(ctx: Context, settled: str = "") -> int:
     settled: the session that has done so already.
     """
     repo, head = ctx.repo, ctx.head
-    case = MatchCase(repo, ctx.objects, head, since=commit_memory.read_looked(repo))
+    case = MatchCase(repo, head, since=commit_memory.read_looked(repo))
     reconcile(case, AMENDED)
     waiting = False
     for marker in states.read_here(repo):
@@ -88,18 +87,18 @@ def _settle_session(ctx: Context, session_id: str, head: str, is_over: bool = Tr
     state = ctx.read_state(session_id)
     try:
         if state and state.get("base_commit") != head:
-            catch_up.follow_head(ctx.repo, ctx.objects, state, head)
+            catch_up.follow_head(ctx.repo, state, head)
             if is_over:
-                condense.finalize(ctx.repo, ctx.objects, state)
+                condense.finalize(ctx.repo, state)
             ctx.keep(state)
     except (Error, OSError) as e:  # its data is damaged; the others go on
         trace.append_note("settle", f"'{session_id}': {e}")
 
 
-def copy_unknown(repo: Repo, objects: Objects, old_by_new: Mapping[str, Sequence[str]]) -> None:
+def copy_unknown(repo: Repo, old_by_new: Mapping[str, Sequence[str]]) -> None:
     """Note on rewritten commits (new -> its old ones) that they have lines by a session of another
     repository, as the notes of the old ones say."""
-    reader = notes.Reader(objects)
+    reader = notes.Reader(repo.objects)
     marked = [
         new
         for new, old in old_by_new.items()
@@ -107,26 +106,24 @@ def copy_unknown(repo: Repo, objects: Objects, old_by_new: Mapping[str, Sequence
     ]
     if marked:
         edits = dict.fromkeys(marked, lambda note: links.add_unknown(note or b""))
-        notes.edit_notes(repo, objects, edits)
+        notes.edit_notes(repo, edits)
 
 
-def list_amended_sessions(repo: Repo, objects: Objects, new: Iterable[str]) -> list[str]:
+def list_amended_sessions(repo: Repo, new: Iterable[str]) -> list[str]:
     """The sessions of the checkpoints of commits that were amended."""
-    ids = {i for oid in new for i in checkpoint_list.list_linked(objects, oid)}
-    return sorted({s for i in ids for s in checkpoints.list_session_ids(repo, objects, i) if s})
+    ids = {i for oid in new for i in checkpoint_list.list_linked(repo.objects, oid)}
+    return sorted({s for i in ids for s in checkpoints.list_session_ids(repo, i) if s})
 
 
-def link_replayed(
-    repo: Repo, objects: Objects, state: State, replayed: Mapping[str, Sequence[str]]
-) -> None:
+def link_replayed(repo: Repo, state: State, replayed: Mapping[str, Sequence[str]]) -> None:
     """Link a session's work in the commits that a rebase made (new -> its old commits): in
     rewritten ones only work that was added during the rebase.
 
     The caller holds the session's lock and saves the state.
     """
     for oid, old_commits in replayed.items():
-        if commit := read_commit(objects, oid):
-            unhooked.link_one(repo, objects, state, commit, old_commits)
+        if commit := read_commit(repo.objects, oid):
+            unhooked.link_one(repo, state, commit, old_commits)
 
 
 # Links that a person makes or removes: lines in the note on a commit, which itself stays.
@@ -141,14 +138,12 @@ def link_commit(ctx: Context, commit: Commit, name: str) -> str:
     A session is condensed into a new checkpoint if the commit changes one of its open files; else
     its newest checkpoint is linked.  Raises Error for an unknown or ambiguous name.
     """
-    match = commits.find_recorded(ctx.repo, ctx.objects, name)
+    match = commits.find_recorded(ctx.repo, name)
     if match is None:
         raise Error(f"no such checkpoint or session: '{name}'")
     kind, key = match
     checkpoint_id = key if kind == "checkpoint" else _find_or_make_checkpoint(ctx, commit, key)
-    _edit_note(
-        ctx.repo, ctx.objects, commit, "link", checkpoint_id, links.add_link_by_hand, checkpoint_id
-    )
+    _edit_note(ctx.repo, commit, "link", checkpoint_id, links.add_link_by_hand, checkpoint_id)
     commit_memory.write_refused(ctx.repo, (), allowed=checkpoint_id)
     return checkpoint_id
 
@@ -156,7 +151,7 @@ def link_commit(ctx: Context, commit: Commit, name: str) -> str:
 def unlink_commit(ctx: Context, commit: Commit, name: str, reason: str) -> list[str]:
     """Remove the link of a commit to a checkpoint (an id or its beginning), or all its links;
     return their ids.  Raises Error if there is none."""
-    linked = checkpoint_list.list_ids(ctx.repo, ctx.objects, commit["oid"])
+    linked = checkpoint_list.list_ids(ctx.repo, commit["oid"])
     ids = [i for i in linked if i.startswith(name)]
     if not ids:
         target = f"checkpoint '{name}'" if name else "any checkpoint"
@@ -165,58 +160,55 @@ def unlink_commit(ctx: Context, commit: Commit, name: str, reason: str) -> list[
         pick_match("checkpoint", name, ids)
     reason = redaction.redact_text(ctx.repo, reason)
     for i in ids:
-        _edit_note(ctx.repo, ctx.objects, commit, "unlink", i, links.remove_link, i, reason)
+        _edit_note(ctx.repo, commit, "unlink", i, links.remove_link, i, reason)
     commit_memory.write_refused(ctx.repo, ids)
     return ids
 
 
-def take_link_back(repo: Repo, objects: Objects, oid: str, checkpoint_id: str) -> str:
+def take_link_back(repo: Repo, oid: str, checkpoint_id: str) -> str:
     """Remove a link that a search made, and whose commit has no work of the checkpoint, here and by
     the note in every clone.  Return what was done, '' if the link is gone already."""
-    commit = read_commit(objects, oid)
-    note = notes.read_note(objects, oid) or b""
+    commit = read_commit(repo.objects, oid)
+    note = notes.read_note(repo.objects, oid) or b""
     if commit is None or checkpoint_id not in notes.parse_note(note):
         return ""
     args = checkpoint_id, "no work of it"
-    _edit_note(repo, objects, commit, "fsck", checkpoint_id, links.remove_link, *args)
+    _edit_note(repo, commit, "fsck", checkpoint_id, links.remove_link, *args)
     return "took the link away; 'gitcp undo' brings it back"
 
 
 def _edit_note(
     repo: Repo,
-    objects: Objects,
     commit: Commit,
     kind: str,
     checkpoint_id: str,
     edit: Callable[..., bytes],
     *args: str,
 ) -> None:
-    before = notes.read_note(objects, commit["oid"])
-    notes.edit_note(repo, objects, commit["oid"], lambda note: edit(note or b"", *args))
-    after = notes.read_note(objects, commit["oid"])
+    before = notes.read_note(repo.objects, commit["oid"])
+    notes.edit_note(repo, commit["oid"], lambda note: edit(note or b"", *args))
+    after = notes.read_note(repo.objects, commit["oid"])
     if before != after:
         old, new = (
-            None if text is None else objects.write("blob", text) for text in (before, after)
+            None if text is None else repo.objects.write("blob", text) for text in (before, after)
         )
         effect = {"note": commit["oid"], "old": old, "new": new}
-        undo.record_step(repo, objects, kind, f"{commit['oid'][:12]} {checkpoint_id}", [effect])
+        undo.record_step(repo, kind, f"{commit['oid'][:12]} {checkpoint_id}", [effect])
         commit_lines.keep_ai_note(repo, [commit["oid"]])
 
 
 def _find_or_make_checkpoint(ctx: Context, commit: Commit, session_id: str) -> str:
     state = ctx.read_state(session_id)
-    _, changes = trees.read_changes(ctx.objects, commit)
+    _, changes = trees.read_changes(ctx.repo.objects, commit)
     files = {path for stream in (state or {}).get("streams", ()) for path in stream["files"]}
     if state and files & changes.keys():
         checkpoint_id = make_id()
         linked: Linked = {"how": "content", "paths": sorted(files & changes.keys()), "reasons": {}}
-        condense.condense_sessions(
-            ctx.repo, ctx.objects, commit, checkpoint_id, [(state, linked)], noted=True
-        )
+        condense.condense_sessions(ctx.repo, commit, checkpoint_id, [(state, linked)], noted=True)
         ctx.keep(state)
         return checkpoint_id
     newest = (state or {}).get("last_checkpoint_id") or _find_newest(ctx.repo, session_id)
-    if not newest or checkpoints.find_checkpoint(ctx.repo, ctx.objects, newest) is None:
+    if not newest or checkpoints.find_checkpoint(ctx.repo, newest) is None:
         raise Error(f"session '{session_id}' has no checkpoint, and no open file of the commit's")
     return str(newest)
 

@@ -18,7 +18,7 @@ from gitcp.record import decode_name, encode_lines, encode_name
 from gitcp.store import notes
 from gitcp.store.back import conversation as back_conversation
 from gitcp.store.objects import Objects
-from gitcp.store.reading import Prefetched, run_task, split_windows, spread_batches
+from gitcp.store.reading import run_task, split_windows, spread_batches
 from gitcp.store.session import states
 from gitcp.store.stream import streams as stream_streams
 from gitcp.store.trees import (
@@ -70,15 +70,15 @@ def take_commits(repo: Repo, database: Connection, basis: Mapping[str, str]) -> 
     notes or what read_basis() returns changed.
     """
     heads = list_commits(repo, "--no-walk=unsorted", *checkpoint_list.ALL)
-    with Objects(repo) as objects:
+    with Objects(repo):
         mailmap = repo.config.get("mailmap.blob") or ("" if repo.top else "HEAD:.mailmap")
         specs = notes.REF, mailmap
-        basis = {**basis, **{spec: (objects.read(spec) or ("",))[0] for spec in specs}}
+        basis = {**basis, **{spec: (repo.objects.read(spec) or ("",))[0] for spec in specs}}
         is_same = read_state(database, "basis") == basis
         since = list(read_state(database, "heads")) if is_same else []
         came, went, since = _list_moves(repo, since)
         database.execute("begin immediate")
-        _store_commits(database, _list_linked(repo, objects, since, came), came, went, bool(since))
+        _store_commits(database, _list_linked(repo, since, came), came, went, bool(since))
         keep_state(database, "basis", basis)
         keep_state(database, "heads", dict.fromkeys(heads, ""))
         database.execute("commit")
@@ -142,12 +142,10 @@ def _store_commits(
             database.execute("update linked set live=? where id=?", (is_live, key))
 
 
-def _list_linked(
-    repo: Repo, objects: Objects, since: Sequence[str], came: Container[str]
-) -> Iterator[Commit]:
+def _list_linked(repo: Repo, since: Sequence[str], came: Container[str]) -> Iterator[Commit]:
     """Each link of a commit of branches and tags by its message, unless a note removes it, and each
     link by a note; of commits that came since these heads, if there are any."""
-    reader = notes.Reader(objects)
+    reader = notes.Reader(repo.objects)
     args = ("log", "-z", "--no-show-signature", "--no-notes", "--format=%H%n%aN%n%ct%n%s%n%B")
     sought = (*checkpoint_list.CARRYING, "--stdin")
     for item in repo.git.stream_records(*args, *sought, stdin=_exclude(since)):
@@ -155,8 +153,8 @@ def _list_linked(
         for checkpoint in links.list_links(encode_name(message), reader.read_note(oid) or b""):
             yield oid, author, int(seconds or 0), subject, checkpoint, message
     noted = [
-        (read_commit(objects, oid), names)
-        for oid, names in notes.list_links(objects)
+        (read_commit(repo.objects, oid), names)
+        for oid, names in notes.list_links(repo.objects)
         if not since or oid in came
     ]
     authors = read_names(repo, {commit["oid"] for commit, _ in noted if commit})
@@ -342,18 +340,18 @@ def _is_rewritten(repo: Repo, before: Mapping[str, str], current: Mapping[str, s
 
 
 def _take_sources(repo: Repo, database: Connection, progress: Callable[[int, int], None]) -> None:
-    with Prefetched(repo) as objects:
-        streams = (("stream", t["ref"], t["oid"]) for t in stream_streams.list_tips(repo, objects))
-        sources = [*_list_checkpoints(repo, objects), *streams]
+    with Objects(repo):
+        streams = (("stream", t["ref"], t["oid"]) for t in stream_streams.list_tips(repo))
+        sources = [*_list_checkpoints(repo), *streams]
         versions = _read_versions(database, sessions=False)
         fresh = [source for source in sources if versions.get(source[:2]) != source[2]]
         _forget_sources(database, versions.keys() - {source[:2] for source in sources})
 
-        def begin(own: Prefetched) -> Callable[[list[Source]], list[_Read]]:
+        def begin(own: Objects) -> Callable[[list[Source]], list[_Read]]:
             return lambda batch: [(source, *_read_source(own, source)) for source in batch]
 
         done = 0
-        for batch in spread_batches(objects, split_windows(fresh, _BATCH), begin, alone=2):
+        for batch in spread_batches(repo.objects, split_windows(fresh, _BATCH), begin, alone=2):
             database.execute("begin immediate")
             for source, sessions, lacking in batch:
                 _store_source(database, source, sessions, lacking)
@@ -367,8 +365,8 @@ def _take_arrived(repo: Repo, database: Connection) -> None:
     rows = database.execute("select source, absent from lacking where absent <> ''").fetchall()
     if not rows:
         return
-    with Prefetched(repo) as objects:
-        absent = objects.list_absent(oid for _, oids in rows for oid in oids.split())
+    with Objects(repo):
+        absent = repo.objects.list_absent(oid for _, oids in rows for oid in oids.split())
     for source, oids in rows:
         if not absent.issuperset(oids.split()):
             database.execute("update source set version = '' where id = ?", (source,))
@@ -388,16 +386,16 @@ def _read_versions(database: Connection, sessions: bool) -> dict[tuple[str, str]
     return {(kind, name): version for kind, name, version in rows}
 
 
-def _list_checkpoints(repo: Repo, objects: Prefetched) -> Iterator[Source]:
+def _list_checkpoints(repo: Repo) -> Iterator[Source]:
     seen: set[str] = set()
     for ref in checkpoints.list_sources(repo):
-        for name, tree in checkpoint_list.list_trees(repo, objects, ref, ""):
+        for name, tree in checkpoint_list.list_trees(repo, ref, ""):
             if name not in seen:
                 seen.add(name)
                 yield "checkpoint", name, tree
 
 
-def _read_source(objects: Prefetched, source: Source) -> tuple[Spoken, list[Lack]]:
+def _read_source(objects: Objects, source: Source) -> tuple[Spoken, list[Lack]]:
     """(session, agent, branch, turns) of each session in a source, and what it lacks."""
     kind, name, version = source
     parts = checkpoints.Parts(objects, name)
@@ -408,12 +406,12 @@ def _read_source(objects: Prefetched, source: Source) -> tuple[Spoken, list[Lack
         except Error as e:
             spoken = []
             parts.note_lack("", e, options.ABSENT)
-    objects.forget()
+    objects.ahead.forget()
     absent = " ".join(parts.absent)
     return spoken, [(absent, lack, options.get_kind(lack)) for lack in dict.fromkeys(lacks)]
 
 
-def _read_checkpoint(objects: Prefetched, parts: checkpoints.Parts, tree: str) -> Spoken:
+def _read_checkpoint(objects: Objects, parts: checkpoints.Parts, tree: str) -> Spoken:
     run_task(objects, checkpoint_list.Loader(objects, brief=True).read_ahead([tree]))
     sessions = []
     for entry in parts.load_checkpoint("", tree, brief=True)["sessions"]:
@@ -471,7 +469,7 @@ def _add_files(turns: list[Turn], metadata: Mapping[str, Any]) -> set[int]:
     return wrote
 
 
-def _read_stream(objects: Prefetched, parts: checkpoints.Parts, tip: str) -> Spoken:
+def _read_stream(objects: Objects, parts: checkpoints.Parts, tip: str) -> Spoken:
     sessions: Spoken = []
     folder = stream_streams.METADATA.rstrip("/")
     entry = Lookup(objects, find_tree(objects, tip))(folder)

@@ -37,12 +37,12 @@ def find_candidates(repo: Repo, kind: str, begun: str) -> Candidates:
     if kind == "session":
         return _list_sessions(repo, begun)
     if kind == "recorded":
-        with Objects(repo) as objects:
-            ids = checkpoint_list.find_matching_ids(repo, objects, begun)
+        with Objects(repo):
+            ids = checkpoint_list.find_matching_ids(repo, begun)
         return {**_list_sessions(repo, begun), **dict.fromkeys(ids, "checkpoint")}
     if kind == "point":
-        with Objects(repo) as objects:
-            return {point["id"]: str(point["kind"]) for point in points.list_points(repo, objects)}
+        with Objects(repo):
+            return {point["id"]: str(point["kind"]) for point in points.list_points(repo)}
     if kind == "remote":
         return dict.fromkeys(_list_lines(repo, "remote"), "remote")
     form = "%(refname)" if kind == "ref" else "%(refname:short)"

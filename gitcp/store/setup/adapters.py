@@ -336,8 +336,8 @@ def read_table(repo: Repo, revision: str, name: str) -> tuple[Any, str]:
     tree = repo.git.run("rev-parse", "-q", "--verify", f"{revision}^{{tree}}", ok=(0, 1, 128))[1]
     if not tree:
         raise Error(f"no such revision: '{revision}'")
-    with Objects(repo) as objects:
-        file = objects.read(f"{tree.decode().strip()}:{FILE}")
+    with Objects(repo):
+        file = repo.objects.read(f"{tree.decode().strip()}:{FILE}")
     try:
         return tomllib.loads(file[2].decode() if file else "").get(name, {}), label
     except ValueError as e:

@@ -208,11 +208,11 @@ def _prepare(repo: Repo, record: Manifest) -> list[str]:
     guard_files.write_configured(repo)
     guard_files.write_watched(repo, record)
     takeover.write_markers(repo)
-    with Objects(repo) as objects:
-        streams.move_home(repo, objects)
-        taken = takeover.adopt_settings(repo, objects)
+    with Objects(repo):
+        streams.move_home(repo)
+        taken = takeover.adopt_settings(repo)
         recorded.begin_recording(repo)
-        recorded.share_recording(repo, objects)
+        recorded.share_recording(repo)
     done = [f"took over {len(taken)} unsettled sessions of Entire"] if taken else []
     try:
         os.unlink(repo.join_shared("off"))
@@ -234,8 +234,8 @@ def hook_folders(repo: Repo, record: Manifest) -> list[str]:
 def end_recording(repo: Repo) -> None:
     """Note that work is not recorded any more."""
     recorded.end_recording(repo)
-    with Objects(repo) as objects:
-        recorded.share_recording(repo, objects)
+    with Objects(repo):
+        recorded.share_recording(repo)
 
 
 def make_stripper(repo: Repo, record: Manifest) -> Strip:

@@ -131,7 +131,7 @@ def write_markers(repo: Repo) -> None:
             private.touch_private(repo, path)
 
 
-def adopt_settings(repo: Repo, objects: Objects) -> list[str]:
+def adopt_settings(repo: Repo) -> list[str]:
     """Take over the sessions with open work of the original program; return their ids.
 
     Its states have no streams: the files of a session are read from its branch.
@@ -148,9 +148,9 @@ def adopt_settings(repo: Repo, objects: Objects) -> list[str]:
             if state and foreign and state.get("phase") == "active":
                 states.take_over(repo, state)
                 state["tool_events"] = True  # an unexplained edit is not the turn's
-            if state and not state["streams"] and _add_stream(objects, state):
-                _note_condensed(repo, objects, state)
-                _record_edits(repo, objects, state)
+            if state and not state["streams"] and _add_stream(repo.objects, state):
+                _note_condensed(repo, state)
+                _record_edits(repo, state)
                 edits.save_work(repo, state)
                 taken.append(name)
             elif state and states.is_unsettled(state):
@@ -158,7 +158,7 @@ def adopt_settings(repo: Repo, objects: Objects) -> list[str]:
     return taken
 
 
-def _record_edits(repo: Repo, objects: Objects, state: State) -> None:
+def _record_edits(repo: Repo, state: State) -> None:
     """Write the files that the session recorded into the journal of its worktree."""
     try:
         home = repo if states.is_home(repo, state) else Repo.find(state["worktree_path"])
@@ -169,13 +169,13 @@ def _record_edits(repo: Repo, objects: Objects, state: State) -> None:
             path: ((file["mode"], file["oid"]) if file["oid"] else None, file["turn_id"])
             for path, file in stream["files"].items()
         }
-        open_edits.record_edits(home, objects, state["session_id"], stream["base_commit"], files)
+        open_edits.record_edits(home, state["session_id"], stream["base_commit"], files)
         entries = {path: entry for path, (entry, _) in files.items()}
         with Journal(home) as held:
             edits.record_checkpoint(held, state, stream["id"], entries, "", {})
 
 
-def _note_condensed(repo: Repo, objects: Objects, state: State) -> None:
+def _note_condensed(repo: Repo, state: State) -> None:
     """Note the tokens of a session that are stored already; its state has no line of the transcript
     where the next checkpoint begins."""
     if state.get("checkpoint_transcript_start") or "tokens_at_condensation" in state:
@@ -183,7 +183,7 @@ def _note_condensed(repo: Repo, objects: Objects, state: State) -> None:
     name, longest = state["session_id"], b""
     for checkpoint in checkpoint_list.list_checkpoints(repo):
         if any(entry["session_id"] == name for entry in checkpoint["sessions"]):
-            transcript = checkpoints.read_session(objects, checkpoint, name)["transcript"]
+            transcript = checkpoints.read_session(repo.objects, checkpoint, name)["transcript"]
             longest = max(longest, transcript, key=len)
     scan = find_client(state.get("agent_type", "")).scan
     if longest and (usage := scan(longest)["usage"]):

@@ -187,7 +187,6 @@ _OWN = ("metadata.json", "lines.json")
 
 def find_secrets(
     repo: Repo,
-    objects: Objects,
     tips: Iterable[str],
     excluded: Iterable[str],
     end: float | None = None,
@@ -202,7 +201,7 @@ def find_secrets(
     the time end, of time.monotonic().
     """
     excluded = [*excluded]
-    absent = objects.list_absent(excluded)
+    absent = repo.objects.list_absent(excluded)
     redactor = redaction.get_redactor(repo)
 
     def begin(objects: Objects) -> Callable[[list[bytes]], list[Hit]]:
@@ -213,7 +212,7 @@ def find_secrets(
 
     revisions = encode_lines([*tips, *(f"^{oid}" for oid in excluded if oid not in absent)])
     new = repo.git.stream_records(*_NEW, "--stdin", sep=b"\n", stdin=revisions)
-    for secrets in spread_batches(objects, split_windows(new, _WINDOW), begin):
+    for secrets in spread_batches(repo.objects, split_windows(new, _WINDOW), begin):
         yield from secrets
 
 
@@ -329,7 +328,6 @@ ALLOW = "'git config --add gitcp.redact-allow <regex>' allows it"
 
 def search_new(
     repo: Repo,
-    objects: Objects,
     tips: Mapping[str, str],
     remote_tips: Mapping[str, str],
     limit: float,
@@ -345,7 +343,7 @@ def search_new(
         searched = {}
     known = [*remote_tips.values(), *searched.values()]
     end = None if running.count_seconds_left() is None else time.monotonic() + limit
-    hits = find_secrets(repo, objects, tips.values(), known, end)
+    hits = find_secrets(repo, tips.values(), known, end)
     secrets = {**(earlier or {}), **{oid: rule for oid, _, rule in hits}}
     if secrets != earlier:
         _write(repo, rules, secrets)
@@ -353,29 +351,27 @@ def search_new(
     return secrets
 
 
-def select_tip(
-    repo: Repo, objects: Objects, ref: str, ours: str, theirs: str, secrets: Secrets
-) -> str:
+def select_tip(repo: Repo, ref: str, ours: str, theirs: str, secrets: Secrets) -> str:
     """The tip to push for a ref: ours, or a commit on theirs ("" for none) without the checkpoints
     and notes that have secrets; theirs if nothing is left to push."""
-    if not secrets or not _is_new(repo, objects, ours, theirs, secrets):
+    if not secrets or not _is_new(repo, ours, theirs, secrets):
         return ours
-    tree, their_tip = need_commit(objects, ours)["tree"], read_commit(objects, theirs)
-    held = {_name_part(ref, path) for path, _ in _list_held(objects, tree, secrets)}
+    tree, their_tip = need_commit(repo.objects, ours)["tree"], read_commit(repo.objects, theirs)
+    held = {_name_part(ref, path) for path, _ in _list_held(repo.objects, tree, secrets)}
     if "" in held:
         return theirs
     before = their_tip["tree"] if their_tip else None
-    edits = {part: find_entry(objects, before, part) if before else None for part in held}
-    selected = edit_tree(objects, tree, edits)
-    if selected == before or (not before and selected == edit_tree(objects, None, {})):
+    edits = {part: find_entry(repo.objects, before, part) if before else None for part in held}
+    selected = edit_tree(repo.objects, tree, edits)
+    if selected == before or (not before and selected == edit_tree(repo.objects, None, {})):
         return theirs
     parents = [theirs] if their_tip else []
-    return checkpoints.write_signed(objects, repo, selected, parents, _SUBJECT_WITHHELD)
+    return checkpoints.write_signed(repo, selected, parents, _SUBJECT_WITHHELD)
 
 
-def _is_new(repo: Repo, objects: Objects, ours: str, theirs: str, secrets: Collection[str]) -> bool:
+def _is_new(repo: Repo, ours: str, theirs: str, secrets: Collection[str]) -> bool:
     """Whether ours has a blob of secrets, in its history too, that theirs has not."""
-    known = [f"^{theirs}"] if theirs and not objects.list_absent([theirs]) else []
+    known = [f"^{theirs}"] if theirs and not repo.objects.list_absent([theirs]) else []
     listed = repo.git.stream_records(
         "rev-list", "--objects", "--missing=allow-any", "--stdin",
         sep=b"\n", stdin=encode_lines([ours, *known]),
@@ -398,14 +394,16 @@ def _name_part(ref: str, path: str) -> str:
     return folder if is_checkpoint_id(folder.replace("/", "")) else path
 
 
-def list_held(repo: Repo, objects: Objects) -> list[Held]:
+def list_held(repo: Repo) -> list[Held]:
     """What today's rules hold back, by the findings of earlier pushes."""
     if not repo.config.get_option("gitcp.push-check"):
         return []
     if not (secrets := _read(repo, redaction.hash_rules(repo))):
         return []
     tips = refs.list_refs(repo, checkpoints.REF, CHECKPOINTS, notes.REF)
-    return [item for ref, tip in tips.items() for item in name_held(objects, ref, tip, secrets)]
+    return [
+        item for ref, tip in tips.items() for item in name_held(repo.objects, ref, tip, secrets)
+    ]
 
 
 def name_held(objects: Objects, ref: str, tip: str, secrets: Secrets) -> list[Held]:

@@ -75,10 +75,8 @@ def send_store(repo: Repo, name: str, timeout: float, leave: Container[str]) -> 
     failed = has_failed(repo, name)
     search, limit = (min(timeout, brief) if failed else timeout for brief in _BRIEF)
     try:
-        with Objects(repo) as objects:
-            *_, held = push_store(
-                repo, objects, name, limit, search=search, again=False, leave=leave
-            )
+        with Objects(repo):
+            *_, held = push_store(repo, name, limit, search=search, again=False, leave=leave)
     except Error as e:
         note_failure(repo, name)
         trace.append_note("push", str(e))
@@ -137,7 +135,6 @@ _SUBJECT = "Notes shared by gitcp"
 
 def push_store(
     repo: Repo,
-    objects: Objects,
     name: str,
     timeout: float,
     *,
@@ -155,34 +152,32 @@ def push_store(
     """
     remote, merges, idle, known = None, 0, 0, checkpoint_list.read_pushed(repo, name)
     while True:
-        outgoing = _choose_outgoing(repo, objects, known, leave)
+        outgoing = _choose_outgoing(repo, known, leave)
         if not again and outgoing.items() <= known.items():
-            _note_pushed(repo, objects, name, known)
+            _note_pushed(repo, name, known)
             return outgoing, merges, []
-        secrets = share_remote.search_new(repo, objects, outgoing, known, search or timeout)
+        secrets = share_remote.search_new(repo, outgoing, known, search or timeout)
         if remote is None:
             remote = Remote(repo, name, timeout)
             if again or checkpoints.REF in outgoing.keys() - known.keys():
                 known = _list_known(repo, remote)
-                _fetch_parts(repo, objects, remote, known)
-                outgoing = _choose_outgoing(repo, objects, known, leave)
-        tips = _leave_out(repo, objects, outgoing, known, secrets)
+                _fetch_parts(repo, remote, known)
+                outgoing = _choose_outgoing(repo, known, leave)
+        tips = _leave_out(repo, outgoing, known, secrets)
         moved = _push_chunks(repo, remote, tips, known)
         if not moved:
-            _note_pushed(repo, objects, name, known)
-            return tips, merges, _name_held(objects, outgoing, tips, secrets)
-        before, known = known, known | _fetch_moved(repo, objects, remote, merges)
+            _note_pushed(repo, name, known)
+            return tips, merges, _name_held(repo.objects, outgoing, tips, secrets)
+        before, known = known, known | _fetch_moved(repo, remote, merges)
         merges += 1
         idle = idle + 1 if all(before.get(ref) == known.get(ref) for ref in moved) else 0
         _check_progress(repo, name, moved, known, idle)
 
 
-def _leave_out(
-    repo: Repo, objects: Objects, tips: Tips, theirs: Tips, secrets: Mapping[str, str]
-) -> Tips:
+def _leave_out(repo: Repo, tips: Tips, theirs: Tips, secrets: Mapping[str, str]) -> Tips:
     """The tips to push, without what has secrets, to a remote that has theirs."""
     selected = {
-        ref: share_remote.select_tip(repo, objects, ref, oid, theirs.get(ref, ""), secrets)
+        ref: share_remote.select_tip(repo, ref, oid, theirs.get(ref, ""), secrets)
         for ref, oid in tips.items()
         if theirs.get(ref) != oid
     }
@@ -201,13 +196,13 @@ def _name_held(
     ]
 
 
-def _fetch_parts(repo: Repo, objects: Objects, remote: Remote, theirs: Tips) -> None:
+def _fetch_parts(repo: Repo, remote: Remote, theirs: Tips) -> None:
     """Before a remote gets a branch that it lacks: fetch the refs that it has of the branch's
     checkpoints, which may have forgotten what the branch has."""
-    branch = checkpoints.Places(repo, objects)
+    branch = checkpoints.Places(repo)
     ids = {} if checkpoints.REF in theirs else {r: parse_checkpoint_ref(r) for r in theirs}
     parts = {r for r, cid in ids.items() if cid and branch.find_tree(checkpoints.REF, cid, [])}
-    _fetch_and_unite(repo, objects, remote, {ref: theirs[ref] for ref in parts})
+    _fetch_and_unite(repo, remote, {ref: theirs[ref] for ref in parts})
 
 
 def _check_progress(repo: Repo, name: str, moved: Tips, theirs: Tips, idle: int) -> None:
@@ -249,14 +244,14 @@ def forget_there(repo: Repo, name: str, timeout: float) -> tuple[int, list[str]]
     return count, [*moved]
 
 
-def _fetch_moved(repo: Repo, objects: Objects, remote: Remote, merges: int) -> Tips:
+def _fetch_moved(repo: Repo, remote: Remote, merges: int) -> Tips:
     """_fetch_all() after a lost race, after the second one at a random time; raise Error at the
     deadline."""
     if merges:
         time.sleep(min(remote.count_seconds_left(), random.uniform(0, 0.05 * 2 ** min(merges, 5))))
     if not remote.count_seconds_left():
         raise Error(f"'{remote.name}' is too busy: others pushed {merges} times meanwhile")
-    return _fetch_all(repo, objects, remote)
+    return _fetch_all(repo, remote)
 
 
 def _push_chunks(repo: Repo, remote: Remote, tips: Tips, remote_tips: Tips) -> dict[str, str]:
@@ -275,7 +270,6 @@ def _push_chunks(repo: Repo, remote: Remote, tips: Tips, remote_tips: Tips) -> d
 
 def fetch_store(
     repo: Repo,
-    objects: Objects,
     name: str,
     timeout: float,
     ids: Collection[str] = (),
@@ -292,9 +286,9 @@ def fetch_store(
     own_refs = {build_checkpoint_ref(checkpoint_id) for checkpoint_id in ids}
     theirs = remote.list_refs(*own_refs) if own_refs else {}
     if own_refs and own_refs == theirs.keys():
-        _fetch_and_unite(repo, objects, remote, theirs)
+        _fetch_and_unite(repo, remote, theirs)
     else:
-        known = _fetch_all(repo, objects, remote, keep_branch)
+        known = _fetch_all(repo, remote, keep_branch)
         checkpoint_list.set_pushed(repo, name, known)
     return list_local(repo)
 
@@ -330,14 +324,12 @@ def list_local(repo: Repo) -> Tips:
     return _select_shared(refs.list_refs(repo, *_list_shared(repo)), _list_shared(repo))
 
 
-def _choose_outgoing(
-    repo: Repo, objects: Objects, theirs: Tips, leave: Container[str] = ()
-) -> Tips:
+def _choose_outgoing(repo: Repo, theirs: Tips, leave: Container[str] = ()) -> Tips:
     """Our tips as they are pushed to a remote that has theirs, without the refs in leave."""
     tips = {ref: oid for ref, oid in list_local(repo).items() if ref not in leave}
     for ref, oid in tips.items():
         if (joined := _choose_join(ref)) and theirs.get(ref) != oid:
-            tips[ref] = select_notes(repo, objects, oid, theirs.get(ref, ""), joined)
+            tips[ref] = select_notes(repo, oid, theirs.get(ref, ""), joined)
     return tips
 
 
@@ -360,12 +352,12 @@ def _choose_join(ref: str) -> Join | None:
     return merging.unite_lines if ref == notes.REF else None
 
 
-def _fetch_all(repo: Repo, objects: Objects, remote: Remote, keep_branch: bool = False) -> Tips:
+def _fetch_all(repo: Repo, remote: Remote, keep_branch: bool = False) -> Tips:
     """Fetch the remote's tips and unite them with ours; return them."""
     tips: list[Tips] = []
     for url in remote.take_urls():
         tips.append(_list_remote(repo, remote))
-        _fetch_and_unite(repo, objects, remote, tips[-1])
+        _fetch_and_unite(repo, remote, tips[-1])
         checkpoint_list.set_pushed(repo, url, tips[-1])
     if not keep_branch:
         conversion.leave_branch(repo)
@@ -387,7 +379,7 @@ def _list_remote(repo: Repo, remote: Remote) -> Tips:
     return _select_shared(remote.list_refs(*dict.fromkeys(ref_names)), ref_names)
 
 
-def _fetch_and_unite(repo: Repo, objects: Objects, remote: Remote, theirs: Tips) -> None:
+def _fetch_and_unite(repo: Repo, remote: Remote, theirs: Tips) -> None:
     """Fetch the remote's refs that differ from ours into temporary refs, and unite them."""
     ours = refs.list_refs(repo, *theirs) if len(theirs) <= _CHUNK else refs.list_refs(repo)
     prefix = f"refs/gitcp/fetch/{os.getpid()}"
@@ -398,7 +390,7 @@ def _fetch_and_unite(repo: Repo, objects: Objects, remote: Remote, theirs: Tips)
     try:
         remote.fetch_refs({ref: target for target, ref in temporary.items()})
         fetched = {temporary[t]: oid for t, oid in refs.list_refs(repo, prefix).items()}
-        _unite_all(repo, objects, fetched, ours)
+        _unite_all(repo, fetched, ours)
         conversion.unite_places(repo)
     finally:
         updates = [(target, None, oid) for target, oid in refs.list_refs(repo, prefix).items()]
@@ -406,10 +398,10 @@ def _fetch_and_unite(repo: Repo, objects: Objects, remote: Remote, theirs: Tips)
             refs.update_refs(repo, updates, "gitcp: fetched")
 
 
-def _unite_all(repo: Repo, objects: Objects, theirs: Tips, ours: Tips) -> None:
+def _unite_all(repo: Repo, theirs: Tips, ours: Tips) -> None:
     """unite_ref() for many; refs that are new here are made in one transaction."""
-    objects.read_ahead(theirs.values())
-    strange = [ref for ref, oid in theirs.items() if read_commit(objects, oid) is None]
+    repo.objects.read_ahead(theirs.values())
+    strange = [ref for ref, oid in theirs.items() if read_commit(repo.objects, oid) is None]
     for ref in strange:
         options.warn_lacking(f"'{ref}' of the remote is no commit")
     new = {r for r in theirs if parse_checkpoint_ref(r) and r not in ours and r not in strange}
@@ -423,18 +415,18 @@ def _unite_all(repo: Repo, objects: Objects, theirs: Tips, ours: Tips) -> None:
     except Moved:
         existing |= new
     for ref in sorted(existing):
-        unite_ref(repo, objects, ref, theirs[ref])
+        unite_ref(repo, ref, theirs[ref])
 
 
-def unite_ref(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
+def unite_ref(repo: Repo, ref: str, theirs: str) -> str:
     """Move ref to a commit that has its history and that of theirs (an oid); return it."""
     own = parse_checkpoint_ref(ref)
     if ref == checkpoints.REF and not repo.jj_root:
-        committed_write.restore_branch(repo, objects)
+        committed_write.restore_branch(repo)
 
     def attempt_move() -> str:
         ours = refs.read_ref(repo, ref)
-        merged = merging.merge_histories(repo, objects, ours, theirs, _choose_join(ref), own)
+        merged = merging.merge_histories(repo, ours, theirs, _choose_join(ref), own)
         if merged != ours:
             committed_write.move_refs(repo, [(ref, merged, ours)], "gitcp: merge")
             trace.append_note("sync", f"{ref} is now {merged}")
@@ -445,43 +437,46 @@ def unite_ref(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
     return refs.retry_moved(repo, "notes" if _choose_join(ref) else "v1", attempt_move)
 
 
-def _note_pushed(repo: Repo, objects: Objects, name: str, tips: Tips) -> None:
+def _note_pushed(repo: Repo, name: str, tips: Tips) -> None:
     """Write down the remote's tips; remove the marker of unpushed checkpoints if the destination
     has everything."""
     with exclusive(repo, "v1"), exclusive(repo, "notes"):
         checkpoint_list.set_pushed(repo, name, tips)
         target = name == checkpoint_list.read_destination(repo)
-        if target and _choose_outgoing(repo, objects, tips).items() <= tips.items():
+        if target and _choose_outgoing(repo, tips).items() <= tips.items():
             private.remove_private(repo, repo.join_shared("unpushed"))
 
 
-def select_notes(repo: Repo, objects: Objects, ours: str, theirs: str, joined: Join) -> str:
+def select_notes(repo: Repo, ours: str, theirs: str, joined: Join) -> str:
     """The tip to push for our tip of notes, without new notes on commits that no ref reaches: ours
     if there are none, else a commit on theirs.
 
     theirs: the remote's tip, "" for none.  joined makes one note of two.
     """
-    our_tree, remote_tip = need_commit(objects, ours)["tree"], read_commit(objects, theirs)
+    our_tree, remote_tip = (
+        need_commit(repo.objects, ours)["tree"],
+        read_commit(repo.objects, theirs),
+    )
     tree = remote_tip["tree"] if remote_tip else None
     new = {
         path.replace("/", ""): path
-        for path, old, _ in compare_trees(objects, tree, our_tree)
+        for path, old, _ in compare_trees(repo.objects, tree, our_tree)
         if not old
     }
-    unreached = _list_unreached(repo, objects, new)
+    unreached = _list_unreached(repo, new)
     if not unreached:
         return ours
-    selected = edit_tree(objects, our_tree, {new[commit]: None for commit in unreached})
+    selected = edit_tree(repo.objects, our_tree, {new[commit]: None for commit in unreached})
     if tree:
-        selected = merging.unite_notes(objects, selected, tree, joined=joined)
+        selected = merging.unite_notes(repo.objects, selected, tree, joined=joined)
     if selected == tree:
         return theirs
-    return write_commit(objects, repo, selected, [theirs] if remote_tip else [], _SUBJECT)
+    return write_commit(repo, selected, [theirs] if remote_tip else [], _SUBJECT)
 
 
-def _list_unreached(repo: Repo, objects: Objects, oids: Iterable[str]) -> list[str]:
+def _list_unreached(repo: Repo, oids: Iterable[str]) -> list[str]:
     """The missing objects of oids, and the commits that no branch or tag of a person reaches."""
-    kinds = {oid: (objects.read(oid) or ("", ""))[1] for oid in oids}
+    kinds = {oid: (repo.objects.read(oid) or ("", ""))[1] for oid in oids}
     commits = sorted(oid for oid, kind in kinds.items() if kind == "commit")
     unreached = [oid for oid, kind in kinds.items() if not kind]
     if commits:

@@ -16,7 +16,8 @@ from gitcp.running import Running
 from gitcp.store import notes, reading, refs, trees
 from gitcp.store.journal import journal
 from gitcp.store.lines import edit_lines
-from gitcp.store.reading import Prefetched, run_tasks, split_windows, spread_batches
+from gitcp.store.objects import Objects
+from gitcp.store.reading import run_tasks, split_windows, spread_batches
 from gitcp.store.session import states
 from gitcp.store.share import sync
 from gitcp.store.stream import stream_list, streams
@@ -79,13 +80,13 @@ def map_commits(
     Several processes share a long history: spread_batches() must be able to send the values.
     """
 
-    def begin(objects: Prefetched) -> Callable[[list[_Fields]], list[Converted]]:
-        store = _Store(repo, objects)
+    def begin(objects: Objects) -> Callable[[list[_Fields]], list[Converted]]:
+        store = _Store(repo)
         return lambda batch: list(convert(store.read_records(batch)))
 
-    with Prefetched(repo) as objects:
+    with Objects(repo):
         batches = split_windows(_read_fields(repo, *chosen), _FIRST, _BATCH)
-        parts = spread_batches(objects, batches, begin, _ALONE)
+        parts = spread_batches(repo.objects, batches, begin, _ALONE)
         for part in term.iterate_counted("reading commits", parts):
             yield from part
 
@@ -127,15 +128,15 @@ def _parse_commit(head: bytes, message: bytes, note: bytes) -> Record:
 class _Store:
     """Reads many checkpoints of the permanent store at a time."""
 
-    def __init__(self, repo: Repo, objects: Prefetched) -> None:
-        self._repo, self._objects = repo, objects
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
         self._refs: list[str] | None = None
-        self._places = checkpoints.Places(repo, objects)
+        self._places = checkpoints.Places(repo)
 
     def read_records(self, batch: list[_Fields]) -> Iterator[Record]:
         """The records of commits, with the stored details of each checkpoint."""
         windows = (list(starmap(_parse_commit, part)) for part in split_windows(batch, _WINDOW))
-        for window in run_tasks(self._objects, map(self._add_sessions, windows)):
+        for window in run_tasks(self._repo.objects, map(self._add_sessions, windows)):
             yield from window
 
     def _add_sessions(self, window: list[Record]) -> Steps[list[Record]]:
@@ -155,7 +156,7 @@ class _Store:
 
     def _load_checkpoints(self, ids: list[str]) -> Steps[dict[str, StoredCheckpoint]]:
         stored: dict[str, StoredCheckpoint] = {}
-        loader = checkpoint_list.Loader(self._objects, brief=True)
+        loader = checkpoint_list.Loader(self._repo.objects, brief=True)
         if ids and self._refs is None:
             self._refs = checkpoints.list_places(self._repo)
         trouble: dict[str, list[Error]] = {name: [] for name in ids}
@@ -177,7 +178,7 @@ class _Store:
         return stored
 
     def _is_tree(self, oid: str) -> bool:
-        obj = self._objects.read(oid)
+        obj = self._repo.objects.read(oid)
         return obj is not None and obj[1] == "tree"
 
     def _gather_details(self, stored: dict[str, StoredCheckpoint]) -> Steps[dict[str, Record]]:
@@ -216,7 +217,7 @@ class _Store:
         if silent:
             yield [f[v1_format.PROMPT][1] for f in files if v1_format.PROMPT in f]
         for checkpoint, entry, part in silent:
-            reader = checkpoints.Parts(self._objects, checkpoint["checkpoint_id"])
+            reader = checkpoints.Parts(self._repo.objects, checkpoint["checkpoint_id"])
             prompts = reader.read_prompts(entry["files"], entry["directory"])
             part["asked"] = v1_schema.choose_prompts(part["asked"], prompts)
             checkpoint["lacks"] += reader.lacks
@@ -246,13 +247,13 @@ def read_graph(
     return graph
 
 
-def list_lanes(repo: Repo, objects: Objects, session_ids: Sequence[str]) -> list[Record]:
+def list_lanes(repo: Repo, session_ids: Sequence[str]) -> list[Record]:
     """A lane {session_id, turns, calls, lines} for each of the sessions with open work; times in
     seconds since 1970, lines by author.  The last lane is the person's, whose calls are edits."""
     lines = journal.read_journal(repo)
     edits = credit.list_open_edits(lines)
-    changes = _list_changes(repo, objects, edits)
-    credits = edit_lines.Edits(objects, lines).credit_paths(changes).values()
+    changes = _list_changes(repo, edits)
+    credits = edit_lines.Edits(repo.objects, lines).credit_paths(changes).values()
     authors = [credit.get_author(edit) for edit in edits]
     working = {author[:2] for author in authors}
     lanes = []
@@ -275,9 +276,9 @@ def _build_lane(name: str, turns: object, calls: object, lines: dict[str, int]) 
     return {"session_id": name, "turns": turns, "calls": calls, "lines": lines}
 
 
-def _list_changes(repo: Repo, objects: Objects, edits: Sequence[JournalLine]) -> Changes:
+def _list_changes(repo: Repo, edits: Sequence[JournalLine]) -> Changes:
     """The changes that the edits made to HEAD's files."""
-    head = Lookup(objects, find_tree(objects, refs.read_head(repo)))
+    head = Lookup(repo.objects, find_tree(repo.objects, refs.read_head(repo)))
     newest = {edit["path"]: credit.parse_entry(edit["after"]) for edit in edits}
     return {
         path: build_change(head(path), entry)
@@ -309,7 +310,7 @@ class Unknown(Error):
     """A name that no commit, checkpoint or session has."""
 
 
-def resolve_name(repo: Repo, objects: Objects, name: str) -> Subject:
+def resolve_name(repo: Repo, name: str) -> Subject:
     """Resolve a revision of git, or the beginning of the id of a checkpoint or a session.
 
     A full checkpoint id goes before a commit whose id begins so.  Raises Unknown for an unknown
@@ -317,12 +318,12 @@ def resolve_name(repo: Repo, objects: Objects, name: str) -> Subject:
     """
     if not name or any(c < " " for c in name):
         raise InputError(f"not a name: {name!a}")
-    if ids.is_checkpoint_id(name) and checkpoints.find_checkpoint(repo, objects, name):
+    if ids.is_checkpoint_id(name) and checkpoints.find_checkpoint(repo, name):
         return "checkpoint", name
-    commit = _find_commit(repo, objects, name)
+    commit = _find_commit(repo, name)
     if commit:
-        return _identify_commit(objects, commit)
-    subject = find_recorded(repo, objects, name)
+        return _identify_commit(repo.objects, commit)
+    subject = find_recorded(repo, name)
     if subject is None and name == "HEAD":
         raise Error("there is no commit yet")
     if subject is None:
@@ -330,15 +331,13 @@ def resolve_name(repo: Repo, objects: Objects, name: str) -> Subject:
     return subject
 
 
-def find_recorded(
-    repo: Repo, objects: Objects, name: str, *, every: bool = False
-) -> Subject | None:
+def find_recorded(repo: Repo, name: str, *, every: bool = False) -> Subject | None:
     """The checkpoint or session whose id begins with name; None if there is none.
 
     Sessions with a state go before those that are only stored, unless every is set.  Raises Error
     with a list for an ambiguous name.
     """
-    checkpoints = checkpoint_list.find_matching_ids(repo, objects, name)
+    checkpoints = checkpoint_list.find_matching_ids(repo, name)
     sessions = [n for n in states.list_state_ids(repo) if n.startswith(name)]
     if every:
         sessions = sorted({*sessions, *_list_stored(repo, name)})
@@ -352,24 +351,24 @@ def find_recorded(
     return ("session", turn_sessions.pick_id(name, stored)) if stored else None
 
 
-def find_temporary(repo: Repo, objects: Objects, name: str) -> str | None:
+def find_temporary(repo: Repo, name: str) -> str | None:
     """The oid of a temporary checkpoint; None if name is none, or the id of a committed one.
     Raises Error for an ambiguous name."""
     if not name or any(c < " " for c in name):
         raise InputError(f"not a name: {name!a}")
     try:
-        if ids.is_checkpoint_id(name) and checkpoints.find_checkpoint(repo, objects, name):
+        if ids.is_checkpoint_id(name) and checkpoints.find_checkpoint(repo, name):
             return None
     except Error:
         return None  # a damaged committed one, which its reader reports
-    commit = _find_commit(repo, objects, name)
-    kind, oid = _identify_commit(objects, commit) if commit else ("", "")
+    commit = _find_commit(repo, name)
+    kind, oid = _identify_commit(repo.objects, commit) if commit else ("", "")
     return oid if kind == "temporary" else None
 
 
-def _find_commit(repo: Repo, objects: Objects, name: str) -> str | None:
+def _find_commit(repo: Repo, name: str) -> str | None:
     """The oid of a commit by git's rules; None if there is none."""
-    if commit := objects.read(f"{name}^{{commit}}"):
+    if commit := repo.objects.read(f"{name}^{{commit}}"):
         return commit[0]
     if len(name) < 4 or not _HEX.issuperset(name):
         return None
@@ -408,17 +407,15 @@ def _list_stored(repo: Repo, name: str) -> list[str]:
 _SUMMARY_SECONDS = 300
 
 
-def summarize_sessions(
-    repo: Repo, objects: Objects, checkpoint_id: str, force: bool
-) -> Iterator[str]:
+def summarize_sessions(repo: Repo, checkpoint_id: str, force: bool) -> Iterator[str]:
     """Summarize the sessions of a checkpoint that have no summary, or all with force; yield the id
     of each when its summary is stored.
 
     Raises Error if the command fails or prints no summary.
     """
-    checkpoint = checkpoints.read_checkpoint(repo, objects, checkpoint_id)
+    checkpoint = checkpoints.read_checkpoint(repo, checkpoint_id)
     for entry in checkpoint["sessions"]:
-        session = checkpoints.read_session(objects, checkpoint, entry["index"])
+        session = checkpoints.read_session(repo.objects, checkpoint, entry["index"])
         metadata = session["metadata"]
         if (metadata.get("summary") and not force) or not session["transcript"]:
             continue
@@ -431,7 +428,7 @@ def summarize_sessions(
         data: committed_write.SessionData = {"session_id": session_id}
         data["metadata"] = {"summary": summary}
         subject = f"Update summary for checkpoint {checkpoint_id} (session: {session_id})"
-        committed_write.write_sessions(repo, objects, [(checkpoint_id, data)], subject=subject)
+        committed_write.write_sessions(repo, [(checkpoint_id, data)], subject=subject)
         yield session_id
 
 
@@ -465,47 +462,45 @@ def _ask_model(repo: Repo, request: str) -> str:
 # The records of a commit, a checkpoint or a session, by its name.
 
 
-def read_records(repo: Repo, objects: Objects, name: str) -> list[Record]:
+def read_records(repo: Repo, name: str) -> list[Record]:
     """read_subject() of a name; raises Error also as resolve_name() does."""
-    return read_subject(repo, objects, resolve_name(repo, objects, name))
+    return read_subject(repo, resolve_name(repo, name))
 
 
-def read_subject(
-    repo: Repo, objects: Objects, subject: Subject, lazy: bool = False
-) -> list[Record]:
+def read_subject(repo: Repo, subject: Subject, lazy: bool = False) -> list[Record]:
     """The checkpoints of a commit, or a checkpoint, or a session with its turns.
 
     Transcripts are bytes.  lazy: the checkpoints of a session are an iterator that reads one at a
     time.  Raises Error for a commit without a checkpoint."""
     kind, key = subject
     if kind == "commit":
-        return read_linked(repo, objects, key)
+        return read_linked(repo, key)
     if kind == "checkpoint":
-        return read_committed(repo, objects, [key])
+        return read_committed(repo, [key])
     if kind == "temporary":
-        return [read_temporary(repo, objects, key)]
+        return [read_temporary(repo, key)]
     states_here = (
         [turn_sessions.read_state(repo, key)] if key in states.list_state_ids(repo) else []
     )
-    sessions = turn_sessions.build_records(states_here, turn_sessions.list_temporary(repo, objects))
+    sessions = turn_sessions.build_records(states_here, turn_sessions.list_temporary(repo))
     sessions = turn_sessions.add_stored(repo, sessions, session_id=key)
-    turns = [(session, _read_turns(repo, objects, session)) for session in sessions]
+    turns = [(session, _read_turns(repo, session)) for session in sessions]
     return [{**session, "checkpoints": part if lazy else list(part)} for session, part in turns]
 
 
-def _read_turns(repo: Repo, objects: Objects, session: Record) -> Iterator[Record]:
+def _read_turns(repo: Repo, session: Record) -> Iterator[Record]:
     """The checkpoints of a session with `asked`, its prompts, and `files`: path -> 'added',
     'modified' or 'deleted', or '' for a committed one.
 
     An unreadable checkpoint has neither.  Checkpoints that a rewind wrote are left out.
     """
-    chains = stream_list.read_chains(repo, streams.list_tips(repo, objects))
+    chains = stream_list.read_chains(repo, streams.list_tips(repo))
     temporary = {step["oid"]: step for chain in chains.values() for step in chain}
     for checkpoint in session["checkpoints"]:
         if checkpoint["message"] == streams.FOLLOWED:
             continue
         try:
-            more = _read_turn(repo, objects, session["session_id"], checkpoint, temporary)
+            more = _read_turn(repo, session["session_id"], checkpoint, temporary)
         except Error:
             more = {}
         yield {**checkpoint, **more}
@@ -513,53 +508,52 @@ def _read_turns(repo: Repo, objects: Objects, session: Record) -> Iterator[Recor
 
 def _read_turn(
     repo: Repo,
-    objects: Objects,
     session_id: str,
     checkpoint: Record,
     temporary: dict[str, Record],
 ) -> Record:
     if checkpoint["checkpoint_id"]:
-        stored = checkpoints.read_checkpoint(repo, objects, checkpoint["checkpoint_id"])
+        stored = checkpoints.read_checkpoint(repo, checkpoint["checkpoint_id"])
         entry = checkpoints.pick_session(stored, session_id)
-        asked = checkpoints.Parts(objects, stored["checkpoint_id"]).read_prompts(
+        asked = checkpoints.Parts(repo.objects, stored["checkpoint_id"]).read_prompts(
             entry["files"], entry["directory"]
         )
         part = v1_schema.build_part(entry["metadata"], asked)
         return {"asked": part["asked"], "files": dict.fromkeys(part["files"], "")}
-    step = stream_list.read_details(objects, temporary[checkpoint["oid"]])
+    step = stream_list.read_details(repo.objects, temporary[checkpoint["oid"]])
     return {"asked": [step["prompt"]] if step["prompt"] else [], "files": step["files"]}
 
 
-def read_linked(repo: Repo, objects: Objects, oid: str) -> list[Record]:
+def read_linked(repo: Repo, oid: str) -> list[Record]:
     """The checkpoints of a commit.  Raises Error if it has none, or none is stored here."""
-    names = checkpoint_list.list_ids(repo, objects, oid)
+    names = checkpoint_list.list_ids(repo, oid)
     if not names:
         raise Error(f"commit '{oid[:12]}' has no checkpoint: no session is behind it")
-    here = [name for name in names if checkpoints.find_checkpoint(repo, objects, name)]
+    here = [name for name in names if checkpoints.find_checkpoint(repo, name)]
     if not here:
         absent = f"checkpoint '{names[0]}' of commit '{oid[:12]}' is not in this repository"
         raise Error(f"{absent}; 'gitcp fetch' may bring it")
-    return read_committed(repo, objects, here, oid) + [
+    return read_committed(repo, here, oid) + [
         {"type": "checkpoint", "checkpoint_id": name, "missing": True}
         for name in names
         if name not in here
     ]
 
 
-def read_committed(repo: Repo, objects: Objects, ids: list[str], first: str = "") -> list[Record]:
+def read_committed(repo: Repo, ids: list[str], first: str = "") -> list[Record]:
     """A record for each checkpoint id: that of list-checkpoints, with its commits on any branch
     (the commit first at the front), and contents: each session's part, prompts and transcript
     (bytes)."""
-    carrying = checkpoint_list.find_carriers(repo, objects, ids)
+    carrying = checkpoint_list.find_carriers(repo, ids)
     names = read_names(repo, {oid for oids in carrying.values() for oid in oids})
     records = []
     for name in ids:
-        checkpoint = checkpoints.read_checkpoint(repo, objects, name)
+        checkpoint = checkpoints.read_checkpoint(repo, name)
         oids = sorted(carrying[name], key=lambda oid: oid != first)
-        commits = [_describe_commit(objects, oid, names[oid]) for oid in oids]
+        commits = [_describe_commit(repo.objects, oid, names[oid]) for oid in oids]
         contents = []
         for entry in checkpoint["sessions"]:
-            content = checkpoints.read_session(objects, checkpoint, entry["index"])
+            content = checkpoints.read_session(repo.objects, checkpoint, entry["index"])
             part = v1_schema.build_part(content["metadata"], content["prompts"])
             more = {key: content[key] for key in ("prompts", "hash", "tasks", "transcript")}
             contents.append({"index": entry["index"], **part, **more})
@@ -578,10 +572,10 @@ def _describe_commit(objects: Objects, oid: str, author: str) -> Record:
     }
 
 
-def read_temporary(repo: Repo, objects: Objects, oid: str) -> Record:
+def read_temporary(repo: Repo, oid: str) -> Record:
     """The record of a temporary checkpoint (read-stream) with its agent, turn id, transcript
     (bytes) and `start`, the line where the turn's part of the transcript begins."""
-    commit = parse_commit(oid, objects.need(oid, "commit"))
+    commit = parse_commit(oid, repo.objects.need(oid, "commit"))
     message = commit["message"]
     tip: Tip = {
         "ref": "",
@@ -593,11 +587,11 @@ def read_temporary(repo: Repo, objects: Objects, oid: str) -> Record:
         "time": 0,
     }
     (step, *_) = stream_list.read_chains(repo, [tip])[""]
-    detailed = stream_list.read_details(objects, step)
+    detailed = stream_list.read_details(repo.objects, step)
     del detailed["ref"]
-    entry = Lookup(objects, tip["tree"])(streams.METADATA + tip["session_id"])
-    files = read_tree(objects, entry[1]) if entry else {}
-    parts = checkpoints.Parts(objects, oid[:12])
+    entry = Lookup(repo.objects, tip["tree"])(streams.METADATA + tip["session_id"])
+    files = read_tree(repo.objects, entry[1]) if entry else {}
+    parts = checkpoints.Parts(repo.objects, oid[:12])
     state = parts.read_json(files, "", "state", streams.NAME)
     return {
         **detailed,
@@ -612,9 +606,7 @@ def read_temporary(repo: Repo, objects: Objects, oid: str) -> Record:
 _SECONDS = 5.0
 
 
-def fetch_missing(
-    repo: Repo, objects: Objects, name: str, depth: int = 1, *, offline: bool = False
-) -> None:
+def fetch_missing(repo: Repo, name: str, depth: int = 1, *, offline: bool = False) -> None:
     """Fetch the store if it lacks the checkpoint of name, a checkpoint or a commit, and objects of
     it that a partial clone left out.
 
@@ -624,51 +616,51 @@ def fetch_missing(
     if offline:
         reading.forbid_fetch(repo)
         return
-    _fetch_store(repo, objects, name, depth)
+    _fetch_store(repo, name, depth)
     if remote := reading.find_remote(repo):
-        _fetch_parts(repo, objects, remote, name, depth)
+        _fetch_parts(repo, remote, name, depth)
 
 
-def _fetch_parts(repo: Repo, objects: Objects, remote: str, name: str, depth: int) -> None:
-    names = _list_ids(repo, objects, name, depth)
-    stored = (checkpoints.find_checkpoint(repo, objects, id_) for id_ in names)
+def _fetch_parts(repo: Repo, remote: str, name: str, depth: int) -> None:
+    names = _list_ids(repo, name, depth)
+    stored = (checkpoints.find_checkpoint(repo, id_) for id_ in names)
     trees = [place[1] for place in stored if place]
     if not trees or not reading.lacks_objects(repo, trees):
         return
     options.tell(f"fetching transcripts from '{remote}'")
     if not reading.fetch_missing(repo, remote, trees, _SECONDS, walk=True):
         reading.forbid_fetch(repo)
-        objects.close()  # a git that runs may fetch
+        repo.objects.close()  # a git that runs may fetch
         options.warn_lacking(f"'{remote}' did not answer in {_SECONDS:g} seconds")
 
 
-def _fetch_store(repo: Repo, objects: Objects, name: str, depth: int) -> None:
+def _fetch_store(repo: Repo, name: str, depth: int) -> None:
     source = checkpoint_list.find_source(repo)
-    lacking = _list_lacking(repo, objects, name, depth) if source else []
+    lacking = _list_lacking(repo, name, depth) if source else []
     if not lacking:
         return
     options.tell(f"fetching checkpoints from '{source}'")
     try:
-        sync.fetch_store(repo, objects, source, _SECONDS, lacking)
+        sync.fetch_store(repo, source, _SECONDS, lacking)
     except Error as e:
         options.warn_lacking(str(e))
         return
-    if _list_lacking(repo, objects, name, depth):
+    if _list_lacking(repo, name, depth):
         options.tell(f"'{source}' does not have the missing checkpoints")
 
 
-def _list_lacking(repo: Repo, objects: Objects, name: str, depth: int) -> list[str]:
+def _list_lacking(repo: Repo, name: str, depth: int) -> list[str]:
     """The ids of the checkpoints of name that are not stored here."""
-    names = _list_ids(repo, objects, name, depth)
-    return [id_ for id_ in names if checkpoints.find_checkpoint(repo, objects, id_) is None]
+    names = _list_ids(repo, name, depth)
+    return [id_ for id_ in names if checkpoints.find_checkpoint(repo, id_) is None]
 
 
-def _list_ids(repo: Repo, objects: Objects, name: str, depth: int) -> list[str]:
+def _list_ids(repo: Repo, name: str, depth: int) -> list[str]:
     """A checkpoint's own id, or the ids on a commit or on the nearest first parent that has any."""
     if ids.is_checkpoint_id(name):
         return [name]
     try:
-        kind, oid = resolve_name(repo, objects, name)
+        kind, oid = resolve_name(repo, name)
     except Error:
         return []
     if kind != "commit":
@@ -676,5 +668,5 @@ def _list_ids(repo: Repo, objects: Objects, name: str, depth: int) -> list[str]:
     commits = [oid]
     if depth > 1:
         commits = trees.list_commits(repo, "--first-parent", f"--max-count={depth}", oid)
-    linked = (checkpoint_list.list_ids(repo, objects, commit) for commit in commits)
+    linked = (checkpoint_list.list_ids(repo, commit) for commit in commits)
     return next(filter(None, linked), [])

@@ -16,7 +16,7 @@ from gitcp.store import trees
 from gitcp.store.imports.find import list_own_addresses
 from gitcp.store.lines import exports
 from gitcp.store.match import candidates
-from gitcp.store.reading import Prefetched
+from gitcp.store.objects import Objects
 from gitcp.store.session import process
 from gitcp.store.setup import adapters
 from gitcp.store.share import remote
@@ -374,8 +374,8 @@ def check_range(repo: Repo, revisions: Sequence[str], target: str = "") -> Recor
     rules = core_sums.parse_rules(*adapters.read_table(repo, target, "check"))
     sums, reasons = Sums(), list["Reason"]()
     seen: dict[str, None] = {}
-    with Prefetched(repo) as objects:
-        for commit in exports.list_commits(repo, objects, revisions, ()):
+    with Objects(repo):
+        for commit in exports.list_commits(repo, revisions, ()):
             sums.take(commit)
             if (agent := commit["unsaid"]["agent"]) and not commit["linked"]:
                 reasons += core_sums.judge_attested(rules, commit["oid"], agent)
@@ -384,7 +384,7 @@ def check_range(repo: Repo, revisions: Sequence[str], target: str = "") -> Recor
                 seen[verified["checkpoint_id"]] = None
                 reasons += core_sums.judge_checkpoint(rules, verified)
         if "no-secrets" in rules:
-            reasons += _find_secrets(repo, objects, revisions, seen)
+            reasons += _find_secrets(repo, revisions, seen)
     reasons = [*core_sums.judge_shares(rules, sums.added), *reasons]
     return {
         "type": "check",
@@ -408,19 +408,19 @@ def _find_target(revisions: Sequence[str]) -> str:
 
 
 def _find_secrets(
-    repo: Repo, objects: Prefetched, revisions: Sequence[str], checkpoints: Iterable[str]
+    repo: Repo, revisions: Sequence[str], checkpoints: Iterable[str]
 ) -> Iterator[Reason]:
     """The reasons against secrets that the range adds, and against those in its checkpoints."""
     ends = decode_lines(repo.git.run("rev-parse", "--revs-only", *revisions)[1])
     tips = [end for end in ends if not end.startswith("^")]
     excluded = [end[1:] for end in ends if end.startswith("^")]
-    for _, path, kind in remote.find_secrets(repo, objects, tips, excluded, stored=False):
+    for _, path, kind in remote.find_secrets(repo, tips, excluded, stored=False):
         yield core_sums.judge_secret(path, kind)
-    places = v1_checkpoints.Places(repo, objects)
+    places = v1_checkpoints.Places(repo)
     trees = {name: place[1] for name in checkpoints if (place := places.find_checkpoint(name))}
-    if trees and any(remote.find_secrets(repo, objects, trees.values(), ())):
+    if trees and any(remote.find_secrets(repo, trees.values(), ())):
         for name, tree in trees.items():
-            for _, path, kind in remote.find_secrets(repo, objects, [tree], ()):
+            for _, path, kind in remote.find_secrets(repo, [tree], ()):
                 yield core_sums.judge_secret(f"checkpoint {name}: {path}", kind)
 
 
@@ -449,20 +449,19 @@ def verify_links(
 
     need_signed: a signature that is missing or cannot be checked is a failure.
     """
-    with Prefetched(repo) as objects:
-        places = v1_checkpoints.Places(repo, objects)
+    with Objects(repo):
+        places = v1_checkpoints.Places(repo)
         for commit in commits.list_bare_commits(repo, revisions):
             for link in commit["checkpoints"]:
                 if link["linked"] != "text":
                     yield _verify_checkpoint(
-                        repo, objects, places, commit["oid"], link["checkpoint_id"], need_signed
+                        repo, places, commit["oid"], link["checkpoint_id"], need_signed
                     )
-            objects.forget()
+            repo.objects.ahead.forget()
 
 
 def _verify_checkpoint(
     repo: Repo,
-    objects: Prefetched,
     places: v1_checkpoints.Places,
     oid: str,
     checkpoint_id: str,
@@ -475,13 +474,13 @@ def _verify_checkpoint(
         return {**record, "failures": [str(e)]}
     if place is None:
         return {**record, "failures": ["it is not stored here"]}
-    checkpoint = v1_checkpoints.Parts(objects, checkpoint_id).load_checkpoint(*place)
+    checkpoint = v1_checkpoints.Parts(repo.objects, checkpoint_id).load_checkpoint(*place)
     letter, signer, key = _read_signature(repo, checkpoint_id, place[0])
     hashes = {}
     for entry in checkpoint["sessions"]:
-        stored = v1_checkpoints.read_session(objects, checkpoint, entry["index"])
+        stored = v1_checkpoints.read_session(repo.objects, checkpoint, entry["index"])
         hashes[entry["session_id"]] = stored["hash"]
-    content = _holds_content(objects, oid, checkpoint)
+    content = _holds_content(repo.objects, oid, checkpoint)
     signed = letter in "GUXY"
     failures = [f"its signature is {_WORDS[letter]}"] if letter in _BAD else []
     if need_signed and not signed and not failures:
@@ -510,7 +509,7 @@ def _read_signature(repo: Repo, checkpoint_id: str, ref: str) -> tuple[str, str,
     return (fields[1] if fields[1] in _WORDS else "N"), fields[2], fields[3]
 
 
-def _holds_content(objects: Prefetched, oid: str, checkpoint: StoredCheckpoint) -> bool:
+def _holds_content(objects: Objects, oid: str, checkpoint: StoredCheckpoint) -> bool:
     """Whether a commit has content of a checkpoint, by evidence."""
     commit = read_commit(objects, oid)
     changed = trees.read_changes(objects, commit)[1] if commit else {}

@@ -43,7 +43,7 @@ class Hasher:
     ) -> None:
         self._objects, self._scan, self._work = objects, scan, scan.worktree
         self._find_head, self._write, self._find_held = head, write, base
-        self._filters = worktree.Filters(scan.worktree, objects, head)
+        self._filters = worktree.Filters(scan.worktree, head)
         self._cache = StatCache(scan.worktree.repo)
         self._to_convert: dict[str, str] = {}  # path -> conversion, of the files for git
         self._entries: dict[str, Entry | None] = {}
@@ -175,7 +175,7 @@ class Hasher:
         for name in {name for path in remaining for name in self._filters.list_from_head(path)}:
             if entry := self._find_head(name):
                 index[name] = entry
-        return oids | through_git.hash_files(work, self._objects, remaining, self._write, index)
+        return oids | through_git.hash_files(work, remaining, self._write, index)
 
 
 _SAFE_AGE = 2 * 10**9  # ns: a younger file may change and keep its times
@@ -252,24 +252,24 @@ def confirm_changes(objects: Objects, scan: Scan) -> None:
                 del scan.changes[path]
 
 
-def read_paths(repo: Repo, objects: Objects, paths: Iterable[str], *, write: bool) -> Entries:
+def read_paths(repo: Repo, paths: Iterable[str], *, write: bool) -> Entries:
     """path -> entry of these paths of the worktree now, changed or not, without a scan.
 
     None for a path that is absent, a directory, behind a symbolic link or in a nested repository.
     Paths that a snapshot omits (untracked and too large or unreadable, a fifo) are left out.
     Raises Error as resolve_changes() does.
     """
-    return read_paths_and_omitted(repo, objects, paths, write=write)[0]
+    return read_paths_and_omitted(repo, paths, write=write)[0]
 
 
 def read_paths_and_omitted(
-    repo: Repo, objects: Objects, paths: Iterable[str], *, write: bool, capped: bool = True
+    repo: Repo, paths: Iterable[str], *, write: bool, capped: bool = True
 ) -> tuple[Entries, list[dict[str, str]]]:
     """(the result of read_paths(), the paths left out as in Scan.omitted).
 
     capped: whether gitcp.max-file-size applies.
     """
-    find_entry = _make_lookup(objects, "HEAD")
+    find_entry = _make_lookup(repo.objects, "HEAD")
     scan = Scan(Worktree(repo), Status())
     limit = repo.config.get_option("gitcp.max-file-size")
     entries: Entries = {}
@@ -286,7 +286,7 @@ def read_paths_and_omitted(
             scan.take_present(path, head_entry, st)
         # A submodule at HEAD's commit has not changed.
         entries[path] = head_entry if st and head_entry and head_entry[0] == COMMIT else None
-    entries |= Hasher(objects, scan, find_at_head, write, None).hash_changes(complete=False)
+    entries |= Hasher(repo.objects, scan, find_at_head, write, None).hash_changes(complete=False)
     for item in scan.omitted:
         entries.pop(item["path"], None)
     return entries, scan.omitted
@@ -309,10 +309,8 @@ def _make_lookup(objects: Objects, commit: str | None) -> FindEntry:
     return find_entry
 
 
-def list_dirty(
-    repo: Repo, objects: Objects, paths: Iterable[str], head: str
-) -> dict[str, Entry | None]:
+def list_dirty(repo: Repo, paths: Iterable[str], head: str) -> dict[str, Entry | None]:
     """path -> entry of the paths that differ from the commit head, without a scan."""
-    lookup = Lookup(objects, find_tree(objects, head))
-    present = read_paths(repo, objects, list(paths), write=True)
+    lookup = Lookup(repo.objects, find_tree(repo.objects, head))
+    present = read_paths(repo, list(paths), write=True)
     return {path: entry for path, entry in present.items() if entry != lookup(path)}

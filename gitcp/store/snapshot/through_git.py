@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Entry
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
     from gitcp.store.snapshot.worktree import Worktree
 
 # Large files become loose objects, too: all of them go into one pack.
@@ -35,7 +34,7 @@ _OWN_INDEX = (
 
 
 @contextmanager
-def open_quarantine(repo: Repo, objects: Objects, keep: bool) -> Iterator[dict[str, str]]:
+def open_quarantine(repo: Repo, keep: bool) -> Iterator[dict[str, str]]:
     """Yield the environment in which git writes objects to a quarantine.  keep: whether to store
     them at the end."""
     folder = repo.join_shared("tmp", f"git-{os.getpid()}-{os.urandom(4).hex()}")
@@ -48,7 +47,7 @@ def open_quarantine(repo: Repo, objects: Objects, keep: bool) -> Iterator[dict[s
     try:
         yield {"GIT_OBJECT_DIRECTORY": folder, "GIT_ALTERNATE_OBJECT_DIRECTORIES": all_alternates}
         if keep:
-            objects.packs.adopt_loose(folder)
+            repo.objects.packs.adopt_loose(folder)
     finally:
         _remove_folder(folder)
 
@@ -66,11 +65,11 @@ def list_filtered(work: Worktree, paths: Sequence[str]) -> set[str]:
     }
 
 
-def _is_storable(work: Worktree, objects: Objects, path: str) -> bool:
+def _is_storable(work: Worktree, path: str) -> bool:
     """Whether git can store a file without conversion: then the conversion has failed.  Git's
     message does not tell, because filters run in the person's language."""
     try:
-        with open_quarantine(work.repo, objects, False) as env:
+        with open_quarantine(work.repo, False) as env:
             args = (*_WAYS, "hash-object", "-w", "--no-filters", "--stdin-paths")
             work.repo.git.run(*args, stdin=quote_name(encode_name(path)) + b"\n", env=env)
     except GitError:
@@ -80,7 +79,6 @@ def _is_storable(work: Worktree, objects: Objects, path: str) -> bool:
 
 def hash_files(
     work: Worktree,
-    objects: Objects,
     paths: Sequence[str],
     write: bool,
     index: Mapping[str, Entry],
@@ -93,25 +91,25 @@ def hash_files(
     """
     present = [path for path in paths if _is_regular(work, path)]
     try:
-        return _convert(work, objects, present, write, index) if present else {}
+        return _convert(work, present, write, index) if present else {}
     except Late:
         raise  # halving would wait for more files
     except GitError:
         if len(present) == 1 and _is_regular(work, present[0]):
-            if not _is_storable(work, objects, present[0]):
+            if not _is_storable(work, present[0]):
                 raise
             return {present[0]: None}
     half = len(present) // 2  # 0 for one that has gone meanwhile
     parts = present[:half], present[half:]
-    halves = (hash_files(work, objects, part, write, index) for part in parts)
+    halves = (hash_files(work, part, write, index) for part in parts)
     return {path: oid for oids in halves for path, oid in oids.items()}
 
 
 def _convert(
-    work: Worktree, objects: Objects, paths: list[str], write: bool, index: Mapping[str, Entry]
+    work: Worktree, paths: list[str], write: bool, index: Mapping[str, Entry]
 ) -> dict[str, str | None]:
     repo = work.repo
-    with open_quarantine(repo, objects, write) as env:
+    with open_quarantine(repo, write) as env:
         file = env["GIT_INDEX_FILE"] = os.path.join(env["GIT_OBJECT_DIRECTORY"], "index")
         command = (*_OWN_INDEX, "update-index", "--index-version=2", "-z")
         if index:

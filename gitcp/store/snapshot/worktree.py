@@ -16,7 +16,6 @@ from gitcp.git import build_person_env, build_reading_env
 from gitcp.record import decode_name, encode_name
 from gitcp.running import Running
 from gitcp.store import private
-from gitcp.store.objects import Objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -324,10 +323,8 @@ _KINDS = (".clean", ".process")
 class Filters:
     """Names the conversions of files by the settings that decide them."""
 
-    def __init__(
-        self, worktree: Worktree, objects: Objects, head: Callable[[str], Entry | None]
-    ) -> None:
-        self._work, self._objects, self._head = worktree, objects, head
+    def __init__(self, worktree: Worktree, head: Callable[[str], Entry | None]) -> None:
+        self._work, self._repo, self._head = worktree, worktree.repo, head
         config = worktree.repo.config
         self._converts = config.get("core.autocrlf", "no").lower() not in _FALSE
         self._sparse = config.get_flag("core.sparsecheckout")
@@ -342,7 +339,7 @@ class Filters:
         if not attributes and not self._converts:
             return ""
         if attributes not in self._conversions:
-            self._conversions[attributes] = self._objects.hash_object(
+            self._conversions[attributes] = self._repo.objects.hash_object(
                 "blob", self._join_settings(attributes)
             )
         return self._conversions[attributes]
@@ -362,7 +359,7 @@ class Filters:
             content = _read_file(self._work.join_full(name))
             if content is None and self._sparse:  # git reads it from the index
                 entry = self._head(name)
-                content = self._objects.need(entry[1], "blob") if entry else None
+                content = self._repo.objects.need(entry[1], "blob") if entry else None
                 self._absent.update([name] if content else [])
             # The folder's name keeps equal rules of different folders apart.
             own = b"%s\0%s\0" % (encode_name(folder), content) if content else b""
@@ -668,7 +665,7 @@ def _has_tree_of_head(repo: Repo, path: str) -> bool:
 def _read_head_tree(repo: Repo) -> bytes:
     """The bytes of HEAD's tree oid, read without git; b"" if that fails."""
     try:
-        commit = Objects.get_shared(repo).peek("HEAD")
+        commit = repo.objects.peek("HEAD")
         return bytes.fromhex(decode_name(commit[2][5:].partition(b"\n")[0])) if commit else b""
     except ValueError:
         return b""

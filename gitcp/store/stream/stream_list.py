@@ -33,46 +33,44 @@ _FORMAT = "--format=%H%x00%P%x00%T%x00%ct%x00%B%x00%x00"
 _LOG = ("log", "--no-show-signature", "--no-notes", "--no-color", _FORMAT, "--stdin")
 
 
-def list_streams(repo: Repo, objects: Objects, states: Iterable[State]) -> list[Record]:
+def list_streams(repo: Repo, states: Iterable[State]) -> list[Record]:
     """A record of type "stream" for every stream, newest first.
 
     states: those of all sessions, from which the files and decisions come.  This takes three
     processes of git for any number of streams.
     """
-    return _build_records(repo, objects, streams.list_tips(repo, objects), states)
+    return _build_records(repo, streams.list_tips(repo), states)
 
 
-def list_newest(
-    repo: Repo, objects: Objects, states: Iterable[State], limit: int
-) -> tuple[list[Record], int]:
+def list_newest(repo: Repo, states: Iterable[State], limit: int) -> tuple[list[Record], int]:
     """(the records for the newest streams, at most limit; the number of refs left out)."""
     refs = streams.list_refs(repo, newest_first=True)
-    tips = streams.read_tips(objects, refs[:limit])
-    return _build_records(repo, objects, tips, states), len(refs[limit:])
+    tips = streams.read_tips(repo.objects, refs[:limit])
+    return _build_records(repo, tips, states), len(refs[limit:])
 
 
-def _build_records(
-    repo: Repo, objects: Objects, tips: list[Tip], states: Iterable[State]
-) -> list[Record]:
+def _build_records(repo: Repo, tips: list[Tip], states: Iterable[State]) -> list[Record]:
     states_by_stream: dict[str, list[State]] = {}
     for state in states:
         for stream in {stream["id"] for stream in state["streams"]}:
             states_by_stream.setdefault(stream, []).append(state)
     steps = read_chains(repo, tips)
     records = [
-        _build_record(objects, tip, len(steps[tip["ref"]]), states_by_stream.get(tip["stream"], []))
+        _build_record(
+            repo.objects, tip, len(steps[tip["ref"]]), states_by_stream.get(tip["stream"], [])
+        )
         for tip in tips
     ]
     for record, tip in zip(records, tips, strict=True):
-        if tip["stream"] not in states_by_stream and _is_settled(repo, objects, tip):
+        if tip["stream"] not in states_by_stream and _is_settled(repo, tip):
             record["settled"] = True
     return records
 
 
-def _is_settled(repo: Repo, objects: Objects, tip: Tip) -> bool:
+def _is_settled(repo: Repo, tip: Tip) -> bool:
     """Whether commits have everything of a stream: 'gitcp clean' will remove it."""
-    orphaned = streams.is_orphaned(repo, objects, tip)
-    return orphaned and not streams.holds_lost_work(repo, objects, tip)
+    orphaned = streams.is_orphaned(repo, tip)
+    return orphaned and not streams.holds_lost_work(repo, tip)
 
 
 def _build_record(objects: Objects, tip: Tip, count: int, states: list[State]) -> Record:
@@ -138,12 +136,12 @@ def _build_decision(state: State) -> Record:
     return {"session_id": state["session_id"], **words}
 
 
-def find_stream(repo: Repo, objects: Objects, name: str) -> Tip:
+def find_stream(repo: Repo, name: str) -> Tip:
     """The stream named by a ref, full or short, or by an id or a prefix of it.
 
     Raises Error if there is none, or several, which it lists.
     """
-    tips = streams.list_tips(repo, objects)
+    tips = streams.list_tips(repo)
     starts = ("", "refs/", "refs/heads/", *streams.PREFIXES)
     full_names = {start + name for start in starts}
     full_names |= {prefix + ids.parse_stream_name(name) for prefix in streams.PREFIXES}
@@ -168,9 +166,9 @@ def read_chains(repo: Repo, tips: Iterable[Tip]) -> dict[str, list[Record]]:
     }
 
 
-def find_newest(repo: Repo, objects: Objects, session_id: str) -> Record | None:
+def find_newest(repo: Repo, session_id: str) -> Record | None:
     """The newest checkpoint of a session on any stream; None without one."""
-    chains = read_chains(repo, streams.list_tips(repo, objects)).values()
+    chains = read_chains(repo, streams.list_tips(repo)).values()
     steps = [step for chain in chains for step in chain if step["session_id"] == session_id]
     return max(steps, key=lambda step: int(step["time"]), default=None)
 
@@ -301,25 +299,25 @@ def _get_path(repo: Repo) -> str:
 # The notice that a session's work is in a stash (doc/scenarios.md "000 Overlap").
 
 
-def build_notice(repo: Repo, objects: Objects, tip: Tip | None, ref: str) -> str:
+def build_notice(repo: Repo, tip: Tip | None, ref: str) -> str:
     """The notice for a stream that is about to be left: the session, the stash, and the ref that
     will keep its checkpoints; '' if no stash has its work."""
-    match = next(_match_stash(repo, objects, {tip["stream"]: ref}), None) if tip else None
+    match = next(_match_stash(repo, {tip["stream"]: ref}), None) if tip else None
     if match is None:
         return ""
     session_id, stash = match["session_id"], match["stash"]
     return f"gitcp: work of session '{session_id}' is in {stash}; '{ref}' keeps its checkpoints"
 
 
-def list_held(repo: Repo, objects: Objects, streams: Iterable[Record]) -> list[Record]:
+def list_held(repo: Repo, streams: Iterable[Record]) -> list[Record]:
     """{session_id, stash, ref} for each archived stream of a listing whose work is in a stash."""
     archived = {s["id"]: s["ref"] for s in reversed(list(streams)) if s["kind"] == "archived"}
-    return list(_match_stash(repo, objects, archived)) if archived else []
+    return list(_match_stash(repo, archived)) if archived else []
 
 
-def _match_stash(repo: Repo, objects: Objects, refs: dict[str, str]) -> Iterator[Record]:
+def _match_stash(repo: Repo, refs: dict[str, str]) -> Iterator[Record]:
     """The records of list_held().  refs: stream id -> the ref that keeps it."""
-    stash = Stash(repo, objects).list_entries()
+    stash = Stash(repo).list_entries()
     for marker in states.read_here(repo) if stash else ():
         for stream in edits.list_open_streams(repo, marker):
             files = [(path, (file["mode"], file["oid"])) for path, file in stream["files"].items()]
@@ -342,18 +340,18 @@ def write_stated(ctx: Context, record: Record) -> Record:
     metadata: name -> text, which is redacted here.  A new session is created.  Raises InputError,
     with nothing written.
     """
-    repo, objects = ctx.repo, ctx.objects
+    repo = ctx.repo
     session_id = check_session_id(record.get("session_id"))
     message = record.get("message")
     if not isinstance(message, str) or not message.strip():
         raise InputError("'message' of a checkpoint must be a text that is not empty")
-    files, metadata = _parse_files(objects, record), _store_metadata(repo, objects, record)
+    files, metadata = _parse_files(repo.objects, record), _store_metadata(repo, record)
     state = ctx.read_state(session_id) or states.make_state(
         repo, session_id, str(record.get("agent") or ""), ctx.head
     )
-    head_tree = find_tree(objects, ctx.head)
-    head_lookup = Lookup(objects, head_tree)
-    tip = streams.find_current(repo, objects, state, ctx.head)
+    head_tree = find_tree(repo.objects, ctx.head)
+    head_lookup = Lookup(repo.objects, head_tree)
+    tip = streams.find_current(repo, state, ctx.head)
     content: writing.Content = {
         "head": ctx.head,
         "head_tree": head_tree,
@@ -370,8 +368,8 @@ def write_stated(ctx: Context, record: Record) -> Record:
     stated_files = {
         path: (entry, state.get("turn_id", "")) for path, entry in content["mine"].items()
     }
-    open_edits.record_edits(repo, objects, session_id, ctx.head, stated_files)
-    oid = writing.write_checkpoint(repo, objects, state, content)
+    open_edits.record_edits(repo, session_id, ctx.head, stated_files)
+    oid = writing.write_checkpoint(repo, state, content)
     ctx.keep(state)
     return {"type": "checkpoint", "oid": oid, "ref": state["shadow_ref"], "session_id": session_id}
 
@@ -396,7 +394,7 @@ def _parse_entry(objects: Objects, path: str, entry: object) -> Entry:
     return mode, oid
 
 
-def _store_metadata(repo: Repo, objects: Objects, record: Record) -> dict[str, Entry]:
+def _store_metadata(repo: Repo, record: Record) -> dict[str, Entry]:
     metadata = record.get("metadata", {})
     if not isinstance(metadata, dict) or not all(isinstance(t, str) for t in metadata.values()):
         raise InputError("'metadata' of a checkpoint must be an object of texts")
@@ -406,5 +404,5 @@ def _store_metadata(repo: Repo, objects: Objects, record: Record) -> dict[str, E
             redactor.redact_jsonl if name.startswith(transcripts.NAME) else redactor.redact_text
         )
         data = redact(text.encode("utf-8", "surrogateescape"))
-        entries[check_path(name)] = (FILE, objects.write("blob", data))
+        entries[check_path(name)] = (FILE, repo.objects.write("blob", data))
     return entries

@@ -31,32 +31,30 @@ def _is_change_left(
     return linking.is_change_left(base, tip, worktree, rule)
 
 
-def take_verdict(
-    repo: Repo, objects: Objects, state: State, head: str, dirty: dict[str, Entry | None]
-) -> Verdict:
+def take_verdict(repo: Repo, state: State, head: str, dirty: dict[str, Entry | None]) -> Verdict:
     """Choose the stream of a turn that starts with these dirty files, and set the verdict in the
     state (doc/behaviour.md "Which stream a turn continues")."""
-    tip = stream_streams.find_current(repo, objects, state, head)
-    streams = _collect_streams(repo, objects, state, dirty, tip)
-    current = _build_current_view(repo, objects, tip, streams)
+    tip = stream_streams.find_current(repo, state, head)
+    streams = _collect_streams(repo, state, dirty, tip)
+    current = _build_current_view(repo, tip, streams)
     alternatives = [
         view
         for stream, (ref, files) in streams.items()
         if (current is None or stream != current["id"]) and not dirty.keys().isdisjoint(files)
-        if (view := _resolve_stream(repo, objects, stream, ref, files))
+        if (view := _resolve_stream(repo, stream, ref, files))
     ]
     mode = stream_streams.get_mode(repo)
 
     def is_left(view: View) -> bool:
         """Whether agent lines survive in the files that the stream and the worktree share."""
         rule = repo.config.get_option("gitcp.suffix-match")
-        tip = stream_streams.read_tip(objects, view["ref"])
-        base_lookup = Lookup(objects, find_tree(objects, tip["base"] if tip else None))
+        tip = stream_streams.read_tip(repo.objects, view["ref"])
+        base_lookup = Lookup(repo.objects, find_tree(repo.objects, tip["base"] if tip else None))
         return any(
             _is_change_left(
-                _read_blob(objects, base_lookup(path)),
-                _read_blob(objects, entry),
-                _read_worktree(repo, objects, path, dirty[path]),
+                _read_blob(repo.objects, base_lookup(path)),
+                _read_blob(repo.objects, entry),
+                _read_worktree(repo, path, dirty[path]),
                 rule,
             )
             for path, entry in (view["files"] or {}).items()
@@ -74,13 +72,13 @@ def take_verdict(
 
 
 def _collect_streams(
-    repo: Repo, objects: Objects, state: State, dirty: dict[str, Entry | None], tip: Tip | None
+    repo: Repo, state: State, dirty: dict[str, Entry | None], tip: Tip | None
 ) -> dict[str, tuple[str, Entries]]:
     """id -> (ref, files) of the streams that this worktree's unsettled sessions name, of those on
     the tip or with dirty files."""
     streams: dict[str, tuple[str, Entries]] = {}
     writers = credit.list_writers(journal.read_journal(repo), dirty)
-    writers |= stream_streams.list_sessions(objects, tip) if tip else set()
+    writers |= stream_streams.list_sessions(repo.objects, tip) if tip else set()
     concerned = [m for m in states.read_concerned(repo, writers) if states.is_home(repo, m)]
     foreign = [m for m in concerned if m["session_id"] != state["session_id"]]
     for marker in [*foreign, states.build_marker(state)]:
@@ -92,15 +90,15 @@ def _collect_streams(
 
 
 def _build_current_view(
-    repo: Repo, objects: Objects, tip: Tip | None, streams: dict[str, tuple[str, Entries]]
+    repo: Repo, tip: Tip | None, streams: dict[str, tuple[str, Entries]]
 ) -> View | None:
     if tip is None:
         return None
     orphan = False
     files: Entries | None
     try:
-        files = _list_files(objects, tip, streams)
-        orphan = tip["stream"] not in streams and stream_streams.is_orphaned(repo, objects, tip)
+        files = _list_files(repo.objects, tip, streams)
+        orphan = tip["stream"] not in streams and stream_streams.is_orphaned(repo, tip)
     except Error as e:
         trace.append_note("stream", f"'{tip['ref']}': {e}")
         files = None
@@ -127,30 +125,28 @@ def _make_view(tip: Tip, files: Entries | None, orphan: bool = False) -> View:
     }
 
 
-def _resolve_stream(
-    repo: Repo, objects: Objects, stream: str, ref: str, files: Entries
-) -> View | None:
-    tip = find_tip(repo, objects, stream, ref)
+def _resolve_stream(repo: Repo, stream: str, ref: str, files: Entries) -> View | None:
+    tip = find_tip(repo, stream, ref)
     if tip is None:
         return None
     try:
-        return _make_view(tip, _list_files(objects, tip, {stream: (ref, files)}))
+        return _make_view(tip, _list_files(repo.objects, tip, {stream: (ref, files)}))
     except Error as e:
         trace.append_note("stream", f"'{tip['ref']}': {e}")
         return None
 
 
-def find_tip(repo: Repo, objects: Objects, stream: str, ref: str) -> Tip | None:
+def find_tip(repo: Repo, stream: str, ref: str) -> Tip | None:
     """The tip of a stream by its id, at ref or else at any ref; None without one."""
-    tip = stream_streams.peek_tip(objects, ref)
+    tip = stream_streams.peek_tip(repo.objects, ref)
     if tip and tip["stream"] == stream:
         return tip
-    return next((t for t in stream_streams.list_tips(repo, objects) if t["stream"] == stream), None)
+    return next((t for t in stream_streams.list_tips(repo) if t["stream"] == stream), None)
 
 
-def _read_worktree(repo: Repo, objects: Objects, path: str, entry: Entry | None) -> bytes | None:
+def _read_worktree(repo: Repo, path: str, entry: Entry | None) -> bytes | None:
     # The blobs of a turn's start are hashed but not stored: read the file instead.
-    stored = _read_blob(objects, entry)
+    stored = _read_blob(repo.objects, entry)
     if stored is not None or entry is None:
         return stored
     try:

@@ -176,9 +176,9 @@ def parse_tip(ref: str, obj: Object) -> Tip:
     }
 
 
-def list_tips(repo: Repo, objects: Objects, *patterns: str) -> list[Tip]:
+def list_tips(repo: Repo, *patterns: str) -> list[Tip]:
     """The tips of the streams below the patterns, by default of all, newest first."""
-    return read_tips(objects, list_refs(repo, *patterns))
+    return read_tips(repo.objects, list_refs(repo, *patterns))
 
 
 def list_refs(repo: Repo, *patterns: str, newest_first: bool = False) -> list[str]:
@@ -273,35 +273,35 @@ def map_named_paths(repo: Repo, stream_id: str, candidates: Iterable[str]) -> di
     }
 
 
-def _read_own(repo: Repo, objects: Objects, base: str) -> Tip | None:
+def _read_own(repo: Repo, base: str) -> Tip | None:
     """The stream of base.  If the person has a branch of that name, warn and take the next name
     for base."""
     while True:
         ref = build_ref(repo, base)
-        tip = _read(repo, objects, ref)
+        tip = _read(repo, ref)
         next_ref = build_ref(repo, base)
         if next_ref == ref:
             return tip
         options.warn(f"'{ref}' is not gitcp's; '{next_ref}' is taken instead")
 
 
-def _read(repo: Repo, objects: Objects, ref: str) -> Tip | None:
+def _read(repo: Repo, ref: str) -> Tip | None:
     try:
-        return read_tip(objects, ref)
+        return read_tip(repo.objects, ref)
     except Foreign as e:
         trace.append_note("stream", str(e))
         add_foreign(repo, ref)
         return None
 
 
-def find_current(repo: Repo, objects: Objects, state: State, base: str) -> Tip | None:
+def find_current(repo: Repo, state: State, base: str) -> Tip | None:
     """The stream that a session is on at base: its own last one, else the newest."""
     if get_mode(repo) == "overlap":
-        tip = _read_own(repo, objects, base)
-        return tip or _read(repo, objects, ids.BRANCHES + base[:7])
+        tip = _read_own(repo, base)
+        return tip or _read(repo, ids.BRANCHES + base[:7])
     tips = {}
     for number, ref in map_suffixes(repo, base).items():
-        tip = _read(repo, objects, ref)
+        tip = _read(repo, ref)
         if tip:
             tips[number] = tip
     own_ids = [s["id"] for s in state["streams"]]
@@ -311,7 +311,7 @@ def find_current(repo: Repo, objects: Objects, state: State, base: str) -> Tip |
     return tips[max(tips)] if tips else None
 
 
-def should_follow(repo: Repo, objects: Objects, tip: Tip, base: str) -> bool:
+def should_follow(repo: Repo, tip: Tip, base: str) -> bool:
     """Whether a stream of another base moves to base (doc/behaviour.md "When HEAD moves").
 
     It moves if a session on it still has the old base, and some dirty file is as the stream
@@ -319,7 +319,7 @@ def should_follow(repo: Repo, objects: Objects, tip: Tip, base: str) -> bool:
     """
     parsed = ids.parse_shadow(tip["ref"])
     old_base = parsed["base7"] if parsed else ""
-    paths_by_session = map_named_paths(repo, tip["stream"], list_sessions(objects, tip))
+    paths_by_session = map_named_paths(repo, tip["stream"], list_sessions(repo.objects, tip))
     stored = (states.find_marker(repo, session_id) for session_id in paths_by_session)
     bases = (marker["base_commit"] for marker in stored if marker)
     if not old_base or not any(commit.startswith(old_base) for commit in bases):
@@ -327,25 +327,21 @@ def should_follow(repo: Repo, objects: Objects, tip: Tip, base: str) -> bool:
     paths = set[str]().union(*paths_by_session.values())
     from gitcp.store.snapshot import hashing
 
-    present = hashing.list_dirty(repo, objects, paths, base)
-    recorded = Lookup(objects, tip["tree"])
+    present = hashing.list_dirty(repo, paths, base)
+    recorded = Lookup(repo.objects, tip["tree"])
     return any(entry == recorded(path) for path, entry in present.items())
 
 
-def find_live(repo: Repo, objects: Objects, base: str, stream_id: str, ref: str = "") -> Tip | None:
+def find_live(repo: Repo, base: str, stream_id: str, ref: str = "") -> Tip | None:
     """The tip of a stream that is live at a base: on the base's branch, or on ref if its work is
     here and no event has moved it yet; None otherwise."""
     branch = build_ref(repo, base)
     for candidate in filter(None, dict.fromkeys((branch, ref))):
         if candidate.startswith(ARCHIVE):
             continue
-        tip = peek_tip(objects, candidate)
+        tip = peek_tip(repo.objects, candidate)
         is_at_base = candidate == branch or candidate.startswith(branch + "-")
-        if (
-            tip
-            and tip["stream"] == stream_id
-            and (is_at_base or should_follow(repo, objects, tip, base))
-        ):
+        if tip and tip["stream"] == stream_id and (is_at_base or should_follow(repo, tip, base)):
             return tip
     return None
 
@@ -423,26 +419,24 @@ def read_with_turns(objects: Objects, tip: Tip, session_id: str) -> State | None
 # recorded is lost (doc/behaviour.md "Events", "Temporary checkpoints").
 
 
-def recall_state(repo: Repo, objects: Objects, session_id: str) -> State | None:
+def recall_state(repo: Repo, session_id: str) -> State | None:
     """The state of a session; None for an unknown one.
 
     A newer copy on its stream wins: a process was killed between the ref and the state.  A lost or
     damaged file is rebuilt from the copies and the marker.  The caller holds the session's lock.
     """
     head = refs.read_base(repo)
-    return catch_up_state(repo, objects, session_id, states.load_state(repo, session_id), head)
+    return catch_up_state(repo, session_id, states.load_state(repo, session_id), head)
 
 
-def catch_up_state(
-    repo: Repo, objects: Objects, session_id: str, state: State | None, head: str
-) -> State | None:
+def catch_up_state(repo: Repo, session_id: str, state: State | None, head: str) -> State | None:
     """recall_state() for a loaded state, None if it has no file.  head: HEAD's commit."""
     if state is None:
-        return _rebuild_state(repo, objects, session_id)
+        return _rebuild_state(repo, session_id)
     read_streams(repo, state)
-    tip, revision = _find_newest(objects, session_id, _list_near(repo, objects, state, head))
+    tip, revision = _find_newest(repo.objects, session_id, _list_near(repo, state, head))
     newer = tip and revision > state.get("revision", 0)
-    copy = read_with_turns(objects, tip, session_id) if tip and newer else None
+    copy = read_with_turns(repo.objects, tip, session_id) if tip and newer else None
     if copy:
         trace.append_note("state", f"'{session_id}' is behind its stream: taking the copy there")
         state = states.update_fields(copy)
@@ -450,30 +444,28 @@ def catch_up_state(
     return state
 
 
-def is_orphaned(repo: Repo, objects: Objects, tip: Tip) -> bool:
+def is_orphaned(repo: Repo, tip: Tip) -> bool:
     """Whether no state names a stream (doc/behaviour.md "Conflicts and warnings").
 
     A state that is behind the stream or unreadable counts as naming it, and so does one of the
     original program with its base.
     """
-    owners = list_sessions(objects, tip)
+    owners = list_sessions(repo.objects, tip)
     concerned = states.read_concerned(repo, owners)
     if any(stream["id"] == tip["stream"] for marker in concerned for stream in marker["streams"]):
         return False
-    return not any(_is_named(repo, objects, tip, session_id) for session_id in owners)
+    return not any(_is_named(repo, tip, session_id) for session_id in owners)
 
 
-def holds_lost_work(
-    repo: Repo, objects: Objects, tip: Tip, saved: Collection[str] = frozenset()
-) -> bool:
+def holds_lost_work(repo: Repo, tip: Tip, saved: Collection[str] = frozenset()) -> bool:
     """Whether a stream has work that no state has: it was lost, or its process was killed.
 
     saved: the sessions whose states were just saved with everything on the stream.
     """
     try:
-        for session_id in list_sessions(objects, tip).difference(saved):
+        for session_id in list_sessions(repo.objects, tip).difference(saved):
             state = states.peek_state(repo, ids.check_session_id(session_id))
-            copy = read_copy(objects, tip, session_id)
+            copy = read_copy(repo.objects, tip, session_id)
             if state is None or (copy and copy.get("revision", 0) > state.get("revision", 0)):
                 return True
     except Error:
@@ -481,7 +473,7 @@ def holds_lost_work(
     return False
 
 
-def _is_named(repo: Repo, objects: Objects, tip: Tip, session_id: str) -> bool:
+def _is_named(repo: Repo, tip: Tip, session_id: str) -> bool:
     try:
         state = states.peek_state(repo, ids.check_session_id(session_id))
     except InputError:
@@ -490,13 +482,13 @@ def _is_named(repo: Repo, objects: Objects, tip: Tip, session_id: str) -> bool:
         return False
     if any(stream["id"] == tip["stream"] for stream in state["streams"]):
         return True
-    copy = read_copy(objects, tip, session_id)
+    copy = read_copy(repo.objects, tip, session_id)
     if copy is None:
         return bool(state["base_commit"]) and tip["base"].startswith(state["base_commit"][:7])
     return bool(copy.get("revision", 0) > state.get("revision", 0))
 
 
-def _list_near(repo: Repo, objects: Objects, state: State, head: str) -> list[Tip]:
+def _list_near(repo: Repo, state: State, head: str) -> list[Tip]:
     """The streams that may have a checkpoint of the session made after its state was saved."""
     home = ids.hash_worktree(str(state.get("worktree_id") or ""))
     tips = []
@@ -506,7 +498,7 @@ def _list_near(repo: Repo, objects: Objects, state: State, head: str) -> list[Ti
         candidates = [build_ref(repo, base, worktree=home)]
         if get_mode(repo) == "suffix":
             candidates += refs.list_refs(repo, f"{candidates[0]}-*")
-        tips += [tip for ref in candidates if (tip := peek_tip(objects, ref))]
+        tips += [tip for ref in candidates if (tip := peek_tip(repo.objects, ref))]
     return tips
 
 
@@ -524,10 +516,10 @@ def _find_newest(objects: Objects, session_id: str, tips: Iterable[Tip]) -> tupl
     return newest, revision
 
 
-def _rebuild_state(repo: Repo, objects: Objects, session_id: str) -> State | None:
+def _rebuild_state(repo: Repo, session_id: str) -> State | None:
     marker = states.find_marker(repo, session_id)
-    tip, _ = _find_newest(objects, session_id, list_tips(repo, objects))
-    copy = read_with_turns(objects, tip, session_id) if tip else None
+    tip, _ = _find_newest(repo.objects, session_id, list_tips(repo))
+    copy = read_with_turns(repo.objects, tip, session_id) if tip else None
     if copy is None and marker is None:
         return None
     trace.append_note("state", f"'{session_id}' has no state: rebuilt from its stream and marker")
@@ -564,11 +556,11 @@ def _follow_marker(state: State, marker: Marker) -> None:
 NO_VERDICT: Verdict = {"verdict": "none", "ref": "", "tip": "", "reason": ""}
 
 
-def find_place(repo: Repo, objects: Objects, state: State, base: str) -> Place:
+def find_place(repo: Repo, state: State, base: str) -> Place:
     """The place by the verdict that the turn began with (doc/behaviour.md "Streams")."""
-    current = find_current(repo, objects, state, base)
+    current = find_current(repo, state, base)
     suffixed = get_mode(repo) == "suffix"
-    parent = _choose_parent(repo, objects, state, current, suffixed)
+    parent = _choose_parent(repo, state, current, suffixed)
     branch = build_ref(repo, base)
     numbered = suffixed and parent and parent["ref"].startswith(branch + "-")
     if parent and (numbered or parent["ref"] == branch or (suffixed and parent is current)):
@@ -589,9 +581,7 @@ def find_place(repo: Repo, objects: Objects, state: State, base: str) -> Place:
     )
 
 
-def _choose_parent(
-    repo: Repo, objects: Objects, state: State, current: Tip | None, suffixed: bool
-) -> Tip | None:
+def _choose_parent(repo: Repo, state: State, current: Tip | None, suffixed: bool) -> Tip | None:
     """The tip that the verdict continues: current, or that of the stream that it restores; None to
     start a new stream.  A void verdict continues the current one."""
     verdict = state.get("verdict") or NO_VERDICT
@@ -601,7 +591,7 @@ def _choose_parent(
         trace.append_note("stream", f"'{current['ref']}' stays: another session is active on it")
         return current
     if action == "restore":
-        restored = read_tip(objects, verdict["ref"])
+        restored = read_tip(repo.objects, verdict["ref"])
         is_current = current and restored and current["ref"] == restored["ref"]
         if restored and restored["oid"] == verdict["tip"] and not is_current:
             return restored  # else it moved on, or HEAD is at its base again
@@ -645,33 +635,33 @@ def archive_stream(repo: Repo, tip: Tip) -> refs.Update:
     return (f"{ARCHIVE}{name}/{max([0, *numbers]) + 1}", tip["oid"], None)
 
 
-def rename_stream(repo: Repo, objects: Objects, tip: Tip, base: str) -> list[refs.Update]:
+def rename_stream(repo: Repo, tip: Tip, base: str) -> list[refs.Update]:
     """The ref updates that rename a stream to a new base, or archive it if that name is taken."""
     parsed = ids.parse_shadow(tip["ref"])
     number = parsed["suffix"] if parsed else None
     ref = build_ref(repo, base, number)
-    if number is not None and objects.read(ref):
+    if number is not None and repo.objects.read(ref):
         number = max(map_suffixes(repo, base)) + 1
         ref = build_ref(repo, base, number)
     if ref == tip["ref"]:
         return [(ref, tip["oid"], tip["oid"])]
-    update = archive_stream(repo, tip) if objects.read(ref) else (ref, tip["oid"], None)
+    update = archive_stream(repo, tip) if repo.objects.read(ref) else (ref, tip["oid"], None)
     return [update, (tip["ref"], None, tip["oid"])]
 
 
-def move_home(repo: Repo, objects: Objects) -> None:
+def move_home(repo: Repo) -> None:
     """Move the streams to the place that gitcp.streams-hidden says."""
     home = get_prefix(repo)
     [other] = {*PREFIXES} - {home}
     for ref in refs.list_refs(repo, other):
         if ids.parse_shadow(ref):
             with exclusive(repo, get_lock_name(repo, ref)):
-                _move_home(repo, objects, ref, home + ids.parse_stream_name(ref))
+                _move_home(repo, ref, home + ids.parse_stream_name(ref))
 
 
-def _move_home(repo: Repo, objects: Objects, ref: str, new_ref: str) -> None:
+def _move_home(repo: Repo, ref: str, new_ref: str) -> None:
     try:
-        tip = read_tip(objects, ref)
+        tip = read_tip(repo.objects, ref)
         if tip and tip["ref"] == ref:
             exists = refs.read_ref(repo, new_ref)
             update = archive_stream(repo, tip) if exists else (new_ref, tip["oid"], None)

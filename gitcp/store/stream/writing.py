@@ -61,9 +61,7 @@ if TYPE_CHECKING:
 _ADDED_TO = ("tasks", streams.TURNS)
 
 
-def write_checkpoint(
-    repo: Repo, objects: Objects, state: State, content: Content, edits_subject: str = ""
-) -> str:
+def write_checkpoint(repo: Repo, state: State, content: Content, edits_subject: str = "") -> str:
     """Write a checkpoint, update the state in memory, and return the checkpoint's oid.
 
     edits_subject: the subject under which the session's ref takes the journal's edits in the same
@@ -75,17 +73,17 @@ def write_checkpoint(
         head = refs.read_base(repo)
         if head != content["head"]:
             raise Moved("HEAD", content["head"], head)
-        place = find_place(repo, objects, state, content["head"])
-        _refresh_entries(repo, objects, place, content)
+        place = find_place(repo, state, content["head"])
+        _refresh_entries(repo, place, content)
         _record_files(held, state, place, content)
         held_update = edits_subject and journal.write_edits(
-            repo, objects, held, state["session_id"], edits_subject
+            repo, held, state["session_id"], edits_subject
         )
-        tree = _write_tree(objects, state, place, content)
+        tree = _write_tree(repo.objects, state, place, content)
         parent = place["parent"]
         arguments = (state["session_id"], content["head"], place["stream"], content["trailers"])
         message = streams.build_message(content["subject"], *arguments)
-        oid = write_commit(objects, repo, tree, [parent["oid"]] if parent else [], message)
+        oid = write_commit(repo, tree, [parent["oid"]] if parent else [], message)
         move: refs.Update = (place["ref"], oid, place["old"])
         updates = [*place["before"], move, *place["after"], *([held_update] if held_update else [])]
         held.write_waiting()
@@ -95,22 +93,22 @@ def write_checkpoint(
     return oid
 
 
-def _refresh_entries(repo: Repo, objects: Objects, place: Place, content: Content) -> None:
+def _refresh_entries(repo: Repo, place: Place, content: Content) -> None:
     # Another session has written a checkpoint since the scan: read the paths that differ again,
     # so that the tip does not return to an older worktree.
     tip = place["parent"]
     if tip is None or tip["oid"] == content["seen"]:
         return
-    scanned_tree = edit_tree(objects, content["head_tree"], content["entries"])
+    scanned_tree = edit_tree(repo.objects, content["head_tree"], content["entries"])
     stale = [
         path
-        for path, _, _ in compare_trees(objects, tip["tree"], scanned_tree)
+        for path, _, _ in compare_trees(repo.objects, tip["tree"], scanned_tree)
         if not path.startswith(".entire/")
     ]
-    head = Lookup(objects, content["head_tree"])
+    head = Lookup(repo.objects, content["head_tree"])
     from gitcp.store.snapshot import hashing
 
-    for path, entry in hashing.read_paths(repo, objects, stale, write=True).items():
+    for path, entry in hashing.read_paths(repo, stale, write=True).items():
         if entry == head(path):
             content["entries"].pop(path, None)
         else:
@@ -176,7 +174,7 @@ def _list_superseded(stream: Stream, content: Content) -> set[str]:
 
 
 def carry_streams(
-    repo: Repo, objects: Objects, old: str, commit: Commit, condensed: set[str] | None
+    repo: Repo, old: str, commit: Commit, condensed: set[str] | None
 ) -> list[refs.Update]:
     """Move the streams of base old to the commit made on it; return the ref updates.
 
@@ -185,17 +183,17 @@ def carry_streams(
     """
     updates: list[refs.Update] = []
     with exclusive(repo, f"stream-{repo.worktree_hash}"):
-        for tip in list_moving_streams(repo, objects, old, commit["oid"]):
+        for tip in list_moving_streams(repo, old, commit["oid"]):
             if condensed is None:
-                moved = streams.rename_stream(repo, objects, tip, commit["oid"])
+                moved = streams.rename_stream(repo, tip, commit["oid"])
             else:
-                moved = _settle_stream(repo, objects, tip, commit, condensed)
+                moved = _settle_stream(repo, tip, commit, condensed)
             refs.update_refs(repo, moved, "gitcp: carry forward")
             updates += moved
     return updates
 
 
-def list_moving_streams(repo: Repo, objects: Objects, base: str, new: str) -> list[Tip]:
+def list_moving_streams(repo: Repo, base: str, new: str) -> list[Tip]:
     """The tips of the streams that a commit new on base moves, in either mode.
 
     These are the streams of base, and those of other bases (after a pull or cherry-pick) whose
@@ -210,77 +208,75 @@ def list_moving_streams(repo: Repo, objects: Objects, base: str, new: str) -> li
         if ref in at_new:
             continue  # moved by a session's event between the commit and this hook
         try:
-            obj = objects.read(candidates[ref])
+            obj = repo.objects.read(candidates[ref])
             tip = streams.parse_tip(ref, obj) if obj else None
         except Error as e:
             trace.append_note("stream", str(e))  # the person's branch: never touched
             continue
-        if tip and (ref in at_base or _is_here(repo, objects, tip, new)):
+        if tip and (ref in at_base or _is_here(repo, tip, new)):
             tips.append(tip)
     return tips
 
 
-def _is_here(repo: Repo, objects: Objects, tip: Tip, new: str) -> bool:
+def _is_here(repo: Repo, tip: Tip, new: str) -> bool:
     paths_by_session = streams.map_named_paths(
-        repo, tip["stream"], streams.list_sessions(objects, tip)
+        repo, tip["stream"], streams.list_sessions(repo.objects, tip)
     )
     if any(paths_by_session.values()):
-        return streams.should_follow(repo, objects, tip, new)
-    return not streams.holds_lost_work(repo, objects, tip)
+        return streams.should_follow(repo, tip, new)
+    return not streams.holds_lost_work(repo, tip)
 
 
-def _settle_stream(
-    repo: Repo, objects: Objects, tip: Tip, commit: Commit, condensed: set[str]
-) -> list[refs.Update]:
+def _settle_stream(repo: Repo, tip: Tip, commit: Commit, condensed: set[str]) -> list[refs.Update]:
     """The ref updates that start the stream again, under the same id, with the files that a linked
     commit left."""
     paths_by_session = streams.map_named_paths(
-        repo, tip["stream"], streams.list_sessions(objects, tip)
+        repo, tip["stream"], streams.list_sessions(repo.objects, tip)
     )
     unsettled = set().union(*paths_by_session.values())
     present: dict[str, Entry | None] = {}
     if unsettled:
         from gitcp.store.snapshot import hashing
 
-        present = hashing.list_dirty(repo, objects, unsettled, commit["oid"])
+        present = hashing.list_dirty(repo, unsettled, commit["oid"])
     updates: list[refs.Update] = []
     if present:
-        target = streams.rename_stream(repo, objects, tip, commit["oid"])[0]
+        target = streams.rename_stream(repo, tip, commit["oid"])[0]
         metadata = {
             path: entry
-            for path, entry in streams.read_metadata(objects, tip["tree"]).items()
+            for path, entry in streams.read_metadata(repo.objects, tip["tree"]).items()
             if path.rpartition("/")[2] in paths_by_session
         }
-        tree = edit_tree(objects, commit["tree"], {**present, **metadata})
+        tree = edit_tree(repo.objects, commit["tree"], {**present, **metadata})
         owner = tip["session_id"]
         owner = owner if owner in paths_by_session else min(paths_by_session)
         about = (owner, commit["oid"], tip["stream"])
         message = streams.build_message(streams.CARRIED, *about)
-        oid = write_commit(objects, repo, tree, [], message)
+        oid = write_commit(repo, tree, [], message)
         if not target[0].startswith(streams.ARCHIVE):
             updates.append((target[0], oid, None))
         else:
             present = {}  # the name is taken: everything stays in the archive
     if (
         unsettled - set(present)
-        or streams.holds_lost_work(repo, objects, tip, condensed)
-        or _holds_withdrawn_work(repo, objects, tip)
+        or streams.holds_lost_work(repo, tip, condensed)
+        or _holds_withdrawn_work(repo, tip)
     ):
         updates.insert(0, streams.archive_stream(repo, tip))
     return [*updates, (tip["ref"], None, tip["oid"])]
 
 
-def _holds_withdrawn_work(repo: Repo, objects: Objects, tip: Tip) -> bool:
+def _holds_withdrawn_work(repo: Repo, tip: Tip) -> bool:
     """Whether checkpoints of a stream have work that was taken back before a commit took it."""
-    sessions, lines = streams.list_sessions(objects, tip), journal.read_journal(repo)
+    sessions, lines = streams.list_sessions(repo.objects, tip), journal.read_journal(repo)
     if not any(list_withdrawn(repo, lines, name, tip["stream"]) for name in sessions):
         return False
-    first = commit = need_commit(objects, tip["oid"])
+    first = commit = need_commit(repo.objects, tip["oid"])
     while streams.find_trailer(commit["message"], "Entire-Session"):
         first = commit
         if not commit["parents"]:
             break
-        commit = need_commit(objects, commit["parents"][0])
+        commit = need_commit(repo.objects, commit["parents"][0])
     # The archive of an earlier commit has what came before the stream was carried forward.
     is_carried = first["message"].startswith(streams.CARRIED)
     since = parse_ident(first["committer"])[1] * 1_000_000_000 if is_carried else 0

@@ -18,22 +18,21 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Marker, State
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
 
 _OLD, _NEW = "disable-multisession-warning", "enable-multisession-warning"
 
 
-def format_greeting(repo: Repo, objects: Objects, session_id: str, head: str) -> str:
+def format_greeting(repo: Repo, session_id: str, head: str) -> str:
     """One line, and a second if other sessions of this base and worktree have checkpoints."""
     lines = ["gitcp: this conversation will be linked to your next commit."]
-    company = list_company(repo, objects, session_id, head)
+    company = list_company(repo, session_id, head)
     if company:
         have = "conversation has" if len(company) == 1 else "conversations have"
         lines.append(f"{len(company)} other {have} uncommitted work here; see 'gitcp status'.")
     return "\n".join(lines)
 
 
-def list_company(repo: Repo, objects: Objects, session_id: str, head: str) -> list[Marker]:
+def list_company(repo: Repo, session_id: str, head: str) -> list[Marker]:
     """The markers of other sessions of this base and worktree that have checkpoints.
 
     The marker of a session whose stream a commit carried to this base may have an older base.
@@ -43,13 +42,11 @@ def list_company(repo: Repo, objects: Objects, session_id: str, head: str) -> li
         for m in states.read_here(repo)
         if m["session_id"] != session_id and m["count"] > 0
         if m["base_commit"] == head
-        or any(streams.find_live(repo, objects, head, s["id"]) for s in m["streams"])
+        or any(streams.find_live(repo, head, s["id"]) for s in m["streams"])
     ]
 
 
-def find_refusal(
-    repo: Repo, objects: Objects, state: State, event: dict[str, Any], head: str
-) -> str | None:
+def find_refusal(repo: Repo, state: State, event: dict[str, Any], head: str) -> str | None:
     """The warning that refuses a prompt because other sessions have uncommitted work here.
 
     It is enabled by wants_warning(), noted in the state, and shown once for each set of sessions.
@@ -59,7 +56,7 @@ def find_refusal(
     has_begun = state.get("turns") and not state.get("resumed")
     if (states.is_home(repo, state) and (has_begun or has_work)) or not wants_warning(repo):
         return None
-    conflicting = list_company(repo, objects, state["session_id"], head)
+    conflicting = list_company(repo, state["session_id"], head)
     session_ids = sorted(m["session_id"] for m in conflicting)
     last_warning = state.get("multisession_warned") or {}
     # Two settings files may both call the hook for one prompt.

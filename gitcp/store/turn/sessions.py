@@ -19,7 +19,7 @@ from gitcp.store.journal.edits import (
     list_taken_back,
     read_streams,
 )
-from gitcp.store.reading import Prefetched
+from gitcp.store.objects import Objects
 from gitcp.store.session import states
 from gitcp.store.snapshot import hashing
 from gitcp.store.stream import stream_list, streams
@@ -42,18 +42,18 @@ STRATEGY = "manual-commit"
 _WINDOW = 128  # session directories whose prompts are asked for at once
 
 
-def list_sessions(repo: Repo, objects: Objects, stored: bool = True) -> list[Record]:
+def list_sessions(repo: Repo, stored: bool = True) -> list[Record]:
     """A record of each session with a state, the newest start first.  stored: also of those that
     have only checkpoints in the permanent store."""
-    sessions = build_records(list_states(repo), list_temporary(repo, objects))
+    sessions = build_records(list_states(repo), list_temporary(repo))
     if stored:
         sessions = add_stored(repo, sessions)
     return sorted(sessions, key=lambda record: -parse_time(record["started_at"]))
 
 
-def list_temporary(repo: Repo, objects: Objects) -> list[Record]:
+def list_temporary(repo: Repo) -> list[Record]:
     """A checkpoint record for each commit of every stream."""
-    chains = stream_list.read_chains(repo, streams.list_tips(repo, objects))
+    chains = stream_list.read_chains(repo, streams.list_tips(repo))
     return [checkpoint for chain in chains.values() for checkpoint in chain]
 
 
@@ -152,20 +152,24 @@ def _add_descriptions(
 
 def _read_prompts(repo: Repo, trees: list[str]) -> Iterator[str]:
     """The first prompt of each session directory; '' without one."""
-    with Prefetched(repo) as objects:
+    with Objects(repo):
         for start in range(0, len(trees), _WINDOW):
             part = trees[start : start + _WINDOW]
-            objects.fetch(part)
-            entries = [_read_entries(objects, tree) for tree in part]
-            objects.fetch(e[v1_format.PROMPT][1] for e in entries if v1_format.PROMPT in e)
+            repo.objects.ahead.fetch(part)
+            entries = [_read_entries(repo.objects, tree) for tree in part]
+            repo.objects.ahead.fetch(
+                e[v1_format.PROMPT][1] for e in entries if v1_format.PROMPT in e
+            )
             for entry in entries:
                 blob = (
-                    objects.read(entry[v1_format.PROMPT][1]) if v1_format.PROMPT in entry else None
+                    repo.objects.read(entry[v1_format.PROMPT][1])
+                    if v1_format.PROMPT in entry
+                    else None
                 )
                 joined = decode_name(blob[2]) if blob and blob[1] == "blob" else ""
                 prompts = (p.strip() for p in joined.split(v1_format.SEPARATOR))
                 yield next(iter(v1_schema.select_typed(prompts)), "")
-            objects.forget()
+            repo.objects.ahead.forget()
 
 
 def _read_entries(objects: Objects, tree: str) -> Tree:
@@ -364,8 +368,8 @@ def _begin_here(ctx: Context, state: State) -> None:
     """Begin the turn, or its continuation, with this worktree as it is now."""
     repo, look = ctx.repo, calls.Look(ctx.repo)
     head = look.scan.head or refs.get_zeros(repo)
-    dirty = hashing.resolve_changes(ctx.objects, look.scan, write=False)
-    look.take(ctx.objects, head, dirty)
+    dirty = hashing.resolve_changes(ctx.repo.objects, look.scan, write=False)
+    look.take(head, dirty)
     states.clear_verdict(state)
     state["base_commit"] = head
     states.begin_turn(repo, state, head, dirty, look.began, look.at)

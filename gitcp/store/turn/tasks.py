@@ -55,15 +55,13 @@ def note_start(repo: Repo, state: State, event: dict[str, Any]) -> bool:
     return False
 
 
-def build_step(
-    repo: Repo, objects: Objects, state: State, event: dict[str, Any], tip: Tip | None
-) -> Step | None:
+def build_step(repo: Repo, state: State, event: dict[str, Any], tip: Tip | None) -> Step | None:
     """The step of a subagent-end or todo event; None if its task is unknown.
 
     The caller holds the session's lock.  A task that ends moves to `ended_tasks` of the state.
     """
     if event["event"] == "todo":
-        return _build_todo_step(repo, objects, state, event, tip)
+        return _build_todo_step(repo, state, event, tip)
     tool = event.get("tool") or {}
     task_id, agent_id = tool.get("id"), tool.get("agent_id") or event.get("agent_id")
     running, ended = state.get("tasks", {}), state.setdefault("ended_tasks", {})
@@ -83,11 +81,11 @@ def build_step(
     if event.get("agent_transcript_path"):
         ended[task_id]["transcript_path"] = event["agent_transcript_path"]
     subject = commit_message.make_task_subject(task_id, kind, description)
-    files = _build_files(repo, objects, state, task_id)
+    files = _build_files(repo, state, task_id)
     return {"tool_use_id": task_id, "subject": subject, "files": files}
 
 
-def _build_files(repo: Repo, objects: Objects, state: State, task_id: str) -> dict[str, bytes]:
+def _build_files(repo: Repo, state: State, task_id: str) -> dict[str, bytes]:
     """The files of an ended task: path below the metadata directory -> bytes."""
     task = state["ended_tasks"][task_id]
     agent_id = task.get("agent_id") or ""
@@ -98,7 +96,7 @@ def _build_files(repo: Repo, objects: Objects, state: State, task_id: str) -> di
         "agent_id": agent_id,
     }
     files = {f"tasks/{task_id}/checkpoint.json": _dump_json(details)}
-    conversation = _read_transcript(repo, objects, state, agent_id, task.get("transcript_path"))
+    conversation = _read_transcript(repo, state, agent_id, task.get("transcript_path"))
     if conversation is not None:
         files[f"tasks/{task_id}/agent-{agent_id}.jsonl"] = conversation
     return files
@@ -106,7 +104,6 @@ def _build_files(repo: Repo, objects: Objects, state: State, task_id: str) -> di
 
 def list_ended_files(
     repo: Repo,
-    objects: Objects,
     state: State,
     list_written: Callable[[str], set[str]],
     changes: Container[str] = (),
@@ -121,17 +118,17 @@ def list_ended_files(
     for task_id, task in state.get("ended_tasks", {}).items():
         written_paths = list_written(task.get("agent_id") or "")
         if written_paths.isdisjoint(open_paths) or any(path in changes for path in written_paths):
-            files |= _build_files(repo, objects, state, task_id)
+            files |= _build_files(repo, state, task_id)
     return {path.removeprefix("tasks/"): data for path, data in files.items()}
 
 
-def list_all_ended_files(repo: Repo, objects: Objects, state: State) -> dict[str, bytes]:
+def list_all_ended_files(repo: Repo, state: State) -> dict[str, bytes]:
     """The files of list_ended_files() for a commit that was made before."""
     if not state.get("ended_tasks"):
         return {}
     lines = journal.read_journal(repo)
     return list_ended_files(
-        repo, objects, state, lambda agent_id: credit.list_written_paths(lines, agent_id)
+        repo, state, lambda agent_id: credit.list_written_paths(lines, agent_id)
     )
 
 
@@ -152,13 +149,13 @@ def forget_tasks(repo: Repo, state: State, task_ids: Iterable[str]) -> None:
 
 
 def _build_todo_step(
-    repo: Repo, objects: Objects, state: State, event: dict[str, Any], tip: Tip | None
+    repo: Repo, state: State, event: dict[str, Any], tip: Tip | None
 ) -> Step | None:
     tool = event.get("tool") or {}
     task_id = find_task(state, event.get("agent_id")) or tool.get("id")
     if not task_id:
         return None
-    stored_files = list_stored(objects, tip, state["session_id"])
+    stored_files = list_stored(repo.objects, tip, state["session_id"])
     folder = f"{task_id}/checkpoints/"
     number = 1 + sum(1 for path in stored_files if path.startswith(folder))
     data = json.dumps(tool.get("todos") or []).encode()
@@ -194,7 +191,7 @@ def _find_by_agent(tasks: Mapping[str, Any], agent_id: str | None) -> str:
     return next(matching_ids, "")
 
 
-def store_step(repo: Repo, objects: Objects, state: State, step: Step) -> None:
+def store_step(repo: Repo, state: State, step: Step) -> None:
     """Store a step without changes with the checkpoint of the turn's last commit.  Without such a
     commit a todo is dropped, and a task waits."""
     ids = state.get("turn_checkpoint_ids")
@@ -202,14 +199,14 @@ def store_step(repo: Repo, objects: Objects, state: State, step: Step) -> None:
         return
     files = {path.removeprefix("tasks/"): data for path, data in step["files"].items()}
     if step["tool_use_id"] in state.get("ended_tasks", {}):
-        files = list_all_ended_files(repo, objects, state)
+        files = list_all_ended_files(repo, state)
     done = list_tasks(files)
     minimal: SessionData = {
         "session_id": state["session_id"],
         "tasks": files,
         "metadata": {"tasks": done},
     }
-    committed_write.write_sessions(repo, objects, [(ids[-1], minimal)])
+    committed_write.write_sessions(repo, [(ids[-1], minimal)])
     forget_tasks(repo, state, done)
 
 
@@ -221,9 +218,7 @@ def list_stored(objects: Objects, tip: Tip | None, session_id: str) -> dict[str,
     return {path: oid for path, (_, oid) in list_files(objects, entry[1])} if entry else {}
 
 
-def _read_transcript(
-    repo: Repo, objects: Objects, state: State, agent_id: str, path: str | None
-) -> bytes | None:
+def _read_transcript(repo: Repo, state: State, agent_id: str, path: str | None) -> bytes | None:
     """The redacted transcript of a subagent; None without one."""
     if not agent_id:
         return None
@@ -232,7 +227,7 @@ def _read_transcript(
         path = path or locate_subagent_transcript(agent, session, agent_id)
         redactor = redaction.Lazy(repo, state["session_id"])
         source = stored_transcripts.Source(state["session_id"], path, redactor, agent_id=agent_id)
-        stored = stored_transcripts.store_transcript(repo, objects, source, complete=True)
+        stored = stored_transcripts.store_transcript(repo, source, complete=True)
     except InputError:
         return None
     return stored.read() if stored else None

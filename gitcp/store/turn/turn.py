@@ -165,19 +165,19 @@ class Turn:
     whose work it took back.  away: path -> its content of those that were put away.
     """
 
-    def __init__(self, repo: Repo, objects: Objects, state: State, look: Look | None) -> None:
+    def __init__(self, repo: Repo, state: State, look: Look | None) -> None:
         self.look = look or calls.Look(repo)
         self.base, self.scan = states.read_baseline(repo, state["session_id"]), self.look.scan
         self.head = self.scan.head or refs.get_zeros(repo)
-        self.tip = streams.find_current(repo, objects, state, self.head)
-        tip_lookup = _look_up_tip(objects, self.tip["tree"]) if self.tip else None
-        self.entries = hashing.resolve_changes(objects, self.scan, write=True, head=tip_lookup)
+        self.tip = streams.find_current(repo, state, self.head)
+        tip_lookup = _look_up_tip(repo.objects, self.tip["tree"]) if self.tip else None
+        self.entries = hashing.resolve_changes(repo.objects, self.scan, write=True, head=tip_lookup)
         from gitcp.store.v1 import stored_transcripts
 
-        self.stored = stored_transcripts.store_session(repo, objects, state)
-        lines = self.look.take(objects, self.head, self.entries, state)
+        self.stored = stored_transcripts.store_session(repo, state)
+        lines = self.look.take(self.head, self.entries, state)
         self.work = Work(lines, state["session_id"])
-        self._divide_work(objects, {p for stream in state["streams"] for p in stream["files"]})
+        self._divide_work(repo.objects, {p for stream in state["streams"] for p in stream["files"]})
 
     def _divide_work(self, objects: Objects, recorded: set[str]) -> None:
         """Set changed, mine, undone and away.  recorded: the paths on the session's streams."""
@@ -198,7 +198,7 @@ class Turn:
         put_away = self.work.map_away(self.entries)
         self.away = {path: entry for path, entry in put_away.items() if path in written}
 
-    def end_turn(self, repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> None:
+    def end_turn(self, repo: Repo, state: State, event: dict[str, Any]) -> None:
         """End the turn: the dirty files of now become the baseline of the next, or of its
         continuation."""
         states.clear_verdict(state)
@@ -210,7 +210,7 @@ class Turn:
         look = self.look
         states.begin_turn(repo, state, self.head, self.entries, look.began, look.at)
         tasks = [str(task.get("id", "")) for task in event.get("background_tasks", ())]
-        calls.end_turn(repo, objects, state, look.at, tasks, format_subject(state))
+        calls.end_turn(repo, state, look.at, tasks, format_subject(state))
 
 
 def _look_up_tip(objects: Objects, tree: str) -> Callable[[str], Entry | None] | None:
@@ -221,7 +221,7 @@ def _look_up_tip(objects: Objects, tree: str) -> Callable[[str], Entry | None] |
 
 
 def write_turn(
-    repo: Repo, objects: Objects, state: State, event: dict[str, Any], look: Look | None = None
+    repo: Repo, state: State, event: dict[str, Any], look: Look | None = None
 ) -> str | None:
     """Write the checkpoint of the turn so far if some path changed; return its oid.
 
@@ -231,7 +231,7 @@ def write_turn(
     the caller read it.
     """
     session_id, middle = state["session_id"], event["event"] in MIDDLE
-    turn, step, oid = Turn(repo, objects, state, look), None, None
+    turn, step, oid = Turn(repo, state, look), None, None
     if turn.head != state["base_commit"]:
         # A commit made since the caller looked is not linked yet.
         raise Moved("HEAD", state["base_commit"], turn.head)
@@ -241,23 +241,23 @@ def write_turn(
     if event["event"] in ("subagent-end", "todo"):
         from gitcp.store.turn import tasks
 
-        step = tasks.build_step(repo, objects, state, event, turn.tip)
+        step = tasks.build_step(repo, state, event, turn.tip)
         if step and not has_news:
-            tasks.store_step(repo, objects, state, step)
+            tasks.store_step(repo, state, step)
         has_news = has_news and step is not None
     if has_news:
-        content = _build_content(objects, state, turn, step)
+        content = _build_content(repo.objects, state, turn, step)
         from gitcp.store.stream import writing
 
         oid = writing.write_checkpoint(
-            repo, objects, state, content, "" if middle else format_subject(state)
+            repo, state, content, "" if middle else format_subject(state)
         )
         if step:
             tasks.forget_tasks(repo, state, [step["tool_use_id"]])
         if middle:
             states.reach_middle(repo, session_id, turn.entries)
     if not middle:
-        turn.end_turn(repo, objects, state, event)
+        turn.end_turn(repo, state, event)
     return oid
 
 

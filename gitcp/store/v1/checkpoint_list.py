@@ -11,7 +11,8 @@ from gitcp.core.shapes import is_object_name, is_ref
 from gitcp.errors import Error, GitError, InputError
 from gitcp.record import decode_lines, decode_name, encode_name, parse_json
 from gitcp.store import notes, private, refs
-from gitcp.store.reading import Prefetched, run_task, run_tasks, split_windows, spread_batches
+from gitcp.store.objects import Objects
+from gitcp.store.reading import run_task, run_tasks, split_windows, spread_batches
 from gitcp.store.trees import TREE, find_tree, need_commit, read_commit, read_tree
 from gitcp.store.v1 import checkpoints
 from gitcp.store.v1.checkpoints import (
@@ -60,24 +61,24 @@ def map_checkpoints(
 
     A large store is divided among processes: spread_batches() sends what convert() returns."""
 
-    def begin(objects: Prefetched) -> Callable[[list[_Window]], list[Converted]]:
+    def begin(objects: Objects) -> Callable[[list[_Window]], list[Converted]]:
         return lambda batch: [
             convert(checkpoint)
             for loaded in run_tasks(objects, (_load_window(objects, *w, brief) for w in batch))
             for checkpoint in loaded
         ]
 
-    with Prefetched(repo) as objects:
-        batches = split_windows(_list_windows(repo, objects, list_sources(repo)), _BATCH)
-        for batch in spread_batches(objects, batches, begin):
+    with Objects(repo):
+        batches = split_windows(_list_windows(repo, list_sources(repo)), _BATCH)
+        for batch in spread_batches(repo.objects, batches, begin):
             yield from batch
 
 
-def _list_windows(repo: Repo, objects: Prefetched, places: list[str]) -> Iterator[_Window]:
+def _list_windows(repo: Repo, places: list[str]) -> Iterator[_Window]:
     """Yield (place, some of its checkpoints), each checkpoint in the first place that has it."""
     listed: set[str] = set()
     for place in places:
-        fresh = (item for item in list_trees(repo, objects, place, "") if item[0] not in listed)
+        fresh = (item for item in list_trees(repo, place, "") if item[0] not in listed)
         for window in split_windows(fresh, _WINDOW):
             if len(places) > 1:
                 listed.update(dict(window))
@@ -85,7 +86,7 @@ def _list_windows(repo: Repo, objects: Prefetched, places: list[str]) -> Iterato
 
 
 def _load_window(
-    objects: Prefetched, place: str, window: list[tuple[str, str]], brief: bool
+    objects: Objects, place: str, window: list[tuple[str, str]], brief: bool
 ) -> Steps[list[StoredCheckpoint]]:
     loader = Loader(objects, brief)
     yield from loader.read_ahead(tree for _, tree in window)
@@ -96,7 +97,7 @@ class Loader:
     """Loads many checkpoints.  brief: as for Parts.load_checkpoint().  trees: the directories that
     were read ahead, by oid."""
 
-    def __init__(self, objects: Prefetched, brief: bool = False) -> None:
+    def __init__(self, objects: Objects, brief: bool = False) -> None:
         self._objects, self._brief = objects, brief
         self.trees: dict[str, Tree] = {}
 
@@ -132,23 +133,23 @@ class Loader:
         return Parts(self._objects, checkpoint_id, self.trees, parse_json)
 
 
-def list_trees(repo: Repo, objects: Objects, place: str, prefix: str) -> Iterator[tuple[str, str]]:
+def list_trees(repo: Repo, place: str, prefix: str) -> Iterator[tuple[str, str]]:
     """Yield (id, tree) of the checkpoints of a place whose ids begin with prefix."""
     if place == ids.CHECKPOINTS:
-        yield from _list_own_trees(repo, objects, prefix)
+        yield from _list_own_trees(repo, prefix)
     else:
-        yield from _list_branch_trees(objects, place, prefix)
+        yield from _list_branch_trees(repo.objects, place, prefix)
 
 
-def _list_own_trees(repo: Repo, objects: Objects, prefix: str) -> Iterator[tuple[str, str]]:
+def _list_own_trees(repo: Repo, prefix: str) -> Iterator[tuple[str, str]]:
     """list_trees() of the checkpoints that have refs of their own."""
     refs = checkpoints.list_tips(repo).items()
     tips = ((ids.parse_checkpoint_ref(ref), oid) for ref, oid in refs)
     for window in split_windows((tip for tip in tips if tip[0].startswith(prefix)), _AT_ONCE):
-        objects.read_ahead(oid for _, oid in window)
+        repo.objects.read_ahead(oid for _, oid in window)
         for name, oid in window:
             try:
-                yield name, need_commit(objects, oid)["tree"]
+                yield name, need_commit(repo.objects, oid)["tree"]
             except Error as e:
                 options.warn_lacking(f"checkpoint '{name}': {e}", options.ABSENT)
 
@@ -191,20 +192,20 @@ def _read_entries(objects: Objects, tree: str, spec: str) -> Tree:
         return {}
 
 
-def resolve_id(repo: Repo, objects: Objects, prefix: str) -> str:
+def resolve_id(repo: Repo, prefix: str) -> str:
     """The only checkpoint id that begins with prefix; raises Error if there is none, or several,
     which it lists."""
     if not prefix or not ids.begins_checkpoint_id(prefix):
         raise InputError(f"not a checkpoint id: '{prefix}'")
-    return ids.pick_match("checkpoint", prefix, find_matching_ids(repo, objects, prefix))
+    return ids.pick_match("checkpoint", prefix, find_matching_ids(repo, prefix))
 
 
-def find_matching_ids(repo: Repo, objects: Objects, prefix: str) -> list[str]:
+def find_matching_ids(repo: Repo, prefix: str) -> list[str]:
     """The checkpoint ids that begin with prefix, which may be any text, sorted."""
     if not ids.begins_checkpoint_id(prefix):
         return []
     places = list_places(repo)
-    listed = {name for p in places for name, _ in list_trees(repo, objects, p, prefix)}
+    listed = {name for p in places for name, _ in list_trees(repo, p, prefix)}
     return sorted(filter(ids.is_checkpoint_id, listed))
 
 
@@ -249,7 +250,7 @@ CARRYING = ("-E", "--regexp-ignore-case", "--grep=^Entire-Checkpoint:", *ALL)
 _COMMIT_LOG = "log", "--format=%H", "--no-show-signature", "--no-follow"
 
 
-def find_carriers(repo: Repo, objects: Objects, ids: Iterable[str]) -> dict[str, list[str]]:
+def find_carriers(repo: Repo, ids: Iterable[str]) -> dict[str, list[str]]:
     """checkpoint id -> the commits that carry it, newest first, then those with a note.
 
     A line anywhere in a message counts: the caller knows that the checkpoints exist.  An id
@@ -258,13 +259,13 @@ def find_carriers(repo: Repo, objects: Objects, ids: Iterable[str]) -> dict[str,
     carriers: dict[str, list[str]] = {i: [] for i in ids}
     if not carriers:
         return carriers
-    reader = notes.Reader(objects)
+    reader = notes.Reader(repo.objects)
     for oid, message in _grep_messages(repo, carriers):
         for checkpoint_id in links.list_links(message, reader.read_note(oid) or b""):
             if checkpoint_id in carriers:
                 carriers[checkpoint_id].append(oid)
-    for oid, checkpoint_id in _find_noted(objects, carriers):
-        kind = objects.read(oid)
+    for oid, checkpoint_id in _find_noted(repo.objects, carriers):
+        kind = repo.objects.read(oid)
         if kind and kind[1] == "commit" and oid not in carriers[checkpoint_id]:
             carriers[checkpoint_id].append(oid)
     return carriers
@@ -291,7 +292,6 @@ def _grep_messages(repo: Repo, ids: Iterable[str]) -> Iterator[tuple[str, bytes]
 
 def list_beside(
     repo: Repo,
-    objects: Objects,
     bases: Iterable[str],
     most: int,
     tips: Iterable[str] = (),
@@ -311,7 +311,7 @@ def list_beside(
     except GitError:  # the ref of the notes is damaged
         out = repo.git.run(*_COMMIT_LOG, "--no-notes", *args, stdin=lines)[1]
     oids = out.decode().split()
-    return [commit for oid in reversed(oids) if (commit := read_commit(objects, oid))]
+    return [commit for oid in reversed(oids) if (commit := read_commit(repo.objects, oid))]
 
 
 def list_carriers(repo: Repo, checkpoint_id: str, tip: str, since: int) -> list[str]:
@@ -326,10 +326,10 @@ def list_carriers(repo: Repo, checkpoint_id: str, tip: str, since: int) -> list[
     return out.decode().split()
 
 
-def list_ids(repo: Repo, objects: Objects, commit: str) -> list[str]:
+def list_ids(repo: Repo, commit: str) -> list[str]:
     """The checkpoint ids of one commit (full oid), for readers: those it is linked to, then those
     of stored checkpoints that are elsewhere in its message."""
-    return find_ids(*read_texts(objects, commit), checkpoints.Places(repo, objects))
+    return find_ids(*read_texts(repo.objects, commit), checkpoints.Places(repo))
 
 
 def find_ids(message: bytes, note: bytes, places: Places) -> list[str]:
@@ -449,17 +449,17 @@ def is_target(repo: Repo, destination: str, remote: str, url: str) -> bool:
     return url in decode_lines(repo.git.run(*args, destination, ok=(0, 2, 128))[1])
 
 
-def count_lacking(repo: Repo, objects: Objects, destination: str) -> int:
+def count_lacking(repo: Repo, destination: str) -> int:
     """The number of checkpoints that the destination, as far as is known, lacks or has otherwise.
     Those on a branch that is not pushed count."""
     ours, theirs = checkpoints.list_tips(repo), read_pushed(repo, destination)
     if tip := refs.read_ref(repo, checkpoints.REF):
         ours[checkpoints.REF] = tip
     tracked = refs.read_ref(repo, f"refs/remotes/{destination}/{_STORE}")
-    count = count_changed(objects, ours, theirs)
+    count = count_changed(repo.objects, ours, theirs)
     if not tracked:
         return count
-    return min(count, count_changed(objects, ours, {**theirs, checkpoints.REF: tracked}))
+    return min(count, count_changed(repo.objects, ours, {**theirs, checkpoints.REF: tracked}))
 
 
 def count_changed(objects: Objects, ours: Tips, theirs: Tips) -> int:

@@ -382,12 +382,12 @@ def _choose_places(repo: Repo, ref_names: list[str]) -> list[str]:
     return own + pick("entire/checkpoints/v1") + pick("entire/sessions")
 
 
-def find_checkpoint(repo: Repo, objects: Objects, checkpoint_id: str) -> tuple[str, str] | None:
+def find_checkpoint(repo: Repo, checkpoint_id: str) -> tuple[str, str] | None:
     """(ref, tree) of a checkpoint; None if no ref has it.
 
     Raises Error if no readable ref has it and one is unreadable.
     """
-    return Places(repo, objects).find_checkpoint(checkpoint_id)
+    return Places(repo).find_checkpoint(checkpoint_id)
 
 
 class Places:
@@ -396,8 +396,8 @@ class Places:
     A ref that moves later is not noticed.
     """
 
-    def __init__(self, repo: Repo, objects: Objects) -> None:
-        self._repo, self._objects = repo, objects
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
         self._refs: list[str] | None = None
         self._may_have_own: bool | None = None
         self._tips: dict[str, str | None] = {}
@@ -458,10 +458,10 @@ class Places:
 
     def _read_tip(self, ref: str, trouble: list[Error]) -> str | None:
         if ref not in self._tips:
-            tip = self._objects.read(f"{ref}^{{tree}}")
+            tip = self._repo.objects.read(f"{ref}^{{tree}}")
             self._tips[ref] = tip[0] if tip else None
-        if self._tips[ref] is None and self._objects.read(ref):
-            tip = self._objects.read(f"{ref}^{{tree}}")  # the ref may be new
+        if self._tips[ref] is None and self._repo.objects.read(ref):
+            tip = self._repo.objects.read(f"{ref}^{{tree}}")  # the ref may be new
             self._tips[ref] = tip[0] if tip else None
             if tip is None:
                 trouble.append(Error(f"'{ref}': its tree is missing"))
@@ -470,7 +470,7 @@ class Places:
     def _read_tree(self, oid: str) -> Tree:
         if oid not in self._trees:
             try:
-                self._trees[oid] = read_tree(self._objects, oid)
+                self._trees[oid] = read_tree(self._repo.objects, oid)
             except Error as e:
                 self._trees[oid] = e
         tree = self._trees[oid]
@@ -496,7 +496,7 @@ def is_wanted(repo: Repo) -> bool:
 
 
 def write_signed(
-    objects: Objects, repo: Repo, tree: str, parents: Sequence[str], message: str, about: str = ""
+    repo: Repo, tree: str, parents: Sequence[str], message: str, about: str = ""
 ) -> str:
     """Write a commit by the person; return its oid.  It is signed if that takes no question and at
     most 2 seconds.  about: its session.  After a failure, which is a warning, the session's commits
@@ -510,7 +510,7 @@ def write_signed(
             private.write_words(repo, path, [*failed[-_MOST_SIGNED:], session_id])
             why = "it takes too long" if isinstance(e, Late) else " ".join(e.complaint.split())
             options.warn(f"checkpoints are not signed, and wait no more: {why}")
-    return write_commit(objects, repo, tree, parents, message)
+    return write_commit(repo, tree, parents, message)
 
 
 def _write_signed(repo: Repo, tree: str, parents: Sequence[str], message: str) -> str:
@@ -671,12 +671,12 @@ class Parts:
         return paths
 
 
-def read_checkpoint(repo: Repo, objects: Objects, checkpoint_id: str) -> StoredCheckpoint:
+def read_checkpoint(repo: Repo, checkpoint_id: str) -> StoredCheckpoint:
     """A checkpoint by its full id; raises Error if there is none."""
-    place = find_checkpoint(repo, objects, checkpoint_id)
+    place = find_checkpoint(repo, checkpoint_id)
     if place is None:
         raise Error(f"no such checkpoint: '{checkpoint_id}'")
-    return Parts(objects, checkpoint_id).load_checkpoint(*place)
+    return Parts(repo.objects, checkpoint_id).load_checkpoint(*place)
 
 
 def _join_complaints(complaints: list[str]) -> str:
@@ -684,10 +684,10 @@ def _join_complaints(complaints: list[str]) -> str:
     return complaints[0] + more
 
 
-def list_session_ids(repo: Repo, objects: Objects, checkpoint_id: str) -> list[str]:
+def list_session_ids(repo: Repo, checkpoint_id: str) -> list[str]:
     """The ids of a checkpoint's sessions; [] if there is no such checkpoint."""
-    place = find_checkpoint(repo, objects, checkpoint_id)
-    checkpoint = Parts(objects, checkpoint_id).load_checkpoint(*place) if place else None
+    place = find_checkpoint(repo, checkpoint_id)
+    checkpoint = Parts(repo.objects, checkpoint_id).load_checkpoint(*place) if place else None
     return [entry["session_id"] for entry in checkpoint["sessions"]] if checkpoint else []
 
 

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
 def write_sessions(
     repo: Repo,
-    objects: Objects,
     items: Sequence[tuple[str, SessionData]],
     *,
     subject: str | None = None,
@@ -59,24 +58,24 @@ def write_sessions(
     nothing is committed.  Raises InputError for an unsafe id or path, Busy if the lock is taken or
     a ref keeps moving.
     """
-    prepared = [_prepare_session(objects, cid, data) for cid, data in items]
+    prepared = [_prepare_session(repo.objects, cid, data) for cid, data in items]
 
     def attempt_move() -> dict[str, str]:
-        own = _find_own_commits(repo, objects, prepared)
+        own = _find_own_commits(repo, prepared)
         updates = [
-            _write_ref(repo, objects, cid, tip, [p for p in prepared if p[0] == cid], subject)
+            _write_ref(repo, cid, tip, [p for p in prepared if p[0] == cid], subject)
             for cid, tip in own.items()
         ]
         if on_branch := [part for part in prepared if part[0] not in own]:
-            updates.append(_write_branch(repo, objects, on_branch, subject))
+            updates.append(_write_branch(repo, on_branch, subject))
         move_refs(repo, updates, "gitcp: checkpoint")
         return {ref: new for ref, new, _ in updates if new}
 
-    restore_branch(repo, objects)
+    restore_branch(repo)
     return refs.retry_moved(repo, "v1", attempt_move)
 
 
-def set_trees(repo: Repo, objects: Objects, trees: Mapping[str, str | None]) -> None:
+def set_trees(repo: Repo, trees: Mapping[str, str | None]) -> None:
     """Set the trees of checkpoints where they are stored; None deletes one.  Raises as
     write_sessions()."""
 
@@ -85,44 +84,40 @@ def set_trees(repo: Repo, objects: Objects, trees: Mapping[str, str | None]) -> 
         on_branch: dict[str, Entry | None] = {}
         for cid, tree in trees.items():
             ref = ids.build_checkpoint_ref(cid)
-            has_ref = read_commit(objects, ref) is not None
+            has_ref = read_commit(repo.objects, ref) is not None
             if not has_ref and not checkpoints.needs_own_ref(repo):
                 on_branch[f"{cid[:2]}/{cid[2:]}"] = (TREE, tree) if tree else None
             elif tree or has_ref:
-                updates.append(_set_tree(repo, objects, ref, tree, f"Checkpoint: {cid}"))
+                updates.append(_set_tree(repo, ref, tree, f"Checkpoint: {cid}"))
         if on_branch:
-            tree = edit_tree(objects, find_tree(objects, REF), on_branch)
-            updates.append(_set_tree(repo, objects, REF, tree, f"Checkpoints: {len(on_branch)}"))
+            tree = edit_tree(repo.objects, find_tree(repo.objects, REF), on_branch)
+            updates.append(_set_tree(repo, REF, tree, f"Checkpoints: {len(on_branch)}"))
         move_refs(repo, updates, "gitcp: undo")
 
-    restore_branch(repo, objects)
+    restore_branch(repo)
     refs.retry_moved(repo, "v1", attempt_move)
 
 
-def _set_tree(
-    repo: Repo, objects: Objects, ref: str, tree: str | None, message: str
-) -> refs.Update:
+def _set_tree(repo: Repo, ref: str, tree: str | None, message: str) -> refs.Update:
     """Write a commit of a tree on a ref's commit; return the update that moves the ref there, or
     deletes it for no tree."""
-    tip = read_commit(objects, ref)
+    tip = read_commit(repo.objects, ref)
     old, parents = (tip["oid"], [tip["oid"]]) if tip else (None, [])
-    return ref, write_commit(objects, repo, tree, parents, message) if tree else None, old
+    return ref, write_commit(repo, tree, parents, message) if tree else None, old
 
 
-def find_tree_here(repo: Repo, objects: Objects, checkpoint_id: str) -> str | None:
+def find_tree_here(repo: Repo, checkpoint_id: str) -> str | None:
     """The tree of a checkpoint in this clone's own places; None if they do not have it."""
-    places, trouble = checkpoints.Places(repo, objects), list[Error]()
+    places, trouble = checkpoints.Places(repo), list[Error]()
     for place in (ids.CHECKPOINTS, REF):
         if tree := places.find_tree(place, checkpoint_id, trouble):
             return tree
     return None
 
 
-def _find_own_commits(
-    repo: Repo, objects: Objects, prepared: Sequence[Prepared]
-) -> dict[str, Commit | None]:
+def _find_own_commits(repo: Repo, prepared: Sequence[Prepared]) -> dict[str, Commit | None]:
     """id -> commit of the checkpoints that have a ref of their own; None for those that get one."""
-    stored = {cid: read_commit(objects, ids.build_checkpoint_ref(cid)) for cid, *_ in prepared}
+    stored = {cid: read_commit(repo.objects, ids.build_checkpoint_ref(cid)) for cid, *_ in prepared}
     if not all(stored.values()) and checkpoints.needs_own_ref(repo):
         return stored
     return {cid: commit for cid, commit in stored.items() if commit or ids.is_ulid(cid)}
@@ -130,7 +125,6 @@ def _find_own_commits(
 
 def _write_ref(
     repo: Repo,
-    objects: Objects,
     checkpoint_id: str,
     tip: Commit | None,
     prepared: Sequence[Prepared],
@@ -138,37 +132,34 @@ def _write_ref(
 ) -> refs.Update:
     """Write the commit of a checkpoint with a ref of its own; return the update of that ref."""
     before, old = (tip["tree"], tip["oid"]) if tip else (None, None)
-    if not tip and (stored := checkpoints.find_checkpoint(repo, objects, checkpoint_id)):
+    if not tip and (stored := checkpoints.find_checkpoint(repo, checkpoint_id)):
         before = stored[1]  # on the branch
-    tree = _write_checkpoint(objects, checkpoint_id, before, prepared)
+    tree = _write_checkpoint(repo.objects, checkpoint_id, before, prepared)
     ref, parents = ids.build_checkpoint_ref(checkpoint_id), [old] if old else []
     if tip and tip["tree"] == tree:
         return ref, old, old
-    return ref, _write_commit(objects, repo, tree, parents, prepared, subject), old
+    return ref, _write_commit(repo, tree, parents, prepared, subject), old
 
 
-def _write_branch(
-    repo: Repo, objects: Objects, prepared: Sequence[Prepared], subject: str | None
-) -> refs.Update:
+def _write_branch(repo: Repo, prepared: Sequence[Prepared], subject: str | None) -> refs.Update:
     """Write the commit of the branch with these checkpoints; return the update of the branch.
     Without our branch it is built on a remote's."""
-    tip = ours = read_commit(objects, REF)
+    tip = ours = read_commit(repo.objects, REF)
     if not ours and (names := checkpoints.list_remote_branches(repo)):
-        tip = read_commit(objects, names[0])
+        tip = read_commit(repo.objects, names[0])
     before = tip["tree"] if tip else None
     if before and not ours:  # only the checkpoints of a remote's branch are pushed on
         from gitcp.store.v1 import merging
 
-        before = merging.Union(objects).drop_strays(before, None)
-    tree, old = _write_tree(objects, before, prepared), ours["oid"] if ours else None
+        before = merging.Union(repo.objects).drop_strays(before, None)
+    tree, old = _write_tree(repo.objects, before, prepared), ours["oid"] if ours else None
     if ours and tree == ours["tree"]:
         return REF, old, old
     parents = [tip["oid"]] if tip else []
-    return REF, _write_commit(objects, repo, tree, parents, prepared, subject), old
+    return REF, _write_commit(repo, tree, parents, prepared, subject), old
 
 
 def _write_commit(
-    objects: Objects,
     repo: Repo,
     tree: str,
     parents: list[str],
@@ -177,9 +168,7 @@ def _write_commit(
 ) -> str:
     """Write a commit of the store with these sessions, signed if that is configured."""
     message = _format_message(prepared, subject)
-    return checkpoints.write_signed(
-        objects, repo, tree, parents, message, prepared[0][1]["session_id"]
-    )
+    return checkpoints.write_signed(repo, tree, parents, message, prepared[0][1]["session_id"])
 
 
 def move_refs(repo: Repo, updates: list[refs.Update], reason: str) -> None:
@@ -190,7 +179,7 @@ def move_refs(repo: Repo, updates: list[refs.Update], reason: str) -> None:
     refs.update_refs(repo, [(ref, new, old) for ref, new, old in moves if new != old], reason)
 
 
-def restore_branch(repo: Repo, objects: Objects) -> bool:
+def restore_branch(repo: Repo) -> bool:
     """Put our branch back before it is read or written: one that was deleted goes on at MEMORY, and
     one that jj has rolled back is united with it; return whether there is a branch.
 
@@ -203,7 +192,7 @@ def restore_branch(repo: Repo, objects: Objects) -> bool:
             return
         if not repo.jj_root:
             lacks = not tip and not checkpoints.needs_own_ref(repo)
-            if lacks and read_commit(objects, memory):
+            if lacks and read_commit(repo.objects, memory):
                 move_refs(repo, [(REF, memory, None)], "gitcp: the deleted branch goes on")
             return
         if not tip and not _was_undone(repo):
@@ -211,7 +200,7 @@ def restore_branch(repo: Repo, objects: Objects) -> bool:
             return
         from gitcp.store.v1 import merging
 
-        merged = merging.merge_histories(repo, objects, tip, memory)
+        merged = merging.merge_histories(repo, tip, memory)
         move_refs(repo, [(REF, merged, tip)], "gitcp: merge what jj rolled back")
 
     if not repo.jj_root and refs.read_ref(repo, REF):

@@ -36,8 +36,8 @@ def convert_store(repo: Repo) -> dict[str, str]:
     conversion moves nothing.  Every clone of the branch makes the same commits.
     """
     if not repo.config.get_all(_KEY) or repo.config.get_option(_KEY) != "refs":
-        with Objects(repo) as objects:
-            committed_write.restore_branch(repo, objects)
+        with Objects(repo):
+            committed_write.restore_branch(repo)
         repo.git.run("config", "--local", _KEY, "refs")
     return refs.retry_moved(repo, "v1", partial(_move_refs, repo, "gitcp: convert-store"))
 
@@ -53,24 +53,26 @@ def unite_places(repo: Repo) -> None:
 def _move_refs(repo: Repo, reason: str, *, create: bool = True) -> dict[str, str]:
     """Make the updates of _list_updates(), then those of our branch; return the refs of checkpoints
     that moved, with their tips."""
-    with Objects(repo) as objects:
-        if updates := _list_updates(repo, objects, create):
+    with Objects(repo):
+        if updates := _list_updates(repo, create):
             committed_write.move_refs(repo, updates, reason)
-        if forgotten := _forget_on_branch(repo, objects):
+        if forgotten := _forget_on_branch(repo):
             committed_write.move_refs(repo, forgotten, "gitcp: forget")
     merging.drop_replaced(repo, [*updates, *forgotten])
     return {ref: str(new) for ref, new, _ in updates}
 
 
-def _forget_on_branch(repo: Repo, objects: Objects) -> list[refs.Update]:
+def _forget_on_branch(repo: Repo) -> list[refs.Update]:
     """The update of our branch if it has what the ref of a checkpoint has forgotten."""
     if not refs.read_ref(repo, REF):
         return []
-    own = dict(checkpoint_list.list_trees(repo, objects, ids.CHECKPOINTS, ""))
+    own = dict(checkpoint_list.list_trees(repo, ids.CHECKPOINTS, ""))
     gone: dict[str, set[object]] = {}
-    for checkpoint_id, tree in checkpoint_list.list_trees(repo, objects, REF, ""):
+    for checkpoint_id, tree in checkpoint_list.list_trees(repo, REF, ""):
         if own.get(checkpoint_id, tree) != tree:
-            both = [read_directory(objects, t, lenient=True) for t in (own[checkpoint_id], tree)]
+            both = [
+                read_directory(repo.objects, t, lenient=True) for t in (own[checkpoint_id], tree)
+            ]
             if 1 in merge_rules.find_lost_sides(*both):
                 parts = [session["metadata"] or {} for session in both[0]["sessions"]]
                 gone[checkpoint_id] = {
@@ -79,7 +81,7 @@ def _forget_on_branch(repo: Repo, objects: Objects) -> list[refs.Update]:
     if not gone:
         return []
     return merging.write_forgetting(
-        repo, objects, lambda checkpoint_id, part: part["session_id"] in gone.get(checkpoint_id, ())
+        repo, lambda checkpoint_id, part: part["session_id"] in gone.get(checkpoint_id, ())
     )[0]
 
 
@@ -95,16 +97,16 @@ def leave_branch(repo: Repo) -> str:
 
     def attempt_move() -> str:
         tip, memory = refs.read_ref(repo, REF), refs.read_ref(repo, MEMORY)
-        with Objects(repo) as objects:
-            tree = need_commit(objects, REF)["tree"]
-            stray = Union(objects).drop_strays(tree, None) != tree
+        with Objects(repo):
+            tree = need_commit(repo.objects, REF)["tree"]
+            stray = Union(repo.objects).drop_strays(tree, None) != tree
             if (
                 not tip
                 or stray
                 or repo.git.read_line("for-each-ref", "--format=%(worktreepath)", REF)
             ):
                 return ""
-            moved = _list_updates(repo, objects)
+            moved = _list_updates(repo)
         deleted = [(ref, None, oid) for ref, oid in ((REF, tip), (MEMORY, memory)) if oid]
         refs.set_markers(repo)
         refs.update_refs(repo, [*moved, *deleted], "gitcp: beside jj checkpoints have refs")
@@ -117,30 +119,30 @@ def leave_branch(repo: Repo) -> str:
         return ""
 
 
-def _list_updates(repo: Repo, objects: Objects, create: bool = True) -> list[refs.Update]:
+def _list_updates(repo: Repo, create: bool = True) -> list[refs.Update]:
     """The updates of refs: one for each checkpoint of which a branch has what its ref lacks.
 
     create: also for one that has no ref.
     """
     stored, tips = checkpoints.list_tips(repo), dict[str, str]()
-    objects.read_ahead(stored.values())
+    repo.objects.read_ahead(stored.values())
     for place in checkpoints.list_places(repo):
         if place == ids.CHECKPOINTS or place.endswith("/sessions"):
             continue
         authors: Authors = {}
-        for checkpoint_id, tree in checkpoint_list.list_trees(repo, objects, place, ""):
+        for checkpoint_id, tree in checkpoint_list.list_trees(repo, place, ""):
             try:
                 ref = ids.build_checkpoint_ref(ids.check_checkpoint_id(checkpoint_id))
             except InputError:
                 continue
             old = tips.get(ref) or stored.get(ref)
-            before = need_commit(objects, old)["tree"] if old else ""
+            before = need_commit(repo.objects, old)["tree"] if old else ""
             if before == tree or not (old or create):
                 continue
             authors = authors or _read_authors(repo, place)
-            root = _write_root(objects, checkpoint_id, tree, authors)
-            merged = merging.merge_histories(repo, objects, old, root, checkpoint_id=checkpoint_id)
-            if need_commit(objects, merged)["tree"] != before:
+            root = _write_root(repo.objects, checkpoint_id, tree, authors)
+            merged = merging.merge_histories(repo, old, root, checkpoint_id=checkpoint_id)
+            if need_commit(repo.objects, merged)["tree"] != before:
                 tips[ref] = merged
     return [(ref, new, stored.get(ref)) for ref, new in tips.items()]
 

@@ -242,14 +242,12 @@ def unite_lines(a: bytes, b: bytes) -> bytes:
 # Removing content from the permanent store: a new history without parents, with tombstones.
 
 
-def _list_chosen(
-    repo: Repo, objects: Objects, chosen: Chosen
-) -> Iterator[tuple[StoredCheckpoint, list[int]]]:
+def _list_chosen(repo: Repo, chosen: Chosen) -> Iterator[tuple[StoredCheckpoint, list[int]]]:
     """Yield (checkpoint, indices of its chosen sessions that are not forgotten yet)."""
     for place in checkpoints.list_own_places(repo):
-        for name, tree in checkpoint_list.list_trees(repo, objects, place, ""):
+        for name, tree in checkpoint_list.list_trees(repo, place, ""):
             ref = checkpoints.find_holding_ref(place, name)
-            checkpoint = Parts(objects, name).load_checkpoint(ref, tree)
+            checkpoint = Parts(repo.objects, name).load_checkpoint(ref, tree)
             indices = [
                 entry["index"]
                 for entry in checkpoint["sessions"]
@@ -259,46 +257,47 @@ def _list_chosen(
                 yield checkpoint, indices
 
 
-def write_forgetting(repo: Repo, objects: Objects, chosen: Chosen) -> tuple[list[Update], int]:
+def write_forgetting(repo: Repo, chosen: Chosen) -> tuple[list[Update], int]:
     """Write histories of the store without the chosen sessions; return (the updates of its
     refs, the number of sessions removed).  The new commits have no parent.  The caller holds the
     store's lock."""
     time = format_now()
     trees: dict[str, dict[str, str]] = {}  # ref -> checkpoint id -> its new tree
     counts: dict[str, int] = {}
-    for checkpoint, indices in _list_chosen(repo, objects, chosen):
+    for checkpoint, indices in _list_chosen(repo, chosen):
         ref, checkpoint_id = checkpoint["ref"], checkpoint["checkpoint_id"]
         for index in indices:
-            session = checkpoints.read_session(objects, checkpoint, index)
+            session = checkpoints.read_session(repo.objects, checkpoint, index)
             pictures.forget_pictures(repo, session["transcript"])
-        tree = _write_emptied(objects, checkpoint, indices, time)
+        tree = _write_emptied(repo.objects, checkpoint, indices, time)
         trees.setdefault(ref, {})[checkpoint_id] = tree
         counts[ref] = counts.get(ref, 0) + len(indices)
     moved: list[Update] = []
     for ref, changed in trees.items():
-        old = need_commit(objects, ref)
+        old = need_commit(repo.objects, ref)
         if own := ids.parse_checkpoint_ref(ref):
             tree = changed[own]
         else:
             below: dict[str, Entry | None] = {
                 f"{cid[:2]}/{cid[2:]}": (TREE, new) for cid, new in changed.items()
             }
-            tree = edit_tree(objects, old["tree"], below)
-        message = merge_rules.format_message(counts[ref], list_roots(repo, objects, old["oid"]))
-        moved.append((ref, checkpoints.write_signed(objects, repo, tree, [], message), old["oid"]))
+            tree = edit_tree(repo.objects, old["tree"], below)
+        message = merge_rules.format_message(counts[ref], list_roots(repo, old["oid"]))
+        moved.append((ref, checkpoints.write_signed(repo, tree, [], message), old["oid"]))
     return moved, sum(counts.values())
 
 
-def list_roots(repo: Repo, objects: Objects, tip: str) -> set[str]:
+def list_roots(repo: Repo, tip: str) -> set[str]:
     """The root commits of a history, and the forgotten roots that their messages list."""
     roots = set(list_commits(repo, "--max-parents=0", tip))
-    return roots | list_forgotten_roots(repo, objects, tip)
+    return roots | list_forgotten_roots(repo, tip)
 
 
-def list_forgotten_roots(repo: Repo, objects: Objects, tip: str) -> set[str]:
+def list_forgotten_roots(repo: Repo, tip: str) -> set[str]:
     """The roots of forgotten histories that the messages of a history's root commits list."""
     messages = (
-        need_commit(objects, oid)["message"] for oid in list_commits(repo, "--max-parents=0", tip)
+        need_commit(repo.objects, oid)["message"]
+        for oid in list_commits(repo, "--max-parents=0", tip)
     )
     return set().union(*map(merge_rules.parse_roots, messages))
 
@@ -349,7 +348,6 @@ _CLEANED = "Leave out what is no checkpoint"
 
 def merge_histories(
     repo: Repo,
-    objects: Objects,
     ours: str | None,
     theirs: str,
     joined: Join | None = None,
@@ -363,47 +361,45 @@ def merge_histories(
     """
     if ours and is_ancestor(repo, theirs, ours):
         return ours
-    their_tree = need_commit(objects, theirs)["tree"]
-    our_tree = need_commit(objects, ours)["tree"] if ours else None
+    their_tree = need_commit(repo.objects, theirs)["tree"]
+    our_tree = need_commit(repo.objects, ours)["tree"] if ours else None
     if not (ours and our_tree) or is_ancestor(repo, ours, theirs):
         if joined or checkpoint_id:
             return theirs
-        clean = Union(objects).drop_strays(their_tree, our_tree)
+        clean = Union(repo.objects).drop_strays(their_tree, our_tree)
         if clean == their_tree:
             return theirs
-        return write_commit(objects, repo, clean, [theirs], _CLEANED)
+        return write_commit(repo, clean, [theirs], _CLEANED)
     if joined:
-        united = unite_notes(objects, our_tree, their_tree, joined=joined)
-        return write_commit(objects, repo, united, [ours, theirs], "notes: Merged by gitcp")
-    union = Union(objects)
+        united = unite_notes(repo.objects, our_tree, their_tree, joined=joined)
+        return write_commit(repo, united, [ours, theirs], "notes: Merged by gitcp")
+    union = Union(repo.objects)
     if checkpoint_id:
         united = union.unite_checkpoints(our_tree, their_tree, checkpoint_id)
     else:
         united = union.unite_stores(our_tree, their_tree)
-    return _merge_stores(repo, objects, united, (ours, theirs), union)
+    return _merge_stores(repo, united, (ours, theirs), union)
 
 
-def _merge_stores(
-    repo: Repo, objects: Objects, tree: str, tips: tuple[str, str], union: Union
-) -> str:
+def _merge_stores(repo: Repo, tree: str, tips: tuple[str, str], union: Union) -> str:
     """Write the merge of two stores.  A history that the other side has forgotten is no parent,
     nor is one that has what the other has forgotten.
 
     Raises Error if one has forgotten what the other has not, and too much differs: one of their
     trees would bring that back, or lack what is in no parent."""
     parents, forgotten = [], set[str]()
-    replaced = [list_forgotten_roots(repo, objects, tip) for tip in tips]
+    replaced = [list_forgotten_roots(repo, tip) for tip in tips]
     if union.is_cut and replaced[0] != replaced[1]:
         raise Error(_UNSAFE)
     for side, tip in enumerate(tips):
         own_roots = list_commits(repo, "--max-parents=0", tip)
         if side in union.lost or not replaced[1 - side].isdisjoint(own_roots):
-            forgotten |= list_roots(repo, objects, tip)
+            forgotten |= list_roots(repo, tip)
         else:
             parents.append(tip)
     if len(parents) == 2:
-        return checkpoints.write_signed(objects, repo, tree, parents, _SUBJECT)
-    if parents and need_commit(objects, parents[0])["tree"] == tree:
+        return checkpoints.write_signed(repo, tree, parents, _SUBJECT)
+    if parents and need_commit(repo.objects, parents[0])["tree"] == tree:
         return parents[0]
     lines = [_SUBJECT, "", *(f"{merge_rules.TRAILER}: {root}" for root in sorted(forgotten))]
-    return checkpoints.write_signed(objects, repo, tree, parents, "\n".join(lines))
+    return checkpoints.write_signed(repo, tree, parents, "\n".join(lines))

@@ -127,7 +127,7 @@ class Source:
 
 
 def store_transcript(
-    repo: Repo, objects: Objects, source: Source, complete: bool = False, check: bool = False
+    repo: Repo, source: Source, complete: bool = False, check: bool = False
 ) -> StoredTranscript | None:
     """Store what a live transcript has gained; None if nothing was ever read.
 
@@ -144,7 +144,7 @@ def store_transcript(
         live = _open_live(repo, source.path) if redaction.can_read_rules(repo) else -1
         if live < 0 and not copy.size:
             return None
-        reader = Reader(repo, objects, copy, source.redactor, source.scanner)
+        reader = Reader(repo, copy, source.redactor, source.scanner)
         tail, stamp = b"", files.read_stamp(live) if live >= 0 else []
         try:
             if live >= 0:
@@ -214,7 +214,7 @@ def _is_below(path: str, folders: set[str]) -> bool:
 
 
 def store_session(
-    repo: Repo, objects: Objects, state: State, complete: bool = False, check: bool = False
+    repo: Repo, state: State, complete: bool = False, check: bool = False
 ) -> StoredTranscript | None:
     """Store the session's transcript as far as it is on disk; None without one.  The model that it
     names, and the number that the turn's prompt has in it, are noted in the state's turn.
@@ -226,7 +226,7 @@ def store_session(
 
     path, redactor = state.get("transcript_path"), redaction.Lazy(repo, state["session_id"])
     source = Source(state["session_id"], path, redactor, scan)
-    result = store_transcript(repo, objects, source, complete, check)
+    result = store_transcript(repo, source, complete, check)
     turn = state.get("turns", {}).get(state.get("turn_id", ""))
     if result and result.scan and turn:
         if result.scan.get("model"):
@@ -412,12 +412,11 @@ class Reader:
     def __init__(
         self,
         repo: Repo,
-        objects: Objects,
         copy: Copy,
         redactor: Redactor,
         scanner: Scanner | None,
     ) -> None:
-        self._repo, self._objects, self._copy = repo, objects, copy
+        self._repo, self._copy = repo, copy
         self._redactor, self._scanner = redactor, scanner
         self.scan: Any = copy.known.get("scan")
         self._is_changed = False  # what is known of the copy, since it was saved
@@ -462,11 +461,11 @@ class Reader:
         redact = self._redactor.redact_jsonl
         redacted: Iterable[bytes] = map(redact, read())
         if size - start >= _MUCH:
-            self._objects.prepare_large_writes()
+            self._repo.objects.prepare_large_writes()
         if size - start >= _MORE:
             from gitcp.store import reading
 
-            redacted = reading.spread_batches(self._objects, read(), lambda _: redact, 0)
+            redacted = reading.spread_batches(self._repo.objects, read(), lambda _: redact, 0)
         for number, red in enumerate(redacted):
             yield red, ends[number]
 
@@ -519,7 +518,7 @@ class Reader:
         tail = self._copy.read(sum(c[1] for c in done)) + remaining
         document = "document" in self._copy.known
         pieces = [tail] if document else transcripts.split_chunks(tail, len(done))
-        return [c[0] for c in done] + [self._objects.write("blob", p) for p in pieces]
+        return [c[0] for c in done] + [self._repo.objects.write("blob", p) for p in pieces]
 
     def _store_chunks(self) -> None:
         done = self._copy.known.setdefault("chunks", [])
@@ -530,7 +529,7 @@ class Reader:
             start = end
 
     def _store_chunk(self, piece: bytes, size: int) -> None:
-        self._copy.known["chunks"].append([self._objects.write("blob", piece), size, 0])
+        self._copy.known["chunks"].append([self._repo.objects.write("blob", piece), size, 0])
 
     def _scan_new(self, new: bytes) -> None:
         """Scan the new bytes, or the whole copy if the scanner cannot continue.
@@ -565,17 +564,19 @@ class Reader:
     def _write_missing(self, done: list[Any]) -> None:
         """Write the chunks again that a prune has removed.  While the packs have the stamp of a
         chunk, it is there."""
-        packs = self._objects.packs
+        packs = self._repo.objects.packs
         stamps = packs.list_stamps()
         unsure = {c[0]: packs.find_stamp(c[0]) for c in done if c[2] not in stamps}
         if not unsure:
             return
-        absent = self._objects.list_absent(oid for oid, stamp in unsure.items() if stamp is None)
+        absent = self._repo.objects.list_absent(
+            oid for oid, stamp in unsure.items() if stamp is None
+        )
         offset = 0
         for chunk in done:
             oid, size, _ = chunk
             if oid in absent:
-                self._objects.write("blob", self._copy.read(offset)[: size - 1])
+                self._repo.objects.write("blob", self._copy.read(offset)[: size - 1])
             elif oid in unsure:
                 stamp = unsure[oid]
                 chunk[2] = packs.stamp_others() if stamp is None else stamp
