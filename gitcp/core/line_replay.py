@@ -64,7 +64,7 @@ def group_runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
     return spans
 
 
-def count_same_ends(a: Sequence[bytes], b: Sequence[bytes]) -> tuple[int, int]:
+def count_same_ends(a: Sequence[object], b: Sequence[object]) -> tuple[int, int]:
     """Return how many lines at the start of two texts are equal, and how many of the others at
     their end."""
     shorter, start, end = min(len(a), len(b)), 0, 0

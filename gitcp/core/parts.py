@@ -62,7 +62,7 @@ class Weave(Replay):
         old = self.numbers
         super().add_step(version, who, regains, authors, is_kept)
         actor = who if who != UNKNOWN else self.cause
-        start, end = _count_same_numbers(old, self.numbers)
+        start, end = count_same_ends(old, self.numbers)
         new_end = len(self.numbers) - end
         self._texts_of.update(zip(self.numbers[start:new_end], self._keys[start:], strict=False))
         middle = old[start : len(old) - end], self.numbers[start:new_end]
@@ -178,10 +178,6 @@ def _name_numbers(numbers: Iterable[int]) -> list[bytes]:
     return [b"%d" % number for number in numbers]
 
 
-def _count_same_numbers(a: Sequence[int], b: Sequence[int]) -> Ends:
-    return count_same_ends(_name_numbers(a), _name_numbers(b))
-
-
 def _pair_numbers(a: Sequence[int], b: Sequence[int]) -> Pairs:
     return _keep_ascending(pair_lines(_name_numbers(a), _name_numbers(b)))
 
@@ -205,9 +201,9 @@ def _list_gaps(pairs: Pairs, start: int, old_end: int, new_end: int) -> Iterator
 
 
 class Operation:
-    """What becomes of a line.
+    """What becomes of a line, or of all the lines at the start or the end that stay as they are.
 
-    kind: KEPT, REMOVED or ADDED.  line: its text.  at: its 1-based number, in the worktree unless
+    kind: KEPT, REMOVED or ADDED.  line: the text.  at: its 1-based number, in the worktree unless
     it is removed.  hunk: operations between the same two kept lines have the same.  group: those
     that belong together.  inside: the sessions inside whose lines it was written.
     """
@@ -227,31 +223,46 @@ def list_operations(
 
     weave: of the edits up to the present content.  creator: who made a file that is not staged."""
     old, new = weave.number_staged(staged), weave.find_numbers(present, PERSON)
-    lines = staged.lines, present.lines
+    top, end = _count_kept(old, new, staged.lines, present.lines)
+    middle = old[top : len(old) - end], new[top : len(new) - end]
+    lines = staged.lines[top : len(old) - end], present.lines[top : len(new) - end]
     ranks, both = {number: n for n, number in enumerate(weave.list_all())}, set(old)
-    operations: list[Operation] = []
+    operations = _keep_lines(present.lines[:top], 1)
     start = (-1, -1)
-    for hunk, end in enumerate([*_align(weave, lines, old, new), (len(old), len(new))]):
-        removed = [
-            Operation(REMOVED, staged.lines[i], i + 1, old[i], weave.find_mover(old[i], PERSON))
-            for i in range(start[0] + 1, end[0])
-        ]
+    pairs = [*_align(weave, lines, *middle), (len(middle[0]), len(middle[1]))]
+    for hunk, (i, j) in enumerate(pairs):
+        removed = []
+        for k in range(start[0] + 1, i):
+            who = weave.find_mover(middle[0][k], PERSON)
+            removed.append(Operation(REMOVED, lines[0][k], top + k + 1, middle[0][k], who))
         added = []
-        for j in range(start[1] + 1, end[1]):
-            find = weave.find_mover if new[j] in both else weave.find_writer
-            who = find(new[j], creator)
-            added.append(Operation(ADDED, present.lines[j], j + 1, new[j], who))
-            added[-1].inside = weave.inside.get(new[j], frozenset())
+        for k in range(start[1] + 1, j):
+            number = middle[1][k]
+            find = weave.find_mover if number in both else weave.find_writer
+            who = find(number, creator)
+            added.append(Operation(ADDED, lines[1][k], top + k + 1, number, who))
+            added[-1].inside = weave.inside.get(number, frozenset())
         for operation in _merge(removed, added, ranks):
             operation.hunk = hunk
             operations.append(operation)
-        if end[1] < len(new):
-            operations.append(
-                Operation(KEPT, present.lines[end[1]], end[1] + 1, new[end[1]], UNKNOWN)
-            )
-        start = end
-    _group(weave, operations)
+        if j < len(middle[1]):
+            operations.append(Operation(KEPT, lines[1][j], top + j + 1, middle[1][j], UNKNOWN))
+        start = i, j
+    operations += _keep_lines(present.lines[len(new) - end :], len(new) - end + 1)
+    _group(weave, operations, {*new[:top], *new[len(new) - end :]})
     return operations
+
+
+def _count_kept(old: Sequence[int], new: Sequence[int], *lines: Sequence[bytes]) -> tuple[int, int]:
+    """How many lines at the start and the end are the same ones with the same text."""
+    ends = count_same_ends(old, new), count_same_ends(*lines)
+    top, end = (min(counts) for counts in zip(*ends, strict=True))
+    return top, min(end, min(len(old), len(new)) - top)
+
+
+def _keep_lines(lines: Sequence[bytes], at: int) -> list[Operation]:
+    """One operation for the lines at an end that stay as they are, if there are any."""
+    return [Operation(KEPT, b"\n".join(lines), at, -1, UNKNOWN)] if lines else []
 
 
 def _align(
@@ -285,10 +296,10 @@ def _merge(
     yield from removed[i:]
 
 
-def _group(weave: Weave, operations: Sequence[Operation]) -> None:
-    """Give the operations that belong together the same group."""
+def _group(weave: Weave, operations: Sequence[Operation], kept: set[int]) -> None:
+    """Give the operations that belong together the same group.  kept: the lines at the ends."""
     gone = {o.number: n for n, o in enumerate(operations) if o.kind == REMOVED}
-    present = {o.number for o in operations if o.kind != REMOVED}
+    present = {o.number for o in operations if o.kind != REMOVED} | kept
     parents = list(range(len(operations)))
 
     def find_root(n: int) -> int:
