@@ -362,7 +362,7 @@ def read_many_changes(repo: Repo, commits: Iterable[Commit]) -> dict[str, Change
     out."""
     by_oid = {commit["oid"]: commit for commit in commits}
     single = [oid for oid, commit in by_oid.items() if len(commit["parents"]) < 2]
-    changes = _ask_changes(repo, single)
+    changes = _ask_changes(repo, single) if single else {}
     for oid in by_oid.keys() - changes.keys():
         import contextlib
 

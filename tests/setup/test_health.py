@@ -265,6 +265,28 @@ def test_doctor_starts_as_many_gits_for_many_checkpoints_as_for_few(
     assert count_gits(2) == count_gits(3) > 0
 
 
+def test_no_commit_is_searched_for_a_checkpoint_of_whose_work_nothing_is_known(
+    enabled: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = enabled.home / "trace"
+    for name in ("a.txt", "b.txt"):
+        enabled.write(name, "a person's\n")
+        enabled.commit(name)
+
+    def list_searches() -> list[str]:
+        trace.write_text("")
+        monkeypatch.setenv("GITCP_TRACE", str(trace))
+        doctor(enabled)
+        monkeypatch.delenv("GITCP_TRACE")
+        return [line for line in trace.read_text().splitlines() if "diff-tree" in line]
+
+    told = {"type": "session", "session_id": "elsewhere", "transcript": "{}"}
+    told |= {"checkpoint_id": "0123456789ab"}
+    enabled.gitcp("write-committed", stdin=json.dumps(told) + "\n")
+    assert "0123456789ab" in enabled.gitcp("list-checkpoints")
+    assert list_searches() == []
+
+
 def at_terminal(world: World, answer: bytes) -> str:
     """What `gitcp doctor --fix` says to a person who types that."""
     import pty

@@ -434,21 +434,34 @@ def _pair_links(
     linked = {oid for oids in carried.values() for oid in oids}
     unreached = _list_unreached(repo, linked)
     lost = [i for i in carried if i not in refused and unreached.issuperset(carried[i])]
-    free = _list_commits(repo, among, limit) if lost else []
+    works = _read_works(repo, {i: carried[i] for i in sorted(lost)})
+    free = _list_commits(repo, among, limit) if works else []
     repo.objects.read_ahead(oid for oid in free if oid not in linked)
     commits = [
         commit for oid in free if oid not in linked and (commit := read_commit(repo.objects, oid))
     ]
     changed = trees.read_many_changes(repo, commits)
-    originals = _list_reflog(repo) if changed else {}
     pairs: list[tuple[str, dict[str, str]]] = []
-    for checkpoint_id in sorted(lost) if changed else ():
-        oids = originals.get(checkpoint_id) or carried[checkpoint_id]
-        original = read_commit(repo.objects, oids[0]) if oids else None
-        edits = read_edits(repo, checkpoint_id, original)
+    for checkpoint_id, (edits, original) in works.items() if changed else ():
         for oid in _choose_commits(repo, edits, changed, original):
             pairs.append((oid, {checkpoint_id: tell_how(edits, changed[oid])}))
     return pairs
+
+
+def _read_works(
+    repo: Repo, lost: Mapping[str, Sequence[str]]
+) -> dict[str, tuple[list[Recorded], Commit | None]]:
+    """id -> (the edits of a checkpoint, its own commit, if that is known), if it has any.
+
+    lost: id -> the commits that carry it outside of the reflogs."""
+    originals = _list_reflog(repo) if lost else {}
+    works: dict[str, tuple[list[Recorded], Commit | None]] = {}
+    for checkpoint_id, carriers in lost.items():
+        oids = originals.get(checkpoint_id) or carriers
+        original = read_commit(repo.objects, oids[0]) if oids else None
+        if edits := read_edits(repo, checkpoint_id, original):
+            works[checkpoint_id] = edits, original
+    return works
 
 
 def _choose_commits(
