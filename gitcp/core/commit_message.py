@@ -390,6 +390,7 @@ _POLITE = (
     "i'd like you to ",
     "i need you to ",
 )
+_JOINERS = "\u200c\u200d"  # they join emoji and letters
 _COMPARED = 1000  # characters of a prompt, which a record may have cut
 # The beginnings of prompts that clients write themselves.
 _CONTEXT = (
@@ -492,7 +493,7 @@ def _read_tag(text: str, tag: str) -> str:
 def make_subject(prompt: str | None, agent_type: str = "Claude Code") -> str:
     """The subject of a prompt's checkpoint, at most 72 characters
     (doc/formats.md "Commits of a stream")."""
-    words = subject = _join_words(name_prompt(prompt or ""))
+    words = subject = join_words(name_prompt(prompt or ""))
     while polite := next((p for p in _POLITE if subject[:20].lower().startswith(p)), ""):
         subject = subject[len(polite) :]
     subject = subject.removesuffix("?").rstrip()[:72].rstrip() or words[:72].rstrip()
@@ -543,11 +544,11 @@ def find_number(asked: Mapping[int, str], turn: object) -> int:
     """
     facts: Mapping[str, Any] = turn if isinstance(turn, dict) else {}
     number, prompt = facts.get("number"), str(facts.get("prompt") or "")
-    words = _join_words(prompt.rstrip("…"))[:_COMPARED]
+    words = join_words(prompt.rstrip("…"))[:_COMPARED]
     likely = [number] if isinstance(number, int) and number in asked else []
     candidates: list[int] = [*likely, *(reversed(asked) if words else ())]
     for n in candidates:
-        if _join_words(asked[n][: 2 * _COMPARED]).startswith(words):
+        if join_words(asked[n][: 2 * _COMPARED]).startswith(words):
             return n
     return 0
 
@@ -577,11 +578,20 @@ def replace_surrogates(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def _join_words(text: str) -> str:
-    return " ".join(replace_surrogates(text).split())
+def join_words(text: str) -> str:
+    """A text on one line, with one space between words, without what a terminal would obey."""
+    text = replace_surrogates(text)
+    return " ".join((text if text.isprintable() else _drop_controls(text)).split())
+
+
+def _drop_controls(text: str) -> str:
+    """text without control characters, and without the sequences that ESC [ begins."""
+    first, *others = text.split("\x1b[")
+    text = first + "".join(part.lstrip("0123456789;:<=>? ")[1:] for part in others)
+    return "".join(c for c in text if c.isprintable() or c.isspace() or c in _JOINERS)
 
 
 def _cut_line(text: str, size: int) -> str:
     """A text on one line, cut after size characters."""
-    text = _join_words(text)
+    text = join_words(text)
     return text if len(text) <= size else text[:size] + "..."

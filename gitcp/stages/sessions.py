@@ -190,16 +190,17 @@ def _handle_session_end(ctx: Context, event: Record) -> list[Record]:
 
         turn.end_session(ctx.repo, state, event)
         ctx.keep(state)
-    _limit_edits(ctx)
+    _limit_space(ctx)
     return []
 
 
-def _limit_edits(ctx: Context) -> None:
-    """Delete edits of settled sessions beyond gitcp.max-edits."""
+def _limit_space(ctx: Context) -> None:
+    """Delete edits of settled sessions beyond gitcp.max-edits, and copies of their transcripts."""
     ctx.leave()  # the locks of sessions are taken in their order
     from gitcp.store.care import upkeep
 
     upkeep.enforce_ceiling(ctx.repo)
+    upkeep.limit_copies(ctx.repo)
 
 
 def _handle_session_start(ctx: Context, event: Record) -> list[Record]:
@@ -225,7 +226,7 @@ def _handle_session_start(ctx: Context, event: Record) -> list[Record]:
     from gitcp.store.turn import greeting
 
     greeted = greeting.format_greeting(repo, session_id, ctx.head)
-    _limit_edits(ctx)
+    _limit_space(ctx)
     from gitcp.store.setup import adapters
 
     if complaints := adapters.list_notices(repo):

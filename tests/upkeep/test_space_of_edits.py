@@ -154,3 +154,40 @@ def test_what_clean_leaves_in_a_pack_stays_kept(world: World, tmp_path: Path) ->
     world.git("update-ref", "-d", f"{EDITS}/s-open")
     pruned(world)
     assert world.git("cat-file", "-t", stored) == "blob"
+
+
+def copied(world: World) -> dict[str, int]:
+    """session -> bytes of the copy of its transcript."""
+    folder = world.path / ".git" / "gitcp" / "transcript"
+    return {p.stem: p.stat().st_size for p in folder.glob("*.redacted")}
+
+
+def talk(world: World, name: str, settled: bool = True) -> None:
+    """A session with a conversation of 4 MiB, and work of which all, or none, is committed."""
+    agent = world.agent(name)
+    agent.prompt("talk")
+    agent.write(f"{name}.py", "done\n")
+    for n in range(8):
+        agent.answer([{"type": "text", "text": f"{n} is what I think. " * (MIB // 40)}])
+    agent.stop()
+    if settled:
+        world.commit(f"{name}.py")
+    agent.end()
+    world.kill(agent)
+
+
+def test_copies_of_transcripts_of_settled_sessions_are_limited_without_a_command(
+    world: World,
+) -> None:
+    talk(world, "s-open", settled=False)
+    for n in range(4):
+        talk(world, f"s-{n}")
+    assert sorted(copied(world)) == ["s-3", "s-open"]
+    again = world.agent("s-0")
+    again.start("resume")
+    again.turn("once more", {"more.py": "more\n"})
+    [checkpoint] = world.commit("more.py")
+    asked = world.gitcp("show", "--transcript", checkpoint)
+    assert "7 is what I think" in asked and "once more" in asked
+    assert len(world.commit("s-open.py")) == 1
+    sound(world)

@@ -13,7 +13,7 @@ from gitcp.core.orphan_rules import build_finding, format_days
 from gitcp.errors import Busy, Error, Moved
 from gitcp.lock import exclusive
 from gitcp.record import decode_name, encode_lines
-from gitcp.store import notes, pack_care, pack_files, pack_upkeep, refs, repair, undo
+from gitcp.store import notes, pack_care, pack_files, pack_upkeep, private, refs, repair, undo
 from gitcp.store.care.case import OURS, Case
 from gitcp.store.care.stored import list_leftovers
 from gitcp.store.journal import edits, journal, open_edits
@@ -253,6 +253,33 @@ def enforce_ceiling(repo: Repo) -> None:
         except Busy:
             continue
     pack_care.unpin_tips(repo, gone)
+
+
+_COPIED = 8 << 20  # bytes of the copies of transcripts that settled sessions may keep
+
+
+def limit_copies(repo: Repo) -> None:
+    """Remove copies of the transcripts of settled sessions, the oldest first, until all copies take
+    at most _COPIED bytes.  A session that goes on copies its transcript again."""
+    known, copies = set(states.list_state_ids(repo)), dict[str, list[str]]()
+    sizes: dict[str, int] = {}
+    for name in files.list_names(repo.join_shared("transcript")):
+        path = repo.join_shared("transcript", name)
+        owners = orphan_rules.list_possible_owners(name)
+        session_id = min(owners & known or owners, key=len)
+        copies.setdefault(session_id, []).append(path)
+        size = os.lstat(path).st_size if os.path.lexists(path) else 0
+        sizes[session_id] = sizes.get(session_id, 0) + size
+    settled = _list_settled(repo, sizes) if sum(sizes.values()) > _COPIED else []
+    for session_id in orphan_rules.choose_surplus(sizes, settled, _COPIED):
+        try:
+            with exclusive(repo, f"transcript-{session_id}", 0):
+                state = states.peek_state(repo, session_id)
+                if is_settled(repo, session_id) and not (state and states.lacks_transcript(state)):
+                    for path in copies[session_id]:
+                        private.remove_private(repo, path)
+        except Busy:
+            continue
 
 
 def is_settled(repo: Repo, session_id: str) -> bool:

@@ -10,7 +10,7 @@ import os
 
 from gitcp import files, trace
 from gitcp.agents import find_client
-from gitcp.core import holding
+from gitcp.core import commit_message, holding
 from gitcp.errors import Error, GitError
 from gitcp.store import notes, private, refs, trees
 from gitcp.store.journal import open_edits
@@ -350,12 +350,12 @@ def format_lines(repo: Repo, key: str, session_ids: Iterable[str]) -> list[str]:
 
 
 def _describe(state: State) -> str:
-    agent = " ".join((state.get("agent_type") or "an agent").split())
+    agent = commit_message.join_words(state.get("agent_type") or "an agent")
     turns = state.get("turns") or {}
     model = turns.get(state.get("turn_id") or "", {}).get("model")
     models = [turn["model"] for turn in turns.values() if turn.get("model")]
     model = model or (models[-1] if models else _read_model(state))
-    return f"{agent} ({' '.join(model.split())})" if model else agent
+    return f"{agent} ({commit_message.join_words(model)})" if model else agent
 
 
 def _read_model(state: State) -> str:

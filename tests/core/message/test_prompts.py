@@ -154,6 +154,10 @@ def test_a_notification_tells_which_tasks_have_ended(
         ("fix(cli)!: say why", "fix(cli)!: say why"),
         ("fix(the: bug", "Fix(the: bug"),
         ("look at this: it fails", "Look at this: it fails"),
+        ("\x1b[31mfix\x1b[0m the \x1b]0;title\x07bug", "Fix the ]0;titlebug"),
+        ("a\x1bb\x00c\x7fd\x9be\u202ef", "Abcdef"),
+        ("\x1b[2K", "Codex session updates"),
+        ("two\x85lines and \U0001f469\u200d\U0001f4bb", "Two lines and \U0001f469\u200d\U0001f4bb"),
     ],
 )
 def test_the_subject_of_a_checkpoint_is_what_was_asked_for(

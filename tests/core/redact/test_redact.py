@@ -372,3 +372,25 @@ def test_nothing_is_taken_for_a_secret_in_recorded_transcripts() -> None:
     assert RECORDED
     for path in RECORDED:
         assert PLAIN.redact_jsonl(path.read_bytes()) == path.read_bytes()
+
+
+ID, SECRET = "AKIAIOSFODNN7" + "EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCY" + "EXAMPLEKEY"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ID,
+        f"aws_access_key_id = {ID}\naws_secret_access_key = {SECRET}\n",
+        f'AWS_SECRET_ACCESS_KEY="{SECRET}".',
+        f'{{"password": "{ID}:{SECRET}"}}',
+        f"https://{ID}:{SECRET}@s3.amazonaws.com",
+    ],
+)
+def test_the_keys_of_awss_documentation_are_no_secrets(text: str) -> None:
+    assert PLAIN.redact_text(text.encode()) == text.encode()
+    assert PLAIN.redact_document(text.encode()) == text.encode()
+    assert PLAIN.find(text.replace("EXAMPLE", "EXAMPLF").encode()), "nor is another one let through"
+    assert Redactor(rules=["EXAMPLE"]).redact_text(text.encode()) != text.encode(), (
+        "a rule of one's own"
+    )
