@@ -25,6 +25,8 @@ QUIET = {
     "GIT_LITERAL_PATHSPECS": "1",
     "GIT_FLUSH": "0",
 }
+# Options without which git log and git blame print in the encoding of the person's commits.
+AS_UTF8 = "-c", "i18n.logOutputEncoding=UTF-8"
 # Without allow_fetch() git fetches no missing object from a promisor remote.
 _NO_FETCH = {"GIT_NO_LAZY_FETCH": "1"}
 _ALLOWED: dict[str, bool] = memory.get_table("allowed")
@@ -137,7 +139,8 @@ class Git:
             run_pending()
         inherited = build_person_env(self.env) if filters else self.env
         where, own = ("-C", self._cwd) if self._cwd else (), {**inherited, **(env or {})}
-        return Running(("git", *where, *args), own, feed, apart)
+        encoding = AS_UTF8 if args[0] == "log" else ()
+        return Running(("git", *where, *encoding, *args), own, feed, apart)
 
     def run(
         self,

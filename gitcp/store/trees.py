@@ -284,6 +284,14 @@ def need_commit(objects: Objects, spec: str) -> Commit:
     return commit
 
 
+def _decode_text(text: bytes, encoding: str) -> str:
+    """Decode a text of a commit that names its encoding; as UTF-8 if that is unknown or wrong."""
+    try:
+        return text.decode(encoding) if encoding else decode_name(text)
+    except (LookupError, ValueError):
+        return decode_name(text)
+
+
 def parse_commit(oid: str, data: bytes) -> Commit:
     """Parse the bytes of a commit object."""
     head, _, message = data.partition(b"\n\n")
@@ -293,9 +301,12 @@ def parse_commit(oid: str, data: bytes) -> Commit:
         "parents": [],
         "author": "",
         "committer": "",
-        "message": decode_name(message),
+        "message": "",
     }
-    for line in decode_name(head).split("\n"):
+    # Before its message git writes the name of an encoding that is not UTF-8.
+    encoding = head.partition(b"\nencoding ")[2].partition(b"\n")[0].decode("latin-1")
+    commit["message"] = _decode_text(message, encoding)
+    for line in _decode_text(head, encoding).split("\n"):
         key, _, value = line.partition(" ")
         if key == "parent":
             commit["parents"].append(value)

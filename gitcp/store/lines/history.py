@@ -17,6 +17,7 @@ from gitcp.core import blame_format, line_replay, linking, patches
 from gitcp.core.credit import PERSON, UNKNOWN
 from gitcp.core.linking import remove_space
 from gitcp.errors import USAGE, Error, GitError, UsageError
+from gitcp.git import AS_UTF8
 from gitcp.record import decode_name, encode_name
 from gitcp.store import refs
 
@@ -93,7 +94,7 @@ def _start_git(git: Git, candidates: Sequence[str], *args: str) -> Callable[[], 
 
     candidates: the arguments that may be the file, which git need not track."""
     # Filters and textconv are the person's.
-    options = "-c", "core.useReplaceRefs=false", "blame"
+    options = "-c", "core.useReplaceRefs=false", *AS_UTF8, "blame"
     running = git.start(*options, *map(encode_name, args), filters=True)
 
     def finish() -> bytes:
