@@ -225,6 +225,7 @@ def mend_pack(repo: Repo, path: str) -> str:
 
 
 def _take_out(repo: Repo, path: str) -> str:
+    named = _list_indexed(repo, path)
     files.remove_file(f"{path}.idx")  # git writes no object that an index lists
     with open(f"{path}.pack", "rb") as f:
         try:
@@ -235,7 +236,55 @@ def _take_out(repo: Repo, path: str) -> str:
     os.rename(f"{path}.pack", aside)
     pack_files.remove_pack(path)
     pack_files.release_pack(repo, os.path.basename(path))
-    return f"wrote the objects that it has again, moved it to '{aside}'"
+    gone = _list_absent(repo, named)
+    saved = (
+        f"{len(named) - len(gone)} of its {len(named)} objects are"
+        if named
+        else "what could be read of it is"
+    )
+    head = _write_head_again(repo) if repo.top else ""
+    return f"took it away, {saved} saved{head}; it is kept as '{aside}'"
+
+
+def _list_indexed(repo: Repo, path: str) -> list[str]:
+    """The oids that the index of a pack lists; [] if it cannot be read."""
+    try:
+        out = repo.git.run("show-index", stdin=files.peek(f"{path}.idx"))[1]
+    except GitError:
+        return []
+    return [decode_name(line).split()[1] for line in out.splitlines()]
+
+
+def _list_absent(repo: Repo, oids: Iterable[str]) -> set[str]:
+    """Those of some objects that are not here."""
+    argv = ("cat-file", "--batch-check", "--buffer")
+    out = repo.git.run(*argv, stdin="".join(f"{oid}\n" for oid in oids).encode())[1]
+    rows = (decode_name(line).partition(" ") for line in out.splitlines())
+    return {oid for oid, _, kind in rows if kind == "missing"}
+
+
+def _write_head_again(repo: Repo) -> str:
+    """Write the files and directories of HEAD that are missing from the worktree and the index: git
+    writes no object that a pack of gitcp has.  Return what was done, and what HEAD still lacks."""
+    if not list_lacking(repo, "HEAD", "--no-walk"):
+        return ""
+    out = repo.git.run("ls-files", "-s", "-z")[1]
+    rows = [decode_name(row).partition("\t")[::2] for row in out.split(b"\0")[:-1]]
+    oids = {path: words.split()[1] for words, path in rows if words.startswith("100")}
+    gone = _list_absent(repo, set(oids.values()))
+    paths = [path for path, oid in oids.items() if oid in gone and "\n" not in path]
+    there = [path for path in paths if os.path.isfile(os.path.join(repo.worktree, path))]
+    argv = ("hash-object", "-w", "--stdin-paths")
+    repo.git.run(*argv, stdin=b"".join(encode_name(path) + b"\n" for path in there))
+    try:
+        repo.git.run("write-tree")
+    except GitError:
+        pass  # a file of the index is lost
+    lacks = [path for path in paths if path not in there or _list_absent(repo, [oids[path]])]
+    if list_lacking(repo, "HEAD", "--no-walk"):
+        ask = "a fetch or a copy of this repository may have them"
+        return f", and the commit HEAD lacks objects that {ask}{format_lost(lacks)}"
+    return ", and the commit HEAD was completed from the worktree"
 
 
 # Mending gitcp's refs that git cannot read or that lack objects: the branch of committed
@@ -374,7 +423,12 @@ def mend_edits(repo: Repo, ref: str) -> str:
             parents = [tip] if tip else []
             tip, count = write_commit(repo, tree, parents, commit["message"]), count + 1
     refs.update_refs(repo, [(ref, tip, old)], "gitcp: fsck")
-    return f"wrote {count} turns again without {len(gone)} lost objects"
+    if tip is None:
+        return (
+            "all are lost, and no author of uncommitted lines is known; the files stay as they are"
+        )
+    lost = f"; {len(gone)} of their contents are lost, and cannot be put back" if gone else ""
+    return f"kept {count} of its turns{lost}"
 
 
 def _drop_gone(objects: Objects, tree: str, gone: set[str]) -> str | None:

@@ -77,7 +77,8 @@ _STORE = ("repair", _draw_graph(repair.mend_store))
 _JOURNAL = ("repair", _mend(repair.mend_journal))
 _PACK = ("repair", _mend(repair.mend_pack))
 _STORE_CHECKPOINT = (
-    "repair", _mend(repair.store_missing_checkpoint, "checkpoint_id")
+    "repair", _mend(repair.store_missing_checkpoint, "checkpoint_id"),
+    "'gitcp fetch --all' brings it if it was sent, else the conversation is lost",
 )  # fmt: skip
 _BAD_REF = Row("bad-ref", ERROR, "a ref of gitcp has no commit",
     "repair", _mend(repair.mend_ref))  # fmt: skip
