@@ -7,13 +7,14 @@ import gzip
 import json
 import os
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from itertools import repeat
 from urllib.parse import quote
 
 from gitcp.agents.payload import name_call
 from gitcp.agents.reading.items import cut_parts, find_pictures, list_items
 from gitcp.core import commit_message, transcripts
+from gitcp.core.line_replay import pair_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ if TYPE_CHECKING:
         base64, or "call" with the other keys.
 
         ids: of the tool use, and by its input.  diff: lines that an edit removed and added, as
-        (sign, text); given: any other input; ended: how the call failed, '' if it did not; task:
-        the parts of a subagent.
+        (sign, text), and with the sign ' ' those that it keeps; given: any other input; ended: how
+        the call failed, '' if it did not; task: the parts of a subagent.
         """
 
         kind: str
@@ -80,6 +81,20 @@ if TYPE_CHECKING:
         parts: list[Part]
         line: int
         spent: Usage | None
+
+    class Bar(TypedDict):
+        """Lines that commits added by kind, and what was spent, from a time on, or by a commit."""
+
+        time: float
+        lines: dict[str, int]
+        tokens: int
+        cost: float
+
+    class Plot(TypedDict):
+        """days: those of a bar, 0 if each is a commit."""
+
+        days: int
+        bars: list[Bar]
 
 
 _JOINER = "\u200d"  # it joins emoji into one
@@ -350,10 +365,13 @@ LANES = 6  # of commits
 _QUIET = 1800.0  # seconds: a longer pause takes no more room
 _PAUSE = 4.0  # a pause takes at most the room of everything else, divided by this
 _LEAST = 4.0  # the width of a turn that took no time
+_DAY = 86400
+MOST_BARS = 100  # of a plot
 
 
 class Scale:
-    """Positions of times (seconds since 1970); long pauses are shortened."""
+    """Positions of times (seconds since 1970); long pauses are shortened.  is_linear: whether there
+    is none."""
 
     def __init__(self, times: Iterable[float]) -> None:
         self._times = sorted(set(times)) or [0.0]
@@ -365,6 +383,7 @@ class Scale:
             x += min(gap, max((total - gap) / _PAUSE, 1.0)) if len(gaps) > 1 else gap
             self._places.append(x)
         self._unit = WIDTH / x if x else 0.0
+        self.is_linear = x == self._times[-1] - self._times[0]
 
     def __call__(self, time: float) -> float:
         """0 to WIDTH, rounded so that a page stays small."""
@@ -380,6 +399,41 @@ class Scale:
         left, right = self(start), self(end)
         width = max(right - left, _LEAST)
         return round(min(left, WIDTH - width), 1), round(width, 1)
+
+
+def build_plot(
+    commits: Sequence[tuple[float, Mapping[str, int]]],
+    spent: Iterable[tuple[float, int, float]],
+) -> Plot | None:
+    """The lines that commits added over time, and beside them tokens and costs.
+
+    commits: (time, lines by kind).  spent: (time, tokens, cost) of turns.  By day in UTC, several
+    days together if there are more than MOST_BARS; within two days by commit, with what was spent
+    before it.  None if there is one bar.
+    """
+    days = [int(time // _DAY) for time, _ in commits]
+    by_day = max(days) - min(days) > 1 or len(commits) > MOST_BARS
+    step = 1 + (max(days) - min(days)) // MOST_BARS
+    ends = sorted(time for time, _ in commits)
+    count = (max(days) - min(days)) // step + 1 if by_day else len(ends)
+    if count < 2:
+        return None
+
+    def find_bar(time: float) -> int:
+        n = (int(time // _DAY) - min(days)) // step if by_day else bisect_left(ends, time)
+        return min(max(0, n), count - 1)
+
+    start = min(days) * _DAY
+    times = [start + n * step * _DAY for n in range(count)] if by_day else ends
+    bars: list[Bar] = [{"time": t, "lines": {}, "tokens": 0, "cost": 0.0} for t in times]
+    for time, lines in commits:
+        sums = bars[find_bar(time)]["lines"]
+        for kind, number in lines.items():
+            sums[kind] = sums.get(kind, 0) + number
+    for time, tokens, cost in spent:
+        bar = bars[find_bar(time)]
+        bar["tokens"], bar["cost"] = bar["tokens"] + tokens, bar["cost"] + cost
+    return {"days": step if by_day else 0, "bars": bars}
 
 
 def assign_lanes(commits: Sequence[tuple[str, Sequence[str]]]) -> list[int]:
@@ -526,13 +580,29 @@ def _build_call(name: str, tool_input: Any) -> Part:
 
 
 def _list_diff(edit: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """(sign, line) of the texts of an edit; [] if it has no new text."""
+    """(sign, line) of the texts of an edit, with ' ' for lines that are in both; [] if it has no
+    new text."""
     old, new = (next((edit[k] for k in keys if k in edit), None) for keys in (_OLD, _NEW))
     if not isinstance(new, str):
         return []
-    removed = cut_text(old).split("\n") if isinstance(old, str) and old else []
-    added = cut_text(new).split("\n") if new else []
-    return [*(("-", line) for line in removed), *(("+", line) for line in added)]
+    before = cut_text(old).split("\n") if isinstance(old, str) and old else []
+    after = cut_text(new).split("\n") if new else []
+    rows: list[tuple[str, str]] = []
+    i = j = 0  # of the next line of before and after
+    old_lines, new_lines = ([_encode(line) for line in lines] for lines in (before, after))
+    pairs = pair_lines(old_lines, new_lines)
+    for left, right in [*sorted(pairs), (len(before), len(after))]:
+        if right < j:
+            continue  # it was moved
+        rows += (("-", line) for line in before[i:left])
+        rows += (("+", line) for line in after[j:right])
+        rows += ((" ", line) for line in before[left : left + 1])
+        i, j = left + 1, right + 1
+    return rows
+
+
+def _encode(line: str) -> bytes:
+    return line.encode("utf-8", "surrogatepass")
 
 
 def cut_text(text: str) -> str:

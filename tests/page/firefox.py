@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import shutil
@@ -68,6 +69,11 @@ class Firefox:
         answer = self._ask("script.evaluate", **about, awaitPromise=True)
         assert answer["type"] == "success", answer
         return answer["result"].get("value")
+
+    def print(self) -> bytes:
+        """The page as PDF."""
+        answer = self._ask("browsingContext.print", context=self._page)
+        return base64.b64decode(answer["data"])
 
     def _ask(self, method: str, **params: Any) -> Any:
         self._count += 1

@@ -24,11 +24,15 @@ STATES = {
     "search": "query.value = 'second'; query.focus(); search()",
     "timeline": "document.getElementById('timeline').scrollIntoView()",
     "commits": "document.getElementById('commits').scrollIntoView()",
+    "keys": "keys.showModal()",
 }
 WIDTHS, SCHEMES = (360, 800, 1280), ("light", "dark")
 HEIGHT, COLUMNS = 900, 32  # pixels of a screen, of its small picture's width
 LOOKS = TOP / "tests" / "data" / "screens" / "page.json"
-BACK = "closeTurn(); query.value = ''; search(); document.activeElement.blur(); scrollTo(0, 0);"
+BACK = (
+    "keys.close(); closeTurn(); query.value = ''; search(); document.activeElement.blur(); "
+    "scrollTo(0, 0);"
+)
 RUN = "const done = arguments[0]; axe.run(document).then((all) => done(all.violations))"
 # The larger parts that are seen, by name, with their left and right ends in tenths of the screen.
 PARTS = """
@@ -57,6 +61,7 @@ def look_at(browser: Any, width: int, scheme: str) -> None:
 def test_axe_finds_nothing(shown: Path, browser: Any) -> None:
     findings = {}
     show(browser, shown)
+    assert browser.find_element("css selector", "html[data-whole]")
     browser.execute_script(AXE.read_text())
     for width, scheme in ((1280, "light"), (360, "dark")):
         look_at(browser, width, scheme)
@@ -72,6 +77,7 @@ def test_axe_finds_nothing(shown: Path, browser: Any) -> None:
 def test_it_looks_as_it_did_on_each_screen(shown: Path, browser: Any) -> None:
     """By its parts, and by pictures so small that no font shows in them; LOOKS=1 makes them."""
     show(browser, shown)
+    assert browser.find_element("css selector", "html[data-whole]")
     looks: dict[str, Any] = {}
     for width in WIDTHS:
         for scheme in SCHEMES:

@@ -7,12 +7,13 @@ escapes HTML, and the script inserts what it unfolds as text.
 from __future__ import annotations
 
 from collections import Counter, deque
+from datetime import UTC, datetime
 
 from gitcp.core import page_parts, transcripts
 from gitcp.core.page_parts import map_strings
 from gitcp.core.render.spans import AUTHORS, count_noun, format_usage, shorten
 from gitcp.store.page.highlight import highlight_lines
-from gitcp.store.page.talk import Talk, format_span, make_key
+from gitcp.store.page.talk import Talk, format_span, make_key, parse_seconds
 from gitcp.store.page.template import fill_template
 from gitcp.store.reading import spread_batches
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from gitcp.core.page_parts import Links
+    from gitcp.core.page_parts import Bar, Links
     from gitcp.core.patches import Hunk
     from gitcp.core.record_types import Record
     from gitcp.store.objects import Objects
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
     Drawing = tuple[str, list[str] | None, list[str] | None, Sequence[Hunk], Numbers]
 
 _COLOURS = 8
-_NAME, _LINE = 44, 160  # cells of a session's name, of a prompt's first line
+_NAME, _LINE = 120, 160  # cells of a session's name, of a prompt's first line
+_MOST = 12  # authors that are not folded
 _SHORT = 160  # characters of a text that is redacted once
 _CHUNK = 200_000  # characters of JSON in a chunk, roughly
 # Lines of the files of a batch, roughly; batches before worker processes are started.
@@ -63,6 +65,8 @@ class Page:
         self.files: list[Record] = []
         self._cost = 0.0
         self._prices: Prices | None = None
+        self._spent: list[tuple[float, int, float]] = []  # time, tokens written, cost of a turn
+        self._added: list[tuple[float, dict[str, int]]] = []  # time, lines by kind of a commit
         self._people = Counter[str]()  # lines of each
         self._cleaned: dict[str, str] = {}  # short texts: names, dates and paths come again
         self.tip = ""
@@ -103,12 +107,22 @@ class Page:
             session["spent"] += f", {story['cost']:.2f} {story['prices'].currency}"
         session["resume"] = self.clean_text(story["resume"])
         for turn in story["turns"]:
+            self._note_spent(turn, story)
             public_turn = turn if self._with_prompts else {**turn, "prompt": "", "parts": []}
             view, value = self._talk.add_turn(session["id"], public_turn, story["agent"])
             chunk, index = self.store_value(value)
             view |= {"session": session["at"], "chunk": chunk, "index": index}
             session["turns"].append(view)
             self.turns.append(view)
+
+    def _note_spent(self, turn: Mapping[str, Any], story: Record) -> None:
+        """Note the tokens and the cost of a turn whose time is known."""
+        time = parse_seconds(turn["start"])
+        if not time or not turn["spent"]:
+            return
+        used, table = transcripts.count_spent(turn["spent"], story["agent"]), story["prices"]
+        cost = table.cost(story["model"], used) if table and story["model"] else None
+        self._spent.append((time, used["output_tokens"], cost or 0.0))
 
     def _spell_cost(self) -> str:
         """The cost of all sessions whose prices are known; '' for none."""
@@ -150,6 +164,7 @@ class Page:
         for who, count in sums.items():
             if who not in AUTHORS:
                 self._get_session(who, "")["added"] += count
+        self._added.append((float(record["time"]), _sum_kinds(sums)))
         parts = [p for c in record["checkpoints"] for p in c.get("contents", ())]
         self.commits.append(
             {
@@ -231,6 +246,7 @@ class Page:
             "sums": sums,
             "turns": sorted({w["turn"] for w in writers if w.get("turn")}),
             "link": page_parts.link_file(self._links, self.tip, path) if file["path"] else "",
+            "stamp": _stamp_file(file),
         }
         return view, value, numbers
 
@@ -348,6 +364,8 @@ class Page:
             "models": sorted({s["model"] for s in self.sessions if s["model"]}),
             "first": first,
             "rule": page_parts.RULE,
+            "authors": self._sort_sessions(),
+            "plot": self._draw_plot(),
             "with_prompts": self._with_prompts,
             "many": count_noun,
             **self._place_in_time(),
@@ -379,6 +397,40 @@ class Page:
             if count
         ]
 
+    def _sort_sessions(self) -> Record:
+        """The sessions by their share of the change, those that are folded, and a word on these."""
+        seen = [s for s in self.sessions if s["turns"] or s["added"] or s["alive"]]
+        seen.sort(key=lambda s: (-s["alive"], -s["added"], s["at"]))
+        shown = [s for s in seen[:_MOST] if s["alive"] or s["added"]]
+        rest = seen[len(shown) :]
+        without = sum(not (s["alive"] or s["added"]) for s in rest)
+        words = f"{len(rest)} more sessions" if shown else count_noun(len(rest), "session")
+        if len(rest) == 1 and shown:
+            words = "1 more session"
+        if without:
+            words += (
+                f", {without} of them without a line" if without < len(rest) else " without a line"
+            )
+        return {"shown": shown, "rest": rest, "words": words}
+
+    def _draw_plot(self) -> Record | None:
+        """The bars of build_plot() in a field of 1000 to 100, with what each says in words."""
+        plot = page_parts.build_plot(self._added, self._spent) if self._added else None
+        if plot is None:
+            return None
+        bars, currency = plot["bars"], self._prices.currency if self._prices else ""
+        tops = {
+            "lines": max(sum(bar["lines"].values()) for bar in bars),
+            "tokens": max(bar["tokens"] for bar in bars),
+            "cost": max(bar["cost"] for bar in bars),
+        }
+        width = round(1000 / len(bars), 2)
+        drawn = [_draw_bar(bar, tops, n * width, width) for n, bar in enumerate(bars)]
+        for bar, view in zip(bars, drawn, strict=True):
+            view["cost"] = f"{bar['cost']:.2f} {currency}" if bar["cost"] else ""
+        top = {**tops, "cost": f"{tops['cost']:.2f} {currency}" if tops["cost"] else ""}
+        return {"bars": drawn, "tops": top, "days": plot["days"]}
+
     def _place_in_time(self) -> Record:
         """Set the positions of turns and commits on the time line; return its length and axis."""
         times = [turn[key] for turn in self.turns for key in ("start", "end") if turn[key]]
@@ -399,6 +451,7 @@ class Page:
         ticks = [*moments[:: max(1, len(moments) // 200)], *moments[-1:]]
         return {
             "lasted": format_span(moments[-1] - moments[0]) if len(moments) > 1 else "",
+            "linear": scale.is_linear,
             "axis": [(scale(time), round(time)) for time in ticks],
         }
 
@@ -434,6 +487,38 @@ def _count_writers(rows: Sequence[Any], writers: Sequence[Record]) -> list[list[
             view = writers[writer[0]]
             counts.setdefault((view["mark"], view["name"]), [writer[0], 0])[1] += 1
     return sorted(counts.values(), key=lambda pair: -pair[1])
+
+
+def _stamp_file(file: File) -> str:
+    """A name for a file's change: another one when its content is another."""
+    contents = [*(file["before"] or ()), "", *(file["after"] or ())]
+    return make_key("\n".join([file["old"], file["path"], repr(file["sizes"]), *contents]))
+
+
+def _draw_bar(bar: Bar, tops: Mapping[str, float], x: float, width: float) -> Record:
+    """A bar of the plot: its time, its numbers, and (kind, y, height) of its parts."""
+    parts, y = [], 100.0
+    for kind in AUTHORS:
+        if lines := bar["lines"].get(kind):
+            height = round(100 * lines / tops["lines"], 2)
+            y = round(y - height, 2)
+            parts.append((kind, y, height))
+    day = datetime.fromtimestamp(bar["time"], UTC)
+    heights = {
+        key: round(100 * value / tops[key], 2) if tops[key] else 0.0
+        for key, value in (("tokens", bar["tokens"]), ("cost", bar["cost"]))
+    }
+    told = [f"{count} {AUTHORS[kind]}" for kind, count in bar["lines"].items() if count]
+    return {
+        "x": round(x, 2),
+        "width": round(0.8 * width, 2),
+        "parts": parts,
+        "heights": heights,
+        "day": f"{day:%Y-%m-%d}",
+        "hour": f"{day:%H:%M}",
+        "lines": ", ".join(told) or "no lines",
+        "tokens": bar["tokens"],
+    }
 
 
 def _sum_kinds(sums: Mapping[str, int]) -> dict[str, int]:

@@ -86,7 +86,7 @@ class Talk:
                 view["result"] = self._build_result(part["result"])
             if lines := part.get("diff", ()):
                 view["plus"] = sum(sign == "+" for sign, _ in lines)
-                view["minus"] = len(lines) - view["plus"]
+                view["minus"] = sum(sign == "-" for sign, _ in lines)
             if "path" not in view:
                 view["about"] = shorten(view.get("given", ""), 100)
             if "task" in part:

@@ -101,3 +101,48 @@ def test_turns_have_their_tools_results_and_subagents() -> None:
     assert answer == {"kind": "answer", "text": "Yes."}
     assert edit["diff"] == [("-", "a"), ("+", "b"), ("+", "c")] and edit["result"] == "done"
     assert task["task"] == [{"kind": "answer", "text": "sub"}]
+
+
+def test_an_edit_has_the_lines_that_it_changes_and_no_others() -> None:
+    def edit(old: str, new: str) -> list[str]:
+        call = {"type": "tool_use", "id": "u", "name": "Edit"}
+        given = {"file_path": "f", "old_string": old, "new_string": new}
+        said = {"role": "assistant", "content": [{**call, "input": given}]}
+        data = json.dumps({"type": "assistant", "message": said}).encode()
+        return [sign + text for sign, text in page_parts.gather_turns(data)[0]["parts"][0]["diff"]]
+
+    assert edit("a\nb\nc\nd", "a\nb\nX\nd") == [" a", " b", "-c", "+X", " d"]
+    assert edit("a\nb", "b\na") in ([" a", "-b", "+b"], ["-a", " b", "+a"], ["+b", " a", "-b"])
+    assert edit("", "a") == ["+a"] and edit("a", "") == ["-a"]
+    assert edit("\ud800\na", "\ud800\nb")[1:] == ["-a", "+b"]
+
+
+DAY = 86400
+
+
+def test_a_plot_has_each_day_also_those_without_a_commit() -> None:
+    commits = [(5.0, {"agent": 2}), (9.0, {"agent": 1, "person": 4}), (2.5 * DAY, {"unknown": 3})]
+    plot = page_parts.build_plot(commits, [(1.1 * DAY, 7, 0.5), (99 * DAY, 1, 0.0)])
+    assert plot == {
+        "days": 1,
+        "bars": [
+            {"time": 0, "lines": {"agent": 3, "person": 4}, "tokens": 0, "cost": 0.0},
+            {"time": DAY, "lines": {}, "tokens": 7, "cost": 0.5},
+            {"time": 2 * DAY, "lines": {"unknown": 3}, "tokens": 1, "cost": 0.0},
+        ],
+    }
+
+
+def test_a_plot_of_two_days_has_commits_with_what_was_spent_before_them() -> None:
+    plot = page_parts.build_plot([(9.0, {"agent": 1}), (5.0, {})], [(1.0, 2, 0.0), (6.0, 4, 0.0)])
+    assert plot and plot["days"] == 0
+    assert [(bar["time"], bar["tokens"]) for bar in plot["bars"]] == [(5.0, 2), (9.0, 4)]
+
+
+def test_a_plot_has_few_bars_however_long_it_was_and_none_for_one() -> None:
+    plot = page_parts.build_plot([(n * DAY, {"agent": 1}) for n in range(1000)], [])
+    assert plot and len(plot["bars"]) <= page_parts.MOST_BARS and plot["days"] == 10
+    assert sum(bar["lines"]["agent"] for bar in plot["bars"]) == 1000
+    assert page_parts.build_plot([(5.0, {"agent": 1})], []) is None
+    many = page_parts.build_plot([(float(n * 600), {"agent": 1}) for n in range(200)], [])
+    assert many and many["days"] == 1 and len(many["bars"]) == 2

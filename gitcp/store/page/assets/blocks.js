@@ -1,12 +1,12 @@
-// Lists of any length with few elements alive: a block is filled when it comes near the window
-// and, in a large page, emptied when it is far from it.
+// Blocks: what stands far down is made when it comes near the window, or when the browser is idle.
+// Once all is made, the browser itself finds, prints and pictures all of it.
 
-const MOST = 1500; // elements; from there on what is far away is let go
+const MOST = 600000; // elements; from there on only what comes near is made
 const REACH = 400; // pixels from the window that are near
 const chunks = JSON.parse(document.getElementById("chunks").textContent);
 const unpacked = []; // values by chunk
-const blocks = new Map(); // node -> {fill, filled, near}
-const everything = document.getElementsByTagName("*");
+const blocks = new Map(); // node -> what makes its children, while it has none
+let made = 0; // elements in blocks
 
 async function unpack(packed) {
   const bytes = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
@@ -18,74 +18,44 @@ function valueOf(entry) { return unpacked[entry.chunk]?.[entry.index]; }
 
 // A node whose children `fill` makes, null while what it needs is not unpacked.
 function block(node, height, fill) {
-  blocks.set(node, { fill, filled: false, near: blocks.get(node)?.near || false });
+  blocks.set(node, fill);
   node.style.minHeight = `${height}px`;
   watcher.observe(node);
+  fillIdly();
   return node;
 }
 
 function fill(node) {
-  const known = blocks.get(node);
-  if (!known || known.filled) return true;
-  const children = known.fill();
-  if (!children) return false;
-  trim();
+  const children = blocks.get(node)?.();
+  if (!children) return;
+  blocks.delete(node);
+  watcher.unobserve(node);
   node.replaceChildren(...children);
   node.style.minHeight = "";
-  known.filled = true;
+  made += node.getElementsByTagName("*").length;
   filledSince.add(node);
-  return true;
 }
 
 const filledSince = new Set(); // nodes in which nothing was highlighted yet
 
-function forget(node) {
+// Blocks in the place of those that a node has.
+function showBlocks(node, shown) {
   for (const inner of node.querySelectorAll(".block")) {
     watcher.unobserve(inner);
     blocks.delete(inner);
   }
-}
-
-// Blocks in the place of those that a node has.
-function showBlocks(node, made) {
-  forget(node);
-  node.replaceChildren(...made);
-}
-
-function empty(node, known) {
-  forget(node);
-  node.style.minHeight = `${node.offsetHeight}px`;
-  node.replaceChildren();
-  known.filled = false;
+  made -= node.getElementsByTagName("*").length;
+  node.replaceChildren(...shown);
 }
 
 const watcher = new IntersectionObserver((entries) => {
-  for (const entry of entries) {
-    const known = blocks.get(entry.target);
-    if (!known) continue;
-    known.near = entry.isIntersecting;
-    if (known.near) fill(entry.target);
-  }
-  trim();
+  for (const { target, isIntersecting } of entries) if (isIntersecting) fill(target);
   highlightLater();
 }, { rootMargin: `${REACH}px 0px` });
 
-let printing = false; // all is alive then
-
-function trim() {
-  if (printing || everything.length <= MOST) return;
-  for (const [node, known] of blocks) {
-    if (known.filled && !known.near && !node.contains(document.activeElement)) empty(node, known);
-    if (everything.length <= MOST * 0.8) return;
-  }
-}
-
 function isNear(node) {
-  const known = blocks.get(node);
-  if (known.filled) return false;
   const { top, bottom } = node.getBoundingClientRect();
-  known.near ||= bottom > -REACH && top < innerHeight + REACH;
-  return known.near;
+  return bottom > -REACH && top < innerHeight + REACH;
 }
 
 function fillNear() {
@@ -101,24 +71,39 @@ async function unpackAll() {
   }
 }
 
-function fillAll() {
-  printing = true;
-  for (let before = -1; before !== blocks.size;) {
-    before = blocks.size;
-    for (const node of [...blocks.keys()]) fill(node);
-  }
+const whenIdle = globalThis.requestIdleCallback ||
+  ((work) => setTimeout(() => work({ timeRemaining: () => 10 }), 30));
+let idling = false;
+
+function fillIdly() {
+  if (idling || document.documentElement.dataset.ready !== "all") return;
+  idling = true;
+  delete document.documentElement.dataset.whole;
+  const work = (deadline) => {
+    for (const node of blocks.keys()) {
+      if (made > MOST) break;
+      if (deadline.timeRemaining() < 2) return whenIdle(work);
+      fill(node);
+    }
+    idling = false;
+    highlightLater();
+    document.documentElement.dataset.whole = made > MOST ? "no" : "yes";
+  };
+  whenIdle(work);
 }
 
+function fillAll() {
+  for (const node of blocks.keys()) fill(node); // and those that they have
+}
+
+let printing = false;
 addEventListener("beforeprint", () => {
+  printing = true;
   fillAll();
-  for (let closed; (closed = document.querySelectorAll("details:not([open])")).length;) {
-    for (const one of closed) {
-      one.dataset.printed = "1";
-      one.open = true;
-      one.unfold?.();
-    }
+  for (const one of document.querySelectorAll("main details:not([open])")) {
+    one.dataset.printed = "1";
+    one.open = true;
   }
-  for (const button of document.querySelectorAll("button.more")) button.click();
 });
 addEventListener("afterprint", () => {
   printing = false;
@@ -126,5 +111,4 @@ addEventListener("afterprint", () => {
     delete one.dataset.printed;
     one.open = false;
   }
-  trim();
 });

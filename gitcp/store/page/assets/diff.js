@@ -2,6 +2,7 @@
 
 const SEGMENT = 40; // rows that are filled and let go of together
 const LINE = 21; // pixels of a row, about
+const LARGE = 400; // rows of a file that is folded at first
 const wide = matchMedia("(min-width: 1100px)");
 
 function code(runs) {
@@ -155,14 +156,23 @@ function split(path) {
   return [path.slice(0, at), path.slice(at)];
 }
 
-function fileTitle(file, body) {
+function isFolded(file) { return file.folded ?? (file.rows > LARGE || seen.has(file.stamp)); }
+
+// What is folded is found by the browser's own search all the same.
+function foldFile(file, folded) {
+  file.folded = folded;
+  const node = document.getElementById(file.id);
+  node?.querySelector(".path")?.setAttribute("aria-expanded", String(!folded));
+  const body = node?.querySelector(".body");
+  if (body && folded) body.setAttribute("hidden", "until-found");
+  else body?.removeAttribute("hidden");
+}
+
+function fileTitle(file) {
   const [folder, name] = split(file.path);
-  const path = make("button", { type: "button", class: "path", "aria-expanded": !file.folded + "",
-    click: () => {
-      file.folded = !file.folded;
-      path.setAttribute("aria-expanded", String(!file.folded));
-      body.classList.toggle("folded", file.folded);
-    } }, make("span", { class: "soft", text: folder }), name);
+  const path = make("button", { type: "button", class: "path", "aria-expanded": !isFolded(file) + "",
+    click: () => foldFile(file, !isFolded(file)) },
+    make("span", { class: "soft", text: folder }), name);
   const state = file.old ? `renamed from ${file.old}` : file.state;
   const actions = make("span", { class: "actions" });
   if (file.state !== "deleted") {
@@ -171,8 +181,49 @@ function fileTitle(file, body) {
   actions.append(copier("Copy link", () => addressOf(file.id)));
   if (file.link) actions.append(make("a", { href: file.link, text: "Forge",
     rel: "noreferrer noopener" }));
+  const tick = make("input", { type: "checkbox", click: () => tickSeen(file, tick.checked) });
+  tick.checked = seen.has(file.stamp);
+  actions.append(make("label", { class: "seen" }, tick, " Seen"));
   return make("header", {}, make("h3", {}, path), state && make("span", { class: "tag", text: state }),
     sizes(file), bar(file.bar, words(file.bar)), actions);
+}
+
+// What was seen stays so in this browser, until the file is another one.
+const SEEN = "gitcp-seen";
+const KEPT = 5000; // files
+const seen = new Set(readSeen());
+
+function readSeen() {
+  try {
+    const stored = JSON.parse(localStorage.getItem(SEEN) || "[]");
+    return Array.isArray(stored) ? stored.filter((one) => typeof one === "string") : [];
+  } catch {
+    return []; // there is no storage, or not for us
+  }
+}
+
+function tickSeen(file, ticked) {
+  for (const one of readSeen()) seen.add(one); // of another window
+  seen.delete(file.stamp);
+  if (ticked) seen.add(file.stamp);
+  try {
+    localStorage.setItem(SEEN, JSON.stringify([...seen].slice(-KEPT)));
+  } catch { /* it counts for this window */ }
+  foldFile(file, ticked);
+  showSeen();
+}
+
+function showSeen() {
+  const number = page.files.filter((file) => seen.has(file.stamp)).length;
+  document.getElementById("seen-count").textContent =
+    `${number} of ${count(page.files.length, "file")} seen`;
+  for (const link of document.querySelectorAll("#folders a")) {
+    link.classList.toggle("done", seen.has(link.dataset.stamp));
+  }
+  for (const file of page.files) {
+    const tick = document.querySelector(`#${file.id} .seen input`);
+    if (tick) tick.checked = seen.has(file.stamp);
+  }
 }
 
 function quoted(path) { return /^[\w./-]+$/.test(path) ? path : `'${path.replace(/'/g, "'\\''")}'`; }
@@ -225,38 +276,100 @@ function bodyOf(file, value) {
 function fileBlock(file) {
   const node = make("section", { class: "file block", id: file.id, tabindex: "-1",
     "aria-label": file.path });
-  return block(node, 70 + Math.min(file.rows, 4 * SEGMENT) * LINE, () => {
+  const height = isFolded(file) ? 45 : 70 + Math.min(file.rows, 4 * SEGMENT) * LINE;
+  return block(node, height, () => {
     const value = valueOf(file);
     if (!value) return null;
-    const body = make("div", { class: file.folded ? "body folded" : "body" },
+    const body = make("div", { class: "body", hidden: isFolded(file) && "until-found" },
       ...bodyOf(file, value));
-    return [fileTitle(file, body), body];
+    body.addEventListener("beforematch", () => foldFile(file, false));
+    return [fileTitle(file), body];
   });
 }
 
 function showFiles() {
+  madeWide = wide.matches;
   const shown = page.files.filter(isOfChosen);
   const holder = document.getElementById("files");
   showBlocks(holder, shown.map(fileBlock));
   if (!shown.length) holder.append(make("p", { class: "soft", text: "No file of this author" }));
-  const list = document.getElementById("tree");
-  showBlocks(list, []);
-  for (let at = 0; at < shown.length; at += 20) {
-    const part = shown.slice(at, at + 20);
-    list.append(block(make("ul", { class: "block" }), part.length * 26, () => part.flatMap(treeEntry)));
-  }
+  document.getElementById("folders").replaceChildren(make("ul", {}, ...branch(shown, "")));
+  filterFiles();
+  showSeen();
 }
 
-function treeEntry(file, n, part) {
-  const [folder, name] = split(file.path);
+// The entries of a folder: files stand sorted by path, so those of a folder stand together.
+function branch(files, above) {
+  const entries = [];
+  for (let at = 0; at < files.length;) {
+    const [folder] = files[at].path.slice(above.length).split("/");
+    const inside = `${above}${folder}/`;
+    const end = files.findIndex((file, n) => n >= at && !file.path.startsWith(inside));
+    if (end === at) {
+      entries.push(treeEntry(files[at], files[at].path.slice(above.length)));
+      at += 1;
+      continue;
+    }
+    const part = files.slice(at, end < 0 ? files.length : end);
+    entries.push(folderOf(part, above));
+    at += part.length;
+  }
+  return entries;
+}
+
+// Folders that have nothing but one folder stand on one line.
+function folderOf(files, above) {
+  let folder = above;
+  do {
+    const next = files[0].path.indexOf("/", folder.length) + 1;
+    const longer = files[0].path.slice(0, next);
+    if (!next || !files.every((file) => file.path.startsWith(longer))) break;
+    folder = longer;
+  } while (true);
+  return make("li", { class: "folder" }, make("details", { open: true },
+    make("summary", { text: folder.slice(above.length, -1) }), make("ul", {}, ...branch(files, folder))));
+}
+
+function treeEntry(file, name) {
   const authors = make("span", { class: "marks" }, ...file.bar.slice(0, 4).map((one) =>
     make("span", { class: `dot ${one.color}`, title: `${one.name} ${one.lines}` })));
-  const entry = make("li", {}, make("a", { href: `#${file.id}`, title: file.path },
-    make("span", { class: "name", text: name }),
-    make("span", { class: "soft sizes",
-      text: `+${file.plus}${file.minus ? ` −${file.minus}` : ""}` }), authors));
-  if (n && split(part[n - 1].path)[0] === folder) return [entry];
-  return [folder && make("li", { class: "folder", text: folder }), entry].filter(Boolean);
+  return make("li", {}, make("a", { href: `#${file.id}`, title: file.path,
+    data: { stamp: file.stamp } },
+  make("span", { class: "name", text: name }),
+  make("span", { class: "soft sizes",
+    text: `+${file.plus}${file.minus ? ` −${file.minus}` : ""}` }), authors));
 }
 
-wide.addEventListener("change", () => showFiles());
+const filter = document.getElementById("filter");
+function isFiltered(path) { return !path.toLowerCase().includes(filter.value.trim().toLowerCase()); }
+
+function filterFiles() {
+  for (const node of document.querySelectorAll("#files > .file")) {
+    node.hidden = isFiltered(node.getAttribute("aria-label"));
+  }
+  for (const link of document.querySelectorAll("#folders a")) {
+    link.parentElement.hidden = isFiltered(link.title);
+  }
+  for (const folder of document.querySelectorAll("#folders .folder")) {
+    folder.hidden = !folder.querySelector("li:not(.folder):not([hidden])");
+  }
+  fillNear();
+}
+
+filter.addEventListener("input", filterFiles);
+document.getElementById("fold").addEventListener("click", ({ target }) => {
+  const folds = target.textContent === "Fold all";
+  for (const file of page.files) foldFile(file, folds);
+  target.textContent = folds ? "Unfold all" : "Fold all";
+});
+document.getElementById("collapse").addEventListener("click", ({ target }) => {
+  const folders = [...document.querySelectorAll("#folders details")];
+  const open = !folders.some((one) => one.open);
+  for (const one of folders) one.open = open;
+  target.textContent = open ? "Collapse all folders" : "Expand all folders";
+});
+// Paper is narrower than the window, but what is on it was made before.
+let madeWide = false;
+wide.addEventListener("change", () => {
+  if (!printing && wide.matches !== madeWide) showFiles();
+});

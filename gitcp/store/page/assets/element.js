@@ -109,3 +109,10 @@ function copier(label, text) {
   button.addEventListener("click", () => copy(typeof text === "function" ? text() : text, button));
   return button;
 }
+
+// An id that a click copies whole.
+function copied(id, name) {
+  const button = make("button", { type: "button", class: "id", title: `Copy ${id}` }, name);
+  button.addEventListener("click", () => copy(id, button));
+  return button;
+}

@@ -40,6 +40,10 @@ function choose(who, turn = "") {
 // Fill what holds an id, and bring it into view; false where there is no such thing.
 function reveal(id) {
   const line = /^(file-[0-9a-f]+)-(old)?(\d+)$/.exec(id);
+  if (document.querySelector(`#files > [id="${CSS.escape(line ? line[1] : id)}"][hidden]`)) {
+    filter.value = "";
+    filterFiles();
+  }
   const node = document.getElementById(line ? line[1] : id);
   const group = document.querySelector(`[data-commits~="${CSS.escape(id)}"]`);
   if (group) fill(group);
@@ -113,11 +117,13 @@ function commitEntry(commit) {
     files.push(make("li", { class: "soft", text: `and ${commit.files.length - 8} more` }));
   }
   const name = make("code", { text: commit.oid.slice(0, 10), title: commit.oid });
+  const ids = commit.checkpoints.flatMap((id) => [" ", copied(id, make("code", { text: id }))]);
   return make("article", { class: "commit", id: `commit-${commit.oid}`, tabindex: "-1" },
     make("h3", { text: commit.subject }),
     make("p", { class: "soft" },
-      commit.link ? make("a", { href: commit.link, rel: "noreferrer noopener" }, name) : name,
-      ` ${commit.author}, `, when(commit.time),
+      commit.link ? make("a", { href: commit.link, rel: "noreferrer noopener" }, name)
+        : copied(commit.oid, name),
+      ` ${commit.author}, `, when(commit.time), ...ids,
       ...commit.names.map((one) => make("span", { class: "tag", text: one }))),
     commit.bar.length ? bar(commit.bar, words(commit.bar)) : "",
     turns.length ? make("p", {}, ...turns.flatMap((turn) => [make("a", { href: `#${turn.id}` },
@@ -148,6 +154,17 @@ document.getElementById("theme").addEventListener("click", () => {
   root.dataset.theme = dark ? "light" : "dark";
 });
 
+const keys = document.getElementById("keys");
+document.getElementById("help").addEventListener("click", () => keys.showModal());
+
+// The file in which the focus is, or that the window's top shows.
+function currentFile() {
+  const nodes = [...document.querySelectorAll("#files > .file:not([hidden])")];
+  const node = nodes.find((one) => one.contains(document.activeElement)) ||
+    nodes.find((one) => one.getBoundingClientRect().bottom > 90);
+  return page.files.find((file) => file.id === node?.id);
+}
+
 function escape() {
   if (!results.hidden) results.hidden = true;
   else if (!closeTurn() && lookup) {
@@ -159,7 +176,7 @@ function escape() {
 
 // From a file, a turn or a commit to the next one.
 function stepAlong(by) {
-  const all = [...document.querySelectorAll("#files > *, #turns > *")];
+  const all = [...document.querySelectorAll("#files > :not([hidden]), #turns > *")];
   const at = all.findIndex((one) => one.contains(document.activeElement));
   const next = all[at < 0 ? (by > 0 ? 0 : all.length - 1) : at + by];
   if (!next) return;
@@ -169,16 +186,24 @@ function stepAlong(by) {
 }
 
 addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || !page) return;
-  const typed = event.target.matches?.("input, textarea");
-  if (event.key === "Escape") escape();
-  else if (typed && event.key === "Enter") step(event.shiftKey ? -1 : 1);
+  if (event.ctrlKey || event.metaKey || event.altKey || !page || keys.open) return;
+  const typed = event.target.matches?.("input:not([type=checkbox]), textarea");
+  const file = "xv".includes(event.key) && !typed && currentFile();
+  if (event.key === "Escape" && event.target === filter) {
+    filter.value = "";
+    filterFiles();
+  } else if (event.key === "Escape") escape();
+  else if (event.target === query && event.key === "Enter") step(event.shiftKey ? -1 : 1);
   else if (typed) return;
   else if (event.key === "/") query.focus();
   else if (event.key === "n") step(1);
   else if (event.key === "N") step(-1);
   else if (event.key === "j") stepAlong(1);
   else if (event.key === "k") stepAlong(-1);
+  else if (event.key === "f") filter.focus();
+  else if (event.key === "?") keys.showModal();
+  else if (event.key === "x" && file) foldFile(file, !isFolded(file));
+  else if (event.key === "v" && file) tickSeen(file, !seen.has(file.stamp));
   else return;
   event.preventDefault();
 });
@@ -199,5 +224,6 @@ async function begin() {
   for (const turn of page.turns) place(valueOf(turn).parts, turn);
   if (location.hash) follow();
   document.documentElement.dataset.ready = "all";
+  fillIdly();
 }
 begin();

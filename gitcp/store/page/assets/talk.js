@@ -1,6 +1,5 @@
 // Conversations: a prompt, the work folded to a line for each call, the answer.
 
-const LONG = 1500; // characters of an output that are shown at once
 const places = new Map(); // call or answer -> its turn and the calls of subagents that it is in
 
 function sign(call) {
@@ -15,35 +14,20 @@ function resultOf({ result }) {
   return typeof result === "object" ? valueOf(result) : result;
 }
 
-function output(text, kind) {
-  const wanted = lookup.length > 1 && text.toLowerCase().includes(lookup, LONG);
-  if (text.length <= LONG || wanted) return make("pre", { class: kind, text });
-  const pre = make("pre", { class: kind, text: `${text.slice(0, LONG)}…` });
-  const button = make("button", { type: "button", class: "quiet more",
-    text: `Show all ${text.length.toLocaleString("en")} characters`,
-    click: () => { pre.textContent = text; button.remove(); } });
-  return make("div", {}, pre, button);
-}
+const SIGNS = { "+": "put", "-": "took", " ": "soft" };
 
 function callOf(call) {
   const folded = make("details", { class: "call", data: { id: call.id } }, sign(call));
-  let made = false;
-  const unfold = () => {
-    if (made || !folded.open) return;
-    made = true;
-    if (call.diff) {
-      folded.append(make("pre", {}, ...call.diff.map(([mark, text]) =>
-        make("span", { class: mark === "+" ? "put" : "took", text: `${mark} ${text}\n` }))));
-    }
-    if (call.given) folded.append(output(call.given, "given"));
-    const result = resultOf(call);
-    if (result) folded.append(make("p", { class: "soft", text: "Result" }),
-      output(result, "result"));
-    if (call.task) folded.append(make("div", { class: "task" },
-      make("p", { class: "soft", text: "Subagent" }), ...call.task.map(partOf)));
-  };
-  folded.unfold = unfold;
-  folded.addEventListener("toggle", unfold);
+  if (call.diff) {
+    folded.append(make("pre", {}, ...call.diff.map(([mark, text]) =>
+      make("span", { class: SIGNS[mark], text: `${mark} ${text}\n` }))));
+  }
+  if (call.given) folded.append(make("pre", { class: "given", text: call.given }));
+  const result = resultOf(call);
+  if (result) folded.append(make("p", { class: "soft", text: "Result" }),
+    make("pre", { class: "result", text: result }));
+  if (call.task) folded.append(make("div", { class: "task" },
+    make("p", { class: "soft", text: "Subagent" }), ...call.task.map(partOf)));
   return folded;
 }
 
@@ -124,6 +108,7 @@ function openTurn(turn, call) {
     make("button", { type: "button", class: "quiet", text: "All its hunks",
       click: () => { closeTurn(); choose(session.id, turn.id); } }),
     session.resume && copier("Copy resume", session.resume),
+    copier("Copy session id", session.title),
     copier("Copy link", () => addressOf(call || turn.id)));
   const close = make("button", { type: "button", class: "quiet close", text: "Close",
     click: closeTurn });
@@ -134,10 +119,7 @@ function openTurn(turn, call) {
   for (const id of call ? [...places.get(call).above, call] : []) {
     there = drawer.querySelector(`[data-id="${CSS.escape(id)}"]`);
     if (!there) break;
-    if (there.unfold) {
-      there.open = true;
-      there.unfold();
-    }
+    if (there.localName === "details") there.open = true;
   }
   there?.classList.add("here");
   drawer.scrollTop = there ? Math.max(0, there.offsetTop - 150) : 0;

@@ -61,14 +61,26 @@ function commitMark(commit, y, width) {
   const x = at(commit.x, width);
   const link = draw("a", { href: `#commit-${commit.oid}`,
     "aria-label": ["Commit", commit.names.join(", "), commit.subject].filter(Boolean).join(" ") },
-    draw("path", { class: "commit", d: `M${x} ${y + 5}l7 9l-7 9l-7 -9z` }),
-    commit.names.length && draw("text", { x: x > width / 2 ? x - 11 : x + 11, y: y + 18,
-      "text-anchor": x > width / 2 ? "end" : "start", text: commit.names.join(", ") }));
+    draw("path", { class: "commit", d: `M${x} ${y + 5}l7 9l-7 9l-7 -9z` }));
   tells(link, () => [make("b", { text: commit.subject }), make("p", { class: "soft" },
     `${commit.author}, `, when(commit.time)),
   make("p", { class: "soft", text: commit.names.join(", ") }),
   make("p", { class: "soft", text: words(commit.bar) })]);
   return link;
+}
+
+// The names of branches and tags, under their commits; one for which there is no room is told with
+// its commit.
+function nameMarks(commits, top, width) {
+  const ends = [];
+  return commits.flatMap(({ x, lane, names }) => {
+    const text = names.join(", ");
+    const size = Math.min(width, 6.2 * text.length);
+    const left = Math.min(Math.max(2, at(x, width) - size / 2), Math.max(2, width - size - 2));
+    if (!text || (ends[lane] || []).some(([from, to]) => left < to && left + size > from)) return [];
+    (ends[lane] ||= []).push([left - 6, left + size + 6]);
+    return [draw("text", { x: left, y: top + lane * LANE + 33, text })];
+  });
 }
 
 // From a commit to those it was made on, where they are on the page.
@@ -129,18 +141,19 @@ function charted(lanes, height) {
   const y = 24 + lanes.length * LANE;
   const commits = page.commits.filter((one) => isSeen(one.x, 0)).slice(0, 400);
   picture.append(...commits.map((one) => descent(one, y, width)).filter(Boolean),
-    ...commits.map((one) => commitMark(one, y + one.lane * LANE, width)));
+    ...commits.map((one) => commitMark(one, y + one.lane * LANE, width)),
+    ...nameMarks(commits, y, width));
   return picture;
 }
 
 function showTimeline() {
   const lanes = page.sessions.filter((session) => session.turns);
   const branches = page.commits.reduce((most, one) => Math.max(most, one.lane), 0) + 1;
-  const height = 24 + (lanes.length + branches) * LANE;
-  const near = blocks.get(chart)?.near;
+  const height = 28 + (lanes.length + branches) * LANE;
+  const drawn = chart.firstChild && !blocks.has(chart);
   block(chart, narrow.matches ? 400 : height,
     () => [narrow.matches ? listed() : charted(lanes, height)]);
-  if (near) fill(chart);
+  if (drawn) fill(chart);
   document.getElementById("lanes").replaceChildren(...lanes.map((session) =>
     make("li", {}, mark(session), make("span", { text: session.name }))),
   ...Array.from({ length: branches }, (_, lane) => make("li", {},
