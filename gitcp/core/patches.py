@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     # First line and count in the old content, then in the new one, as in `@@ -a,b +c,d @@`.
     Hunk = tuple[int, int, int, int]
-    Sides = tuple[set[bytes], set[bytes]]  # the removed and the added lines of a patch
 
     class Resolved(TypedDict):
         """A hunk of a combined diff.  starts: its 0-based first line in each parent.  lines: 'y' or
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
     class Patch(TypedDict):
         """A file of a commit.  path: "" if it is deleted.  old: its former name, "" if it is new.
         was, oid: its blob before and after, zeros for none, "" if it is unchanged.  resolved: the
-        hunks of a merge, which has no others.  alike: an added line equals a removed one but for
-        white space; not computed for a commit with a checkpoint id."""
+        hunks of a merge, which has no others."""
 
         path: str
         old: str
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
         oid: str
         hunks: list[Hunk]
         resolved: list[Resolved]
-        alike: bool
 
     class Change(TypedDict):
         """A commit with its files.  day: as by --date=short.  author: `Name <mail> seconds`.
@@ -71,8 +68,6 @@ if TYPE_CHECKING:
         omitted: NotRequired[str]
 
 
-_TRAILER = b"Entire-Checkpoint: "
-_SIGNIFICANT = 10  # bytes without white space: shorter lines are not compared
 _MOST = 1 << 31  # lines of a file
 _MARK, _FIELDS = b"\x02", 6  # no line between patches begins with it; a message has no NUL
 FORMAT = "--date=short", "--format=%x02%H%x00%P%x00%ad%x00%an <%ae> %at%x00%cn <%ce>%x00%B%x00"
@@ -85,18 +80,15 @@ def parse_commits(lines: Iterable[bytes]) -> Iterator[Change]:
     """Yield the commits of `git log -p -U0 --full-index` in FORMAT, in its order."""
     stream = iter(lines)
     change: Change | None = None
-    sides: Sides | None = None
     for line in stream:
         if line.startswith(_MARK):
             if change:
                 yield change
             change = _parse_commit(line, stream)
-            linked = _TRAILER in change["message"]
         elif change and line.startswith(b"diff --"):
             change["patches"].append(_start_patch(line))
-            sides = None if linked else (set(), set())
         elif change and change["patches"] and not line.startswith(_SIDES):
-            _parse_header(change["patches"][-1], line, stream, sides)
+            _parse_header(change["patches"][-1], line, stream)
     if change:
         yield change
 
@@ -138,7 +130,6 @@ def _start_patch(line: bytes) -> Patch:
         "oid": "",
         "hunks": [],
         "resolved": [],
-        "alike": False,
     }
 
 
@@ -146,15 +137,12 @@ def _decode_name(name: bytes) -> str:
     return unquote_name(name).decode("utf-8", "surrogateescape")
 
 
-def _parse_header(patch: Patch, line: bytes, stream: Iterator[bytes], sides: Sides | None) -> None:
+def _parse_header(patch: Patch, line: bytes, stream: Iterator[bytes]) -> None:
     key, _, value = line.partition(b" ")
     if key == b"@@" and (header := _HUNK.match(line)):
         start, removed, first, added = map(int, header.groups(b"1"))
         patch["hunks"].append((start, removed, first, added))
-        if sides and not patch["alike"]:
-            patch["alike"] = _compare_hunk(stream, removed, added, sides)
-        else:
-            _skip_hunk(stream, removed, added)
+        _skip_hunk(stream, removed, added)
     elif key == b"index":
         before, _, after = value.partition(b" ")[0].partition(b"..")
         patch["was"], patch["oid"] = before.decode(), after.decode()
@@ -179,23 +167,6 @@ def _skip_hunk(stream: Iterator[bytes], removed: int, added: int) -> None:
     if removed and added:
         added -= not next(stream, b"").startswith(b"\\")
     deque(islice(stream, added), maxlen=0)
-
-
-def _compare_hunk(stream: Iterator[bytes], removed: int, added: int, sides: Sides) -> bool:
-    """Like _skip_hunk(); add its lines to sides and return whether one of them equals a line of
-    the other side but for white space."""
-    all_removed, all_added = sides
-    old = _build_keys(islice(stream, removed))
-    first = next(stream, b"") if removed and added else b"\\"
-    new = _build_keys(islice(stream, added - (not first.startswith(b"\\")))) | _build_keys([first])
-    all_removed |= old
-    all_added |= new
-    return not (all_removed.isdisjoint(new) and all_added.isdisjoint(old))
-
-
-def _build_keys(lines: Iterable[bytes]) -> set[bytes]:
-    keys = (b"".join(line[1:].split()) for line in lines)
-    return {key for key in keys if len(key) >= _SIGNIFICANT}
 
 
 def _parse_resolved(line: bytes, stream: Iterator[bytes]) -> Resolved:

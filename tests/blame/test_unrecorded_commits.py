@@ -179,6 +179,55 @@ def test_a_moved_line_keeps_its_attested_agent_however_many_files_are_asked_abou
             assert {authors[n]["agent"] for n in new} == {"Claude Code"}
 
 
+def shuffle(world: World, files: int, commits: int) -> None:
+    """The person's files, whose lines commits of a colleague move."""
+    lines = [f"a line of some length, number {number}\n" for number in range(8)]
+    for number in range(commits + 1):
+        shown = [*lines[number % 8 :], *lines[: number % 8]]
+        for file in range(files):
+            world.write(f"f{file}.txt", "".join(shown))
+        world.git("add", ".")
+        world.git("commit", "-q", "-m", "subject")
+        world.env["GIT_AUTHOR_EMAIL"] = "colleague@example.com"
+    del world.env["GIT_AUTHOR_EMAIL"]
+
+
+def count_gits(world: World, *args: str) -> int:
+    """The processes of git that a command starts; none of them is `git blame`."""
+    trace = world.home / "trace"
+    trace.unlink(missing_ok=True)
+    world.env["GIT_TRACE2_EVENT"] = str(trace)
+    world.gitcp(*args)
+    del world.env["GIT_TRACE2_EVENT"]
+    started = [row for row in map(json.loads, trace.open()) if row["event"] == "start"]
+    assert not [row["argv"] for row in started if "blame" in row["argv"]]
+    return len(started)
+
+
+def test_stats_asks_git_as_often_for_many_files_and_commits_as_for_few(
+    world: World, tmp_path: Path
+) -> None:
+    shuffle(world, files=12, commits=2)
+    few = count_gits(world, "stats", "HEAD~2..")
+    world.git("checkout", "-q", "--orphan", "more")
+    world.git("rm", "-rqf", ".")
+    shuffle(world, files=40, commits=6)
+    assert count_gits(world, "stats", "HEAD~6..") <= few
+
+
+@pytest.mark.parametrize("files", [1, 12])
+def test_blame_and_stats_of_one_commit_and_of_many_give_a_moved_line_to_the_same(
+    world: World, files: int
+) -> None:
+    shuffle(world, files=files, commits=3)
+    parts = [stats(world, f"HEAD~{n + 1}..HEAD~{n}")["added"]["person"] for n in range(3)]
+    assert parts == [files] * 3
+    assert stats(world, "HEAD~3..")["added"] == {
+        "agent": 0, "person": 3 * files, "unknown": 0, "unrecorded": 0
+    }  # fmt: skip
+    assert blame_names(world, "f0.txt") == ["person"] * 8
+
+
 def test_a_clone_of_an_older_version_recorded_since_its_first_checkpoint(world: World) -> None:
     agent = world.agent("session-a", tools=True)
     agent.turn("write", {"its.txt": text("a session", 1)})

@@ -5,10 +5,9 @@ from __future__ import annotations
 from gitcp.core import blame_format, line_authors, line_replay, links
 from gitcp.record import decode_name, encode_name
 from gitcp.store.lines import history, recorded, uncommitted
-from gitcp.store.lines.history import Earlier
+from gitcp.store.lines.earlier import UNTOLD, Earlier
 from gitcp.store.lines.recorded import Commit, Place, Readers, read_periods
 from gitcp.store.trees import parse_ident
-from gitcp.store.v1 import checkpoint_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,15 +15,15 @@ if TYPE_CHECKING:
 
     from gitcp.core.blame_format import BlameEntry, Options
     from gitcp.core.line_authors import Author
-    from gitcp.core.patches import Change
+    from gitcp.core.patches import Change, Hunk
     from gitcp.git import Git
     from gitcp.repo import Repo
-    from gitcp.store.lines.history import About
+    from gitcp.store.lines.earlier import About
     from gitcp.store.lines.recorded import LineAuthors, Spot
 
     Name = tuple[str, str]  # of a place: commit, path
-    # The new lines, the path in the parent, whether a removed line may read the same.
-    New = tuple[Sequence[int], str, bool]
+    # The new lines, the path in the parent, the hunks.
+    New = tuple[Sequence[int], str, Sequence[Hunk]]
 
 _MOST = 8  # places whose histories are read one by one; with more, the whole history is read
 
@@ -45,10 +44,11 @@ class Evidence:
         self._repo = repo
         self._journalled, self._revisions = worktree, revisions
         self.readers = Readers(repo)
-        self._earlier: Earlier = Earlier(repo, like._earlier if like else None)
+        self._earlier: Earlier = Earlier(repo, self._name_author, like._earlier if like else None)
         self._periods: line_authors.Periods | None = like._periods if like else None
         self._commits: dict[str, Commit] = {}
-        self._names: dict[str, str] = {}  # commit -> the result of _classify()
+        self._names: dict[str, str] = {}  # commit -> the result of _name_author()
+        self._defaults: dict[str, Author] = {}  # commit -> the result of find_default_author()
         self._places: dict[Name, Place] = {}
 
     def get_commit(self, oid: str) -> Commit:
@@ -72,13 +72,11 @@ class Evidence:
         unstated = self._list_unstated({p: places[p] for p in places if p[0].strip("0")})
         unstated = {p: n for p, n in unstated.items() if not self.get_commit(p[0]).is_merge()}
         if unstated:
-            # All lines that the commit adds are traced, as for its patch: git finds a moved line
-            # among all the lines that it is asked about.
+            # All lines that the commit adds are traced, as for its patch.
             previous = history.map_previous_paths(entries)
             paths = [path for p in unstated for path in (p[1], previous.get(p)) if path]
             new = self._map_new_lines(self._read_changes([c for c, _ in unstated], paths))
-            # A line may be a copy of one that stays; for a single file there is time to look.
-            self._trace_lines({p: (*new[p][:2], True) for p in unstated if p in new})
+            self._trace_lines({p: new[p] for p in unstated if p in new})
 
     def blame_lines(
         self, git: Git, options: Options, contents: bool = False
@@ -140,7 +138,7 @@ class Evidence:
             (change["oid"], patch["path"]): (
                 line_authors.list_new_lines(patch["hunks"]),
                 patch["old"],
-                patch["alike"] or bool(self.get_commit(change["oid"]).ids),
+                patch["hunks"],
             )
             for change in changes
             for patch in change["patches"]
@@ -155,11 +153,8 @@ class Evidence:
             origins: dict[Name, list[int]] = {}
             for name, lines in pending.items():
                 place = self.get_place(*name)
-                if not self._earlier.may_matter(name):
-                    place.before |= dict.fromkeys(lines)
-                    continue
-                _, previous, alike = places.get(name, ((), "", False))
-                about = previous, alike, bool(place.commit.ids), place.commit.about[2]
+                _, previous, hunks = places.get(name, ((), "", ()))
+                about = previous, hunks, bool(place.commit.ids), place.commit.about[2]
                 spots = self._earlier.find_spots(name, lines, *about)
                 place.before |= {n: spots.get(n) for n in lines}
                 place.authors = None
@@ -181,22 +176,26 @@ class Evidence:
 
     def _walk(self, places: Collection[Name]) -> None:
         if len(places) > _MOST:
-            self._earlier.walk_all(self._list_tips, self._classify)
+            self._earlier.walk_all(self._list_tips)
+            self._earlier.read_renames(places)
         else:
             self._earlier.walk(places)
 
-    def _classify(self, commit: str, about: About) -> str:
-        """A name that is the same for commits whose unrecorded lines have the same author: one with
-        records has a name of its own, and one of which nothing is known has none."""
-        readers = self.readers
-        note = readers.notes.read_note(commit) or b""
-        ids = checkpoint_list.find_ids(about[2], note, readers.recorded.places)
-        if readers.attested.has_note(commit) or any(map(readers.recorded.has_place, ids)):
-            return commit
-        nobody = self._judge_unlinked(about)
-        is_unknown = bool(ids) or links.has_unknown(note)
-        is_told = not is_unknown and (nobody["who"] == "person" or nobody["agent"])
-        return f"{nobody['who']} {nobody['agent']}" if is_told else ""
+    def _name_author(self, commit: str, about: About | None = None) -> str:
+        """A name that is the same for commits whose unrecorded lines have the same author; one with
+        records has a name of its own.  about: what the commit says."""
+        if commit not in self._names:
+            if about:
+                self.get_commit(commit).about = about
+            self._names[commit] = self._choose_name(commit)
+        return self._names[commit]
+
+    def _choose_name(self, oid: str) -> str:
+        readers, commit = self.readers, self.get_commit(oid)
+        if readers.attested.has_note(oid) or any(map(readers.recorded.has_place, commit.ids)):
+            return oid
+        nobody = self.find_default_author(oid)
+        return f"{nobody['who']} {nobody['agent']}"
 
     def _list_tips(self) -> list[str]:
         names = self._repo.git.read_records("rev-parse", "--revs-only", *self._revisions, sep=b"\n")
@@ -226,15 +225,17 @@ class Evidence:
         "person" if its author recorded his work at that time, and "unrecorded" if he did not, if
         the commit names an agent, or if a forge made it.
         """
-        if not commit.strip("0"):
-            return line_authors.build_nobody("person")
-        if self.get_commit(commit).ids or links.has_unknown(self.get_commit(commit).note):
-            return line_authors.build_nobody("unknown")
-        return self._judge_unlinked(self.get_commit(commit).about)
+        if commit not in self._defaults:
+            self._defaults[commit] = self._judge_commit(commit)
+        return self._defaults[commit]
 
-    def _judge_unlinked(self, about: About) -> Author:
-        """find_default_author() of a commit without a checkpoint, by what it says."""
-        author, committer, message = about
+    def _judge_commit(self, oid: str) -> Author:
+        commit = self.get_commit(oid)
+        if not oid.strip("0"):
+            return line_authors.build_nobody("person")
+        if commit.ids or links.has_unknown(commit.note):
+            return line_authors.build_nobody("unknown")
+        author, committer, message = commit.about
         name, seconds = parse_ident(author)
         agent = line_authors.find_attested_agent(name, message)
         if self._periods is None:
@@ -270,14 +271,9 @@ class Evidence:
             chain[before] = None
             spot = before
         spots = [*chain]
-        while len(spots) > 1 and not any(self._name_author(s[0]) for s in spots[-2:]):
+        while len(spots) > 1 and all(self._name_author(s[0]) in UNTOLD for s in spots[-2:]):
             spots.pop()
         return spots[-1]
-
-    def _name_author(self, commit: str) -> str:
-        if commit not in self._names:
-            self._names[commit] = self._classify(commit, self.get_commit(commit).about)
-        return self._names[commit]
 
     def list_silent_lines(self, commit: str, path: str, oid: str) -> set[int]:
         """The lines (1-based) of a blob that a linked commit added at path without an author."""
@@ -309,6 +305,7 @@ class Evidence:
             part.forget()
         self._commits.clear()
         self._names.clear()
+        self._defaults.clear()
         self._places.clear()
 
     def _read_uncommitted(self, path: str) -> tuple[LineAuthors, Sequence[bytes]]:

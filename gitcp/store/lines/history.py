@@ -7,15 +7,12 @@ or restored, are those that blame finds.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import tempfile
 from contextlib import contextmanager
 
-from gitcp.console import options
-from gitcp.core import blame_format, line_replay, linking, patches
+from gitcp.core import blame_format, patches
 from gitcp.core.credit import PERSON, UNKNOWN
-from gitcp.core.linking import remove_space
 from gitcp.errors import USAGE, Error, GitError, UsageError
 from gitcp.git import AS_UTF8
 from gitcp.record import decode_name, encode_name
@@ -23,7 +20,7 @@ from gitcp.store import refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gitcp.core.blame_format import BlameEntry, Options
     from gitcp.core.line_authors import Author
@@ -35,11 +32,6 @@ if TYPE_CHECKING:
     from gitcp.store.lines.evidence import Evidence
 
     Blamed = tuple[list[BlameEntry], bytes]  # and the output behind them
-    Place = tuple[str, str]  # commit, path
-    Spot = tuple[str, str, int]  # commit, path, line from 1: where the commit put it in
-    About = tuple[str, str, bytes]  # of a commit: author, committer, message
-    Classify = Callable[[str, About], str]
-    Step = tuple[str, str, str, bool]  # path, blob before, blob after, whether by a merge
 
 
 # Running `git blame` and `git log -p`, and reading their output.
@@ -215,266 +207,6 @@ def compare_trees(repo: Repo, base: str, tip: str) -> list[Patch]:
     """The patches from base to tip, which are commits or trees."""
     args = "diff-tree", "-r", *_LOG[1:], "--end-of-options", base, tip, "--"
     return patches.parse_patches(repo.git.stream_records(*args, sep=b"\n"))
-
-
-# Lines that a commit adds but did not write: it formatted, moved or restored them.
-#
-# git finds where a line was before its white space changed or it moved within its file.  A commit
-# that reverts another one, or gives a path a content that it had before, wrote nothing.  A linked
-# commit did not write a line that an earlier content had, unless its checkpoints name an author.
-_REVERTS = re.compile(rb"^This reverts commit ([0-9a-f]{40,64})\b", re.M)
-# git follows a moved line only if it has enough letters and digits.
-_FOLLOW = ("-w", f"-M{linking.SIGNIFICANT}", "--ignore-revs-file=", "--no-textconv")
-_RAW = "log --raw -z --no-abbrev --no-renames --no-show-signature --no-notes".split()
-_WHOLE = "-c", "--topo-order", "--format=%x02%H%x00%an <%ae> %at%x00%cn <%ce>%x00%B%x00"
-_RANGES = 200  # of lines in the arguments of one git
-_ALL = ("", "")
-_VERSIONS = 20  # of a path that are read before a commit
-
-
-class Writers:
-    """Who changed which path in a history.  complete: whether all of it was read."""
-
-    def __init__(self) -> None:
-        self.complete = False
-        self._places: dict[str, tuple[int, str]] = {}  # commit -> its number, its author
-        # Path -> author -> the number of his oldest commit that changes it.
-        self._oldest: dict[str, dict[str, int]] = {}
-        # New path -> paths that went in the same commit, where git may find its lines.
-        self._sources: dict[str, set[str]] = {}
-        self._reverted: dict[str, list[str]] = {}  # commit -> those that it says it reverts
-
-    def take(self, commit: str, author: str, message: bytes, changes: Sequence[Step]) -> None:
-        """Add the next older commit.  author: a name that is the same for commits whose lines have
-        the same author."""
-        number = len(self._places)
-        self._places[commit] = number, author
-        if reverted := list_reverted(message):
-            self._reverted[commit] = reverted
-        gone = [path for path, _, new, _ in changes if not new.strip("0")]
-        for path, old, _, _ in changes:
-            self._oldest.setdefault(path, {})[author] = number
-            if gone and not old.strip("0"):
-                self._sources.setdefault(path, set()).update(gone)
-
-    def may_matter(self, commit: str, path: str) -> bool:
-        """Whether a line that a commit adds at a path may have another author before it."""
-        if not self.complete or commit not in self._places:
-            return True
-        number, author = self._places[commit]
-        reverted = self._reverted.get(commit, ())
-        if any(self._places.get(other, (0, ""))[0] <= number for other in reverted):
-            return True  # the lines are from outside its history
-        paths, visited = [path], {path}
-        while paths:
-            path = paths.pop()
-            older = self._oldest.get(path, {}).items()
-            if any(other != author and oldest > number for other, oldest in older):
-                return True
-            new = self._sources.get(path, set()) - visited
-            visited |= new
-            paths += new
-        return False
-
-
-def list_reverted(message: bytes) -> list[str]:
-    """The commits (full oids) that a message says its commit reverts."""
-    return [decode_name(oid) for oid in _REVERTS.findall(message)]
-
-
-class Earlier:
-    """Finds where lines were before; each history is read once until forget()."""
-
-    def __init__(self, repo: Repo, like: Earlier | None = None) -> None:
-        """like: another Earlier, with which this one shares the histories."""
-        self._repo = repo
-        # The blobs that more than one commit gave a path; the commits need not be ancestors.
-        self._repeated: dict[Place, str] = like._repeated if like else {}
-        # The places whose histories are read; _ALL: every history.
-        self._read: set[Place] = like._read if like else set()
-        self._writers: Writers = like._writers if like else Writers()
-
-    def walk_all(self, tips: Callable[[], Sequence[str]], classify: Classify) -> None:
-        """Find the commits of whole histories that give a path a content that it had before, and
-        who changed each path.
-
-        classify: (commit, its author, committer and message) -> a name that is the same for
-        commits whose lines have the same author.
-        """
-        if _ALL in self._read:
-            return
-        self._read.add(_ALL)
-        newest: dict[tuple[str, str], Place] = {}
-        try:
-            for commit, about, changes in self._read_commits(tips()):
-                self._writers.take(commit, classify(commit, about), about[2], changes)
-                for path, _, oid, merged in changes:
-                    newer = newest.setdefault((path, oid), (commit, path))
-                    if newer[0] != commit and not merged:
-                        self._repeated[newer] = self._repeated[commit, path] = oid
-            self._writers.complete = True
-        except GitError:
-            pass  # a part of the history is not here
-
-    def _read_commits(self, tips: Sequence[str]) -> Iterator[tuple[str, About, list[Step]]]:
-        """Yield (commit, what it says, its changes) for each commit, newest first."""
-        args: list[str | bytes] = ["--end-of-options", *map(encode_name, tips), b"--"]
-        tokens = self._repo.git.stream_records(*_RAW, *_WHOLE, *args)
-        row: tuple[str, About, list[Step]] | None = None
-        for token in tokens:
-            if token.startswith(b"\x02"):
-                if row:
-                    yield row
-                author, committer = decode_name(next(tokens)), decode_name(next(tokens))
-                row = decode_name(token[1:]), (author, committer, next(tokens)), []
-            elif row and (fields := token.lstrip(b"\n")).startswith(b":"):
-                old, new = (decode_name(oid) for oid in fields.split(b" ")[-3:-1])
-                row[2].append((decode_name(next(tokens)), old, new, fields.startswith(b"::")))
-        if row:
-            yield row
-
-    def walk(self, places: Iterable[Place]) -> None:
-        """Find the commits in the histories of places that give their paths a content that they
-        had before."""
-        unread = [] if _ALL in self._read else [p for p in places if p not in self._read]
-        self._read.update(unread)
-        if unread:
-            commits, paths = (dict.fromkeys(part) for part in zip(*unread, strict=True))
-            self._walk([*commits], [*paths])
-
-    def _walk(self, tips: Sequence[str], paths: Sequence[str]) -> None:
-        newest: dict[tuple[str, str], Place] = {}
-        try:
-            for commit, path, oid in self._read_log(tips, paths):
-                place = commit, path
-                if paths:
-                    self._read.add(place)
-                newer = newest.setdefault((path, oid), place)
-                if newer != place:
-                    self._repeated[newer] = self._repeated[place] = oid
-        except GitError:
-            pass  # a part of the history is not here
-
-    def _read_log(
-        self, tips: Sequence[str], paths: Sequence[str], *options: str
-    ) -> Iterator[tuple[str, str, str]]:
-        """Yield (commit, path, blob) for each change of paths, newest first."""
-        commit = oid = ""
-        args = [*map(encode_name, tips), b"--", *map(encode_name, paths)]
-        ask: tuple[str | bytes, ...] = (*_RAW, "--format=%H", *options, "--end-of-options", *args)
-        for token in self._repo.git.stream_records(*ask):
-            if oid:
-                yield commit, decode_name(token), oid
-                oid = ""
-            elif token.lstrip(b"\n").startswith(b":"):
-                oid = decode_name(token.split(b" ")[3])
-            else:
-                commit = decode_name(token)
-
-    def may_matter(self, place: Place) -> bool:
-        """Whether it may matter where a line was that a commit adds at a path."""
-        return self._writers.may_matter(*place)
-
-    def find_spots(
-        self,
-        place: Place,
-        lines: Sequence[int],
-        previous: str,
-        alike: bool,
-        linked: bool,
-        message: bytes,
-    ) -> dict[int, Spot]:
-        """line -> the earlier place of lines that a commit adds at a path.
-
-        previous: the path in its parent, "" for none.  alike: whether a removed line may read the
-        same.  linked: whether the commit names a checkpoint.  message: of the commit.
-        """
-        sources, alike = [*self._list_sources(place, message)], alike and bool(previous)
-        if not (alike or sources or linked):
-            return {}
-        content = self._read_lines(*place)
-        lines = [line for line in lines if line <= len(content)]
-        spots: dict[int, Spot] = {}
-        if alike and self._has_line(f"{place[0]}^", previous, [content[n - 1] for n in lines]):
-            spots = self._find_blamed(*place, {line: line for line in lines})
-        for source in sources:
-            if untraced := [line for line in lines if line not in spots]:
-                spots |= self._find_restored(place, untraced, content, source)
-        if linked:
-            spots |= self._find_returned(place, {n for n in lines if n not in spots}, content)
-        return {line: spot for line, spot in spots.items() if spot[0] != place[0]}
-
-    def forget(self) -> None:
-        """Forget the histories that were read, unless all were."""
-        if _ALL not in self._read:
-            self._repeated.clear()
-            self._read.clear()
-
-    def _has_line(self, commit: str, path: str, lines: Iterable[bytes]) -> bool:
-        """Whether one of these lines is in a file, white space aside."""
-        significant = {remove_space(line) for line in linking.select_significant({*lines})}
-        return bool(significant) and not significant.isdisjoint(
-            map(remove_space, self._read_lines(commit, path))
-        )
-
-    def _list_sources(self, place: Place, message: bytes) -> Iterator[str]:
-        """The commits whose lines a commit may restore at a path."""
-        for reverted in list_reverted(message):
-            yield f"{reverted}^"
-        oid = self._repeated.get(place, "")
-        if oid.strip("0"):
-            versions = self._list_versions(place, f"--find-object={oid}")
-            yield from [commit for commit, blob in versions if blob == oid][:1]
-
-    def _find_returned(
-        self, place: Place, lines: set[int], content: Sequence[bytes]
-    ) -> dict[int, Spot]:
-        """line -> the earlier place of lines that an earlier content of the path had."""
-        telling = linking.select_significant({content[n - 1] for n in lines})
-        significant = {n for n in lines if content[n - 1].strip() in telling}
-        spots: dict[int, Spot] = {}
-        versions = self._list_versions(place, f"--max-count={_VERSIONS}") if significant else ()
-        for source, _ in versions:
-            if not telling.isdisjoint(line.strip() for line in self._read_lines(source, place[1])):
-                untraced = sorted(significant - spots.keys())
-                spots |= self._find_restored(place, untraced, content, source)
-            if significant <= spots.keys():
-                break
-        return spots
-
-    def _list_versions(self, place: Place, *options: str) -> list[tuple[str, str]]:
-        """(commit, blob) for each change of a path before a commit, newest first."""
-        try:
-            history = self._read_log([f"{place[0]}^"], [place[1]], *options)
-            return [(commit, oid) for commit, _, oid in history]
-        except GitError:
-            return []  # it has no parent, or a part of the history is not here
-
-    def _find_restored(
-        self, place: Place, lines: Sequence[int], content: Sequence[bytes], source: str
-    ) -> dict[int, Spot]:
-        """line -> the earlier place of lines that the path has in the commit source."""
-        pairs = line_replay.pair_similar_lines(self._read_lines(source, place[1]), content)
-        in_source = {j + 1: i + 1 for i, j in pairs if j + 1 in set(lines)}
-        return self._find_blamed(source, place[1], in_source) if in_source else {}
-
-    def _find_blamed(self, commit: str, path: str, lines: Mapping[int, int]) -> dict[int, Spot]:
-        """key -> where git says that a line was added, white space and moves aside; lines: key ->
-        line in commit."""
-        ranges = [f"-L{start},{end}" for start, end in line_replay.group_runs(lines.values())]
-        args = [*_FOLLOW, *(ranges if len(ranges) <= _RANGES else ()), commit, "--", path]
-        try:
-            entries, _ = run_blame(self._repo.git, blame_format.parse_arguments(args))
-        except Error as e:
-            if self._repo.config.get("blame.ignorerevsfile"):
-                options.warn_lacking(f"moved and formatted lines count as new: {e}")
-            return {}
-        spots = {e["final"]: (e["oid"], e["path"], e["orig"]) for e in entries}
-        return {key: spots[line] for key, line in lines.items() if line in spots}
-
-    def _read_lines(self, commit: str, path: str) -> Sequence[bytes]:
-        blob = self._repo.objects.read(f"{commit}:{path}")
-        return line_replay.split_lines(blob[2]) if blob and blob[1] == "blob" else ()
 
 
 _MOST = 100  # commits that HEAD was at

@@ -35,7 +35,6 @@ def commit(
         "oid": "0",
         "hunks": [(1, 4, 1, added)],
         "resolved": [],
-        "alike": False,
     }
     return {
         "oid": "0",

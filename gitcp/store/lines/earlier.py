@@ -1,0 +1,429 @@
+"""Lines that a commit adds but did not write: it formatted, moved, copied or restored them.
+
+The rules are in doc/credit.md "Where a line was".  What a commit changed in a path is read from
+`git log --raw`, the contents from the object store.  A line is followed from content to content to
+the commit that put it in.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+from itertools import islice
+
+from gitcp.core import line_moves, line_replay, linking
+from gitcp.core.line_moves import Text
+from gitcp.errors import GitError
+from gitcp.record import decode_name, encode_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from gitcp.core.line_moves import Run
+    from gitcp.core.patches import Hunk
+    from gitcp.repo import Repo
+
+    About = tuple[str, str, bytes]  # of a commit: author, committer, message
+    Classify = Callable[[str, About | None], str]
+    Place = tuple[str, str]  # commit, path
+    Spot = tuple[str, str, int]  # commit, path, line from 1: where the commit put it in
+
+_REVERTS = re.compile(rb"^This reverts commit ([0-9a-f]{40,64})\b", re.M)
+_RAW = "log --raw -z -c --no-abbrev --no-renames --no-show-signature --no-notes".split()
+_FORM = "--topo-order", "--format=%x02%H %P%x00%an <%ae> %at%x00%cn <%ce>%x00%B%x00"
+_VERSIONS = 20  # contents of a path that are read before a linked commit
+_LARGEST = 2 << 20  # bytes of a content whose lines are looked for
+_KEPT = 32 << 20  # bytes of contents that are kept in memory
+_ABOUTS = 1 << 16  # commits whose messages are kept in memory
+_ANY = frozenset(("", "?"))  # names that are not known
+UNTOLD = frozenset(("unknown ", "unrecorded "))  # names of commits of which nothing is known
+
+
+def list_reverted(message: bytes) -> list[str]:
+    """The commits (full oids) that a message says its commit reverts."""
+    return [decode_name(oid) for oid in _REVERTS.findall(message)]
+
+
+class Walk:
+    """The commits of a history, and what each changed.
+
+    paths: those whose changes are read, and all commits that are left out change none of them; no
+    paths: all.  complete: whether all of the history was read.
+    """
+
+    def __init__(self, repo: Repo, tips: Iterable[str], paths: Iterable[str] = ()) -> None:
+        self.paths = frozenset(paths)
+        self.complete = False
+        self.parents: dict[str, Sequence[str]] = {}
+        self.abouts: dict[str, About] = {}
+        self.order: dict[str, int] = {}  # commit -> its number; those of its ancestors are higher
+        self.deleted: dict[str, list[str]] = {}  # commit -> paths
+        # Path -> for each commit that changes it, oldest first: its number, and the names of it and
+        # of all that changed the path before; filled by Earlier as far as it is needed.
+        self.names: dict[str, list[tuple[int, frozenset[str]]]] = {}
+        self._rows: dict[bytes, dict[str, bytes]] = {}  # path -> commit -> git's line
+        self._steps: dict[str, dict[str, tuple[list[str], str]]] = {}  # the lines read
+        only = ("--simplify-merges",) if self.paths else ()
+        names = [*map(encode_name, tips), b"--", *map(encode_name, sorted(self.paths))]
+        tokens = repo.git.stream_records(*_RAW, *_FORM, *only, "--end-of-options", *names)
+        try:
+            self._read(tokens)
+            self.complete = True
+        except GitError:
+            pass  # a part of the history is not here
+
+    def _read(self, tokens: Iterator[bytes]) -> None:
+        commit = ""
+        for token in tokens:
+            if token.startswith(b"\x02"):
+                commit, *parents = token[1:].decode().split(" ")
+                self.parents[commit] = parents if parents != [""] else []
+                self.order[commit] = len(self.order)
+                author, committer = decode_name(next(tokens)), decode_name(next(tokens))
+                message = next(tokens)
+                if len(self.abouts) < _ABOUTS:
+                    self.abouts[commit] = author, committer, message
+            elif token[:2].lstrip(b"\n"):  # else the end of a commit's message
+                path = next(tokens)
+                self._rows.setdefault(path, {})[commit] = token
+                if token.endswith(b"D"):
+                    self.deleted.setdefault(commit, []).append(decode_name(path))
+
+    def has(self, commit: str, path: str) -> bool:
+        """Whether the history of a path up to a commit was read."""
+        return commit in self.parents and (not self.paths or path in self.paths)
+
+    def map_steps(self, path: str) -> Mapping[str, tuple[list[str], str]]:
+        """commit -> (the blobs of a path before, in each parent; its blob after), of the commits
+        that change it; zeros: no blob."""
+        if path not in self._steps:
+            rows = self._rows.get(encode_name(path), {})
+            self._steps[path] = {commit: _parse_row(row) for commit, row in rows.items()}
+        return self._steps[path]
+
+    def list_commits(self, path: str) -> list[str]:
+        """The commits that change a path, oldest first."""
+        return [*reversed(self._rows.get(encode_name(path), {}))]
+
+    def is_added(self, commit: str, path: str) -> bool:
+        """Whether a commit, which is no merge, adds a path."""
+        olds, _ = self.map_steps(path)[commit]
+        return len(olds) == 1 and not olds[0].strip("0")
+
+    def find_step(self, starts: Iterable[str], path: str, oid: str) -> str:
+        """The commit that gave a path a blob (zeros: none) that it has in starts: the nearest at or
+        before one of them, first parents first; '' if none is known."""
+        steps = self.map_steps(path)
+        todo, seen = [*reversed([*starts])], set()
+        while todo:
+            commit = todo.pop()
+            if commit in seen:
+                continue
+            seen.add(commit)
+            if not (step := steps.get(commit)):
+                todo += reversed(self.parents.get(commit, ()))
+            elif step[1] == oid:
+                return commit
+        return ""
+
+
+def _parse_row(row: bytes) -> tuple[list[str], str]:
+    fields = row.lstrip(b"\n").decode().split(" ")
+    count = len(fields[0]) - len(fields[0].lstrip(":"))
+    return fields[count + 1 : 2 * count + 1], fields[2 * count + 1]
+
+
+def _place_runs(commit: str, path: str, runs: Iterable[Run]) -> dict[int, Spot]:
+    return {line: (commit, path, run.first + n) for run in runs for n, line in enumerate(run.lines)}
+
+
+class Earlier:
+    """Finds where lines were before; each history is read once until forget()."""
+
+    def __init__(self, repo: Repo, classify: Classify, like: Earlier | None = None) -> None:
+        """classify: (commit, what it says) -> a name that is the same for commits whose unrecorded
+        lines have the same author; one with records has a name of its own.  like: another Earlier,
+        with which this one shares the whole history."""
+        self._repo, self._classify = repo, classify
+        self._whole: list[Walk] = like._whole if like else []
+        self._walks: list[Walk] = []
+        self._renames: dict[str, dict[str, str]] = {}  # commit -> new path -> old path
+        self._texts: dict[str, Text | None] = {}
+        self._size = 0
+
+    def walk_all(self, tips: Callable[[], Sequence[str]]) -> None:
+        """Read whole histories, unless this was done."""
+        if not self._whole:
+            self._whole.append(Walk(self._repo, tips()))
+
+    def walk(self, places: Iterable[Place]) -> None:
+        """Read the histories of places that were not read yet."""
+        unread = [place for place in places if not self._find_walk(*place)]
+        if unread:
+            commits, paths = (dict.fromkeys(part) for part in zip(*unread, strict=True))
+            self._walks.append(Walk(self._repo, commits, paths))
+
+    def _find_walk(self, commit: str, path: str) -> Walk | None:
+        walks = (*self._whole, *self._walks)
+        return next((walk for walk in walks if walk.has(commit, path)), None)
+
+    def _need_walk(self, commit: str, path: str) -> Walk | None:
+        self.walk([(commit, path)])
+        return self._find_walk(commit, path)
+
+    def forget(self) -> None:
+        """Forget what was read, but for whole histories."""
+        self._walks.clear()
+        self._renames.clear()
+        self._forget_texts()
+
+    def _forget_texts(self) -> None:
+        self._texts.clear()
+        self._size = 0
+
+    def find_spots(
+        self,
+        place: Place,
+        lines: Sequence[int],
+        previous: str,
+        hunks: Sequence[Hunk],
+        linked: bool,
+        message: bytes,
+    ) -> dict[int, Spot]:
+        """line -> the earlier place of lines that a commit adds at a path.
+
+        previous: the path in its parent, "" for none.  hunks: those of the patch; () if the path
+        in the parent is not to be searched.  linked: whether the commit names a checkpoint.
+        message: of the commit.
+        """
+        commit, path = place
+        walk = self._need_walk(commit, path)
+        step = walk.map_steps(path).get(commit) if walk else None
+        if not walk or not step or len(step[0]) > 1:
+            return {}
+        paths = dict.fromkeys((path, previous or path))
+        foreign = [oid for oid in list_reverted(message) if oid not in walk.order]
+        if not foreign and not self._may_differ(commit, [*paths]):
+            return {}
+        spots: dict[int, Spot] = {}
+        if previous and hunks:
+            spots = self._find_moved(walk, place, lines, previous, hunks)
+        for start, oid in self._list_sources(walk, place, message):
+            untraced = [n for n in lines if n not in spots]
+            spots |= self._find_restored(untraced, step[1], path, start, oid)
+        if linked:
+            untraced = [n for n in lines if n not in spots]
+            spots |= self._find_returned(walk, place, untraced)
+        return {line: spot for line, spot in spots.items() if spot[0] != commit}
+
+    def _may_differ(self, commit: str, paths: Sequence[str]) -> bool:
+        """Whether a line that a commit adds may have another author before it, at these paths."""
+        names: set[str] = set()
+        for path in paths:
+            walk = self._need_walk(commit, path)
+            names |= self._list_names(walk, path, walk.order[commit]) if walk else _ANY
+        own = self._name_commit(walk, commit) if walk else ""
+        return not (names <= {own} or names | {own} <= UNTOLD)
+
+    def _list_names(self, walk: Walk, path: str, number: int) -> frozenset[str]:
+        """The names of the commits after a number that change a path, also under its former
+        names."""
+        if not walk.complete:
+            return _ANY
+        known = walk.names.setdefault(path, [])
+        commits = walk.list_commits(path)
+        while len(known) < len(commits) and walk.order[commits[len(known)]] > number:
+            commit = commits[len(known)]
+            names = known[-1][1] if known else frozenset()
+            if len(names) < 2:
+                names |= {self._name_commit(walk, commit)}
+            if len(names) < 2 and (former := self._find_former(walk, commit, path)):
+                before = self._need_walk(commit, former)
+                names |= self._list_names(before, former, before.order[commit]) if before else _ANY
+            known.append((walk.order[commit], names))
+        end = bisect.bisect_left(known, -number, key=lambda entry: -entry[0])
+        return known[end - 1][1] if end else frozenset()
+
+    def _name_commit(self, walk: Walk, commit: str) -> str:
+        return self._classify(commit, walk.abouts.get(commit))
+
+    def _find_moved(
+        self, walk: Walk, place: Place, lines: Sequence[int], previous: str, hunks: Sequence[Hunk]
+    ) -> dict[int, Spot]:
+        """line -> the earlier place of lines that the commit formatted or moved."""
+        commit, path = place
+        if not (step := walk.map_steps(path).get(commit)):
+            return {}
+        if previous != path:
+            before = self._need_walk(commit, previous)
+            step_before = before.map_steps(previous).get(commit) if before else None
+            oid = step_before[0][0] if step_before else ""
+        else:
+            before, oid = walk, step[0][0]
+        old, new = self._read_text(oid), self._read_text(step[1])
+        if not (before and old and new):
+            return {}
+        removed = {n - 1 for start, count, _, _ in hunks for n in range(start, start + count)}
+        added = {n - 1 for _, _, start, count in hunks for n in range(start, start + count)}
+        pairs = line_moves.pair_moved(old.keys, new.keys, removed, added)
+        pairs |= line_moves.pair_copied(old, new, added - pairs.keys())
+        sources = {n: pairs[n - 1] + 1 for n in lines if n - 1 in pairs}
+        return self._follow(before.parents[commit], previous, oid, sources)
+
+    def _list_sources(
+        self, walk: Walk, place: Place, message: bytes
+    ) -> Iterator[tuple[Sequence[str], str]]:
+        """Yield (commits, the blob that the path has there) for the contents that a commit may
+        restore at a path."""
+        commit, path = place
+        for reverted in list_reverted(message):
+            found = self._need_walk(reverted, path)
+            if found and (step := found.map_steps(path).get(reverted)):
+                yield found.parents[reverted], step[0][0]
+        steps = walk.map_steps(path)
+        oid = steps[commit][1]
+        if sum(after == oid for _, after in steps.values()) > 1:
+            versions = self._list_versions(walk, place)
+            yield from [([found], blob) for found, blob in versions if blob == oid][:1]
+
+    def _list_versions(self, walk: Walk, place: Place) -> Iterator[tuple[str, str]]:
+        """Yield (commit, the blob that it gave a path) before a commit, nearest first."""
+        found, path = place
+        steps = walk.map_steps(path)
+        seen = {found}
+        while True:
+            before = steps[found][0][0]
+            found = walk.find_step(walk.parents[found], path, before)
+            if not found or found in seen:
+                return
+            seen.add(found)
+            if before.strip("0"):
+                yield found, before
+
+    def _find_restored(
+        self,
+        lines: Sequence[int],
+        new: str,
+        path: str,
+        starts: Sequence[str],
+        oid: str,
+    ) -> dict[int, Spot]:
+        """line -> the earlier place of lines of a blob that the path has as another blob, oid, in
+        the commits starts."""
+        text, source = (self._read_text(i) if lines else None for i in (new, oid))
+        if not text or not source:
+            return {}
+        wanted = {n - 1 for n in lines}
+        pairs = line_replay.pair_lines(source.keys, text.keys)
+        return self._follow(starts, path, oid, {j + 1: i + 1 for i, j in pairs if j in wanted})
+
+    def _find_returned(self, walk: Walk, place: Place, lines: Sequence[int]) -> dict[int, Spot]:
+        """line -> the earlier place of significant lines that the path and an earlier content of it
+        have once."""
+        new = walk.map_steps(place[1])[place[0]][1]
+        if not lines or not (text := self._read_text(new)):
+            return {}
+        keys = {n: text.keys[n - 1] for n in lines if n <= len(text.keys)}
+        telling = linking.select_significant({k for k in keys.values() if text.places[k] >= 0})
+        left = {key: n for n, key in keys.items() if key in telling}
+        spots: dict[int, Spot] = {}
+        for found, oid in islice(self._list_versions(walk, place), _VERSIONS):
+            if not left:
+                break
+            if source := self._read_text(oid):
+                had = {key for key in left if source.places.get(key, -1) >= 0}
+                sources = {left.pop(key): source.places[key] + 1 for key in had}
+                spots |= self._follow([found], place[1], oid, sources)
+        return spots
+
+    def _follow(
+        self, starts: Sequence[str], path: str, oid: str, sources: Mapping[int, int]
+    ) -> dict[int, Spot]:
+        """key -> where a line was put in, white space and moves aside; sources: key -> line of a
+        blob that a path has in the commits starts."""
+        text = self._read_text(oid) if sources else None
+        spots: dict[int, Spot] = {}
+        todo = [(starts, path, oid, line_moves.build_runs(sources.values(), text))] if text else []
+        while todo:
+            starts, path, oid, runs = todo.pop()
+            walk = self._need_walk(starts[0], path) if starts else None
+            found = walk.find_step(starts, path, oid) if walk else ""
+            if not walk or not found:
+                continue
+            if len(self._list_names(walk, path, walk.order[found] - 1)) == 1:
+                spots |= _place_runs(found, path, runs)  # one author, whichever commit it was
+                continue
+            for before in self._list_before(walk, found, path):
+                old, new = self._read_text(before[2]), self._read_text(oid)
+                if not old or not new:
+                    runs = []  # it is not known what they had
+                    break
+                kept, runs = line_moves.find_runs(runs, old, new)
+                todo += [(*before, kept)] if kept else []
+            spots |= _place_runs(found, path, runs)
+        return {key: spots[line] for key, line in sources.items() if line in spots}
+
+    def _list_before(
+        self, walk: Walk, commit: str, path: str
+    ) -> Iterator[tuple[Sequence[str], str, str]]:
+        """Yield (parents, path, blob) for each content that a path, also under a former name, had
+        before a commit."""
+        olds, _ = walk.map_steps(path)[commit]
+        stored = [old for old in olds if old.strip("0")]
+        for old in stored:
+            yield walk.parents[commit], path, old
+        former = self._find_former(walk, commit, path)
+        before = self._need_walk(commit, former) if former else None
+        if before and (step := before.map_steps(former).get(commit)):
+            yield before.parents[commit], former, step[0][0]
+
+    def _find_former(self, walk: Walk, commit: str, path: str) -> str:
+        """The name from which a commit, which is no merge, renamed a file to path; '' for none."""
+        if not walk.is_added(commit, path) or not (walk.paths or commit in walk.deleted):
+            return ""
+        oid = walk.map_steps(path)[commit][1]
+        gone = [] if walk.paths else walk.deleted[commit]
+        same = [name for name in gone if walk.map_steps(name)[commit][0][0] == oid]
+        if len(same) == 1:
+            return same[0]
+        if commit not in self._renames:
+            self._read_renames([commit])
+        return self._renames[commit].get(path, "")
+
+    def read_renames(self, places: Iterable[Place]) -> None:
+        """Find at once which commits before places, in a whole history, renamed a file to their
+        paths."""
+        wanted: dict[str, None] = {}
+        for walk in self._whole:
+            for path in {path for commit, path in places if commit in walk.order}:
+                commits = (c for c in walk.map_steps(path) if c in walk.deleted)
+                wanted |= dict.fromkeys(c for c in commits if walk.is_added(c, path))
+        self._read_renames([commit for commit in wanted if commit not in self._renames])
+
+    def _read_renames(self, commits: Sequence[str]) -> None:
+        self._renames |= {commit: {} for commit in commits}
+        ask = "diff-tree", "--stdin", "--raw", "-z", "-r", "-M", "--diff-filter=R"
+        lines = "".join(f"{commit}\n" for commit in commits).encode()
+        names = self._renames[commits[0]] if commits else {}
+        try:
+            tokens = self._repo.git.stream_records(*ask, stdin=lines) if commits else iter(())
+            for token in tokens:
+                if token.startswith(b":"):
+                    old = decode_name(next(tokens))
+                    names[decode_name(next(tokens))] = old
+                else:
+                    names = self._renames[token.decode().strip()]
+        except GitError:  # a blob is not here
+            pass
+
+    def _read_text(self, oid: str) -> Text | None:
+        """A blob; None if it is not here, no text, or too large to look for lines in it."""
+        if oid not in self._texts:
+            if self._size > _KEPT:
+                self._forget_texts()
+            data = self._repo.objects.read_blob(oid) if oid.strip("0") else None
+            fits = data is not None and len(data) <= _LARGEST and not linking.is_binary(data)
+            self._texts[oid] = Text(data) if data is not None and fits else None
+            self._size += len(data or b"")
+        return self._texts[oid]

@@ -1,0 +1,102 @@
+"""Where the lines of a content were in the content before it."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitcp.core.line_moves import Text, build_runs, compare, find_runs, pair_copied, pair_moved
+
+A, B, C, D = (f"the line called {name}, which is long" for name in "ABCD")
+
+
+def text(*lines: str) -> Text:
+    return Text("".join(f"{line}\n" for line in lines).encode())
+
+
+@pytest.mark.parametrize(
+    "old, new, pairs",
+    [
+        ([A, B], [B, A], {0: 1, 1: 0}),
+        ([A, B], [f"    {A}", f"\t{B}  "], {0: 0, 1: 1}),  # only white space differs
+        ([A, "}", B], [B, A, "}"], {0: 2, 1: 0, 2: 1}),  # the brace goes along
+        (["}", A], ["}", B], {}),  # a brace alone tells nothing
+        ([A], [A, A], {}),  # which of the two is new?
+        ([A, A], [A, A], {0: 0, 1: 1}),
+        (["short"], ["short"], {}),
+        ([A, B, C], [C, D], {0: 2}),
+    ],
+)
+def test_a_line_that_is_put_in_as_often_as_it_is_taken_out_has_moved(
+    old: list[str], new: list[str], pairs: dict[int, int]
+) -> None:
+    keys = text(*old).keys, text(*new).keys
+    assert pair_moved(*keys, range(len(old)), range(len(new))) == pairs
+
+
+def test_lines_that_a_change_leaves_alone_are_no_candidates() -> None:
+    assert pair_moved(text(A, B).keys, text(A, B, A).keys, [], [2]) == {}
+
+
+@pytest.mark.parametrize(
+    "old, new, added, pairs",
+    [
+        ([A, B, C], [A, B, C, A, B, C], range(3, 6), {3: 0, 4: 1, 5: 2}),
+        ([A, "", B, "}", C], [A, "", B, "}", C], range(5), {n: n for n in range(5)}),
+        ([A, B, C], [A, B, C, A, B], range(3, 5), {}),  # two lines may be written again
+        ([A, D, B, C], [A, B, C], range(3), {}),  # not one after the other
+        ([A, A, B, C], [A, B, C], range(3), {}),
+    ],
+)
+def test_a_block_of_three_lines_is_a_copy(
+    old: list[str], new: list[str], added: range, pairs: dict[int, int]
+) -> None:
+    assert pair_copied(text(*old), text(*new), added) == pairs
+
+
+LONG = [f"line {number} of many, in a large file" for number in range(500)]
+
+
+@pytest.mark.parametrize("filler", [[], LONG])
+@pytest.mark.parametrize(
+    "old, new, asked, found, lacking",
+    [
+        ([B, A], [C, A, B], [2, 3], {2: 2, 3: 1}, []),
+        ([B, A], [C, A, B], [1, 2], {2: 2}, [1]),
+        ([A, "}"], [C, A, "}"], [2, 3], {2: 1, 3: 2}, []),
+        ([A], [A, C], [2], {}, [2]),
+    ],
+)
+def test_runs_are_found_where_they_were_in_small_and_large_contents(
+    old: list[str],
+    new: list[str],
+    asked: list[int],
+    found: dict[int, int],
+    lacking: list[int],
+    filler: list[str],
+) -> None:
+    before, after = text(*old, *filler), text(*new, *filler)
+    here, away = find_runs(build_runs(asked, after), before, after)
+    assert {line: run.first + n for run in here for n, line in enumerate(run.lines)} == found
+    assert [line for run in away for line in run.lines] == lacking
+
+
+def test_a_line_in_doubt_is_in_neither_result_of_a_large_content() -> None:
+    before, after = text(*LONG, "}", "", "}"), text("}", *LONG, "}", "", "}")
+    assert find_runs(build_runs([1], after), before, after) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "old, new, pairs",
+    [
+        ([A, B, C], [A, D, C], {0: 0, 2: 2}),
+        ([A, B, C], [A, C], {0: 0, 1: 2}),
+        ([A], [A, A], {0: 0}),
+        ([A, B], [A, B], {0: 0, 1: 1}),
+        ([A, B, D], [B, C, A, D], {0: 1, 2: 0, 3: 2}),
+        ([], [A], {}),
+    ],
+)
+def test_a_comparison_pairs_what_stays_and_what_moves(
+    old: list[str], new: list[str], pairs: dict[int, int]
+) -> None:
+    assert compare(text(*old), text(*new)) == pairs
