@@ -7,14 +7,16 @@ import sys
 import webbrowser
 from urllib.parse import quote
 
-from gitcp import VERSION, files
-from gitcp.console import cli, extras, term
+from gitcp import VERSION, files, memory
+from gitcp.console import cli, extras, options, term
 from gitcp.console.options import make_flag, make_value
 from gitcp.errors import OK, Error
+from gitcp.git import allow_fetch, end_lasting
 from gitcp.repo import Repo
-from gitcp.store import private
+from gitcp.store import pack_care, private
 from gitcp.store.lines import evidence
 from gitcp.store.objects import Objects
+from gitcp.store.page import serve
 from gitcp.store.v1 import redaction
 
 TYPE_CHECKING = False
@@ -25,6 +27,7 @@ _PACKAGES = "pages are made with cmarkgfm, Jinja2 and Pygments"
 OPTIONS = (
     make_value("-o", "<file>", "where to write it (default: below .git); - for stdout"),
     make_flag("--open", "show it in the browser"),
+    make_flag("--serve", "serve it on this machine, and renew it when refs change"),
     make_flag(
         "--no-prompts", "leave prompts, answers and transcripts out, for places that others see"
     ),
@@ -42,6 +45,10 @@ def run(argv: Sequence[str]) -> int:
     """Write the page."""
     args = cli.parse("page", OPTIONS, argv)
     repo = Repo.find()
+    if args.serve:
+        if args.o:
+            args.error("--serve writes no file: -o cannot be given with it")
+        return _serve(repo, args.name, not args.no_prompts, args.open)
     data = make_page(repo, args.name, not args.no_prompts).encode("utf-8", "replace")
     if args.o == "-":
         sys.stdout.buffer.write(data)
@@ -52,13 +59,54 @@ def run(argv: Sequence[str]) -> int:
     else:
         private.write_private(repo, path, data)
     print(path)
-    if args.open and not webbrowser.open("file://" + quote(path)):
-        raise Error("no browser could be opened")
+    if args.open:
+        _show("file://" + quote(path))
     return OK
 
 
-def make_page(repo: Repo, name: str, with_prompts: bool = True) -> str:
-    """The HTML of a name's page.  Raises Error for a name without commits."""
+def _show(address: str) -> None:
+    if not webbrowser.open(address):
+        raise Error("no browser could be opened")
+
+
+def _serve(repo: Repo, name: str, with_prompts: bool, shows: bool) -> int:
+    """Serve a name's page until Ctrl-C."""
+    text = ""
+
+    def make() -> str:
+        nonlocal text
+        try:
+            with pack_care.open_scratch(Repo.find(), always=True) as writable:
+                text = make_page(writable, name, with_prompts, serve.MADE)
+        except Error as e:
+            if not text:
+                raise
+            options.warn(f"the page stays as it was: {e}")
+        finally:
+            _begin_anew()
+        return text
+
+    def announce(address: str) -> None:
+        print(address, flush=True)
+        if shows:
+            _show(address)
+
+    serve.serve(repo, make, announce)
+    return OK
+
+
+def _begin_anew() -> None:
+    """Forget refs, configuration and objects, which are others the next time."""
+    cli.print_lacking()
+    end_lasting()
+    memory.forget()
+    allow_fetch()
+    options.wait_for_end()
+
+
+def make_page(repo: Repo, name: str, with_prompts: bool = True, made: str = "") -> str:
+    """The HTML of a name's page.  made: the number of a page that is served.  Raises Error for a
+    name without commits."""
     try:
         from gitcp.store.page import change, gather
         from gitcp.store.page.render import Page
@@ -86,7 +134,7 @@ def make_page(repo: Repo, name: str, with_prompts: bool = True) -> str:
         about = repo, evidence.Evidence(repo), ends, steps, credited
         page.add_files(repo.objects, change.read_files(*about, term.show_line), removers)
     term.hide_progress()
-    return page.format_html(VERSION)
+    return page.format_html(VERSION, made)
 
 
 def _write(path: str, data: bytes) -> None:

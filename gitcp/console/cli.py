@@ -122,10 +122,10 @@ def _run_body(body: Callable[[], int]) -> int:
         sys.excepthook(*sys.exc_info())
         return BUG
     finally:
-        _print_lacking()
+        print_lacking()
 
 
-def _print_lacking() -> None:
+def print_lacking() -> None:
     """Print what was missing: one line for each kind, with the first as the example of several."""
     term.hide_progress()
     for kind, (first, *later) in options.take_lacking().items():

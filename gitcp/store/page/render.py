@@ -339,8 +339,8 @@ class Page:
             view["name"] = self.clean_text(author)
         return view
 
-    def format_html(self, version: str) -> str:
-        """The HTML of the page."""
+    def format_html(self, version: str, made: str = "") -> str:
+        """The HTML of the page.  made: the number of a page that is served."""
         self._link_commits()
         changed: list[Any] = []
         total = Counter[str]()
@@ -355,6 +355,7 @@ class Page:
         view = {
             "title": self.clean_text(self._title),
             "version": version,
+            "made": made,
             "bar": self._build_bar(total),
             "kinds": self._list_kinds(sums),
             "plus": sum(file["plus"] for file in self.files),

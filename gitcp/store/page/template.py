@@ -23,14 +23,17 @@ PLAIN = 2 << 20  # characters of HTML that are shown without a script
 
 
 def fill_template(view: Record, lists: Record, chunks: Sequence[Any]) -> str:
-    """The page with view and lists; chunks, which are unfolded on demand, are compressed."""
-    style, script = _read_asset("page.css"), "".join(_read_asset(f"{name}.js") for name in SCRIPTS)
+    """The page with view and lists; chunks, which are unfolded on demand, are compressed.  A page
+    with view["made"], its number, asks its server whether there is another one."""
+    names = (*SCRIPTS, "live") if view["made"] else SCRIPTS
+    style, script = _read_asset("page.css"), "".join(_read_asset(f"{name}.js") for name in names)
     settings: Any = {"autoescape": True, "undefined": StrictUndefined, "trim_blocks": True}
     env = Environment(**settings, loader=FunctionLoader(_read_asset))
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
         f"style-src '{_hash_text(style)}'; script-src '{_hash_text(script)}'"
     )
+    policy += "; connect-src 'self'" if view["made"] else ""
     index = {**lists, "axis": view["axis"], "withPrompts": view["with_prompts"]}
     packed = {
         "chunks": Markup(page_parts.embed_json([page_parts.pack_json(chunk) for chunk in chunks])),

@@ -226,4 +226,4 @@ async function begin() {
   document.documentElement.dataset.ready = "all";
   fillIdly();
 }
-begin();
+const begun = begin();
