@@ -23,6 +23,11 @@ def is_first_entry(first: dict[str, Any]) -> bool:
     return isinstance(first.get("info"), dict)
 
 
+def split_document(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """The messages of what `opencode export` prints, as other programs store it."""
+    return list_objects(document.get("messages"))
+
+
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     """The facts of a line (gitcp.core.transcripts)."""
     info, parts = ensure_object(entry.get("info")), list_objects(entry.get("parts"))

@@ -109,8 +109,11 @@ def _open_transcript(data: bytes) -> tuple[ModuleType | None, list[dict[str, Any
     client = recognise_client(document)
     reader = client.get_reader() if client else None
     if reader is None or not hasattr(reader, "list_messages"):
-        in_parts = not document or transcripts.load_entry(first) is not None
-        return reader, None if in_parts else []  # a document in several lines, which it cannot read
+        if not document or transcripts.load_entry(first) is not None:
+            return reader, None
+        # A document in several lines, which not every client's reader can read.
+        split = getattr(reader, "split_document", None)
+        return reader, split(document) if split else []
     return reader, reader.list_messages(transcripts.load_parts(data)[0])
 
 

@@ -99,3 +99,25 @@ def test_a_value_of_a_wrong_type_in_a_transcript_stops_no_reading(
     for _, _, leaf in cutter.list_prompts(data):
         cutter.cut_conversation(data, leaf, "old", "new", True)
     cutter.cut_conversation(data, cutter.find_last_leaf(data), "old", "new", True)
+
+
+def test_an_export_of_opencode_is_read_as_its_messages_in_lines_are() -> None:
+    said = {"type": "text", "text": "fix it"}
+    call = {"type": "tool", "callID": "c1", "tool": "bash", "state": {"status": "completed"}}
+    messages = [
+        {"info": {"id": "m1", "role": "user"}, "parts": [said]},
+        {"info": {"id": "m2", "role": "assistant"}, "parts": [{**said, "text": "done"}, call]},
+    ]
+    session = {"info": {"id": "ses_1", "slug": "swift"}}
+    expected = [("prompt", "fix it"), ("answer", "done"), ("call", "bash"), ("result", "")]
+    document = json.dumps({**session, "messages": messages}, indent=2).encode()
+    for entries, first in (
+        (document, 0),
+        (b"\n".join(json.dumps(m).encode() for m in (session, *messages)), 1),
+    ):
+        items = [*list_items(entries)]
+        said_by = [
+            (i["kind"], i["text"] or (i["kind"] == "call" and i["name"]) or "") for i in items
+        ]
+        assert said_by == expected
+        assert [item["line"] - first for item in items] == [0, 1, 1, 1]
