@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from tests.support.harness import Agent, Call, World
 
 DAY = 86_400  # seconds
-STATE_TIMES = ("started_at", "last_interaction_time", "ended_at")
+STATE_TIMES = ("last_interaction_time", "ended_at")  # a session is told by its start
 
 
 class Timing(NamedTuple):
@@ -51,13 +51,15 @@ def run(
 
 @dataclass
 class Desk:
-    """A person's clone; program: the installation in use, None for a person without gitcp."""
+    """A person's clone; program: the installation in use, None for a person without gitcp.
+    hooks: whether the person's git runs hooks; a graphical client's does not."""
 
     name: str
     path: Path
     home: Path
     program: Path | None
     clock: Callable[[], str]
+    hooks: bool = True
     pace: float = 1.0
     timings: list[Timing] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
@@ -69,6 +71,9 @@ class Desk:
         date, mail = self.clock(), f"{self.name}@example.com"
         own = {"GIT_AUTHOR_NAME": self.name, "GIT_COMMITTER_NAME": self.name}
         own |= {"GIT_AUTHOR_EMAIL": mail, "GIT_COMMITTER_EMAIL": mail, "HOME": str(self.home)}
+        if not self.hooks:
+            own |= {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.hooksPath"}
+            own |= {"GIT_CONFIG_VALUE_0": str(self.home / "no-hooks")}
         own |= {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date, "GIT_EDITOR": "true"}
         return {**os.environ, **own}
 
@@ -90,11 +95,16 @@ class Desk:
         """Git asked about the clone, untimed."""
         return run(["git", *args], cwd or self.path, self.env)[0].stdout.rstrip("\n")
 
+    @property
+    def client_env(self) -> dict[str, str]:
+        """The environment of the person's shell, in which git runs hooks."""
+        return {k: v for k, v in self.env.items() if not k.startswith("GIT_CONFIG_")}
+
     def gitcp(self, *args: str, kind: str = "") -> Call:
         """A command of the installation that the person has."""
         assert self.program
         argv = [sys.executable, str(self.program / "bin" / "gitcp"), *args]
-        done, wall, cpu = run(argv, self.path, self.env)
+        done, wall, cpu = run(argv, self.path, self.client_env)
         self.timings.append(Timing(kind or f"gitcp {args[0]}", wall, cpu, self.pace))
         return done
 
@@ -111,7 +121,7 @@ class Desk:
             text = (self.path / ".claude" / "settings.local.json").read_text()
             entries = json.loads(text)["hooks"].items()
             self._commands = {name: rows[0]["hooks"][0]["command"] for name, rows in entries}
-        env = {**self.env, "CLAUDE_PID": str(pid)}
+        env = {**self.client_env, "CLAUDE_PID": str(pid)}
         argv = ["sh", "-c", self._commands[event]]
         done, wall, cpu = run(argv, cwd, env, json.dumps(payload))
         self.timings.append(Timing(f"client {event}", wall, cpu, self.pace))
@@ -205,7 +215,7 @@ class Client(Agent):
         call_input = {"command": command}
         tool: dict[str, Any] = {"tool_name": "Bash", "tool_input": call_input, "tool_use_id": call}
         self.event("PreToolUse", **tool)
-        env = {**self.desk.env, "CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": self.sid}
+        env = {**self.desk.client_env, "CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": self.sid}
         began = time.monotonic()
         run(["sh", "-c", command], self.cwd, env)
         self.answer([{"type": "tool_use", "id": call, "name": "Bash", "input": call_input}])

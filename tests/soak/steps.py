@@ -23,10 +23,15 @@ class Person:
 
     def __init__(self, desk: Desk, ledger: Ledger, chance: random.Random) -> None:
         self.desk, self.ledger, self.chance = desk, ledger, chance
-        self.files = (*SHARED, f"{desk.name}/one.py", f"{desk.name}/two.py")
+        self.folder = desk.name
         self.log: list[str] = []
         self.topics: list[str] = []
         self.worktrees = 0
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that the person and the person's sessions work at."""
+        return (*SHARED, f"{self.folder}/one.py", f"{self.folder}/two.py")
 
     # what is typed
 
@@ -66,11 +71,12 @@ class Person:
             return self.chance.choice(here)
         return self.desk.start(f"{SESSION}{self.desk.name}-{self.ledger.requests:05d}")
 
-    def turn(self, client: Client | None = None, ends: bool = True) -> Client:
+    def turn(self, client: Client | None = None, ends: bool = True, only: str = "") -> Client:
         client = client or self.session()
         number = self.ledger.prompt()
         client.prompt(f"request {number} wants a change")
-        for name in self.chance.sample(self.files, self.chance.choice((1, 1, 2))):
+        names = self.chance.sample(self.files, self.chance.choice((1, 1, 2)))
+        for name in [only] if only else names:
             text = self.edited(client.cwd, name, client.sid, number)
             if self.chance.random() < 0.2:
                 client.shell(f"mkdir -p '{Path(name).parent}'; printf '%s' '{text}' >'{name}'")
@@ -279,6 +285,70 @@ class Person:
         if self.clean():
             self.back_with("merge", name)
 
+    # names that change, and content that comes back
+
+    def move_folder(self) -> None:
+        """A session's work, then the person gives its directory another name, and commits."""
+        self.turn(only=f"{self.folder}/one.py")
+        old, self.folder = self.folder, f"{self.desk.name}-{self.ledger.made}"
+        (self.desk.path / old).rename(self.desk.path / self.folder)
+        self.commit_all()
+
+    def rename_back(self) -> None:
+        """A file gets another name, and in the next commit its old one."""
+        self.commit_all()
+        name, other = f"{self.folder}/two.py", f"{self.folder}/other.py"
+        if (self.desk.path / name).exists():
+            for old, new in ((name, other), (other, name)):
+                self.desk.git("mv", old, new)
+                self.commit(what=f"{old} is now {new}")
+
+    def restore(self) -> None:
+        """A file is deleted, and brought back from the commit before."""
+        self.commit_all()
+        name = f"{self.folder}/one.py"
+        if (self.desk.path / name).exists():
+            self.desk.git("rm", "-q", name)
+            self.commit(what=f"{name} is not needed")
+            self.desk.git("checkout", "-q", "HEAD~1", "--", name)
+            self.commit(what=f"{name} is needed")
+
+    def leave_unmerged(self) -> str:
+        """A branch on which a session took a line out of a shared file; it stays as it is.  The
+        line, for a colleague to take out too."""
+        self.commit_all()
+        name = self.chance.choice(SHARED)
+        rows = (self.desk.path / name).read_text().splitlines()
+        gone = [row for row in rows if row.startswith("row ")]
+        if not gone or not self.clean():
+            return ""
+        row = self.chance.choice(gone)
+        self.desk.git("switch", "-q", "-c", f"left-{self.desk.name}-{self.ledger.made}")
+        client, number = self.session(), self.ledger.prompt()
+        client.prompt(f"request {number} wants a change")
+        text = "\n".join(line for line in rows if line != row)
+        client.write(name, f"{text}\n{self.ledger.row(client.sid, number)}\n")
+        client.stop()
+        self.commit_all()
+        self.desk.git("switch", "-q", "main")
+        return f"{name}:{row}"
+
+    def take_out(self, place: str) -> None:
+        """A person takes out a line of a shared file, and commits."""
+        name, _, row = place.partition(":")
+        rows = (self.desk.path / name).read_text().splitlines()
+        if row in rows:
+            rows.remove(row)
+            self.save(name, "\n".join(rows) + "\n")
+            self.commit_all()
+
+    def commit_and_rebase(self) -> None:
+        """A session's work, committed and rebased onto what the others pushed, before any event."""
+        self.turn()
+        self.commit_all()
+        self.desk.git("pull", "-q", "--rebase", ok=False)
+        self.settle("rebase")
+
     def collect(self) -> None:
         self.desk.git("gc", "-q", *self.chance.choice([(), ("--prune=now",)]))
 
@@ -320,8 +390,23 @@ class Person:
         for _ in range(3):
             self.pull()
             self.desk.git("push", "-q", "origin", "main", ok=False)
+            if self.desk.program and not self.desk.hooks:
+                self.desk.gitcp("push")
             if self.desk.ask("rev-parse", "main") == self.desk.ask("rev-parse", "origin/main"):
                 return
+
+    def rarities(self) -> list[Callable[[], object]]:
+        """What happens to everybody once in a while, whatever chance says."""
+        return [
+            self.move_folder,
+            self.worktree,
+            self.rename_back,
+            self.commit_and_rebase,
+            self.restore,
+            self.topic,
+            self.revert,
+            self.stash,
+        ]
 
     def steps(self) -> list[tuple[float, Callable[[], object]]]:
         """What a day has, with its weight."""

@@ -1,4 +1,8 @@
-"""Six weeks of a team: three people with gitcp, one without, and a repository between them."""
+"""Eight weeks of a team: four clones, and a forge between them.
+
+Two people work with gitcp as it comes, the git of the third runs no hooks, and the fourth has
+disabled it.  The forge merges branches by a merge, a squash or a rebase.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ from tests.support.paths import TOP
 
 FIRST_MONDAY = 1_767_600_000  # 2026-01-05
 PEOPLE = ("ann", "bob", "eve")
-COLLEAGUE = "dan"
+WITHOUT_HOOKS, COLLEAGUE, FORGE = "eve", "dan", "forge"
 
 
 def earlier() -> str:
@@ -42,8 +46,10 @@ class Team:
         self._found()
         for name in PEOPLE:
             self.people.append(Person(self.desk(name), self.ledger, self.chance))
-        colleague = self.desk(COLLEAGUE, program=False)
-        self.colleague = Person(colleague, self.ledger, self.chance)
+        self.colleague = Person(self.desk(COLLEAGUE), self.ledger, self.chance)
+        assert self.colleague.desk.gitcp("disable").status == 0
+        self.forge = Person(self.desk(FORGE, program=False), self.ledger, self.chance)
+        self.kinds, self.rare = 0, 0
 
     def clock(self) -> str:
         """The time as git takes it; it goes on with each question."""
@@ -71,7 +77,7 @@ class Team:
         desk.path.mkdir()
         desk.git("init", "-q", "-b", "main")
         person = Person(desk, self.ledger, self.chance)
-        for name in SHARED:
+        for name in (*SHARED, "docs/plan.md"):
             person.save(name, "".join(f"{self.ledger.row('zoe')}\n" for _ in range(30)))
         desk.git("add", "-A")
         desk.git("commit", "-q", "-m", "the first commit")
@@ -84,6 +90,7 @@ class Team:
         home.mkdir()
         place = home / "repo"
         desk = Desk(name, place, home, self.before if program else None, self.clock)
+        desk.hooks = name != WITHOUT_HOOKS
         run(["git", "clone", "-q", str(self.origin), str(place)], self.at, desk.env)
         if program:
             desk.enable()
@@ -93,17 +100,23 @@ class Team:
     # the weeks
 
     def work(self) -> None:
-        """All the days: an upgrade in the middle, a clone made again at two thirds."""
+        """All the days: an upgrade in the middle, a clone made again at two thirds, and before the
+        last day a file is taken out of the history."""
         for day in range(self.days):
             if day == self.days // 2:
                 self.upgrade()
             if day == self.days * 2 // 3:
                 self.made_again(self.people[1])
+            if day == self.days - 1:
+                self.filter_history()
             self.day(day)
         for person in self.people:
             self.note(person, "last push")
             person.desk.settle()
             person.push()
+            if not person.desk.hooks:
+                person.desk.settle()  # no hook has seen what the push rebased
+                person.push()
 
     def day(self, number: int) -> None:
         self.now = FIRST_MONDAY + DAY * (number // 5 * 7 + number % 5) + 9 * 3600
@@ -114,6 +127,8 @@ class Team:
         for _ in range(self.actions):
             for person in self.people:
                 self.act(person)
+        for person in self.people:
+            self.act_rarely(person)
         self.colleagues_day()
         for person in self.people:
             self.evening(person)
@@ -131,6 +146,14 @@ class Team:
         step()
         self.now += 600
 
+    def act_rarely(self, person: Person) -> None:
+        """One of the rare steps, each in its turn; the number of people is no divisor of theirs."""
+        steps = person.rarities()
+        step = steps[self.rare % len(steps)]
+        self.rare += 1
+        self.note(person, step.__name__)
+        step()
+
     def evening(self, person: Person) -> None:
         """Push; some sessions end, most are left to die, some stay for days."""
         if self.chance.random() < 0.7:
@@ -145,37 +168,73 @@ class Team:
         person.desk.age(DAY)
 
     def colleagues_day(self) -> None:
-        """The colleague without gitcp edits anybody's lines and merges branches as a forge does."""
+        """The colleague edits anybody's lines, and takes out one that a session took out on a
+        branch that nobody merges; the forge merges branches."""
         dan = self.colleague
         self.note(dan, "day")
-        dan.desk.git("fetch", "-q", "--prune")
         dan.pull()
+        person = self.chance.choice(self.people)
+        person.push()
+        if place := person.leave_unmerged():
+            dan.pull()
+            dan.take_out(place)
         for _ in range(self.chance.randint(1, 3)):
             dan.edit()
             dan.commit_all()
         if self.chance.random() < 0.2:
             dan.reformat()
             dan.commit_all()
+        dan.push()
         for person in self.people:
             for name in person.topics:
                 self.merge_as_forge(name)
             person.topics.clear()
-        dan.push()
 
     def merge_as_forge(self, name: str) -> None:
-        """A branch becomes one commit on main; its messages may come along or not."""
-        dan = self.colleague.desk
-        if not dan.ask("rev-parse", "--verify", "-q", f"origin/{name}"):
+        """A branch comes to main by a merge, a squash or a rebase, in turns; the messages of what
+        is squashed may come along or not."""
+        forge = self.forge.desk
+        forge.git("fetch", "-q", "--prune")
+        forge.git("reset", "-q", "--hard", "origin/main")
+        if not forge.ask("rev-parse", "--verify", "-q", f"origin/{name}"):
             return
-        self.note(self.colleague, f"forge {name}")
-        bodies = dan.ask("log", "--reverse", "--format=* %B", f"main..origin/{name}")
-        dan.git("merge", "-q", "--squash", f"origin/{name}", ok=False)
-        self.colleague.resolve()
-        dan.git("add", "-A")
-        body = ["-m", bodies] if self.chance.random() < 0.5 else []
-        message = f"{self.ledger.token()} forge: {name} (#7)"
-        dan.git("commit", "-q", "-m", message, *body, ok=False)
-        dan.git("push", "-q", "origin", "--delete", name, ok=False)
+        kind = ("squash", "rebase", "merge")[self.kinds % 3]
+        self.kinds += 1
+        self.note(self.forge, f"{kind} {name}")
+        message = f"{self.ledger.token()} forge: {name} (#{self.kinds})"
+        if kind == "merge":
+            forge.git("merge", "-q", "--no-ff", "-m", message, f"origin/{name}", ok=False)
+            self.forge.settle("merge")
+        elif kind == "rebase":
+            oids = forge.ask("rev-list", "--reverse", "--no-merges", f"main..origin/{name}").split()
+            forge.git("cherry-pick", *oids, ok=False)
+            self.forge.settle("cherry-pick")
+        else:
+            bodies = forge.ask("log", "--reverse", "--format=* %B", f"main..origin/{name}")
+            forge.git("merge", "-q", "--squash", f"origin/{name}", ok=False)
+            self.forge.resolve()
+            forge.git("add", "-A")
+            body = ["-m", bodies] if self.chance.random() < 0.5 else []
+            forge.git("commit", "-q", "-m", message, *body, ok=False)
+        forge.git("push", "-q", "origin", "main")
+        forge.git("push", "-q", "origin", "--delete", name, ok=False)
+
+    def filter_history(self) -> None:
+        """A file is taken out of every commit; all follow, and who did it finds the links again."""
+        for person in [*self.people, self.colleague]:
+            self.note(person, "before the filter")
+            person.push()
+        first = self.people[0]
+        self.note(first, "filter")
+        first.pull()
+        script = "git rm -q --cached --ignore-unmatch docs/plan.md"
+        first.desk.ask("filter-branch", "-f", "--index-filter", script, "--", "main")
+        first.desk.git("push", "-q", "--force", "origin", "main", ok=False)
+        for person in [*self.people, self.colleague, self.forge]:
+            person.desk.git("fetch", "-q")
+            person.desk.git("reset", "-q", "--hard", "origin/main")
+        assert first.desk.gitcp("relink", "main").status == 0
+        first.push()
 
     def upgrade(self) -> None:
         """The program is replaced: for one in its place, for the others it moves."""
