@@ -12,12 +12,14 @@ import sys
 from functools import partial
 from itertools import groupby
 
+from gitcp import agents
 from gitcp.console import options
 from gitcp.core import back, json, v1_format, v1_schema
 from gitcp.errors import Changed, Error, GitError, Moved
 from gitcp.files import Damaged, hash_bytes, read_bytes, read_file, replace_file
 from gitcp.lock import exclusive
 from gitcp.store import index, notes, private, refs
+from gitcp.store.session import states
 from gitcp.store.session.states import make_id
 from gitcp.store.trees import (
     TREE,
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
     Effect = dict[str, Any]  # {index|note|checkpoint|ref|file, old, new}: record_step()
 
 PREFIX = "refs/gitcp/undo/"
+# The refs that steps may change.
+_OWN = "refs/gitcp/", "refs/entire/", "refs/heads/entire/", "refs/notes/gitcp"
 _ROOT = b"gitcp: undo log"  # the message of the first commit
 _LOG = "log -z --reverse --first-parent --no-show-signature --no-notes --no-color"
 _TRIES = 20
@@ -347,9 +351,27 @@ def _read_current(repo: Repo, effect: Effect) -> str | None:
     if "checkpoint" in effect:
         return committed_write.find_tree_here(repo, effect["checkpoint"])
     if "ref" in effect:
+        if not effect["ref"].startswith(_OWN):
+            raise Error(f"'{effect['ref']}' is no ref of gitcp: no step of gitcp changed it")
         return refs.read_ref(repo, effect["ref"])
+    _check_file(repo, effect["file"])
     data = read_bytes(effect["file"])
     return None if data is None else hash_bytes(data)
+
+
+def _check_file(repo: Repo, path: str) -> None:
+    """Raise Error unless a file is where a client has conversations, which alone are written by
+    their absolute paths: the log is a ref, and may have come from elsewhere (doc/trust.md)."""
+    home, folders = os.path.expanduser("~"), list[str]()
+    for client in map(agents.get_client, agents.list_names()):
+        if client.TRANSCRIPTS:
+            folders.append(client.locate(home, client.TRANSCRIPTS))
+    for session_id in states.list_state_ids(repo):
+        live = (states.peek_state(repo, session_id) or {}).get("transcript_path")
+        folders += [os.path.dirname(live)] if isinstance(live, str) and os.path.isabs(live) else []
+    parent = os.path.realpath(os.path.dirname(path))
+    if not any(f"{parent}/".startswith(f"{os.path.realpath(folder)}/") for folder in folders):
+        raise Error(f"'{path}' is no conversation of a client: no step of gitcp wrote it")
 
 
 def describe_staging(repo: Repo, old: index.Entries, new: index.Entries) -> Effect:

@@ -68,10 +68,15 @@ def test_a_ref_goes_back_by_compare_and_swap(world: World, repo: Repo) -> None:
     assert run(world, "undo").returncode == 128
 
 
-def test_the_content_of_a_file_is_kept_privately_and_comes_back(
-    world: World, repo: Repo, tmp_path: Path
-) -> None:
-    path = tmp_path / "settings.json"
+def name_conversation(world: World) -> Path:
+    """A file where a client would keep a conversation."""
+    folder = world.home / ".claude" / "projects" / "repo"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / "one.jsonl"
+
+
+def test_the_content_of_a_file_is_kept_privately_and_comes_back(world: World, repo: Repo) -> None:
+    path = name_conversation(world)
     path.write_text("new")
     effect = {
         "file": str(path),
@@ -79,7 +84,7 @@ def test_the_content_of_a_file_is_kept_privately_and_comes_back(
         "new": undo.keep_bytes(repo, b"new"),
     }
     with Objects(repo):
-        undo.record_step(repo, "enable", "settings", [effect])
+        undo.record_step(repo, "resume", "a conversation", [effect])
     done(world, "undo")
     assert path.read_text() == "old"
     done(world, "redo")
@@ -88,11 +93,9 @@ def test_the_content_of_a_file_is_kept_privately_and_comes_back(
     assert {oct(os.stat(p).st_mode)[-3:] for p in folder.iterdir()} == {"600"}
 
 
-def test_a_step_that_is_only_half_possible_is_not_begun(
-    world: World, repo: Repo, tmp_path: Path
-) -> None:
+def test_a_step_that_is_only_half_possible_is_not_begun(world: World, repo: Repo) -> None:
     linked(repo, world)
-    path = tmp_path / "f"
+    path = name_conversation(world)
     path.write_text("somebody else's")
     wanted = [
         {
