@@ -13,7 +13,7 @@ from gitcp.core import back
 from gitcp.core.render import answers
 from gitcp.errors import OK, Error, UsageError
 from gitcp.repo import Repo
-from gitcp.store import pack_care
+from gitcp.store import pack_care, stashes
 from gitcp.store import undo as store_undo
 from gitcp.store.back import conversation, points, restore, steps
 from gitcp.store.back.restore import KeptEdits
@@ -215,9 +215,16 @@ def _take_back_edits(repo: Repo, args: Namespace) -> int:
     if args.to or args.list or args.transcript_only or args.same_id:
         raise UsageError("--session, --turn and --tool go to no point, and have no conversation")
     below = [restore.name_in_worktree(repo, path) for path in args.path]
-    what, lines = points.find_edits(KeptEdits(repo), args.session, args.turn, args.tool)
-    wisher = points.take_back_edits(lines, below, args.conflict)
+    call, entries = stashes.find_taken(repo, args.tool) if not below else ("", [])
+    try:
+        what, lines = points.find_edits(KeptEdits(repo), args.session, args.turn, args.tool)
+        wisher = points.take_back_edits(lines, below, args.conflict)
+    except Error:
+        if not entries:
+            raise
+        what, wisher = f"tool {call}", points.wish_nothing()  # it has only dropped them
     step = store_undo.make_step("rewind", f"the edits of {what}")
+    step["effects"] = [store_undo.describe_stash(repo, oid) for oid in reversed(entries)]
     outcome = undo.make_mover(repo, args).take_step(wisher, step)
     return undo.tell(repo, outcome, args, "taken back")
 

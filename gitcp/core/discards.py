@@ -81,6 +81,45 @@ def find_discards(
     return discards
 
 
+def find_taken_entries(command: str, entries: Sequence[str]) -> list[str]:
+    """Those of the entries of `git stash`, newest first, that a command takes off the pile; what it
+    has put there itself is its own."""
+    if "stash" not in command:
+        return []
+    pile: list[str] = [*entries]
+    taken: list[str] = []
+    try:
+        for call in split_calls(command):
+            words = _skip_prefixes(_split_redirections(call)[0])
+            if words[:1] and words[0] in _SHELLS and "-c" in words:
+                return find_taken_entries(words[words.index("-c") + 1], entries)
+            while words[:1] == ["git"] and words[1:2] in (["-C"], ["-c"]):
+                words = ["git", *words[3:]]
+            if words[:2] == ["git", "stash"]:
+                taken += _take_entries(words[2:], pile)
+    except (ValueError, IndexError):
+        pass  # as in find_discards()
+    return [oid for oid in taken if oid]
+
+
+def _take_entries(words: Sequence[str], pile: list[str]) -> list[str]:
+    """Do to a pile what a call of `git stash` does; return the entries that it takes off it."""
+    verb = words[0] if words else "push"
+    plain = [word for word in words[1:] if not word.startswith("-")]
+    if verb == "clear":
+        taken, pile[:] = [*pile], []
+        return taken
+    if verb in ("pop", "drop", "branch"):
+        name = (plain[1:] if verb == "branch" else plain)[:1] or ["0"]
+        number = name[0].removeprefix("refs/").removeprefix("stash@{").removesuffix("}")
+        if number == "stash":
+            number = "0"
+        return [pile.pop(int(number))] if number.isdecimal() else []
+    if verb not in _STASHES:
+        pile.insert(0, "")
+    return []
+
+
 def _skip_prefixes(words: Sequence[str]) -> list[str]:
     """The words of a call from its command on, which is without its directory."""
     for n, word in enumerate(words):
@@ -319,6 +358,7 @@ def format_refusal(verdict: Verdict, session_id: str, moved_path: str = "", age:
         "workspace": _format_workspace,
         "discard": _format_discarding,
         "take": _format_taking,
+        "stash": _format_stash,
     }
     if format_verdict := formats.get(verdict["verdict"]):
         return format_verdict(verdict, session_id)
@@ -382,6 +422,22 @@ def _format_taking(verdict: Verdict, session_id: str) -> str:
     )
 
 
+def _format_stash(verdict: Verdict, session_id: str) -> str:
+    call, entry, own = verdict["call"], verdict["entry"], verdict["own"]
+    whose = "another session's" if verdict["other"] else "the person's"
+    steps = [f"Run `gitcp rewind --tool {call}`: it puts the entry and the files back"]
+    if not call:
+        steps = [f"Take this session's own entry: `git stash apply {oid[:12]}`" for oid in own[:1]]
+        steps.append(f"If its content is wanted, leave the entry: `git stash apply {entry[:12]}`")
+    facts = [("Entry:", entry), *_list_files(verdict, session_id)]
+    return _lay_out(
+        f"This command {'has taken' if call else 'takes'} {whose} stash entry",
+        "`git stash` is one pile for all sessions and worktrees of a repository.",
+        steps,
+        facts if verdict["other"] else facts[:-1],
+    )
+
+
 def _list_files(verdict: Verdict, session_id: str) -> list[tuple[str, str]]:
     paths = verdict["paths"]
     more = f" and {len(paths) - _FILES} more" if len(paths) > _FILES else ""
@@ -399,7 +455,10 @@ def _format_discarding(verdict: Verdict, session_id: str) -> str:
         "Another session is open in this working copy, and has not committed these files.",
         [f"Run `gitcp rewind --tool {call} -- <files>` to bring them back"]
         if call
-        else ["Name the files of this session alone", "Retry this session"],
+        else [
+            "Name the files of this session alone (`git stash push -- <files>`)",
+            "Retry this session",
+        ],
         _list_files(verdict, session_id),
     )
 

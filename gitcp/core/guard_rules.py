@@ -43,9 +43,10 @@ if TYPE_CHECKING:
         workspace: str | None
 
     class Verdict(TypedDict):
-        """verdict: allow, session, workspace, discard, take, editing or moved.
+        """verdict: allow, session, workspace, discard, take, stash, editing or moved.
 
         look: the base it is about; stored: the base at the call's start, not the present one.
+        entry: of the stash, its oid and description; own: the oids of the session's own entries.
         """
 
         verdict: str
@@ -57,6 +58,8 @@ if TYPE_CHECKING:
         claim: NotRequired[dict[str, Any]]
         paths: NotRequired[list[str]]
         call: NotRequired[str]
+        entry: NotRequired[str]
+        own: NotRequired[Sequence[str]]
 
 
 def is_same_agent(claim: Claim, other: Claim) -> bool:
@@ -154,6 +157,16 @@ def judge_taking(base: Base, other: str, paths: Sequence[str]) -> Verdict:
     """The verdict on a command that would add another live session's open edits to the index."""
     judged = _make_verdict("take", "it takes another session's open edits", base)
     return {**judged, "other": other, "paths": list(paths), "call": ""}
+
+
+def judge_stash(
+    base: Base, owner: str, entry: str, own: Sequence[str], paths: Sequence[str], call: str
+) -> Verdict:
+    """The verdict on a command that would take an entry of another live session, or of the person
+    (owner ''), off the stash, or on the call that has done so."""
+    judged = _make_verdict("stash", "it takes another's entry off the stash", base)
+    more: Any = {"other": owner, "paths": list(paths), "call": call, "entry": entry, "own": own}
+    return {**judged, **more}
 
 
 def _find_unsafe(

@@ -211,7 +211,7 @@ STEP: dict[str, Shape] = {
     **dict.fromkeys("id kind parent position target".split(), NAME),
     "reason": TEXT,
     "effects": [
-        dict.fromkeys("index head branch note checkpoint ref file old new".split(), OPTIONAL)
+        dict.fromkeys("stash index head branch note checkpoint ref file old new".split(), OPTIONAL)
         | {"commits": [OPTIONAL]}
     ],
     "targets": [NAME],

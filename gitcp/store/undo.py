@@ -142,6 +142,7 @@ def write_step(repo: Repo, step: Step, trees: tuple[str, str] | None) -> tuple[s
     root = write_tree(repo.objects, entries)
     old_tips = [e["old"] for e in step["effects"] if "ref" in e and e["old"]]
     old_tips += [oid for e in step["effects"] for oid in e.get("commits", ()) if oid]
+    old_tips += [e["stash"] for e in step["effects"] if "stash" in e]
     first = tip or (write_empty_root(repo) if old_tips else None)
     parents = [first, *old_tips] if first else []
     return write_commit(repo, root, parents, message), tip
@@ -309,7 +310,7 @@ def _is_made(repo: Repo, effect: Effect) -> bool:
 
 
 def _get_kind(effect: Effect) -> str:
-    kinds = ("index", "note", "checkpoint", "ref", "file")
+    kinds = ("stash", "index", "note", "checkpoint", "ref", "file")
     return next(kind for kind in kinds if kind in effect)
 
 
@@ -326,7 +327,9 @@ def _make_effects(repo: Repo, group: list[Effect]) -> None:
         trees = {effect["checkpoint"]: effect["new"] for effect in group}
         committed_write.set_trees(repo, trees)
     for effect in group:
-        if "index" in effect:
+        if "stash" in effect:
+            _put_stash(repo, effect)
+        elif "index" in effect:
             _put_staged(repo, effect)
         elif "ref" in effect:
             refs.update_refs(repo, [(effect["ref"], effect["new"], effect["old"])], "gitcp: undo")
@@ -338,10 +341,14 @@ def _name_subject(effect: Effect) -> str:
     """The subject of an effect, for messages."""
     if "note" in effect:
         return f"note on {effect['note'][:12]}"
+    if "stash" in effect:
+        return f"stash entry {effect['stash'][:12]}"
     return "index" if "index" in effect else str(effect[_get_kind(effect)])
 
 
 def _read_current(repo: Repo, effect: Effect) -> str | None:
+    if "stash" in effect:
+        return effect["stash"] if effect["stash"] in refs.list_stashes(repo) else None
     if "index" in effect:
         current = index.read_entries(repo, _list_staged_paths(repo.objects, effect))
         return index.write_part(repo.objects, current)
@@ -473,6 +480,28 @@ def settle_index(repo: Repo) -> None:
         elif not _is_made(repo, effects[0]):
             parents = need_commit(repo.objects, step["commit"])["parents"]
             withdraw_step(repo, (step["commit"], parents[0] if parents else None))
+
+
+def describe_stash(repo: Repo, oid: str) -> Effect:
+    """The effect of an entry of `git stash` that is put back.  Versions that do not know the key
+    `stash` leave the file alone, and say so."""
+    return {
+        "stash": oid,
+        "file": os.path.join(repo.common, "logs", "refs", "stash"),
+        "old": None,
+        "new": oid,
+    }
+
+
+def _put_stash(repo: Repo, effect: Effect) -> None:
+    """Put an entry on the pile of `git stash`, or take it off."""
+    oid = effect["stash"]
+    if effect["new"]:
+        message = need_commit(repo.objects, oid)["message"].partition("\n")[0]
+        repo.git.run("stash", "store", "-q", "-m", message, oid)
+    else:
+        number = refs.list_stashes(repo).index(oid)
+        repo.git.run("stash", "drop", "-q", f"stash@{{{number}}}")
 
 
 def _swap_note(objects: Objects, effect: Effect, old: bytes | None) -> bytes | None:

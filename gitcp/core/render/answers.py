@@ -461,6 +461,7 @@ def name_points(listed: Iterable[Point]) -> dict[str, str]:
 
 
 # Draw the lines of `gitcp show` for a temporary checkpoint, a point and a session.
+_STASHES, _NAMED = 5, 4  # entries of a stash, and their paths, that status names
 _LINES = 12  # of a list that is not shown in full
 _POINTS = {  # kind -> (description, the noun for what changed files after it)
     "prompt": ("before a prompt", "turn"),
@@ -769,8 +770,13 @@ def _draw_stream(stream: Record, labels: dict[str, str], worktree: str, ago: Ago
 def _draw_lost_work(about: Record, labels: dict[str, str]) -> Iterator[Line]:
     """Work that a stash holds, and links that could be found again."""
     stashed, relinkable = about.get("stashed") or (), about.get("relinkable")
-    if stashed or relinkable:
+    entries = about.get("stashes") or ()
+    if stashed or relinkable or entries:
         yield []
+    for entry in entries[:_STASHES]:
+        yield _draw_entry(entry)
+    if len(entries) > _STASHES:
+        yield [(f"and {len(entries) - _STASHES} more entries of the stash", "")]
     for lost in stashed:
         name = labels.get(lost["session_id"]) or shorten(lost["session_id"], 13)
         where = f" is in {lost['stash']}; {_shorten_ref(lost['ref'])} keeps its checkpoints"
@@ -778,6 +784,16 @@ def _draw_lost_work(about: Record, labels: dict[str, str]) -> Iterator[Line]:
     if relinkable:
         links = count_noun(relinkable, "link")
         yield [(f"{links} could be found again ('gitcp relink')", "yellow")]
+
+
+def _draw_entry(entry: Record) -> Line:
+    """An entry of `git stash`: whose it is, and its files."""
+    who = f"{entry['session_id'][:8]} '{shorten(entry['prompt'], 40)}'"
+    who = who.removesuffix(" ''") if entry["session_id"] else "by hand"
+    paths = entry["paths"]
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    files = ", ".join(paths[:_NAMED]) + more
+    return [(f"{entry['stash']} ", ""), (entry["oid"][:12], "yellow"), (f" {who}: {files}", "")]
 
 
 def _draw_store(about: Record) -> Iterator[Line]:

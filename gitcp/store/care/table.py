@@ -11,7 +11,7 @@ from gitcp.console import options
 from gitcp.core import ids
 from gitcp.core.findings import ERROR, NOTE, WARNING
 from gitcp.errors import Busy, Error, GitError, Moved, hide_passwords
-from gitcp.store import refs, repair
+from gitcp.store import refs, repair, stashes
 from gitcp.store.care import installation, session_findings, stored
 from gitcp.store.care.case import Case, Row, search_case
 from gitcp.store.care.installation import ENABLE
@@ -328,6 +328,7 @@ def gather_status(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
         streams, more = stream_list.list_newest(repo, states, _MOST)
         lost: Record = {
             "stashed": stream_list.list_held(repo, streams) if repo.top else [],
+            "stashes": stashes.list_records(repo) if repo.top else [],
             "relinkable": _count_relinkable(recent) if repo.top else 0,
         }
     refs = {s["id"]: s["ref"] for s in reversed(streams)}

@@ -96,12 +96,16 @@ def _judge_discards(repo: Repo, event: Record, look: Base) -> list[Verdict]:
     command = str(tool.get("command") or "")
     if tool.get("kind") != "shell" or not command:
         return []
+    verdicts: list[Verdict] = []
+    if "stash" in command:
+        from gitcp.store import stashes
+
+        verdicts += stashes.judge_call(repo, event["session_id"], command, look)
     if not claims.list_open(repo, event["session_id"]):
-        return []  # reading the command takes longer than this question
+        return verdicts  # reading the command takes longer than this question
     from gitcp.store.journal import elsewhere
 
     cwd = event.get("cwd") or ""
-    verdicts: list[Verdict] = []
     for taking, judge in ((False, guard_rules.judge_discard), (True, guard_rules.judge_taking)):
         if losses := elsewhere.find_losses(repo, command, cwd, taking):
             from gitcp.store.guard import reports
@@ -129,11 +133,17 @@ def judge_losses(repo: Repo, event: Record) -> str:
     """The objection to a call that has discarded another session's work, '' if it has not, by the
     look at its end, whatever its words are.  A call without an id is not told from others."""
     session_id, objections = event["session_id"], list[str]()
-    if not claims.list_open(repo, session_id):
+    tools = [tool for tool in event.get("tools") or [event.get("tool") or {}] if tool.get("id")]
+    stashing = {str(tool["id"]) for tool in tools if "stash" in str(tool.get("command") or "")}
+    if not (stashing or claims.list_open(repo, session_id)):
         return ""
     look = claims.read_base(repo)
-    tools = event.get("tools") or [event.get("tool") or {}]
-    for call_id in (str(tool["id"]) for tool in tools if tool.get("id")):
+    for call_id in (str(tool["id"]) for tool in tools):
+        if call_id in stashing:
+            from gitcp.store import stashes
+
+            taken = stashes.judge_taken(repo, session_id, call_id, look)
+            objections += [_format_objection(judged, session_id) for judged in taken]
         from gitcp.store.guard import reports
 
         lost = reports.find_discarded(repo, session_id, call_id)

@@ -125,6 +125,8 @@ def _close_call(
 ) -> None:
     call = event["tool"]
     _reopen_call(journal, state, event)
+    if "stash" in str(call.get("command") or ""):
+        _note_stashes(journal, state, call)
     closing: JournalLine = {"close": call.get("id", ""), "session": state["session_id"], "at": at}
     if call.get("duration_ms") is not None:
         from gitcp.store.session import process
@@ -150,6 +152,16 @@ def _close_call(
             open_edits.unlink_unfounded(journal.repo, *about)
     journal.closing = str(call.get("id", ""))
     _look_for_changes(journal, event, at)
+
+
+def _note_stashes(journal: Journal, state: State, call: JournalLine) -> None:
+    """Note which entries of `git stash` a call has made, and which it has taken."""
+    who: Writer = (state["session_id"], state.get("turn_id", ""), str(call.get("id", "")))
+    openings = [x for x in journal.lines if (x.get("session"), x.get("open")) == who[::2]]
+    if openings and "stashes" in (opening := openings[-1]):
+        from gitcp.store import stashes
+
+        stashes.note_call(journal.repo, who, opening["stashes"], journal.lines)
 
 
 def _list_words(repo: Repo, event: dict[str, Any], text: str) -> list[str]:

@@ -1,0 +1,181 @@
+"""Whose each entry of `git stash` is: one pile for all sessions and worktrees of a repository.
+
+<common>/gitcp/stashes has a line for each entry that a call of a session made or took off the pile.
+An entry that no call is known to have made is the person's.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp import trace
+from gitcp.core import guard_rules, json, shapes
+from gitcp.core.discards import find_taken_entries
+from gitcp.files import Damaged
+from gitcp.store import private, refs
+from gitcp.store.session import process, states
+from gitcp.store.trees import compare_trees, find_tree, read_commit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+    from typing import Any
+
+    from gitcp.core.guard_rules import Base, Verdict
+    from gitcp.core.record_types import JournalLine, Record, Writer
+    from gitcp.repo import Repo
+
+MADE, TAKEN = "made", "taken"
+_LINE = {"oid": shapes.is_object_name, "what": str, "who": [str]}
+_MOST = 1 << 17  # bytes of the file; the older half goes
+
+
+def note_call(repo: Repo, who: Writer, before: Sequence[str], lines: Iterable[JournalLine]) -> None:
+    """Note what a call that has ended did to the pile.  before: the pile when it began.  lines: the
+    journal's: of an entry that came during the calls of several sessions, none is the maker."""
+    after = refs.list_stashes(repo)
+    made, taken = set(after) - set(before), set(before) - set(after)
+    if made and _is_contested(lines, who):
+        made = set()
+    notes = [(MADE, oid) for oid in made] + [(TAKEN, oid) for oid in taken]
+    if not notes:
+        return
+    path = _get_path(repo)
+    data = b"".join(
+        json.dumps({"oid": oid, "what": what, "who": list(who)}).encode() + b"\n"
+        for what, oid in sorted(notes)
+    )
+    if os.path.exists(path) and os.stat(path).st_size > _MOST:
+        kept = private.read_cache(path, tail=_MOST // 2).partition(b"\n")[2]
+        private.write_private(repo, path, kept + data)
+        return
+    try:
+        fd = private.open_private(repo, path, os.O_WRONLY | os.O_APPEND)
+    except OSError as e:  # the call itself is recorded all the same
+        trace.append_note("stash", str(e))
+        return
+    try:
+        os.write(fd, data)
+    finally:
+        os.close(fd)
+
+
+def _is_contested(lines: Iterable[JournalLine], who: Writer) -> bool:
+    """Whether a call of another session that may stash is open."""
+    opened = set()
+    for line in lines:
+        if "open" in line and "stashes" in line and line["session"] != who[0]:
+            opened.add((line["session"], line["open"]))
+        elif "close" in line:
+            opened.discard((line["session"], line["close"]))
+    return bool(opened)
+
+
+def _get_path(repo: Repo) -> str:
+    return repo.join_shared("stashes")
+
+
+def _read(repo: Repo, what: str) -> dict[str, Writer]:
+    """oid -> the last call that is noted to have done this."""
+    found: dict[str, Writer] = {}
+    for data in private.read_cache(_get_path(repo)).splitlines():
+        try:
+            line: Any = private.parse_checked(_get_path(repo), data, _LINE)
+        except Damaged:
+            continue  # cut short by a kill
+        if line["what"] == what and len(line["who"]) == 3:
+            session_id, turn, call = line["who"]
+            found[line["oid"]] = session_id, turn, call
+    return found
+
+
+def judge_call(repo: Repo, session_id: str, command: str, look: Base) -> list[Verdict]:
+    """A verdict for each entry of another live session, or of the person, that a command would take
+    off the pile."""
+    entries = refs.list_stashes(repo)
+    taken = find_taken_entries(command, entries)
+    return _judge(repo, session_id, taken, entries, look) if taken else []
+
+
+def judge_taken(repo: Repo, session_id: str, call_id: str, look: Base) -> list[Verdict]:
+    """The same of the entries that a call has taken off the pile."""
+    path = _get_path(repo)
+    if not os.path.exists(path):
+        return []
+    by_call = [o for o, who in _read(repo, TAKEN).items() if who[::2] == (session_id, call_id)]
+    return _judge(repo, session_id, by_call, refs.list_stashes(repo), look, call_id)
+
+
+def _judge(
+    repo: Repo,
+    session_id: str,
+    taken: Collection[str],
+    entries: Sequence[str],
+    look: Base,
+    call_id: str = "",
+) -> list[Verdict]:
+    made = _read(repo, MADE)
+    own = [oid for oid in entries if made.get(oid, ("",))[0] == session_id]
+    verdicts = []
+    for oid in taken:
+        owner = made[oid][0] if oid in made else ""
+        if owner != session_id and (not owner or _is_live(repo, owner)):
+            about = _name_entry(repo, oid, entries), own, list_paths(repo, oid)
+            verdicts.append(guard_rules.judge_stash(look, owner, *about, call_id))
+    return verdicts
+
+
+def _is_live(repo: Repo, session_id: str) -> bool:
+    marker = states.find_marker(repo, session_id)
+    if marker is None or marker["phase"] == "ended":
+        return False
+    return process.is_at_work(marker["agent_process"], states.read_last_heard(repo, marker))
+
+
+def _name_entry(repo: Repo, oid: str, entries: Sequence[str]) -> str:
+    """As in `1a2b3c4d5e6f stash@{0}: On main: message`."""
+    commit = read_commit(repo.objects, oid)
+    place = f"stash@{{{entries.index(oid)}}}: " if oid in entries else ""
+    message = commit["message"].partition("\n")[0] if commit else ""
+    return f"{oid[:12]} {place}{message}".rstrip()
+
+
+def list_paths(repo: Repo, oid: str) -> list[str]:
+    """The paths that an entry changes."""
+    trees = [find_tree(repo.objects, f"{oid}{part}") for part in ("^1", "", "^3")]
+    changed = [path for path, *_ in compare_trees(repo.objects, trees[0], trees[1])]
+    untracked = compare_trees(repo.objects, None, trees[2])
+    return sorted({*changed, *(path for path, *_ in untracked)})
+
+
+def list_records(repo: Repo) -> list[Record]:
+    """A record for each entry, newest first: {stash, oid, message, session_id ('' for the person),
+    prompt, paths}."""
+    entries, made = refs.list_stashes(repo), _read(repo, MADE)
+    records = []
+    for number, oid in enumerate(entries):
+        session_id, turn, _ = made.get(oid, ("", "", ""))
+        state: Any = (states.peek_state(repo, session_id) if session_id else None) or {}
+        commit = read_commit(repo.objects, oid)
+        records.append(
+            {
+                "stash": f"stash@{{{number}}}",
+                "oid": oid,
+                "message": commit["message"].partition("\n")[0] if commit else "",
+                "session_id": session_id,
+                "prompt": (state.get("turns", {}).get(turn) or {}).get("prompt", ""),
+                "paths": list_paths(repo, oid),
+            }
+        )
+    return records
+
+
+def find_taken(repo: Repo, call: str) -> tuple[str, list[str]]:
+    """(the id of a call whose id begins with call, the entries that it has taken off the pile and
+    that are not back); ('', []) if it has taken none, or several calls match."""
+    taken = {oid: who for oid, who in _read(repo, TAKEN).items() if who[2].startswith(call)}
+    calls = set(taken.values())
+    if len(calls) != 1 or not call:
+        return "", []
+    entries = refs.list_stashes(repo)
+    return calls.pop()[2], [oid for oid in taken if oid not in entries]
