@@ -73,6 +73,26 @@ def split_tokens(text: str) -> list[str]:
     return _TOKEN.findall(text.lower())
 
 
+_PIECE, _PIECES = 600, 16  # characters of a piece; pieces for each word
+
+
+def cut_pieces(texts: Sequence[str], words: Sequence[str]) -> list[str]:
+    """For each word the first pieces of long texts with a word that begins as it does without its
+    ending."""
+    pieces: dict[str, None] = {}
+    for word in dict.fromkeys(word for phrase in words for word in phrase.split()):
+        begun = re.compile(re.escape(word[: max(3, len(word) - 3)]), re.IGNORECASE)
+        found: list[str] = []
+        for text in texts:
+            end = 0
+            while len(found) < _PIECES and (match := begun.search(text, end)):
+                start = max(end, match.start() - _PIECE // 2)
+                end = match.end() + _PIECE // 2
+                found.append(text[start:end])
+        pieces.update(dict.fromkeys(found))
+    return [*pieces]
+
+
 def quote_phrase(text: str) -> str:
     """A text as a phrase of SQLite's FTS5: its own quotes doubled."""
     return '"' + text.replace('"', '""') + '"'

@@ -60,6 +60,14 @@ def test_a_turn_is_found_by_its_prompt_with_commit_checkpoint_session_and_number
     assert any(path.endswith("src/parse.py") for path in hit["files"])
 
 
+def test_the_snippet_of_a_turn_of_very_many_words_is_where_the_words_are(world: World) -> None:
+    agent = world.agent("s1")
+    agent.turn("one more row " * 10_000 + "then the unusual headings " + "other " * 9, {"a": "1\n"})
+    for words, seen in (("heading", "headings"), ("unusual row", "unusual"), ("then", "then")):
+        (hit,) = search(world, *words.split())
+        assert seen in hit["snippet"] and len(hit["snippet"]) < 300, words
+
+
 def test_words_are_found_in_any_form_and_all_of_them_must_be_there(past: World) -> None:
     assert prompts(past, "parsing", "requests") == ["Parse the header of a request"]
     assert prompts(past, "parsing", "lexer") == []

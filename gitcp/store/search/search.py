@@ -78,6 +78,7 @@ _OUTPUT = 0.1  # score of a turn that has the words in outputs alone
 _SHORTEST = 3  # characters of a part that is looked up in the vocabulary
 _MOST_WORDS = 1000  # words of the vocabulary that a part may match
 _MARK = ("\1", "\2")  # around a match in a snippet
+_LARGE = 100_000  # characters of a turn, of more a snippet is looked for in pieces
 
 
 def find_hits(
@@ -168,11 +169,38 @@ def _read_snippet(database: Connection, turn: int, query: Query, exact: bool) ->
     if exact:
         return _cut_surroundings(texts, query["words"])
     expression = " OR ".join(map(search_rules.quote_phrase, query["words"]))
-    row = database.execute(
-        "select snippet(texts, -1, ?, ?, '…', 16) from texts where texts match ? and rowid=?",
-        (*_MARK, expression, turn),
-    ).fetchone()
+    row = None
+    if sum(map(len, texts)) > _LARGE:
+        row = _read_piece(database, search_rules.cut_pieces(texts, query["words"]), expression)
+    row = (
+        row
+        or database.execute(
+            "select snippet(texts, -1, ?, ?, '…', 16) from texts where texts match ? and rowid=?",
+            (*_MARK, expression, turn),
+        ).fetchone()
+    )
     return " ".join(row[0].split()) if row else ""
+
+
+def _read_piece(
+    database: Connection, pieces: Sequence[str], expression: str
+) -> tuple[str, ...] | None:
+    """The row of the snippet of the piece that matches best; None if none matches.
+
+    snippet() compares all places of a text with each other, which takes seconds for megabytes."""
+    database.execute("pragma temp_store=memory")
+    database.execute(
+        "create virtual table if not exists temp.piece using fts5(text,"
+        " tokenize='porter unicode61 remove_diacritics 2')"
+    )
+    database.execute("delete from temp.piece")
+    database.executemany("insert into temp.piece values (?)", ((piece,) for piece in pieces))
+    row: tuple[str, ...] | None = database.execute(
+        "select snippet(piece, 0, ?, ?, '…', 16) from temp.piece where piece match ?"
+        " order by rank limit 1",
+        (*_MARK, expression),
+    ).fetchone()
+    return row
 
 
 def _score_turns(
