@@ -6,7 +6,7 @@ SOURCES = $(shell find gitcp -name '*.py' -o -name '*.json' -o -name '*.sh' -o -
 # Whoever has it set would have every worker compile all of the tests at each run.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup generate format check test test-mac stress fuzz soak spark mutate recall bench bench-long demo dist man
+.PHONY: setup generate format check test test-mac stress fuzz soak spark mutate recall bench bench-long bench-real demo dist man
 
 setup: .venv/.stamp
 
@@ -78,6 +78,10 @@ recall: setup
 
 bench: setup
 	$(PY) -m pytest -q bench
+
+# REAL="<path>…": clones that are read, each in a temporary repository that borrows its objects.
+bench-real: setup
+	$(PY) -m bench.real $(REAL)
 
 # With the repositories of 100,000 files, made once and kept in the cache of the person.
 bench-long: setup

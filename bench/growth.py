@@ -8,6 +8,7 @@ row outside its budget is said so.
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -54,21 +55,21 @@ class Cost(NamedTuple):
     clock: float
 
 
-def cost(*argv: str, cwd: Path, stdin: bytes = b"") -> Cost:
-    """Run a command that must succeed and say what it cost."""
+def cost(*argv: str, cwd: Path, stdin: bytes = b"", ok: Iterable[int] = (0,)) -> Cost:
+    """Run a command that must succeed, or end with a status of ok, and say what it cost."""
     launcher = [sys.executable, "-I", "-S", "-c", _RUN, *argv]
     done = subprocess.run(launcher, cwd=cwd, input=stdin, capture_output=True, check=True)
     status, seconds, peak, clock = json.loads(done.stderr.splitlines()[-1])
-    assert status == 0, argv
+    assert os.waitstatus_to_exitcode(status) in ok, argv
     return Cost(seconds, peak, clock)
 
 
-def gitcp(name: str, *args: str, cwd: Path, stdin: bytes = b"") -> Cost:
+def gitcp(name: str, *args: str, cwd: Path, stdin: bytes = b"", ok: Iterable[int] = (0,)) -> Cost:
     """A command of ours: the time of all its processes, the memory of its own."""
     with tempfile.NamedTemporaryFile("r") as told:
         script = str(TOP / "bin" / f"gitcp-{name}")
         argv = (sys.executable, "-c", _OWN, told.name, script, *args)
-        used = cost(*argv, cwd=cwd, stdin=stdin)
+        used = cost(*argv, cwd=cwd, stdin=stdin, ok=ok)
         return used._replace(peak=int(told.read()) * 1024)
 
 

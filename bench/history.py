@@ -82,7 +82,7 @@ def _stream(commits: int, files: int, every: int, step: int) -> Iterator[bytes]:
         store = f"Checkpoint: {checkpoint}\n\nEntire-Session: {session_id(n)}\n"
         yield commit(V1, n, store, step)
         at_checkpoint = f"{checkpoint[:2]}/{checkpoint[2:]}"
-        for name, content in _checkpoint(n, checkpoint, path, data, at + 1).items():
+        for name, content in build_checkpoint(n, checkpoint, path, data, at + 1).items():
             yield file(f"{at_checkpoint}/{name}", content)
 
 
@@ -96,13 +96,16 @@ def file(path: str, data: bytes) -> bytes:
     return f"M 100644 inline {path}\ndata {len(data)}\n".encode() + data + b"\n"
 
 
-def _checkpoint(n: int, checkpoint: str, path: str, data: bytes, first: int) -> dict[str, bytes]:
-    """The files of a checkpoint, below its directory, as condensing a session writes them."""
+def build_checkpoint(
+    n: int, checkpoint: str, path: str, data: bytes, first: int, more: bytes = b""
+) -> dict[str, bytes]:
+    """The files of a checkpoint, below its directory, as condensing a session writes them; more:
+    lines at the end of the transcript."""
     turn, tool, asked = checkpoint_id(-n), f"toolu_{n}", f"Please do change {n}"
     oid = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
     lines = {path: [{"oid": oid, "ranges": [[first, first + LINES - 1, turn, tool]]}]}
     told = [f"Please do change {m}" for m in range(n - n % SESSION, n + 1)]
-    transcript = b"\n".join(_said(m) for m in range(n - n % SESSION, n + 1)) + b"\n"
+    transcript = b"\n".join(_said(m) for m in range(n - n % SESSION, n + 1)) + b"\n" + more
     files = {
         v1_format.LINES: v1_format.dump_json(lines),
         v1_format.METADATA: v1_format.dump_json(_metadata(n, checkpoint, path, oid)),
