@@ -233,6 +233,7 @@ class Team:
         for person in [*self.people, self.colleague, self.forge]:
             person.desk.git("fetch", "-q")
             person.desk.git("reset", "-q", "--hard", "origin/main")
+        first.desk.gitcp("fetch")  # what the others' clones know
         assert first.desk.gitcp("relink", "main").status == 0
         first.push()
 
