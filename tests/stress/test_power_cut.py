@@ -31,7 +31,7 @@ LIVES = 1000 if os.environ.get("LONG") or os.environ.get("CI") else 4  # images 
 @pytest.fixture(autouse=True)
 def possible() -> None:
     if not tracing.is_possible():
-        pytest.skip("ptrace is asked on Linux, by the names of calls of two machines")
+        pytest.skip("ptrace(2) is not allowed here, or has other numbers of calls")
 
 
 @pytest.fixture

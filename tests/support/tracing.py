@@ -41,8 +41,13 @@ _libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c
 
 
 def is_possible() -> bool:
-    """Whether the system can do it."""
-    return sys.platform == "linux" and platform.machine() in _CALLS
+    """Whether the system can do it, and lets us."""
+    if sys.platform != "linux" or platform.machine() not in _CALLS:
+        return False
+    child = os.fork()
+    if not child:
+        os._exit(0 if _ask(_TRACEME, 0) == 0 else 1)
+    return os.waitpid(child, 0)[1] == 0
 
 
 def _ask(request: int, pid: int, address: int = 0, data: int = 0) -> int:
