@@ -1,0 +1,1 @@
+"""What older versions of gitcp left in `.git`, and what they answered."""
