@@ -147,6 +147,8 @@ class Earlier:
         with which this one shares the whole history."""
         self._repo, self._classify = repo, classify
         self._whole: list[Walk] = like._whole if like else []
+        # Whether a part of a history or a content was not here; a list of renames.
+        self._lacks = self._is_broken = False
         self._walks: list[Walk] = []
         self._renames: dict[str, dict[str, str]] = {}  # commit -> new path -> old path
         self._texts: dict[str, Text | None] = {}
@@ -166,7 +168,9 @@ class Earlier:
 
     def _find_walk(self, commit: str, path: str) -> Walk | None:
         walks = (*self._whole, *self._walks)
-        return next((walk for walk in walks if walk.has(commit, path)), None)
+        found = next((walk for walk in walks if walk.has(commit, path)), None)
+        self._lacks |= found is not None and not found.complete
+        return found
 
     def _need_walk(self, commit: str, path: str) -> Walk | None:
         self.walk([(commit, path)])
@@ -190,13 +194,27 @@ class Earlier:
         hunks: Sequence[Hunk],
         linked: bool,
         message: bytes,
-    ) -> dict[int, Spot]:
-        """line -> the earlier place of lines that a commit adds at a path.
+    ) -> tuple[dict[int, Spot], bool]:
+        """(line -> the earlier place of lines that a commit adds at a path, whether all that was
+        asked for is here).
 
         previous: the path in its parent, "" for none.  hunks: those of the patch; () if the path
         in the parent is not to be searched.  linked: whether the commit names a checkpoint.
         message: of the commit.
         """
+        self._lacks = self._is_broken
+        spots = self._find_spots(place, lines, previous, hunks, linked, message)
+        return {line: spot for line, spot in spots.items() if spot[0] != place[0]}, not self._lacks
+
+    def _find_spots(
+        self,
+        place: Place,
+        lines: Sequence[int],
+        previous: str,
+        hunks: Sequence[Hunk],
+        linked: bool,
+        message: bytes,
+    ) -> dict[int, Spot]:
         commit, path = place
         walk = self._need_walk(commit, path)
         step = walk.map_steps(path).get(commit) if walk else None
@@ -215,7 +233,7 @@ class Earlier:
         if linked:
             untraced = [n for n in lines if n not in spots]
             spots |= self._find_returned(walk, place, untraced)
-        return {line: spot for line, spot in spots.items() if spot[0] != commit}
+        return spots
 
     def _may_differ(self, commit: str, paths: Sequence[str]) -> bool:
         """Whether a line that a commit adds may have another author before it, at these paths."""
@@ -415,7 +433,7 @@ class Earlier:
                 else:
                     names = self._renames[token.decode().strip()]
         except GitError:  # a blob is not here
-            pass
+            self._is_broken = True
 
     def _read_text(self, oid: str) -> Text | None:
         """A blob; None if it is not here, no text, or too large to look for lines in it."""
@@ -426,4 +444,5 @@ class Earlier:
             fits = data is not None and len(data) <= _LARGEST and not linking.is_binary(data)
             self._texts[oid] = Text(data) if data is not None and fits else None
             self._size += len(data or b"")
+        self._lacks |= self._texts[oid] is None and bool(oid.strip("0"))
         return self._texts[oid]

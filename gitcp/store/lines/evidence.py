@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import marshal
+from functools import partial
+from zlib import crc32
+
 from gitcp.core import blame_format, line_authors, line_replay, links
 from gitcp.record import decode_name, encode_name
 from gitcp.store.lines import history, recorded, uncommitted
@@ -149,19 +153,36 @@ class Evidence:
         """Find where lines were before, if their own commits do not tell their authors."""
         pending = self._list_unstated({place: lines for place, (lines, _, _) in places.items()})
         while pending:
-            self._walk(pending)
+            found = self._find_spots(pending, places)
             origins: dict[Name, list[int]] = {}
-            for name, lines in pending.items():
+            for name, spots in found.items():
                 place = self.get_place(*name)
-                _, previous, hunks = places.get(name, ((), "", ()))
-                about = previous, hunks, bool(place.commit.ids), place.commit.about[2]
-                spots = self._earlier.find_spots(name, lines, *about)
-                place.before |= {n: spots.get(n) for n in lines}
+                place.before |= {n: spots.get(n) for n in pending[name]}
                 place.authors = None
                 for commit, path, line in spots.values():
                     origins.setdefault((commit, path), []).append(line)
             self._prefetch(origins)
             pending = self._list_unstated(origins)
+        self.readers.memo.save()
+
+    def _find_spots(
+        self, pending: Mapping[Name, Sequence[int]], places: Mapping[Name, New]
+    ) -> dict[Name, dict[int, Spot]]:
+        """The earlier places of lines at each place; what was found before is kept."""
+        memo, asked = self.readers.memo, {}
+        for name, lines in pending.items():
+            commit = self.get_commit(name[0])
+            _, previous, hunks = places.get(name, ((), "", ()))
+            question = [*lines], previous, [*hunks], bool(commit.ids)
+            key = f"{name[0]} {crc32(marshal.dumps(question, 2)):08x} {name[1]}"
+            asked[name] = key, (name, *question, commit.about[2])
+        unknown = [name for name, (key, _) in asked.items() if not memo.has(key)]
+        if unknown:
+            self._walk(unknown)
+        return {
+            name: memo.find(key, True, partial(self._earlier.find_spots, *question))
+            for name, (key, question) in asked.items()
+        }
 
     def _list_unstated(self, places: Mapping[Name, Iterable[int]]) -> dict[Name, list[int]]:
         """The lines whose commit names no author and that were not traced yet."""

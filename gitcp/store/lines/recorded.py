@@ -13,12 +13,14 @@ from gitcp.core.line_authors import BEGUN, ENDED
 from gitcp.errors import Error
 from gitcp.record import decode_name, encode_name
 from gitcp.store import notes, private, trees
+from gitcp.store.lines.memo import Memo
 from gitcp.store.trees import parse_ident, read_commit, read_ident
 from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Sequence
+    from typing import Any
 
     from gitcp.core.exports import Log
     from gitcp.core.line_authors import Author, LineRecord, Periods
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     LineAuthors = dict[int, Author]  # by 1-based line
     Spot = tuple[str, str, int]  # commit, path, line from 1
+    Proof = tuple[Any, Any]  # lines and turns of a record
 
 _LARGEST = 4 << 20  # bytes of a transcript that is searched for proofs
 
@@ -69,6 +72,11 @@ class Recorded:
         """The record of a session in a checkpoint; None if there is none."""
         records = self.read_records(checkpoint_id) if checkpoint_id else ()
         return next((r for r in records if r["session_id"] == session_id), None)
+
+    def find_tree(self, checkpoint_id: str) -> str:
+        """The tree of a checkpoint; "" if it is not here."""
+        place = self._find_place(checkpoint_id)
+        return place[1] if place else ""
 
     def read_transcripts(self, checkpoint_id: str) -> dict[str, bytes]:
         """session id -> transcript, of the sessions of a checkpoint that have one."""
@@ -112,21 +120,14 @@ class Recorded:
 
 
 def complete_records(
-    repo: Repo,
-    commit: str,
-    changed: Callable[[], Container[str]],
-    records: list[LineRecord],
+    records: list[LineRecord], prove: Callable[[LineRecord], LineRecord]
 ) -> list[LineRecord]:
-    """The records of a commit; those without lines get the lines that their transcripts prove.
-
-    changed: returns the paths that the commit changes; no other lines are its own.
-    """
+    """The records of a commit; those without lines get the lines that their transcripts prove."""
     complete = [record for record in records if record["lines"] is not None]
     if len(complete) == len(records):
         return records
     lacking = (record for record in records if record["lines"] is None)
-    paths = changed()
-    tried = [_prove_record(repo, commit, paths, record) for record in lacking]
+    tried = [prove(record) for record in lacking]
     unproven = [record for record in tried if record["lines"] is None]
     proved = line_authors.drop_contested_lines([r for r in tried if r["lines"] is not None])
     return [*complete, *unproven, *proved]
@@ -139,9 +140,13 @@ def list_touched_paths(record: LineRecord) -> set[str]:
     return {*listed, *(files if isinstance(files, dict) else ())}
 
 
-def _prove_record(
+def _find_proof(
     repo: Repo, commit: str, changed: Container[str], record: LineRecord
-) -> LineRecord:
+) -> tuple[Proof | None, bool]:
+    """(the lines that the transcript of a session proves in a commit, whether it is here).
+
+    changed: the paths that the commit changes; no other lines are its own.
+    """
     specs = {f"{commit}:{path}": path for path in list_touched_paths(record)}
     contents = {}
     for spec, oid in repo.objects.ahead.resolve(specs).items():
@@ -149,18 +154,19 @@ def _prove_record(
         if oid and blob and blob[1] == "blob":
             contents[specs[spec]] = oid, blob[2]
     if not contents:
-        return record
+        return None, True
     try:
         checkpoint = checkpoints.read_checkpoint(repo, record["checkpoint_id"])
         transcript = checkpoints.read_session(repo.objects, checkpoint, record["session_id"])[
             "transcript"
         ]
     except Error:
-        return record
+        return None, False
     if len(transcript) > _LARGEST:
-        return record
+        return None, True
     own = {path: content for path, content in contents.items() if path in changed}
-    return line_authors.add_proven_lines(record, transcript, own)
+    proven = line_authors.add_proven_lines(record, transcript, own)
+    return (proven["lines"], proven["metadata"]["turns"]), bool(transcript)
 
 
 class Attested:
@@ -315,6 +321,7 @@ class Readers:
     def __init__(self, repo: Repo) -> None:
         self.repo = repo
         self.recorded = Recorded(repo)
+        self.memo = Memo(repo)
         self.notes = notes.Reader(repo.objects)
         self.attested = Attested(repo.objects)
 
@@ -367,8 +374,21 @@ class Commit:
         """The records of its sessions; those without lines get the lines that their transcripts
         prove."""
         records = self._readers.recorded.read_all_records(self.ids)
-        repo = self._readers.repo
-        return complete_records(repo, self.oid, self._list_changed, records)
+        return complete_records(records, self._prove)
+
+    def _prove(self, record: LineRecord) -> LineRecord:
+        """A record with the lines that its transcript proves, if it is here."""
+        readers = self._readers
+        tree = readers.recorded.find_tree(record["checkpoint_id"])
+        proof: Proof | None = readers.memo.find(
+            f"{self.oid} {tree} {record['session_id']}",
+            False,
+            lambda: _find_proof(readers.repo, self.oid, self._list_changed(), record),
+        )
+        if proof is None:
+            return record
+        lines, turns = proof
+        return {**record, "metadata": {**record["metadata"], "turns": turns}, "lines": lines}
 
     def _list_changed(self) -> set[str]:
         """The paths that it changes, of a merge those that differ from all parents."""

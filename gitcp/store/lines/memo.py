@@ -1,0 +1,97 @@
+"""What was found for lines of commits, which never changes, in <common>/gitcp/lines.
+
+The file is a cache: without it, or if it is damaged, the same is found again.
+"""
+
+from __future__ import annotations
+
+import marshal
+from _sha1 import sha1
+from zlib import crc32
+
+from gitcp import VERSION, trace
+from gitcp.core.ids import CHECKPOINTS
+from gitcp.errors import Error
+from gitcp.store import private
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from gitcp.repo import Repo
+
+_OWN = "="  # begins the key of a value that follows from nothing but what its key names
+_FORMAT = 1  # higher with each change of what is found
+_ROOM = 4 << 20  # bytes of the file
+_SHALLOW = "shallow", "info/grafts"
+_WHERE = ("refs/notes", "refs/heads/entire", "refs/remotes", CHECKPOINTS)
+
+
+class Memo:
+    """A table that is read when it is first asked, and kept by save()."""
+
+    def __init__(self, repo: Repo) -> None:
+        self._repo, self._path = repo, repo.join_shared("lines")
+        self._entries: dict[str, Any] | None = None
+        self._changed = False
+        self._state = ""
+
+    def find(self, key: str, depends: bool, compute: Callable[[], tuple[Any, bool]]) -> Any:
+        """The value of a key, computed if it is not kept.
+
+        compute: returns (value, whether all that it needs was here); the value is of the types that
+        marshal writes.  depends: the value also follows from checkpoints, notes and recording, and
+        is computed again when one of these has changed.
+        """
+        entries = self._load()
+        key = f"{self._read_state() if depends else _OWN} {key}"
+        if key in entries:
+            return entries[key]
+        value, is_whole = compute()
+        if is_whole:
+            entries[key] = value
+            self._changed = True
+        return value
+
+    def has(self, key: str) -> bool:
+        """Whether find() with depends would compute nothing."""
+        return f"{self._read_state()} {key}" in self._load()
+
+    def save(self) -> None:
+        """Keep what was computed, the newest if it is too much; in a repository that cannot be
+        written, nothing."""
+        if not self._changed or self._entries is None:
+            return
+        room, kept, useful = _ROOM, [], (_OWN, self._read_state())
+        for key, value in reversed(self._entries.items()):
+            if not key.startswith(useful):
+                continue
+            room -= len(marshal.dumps((key, value), 4))
+            if room < 0:
+                break
+            kept.append((key, value))
+        data = private.seal_value(crc32(f"{VERSION} {_FORMAT}".encode()), kept[::-1])
+        try:
+            private.write_private(self._repo, self._path, data)
+        except (Error, OSError) as e:
+            trace.append_note("files", str(e))
+        self._changed = False
+
+    def _load(self) -> dict[str, Any]:
+        if self._entries is None:
+            number = crc32(f"{VERSION} {_FORMAT}".encode())
+            self._entries = dict(private.load_sealed(self._path, number) or ())
+        return self._entries
+
+    def _read_state(self) -> str:
+        """What decides of a commit's author besides the commit."""
+        if not self._state:
+            repo = self._repo
+            form = "--format=%(objectname) %(refname)"
+            rows = repo.git.read_records("for-each-ref", form, *_WHERE, sep=b"\n")
+            refs = [r for r in rows if b" refs/remotes/" not in r or b"/entire/" in r]
+            files = (repo.join_shared("recording"), *(f"{repo.common}/{n}" for n in _SHALLOW))
+            parts = [*refs, *map(private.read_cache, files)]
+            self._state = sha1(b"\n".join(parts)).hexdigest()
+        return self._state
