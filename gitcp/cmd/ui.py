@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import os
+import shlex
 import sys
+import termios
 
-from gitcp.console import browser, cli, options
+import gitcp
+from gitcp.console import browser, cli, options, term
 from gitcp.console.options import make_value
 from gitcp.core.render.panes import Browser
 from gitcp.errors import OK, Error
@@ -16,6 +20,8 @@ from gitcp.store.objects import Objects
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from gitcp.core.render.actions import Action
 
 _LISTS = ("sessions", "commits", "points")
 _MISSING = "the browser is drawn with prompt_toolkit: install gitcp with its extra 'picker'"
@@ -30,6 +36,10 @@ OPTIONS = (
     ),
 )
 _ENDED = 128 + 15  # as a shell says of SIGTERM
+_START = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); sys.argv[0] = 'gitcp'; "
+    "from gitcp.__main__ import main; sys.exit(main())"
+)
 
 
 class Screen(Browser):
@@ -49,6 +59,46 @@ class Screen(Browser):
         return self._watch.has_changed()
 
 
+def do_action(action: Action) -> str:
+    """Do what was chosen, if the person agrees to its plan; return what the screen says of it."""
+    if action.copied:
+        text = base64.b64encode(action.copied.encode()).decode()
+        print(f"\x1b]52;c;{text}\a", end="", flush=True)  # to the terminal's clipboard
+        return f"copied, if the terminal has a clipboard: {action.copied}"
+    words = shlex.join(["gitcp", *action.command])
+    if action.plan:
+        cli.say(f"$ {shlex.join(['gitcp', *action.plan])}")
+        if _call(action.plan):
+            _ask("Nothing is done.  Enter goes back: ")
+            return f"nothing was done: {words}"
+    typed = _ask(f"{action.asks.capitalize()}: ") if action.asks else ""
+    command = [*action.command, *([typed] if action.asks else ())]
+    words = shlex.join(["gitcp", *command])
+    cli.say(f"$ {words}")
+    if (action.asks and not typed) or _ask("Run it?  Only 'yes' does: ") != "yes":
+        return f"nothing was done: {words}"
+    status = _call(command)
+    _ask("Enter goes back: ")
+    return f"done: {words}" if status == OK else f"it ended with status {status}: {words}"
+
+
+def _call(command: Sequence[str]) -> int:
+    """Run a command of this gitcp at the terminal."""
+    top = os.path.dirname(os.path.dirname(os.path.abspath(gitcp.__file__)))
+    sys.stdout.flush()
+    return term.run_foreground([sys.executable, "-P", "-c", _START, top, *command], os.environ)
+
+
+def _ask(question: str) -> str:
+    """What the person types; what was typed or pasted before the question does not count."""
+    termios.tcflush(0, termios.TCIFLUSH)
+    print(options.escape_unprintable(question), end="", flush=True)
+    try:
+        return sys.stdin.readline().strip()
+    except KeyboardInterrupt:
+        return ""
+
+
 def run(argv: Sequence[str]) -> int:
     """Show the browser until the person leaves it."""
     args = cli.parse("ui", OPTIONS, argv)
@@ -61,8 +111,12 @@ def run(argv: Sequence[str]) -> int:
         pack_care.open_scratch(repo, always=True) as writable,
         Objects(writable),
     ):
+        screen = Screen(writable, args.list)
         try:
-            left = browser.run_screen(Screen(writable, args.list))
+            while (left := browser.run_screen(screen)) == "do" and screen.chosen:
+                message = do_action(screen.chosen)
+                screen.read_again()
+                screen.say(message)
         except ImportError:
             raise Error(_MISSING) from None
     return _ENDED if left == browser.KILLED else OK

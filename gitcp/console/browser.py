@@ -55,6 +55,7 @@ def run_screen(screen: Screen) -> str:
     """Show a screen until a key leaves it; return what press() says then, or KILLED.  Raise
     ImportError without prompt_toolkit."""
     from prompt_toolkit.application import Application
+    from prompt_toolkit.input.typeahead import clear_typeahead
     from prompt_toolkit.layout import Layout, Window
     from prompt_toolkit.layout.controls import FormattedTextControl
 
@@ -84,7 +85,10 @@ def run_screen(screen: Screen) -> str:
         loop.add_signal_handler(signal.SIGTERM, lambda: app.exit(result=KILLED))
         app.create_background_task(_read(app, screen, pressed))
 
-    return app.run(pre_run=begin)
+    try:
+        return app.run(pre_run=begin)
+    finally:
+        clear_typeahead(app.input)  # keys behind the one that left it are for nobody
 
 
 async def _read(app: Any, screen: Screen, pressed: asyncio.Event) -> None:

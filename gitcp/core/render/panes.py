@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
 from gitcp.core.render import spans
+from gitcp.core.render.actions import Action, list_actions
 from gitcp.core.render.answers import draw_patch
 from gitcp.core.render.history import fit_line
 from gitcp.errors import Error
@@ -58,7 +59,8 @@ _NARROW, _LEFT, _MIDDLE = 0.40, 0.30, 0.32  # of a screen: the left one of two; 
 _MOST = 20_000  # lines of a content
 _STEP = 8  # cells that a key shifts a content by
 _END = 1 << 60  # more rows than there are
-_FOOT = "j k move  Enter in  / search  f filter  v sides  1 2 3 lists  ? keys  q leave"
+_MENU = "j k move  Enter shows the plan and asks  q back"
+_FOOT = "j k move  Enter in  / search  f filter  v sides  1 2 3 lists  : menu  ? keys  q leave"
 _HELP = """\
 j k, down up      the next row, the one before
 l h, right left   to the pane on the right, on the left; the last one shifts
@@ -70,6 +72,7 @@ g G, Home End     the first row, the last
 f                 show only rows with these words; Esc shows all again
 v                 a patch with its two sides beside each other, or as git has it
 z                 this pane alone, or all of them
+:                 what can be done with what is marked; each shows its plan, and asks
 q, Esc            to the pane on the left; q leaves the first one
 ?                 this help, until the next key""".splitlines()
 _MOVES = {"j": 1, "down": 1, "c-n": 1, "k": -1, "up": -1, "c-p": -1}
@@ -230,6 +233,8 @@ class Browser:
         self._asks = self._typed = self._sought = self._message = ""
         self._is_alone = self._shows_help = False
         self._height = 1
+        self._menu = Pane()  # empty if it is not shown
+        self.chosen: Action | None = None  # of the menu, when the screen is left for it
 
     @property
     def listing(self) -> Listing:
@@ -289,7 +294,8 @@ class Browser:
                 self._content.put_blocks(content, stays=True)
 
     def press(self, key: str, text: str = "") -> str:
-        """Take a key in, by its name or its character.  Return "quit" when the person leaves."""
+        """Take a key in, by its name or its character.  Return "quit" when the person leaves, "do"
+        to do what was chosen and come back."""
         self._message = ""
         if self._focus and self._parts_lag():
             self.load()  # a key may come before what it acts on was read
@@ -299,6 +305,8 @@ class Browser:
             self._message = "pasted text is no key: nothing is done"
         elif self._asks:
             self._type(key)
+        elif self._menu.rows:
+            return self._choose(key)
         elif key == "c-c" or (key == "q" and not self._focus):
             return "quit"
         elif key in ("q", "escape", "s-tab"):
@@ -309,6 +317,30 @@ class Browser:
             self._go_beside(key)
         else:
             self._switch(key)
+        return ""
+
+    def say(self, text: str) -> None:
+        """Show a message until the next key."""
+        self._message = text
+
+    def _open_menu(self) -> None:
+        part = self._parts.marked if self._focus else None
+        actions = list_actions(self.listing.source.name, self.listing.marked, part)
+        rows = [
+            Row(one.label, "", [[(f"{one.label:30}", "bold"), (_spell(one), "cyan")]], "", (), one)
+            for one in actions
+        ]
+        self._menu = Pane(rows)
+
+    def _choose(self, key: str) -> str:
+        """Take a key of the menu in."""
+        if key in _MOVES:
+            self._menu.move(_MOVES[key])
+        elif key in ("q", "escape", "h", "left", "c-c", ":"):
+            self._menu = Pane()
+        elif key == "enter" and self._menu.marked:
+            self.chosen, self._menu = self._menu.marked.about, Pane()
+            return "do"
         return ""
 
     def _parts_lag(self) -> bool:
@@ -353,6 +385,8 @@ class Browser:
             self._search(1 if key == "n" else -1)
         elif key == "?":
             self._shows_help = True
+        elif key == ":":
+            self._open_menu()
         elif key == "v":
             self._content.beside = not self._content.beside
         elif key == "z":
@@ -390,7 +424,10 @@ class Browser:
             texts: Iterable[Line] = ([(text, "")] for text in _HELP)
             help_lines = [part for row in texts for part in spans.wrap_line(row, columns)]
             body = [*help_lines, *body][: self._height]
-        for number, width in () if self._shows_help else self._divide(columns):
+        elif self._menu.rows:
+            body = [*self._menu.draw(columns, self._height, True), *body][: self._height]
+        is_covered = self._shows_help or self._menu.rows
+        for number, width in () if is_covered else self._divide(columns):
             has_keys = number == self._focus
             lines = self._panes[number].draw(width, self._height, has_keys)
             if not (number or self.listing.rows):
@@ -434,7 +471,13 @@ class Browser:
             return [(f"{'filter: ' if self._asks == 'f' else '/'}{self._typed}_", "")]
         waits = f"reading: {len(self.listing.rows):,} rows" if self.listing.awaits else ""
         text = self._message or waits
-        return [(spans.fit_words(text or _FOOT, columns), "" if text else "dim")]
+        foot = text or (_MENU if self._menu.rows else _FOOT)
+        return [(spans.fit_words(foot, columns), "" if text else "dim")]
+
+
+def _spell(action: Action) -> str:
+    words = shlex.join(["gitcp", *action.command]) if action.command else action.copied
+    return f"{words} <{action.asks}>" if action.asks else words
 
 
 def _find(texts: Sequence[str], words: str, start: int, way: int) -> int | None:
