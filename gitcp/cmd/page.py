@@ -126,7 +126,7 @@ def make_page(repo: Repo, name: str, with_prompts: bool = True, made: str = "") 
         for n, story in enumerate(stories):
             term.show_line(f"sessions: {n} of {len(stories)}")
             page.add_session(story)
-        lines, removers, steps, credited = gather.count_lines(repo, records)
+        page.stats, lines, removers, steps, credited = gather.count_lines(repo, records)
         names = gather.list_refs(repo)
         for record in records:
             page.add_commit(record, lines.get(record["oid"], {}), names.get(record["oid"], ()))

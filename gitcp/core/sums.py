@@ -152,6 +152,16 @@ def _build_session_record(name: str, session: Mapping[str, Any]) -> dict[str, An
     return {"session_id": name, **same, **numbers}
 
 
+def share_percent(counts: Mapping[str, int]) -> dict[str, int]:
+    """The whole percentages of counts, which add up to 100 by the largest remainders; all 0 if
+    every count is."""
+    total = sum(counts.values())
+    parts = {who: divmod(100 * count, total) if total else (0, 0) for who, count in counts.items()}
+    left = (100 if total else 0) - sum(whole for whole, _ in parts.values())
+    more = sorted(parts, key=lambda who: -parts[who][1])[:left]
+    return {who: whole + (who in more) for who, (whole, _) in parts.items()}
+
+
 def _count_lines(counts: Counts) -> int:
     return sum(counts[who] for who in WHO)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.core.render import history
 from tests.blame.recorded_lines import linked
 from tests.support import warm
 from tests.support.checkpoints import git
@@ -87,7 +88,8 @@ def test_a_range_and_paths_limit_what_is_counted(counted: Path) -> None:
 def test_the_table_has_sums_and_bars(counted: Path) -> None:
     lines = stats().stdout.splitlines()
     assert lines[0] == "3 commits, 1 linked, 1 checkpoint, 1 turn"
-    assert lines[1].startswith("  agents     +2     -0      20 % ██████")
+    assert lines[1] == f"  {history.COUNTED}"
+    assert lines[2].startswith("  agents     +2     -0      20 % ██████")
     assert any(line.startswith("  src/app.py") for line in lines)
     assert any(line.startswith("  Claude Code opus") for line in lines)
 

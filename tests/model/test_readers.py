@@ -69,7 +69,7 @@ class Readers:
         with Objects(self.repo):
             evidence, ends = Evidence(self.repo), (self.repo.empty_tree, head)
             records = list(commits.list_commits(self.repo, [head]))
-            traced = gather.count_lines(self.repo, records)[2:]
+            traced = gather.count_lines(self.repo, records)[3:]
             about = self.repo, evidence, ends
             files = change.read_files(*about, *traced, lambda _: None)
             return {

@@ -47,7 +47,7 @@ def test_a_range_is_the_change_since_both_had_the_same_with_files_of_every_kind(
         records = gather.list_commits(at, "main..side")
         ends = change.find_ends(at, records, "main..side")
         assert ends == (git("rev-parse", "main"), git("rev-parse", "side"))
-        _, _, steps, credited = gather.count_lines(at, records)
+        _, _, _, steps, credited = gather.count_lines(at, records)
         evidence = Evidence(at)
         about = at, evidence, ends, steps, credited
         files = list(change.read_files(*about, lambda _: None))
@@ -90,7 +90,7 @@ def test_lines_have_the_authors_that_git_blame_names(repo: Path) -> None:
     for blames in (False, True):
         with Objects(at):
             records = gather.list_commits(at, "main..side")
-            steps = {} if blames else gather.count_lines(at, records)[2]
+            steps = {} if blames else gather.count_lines(at, records)[3]
             ends = change.find_ends(at, records, "main..side")
             patches = history.compare_trees(at, *ends)
             evidence = Evidence(at)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.agents.reading import conversation
-from gitcp.core import commit_message, json, page_parts
+from gitcp.core import commit_message, json, page_parts, sums
 from gitcp.core.render import spans
 from gitcp.core.render.spans import (
     AUTHORS,
@@ -490,15 +490,19 @@ _MOST = 10  # rows of a table; one more sums up the others
 _AUTHOR_COLOURS = {"agent": "green", "person": "blue", "unknown": "dim", "unrecorded": "dim"}
 
 
+COUNTED = "lines that each commit added and removed; a merge has none of its own"
+
+
 def draw_stats(stats: Shown, width: int) -> Iterator[Line]:
     """The record `stats` with bars; width: cells of the terminal, to which tables are cut."""
     bar = max(4, min(_SHARE_BAR, width - 31))
-    yield [(_format_stats_summary(stats), "bold")]
-    total = sum(stats["added"].values())
+    yield [(format_stats_summary(stats), "bold")]
+    yield [(f"  {COUNTED}", "dim")]
+    total, percent = sum(stats["added"].values()), sums.share_percent(stats["added"])
     for who, count in stats["added"].items():
         removed = stats["removed"][who]
         start = f"  {AUTHORS[who]:10} +{format_number(count):5} -{format_number(removed):5}"
-        start += f" {_format_share(count, total)}"
+        start += f" {percent[who]:3} %"
         yield _join_bar(start, _draw_share_bar(count, total, bar), who)
     if used := format_usage(stats["tokens"]):
         yield [(f"  {used}", "")]
@@ -552,7 +556,8 @@ def _name_model(row: Shown) -> str:
     return " ".join(filter(None, (row["agent"], row["model"]))) or "?"
 
 
-def _format_stats_summary(stats: Shown) -> str:
+def format_stats_summary(stats: Shown) -> str:
+    """The commits, checkpoints and turns of the record `stats`."""
     counts = [count_noun(stats["commits"], "commit"), f"{stats['linked']} linked"]
     counts += [count_noun(stats[f"{word}s"], word) for word in ("checkpoint", "turn")]
     return ", ".join(counts)
@@ -607,14 +612,15 @@ def _draw_rows(rows: Sequence[tuple[str, Mapping[str, int]]], width: int) -> Ite
 
 def format_stats_markdown(stats: Shown) -> Iterator[str]:
     """The record as tables in Markdown, for a comment on a pull request."""
-    yield f"**{_format_stats_summary(stats)}**"
+    yield f"**{format_stats_summary(stats)}**"
+    yield ""
+    yield f"{COUNTED}:"
     yield ""
     yield "| lines | added | removed | share |"
     yield "|---|--:|--:|--:|"
-    total = sum(stats["added"].values())
+    percent = sums.share_percent(stats["added"])
     for who, count in stats["added"].items():
-        share = _format_share(count, total).strip()
-        yield f"| {AUTHORS[who]} | {count} | {stats['removed'][who]} | {share} |"
+        yield f"| {AUTHORS[who]} | {count} | {stats['removed'][who]} | {percent[who]} % |"
     if used := format_usage(stats["tokens"]):
         yield ""
         yield used

@@ -153,8 +153,8 @@ def list_refs(repo: Repo) -> dict[str, list[str]]:
 
 def count_lines(
     repo: Repo, records: Sequence[Record]
-) -> tuple[dict[str, Any], Removers, Steps, Credits]:
-    """(oid -> {path: {who: lines added}} of the commits, as gitcp-stats counts them; path -> who
+) -> tuple[Record, dict[str, Any], Removers, Steps, Credits]:
+    """(the record `stats` of the commits; oid -> {path: {who: lines added}} of these; path -> who
     may have removed lines of it; path -> the steps of commits, newest first; the authors of the
     lines that the commits add)."""
     names = [record["oid"] for record in records]
@@ -163,7 +163,9 @@ def count_lines(
     removers: Removers = {}
     steps: Steps = {}
     credited: Credits = {}
+    counting = sums.Sums()
     for commit in exports.list_commits(repo, names, (), ["--no-walk=unsorted"]):
+        counting.take(commit)
         shares: dict[str, dict[str, int]] = {}
         for patch in sums.list_patches(commit):
             step = commit["oid"], patch["was"], patch["oid"], patch["hunks"]
@@ -181,7 +183,7 @@ def count_lines(
         by = _find_removers(commit, authors[commit["oid"]]) if cut else set()
         for path in cut:
             removers.setdefault(path, set()).update(by)
-    return counted, removers, steps, credited
+    return counting.build_record(), counted, removers, steps, credited
 
 
 def _find_removers(commit: CommitCounts, author: str) -> set[tuple[str, str]]:

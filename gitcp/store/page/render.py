@@ -11,7 +11,9 @@ from datetime import UTC, datetime
 
 from gitcp.core import page_parts, transcripts
 from gitcp.core.page_parts import map_strings
+from gitcp.core.render.history import COUNTED, format_stats_summary
 from gitcp.core.render.spans import AUTHORS, count_noun, format_usage, shorten
+from gitcp.core.sums import Sums, share_percent
 from gitcp.store.page.highlight import highlight_lines
 from gitcp.store.page.talk import Talk, format_span, make_key, parse_seconds
 from gitcp.store.page.template import fill_template
@@ -69,6 +71,7 @@ class Page:
         self._added: list[tuple[float, dict[str, int]]] = []  # time, lines by kind of a commit
         self._people = Counter[str]()  # lines of each
         self._cleaned: dict[str, str] = {}  # short texts: names, dates and paths come again
+        self.stats: Record = Sums().build_record()  # of the commits
         self.tip = ""
 
     def clean_text(self, value: Any) -> Any:
@@ -343,25 +346,26 @@ class Page:
         """The HTML of the page.  made: the number of a page that is served."""
         self._link_commits()
         changed: list[Any] = []
-        total = Counter[str]()
         for file in self.files:
             lines = file.pop("sums")
             changed.append({"path": file["real"], "added": _sum_kinds(lines)})
-            total.update(lines)
         ids = {file.pop("real"): file for file in self.files}
         first = [(ids[path], why) for path, why in page_parts.choose_files(changed)]
         sums = {who: sum(file["added"].get(who, 0) for file in changed) for who in AUTHORS}
-        usage = [session.pop("usage") for session in self.sessions]
+        for session in self.sessions:
+            del session["usage"]
         view = {
             "title": self.clean_text(self._title),
             "version": version,
             "made": made,
-            "bar": self._build_bar(total),
-            "kinds": self._list_kinds(sums),
+            "bar": self._build_bar(self._list_added()),
+            "counted": format_stats_summary(self.stats),
+            "counted_lines": COUNTED,
+            "shares": self._list_kinds(self.stats["added"], share_percent(self.stats["added"])),
+            "kinds": self._list_kinds(sums, share_percent(sums)),
             "plus": sum(file["plus"] for file in self.files),
             "minus": sum(file["minus"] for file in self.files),
-            "tokens": format_usage(transcripts.add_tokens(*filter(None, usage)))
-            + self._spell_cost(),
+            "tokens": format_usage(self.stats["tokens"]) + self._spell_cost(),
             "models": sorted({s["model"] for s in self.sessions if s["model"]}),
             "first": first,
             "rule": page_parts.RULE,
@@ -379,9 +383,14 @@ class Page:
         }
         return fill_template(view, lists, self.chunks)
 
-    def _list_kinds(self, sums: Mapping[str, int]) -> list[Record]:
+    def _list_added(self) -> dict[str, int]:
+        """The lines that the commits added, by session and by people and unknown authors."""
+        by_session = {s["session_id"]: s["added"] for s in self.stats["sessions"] if s["added"]}
+        others = {who: n for who, n in self.stats["added"].items() if n and who != "agent"}
+        return {**by_session, **others}
+
+    def _list_kinds(self, sums: Mapping[str, int], percent: Mapping[str, int]) -> list[Record]:
         """The lines of agents, people and unknown authors, with percentages."""
-        total = sum(sums.values())
         names = sorted(self._people.items(), key=lambda item: -item[1])
         first = page_parts.mark_person(names[0][0]) if names else "·"
         about = {**_ABOUT, "person": ", ".join(self.clean_text(name) for name, _ in names[:5])}
@@ -392,7 +401,7 @@ class Page:
                 "name": AUTHORS[who],
                 "about": about.get(who, ""),
                 "lines": count,
-                "percent": round(100 * count / total) or "< 1",
+                "percent": percent[who],
             }
             for who, count in sums.items()
             if count
