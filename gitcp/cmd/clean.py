@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli
+from gitcp.console import cli, term
 from gitcp.console.options import JSON, make_flag, make_value, parse_number
 from gitcp.core.orphan_rules import KINDS
 from gitcp.core.render.spans import count_noun
@@ -46,10 +46,14 @@ def clean_settled(
     """(the settled findings, which are deleted if force is set; those that are kept for now)."""
     repo = Repo.find()
     ages = upkeep.find_ages(repo, older_than, edits)
+    term.show_line("looking for what is settled")
     findings = upkeep.find_orphans(repo, ages)
     kept = [finding for finding in findings if not finding["settled"]]
     settled = [finding for finding in findings if finding["settled"]]
-    return upkeep.delete_settled(repo, ages, settled) if force else settled, kept
+    if not force:
+        return settled, kept
+    term.show_line(f"deleting {count_noun(len(settled), 'item')}")
+    return upkeep.delete_settled(repo, ages, settled), kept
 
 
 def format_report(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli
+from gitcp.console import cli, term
 from gitcp.console.options import make_flag
 from gitcp.errors import OK
 from gitcp.repo import Repo
@@ -19,7 +19,9 @@ OPTIONS = (make_flag("--json", "write a record of each ref that moved"),)
 def run(argv: Sequence[str]) -> int:
     """Move the checkpoints, and print how many."""
     args, repo = cli.parse("convert-store", OPTIONS, argv), Repo.find()
+    term.show_line("moving checkpoints")
     moved = conversion.convert_store(repo)
+    term.hide_progress()
     if args.json:
         records = ({"type": "ref", "ref": ref, "oid": oid} for ref, oid in moved.items())
         return cli.write_records(records)

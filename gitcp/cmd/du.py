@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 
-from gitcp.console import cli
+from gitcp.console import cli, term
 from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.core import findings
 from gitcp.core.render import spans
 from gitcp.errors import OK
 from gitcp.repo import Repo
 from gitcp.store.care import upkeep
+from gitcp.store.reading import split_windows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from gitcp.core.findings import Sum
     from gitcp.core.record_types import Record
 
+_WINDOW = 500  # items after which the count is shown
 _KEYS = {"kind": "kind", "session": "session_id", "age": "age"}
 OPTIONS = (
     make_value(
@@ -37,7 +39,9 @@ def run(argv: Sequence[str]) -> int:
     """Show the sums."""
     args = cli.parse("du", OPTIONS, argv)
     items = upkeep.list_items(Repo.find(), brief=args.by == "kind")
-    sums = findings.sum_items(items, args.by, time.time())
+    windows = term.iterate_counted("measuring objects", split_windows(items, _WINDOW))
+    every = (item for window in windows for item in window)
+    sums = findings.sum_items(every, args.by, time.time())
     if args.json:
         return cli.write_records(list_records(sums, args.by))
     for line in format_table(sums, args.by, args.bytes):

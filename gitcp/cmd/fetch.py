@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli
+from gitcp.console import cli, term
 from gitcp.console.options import JSON
 from gitcp.core import ids
 from gitcp.core.render.spans import count_noun
@@ -27,7 +27,9 @@ def run(argv: Sequence[str]) -> int:
     """Fetch the permanent store and print how many checkpoints are new, or list the remote's."""
     args, repo = cli.parse("fetch", OPTIONS, argv), Repo.find()
     before = sync.list_local(repo)
+    term.show_line("asking for checkpoints")
     refs = list(fetch_checkpoints(args, ()))
+    term.hide_progress()
     if args.json:
         return cli.write_records(refs)
     if args.list:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli
+from gitcp.console import cli, term
 from gitcp.console.options import JSON, make_value
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK, Error, hide_passwords
@@ -39,10 +39,12 @@ def run(argv: Sequence[str]) -> int:
     """Send the permanent store, and print how many checkpoints were sent."""
     args, repo = cli.parse("push", OPTIONS, argv), Repo.find()
     name = args.to or args.remote or checkpoint_list.need_destination(repo)
+    term.show_line("sending checkpoints")
     with Objects(repo):
         count = checkpoint_list.count_lacking(repo, name)
         tips, merges, held = sync.push_store(repo, name, choose_timeout(repo, args.timeout))
         lacking = checkpoint_list.count_lacking(repo, name)
+    term.hide_progress()
     sync.note_success(repo, name)
     if args.to:
         checkpoint_list.write_destination(repo, name)

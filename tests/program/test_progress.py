@@ -22,6 +22,9 @@ def repo(world: World) -> World:
     world.write("f", "one\n")
     world.git("add", "f")
     world.git("commit", "-qm", "one")
+    world.git("init", "-q", "--bare", str(world.path.parent / "elsewhere"))
+    world.git("remote", "add", "elsewhere", str(world.path.parent / "elsewhere"))
+    world.git("config", "gitcp.summarize", "cat")
     return world
 
 
@@ -33,6 +36,12 @@ def repo(world: World) -> World:
         (["stats"], "reading commits"),
         (["blame", "f"], "finding who wrote the lines"),
         (["fsck"], "checking"),
+        (["du"], "measuring objects"),
+        (["clean"], "looking for what is settled"),
+        (["convert-store"], "moving checkpoints"),
+        (["fetch", "elsewhere"], "asking for checkpoints"),
+        (["push", "elsewhere"], "sending checkpoints"),
+        (["recap", "--generate", "--since=2000-01-01"], "waiting for the model"),
     ],
 )
 @pytest.mark.parametrize(("delay", "is_seen"), [("0", True), ("600", False)])

@@ -449,11 +449,13 @@ def _ask_model(repo: Repo, request: str) -> str:
     """The output of gitcp.summarize for a request on its standard input, run outside of the
     repository."""
     command = repo.config.get_option("gitcp.summarize")
+    term.show_line("waiting for the model")
     env = {k: v for k, v in repo.git.env.items() if not k.startswith("GIT_")}
     with tempfile.TemporaryDirectory() as folder:
         argv = ("sh", "-c", f'cd "$1" && {command}', "sh", folder)
         try:
             _, out = Running(argv, env, True).finish(request.encode(), limit=_SUMMARY_SECONDS)
+            term.hide_progress()
         except GitError as e:
             raise Error(f"'{command}' failed: {e.complaint}") from None
     return out.decode(errors="replace")
