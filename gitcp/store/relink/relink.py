@@ -8,6 +8,7 @@ from gitcp.core import links
 from gitcp.core.ids import pick_match
 from gitcp.errors import Error
 from gitcp.store import notes, trees, undo
+from gitcp.store.journal import elsewhere
 from gitcp.store.lines import commit_lines
 from gitcp.store.link import condense, unhooked
 from gitcp.store.match import commit_memory, sources
@@ -66,12 +67,30 @@ def settle_links(ctx: Context, settled: str = "") -> int:
             waiting = True  # it settles at its next event
             continue
         _settle_session(ctx, marker["session_id"], head)
+    _settle_removed(ctx, case)
     links = reconcile(case, SETTLE)
     if case.done and not waiting:
         commit_memory.write_looked(repo, case.done)
     restored = [link["commit"] for link in links if link["how"] == "lost"]
     made_here = unhooked.list_made_here(repo) if restored else ()
     return sum(oid not in made_here for oid in restored)
+
+
+def _settle_removed(ctx: Context, case: MatchCase) -> None:
+    """Link the open work of sessions whose worktree was removed in commits that are new here: a
+    branch of that worktree was merged, and no hook may have seen its commits."""
+    repo, fresh = ctx.repo, case.list_fresh()
+    for marker in states.read_markers(repo) if fresh else ():
+        home = str(marker.get("worktree_id") or "")
+        is_here = states.is_home(repo, marker) or elsewhere.find_worktree(repo, home)
+        state = None if is_here else ctx.read_state(marker["session_id"])
+        try:
+            for commit in filter(None, (read_commit(repo.objects, oid) for oid in fresh if state)):
+                if state and unhooked.link_one(repo, state, commit):
+                    condense.finalize(repo, state)
+                    ctx.keep(state)
+        except (Error, OSError) as e:  # its data is damaged; the others go on
+            trace.append_note("settle", f"'{marker['session_id']}': {e}")
 
 
 def follow_head_everywhere(ctx: Context) -> None:

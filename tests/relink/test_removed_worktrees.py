@@ -1,0 +1,41 @@
+"""A commit that no hook saw in a linked worktree, which was removed before an event of ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.harness import World
+
+
+@pytest.mark.parametrize("ended", [False, True])
+@pytest.mark.parametrize("how", ["merge", "ff"])
+def test_its_session_is_linked_by_the_next_event_elsewhere(
+    world: World, tmp_path: Path, how: str, ended: bool
+) -> None:
+    bare = ("-c", f"core.hooksPath={tmp_path}")
+    b = world.agent("session-b")
+    b.turn("talk")
+    side = world.path.parent / "side"
+    world.git(*bare, "worktree", "add", "-q", "-b", "side", str(side))
+    a = world.agent("session-a", cwd=side)
+    a.turn("work aside", {"one.txt": "a line by the agent\nand another of its lines\n"})
+    if ended:
+        a.end()
+    world.git("add", "-A", cwd=side)
+    world.git(*bare, "commit", "-q", "-m", "aside", cwd=side)
+    world.kill(a)
+    world.git("worktree", "remove", "--force", str(side))
+    if how == "merge":
+        world.write("README.md", "by hand\n")
+        world.git("add", "-A")
+        world.git(*bare, "commit", "-q", "-m", "by hand")
+    world.git(*bare, "merge", "-q", "--no-edit", "side")
+    b.turn("something else", {"two.txt": "a line by B\n"})
+    note = world.git("notes", "--ref=gitcp", "show", "side")
+    checkpoint = note.removeprefix("Entire-Checkpoint: ")
+    assert list(world.committed(checkpoint)) == ["session-a"]
+    assert "work aside" in world.committed(checkpoint)["session-a"]["transcript"]
+    out = world.gitcp("blame", "one.txt")
+    assert out.count("Claude Code") == 2
