@@ -34,6 +34,7 @@ _RAW = "log --raw -z -c --no-abbrev --no-renames --no-show-signature --no-notes"
 _FORM = "--topo-order", "--format=%x02%H %P%x00%an <%ae> %at%x00%cn <%ce>%x00%B%x00"
 _VERSIONS = 20  # contents of a path that are read before a linked commit
 _LARGEST = 2 << 20  # bytes of a content whose lines are looked for
+_AHEAD = 6  # contents of a path that are read together
 _KEPT = 32 << 20  # bytes of contents that are kept in memory
 _ABOUTS = 1 << 16  # commits whose messages are kept in memory
 _ANY = frozenset(("", "?"))  # names that are not known
@@ -64,6 +65,7 @@ class Walk:
         self.names: dict[str, list[tuple[int, frozenset[str]]]] = {}
         self._rows: dict[bytes, dict[str, bytes]] = {}  # path -> commit -> git's line
         self._steps: dict[str, dict[str, tuple[list[str], str]]] = {}  # the lines read
+        self._befores: dict[str, tuple[dict[str, int], list[str]]] = {}
         only = ("--simplify-merges",) if self.paths else ()
         names = [*map(encode_name, tips), b"--", *map(encode_name, sorted(self.paths))]
         tokens = repo.git.stream_records(*_RAW, *_FORM, *only, "--end-of-options", *names)
@@ -101,6 +103,16 @@ class Walk:
             rows = self._rows.get(encode_name(path), {})
             self._steps[path] = {commit: _parse_row(row) for commit, row in rows.items()}
         return self._steps[path]
+
+    def list_befores(self, commit: str, path: str) -> list[str]:
+        """The next blobs of a path before a commit that changes it, as far as they are likely to
+        be asked for."""
+        if path not in self._befores:
+            steps = self.map_steps(path)
+            numbers = dict(zip(steps, range(len(steps)), strict=True))
+            self._befores[path] = numbers, [olds[0] for olds, _ in steps.values()]
+        numbers, blobs = self._befores[path]
+        return blobs[numbers[commit] :][:_AHEAD]
 
     def list_commits(self, path: str) -> list[str]:
         """The commits that change a path, oldest first."""
@@ -372,6 +384,8 @@ class Earlier:
             if len(self._list_names(walk, path, walk.order[found] - 1)) == 1:
                 spots |= _place_runs(found, path, runs)  # one author, whichever commit it was
                 continue
+            if walk.map_steps(path)[found][0][0] not in self._texts:
+                self._read_ahead(walk.list_befores(found, path))
             for before in self._list_before(walk, found, path):
                 old, new = self._read_text(before[2]), self._read_text(oid)
                 if not old or not new:
@@ -434,6 +448,28 @@ class Earlier:
                     names = self._renames[token.decode().strip()]
         except GitError:  # a blob is not here
             self._is_broken = True
+
+    def read_contents(self, places: Iterable[tuple[Place, str]]) -> None:
+        """Read in bulk what find_spots() needs first; places: with the path in the parent."""
+        oids: list[str] = []
+        for (commit, path), previous in places:
+            paths = [*dict.fromkeys((path, previous or path))]
+            if self._may_differ(commit, paths):
+                for name in paths:
+                    walk = self._need_walk(commit, name)
+                    olds, oid = walk.map_steps(name).get(commit, ([""], "")) if walk else ([""], "")
+                    oids += [olds[0], oid]
+        self._read_ahead(oids)
+
+    def _read_ahead(self, oids: Iterable[str]) -> None:
+        unread = [i for i in dict.fromkeys(oids) if i.strip("0") and i not in self._texts]
+        ahead = self._repo.objects.ahead
+        known = [oid for oid in unread if ahead.has(oid)]
+        ahead.fetch(unread)
+        for oid in unread:
+            self._read_text(oid)
+        for oid in set(unread).difference(known):
+            ahead.got.pop(oid, None)
 
     def _read_text(self, oid: str) -> Text | None:
         """A blob; None if it is not here, no text, or too large to look for lines in it."""

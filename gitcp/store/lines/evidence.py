@@ -11,6 +11,7 @@ from gitcp.record import decode_name, encode_name
 from gitcp.store.lines import history, recorded, uncommitted
 from gitcp.store.lines.earlier import UNTOLD, Earlier
 from gitcp.store.lines.recorded import Commit, Place, Readers, read_periods
+from gitcp.store.reading import split_windows
 from gitcp.store.trees import parse_ident
 
 TYPE_CHECKING = False
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     # The new lines, the path in the parent, the hunks.
     New = tuple[Sequence[int], str, Sequence[Hunk]]
 
+_TOGETHER = 32  # places whose contents are read in bulk
 _MOST = 8  # places whose histories are read one by one; with more, the whole history is read
 
 
@@ -169,20 +171,24 @@ class Evidence:
         self, pending: Mapping[Name, Sequence[int]], places: Mapping[Name, New]
     ) -> dict[Name, dict[int, Spot]]:
         """The earlier places of lines at each place; what was found before is kept."""
-        memo, asked = self.readers.memo, {}
+        memo, find, asked = self.readers.memo, self._earlier.find_spots, {}
         for name, lines in pending.items():
             commit = self.get_commit(name[0])
             _, previous, hunks = places.get(name, ((), "", ()))
             question = [*lines], previous, [*hunks], bool(commit.ids)
             key = f"{name[0]} {crc32(marshal.dumps(question, 2)):08x} {name[1]}"
-            asked[name] = key, (name, *question, commit.about[2])
+            asked[name] = key, partial(find, name, *question, commit.about[2])
         unknown = [name for name, (key, _) in asked.items() if not memo.has(key)]
         if unknown:
             self._walk(unknown)
-        return {
-            name: memo.find(key, True, partial(self._earlier.find_spots, *question))
-            for name, (key, question) in asked.items()
-        }
+        parts = {part[0]: part for part in split_windows(unknown, _TOGETHER)}
+        found = {}
+        for name, (key, compute) in asked.items():
+            if name in parts:
+                olds = [places[n][1] if n in places else "" for n in parts[name]]
+                self._earlier.read_contents(zip(parts[name], olds, strict=True))
+            found[name] = memo.find(key, True, compute)
+        return found
 
     def _list_unstated(self, places: Mapping[Name, Iterable[int]]) -> dict[Name, list[int]]:
         """The lines whose commit names no author and that were not traced yet."""
