@@ -41,27 +41,28 @@ def _match_events(records: Iterable[Record]) -> Iterator[Record]:
             continue
         with context.open_here() as ctx:
             if hook == "prepare-commit-msg":
-                _settle_unseen(ctx)
-                args = record["args"]
-                prepared = link_commit.prepare_commit(ctx.repo, ctx.head, args)
+                moved, args = _settle_unseen(ctx), record["args"]
+                prepared = link_commit.prepare_commit(ctx.repo, ctx.head, args, moved)
                 match: Record = {**prepared, "args": args}
             else:
                 match = {**link_commit.conclude_commit(ctx.repo)}
         yield {"type": "match", **match}
 
 
-def _settle_unseen(ctx: Context) -> None:
-    """Link what commits hold that no hook has judged, before the next one settles it."""
+def _settle_unseen(ctx: Context) -> bool:
+    """Link what commits hold that no hook has judged, before the next one settles it; return
+    whether HEAD has moved since the last event of a session."""
     repo, head = ctx.repo, ctx.head
     if all(marker["base_commit"] == head for marker in states.read_recent(repo)):
-        return
+        return False
     if commit_memory.is_replaying(repo) or not commit_memory.is_unseen(repo, head):
-        return
+        return True
     if head not in commit_memory.read_judged(repo):
         from gitcp.store.relink import relink
 
         relink.follow_head_everywhere(ctx)
         ctx.leave()  # markers are read from the disk
+    return True
 
 
 def _judge_commit(commit: str) -> Iterator[Record]:

@@ -10,13 +10,24 @@ import os
 import time
 
 from gitcp import files
+from gitcp.console import options
 from gitcp.core import json
 from gitcp.core.shapes import is_count
 from gitcp.errors import Busy, Changed
 from gitcp.record import decode_name
 from gitcp.store import private
+from gitcp.store.snapshot import hashing
 from gitcp.store.snapshot.worktree import copy_dated
-from gitcp.store.trees import Lookup, edit_tree, encode_index_info, find_file, find_tree
+from gitcp.store.trees import (
+    Lookup,
+    edit_tree,
+    encode_index_info,
+    find_file,
+    find_tree,
+    list_commits,
+    need_commit,
+    read_changes,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,11 +36,13 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Entry
     from gitcp.repo import Repo
     from gitcp.store.objects import Objects
+    from gitcp.store.trees import Changes
 
     Entries = Mapping[str, Entry | None]
 
 # The person's hooks run for what they do themselves, not for these index files.
 _WAYS = ("-c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.useReplaceRefs=false").split()
+_RECENT = 20  # commits that an old index may set back
 _PATIENCE = 3.0  # seconds for another git to let go of the index
 
 
@@ -79,6 +92,27 @@ def read_entries(repo: Repo, paths: Iterable[str], index: str = "") -> dict[str,
     tree = find_tree(repo.objects, "HEAD")
     staged, head = list_staged(repo, tree or repo.empty_tree, index), Lookup(repo.objects, tree)
     return {path: staged[path] if path in staged else find_file(head, path) for path in paths}
+
+
+def warn_of_reverts(repo: Repo, changes: Changes, head: str) -> None:
+    """Warn of the paths that a commit with these changes on head sets back to what they were before
+    a recent commit, and that the worktree has otherwise: its index is older than that commit."""
+    left = {path: change for path, change in changes.items() if change[1]}
+    for oid in list_commits(repo, "--first-parent", f"--max-count={_RECENT}", head):
+        commit = need_commit(repo.objects, oid)
+        _, made = read_changes(repo.objects, commit)
+        same = [p for p in left if p in made and made[p][:2] == left[p][2:]]
+        present = hashing.read_paths(repo, same, write=False)
+        old = sorted(p for p in same if present.get(p) != (left[p][2], left[p][3]))
+        for path in same:
+            del left[path]
+        if old:
+            more = f" and {len(old) - 1} more" if len(old) > 1 else ""
+            subject = commit["message"].partition("\n")[0]
+            options.warn(
+                f"'{old[0]}'{more} is staged as it was before {oid[:7]} ({subject}): the index is"
+                " older ('git restore --staged <path>' brings it up to date)"
+            )
 
 
 def write_part(objects: Objects, entries: Entries) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _FOR_ALL = frozenset(
     "open linked unpushed recording recording-unshared dismissed foreign expired pushed searched"
     " heard journal journal-checked clock claims warnings unsigned push-said push-failed"
-    " withheld".split()
+    " withheld stashes".split()
 )
 _WRITES = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 

@@ -269,9 +269,10 @@ def _is_gone(repo: Repo, path: str) -> bool:
 # doc/behaviour.md "Linking a commit").
 
 
-def prepare_commit(repo: Repo, head: str, args: Sequence[str]) -> Prepared:
+def prepare_commit(repo: Repo, head: str, args: Sequence[str], moved: bool = False) -> Prepared:
     """prepare-commit-msg(file, source, revision) on HEAD: match the commit, store the verdict,
-    return the ids.  A step of a rebase, cherry-pick or am gets no new id."""
+    return the ids.  A step of a rebase, cherry-pick or am gets no new id.  moved: whether HEAD has
+    moved since the last event of a session."""
     source = args[1] if len(args) > 1 else ""
     when = _find_occasion(repo, source)
     amends = when != sources.MERGING and is_amend(repo, args)
@@ -285,8 +286,8 @@ def prepare_commit(repo: Repo, head: str, args: Sequence[str]) -> Prepared:
         return _prepare_merge(repo, brought)
     if when == sources.REPLAYING:
         return _replay(repo, head, args, [*replaced, *brought], drop)
-    parts = _list_sessions(repo, brought)
-    sessions = match_sessions(repo, target.read()[1], head, brought=parts)
+    sessions = match_sessions(repo, target.read()[1], head, brought=_list_sessions(repo, brought))
+    _check_index(repo, head, target, moved)
     unmade = commit_memory.list_unmade(repo)
     tried = [] if amends else _find_tried(repo, unmade, args)
     checkpoint_id = replaced[-1] if replaced else _reuse_id(repo, tried)
@@ -308,6 +309,24 @@ def prepare_commit(repo: Repo, head: str, args: Sequence[str]) -> Prepared:
     commit_memory.save_verdict(repo, verdict)
     drop = [i for i in (*drop, *tried) if i not in ids]
     return {"ids": ids, "drop": drop, "gather": source == "squash", "sessions": sessions}
+
+
+def _check_index(repo: Repo, head: str, target: Target, moved: bool) -> None:
+    """Warn if the index of a commit on head is older than another commit."""
+    if _may_be_old(repo, head, moved):
+        from gitcp.store import index
+
+        index.warn_of_reverts(repo, target.read()[1], head)
+
+
+def _may_be_old(repo: Repo, head: str, moved: bool) -> bool:
+    """Whether the index of a commit may be older than HEAD: it is not that of the worktree, or
+    another process has moved the branch below the worktree since the last event of a session."""
+    name = os.path.basename(os.environ.get("GIT_INDEX_FILE", ""))
+    if name and not name.removesuffix(".lock").startswith(("index", "next-index")):
+        return True
+    moves = refs.list_head_moves(repo) if moved else []
+    return bool(moves) and moves[-1][1] != head
 
 
 def _find_occasion(repo: Repo, source: str) -> str:
