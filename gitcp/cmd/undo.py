@@ -172,7 +172,8 @@ def tell(repo: Repo, outcome: Outcome, args: Namespace, word: str) -> int:
             del step["plan"]
             cli.write_records([{"type": "step", **step}])
     elif not args.dry_run:
-        changed = steps.summarize_plan(outcome["plan"]) or "no file changed"
+        parts = steps.summarize_plan(outcome["plan"]), outcome["beside"]
+        changed = ", ".join(filter(None, parts)) or "no file changed"
         done = f"{outcome['subject']} ({changed})" if outcome["subject"] else changed
         cli.show(f"{word}: {done}" if outcome["step"] else "nothing changed")
         if outcome["step"] and word not in _STEPS:

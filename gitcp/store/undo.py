@@ -15,6 +15,7 @@ from itertools import groupby
 from gitcp import agents
 from gitcp.console import options
 from gitcp.core import back, json, v1_format, v1_schema
+from gitcp.core.render.spans import count_noun
 from gitcp.errors import Changed, Error, GitError, Moved
 from gitcp.files import Damaged, hash_bytes, read_bytes, read_file, replace_file
 from gitcp.lock import exclusive
@@ -257,6 +258,21 @@ def invert_effects(effects: Iterable[Effect]) -> list[Effect]:
 def _invert(effect: Effect) -> Effect:
     inverse = {**effect, "old": effect["new"], "new": effect["old"]}
     return inverse | ({"commits": effect["commits"][::-1]} if "commits" in effect else {})
+
+
+def summarize_effects(repo: Repo, effects: Iterable[Effect]) -> str:
+    """What effects change in git, as in `HEAD is at 1a2b3c4, 2 files in the index`."""
+    words = []
+    for effect in effects:
+        if _get_kind(effect) == "stash":
+            what = "is back" if effect["new"] else "is off the stash"
+            words.append(f"{_name_subject(effect)} {what}")
+        if _get_kind(effect) == "index":
+            head = [effect["commits"][1][:7] or "no commit"] if "commits" in effect else []
+            words += [f"HEAD is at {oid}" for oid in head]
+            count = len(_list_staged_paths(repo.objects, effect))
+            words += [f"{count_noun(count, 'file')} in the index"] if count else []
+    return ", ".join(words)
 
 
 def find_possible(

@@ -81,7 +81,8 @@ def test_undo_takes_the_commits_back_and_redo_makes_them_again(
     old, before = world.head, world.read("f.txt")
     done(world, "split", "--no-edit")
     new = world.head
-    done(world, "undo")
+    said = done(world, "undo")
+    assert f"(HEAD is at {old[:7]}, 1 file in the index)" in said
     assert (world.head, world.read("f.txt")) == (old, before)
     assert world.git("diff", "--cached") == ""
     done(world, "redo")

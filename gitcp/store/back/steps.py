@@ -51,12 +51,13 @@ if TYPE_CHECKING:
 
     class Outcome(TypedDict):
         """The outcome of a step.  step: its id in the undo log, '' if nothing was changed;
-        subject: kind and reason of the step that was undone or redone, else ''; differ: paths
-        that are not as planned; notes: sentences about sessions; conversation: the one that was
-        put back."""
+        subject: kind and reason of the step that was undone or redone, else ''; beside: what it
+        changed beside files of the worktree, as `HEAD is at 1a2b3c4`; differ: paths that are not
+        as planned; notes: sentences about sessions; conversation: the one that was put back."""
 
         step: str
         subject: str
+        beside: str
         plan: Plan
         differ: list[str]
         notes: list[str]
@@ -415,7 +416,9 @@ class Mover:
         )
         refuse_conflicts(blocked)
         outcome = self.take_step(wisher, {**step, "effects": possible})
-        return {**outcome, "subject": step["reason"], "notes": [*outcome["notes"], *notes]}
+        outcome["subject"], outcome["notes"] = step["reason"], [*outcome["notes"], *notes]
+        outcome["beside"] = undo.summarize_effects(self._repo, possible)
+        return outcome
 
 
 def _map_edits(objects: Objects, steps: Iterable[Step], old: str, new: str) -> Edits:
@@ -436,6 +439,7 @@ def _build_outcome(
     return {
         "step": step_id,
         "subject": "",
+        "beside": "",
         "plan": prepared.plan,
         "differ": list(differ),
         "notes": list(notes),
