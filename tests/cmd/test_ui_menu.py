@@ -21,7 +21,7 @@ from tests.support.paths import BIN
 from tests.support.story import SESSION
 
 needs_tmux = pytest.mark.skipif(not shutil.which("tmux"), reason="no tmux")
-LONGEST = 30  # seconds
+LONGEST = 60  # seconds
 ASKED = "Run it?  Only 'yes' does:"
 
 

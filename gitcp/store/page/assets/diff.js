@@ -181,7 +181,8 @@ function fileTitle(file) {
   actions.append(copier("Copy link", () => addressOf(file.id)));
   if (file.link) actions.append(make("a", { href: file.link, text: "Forge",
     rel: "noreferrer noopener" }));
-  const tick = make("input", { type: "checkbox", click: () => tickSeen(file, tick.checked) });
+  const tick = make("input", { type: "checkbox", data: { stamp: file.stamp },
+    click: () => tickSeen(file, tick.checked) });
   tick.checked = seen.has(file.stamp);
   actions.append(make("label", { class: "seen" }, tick, " Seen"));
   return make("header", {}, make("h3", {}, path), state && make("span", { class: "tag", text: state }),
@@ -220,9 +221,8 @@ function showSeen() {
   for (const link of document.querySelectorAll("#folders a")) {
     link.classList.toggle("done", seen.has(link.dataset.stamp));
   }
-  for (const file of page.files) {
-    const tick = document.querySelector(`#${file.id} .seen input`);
-    if (tick) tick.checked = seen.has(file.stamp);
+  for (const tick of document.querySelectorAll("#files .seen input")) {
+    tick.checked = seen.has(tick.dataset.stamp);
   }
 }
 

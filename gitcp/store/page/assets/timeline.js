@@ -75,8 +75,8 @@ function nameMarks(commits, top, width) {
   const ends = [];
   return commits.flatMap(({ x, lane, names }) => {
     const text = names.join(", ");
-    const size = Math.min(width, 6.2 * text.length);
-    const left = Math.min(Math.max(2, at(x, width) - size / 2), Math.max(2, width - size - 2));
+    const size = Math.min(width, 7 * text.length);
+    const left = Math.min(Math.max(2, at(x, width) - size / 2), Math.max(2, width - size));
     if (!text || (ends[lane] || []).some(([from, to]) => left < to && left + size > from)) return [];
     (ends[lane] ||= []).push([left - 6, left + size + 6]);
     return [draw("text", { x: left, y: top + lane * LANE + 33, text })];
