@@ -38,14 +38,12 @@ class Text:
     @cached_property
     def places(self) -> dict[bytes, int]:
         """key -> the index of the only line that reads so; -1 for several."""
-        places = dict(zip(self.keys, range(len(self.keys)), strict=True))
-        if len(places) < len(self.keys):
-            seen: set[bytes] = set()
-            for key in self.keys:
-                if key in seen:
-                    places[key] = -1
-                seen.add(key)
-        return places
+        count = len(self.keys)
+        last = dict(zip(self.keys, range(count), strict=True))
+        if len(last) == count:
+            return last
+        first = dict(zip(reversed(self.keys), range(count - 1, -1, -1), strict=True))
+        return {key: index if first[key] == index else -1 for key, index in last.items()}
 
 
 class Run:
@@ -122,7 +120,8 @@ def pair_copied(old: Text, new: Text, added: Iterable[int]) -> dict[int, int]:
 
     A block has at least three significant lines, and begins with one that old has once."""
     given = {j: new.keys[j] for j in added if j < len(new.keys)}
-    telling = linking.select_significant(old.places.keys() & given.values())
+    likely = linking.select_significant({*given.values()})
+    telling = likely & old.places.keys() if len(likely) >= _BLOCK else set()
     pairs: dict[int, int] = {}
     for first, last in line_replay.group_runs(given if len(telling) >= _BLOCK else ()):
         for block in _list_blocks(old, new, range(first, last + 1), telling):
