@@ -98,9 +98,12 @@ demo: build/demo/.stamp
 	build/demo/bin/python demo/run.py
 
 # What a release has, of the last commit: the same bytes on every machine with these packages.
+# The wheel is then installed and used where there is no checkout.
 dist: setup
 	rm -rf build/dist build/source
 	mkdir -p build/source
 	git archive HEAD | tar -xf - -C build/source
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(PY) .ci/dist build/source build/dist
+	rm -rf build/source
+	.ci/try-wheel build/dist/*.whl
 	cat build/dist/SHA256SUMS

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import sys
+from importlib import import_module
 
 from gitcp import commands, record
 from gitcp.console import options, shell, term
@@ -60,7 +61,6 @@ _REMEDIES = {
     options.ABSENT: _FETCH,
     options.DAMAGED: "'gitcp fsck' lists what is damaged",
 }
-_INSTALL = "run 'make setup' in the checkout of gitcp ({} has no such package)"
 
 
 def run_guarded(body: Callable[[], int]) -> int:
@@ -116,7 +116,8 @@ def _run_body(body: Callable[[], int]) -> int:
         if (e.name or "").partition(".")[0] not in PACKAGES:
             sys.excepthook(*sys.exc_info())
             return BUG
-        print(f"fatal: {e}: {_INSTALL.format(sys.executable)}", file=sys.stderr)
+        extras = import_module("gitcp.console.extras")  # what reads metadata takes 20 ms
+        print("fatal:", extras.make_missing(f"{e} in {sys.executable}"), file=sys.stderr)
         return FATAL
     except Exception:
         sys.excepthook(*sys.exc_info())

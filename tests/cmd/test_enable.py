@@ -98,7 +98,7 @@ def test_a_python_without_our_packages_is_named_before_anything_is_written(repo:
     done = subprocess.run([sys.executable, "-ISc", code], capture_output=True, text=True)
     assert done.stdout == "" and snapshot(repo) == before
     assert not (repo / ".git/gitcp").exists()
-    assert "run 'make setup' in the checkout of gitcp" in done.stderr
+    assert done.stderr.endswith(f": make -C {TOP} setup\n")
 
 
 def test_shared_settings_name_the_command_on_path(repo: Path) -> None:

@@ -176,7 +176,7 @@ def test_a_command_without_its_package_says_what_to_install(
     argv = [sys.executable, str(BIN / "gitcp-mcp")]
     done = subprocess.run(argv, cwd=world.path, capture_output=True, text=True, timeout=60)
     assert done.returncode == 128
-    assert f"-m pip install '{TOP}[mcp]'" in done.stderr
+    assert f"-m pip install -e '{TOP}[mcp]'" in done.stderr
 
 
 @pytest.mark.thorough

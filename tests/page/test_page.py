@@ -172,7 +172,7 @@ def test_without_a_library_one_line_says_how_to_get_it(hostile: Path) -> None:
     assert done.returncode == 128
     assert done.stderr == (
         "fatal: pages are made with cmarkgfm, Jinja2 and Pygments: "
-        f"{sys.executable} -m pip install '{BIN.parent}[page]'\n"
+        f"{sys.executable} -m pip install -e '{BIN.parent}[page]'\n"
     )
 
 

@@ -97,6 +97,15 @@ def test_the_wheel_has_pages_completions_types_and_the_licence(built: Path) -> N
     assert not any(name.startswith(("tests/", "bench/", "demo/")) for name in names)
 
 
+def test_the_zipapp_knows_which_packages_a_command_lacks(built: Path, tmp_path: Path) -> None:
+    (zipapp,) = built.glob("*.pyz")
+    env = {**os.environ, "XDG_DATA_HOME": str(tmp_path)}
+    argv = [sys.executable, "-I", "-S", str(zipapp), "lsp"]
+    done = subprocess.run(argv, env=env, capture_output=True, text=True)
+    (apart,) = tmp_path.glob("gitcp/*/instead")
+    assert done.stderr.endswith(f"{sys.executable} -m pip install --target {apart} 'pygls>=2'\n")
+
+
 def test_the_wheel_has_no_module_of_an_earlier_build(built: Path) -> None:
     (wheel,) = built.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
