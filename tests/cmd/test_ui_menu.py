@@ -46,7 +46,11 @@ def test_a_prompt_and_a_call_are_meant_alone_and_a_session_as_a_whole() -> None:
 
 
 def test_a_point_and_a_commit_are_gone_back_to_and_bisected_from() -> None:
-    row = Row("abc", "", [], "", (), None)
+    row = Row("abc", "", [], "", (), {"checkpoints": ["c0ffee123456"]})
+    other = row._replace(about={"checkpoints": []})
+    assert {one.command[:1] for one in list_actions("commits", other, None)} == {
+        ("bisect",), ("page",), ("undo",), ()
+    }  # fmt: skip
     points, commits = (list_actions(name, row, None) for name in ("points", "commits"))
     assert points[0].command == ("rewind", "--to", "abc")
     assert points[1].command == ("bisect", "abc", "--", "sh", "-c") and points[1].asks

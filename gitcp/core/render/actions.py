@@ -29,13 +29,15 @@ def list_actions(name: str, row: Row | None, part: Row | None) -> list[Action]:
         actions += _list_of_session(row, part)
     elif row:
         place = row.id
-        actions.append(_plan("rewind to here", "rewind", "--to", place))
+        has_point = name == "points" or row.about["checkpoints"]
+        actions += [_plan("rewind to here", "rewind", "--to", place)] if has_point else []
         bisect = ("bisect", place, "--", "sh", "-c")
         actions.append(
             Action("bisect from here", bisect, ("bisect", "-n", place), "the command that fails")
         )
         if name == "commits":
-            actions.append(Action("resume its conversations", ("resume", place)))
+            resume = Action("resume its conversations", ("resume", place))
+            actions += [resume] if has_point else []
             actions.append(Action("open a page of it", ("page", "--open", place)))
     actions.append(_plan("undo what gitcp changed last", "undo"))
     if row:
