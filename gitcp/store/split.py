@@ -94,7 +94,7 @@ class _Prompts(Selection):
 class Splitter:
     """Divides the change of the worktree, or of HEAD, among those who wrote it.
 
-    left: what stays in the worktree of the chosen sessions, and why."""
+    overlaps, needs: what the chosen sessions wrote and no commit gets, by list_left()."""
 
     def __init__(self, repo: Repo, of_head: bool, by_prompt: bool, dry: bool) -> None:
         """of_head: what the last commit changed.  Raises Error if it cannot be split."""
@@ -394,7 +394,7 @@ def _write_hooks(repo: Repo, folder: str) -> None:
 
 
 def hold(repo: Repo) -> exclusive:
-    """The lock under which one process at a time splits; what a killed one left is removed."""
+    """The lock under which one process at a time splits; Busy at once if one does."""
     return exclusive(repo, f"split-{repo.worktree_hash}", timeout=0)
 
 

@@ -310,6 +310,20 @@ def test_head_is_split_and_what_nobody_wrote_keeps_its_message(
     assert world.head == old
 
 
+def test_head_is_split_by_prompt(world: World, a: Agent) -> None:
+    a.turn("add the first thing", {"one.txt": "one\n"})
+    a.turn("and the second", {"two.txt": "two\n"})
+    world.git("add", "-A")
+    world.git("commit", "-q", "-m", "both")
+    old = world.head
+    done(world, "split", "--no-edit", "--by", "prompt", "HEAD")
+    assert subjects(world, "HEAD~2..") == ["Add the first thing", "And the second"]
+    assert world.git("diff", old, "HEAD") == world.git("status", "--porcelain") == ""
+    for commit in ("HEAD~1", "HEAD"):
+        (checkpoint,) = world.ids(commit)
+        assert list(world.committed(checkpoint)) == [a.sid]
+
+
 def test_head_that_was_pushed_is_not_split(world: World, a: Agent, b: Agent) -> None:
     world.remote("origin")
     both(world, a, b)
