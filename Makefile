@@ -91,7 +91,7 @@ bench-long: setup
 build/demo/.stamp: pyproject.toml $(SOURCES)
 	rm -rf build/demo
 	$(PYTHON) -m venv build/demo
-	build/demo/bin/python -m pip install -q '.[page]'
+	build/demo/bin/python -m pip install -q .
 	touch $@
 
 demo: build/demo/.stamp

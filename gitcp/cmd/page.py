@@ -111,7 +111,7 @@ def make_page(repo: Repo, name: str, with_prompts: bool = True, made: str = "") 
         from gitcp.store.page import change, gather
         from gitcp.store.page.render import Page
     except ImportError:
-        raise extras.make_missing(_PACKAGES, "page") from None
+        raise extras.make_missing(_PACKAGES) from None
     title = f"{os.path.basename(repo.top or repo.common)}: {name or 'newest commits'}"
     links = gather.read_forge(repo)
     page = Page(title, redaction.make_redaction(repo), links, with_prompts)

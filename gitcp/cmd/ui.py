@@ -9,7 +9,7 @@ import sys
 import termios
 
 import gitcp
-from gitcp.console import browser, cli, options, term
+from gitcp.console import browser, cli, extras, options, term
 from gitcp.console.options import make_value
 from gitcp.core.render.panes import Browser
 from gitcp.errors import OK, Error
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gitcp.core.render.actions import Action
 
 _LISTS = ("sessions", "commits", "points")
-_MISSING = "the browser is drawn with prompt_toolkit: install gitcp with its extra 'picker'"
+_MISSING = "the browser is drawn with prompt_toolkit"
 OPTIONS = (
     make_value(
         "list",
@@ -118,5 +118,5 @@ def run(argv: Sequence[str]) -> int:
                 screen.read_again()
                 screen.say(message)
         except ImportError:
-            raise Error(_MISSING) from None
+            raise extras.make_missing(_MISSING) from None
     return _ENDED if left == browser.KILLED else OK

@@ -1,7 +1,7 @@
 """Let a person choose at the terminal from a list, with a filter and views of the marked entry.
 
-prompt_toolkit draws the list if it is installed and the terminal can move its cursor; else the
-entries are numbered.
+prompt_toolkit draws the list if the terminal can move its cursor; else, and in a zipapp, which has
+no such package, the entries are numbered.
 """
 
 from __future__ import annotations

@@ -187,6 +187,14 @@ def test_a_hook_imports_nothing_heavy(seen: dict[str, Hook], hook: str) -> None:
     assert sorted(seen[hook].modules & HEAVY) == []
 
 
+@pytest.mark.parametrize("hook", MOST)
+def test_a_hook_imports_of_the_installed_packages_those_of_the_record_and_the_lock(
+    seen: dict[str, Hook], hook: str
+) -> None:
+    foreign = {name.partition(".")[0] for name in seen[hook].modules} - sys.stdlib_module_names
+    assert foreign - {"gitcp", "__main__"} <= {"orjson", "filelock"}
+
+
 @pytest.mark.parametrize("hook", ["UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"])
 def test_a_turns_hook_imports_no_bisect(seen: dict[str, Hook], hook: str) -> None:
     assert "bisect" not in seen[hook].modules
