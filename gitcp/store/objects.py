@@ -146,6 +146,12 @@ class Objects:
             self._batch.close()
             self._batch = self._ahead = None
 
+    def end_batch(self) -> None:
+        """End git; the next one has the environment of then."""
+        if self._batch:
+            self._batch.close()
+            self._batch = None
+
     def read(self, spec: str) -> Object | None:
         """(oid, kind, data) of an object name or simple revision; None if it is missing."""
         if self._ahead and self._ahead.has(spec):

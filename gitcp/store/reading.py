@@ -91,8 +91,10 @@ class Ahead:
     def _ask(self, part: Sequence[str]) -> Iterator[Object | None]:
         if not part:
             return iter(())
-        if self._remote:
+        if self._remote and git.is_fetch_allowed():
             fetch_missing(self._objects.repo, self._remote, part)
+            if not git.is_fetch_allowed():
+                self._objects.end_batch()  # it would ask the remote for each object
         return self._objects.open_batch().read_objects(part)
 
     def fetch_small(self, oids: Iterable[str]) -> None:
@@ -363,7 +365,7 @@ def lacks_objects(repo: Repo, oids: Sequence[str]) -> bool:
 def fetch_missing(
     repo: Repo, name: str, oids: Sequence[str], within: float | None = None, walk: bool = False
 ) -> bool:
-    """Fetch the missing objects; if the remote cannot be reached, nothing changes.
+    """Fetch the missing objects; if the remote cannot be reached, it is not asked again.
 
     within: seconds; False if that was too short.  walk: fetch what the objects refer to as well.
     """
@@ -383,6 +385,7 @@ def fetch_missing(
         return False
     except GitError as e:
         trace.append_note("objects", f"not fetched: {e}")
+        forbid_fetch(repo)
     return True
 
 

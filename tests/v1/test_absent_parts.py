@@ -242,6 +242,21 @@ def test_without_the_remote_a_partial_clone_tells_what_it_lacks(
         assert status in (0, 1) and "Traceback" not in said
 
 
+@pytest.mark.parametrize("reader", [("log",), ("recap", "--since=2000-01-01"), ("search", "w1")])
+def test_a_remote_that_cannot_be_reached_is_asked_once(
+    partial: Path, stored: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: list[str]
+) -> None:
+    os.rename(str(stored.worktree), tmp_path / "away")
+    trace = tmp_path / "trace"
+    monkeypatch.setenv("GIT_TRACE2_EVENT", str(trace))
+    done = warm.run(*reader)
+    said = [line for line in done.stderr.splitlines() if "are not here" in line]
+    assert done.returncode == 1 and len(said) == len(set(said)) > 0, done.stderr
+    started = [json.loads(line).get("argv", []) for line in trace.read_text().splitlines()]
+    fetches = [argv for argv in started if argv[:1] == ["git"] and "fetch" in argv]
+    assert len({tuple(argv) for argv in fetches}) == len(fetches) == 1, fetches
+
+
 def test_what_a_partial_clone_left_with_its_remote_is_no_loss(
     partial: Path, tmp_path: Path
 ) -> None:
