@@ -51,6 +51,11 @@ LAYERS = (
 # Decisions read what clients write; tests/form/test_rooms.py has their order.
 BESIDE = {"core", "agents"}
 LAYER = {part: n for n, parts in enumerate(LAYERS) for part in parts.split()}
+TYPED = tuple(
+    f"gitcp.{room}."
+    for room in "agents.install library stages store.care store.facts store.guard store.imports"
+    " store.search store.setup store.share store.show store.turn store.v1".split()
+)
 # What a Repo owns, and what it may print, are files of rooms that know a Repo.
 BELOW = {
     "store": (
@@ -105,6 +110,20 @@ def test_what_takes_a_repository_takes_no_objects_beside_it() -> None:
         for node in definitions(path)
         if isinstance(node, FUNCTIONS)
         if {"repo", "objects"} <= {a.arg for a in (*node.args.args, *node.args.kwonlyargs)}
+    )
+
+
+def test_what_travels_has_a_type() -> None:
+    """In these rooms no result is a bare tuple of three and more."""
+    none(
+        f"{name(path)}:{node.lineno}: {node.name}"
+        for path in MODULES
+        if name(path).startswith(TYPED)
+        for node in definitions(path)
+        if isinstance(node, FUNCTIONS) and node.returns
+        for part in ast.walk(node.returns)
+        if isinstance(part, ast.Subscript) and ast.unparse(part.value) == "tuple"
+        if isinstance(part.slice, ast.Tuple) and len(part.slice.elts) > 2
     )
 
 

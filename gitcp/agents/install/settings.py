@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from typing import NamedTuple
 
 from gitcp.agents.install import json_text
 from gitcp.core.installation import CANNOT
@@ -86,10 +87,18 @@ def list_commands(settings: Settings, form: str = "nested") -> list[tuple[str, s
     return [(event, command) for event, command in named if command]
 
 
-def list_hooks(settings: Settings, form: str = "nested") -> list[tuple[str, Any, Any]]:
-    """Each (client's event, entry, hook of it), in order."""
+class Present(NamedTuple):
+    """A hook in a client's settings."""
+
+    event: str  # the client's
+    entry: Any  # which may have more hooks
+    hook: Any
+
+
+def list_hooks(settings: Settings, form: str = "nested") -> list[Present]:
+    """Each hook, in order."""
     return [
-        (event, entry, hook)
+        Present(event, entry, hook)
         for event, entries in _get_events(settings, form).items()
         for entry in entries
         for hook in get_hooks(entry)

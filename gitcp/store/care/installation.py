@@ -207,7 +207,7 @@ def find_failures(repo: Repo) -> Iterator[Finding]:
 
 def enable_again(case: Case, item: Finding) -> str:
     """Install again for the enabled agents; damaged files are moved aside."""
-    done = install.install(case.repo, install.Options(agents=list_enabled(case.repo)))[1]
+    done = install.install(case.repo, install.Options(agents=list_enabled(case.repo))).done
     return "; ".join(["enabled again", *done])
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 from gitcp.console import options
 from gitcp.core import ids
@@ -320,8 +321,16 @@ _RECENT = 10  # settled sessions that are shown
 _MOST = 100  # other sessions and streams that are shown
 
 
-def gather_status(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
-    """(a record of type status, the sessions at work or with open work, all streams)."""
+class Status(NamedTuple):
+    """The status of a worktree, as records."""
+
+    about: Record  # of type status
+    sessions: list[Record]  # those at work or with open work
+    streams: list[Record]
+
+
+def gather_status(repo: Repo) -> Status:
+    """What is at work in a worktree, and what is found wrong."""
     states, left = turn_sessions.list_recent(repo, _RECENT, _MOST)
     with Objects(repo):
         recent = MatchCase(repo, lately=True, dry_run=True)
@@ -339,7 +348,8 @@ def gather_status(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
     ]
     sessions.sort(key=lambda s: -float(s["last"]))
     about = _build_record(repo, states, left + len(states) - len(sessions), more)
-    return {**about, **lost, "findings": list_findings(repo, states)}, sessions, streams
+    about |= {**lost, "findings": list_findings(repo, states)}
+    return Status(about, sessions, streams)
 
 
 def _count_relinkable(recent: MatchCase) -> int:

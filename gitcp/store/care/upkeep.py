@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from itertools import islice
+from typing import NamedTuple
 
 from gitcp import files
 from gitcp.core import ids, orphan_rules, transcripts
@@ -393,18 +394,27 @@ def is_expired(state: State, ages: Ages) -> bool:
     return ages.now - get_last_seen(state) >= ages.state
 
 
-def _list_session_files(survey: Survey) -> Iterator[tuple[str, str, set[str]]]:
-    """(kind, path, the sessions to which it may belong) of each file of a session."""
+class _SessionFile(NamedTuple):
+    """A file of a session."""
+
+    kind: str
+    path: str
+    owners: set[str]  # the sessions to which it may belong
+
+
+def _list_session_files(survey: Survey) -> Iterator[_SessionFile]:
+    """The files of sessions, whether there is such a session or not."""
     repo = survey.repo
     folders = [("transcript-cache", repo.join_shared("transcript"))]
     folders += [("turn-file", os.path.join(folder, "turn")) for folder in repo.list_folders()]
     for kind, folder in folders:
         for name in files.list_names(folder):
-            yield kind, os.path.join(folder, name), orphan_rules.list_possible_owners(name)
+            owners = orphan_rules.list_possible_owners(name)
+            yield _SessionFile(kind, os.path.join(folder, name), owners)
     for name in files.list_names(repo.join_shared("lock")):
         lock, _, session_id = name.partition("-")
         if lock in ("session", "transcript"):
-            yield "session-lock", repo.join_shared("lock", name), {session_id}
+            yield _SessionFile("session-lock", repo.join_shared("lock", name), {session_id})
 
 
 def _find_streams(survey: Survey, ages: Ages) -> Iterator[Finding]:
@@ -430,22 +440,30 @@ def _find_streams(survey: Survey, ages: Ages) -> Iterator[Finding]:
         yield build_finding(kind, tip["ref"], words, alone=alone, **_list_facts(tip))
 
 
-def _judge_stream(survey: Survey, tip: Tip, ages: Ages) -> tuple[str, float, str]:
-    """(kind, lifetime in seconds, the reason) of a stream; kind '' if it does not expire."""
+class _Expiry(NamedTuple):
+    """When a stream expires."""
+
+    kind: str = ""  # '' if it does not
+    lifetime: float = 0  # seconds
+    why: str = ""
+
+
+def _judge_stream(survey: Survey, tip: Tip, ages: Ages) -> _Expiry:
+    """Whether a stream expires, and after how long."""
     archived = tip["ref"].startswith(streams.ARCHIVE)
     if survey.is_orphaned(tip):
         if survey.is_settled(tip):
-            return "settled-stream", ages.state, "commits have settled it"
-        return "orphan-stream", ages.archive, "no state names it"
+            return _Expiry("settled-stream", ages.state, "commits have settled it")
+        return _Expiry("orphan-stream", ages.archive, "no state names it")
     parsed = None if archived else ids.parse_shadow(tip["ref"])
     left = parsed and not any(head.startswith(parsed["base7"]) for head in survey.list_heads())
     naming = survey.list_states(tip) if archived or left else []
     # An unreadable state has no phase: it may name any stream.
     if not naming or any(state["phase"] not in ("idle", "ended") for state in naming):
-        return "", 0, ""
+        return _Expiry()
     if left:
-        return "left-stream", ages.archive, "no worktree is on its base"
-    return "expired-archive", ages.archive, "archived"
+        return _Expiry("left-stream", ages.archive, "no worktree is on its base")
+    return _Expiry("expired-archive", ages.archive, "archived")
 
 
 def _find_lost(survey: Survey, ages: Ages) -> Iterator[Finding]:

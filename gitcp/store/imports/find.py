@@ -7,6 +7,7 @@ import os
 import tempfile
 from bisect import bisect_right
 from functools import lru_cache, partial
+from typing import NamedTuple
 
 from gitcp import agents
 from gitcp.agents.reading import edits
@@ -247,6 +248,14 @@ class Session:
         return max(1, bisect_right([turn["at"] for turn in self.turns], at))
 
 
+class Told(NamedTuple):
+    """A call on a path that a conversation tells of."""
+
+    at: int  # ns
+    writer: Writer
+    content: dict[str, Any]
+
+
 class Gathered:
     """The sessions of conversations, and their edits by path."""
 
@@ -288,12 +297,12 @@ class Gathered:
         """The paths that calls wrote."""
         return self._calls.keys()
 
-    def list_calls(self, path: str) -> Iterator[tuple[int, Writer, dict[str, Any]]]:
-        """(time in ns, writer, content) of each call on a path, oldest first."""
+    def list_calls(self, path: str) -> Iterator[Told]:
+        """Each call on a path, oldest first."""
         for at, session_id, number, call, of_subagent, place in sorted(self._calls[path]):
             session = self.sessions[session_id]
             turn_id = session.make_turn_id(session.get_turn_number(at) if of_subagent else number)
-            yield at, (session_id, turn_id, call), json.loads(self._spool.read(place))
+            yield Told(at, (session_id, turn_id, call), json.loads(self._spool.read(place)))
 
     def list_writers(self, path: str, since: int, until: int) -> set[str]:
         """The sessions that wrote a path between two times in s."""

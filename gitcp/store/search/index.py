@@ -6,6 +6,7 @@ import os
 import sqlite3
 from contextlib import suppress
 from datetime import datetime
+from typing import NamedTuple
 from zlib import crc32
 
 from gitcp.console import options
@@ -84,10 +85,16 @@ def take_commits(repo: Repo, database: Connection, basis: Mapping[str, str]) -> 
         database.execute("commit")
 
 
-def _list_moves(repo: Repo, since: list[str]) -> tuple[set[str], set[str], list[str]]:
-    """(commits that came to branches and tags since these heads, those that went, the heads).
+class _Moves(NamedTuple):
+    """The commits that came to branches and tags since these heads, and those that went."""
 
-    No heads are returned if git lacks one; then everything came."""
+    came: set[str]
+    went: set[str]
+    since: list[str]
+
+
+def _list_moves(repo: Repo, since: list[str]) -> _Moves:
+    """What came and went; without heads, and then all that is there, if git lacks one of them."""
     try:
         came = list_commits(repo, *checkpoint_list.ALL, "--stdin", stdin=_exclude(since))
         went = since and list_commits(
@@ -97,7 +104,7 @@ def _list_moves(repo: Repo, since: list[str]) -> tuple[set[str], set[str], list[
         if not since:
             raise
         return _list_moves(repo, [])
-    return set(came), set(went), since
+    return _Moves(set(came), set(went), since)
 
 
 def _exclude(commits: Iterable[str]) -> bytes:

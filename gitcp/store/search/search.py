@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import NamedTuple
 
 from gitcp.core import json, search_rules
 from gitcp.lock import exclusive
@@ -238,11 +239,17 @@ def _score_texts(database: Connection, expression: str, most: int) -> Iterator[t
     yield from ((turn, -rank) for turn, rank in rows)
 
 
-def _score_messages(
-    database: Connection, expression: str, most: int
-) -> Iterator[tuple[int, str, float]]:
-    """(turn, commit, score) of the last turn of each session of commits with matching messages,
-    of those that wrote their lines if these are known."""
+class _Told(NamedTuple):
+    """A turn whose commit's message matches."""
+
+    turn: int
+    commit: str
+    score: float
+
+
+def _score_messages(database: Connection, expression: str, most: int) -> Iterator[_Told]:
+    """The last turn of each session of commits with matching messages, of those that wrote their
+    lines if these are known."""
     rows = database.execute(
         "with found as (select linked.id, checkpoint, oid, bm25(messages) as rank from messages"
         " join linked on linked.id = messages.rowid where messages match ? order by rank limit ?)"
@@ -254,7 +261,7 @@ def _score_messages(
         " group by found.id, session order by rank, found.id",
         (expression, most),
     )
-    yield from ((turn, commit, _MESSAGE * -rank) for turn, commit, rank in rows)
+    yield from (_Told(turn, commit, _MESSAGE * -rank) for turn, commit, rank in rows)
 
 
 def _match_outputs(database: Connection, query: Query) -> list[int]:

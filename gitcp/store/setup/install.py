@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import gitcp
 from gitcp import agents, asked, files, jj, registered
@@ -63,8 +64,16 @@ class Options:
         self.destination, self.skills = destination, skills
 
 
-def install(repo: Repo, options: Options) -> tuple[list[Write], list[str], list[str]]:
-    """Install gitcp in a repository: (writes, what else was done, notes).
+class Installed(NamedTuple):
+    """What an installation has done."""
+
+    writes: list[Write]
+    done: list[str]  # what else was done
+    notes: list[str]
+
+
+def install(repo: Repo, options: Options) -> Installed:
+    """Install gitcp in a repository.
 
     Damaged files of gitcp are moved aside; hooks that are then without a record are recorded again.
     """
@@ -80,7 +89,7 @@ def install(repo: Repo, options: Options) -> tuple[list[Write], list[str], list[
         if options.worktree:
             _settle_worktree(repo, record)
         done = [] if options.worktree else _prepare(repo, record)
-    return written, [*moved, *done], notes
+    return Installed(written, [*moved, *done], notes)
 
 
 def find_no_directories(repo: Repo) -> list[str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 from functools import partial
+from typing import NamedTuple
 
 from gitcp import files
 from gitcp.agents import find_client
@@ -256,9 +257,16 @@ def remove_switch(data: bytes) -> bytes | None:
 _FILES = (".entire/settings.local.json", ".entire/settings.json")  # the stronger first
 
 
-def read_destination(repo: Repo) -> tuple[str, str, bool]:
-    """(the remote or URL that a file of _FILES names, the file, whether git tracks it); "" if none
-    does, or if the remote is not configured."""
+class Named(NamedTuple):
+    """Where a file says that checkpoints go; "" for nowhere."""
+
+    remote: str  # or a URL
+    file: str
+    tracked: bool  # whether git tracks the file
+
+
+def read_destination(repo: Repo) -> Named:
+    """The remote or URL that a file of _FILES names, if it is configured."""
     remotes = checkpoint_list.list_remotes(repo)
     url = repo.config.get(f"remote.{checkpoint_list.find_usual_remote(repo)}.url")
     for name in _FILES:
@@ -267,8 +275,8 @@ def read_destination(repo: Repo) -> tuple[str, str, bool]:
         except ValueError:
             continue
         if remote := installation.choose_destination(settings, remotes, url):
-            return remote, name, _is_tracked(repo, name)
-    return "", "", False
+            return Named(remote, name, _is_tracked(repo, name))
+    return Named("", "", False)
 
 
 def _is_tracked(repo: Repo, name: str) -> bool:

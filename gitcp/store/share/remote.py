@@ -6,6 +6,7 @@ A push is forced only with a lease.  Our own hooks do not run, and no question i
 from __future__ import annotations
 
 import time
+from typing import NamedTuple
 
 from gitcp import running
 from gitcp.core import shapes
@@ -272,10 +273,18 @@ def _is_lines(path: str) -> bool:
     return name.startswith(_LINES[:2]) or name.endswith(_LINES[2])
 
 
-def parse_updates(lines: Iterable[str]) -> list[tuple[str, str, str]]:
-    """(local ref, its oid, remote ref) of each line of a pre-push hook, without deletions."""
+class Update(NamedTuple):
+    """A ref that a push sends."""
+
+    local: str  # its name here
+    oid: str
+    remote: str  # its name there
+
+
+def parse_updates(lines: Iterable[str]) -> list[Update]:
+    """The update of each line of a pre-push hook, without deletions."""
     words = (line.split(" ") for line in lines)
-    return [(w[0], w[1], w[2]) for w in words if len(w) == 4 and w[1].strip("0")]
+    return [Update(*w[:3]) for w in words if len(w) == 4 and w[1].strip("0")]
 
 
 def judge_push(

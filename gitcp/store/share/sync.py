@@ -7,6 +7,7 @@ import os
 import random
 import time
 from contextlib import suppress
+from typing import NamedTuple
 
 from gitcp import files, trace
 from gitcp.console import options
@@ -133,6 +134,14 @@ _ABSENT = "rev-list --objects --no-object-names --missing=print --no-walk --stdi
 _SUBJECT = "Notes shared by gitcp"
 
 
+class Pushed(NamedTuple):
+    """What came of a push of the store."""
+
+    tips: Tips  # of the remote
+    merges: int  # with what others pushed meanwhile
+    held: list[Held]  # what was held back
+
+
 def push_store(
     repo: Repo,
     name: str,
@@ -141,8 +150,8 @@ def push_store(
     search: float | None = None,
     again: bool = True,
     leave: Container[str] = (),
-) -> tuple[Tips, int, list[Held]]:
-    """Push the store; return (the remote's tips, the number of merges, what was held back).
+) -> Pushed:
+    """Push the store.
 
     Refs are pushed in chunks, and the remote's tips are written down after each: an interrupted
     push continues there.  If another push was faster, its refs are fetched and united with ours,
@@ -155,7 +164,7 @@ def push_store(
         outgoing = _choose_outgoing(repo, known, leave)
         if not again and outgoing.items() <= known.items():
             _note_pushed(repo, name, known)
-            return outgoing, merges, []
+            return Pushed(outgoing, merges, [])
         secrets = share_remote.search_new(repo, outgoing, known, search or timeout)
         if remote is None:
             remote = Remote(repo, name, timeout)
@@ -167,7 +176,8 @@ def push_store(
         moved = _push_chunks(repo, remote, tips, known)
         if not moved:
             _note_pushed(repo, name, known)
-            return tips, merges, _name_held(repo.objects, outgoing, tips, secrets)
+            held = _name_held(repo.objects, outgoing, tips, secrets)
+            return Pushed(tips, merges, held)
         before, known = known, known | _fetch_moved(repo, remote, merges)
         merges += 1
         idle = idle + 1 if all(before.get(ref) == known.get(ref) for ref in moved) else 0

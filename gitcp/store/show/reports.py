@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 from gitcp.agents import find_client
 from gitcp.core import ids, page_parts
@@ -500,13 +501,21 @@ def _verify_checkpoint(
     }
 
 
-def _read_signature(repo: Repo, checkpoint_id: str, ref: str) -> tuple[str, str, str]:
-    """(git's letter, signer, key) of the store's last commit that changed a checkpoint."""
+class _Signature(NamedTuple):
+    """What git says of a commit's signature."""
+
+    letter: str
+    signer: str
+    key: str
+
+
+def _read_signature(repo: Repo, checkpoint_id: str, ref: str) -> _Signature:
+    """The signature of the store's last commit that changed a checkpoint."""
     own = ids.parse_checkpoint_ref(ref)
     paths = () if own else ("--", f"{checkpoint_id[:2]}/{checkpoint_id[2:]}")
     line = decode_name(repo.git.run(*_SIGNED, ref, *paths)[1]).rstrip("\n")
     fields = [*line.split("\0"), "", "", ""]
-    return (fields[1] if fields[1] in _WORDS else "N"), fields[2], fields[3]
+    return _Signature(fields[1] if fields[1] in _WORDS else "N", fields[2], fields[3])
 
 
 def _holds_content(objects: Objects, oid: str, checkpoint: StoredCheckpoint) -> bool:
