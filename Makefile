@@ -1,6 +1,7 @@
-# The only entry points.  `make setup` is done by whatever needs it.
+# The only entry points.  `make setup` is what gitcp needs to run; whatever needs more installs it.
 PYTHON = python3
 PY = .venv/bin/python
+TOOLS = .venv/.tools
 CODE = gitcp tests bench contrib demo mutate conftest.py
 SOURCES = $(shell find gitcp -name '*.py' -o -name '*.json' -o -name '*.sh' -o -path '*/assets/*')
 # Whoever has it set would have every worker compile all of the tests at each run.
@@ -12,6 +13,11 @@ setup: .venv/.stamp
 
 .venv/.stamp: pyproject.toml
 	$(PYTHON) -m venv .venv
+	$(PY) -m pip install -q -e .
+	touch $@
+
+# What tests and checks are made with.
+$(TOOLS): .venv/.stamp
 	$(PY) -m pip install -q -e '.[dev]'
 	touch $@
 
@@ -19,11 +25,11 @@ setup: .venv/.stamp
 generate:
 	.ci/generate
 
-format: setup
+format: $(TOOLS)
 	$(PY) -m ruff check -q --fix .
 	$(PY) -m ruff format .
 
-check: setup man
+check: $(TOOLS) man
 	.ci/generate --check
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
@@ -34,23 +40,23 @@ man:
 	@if command -v mandoc >/dev/null; then mandoc -Tlint -Wwarning man/*; \
 	else echo 'mandoc is not installed: the pages are not checked'; test -z "$$CI"; fi
 
-test: setup
+test: $(TOOLS)
 	$(PY) -m pytest -q -n auto --dist worksteal
 
 # As on a Mac: no /proc, a ps of BSD's, a disk that ignores case.  TESTS: which tests.
-test-mac: setup
+test-mac: $(TOOLS)
 	.ci/test-mac $(TESTS)
 
-stress: setup
+stress: $(TOOLS)
 	LONG=1 $(PY) -m pytest -q -n auto tests/stress tests/guard/test_races.py tests/guard/test_edits.py \
 		tests/setup/test_hook_managers.py tests/setup/test_tools_in_turns.py \
 		tests/session/test_any_private_file.py tests/rewind/test_real_clients.py
 
-fuzz: setup
+fuzz: $(TOOLS)
 	LONG=1 $(PY) -m pytest -q -n auto tests/model
 
 # Six weeks of a team in a quarter of an hour; SOAK=short takes a minute, SEED=n repeats a run.
-soak: setup
+soak: $(TOOLS)
 	SOAK=$(or $(SOAK),long) $(PY) -m pytest -q -s tests/soak
 
 # Many repositories exported on a cluster of Spark's own, which is installed for it; FLEET: how many.
@@ -63,11 +69,11 @@ spark: build/spark/.stamp
 	LONG=1 FLEET=$(or $(FLEET),20) build/spark/bin/python -m pytest -q -s tests/facts/test_spark.py
 
 # FILES="gitcp/core/decide/overlap.py:97 …": these only; none: the rules in mutate/rooms.py.
-mutate: setup
+mutate: $(TOOLS)
 	@$(PY) -m mutate $(FILES)
 
 # Of what was recorded, how much an import finds: gitcp-import(1) has the figures.
-recall: setup
+recall: $(TOOLS)
 	mkdir -p build
 	LONG=1 CI=1 $(PY) -m pytest -q -rPfE tests/imports/test_recorded.py tests/imports/test_originals.py \
 		tests/imports/test_walks.py >build/recall.txt; status=$$?; \
@@ -76,15 +82,15 @@ recall: setup
 			END { print "walks: links " a " of " b ", lines " c " of " d }' build/recall.txt; \
 		exit $$status
 
-bench: setup
+bench: $(TOOLS)
 	$(PY) -m pytest -q bench
 
 # REAL="<path>…": clones that are read, each in a temporary repository that borrows its objects.
-bench-real: setup
+bench-real: $(TOOLS)
 	$(PY) -m bench.real $(REAL)
 
 # With the repositories of 100,000 files, made once and kept in the cache of the person.
-bench-long: setup
+bench-long: $(TOOLS)
 	LONG=1 $(PY) -m pytest -q bench
 
 # The demo is installed as a person installs it: without the tools of development.
@@ -99,7 +105,7 @@ demo: build/demo/.stamp
 
 # What a release has, of the last commit: the same bytes on every machine with these packages.
 # The wheel is then installed and used where there is no checkout.
-dist: setup
+dist: $(TOOLS)
 	rm -rf build/dist build/source
 	mkdir -p build/source
 	git archive HEAD | tar -xf - -C build/source

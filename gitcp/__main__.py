@@ -106,7 +106,7 @@ def format_overview() -> str:
 def format_listing() -> str:
     """The usage line and every command with its summary, people's commands first."""
     parts = [_USAGE]
-    for title, table in (("for people", commands.TOOLS), ("for pipes", commands.STAGES)):
+    for title, table in (("for people", commands.TOOLS), ("plumbing", commands.STAGES)):
         parts.append(f"\n{title}:")
         parts += [f"    {name:18} {commands.get_summary(name)}" for name in table]
     return "\n".join(parts)

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from gitcp import agents
 from gitcp.console import cli, options, picker
 from gitcp.console.options import describe_unknown, make_flag, make_value
+from gitcp.core.render import completion
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK, Error, UsageError
 from gitcp.repo import Repo
@@ -109,6 +110,7 @@ def run(argv: Sequence[str]) -> int:
                 cli.show(
                     *imports.describe_counts(repo, home, imports.count_conversations(repo, home))
                 )
+                cli.show(*_describe_completion(os.environ.get("SHELL", "")))
         return OK
     with tempfile.TemporaryDirectory() as folder:  # a dry run writes nothing here
         repo = _find_usable(Repo.find(init=folder))
@@ -207,6 +209,12 @@ def _format_summary(writes: Sequence[Write], verbose: bool) -> list[str]:
         lines.append(f"wrote the hooks of {', '.join(clients)}")
     single = [w for w in writes if w["kind"] not in ("hook", "exclude") and w not in of_agents]
     return [*lines, *(write["note"] for write in single)]
+
+
+def _describe_completion(shell: str) -> list[str]:
+    """How the person's shell, a path, completes commands from its next start on."""
+    command, file = completion.STARTS.get(os.path.basename(shell), ("", ""))
+    return [f"'{command}' in {file} completes commands"] if command else []
 
 
 def _say(repo: Repo, done: list[str], notes: list[str]) -> None:

@@ -11,9 +11,10 @@ import pytest
 
 from gitcp.cmd import completion
 from gitcp.console.options import flatten_rows, make_flag, make_value
-from gitcp.core.render.completion import format_script, list_candidates, split_words
+from gitcp.core.render.completion import STARTS, format_script, list_candidates, split_words
 from tests.support.harness import Agent, World
 from tests.support.paths import BIN, TOP
+from tests.support.terminal import talk
 
 SEARCH_PATH = f"{BIN}:{os.environ['PATH']}"
 ROWS = (
@@ -21,6 +22,7 @@ ROWS = (
     [
         make_value("--agent", "<name>", "an agent"),
         make_value("--how", "<how>", "how", choices=["x", "y"]),
+        make_value("--kind", "<name>", "what", choices=["x", "y"]),
     ],
     make_value("name", "<name>", "a session"),
     make_value("path", "<path>", "files", nargs="*"),
@@ -39,6 +41,7 @@ _files() { print files; }
 words=("${@[2,-1]}")
 CURRENT=$#words
 source "$1"
+_gitcp
 """
 
 
@@ -46,10 +49,11 @@ source "$1"
     ("words", "kind", "offered"),
     [
         ([""], "recorded", []),
-        (["-"], "", ["-a", "--all", "--agent", "--how"]),
+        (["-"], "", ["-a", "--all", "--agent", "--how", "--kind"]),
         (["--agent", ""], "agent", []),
         (["--how", "x"], "", ["x", "y"]),
         (["--how", "x", ""], "recorded", []),
+        (["--kind", "x"], "", ["x", "y"]),
         (["-a", "s1", ""], "", []),
         (["--", "-a"], "recorded", []),
     ],
@@ -91,6 +95,8 @@ def test_candidates_are_what_the_repository_has(world: World, a: Agent) -> None:
     assert candidates(world, "gitcp", "config", "gitcp.guard-") == ["gitcp.guard-wait"]
     assert candidates(world, "gitcp", "enable", "--agent", "cod") == ["codex"]
     assert candidates(world, "gitcp", "blame", "") == []
+    strategies = ["manual-commit", "auto-commit", "shadow", "dual"]
+    assert candidates(world, "gitcp", "enable", "--strategy", "") == strategies
 
 
 @pytest.mark.parametrize(("shell", "run"), [("bash", BASH), ("zsh", ZSH)])
@@ -115,6 +121,38 @@ def test_a_shell_offers_the_candidates(
     assert subprocess.check_output(argv, text=True, env=env, cwd=TOP) == f"{found}\n"
 
 
+@pytest.mark.parametrize(
+    ("shell", "asked"),
+    [
+        ("zsh", "print $_comps[gitcp] $_comps[gitcp-log]"),
+        ("bash", "complete -p gitcp gitcp-log | grep -o _gitcp"),
+    ],
+)
+def test_one_line_at_its_start_makes_a_shell_complete(
+    shell: str, asked: str, tmp_path: Path
+) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    argv = [shell, *(["-f"] if shell == "zsh" else []), "-c", f"{STARTS[shell][0]}; {asked}"]
+    env = {**os.environ, "PATH": SEARCH_PATH, "HOME": str(tmp_path)}
+    assert subprocess.check_output(argv, text=True, env=env, cwd=TOP).split() == ["_gitcp"] * 2
+
+
+def test_zsh_finds_it_among_the_functions_of_an_installation(tmp_path: Path) -> None:
+    if shutil.which("zsh") is None:
+        pytest.skip("zsh is not installed")
+    (tmp_path / "_gitcp").write_text(format_script("zsh", ["log"]))
+    run = (
+        f"fpath=({tmp_path} $fpath); autoload -Uz compinit && compinit -D; print $_comps[gitcp-log]"
+    )
+    run += (
+        "; _describe() { print -l -- ${lines%%:*} }; words=(gitcp statu); CURRENT=2; _gitcp; _gitcp"
+    )
+    env = {**os.environ, "PATH": SEARCH_PATH, "HOME": str(tmp_path)}
+    out = subprocess.check_output(["zsh", "-f", "-c", run], text=True, env=env, cwd=TOP)
+    assert out.split() == ["_gitcp", "status", "status"]
+
+
 def test_fish_offers_the_candidates(tmp_path: Path) -> None:
     if shutil.which("fish") is None:
         pytest.skip("fish is not installed")
@@ -125,3 +163,15 @@ def test_fish_offers_the_candidates(tmp_path: Path) -> None:
         ["fish", "--no-config", "-c", asked], text=True, env=env, cwd=TOP
     )
     assert [line.partition("\t")[0] for line in found.splitlines()] == ["--json", "status"]
+
+
+def test_enable_names_at_a_terminal_what_makes_the_persons_shell_complete(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHELL", "/bin/zsh")
+    (tmp_path / "home").mkdir(exist_ok=True)
+    world = World(repo, tmp_path / "home")
+    enable = ["enable", "--agent=claude-code", "--checkpoints=none"]
+    seen = " ".join(talk(world, enable).split())
+    assert "'source <(gitcp completion zsh)' in ~/.zshrc completes commands" in seen
+    assert "completes" not in talk(world, enable), "nothing was written the second time"

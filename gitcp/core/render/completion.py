@@ -23,16 +23,25 @@ _gitcp() {{
 }}
 complete -o default -F _gitcp {programs}
 """
+# A file on fpath is run as the function that it defines; else the script is sourced.
 _ZSH = """\
 #compdef {programs}
-local -a lines
-lines=("${{(@f)$(gitcp completion --words -- "${{(@)words[1,CURRENT]}}" 2>/dev/null)}}")
-if [[ -n $lines ]]; then
-	lines=("${{(@)lines//:/\\\\:}}")
-	lines=("${{(@)lines/$'\\t'/:}}")
-	_describe gitcp lines
+_gitcp() {{
+	local -a lines
+	lines=("${{(@f)$(gitcp completion --words -- "${{(@)words[1,CURRENT]}}" 2>/dev/null)}}")
+	if [[ -n $lines ]]; then
+		lines=("${{(@)lines//:/\\\\:}}")
+		lines=("${{(@)lines/$'\\t'/:}}")
+		_describe gitcp lines
+	else
+		_files
+	fi
+}}
+if [[ ${{funcstack[1]-}} == _gitcp ]]; then
+	_gitcp "$@"
 else
-	_files
+	(( $+functions[compdef] )) || {{ autoload -Uz compinit && compinit }}
+	compdef _gitcp {programs}
 fi
 """
 _FISH = """\
@@ -45,9 +54,16 @@ for program in {programs}
 end
 """
 _SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
+# What a person's shell runs at its start, and the file for that; bash 3.2 sources no pipe.
+STARTS = {
+    "bash": ('eval "$(gitcp completion bash)"', "~/.bashrc"),
+    "zsh": ("source <(gitcp completion zsh)", "~/.zshrc"),
+    "fish": ("gitcp completion fish | source", "~/.config/fish/config.fish"),
+}
 # The kind of a value, by its name in the usage, or by its option.
 _KINDS = {
     "--agent": "agent",
+    "--checkpoints": "remote",
     "--turn": "",
     "--tool": "",
     "<agent>": "agent",
@@ -62,6 +78,7 @@ _KINDS = {
     "<stream>": "ref",
     **dict.fromkeys("<commit> <revision> <range> <old> <new> <tree-ish>".split(), "commit"),
 }
+_DESCRIBED = ("agent", "key")  # kinds that say of each choice what it is
 
 
 def format_script(shell: str, commands: Iterable[str]) -> str:
@@ -115,4 +132,5 @@ def _list_values(row: Row) -> tuple[Candidates, str]:
     names, more = row
     kinds = [_KINDS[name] for name in (*names, str(more["metavar"])) if name in _KINDS]
     choices = {word: "" for word in more.get("choices") or () if isinstance(word, str)}
-    return choices, next(iter(kinds), "")
+    kind = next(iter(kinds), "")
+    return choices, kind if not choices or kind in _DESCRIBED else ""
