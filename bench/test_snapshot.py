@@ -21,10 +21,9 @@ import pytest
 from bench import repos
 from bench.budgets import Budget, Cost, table
 from gitcp.repo import Repo
-from gitcp.store import refs
-from gitcp.store.objects import Objects
-from gitcp.store.snapshot import hashing, snapshot, worktree
-from gitcp.store.trees import Lookup, write_commit
+from gitcp.store import refs, snapshot
+from gitcp.store.objects import Lookup, Objects, write_commit
+from gitcp.store.snapshot import scan as snapshot_scan
 from tests.conftest import sealed, search_path  # noqa: F401
 
 TYPE_CHECKING = False
@@ -55,20 +54,20 @@ class Work:
     def list_changes(self) -> None:
         repo = Repo.find(str(self.path))
         with Objects(repo):
-            hashing.confirm_changes(repo.objects, snapshot.scan_worktree(repo))
+            snapshot_scan.confirm_changes(repo.objects, snapshot_scan.scan_worktree(repo))
 
     def whole_snapshot(self) -> None:
         repo = Repo.find(str(self.path))
         with Objects(repo):
-            scan = snapshot.scan_worktree(repo)
-            resolved = partial(hashing.resolve_changes, repo.objects, scan, write=True)
+            scan = snapshot_scan.scan_worktree(repo)
+            resolved = partial(snapshot_scan.resolve_changes, repo.objects, scan, write=True)
             self.commit(repo, scan.head, lambda head: resolved(head=head))
 
     def known_paths(self) -> None:
         repo = Repo.find(str(self.path))
         paths = [str(repos.file(self.path, n).relative_to(self.path)) for n in (1, 77, 150)]
         with Objects(repo):
-            found = hashing.read_paths(repo, [*paths, "notes/new.txt"], write=True)
+            found = snapshot_scan.read_paths(repo, [*paths, "notes/new.txt"], write=True)
             self.commit(repo, "HEAD", lambda _: found)
 
     def commit(self, repo: Repo, head: str | None, entries: Callable[..., Entries]) -> None:
@@ -78,7 +77,7 @@ class Work:
         found = entries(Lookup(repo.objects, tip_tree[0] if tip_tree else None))
         head_tree = repo.objects.read(f"{head}^{{tree}}")
         assert head_tree is not None
-        tree = snapshot.write_tree(repo.objects, head_tree[0], found)
+        tree = snapshot_scan.write_tree(repo.objects, head_tree[0], found)
         new = write_commit(repo, tree, [tip[0]] if tip else [], "snap")
         refs.update_refs(repo, [(SNAP, new, tip[0] if tip else None)], "bench")
 
@@ -92,7 +91,7 @@ class Work:
         repos.git(self.path, *repos.WHO, "stash", "create")
 
     def seed(self) -> None:
-        worktree.seed_index(Repo.find(str(self.path)), force=True)
+        snapshot.seed_index(Repo.find(str(self.path)), force=True)
 
 
 ROWS = "git_status list_changes whole_snapshot known_paths copied_index stash_create seed".split()

@@ -6,8 +6,8 @@ import os
 import sys
 from importlib import import_module
 
-from gitcp import VERSION, commands, hook, stages
-from gitcp.console import cli, options, term
+from gitcp import VERSION, commands, console, hook, stages
+from gitcp.console import cli, term
 from gitcp.errors import OK, Error, UsageError
 from gitcp.start import lazy_modules
 from gitcp.start.cpython import signals
@@ -74,7 +74,7 @@ def _find_command(name: str) -> Callable[[Sequence[str]], int]:
 
 def _refuse_unknown(name: str) -> NoReturn:
     """Raise UsageError with suggestions."""
-    meant = options.suggest(name, commands.NAMES) or "; see 'gitcp help -a'"
+    meant = console.suggest(name, commands.NAMES) or "; see 'gitcp help -a'"
     raise UsageError(f"'{name}' is not a gitcp command{meant}")
 
 

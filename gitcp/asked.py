@@ -13,7 +13,7 @@ import stat
 import time
 
 from gitcp import memory
-from gitcp.core import json, shapes
+from gitcp.core import formats, json
 from gitcp.errors import Error, GitError, Late
 from gitcp.files import put_file, read_file
 from gitcp.git import Git
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
-    from gitcp.running import Running
+    from gitcp.git import Running
 
     Stamp = list[int] | None  # of a file; None for no file
     Values = dict[str, list[str]]  # key -> its values, the effective one last
@@ -58,7 +58,7 @@ def recall_answers(cwd: str, env: Mapping[str, str]) -> dict[str, Any] | None:
         kept = json.loads(read_file(_build_path(top), _LARGEST) or b"")
     except (Error, ValueError, RecursionError):
         return None
-    if shapes.find_fault(kept, _SHAPE) or kept["where"][-1:] != [top]:
+    if formats.find_fault(kept, _SHAPE) or kept["where"][-1:] != [top]:
         return None
     same = all(_read_stamp(file) == stamp for file, stamp in kept["files"].items())
     return kept if same and kept["key"] == _compute_key(env) else None

@@ -1,8 +1,16 @@
-"""The one list of commands; pyproject, bin/, man/ and tests are checked against it.
+"""The one list of commands, and the built-in pipelines of hooks; pyproject, bin/ and tests are
+checked against it, man/ too.
 
 Literal and import-free: every hook reads it, so reading it must cost nothing.
 """
 
+from __future__ import annotations
+
+from gitcp.errors import Error
+
+# The one list of commands; pyproject, bin/, man/ and tests are checked against it.
+#
+# Literal and import-free: every hook reads it, so reading it must cost nothing.
 # name -> its file in gitcp/stages, its summary (.Nd in its manual page)
 STAGES = {
     # tree building
@@ -12,21 +20,21 @@ STAGES = {
     "write-commit": ("trees", "make a commit of a tree"),
     "update-ref": ("trees", "move a ref by compare and swap"),
     # events and sessions
-    "read-event": ("sessions", "read the payload of an agent's hook as an event"),
-    "update-session": ("sessions", "take an event into the state of its session"),
-    "list-sessions": ("sessions", "list sessions as records"),
+    "read-event": ("listing", "read the payload of an agent's hook as an event"),
+    "update-session": ("turns", "take an event into the state of its session"),
+    "list-sessions": ("listing", "list sessions as records"),
     # streams
-    "list-streams": ("streams", "list the streams of temporary checkpoints"),
-    "match-stream": ("streams", "decide which stream a turn belongs to"),
-    "write-checkpoint": ("streams", "write a temporary checkpoint onto its stream"),
-    "read-stream": ("streams", "read the checkpoints of a stream"),
+    "list-streams": ("listing", "list the streams of temporary checkpoints"),
+    "match-stream": ("turns", "decide which stream a turn belongs to"),
+    "write-checkpoint": ("turns", "write a temporary checkpoint onto its stream"),
+    "read-stream": ("listing", "read the checkpoints of a stream"),
     # linking
     "match-commit": ("commits", "decide which sessions a commit belongs to"),
-    "write-trailer": ("messages", "write the checkpoint id into a commit message"),
-    "check-message": ("messages", "empty a message that is nothing but our trailer"),
+    "write-trailer": ("commits", "write the checkpoint id into a commit message"),
+    "check-message": ("commits", "empty a message that is nothing but our trailer"),
     "condense": ("commits", "write the sessions of a commit to the permanent store"),
     "carry-forward": ("commits", "move streams on to a new commit"),
-    "finalize": ("sessions", "complete the transcripts of a turn's checkpoints"),
+    "finalize": ("turns", "complete the transcripts of a turn's checkpoints"),
     "relink": ("links", "find the commits that lost their checkpoint id"),
     # permanent store
     "list-checkpoints": ("checkpoints", "list committed checkpoints as records"),
@@ -37,9 +45,9 @@ STAGES = {
     "push-checkpoints": ("share", "send the permanent store to a remote"),
     "fetch-checkpoints": ("share", "bring the permanent store from a remote"),
     # guard
-    "check-claim": ("guard", "say whether a tool call may run here, and claim its paths"),
-    "release-claim": ("guard", "let go of what a tool call claimed"),
-    "list-claims": ("guard", "list who is at work in this working copy"),
+    "check-claim": ("turns", "say whether a tool call may run here, and claim its paths"),
+    "release-claim": ("turns", "let go of what a tool call claimed"),
+    "list-claims": ("listing", "list who is at work in this working copy"),
     # upkeep
     "list-refs": ("upkeep", "list refs as records"),
     "expire-refs": ("upkeep", "name the refs that are past keeping"),
@@ -128,3 +136,65 @@ def get_module(name: str) -> str:
     if name in STAGES:
         return ""
     return "gitcp.hook" if name == "hook" else "gitcp.cmd." + name.replace("-", "_")
+
+
+# The built-in pipelines of hooks, and the parser of configured ones.
+#
+# Literal argv lists, so that a hook parses nothing.  `git config gitcp.<event>.pipeline`
+# replaces an entry; the value `default` stands for the one here (gitcp-hook(1)).
+DEFAULT: dict[str, list[list[str]]] = {
+    # events of agents
+    "session-start": [["update-session"], ["finalize"]],
+    "turn-start": [["update-session"], ["check-claim"], ["match-stream"], ["finalize"]],
+    "tool-start": [["check-claim"], ["update-session"]],
+    "tool-end": [["release-claim"], ["update-session"]],
+    "subagent-start": [["update-session"]],
+    "subagent-end": [["release-claim"], ["write-checkpoint"], ["update-session"]],
+    "todo": [["write-checkpoint"], ["update-session"]],
+    "compact": [["write-checkpoint"]],
+    "turn-end": [["release-claim"], ["write-checkpoint"], ["update-session"], ["finalize"]],
+    "session-end": [["release-claim"], ["update-session"], ["finalize"]],
+    # hooks of git
+    "prepare-commit-msg": [["match-commit"], ["write-trailer"]],
+    "commit-msg": [["check-message"]],
+    "post-commit": [["match-commit"], ["condense"], ["carry-forward"]],
+    "post-checkout": [["enable", "--worktree"]],
+    "post-rewrite": [["relink"]],
+    "pre-push": [["push-checkpoints"]],
+}
+# A record of type 'refuse' at the end of these pipelines is obeyed; all others only watch.
+GATES = frozenset({"commit-msg", "turn-start", "tool-start", "tool-end", "pre-commit", "pre-push"})
+# Stages that the built-in pipelines leave out where gitcp.guard is off.
+GUARD = frozenset({"check-claim", "release-claim"})
+# Hooks to which git writes on standard input.
+WITH_STDIN = frozenset({"post-rewrite", "pre-push"})
+# The status by which a git hook refuses; the hook scripts take any other for a failure of gitcp.
+VERDICT = 3
+# Hooks during which the person's git locks its index.
+COMMITTING = frozenset({"pre-commit", "prepare-commit-msg", "commit-msg"})
+
+
+def parse_pipeline(text: str) -> list[list[str]]:
+    """The stages of a pipeline, each an argv; quotes are read as in a shell, without expansion.
+
+    Raise Error for an invalid word and for an unknown stage.
+    """
+    import shlex
+
+    lexer = shlex.shlex(text, posix=True, punctuation_chars="|")
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    stages: list[list[str]] = [[]]
+    try:
+        for word in lexer:
+            if word == "|":
+                stages.append([])
+            else:
+                stages[-1].append(word)
+    except ValueError as e:
+        raise Error(f"cannot parse pipeline '{text}': {e}") from None
+    for argv in stages:
+        foreign = argv and argv[0].startswith("!") and argv[0] != "!"
+        if not argv or not (foreign or argv[0] in STAGES):
+            raise Error(f"no such stage: '{' '.join(argv)}'")
+    return stages

@@ -25,13 +25,12 @@ from __future__ import annotations
 
 import os
 
-from gitcp import git, memory, trace
-from gitcp.core import ids
+from gitcp import git, memory
+from gitcp.core import formats
 from gitcp.errors import Error, Late, NoJj
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
-from gitcp.store import refs
-from gitcp.store.session import states
+from gitcp.store import refs, session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,12 +77,13 @@ class Context:
         """
         self.hold([session_id])
         if session_id not in self._states:
-            self._states[session_id] = states.load_state(self.repo, session_id)
+            self._states[session_id] = session.load_state(self.repo, session_id)
         if rebuild and session_id not in self._rebuilt:
             self._rebuilt.add(session_id)
-            from gitcp.store.stream import streams
 
-            self._states[session_id] = streams.catch_up_state(
+            from gitcp.store import stream
+
+            self._states[session_id] = stream.catch_up_state(
                 self.repo, session_id, self._states[session_id], self.head
             )
         return self._states[session_id]
@@ -99,7 +99,7 @@ class Context:
 
         If one comes before a lock that is held, leave() first: earlier states are then void.
         """
-        names = sorted(set(map(ids.check_session_id, session_ids)) - self._locks.keys())
+        names = sorted(set(map(formats.check_session_id, session_ids)) - self._locks.keys())
         if names and self._locks and names[0] < max(self._locks):
             self.leave()
         for name in names:
@@ -119,7 +119,7 @@ class Context:
             from gitcp.store.journal import edits
 
             edits.read_streams(self.repo, state)
-        self._kept[session_id] = states.encode_state(state), states.encode_marker(state)
+        self._kept[session_id] = session.encode_state(state), session.encode_marker(state)
 
     def leave(self) -> None:
         """Write the kept states, release all locks, and forget all data."""
@@ -127,7 +127,7 @@ class Context:
             git.run_pending()
             while self._kept:
                 session_id = min(self._kept)
-                states.put_marker(self.repo, session_id, *self._kept[session_id])
+                session.put_marker(self.repo, session_id, *self._kept[session_id])
                 del self._kept[session_id]
         finally:
             self._kept.clear()
@@ -176,10 +176,10 @@ def locate(event: Record, project: str = "") -> tuple[str, Repo] | None:
         except Error as e:
             if isinstance(e, Late) or (isinstance(e, NoJj) and event["event"] == "session-start"):
                 raise
-            trace.append_note("hook", str(e))
+            git.append_note("hook", str(e))
             continue
         if fresh and project and folder != project and _is_strange(repo, project):
-            trace.append_note("hook", f"'{folder}' is in a repository that is not registered")
+            git.append_note("hook", f"'{folder}' is in a repository that is not registered")
             continue
         if fresh or is_off(repo):
             return folder, repo
@@ -197,6 +197,7 @@ def locate(event: Record, project: str = "") -> tuple[str, Repo] | None:
 
 def _is_strange(repo: Repo, project: str = "") -> bool:
     """Whether a repository is neither registered nor the one around an agent's project."""
+
     from gitcp import registered
 
     if repo.top is None or registered.is_registered(repo.top):

@@ -71,7 +71,7 @@ class GitError(Error):
 
 
 class Late(GitError):
-    """git did not end in time and was killed; over: the limit, running.describe_overrun()."""
+    """git did not end in time and was killed; over: the limit, git.describe_overrun()."""
 
     def __init__(self, argv: tuple[str, ...], over: str) -> None:
         super().__init__(argv, -15, f"did not end {over}".encode())

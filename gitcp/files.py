@@ -14,7 +14,36 @@ from gitcp.errors import Error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     Stamp = list[int]  # inode, size and time (ns) of a file
+
+
+# gitcp's packs in an object database: list them, add one, leave one to git.
+#
+# A `.keep` file keeps a pack from git's pruning and repacking.  A repository that borrows objects
+# gets no such file: as soon as one of its packs is kept, git-repack(1) leaves out the objects of
+# the lender's kept packs, and they are lost when the repository is made independent.  There
+# gitcp's packs are listed in <common>/gitcp/packs, and git prunes their objects by age.
+
+
+def find_hasher(algo: str, much: bool = False) -> Any:
+    """The hash function of the repository's object names; much: for megabytes."""
+    if algo == "sha256":
+        import hashlib
+
+        return hashlib.sha256
+    if not much:
+        try:
+            import _sha1  # hashlib costs 2.7 ms, and a hook hashes little
+        except ImportError:
+            pass
+        else:
+            return _sha1.sha1
+    import hashlib
+
+    return lambda data: hashlib.sha1(data, usedforsecurity=False)
+
 
 METHOD: dict[str, str] = memory.get_table("core.fsyncmethod")  # key -> value in git's configuration
 

@@ -1,18 +1,28 @@
-"""Run git, with the exit statuses that the caller accepts.  Input and output are bytes."""
+"""The one door to git: its processes, until when they may run, and the trace of them.
+
+Input and output are bytes, names are texts in which surrogates stand for bytes that are not UTF-8.
+The caller says which exit statuses it accepts.  A name of a file, a line of the trace and the time
+now are made here, too.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
+import time
 
 from gitcp import memory
-from gitcp.errors import GitError
-from gitcp.running import Running
+from gitcp.errors import GitError, Late, hide_passwords
+from gitcp.start.cpython import signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from typing import Any, Self
+    import select
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+    from typing import Any, NoReturn, Self
 
+
+# Run git, with the exit statuses that the caller accepts.  Input and output are bytes.
 _PENDING: dict[Callable[[], object], Callable[[], object]] = memory.get_table("pending")
 LASTING: dict[Git, Any] = memory.get_table("lasting")  # gits that wait for orders
 # git never prompts, never translates and takes no lock merely to read; and it writes its output in
@@ -168,3 +178,366 @@ class Git:
     ) -> Iterator[bytes]:
         """Like read_records(), one record at a time while git still runs."""
         return self.start(*args, feed=bool(stdin)).stream_records(sep, stdin)
+
+
+# The deadline of this process, which a hook sets and every wait obeys.
+#
+# A command that a person starts has none.
+EACH, TOTAL = 60, 120  # seconds: one call of git, a whole hook (gitcp-config(5))
+_limits: dict[str, float] = memory.get_table("limits")
+
+
+def begin_deadline(total: float = TOTAL, each: float = EACH) -> None:
+    """Give this process total seconds from now, and each call of git at most `each` seconds."""
+    now = time.monotonic()
+    _limits.setdefault("begun", now)
+    _limits.update(end=now + total, each=each)
+
+
+def set_bound(most: float | None) -> None:
+    """Limit the deadline to `most` seconds after the first begin_deadline(), when the caller of the
+    hook stops waiting; None: no limit."""
+    _limits["bound"] = float("inf") if most is None else _limits["begun"] + most
+
+
+def extend_deadline(seconds: float) -> None:
+    """Give the process and each call of git so many seconds more, because there is much to read."""
+    for name in _limits.keys() & {"end", "each"}:
+        _limits[name] += seconds
+
+
+def count_seconds_left() -> float | None:
+    """The seconds for the next call; 0 after the deadline, None without one."""
+    if not _limits:
+        return None
+    return max(0.0, min(_compute_end() - time.monotonic(), _limits["each"]))
+
+
+def describe_overrun(limit: float | None = None) -> str:
+    """The end of a message that git did not answer: within the hook's time, or that of a call, by
+    default without a limit of its own (seconds)."""
+    if _limits and time.monotonic() > _compute_end() - 0.01:
+        return "before the time of the whole hook was over"
+    return f"in {limit or _limits.get('each', EACH):.3g} seconds"
+
+
+def _compute_end() -> float:
+    return min(_limits["end"], _limits.get("bound", float("inf")))
+
+
+# A process of git or jj: start it, write its input, read its output, and end it when its time is
+# over.
+#
+# Input and output are bytes.  posix_spawn is used because importing subprocess costs a hook 13 ms.
+ANY = range(-64, 256)  # any status, also of a signal
+_GRACE = 0.3  # seconds from SIGTERM to SIGKILL, and for the other processes of the group
+_MOST = 1 << 20  # bytes of errors that are kept during a conversation
+
+
+class Running:
+    """A started process of git or jj.  finish() writes its input, reads its output, waits for its
+    end, and sets errors to its standard error.
+
+    feed: whether it gets input.  apart: start it in a session of its own, which terminate() ends as
+    a whole.
+    """
+
+    def __init__(
+        self,
+        argv: tuple[str | bytes, ...],
+        env: Mapping[str, str],
+        feed: bool,
+        apart: bool = False,
+    ) -> None:
+        self._argv, self._began, self._apart = argv, time.perf_counter(), apart
+        self._complaints: list[bytes] = []
+        self.errors = b""
+        self._poll: select.poll | None = None
+        child_in, self._in = os.pipe() if feed else (os.open(os.devnull, os.O_RDONLY), -1)
+        self._out, child_out = os.pipe()
+        self._err, child_err = os.pipe()
+        ends: tuple[int, ...] = (child_in, child_out, child_err)
+        actions = [(os.POSIX_SPAWN_DUP2, fd, to) for to, fd in enumerate(ends)]
+        try:
+            self.pid = os.posix_spawnp(
+                argv[0],
+                argv,
+                env,
+                file_actions=actions,
+                setsigdef=[signals.SIGPIPE, signals.SIGXFSZ],
+                setsid=apart,
+            )
+        except OSError as e:
+            ends += (self._out, self._err, *([self._in] if feed else []))
+            raise GitError(_decode_argv(argv), 127, str(e).encode()) from None
+        finally:
+            for fd in ends:
+                os.close(fd)
+
+    def finish(
+        self, stdin: bytes = b"", ok: Iterable[int] = (0,), limit: float | None = None
+    ) -> tuple[int, bytes]:
+        """Return (status, stdout); raise GitError unless the status is in ok.
+
+        limit: seconds, by default those up to the deadline.  After them the process is ended, and
+        Late raised.
+        """
+        if limit is None:
+            limit = count_seconds_left()
+        out, self.errors = self._communicate(stdin, limit)
+        status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        if is_on():
+            took = (time.perf_counter() - self._began) * 1e3
+            append_note("git", f"{' '.join(_decode_argv(self._argv))} ({status}, {took:.1f} ms)")
+        if status not in ok:
+            raise GitError(_decode_argv(self._argv), status, self.errors)
+        return status, out
+
+    def get_pipes(self) -> tuple[int, int]:
+        """(stdin, stdout) of the process, for a conversation, which finish() ends."""
+        return self._in, self._out
+
+    def stream_records(
+        self, sep: bytes = b"\0", stdin: bytes = b""
+    ) -> Generator[bytes, None, None]:
+        """Yield the records that git prints, each ended by the byte sep, as soon as it prints them.
+
+        stdin: for a git that reads all of it before it prints.  Raises GitError after the last
+        record unless the status is 0, and Late at the deadline.  If the caller closes the
+        generator, git ends at its next write.
+        """
+        parts: list[bytes] = []
+        try:
+            self._write_stdin(stdin)
+            while data := self.read_next():
+                if sep in data:
+                    *records, end = (b"".join(parts) + data).split(sep)
+                    yield from records
+                    parts = [end]
+                else:
+                    parts.append(data)
+            if end := b"".join(parts):
+                yield end
+        except GeneratorExit:
+            os.close(self._out)
+            os.close(self._err)
+            os.waitpid(self.pid, 0)
+            raise
+        self.finish()
+
+    def _write_stdin(self, stdin: bytes) -> None:
+        fill_pipe(self._in, stdin)
+        if self._in >= 0:
+            os.close(self._in)
+            self._in = -1
+
+    def wait_readable(self) -> bool:
+        """Wait for output, or for the end of the process; False at the deadline.  Its errors are
+        read meanwhile, so that the process does not wait for a full pipe."""
+        if self._poll is None:
+            import select
+
+            self._poll = select.poll()
+            for fd in (self._out, self._err):
+                self._poll.register(fd, select.POLLIN)
+        while True:
+            limit = count_seconds_left()
+            ready = [fd for fd, _ in self._poll.poll(None if limit is None else limit * 1000)]
+            if self._out in ready or not ready:
+                return bool(ready)
+            if not (data := os.read(self._err, 1 << 16)):
+                self._poll.unregister(self._err)
+            elif sum(map(len, self._complaints)) < _MOST:
+                self._complaints.append(data)
+
+    def read_next(self) -> bytes:
+        """The next output, b"" at its end; raises Late at the deadline."""
+        if not self.wait_readable():
+            self._end_overdue((self._out, self._err))
+        return os.read(self._out, 1 << 16)
+
+    def terminate(self) -> None:
+        """End the process without reading its output; if apart, with its whole session."""
+        send = os.killpg if self._apart else os.kill
+        reaped = 0
+        for sign, patience in ((signals.SIGTERM, _GRACE), (signals.SIGKILL, 60.0)):
+            # The other processes of the group are reaped by init.
+            until = time.monotonic() + (_GRACE if reaped else patience)
+            try:
+                send(self.pid, sign)
+                while time.monotonic() < until:
+                    if not reaped:
+                        reaped = os.waitpid(self.pid, os.WNOHANG)[0]
+                        until = min(until, time.monotonic() + _GRACE) if reaped else until
+                    if reaped and not self._apart:
+                        return
+                    if reaped:
+                        send(self.pid, 0)  # raises ProcessLookupError when the group is gone
+                    time.sleep(0.005)
+            except ProcessLookupError:
+                return
+
+    def _communicate(self, stdin: bytes, limit: float | None) -> tuple[bytes, bytes]:
+        """(output, errors), read while stdin is written: git does not read on while its output
+        pipe is full."""
+        parts: dict[int, list[bytes]] = {self._out: [], self._err: self._complaints}
+        import select
+
+        waiting, left = dict.fromkeys(parts, select.POLLIN), memoryview(stdin)
+        if left:
+            os.set_blocking(self._in, False)
+            waiting[self._in] = select.POLLOUT
+        elif self._in >= 0:
+            os.close(self._in)
+        poll, until = select.poll(), time.monotonic() + (limit or 0)
+        for fd, event in waiting.items():
+            poll.register(fd, event)
+        while parts.keys() & waiting.keys():
+            wait = None if limit is None else max(0.0, until - time.monotonic()) * 1000
+            ready = poll.poll(wait)
+            if not ready:
+                self._end_overdue(waiting, limit)
+            for fd, _ in ready:
+                if fd == self._in:
+                    left = feed_pipe(fd, left)
+                    ended = not left
+                else:
+                    data = os.read(fd, 1 << 16)
+                    parts[fd].append(data)
+                    ended = not data
+                if ended:
+                    poll.unregister(fd)
+                    os.close(fd)
+                    del waiting[fd]
+        for fd in waiting:
+            os.close(fd)  # git ended without reading all of its input
+        return b"".join(parts[self._out]), b"".join(parts[self._err])
+
+    def _end_overdue(self, pipes: Iterable[int], limit: float | None = None) -> NoReturn:
+        """Close the pipes, end the process, and raise Late.  limit: its seconds, if its own."""
+        for fd in pipes:
+            os.close(fd)
+        self.terminate()
+        raise Late(_decode_argv(self._argv), describe_overrun(limit))
+
+
+def fill_pipe(fd: int, data: bytes) -> None:
+    """feed_pipe() until nothing is left."""
+    left = memoryview(data)
+    while left:
+        left = feed_pipe(fd, left)
+
+
+def feed_pipe(fd: int, left: memoryview) -> memoryview:
+    """Write as much as a pipe takes now; return the remaining bytes, none if its reader is gone.
+
+    SIGPIPE is held back meanwhile: it ends a command only if the reader of its own output is gone.
+    """
+    before = signals.pthread_sigmask(signals.SIG_BLOCK, (signals.SIGPIPE,))
+    try:
+        return left[os.write(fd, left[: 1 << 16]) :]
+    except BlockingIOError:
+        return left
+    except BrokenPipeError:
+        if signals.SIGPIPE in signals.sigpending():
+            signals.sigwait((signals.SIGPIPE,))
+        return memoryview(b"")
+    finally:
+        signals.pthread_sigmask(signals.SIG_SETMASK, before)
+
+
+def _decode_argv(argv: Iterable[str | bytes]) -> tuple[str, ...]:
+    return tuple(a if isinstance(a, str) else a.decode("utf-8", "replace") for a in argv)
+
+
+# GITCP_TRACE=<file>: one line for each decision and for each process, appended.
+_FILE = os.environ.get("GITCP_TRACE", "")
+_START = time.perf_counter()
+_OPENED: dict[int, str] = memory.get_table("opened")  # files and directories, in their order
+_LOOKED: dict[int, str] = memory.get_table("looked")  # what os.stat() and os.lstat() were asked for
+_SYNCED: dict[int, str] = memory.get_table("synced")  # files written to the disk
+
+
+def append_note(subject: str, detail: str) -> None:
+    """Append `<ms since start> <pid> <subject>: <detail>` to the trace file, if there is one.
+
+    A trace file that cannot be written is ignored.
+    """
+    if not _FILE:
+        return
+    head = f"{(time.perf_counter() - _START) * 1e3:8.1f} {os.getpid()} {subject}"
+    line = f"{head}: {hide_passwords(detail)}\n"
+    try:
+        fd = os.open(_FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        os.write(fd, line.encode("utf-8", "backslashreplace"))
+        os.close(fd)
+    except OSError:
+        pass
+
+
+def is_on() -> bool:
+    return bool(_FILE)
+
+
+def note_end() -> None:
+    """Note what this process took: the modules it imported; how often it opened a file or a
+    directory, there or not, looked at one without opening it, and waited for the disk, and
+    which."""
+    append_note("imports", " ".join(sorted(sys.modules)))
+    for subject, paths in (("opens", _OPENED), ("looks", _LOOKED), ("syncs", _SYNCED)):
+        append_note(subject, f"{len(paths)} {' '.join(paths.values())}")
+
+
+def _count_opens(event: str, args: tuple[Any, ...]) -> None:
+    if event in ("open", "os.listdir", "os.scandir") and not isinstance(args[0], int):
+        path = os.fsdecode(args[0] or ".")
+        if path != _FILE:
+            _OPENED[len(_OPENED)] = path
+
+
+def _count_looks(look: Callable[..., os.stat_result]) -> Callable[..., os.stat_result]:
+    def count_look(path: Any, *args: Any, **options: Any) -> os.stat_result:
+        if not isinstance(path, int):
+            _LOOKED[len(_LOOKED)] = os.fsdecode(path)
+        return look(path, *args, **options)
+
+    return count_look
+
+
+def _count_syncs(sync: Callable[..., None]) -> Callable[..., None]:
+    def count_sync(fd: int) -> None:
+        try:
+            _SYNCED[len(_SYNCED)] = os.readlink(f"/proc/self/fd/{fd}")
+        except OSError:
+            _SYNCED[len(_SYNCED)] = f"descriptor-{fd}"
+        sync(fd)
+
+    return count_sync
+
+
+if is_on():
+    sys.addaudithook(_count_opens)
+    os.stat, os.lstat = _count_looks(os.stat), _count_looks(os.lstat)
+    os.fsync = _count_syncs(os.fsync)
+
+
+# Records on a stream: one JSON object to a line, UTF-8, in and out.
+#
+# Inside the program a name is a str, in which surrogates stand for bytes that are not UTF-8.
+# On the wire such a name is {"$bytes": "<base64>"} (gitcp-record(5)).
+
+
+def decode_name(name: bytes) -> str:
+    """Decode a name for use inside the program; encode_name() gives the same bytes back."""
+    return name.decode("utf-8", "surrogateescape")
+
+
+def encode_name(name: str) -> bytes:
+    """The bytes of a name, for the operating system and for git."""
+    return name.encode("utf-8", "surrogateescape")
+
+
+def format_now() -> str:
+    """Now as RFC 3339 with microseconds, in UTC."""
+    seconds, micro = divmod(time.time_ns() // 1000, 1_000_000)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{micro:06d}Z"

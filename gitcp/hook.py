@@ -12,14 +12,26 @@ from __future__ import annotations
 
 import os
 import sys
+from time import time_ns
 
-from gitcp import context, git, pipelines, repo, running, trace
-from gitcp.console import options
-from gitcp.console.options import make_flag, make_value
-from gitcp.errors import OK, USAGE, Error, UnknownAgent, UsageError, format_error, hide_passwords
-from gitcp.record import decode_lines
-from gitcp.repo import Repo
-from gitcp.stages.chain import (
+from gitcp import commands, console, context, files, git
+from gitcp.console import make_flag, make_value
+from gitcp.context import is_off, locate, locate_unheard
+from gitcp.core import json
+from gitcp.errors import (
+    OK,
+    USAGE,
+    Error,
+    InputError,
+    NoJj,
+    NoRepository,
+    UnknownAgent,
+    UsageError,
+    format_error,
+    hide_passwords,
+)
+from gitcp.repo import Repo, look_early
+from gitcp.stages import (
     begin_pipeline,
     collect_messages,
     format_pipeline,
@@ -27,12 +39,17 @@ from gitcp.stages.chain import (
     list_pipelines,
     store_missing_checkpoint,
 )
+from gitcp.store import private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from gitcp.agents import Client
     from gitcp.core.record_types import Record
+    from gitcp.repo import Repo
+
+    Events = Iterator[tuple[Repo, Record]]
 
 OPTIONS = (
     make_flag("--list", "show what is in force, and from where"),
@@ -49,10 +66,10 @@ def main() -> int:
         return _run_listing(argv)
     if os.environ.get("GITCP_ACTIVE") not in (None, "", "configured"):
         return OK  # a git command of gitcp's ran this hook
-    running.begin_deadline()
+    git.begin_deadline()
     try:
-        repo.look_early()
-        if argv[0] in pipelines.DEFAULT:
+        look_early()
+        if argv[0] in commands.DEFAULT:
             return _run_git_hook(argv[0], argv[1:])
         return _run_agent_hook(argv)
     except UsageError as e:
@@ -65,13 +82,13 @@ def main() -> int:
     except Exception as e:  # a bug must not stop the person's commit or the agent's work either
         import traceback
 
-        trace.append_note("bug", traceback.format_exc().replace("\n", " | "))
+        git.append_note("bug", traceback.format_exc().replace("\n", " | "))
         _warn_person(f"{' '.join(argv[:2])}: {type(e).__name__}: {e}")
     finally:
         git.abandon_pending()
         git.end_lasting()
-        if trace.is_on():
-            trace.note_end()
+        if git.is_on():
+            git.note_end()
     return OK
 
 
@@ -86,7 +103,9 @@ def _warn_person(message: str) -> None:
 
 
 def _run_git_hook(event: str, args: Sequence[str]) -> int:
-    stdin = decode_lines(sys.stdin.buffer.read()) if event in pipelines.WITH_STDIN else []
+    from gitcp.record import decode_lines
+
+    stdin = decode_lines(sys.stdin.buffer.read()) if event in commands.WITH_STDIN else []
     repo = Repo.find_here()
     if context.is_off(repo):
         return OK
@@ -94,14 +113,7 @@ def _run_git_hook(event: str, args: Sequence[str]) -> int:
 
 
 def _run_agent_hook(argv: Sequence[str]) -> int:
-    if argv == ["event"]:
-        from gitcp import agent_hook
-
-        events = agent_hook.read_records(_warn_person)
-    else:
-        from gitcp import agent_hook
-
-        events = agent_hook.read_call(argv)
+    events = read_records(_warn_person) if argv == ["event"] else read_call(argv)
     return next((status for repo, event in events if (status := run(repo, event))), OK)
 
 
@@ -110,13 +122,13 @@ def run(repo: Repo, first: Record) -> int:
 
     A gate's refusal ends them and is the answer.  Otherwise their messages are given as one."""
     event, config = str(first["event"]), repo.config
-    running.begin_deadline(
+    git.begin_deadline(
         config.get_option("gitcp.hook-timeout"), config.get_option("gitcp.git-timeout")
     )
     if config.get_all("gitcp.hook-timeout"):
-        running.set_bound(None)  # the person's setting counts, not the client's limit
+        git.set_bound(None)  # the person's setting counts, not the client's limit
     built_in = os.environ.get("GITCP_ACTIVE") != "configured"  # else configured pipelines alone
-    if built_in and event not in pipelines.COMMITTING and os.path.exists(repo.join_own("auto")):
+    if built_in and event not in commands.COMMITTING and os.path.exists(repo.join_own("auto")):
         from gitcp.store import auto
 
         auto.settle_left_over(context.open_context(repo))
@@ -159,31 +171,28 @@ def _store_warnings(repo: Repo, event: str, warnings: Sequence[str]) -> None:
 def _send_messages(first: Record, message: str, context: str = "") -> None:
     """Give the person a message, and the agent alone a context."""
     if "agent" in first:
-        from gitcp import agent_hook
-
-        agent_hook.tell(first, message, context)
+        tell(first, message, context)
     else:
         _print_message(f"{message}\n")
 
 
 def _refuse(first: Record, message: str) -> int:
     """Refuse for git or for the agent's client; return the status."""
-    err, status = f"{message}\n", pipelines.VERDICT
+    err, status = f"{message}\n", commands.VERDICT
     if "agent" in first:
-        from gitcp import agent_hook
-
-        err, status = agent_hook.refuse(first, message)
+        err, status = refuse(first, message)
     _print_message(err)
     return status
 
 
 def _print_message(message: str) -> None:
     """Print a message on standard error, without control characters and passwords."""
-    print(options.escape_unprintable(hide_passwords(message)), file=sys.stderr, end="")
+    print(console.escape_unprintable(hide_passwords(message)), file=sys.stderr, end="")
 
 
 def _run_listing(argv: Sequence[str]) -> int:
     def show_table() -> int:
+
         from gitcp.console import cli
 
         args = cli.parse("hook", OPTIONS, argv)
@@ -198,3 +207,172 @@ def _run_listing(argv: Sequence[str]) -> int:
     from gitcp.console import cli
 
     return cli.guard(show_table)
+
+
+# Read events from the payloads of agents' hooks or from records, and answer them.
+_TAIL = 1 << 20  # bytes at the end of a transcript, in which the last prompt is searched
+
+
+def read_call(argv: Sequence[str]) -> Events:
+    """The events in a client's hook call, each with its repository; none if gitcp does not record
+    it."""
+    if len(argv) < 2:
+        raise UsageError(f"no such hook: '{argv[0]}'")
+    data = sys.stdin.buffer.read()
+    from gitcp.agents import list_names
+
+    if argv[0] not in list_names():
+        yield from _read_external(argv[0], argv[1], data)
+        return
+    payload = parse_payload(data)
+    from gitcp.agents import get_client, recognise
+
+    client = recognise(get_client(argv[0]), payload)
+    if seconds := client.get_hook_seconds(argv[1], argv[0]):
+        git.set_bound(seconds / 2)  # the next event does the rest
+    event: Record = {**client.read_event(argv[1], payload)}
+    if event["event"] != "unknown":
+        yield from _locate_event(client, event)
+
+
+def _read_external(name: str, hook: str, data: bytes) -> Events:
+    """The events that the adapter of an agent on PATH makes of a payload."""
+    start = os.getcwd()
+    try:
+        from gitcp.store.setup import adapters
+
+        client = adapters.find_adapter(Repo.find_here(), name)
+    except NoRepository:
+        return  # nothing is recorded where the agent works
+    for event in client.read_events(hook, data):
+        yield from _locate_event(client, event)
+        os.chdir(start)
+
+
+def read_records(warn: Callable[[str], None]) -> Events:
+    """The events among the records on standard input; warn is called for any other record."""
+    start = os.getcwd()
+    import select
+
+    # Whether the process was started for its first event.
+    waiting = bool(select.select([sys.stdin], [], [], 0)[0])
+    for line in filter(bytes.strip, sys.stdin.buffer):
+        came, waiting = 0 if waiting else time_ns(), False
+        try:
+            from gitcp.agents import other
+
+            event = other.check_event(parse_payload(line), start)
+        except InputError as e:
+            warn(f"event: {format_error(e)}")
+            continue
+        if came:
+            event["came"] = came
+        from gitcp.agents import find_client
+
+        client = find_client(event["agent"])
+        yield from _locate_event(client if client.FORM == "run" else None, event)
+        os.chdir(start)
+
+
+def _locate_event(client: Client | None, event: Record) -> Events:
+    """The event with the repository of its session; changes into its worktree.
+
+    An unknown session began before gitcp was installed, or its prompt did not arrive: its first
+    tool call begins the turn.
+    """
+    project = os.environ.get(client.PROJECT_ENV if client else "", "")
+    try:
+        home = locate(event, project)
+        home_of_unknown = None if home else locate_unheard(event, project)
+    except NoJj as e:
+        tell(event, f"gitcp: {e}")
+        return
+    folder, repo = home or home_of_unknown or ("", None)
+    if repo is None or is_off(repo):
+        return
+    os.chdir(folder)
+    if client:
+        note_event(repo, client.NAME, event["event"])
+    if client and client.export:
+        from gitcp.store.session import others
+
+        others.copy_conversation(repo, client, event)
+    if home_of_unknown:
+        start = {**event, "event": "turn-start", "prompt": _read_last_prompt(client, event)}
+        start.pop("tool", None)
+        yield repo, start
+    yield repo, event
+
+
+def _read_last_prompt(client: Client | None, event: Record) -> str:
+    """The last prompt at the end of the session's transcript; "" if there is none yet."""
+    path = event.get("transcript_path")
+    if not (client and path):
+        return ""
+    try:
+        data = files.read_file(path, tail=_TAIL) or b""
+    except Error:
+        return ""  # the stages that need the transcript report the error
+    prompts = client.scan(data if len(data) < _TAIL else data.partition(b"\n")[2])["prompts"]
+    return prompts[-1] if prompts else ""
+
+
+def parse_payload(data: bytes) -> Record:
+    """The JSON object an agent's client writes to its hooks; InputError for anything else."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError) as e:
+        raise InputError(f"cannot parse the payload: {e}") from None
+    if not isinstance(value, dict):
+        raise InputError("the payload is not an object")
+    return value
+
+
+def tell(event: Record, message: str, context: str = "") -> None:
+    """Give messages to the agent, and to the person through the client if it shows messages."""
+    from gitcp import agents
+
+    print(agents.format_message(_find_form(event), message, context), end="")
+
+
+def refuse(event: Record, message: str) -> tuple[str, int]:
+    """Refuse the event for the agent's client: (text for standard error, status)."""
+    from gitcp import agents
+
+    out, err, status = agents.format_refusal(_find_form(event), event["event"], message)
+    print(out, end="")
+    return err, status
+
+
+def _find_form(event: Record) -> str:
+    """The form of answers to an event's agent (gitcp.agents)."""
+    from gitcp.agents import find_client
+
+    return str(event.get("answers") or find_client(event["agent"]).ANSWERS)
+
+
+# Files by which git's hooks in sh decide without starting Python.
+#
+# <dir>/gitcp/configured/<hook> exists if a pipeline is configured for a hook: then the hook always
+# starts Python.  <dir> is the common directory, or the worktree's own git directory if
+# extensions.worktreeConfig is set.
+#
+# <git-dir>/gitcp/watched lists the agents' settings that enable wrote into the worktree, which
+# `git clean -fdx` would delete, one path a line.  The hook that finds one missing warns once and
+# removes the list.
+
+
+def note_event(repo: Repo, agent: str, name: str) -> None:
+    """Note the time of an agent's event, and update `configured` (guard_files)."""
+    marked = os.path.isdir(repo.join_shared("configured"))
+    if marked or repo.config.list_keys("gitcp.", ".pipeline"):
+        from gitcp.store.setup import guard_files
+
+        guard_files.write_configured(repo)
+    path = repo.join_shared("heard", agent)
+    if name not in ("session-start", "turn-start") and os.path.exists(path):
+        return
+    try:
+        private.touch_private(repo, path)
+    except (Error, OSError):
+        pass  # no turn depends on it

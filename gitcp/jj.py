@@ -14,11 +14,10 @@ import time
 
 from gitcp import files
 from gitcp.asked import is_tracked
-from gitcp.core import ids, json, shapes
+from gitcp.core import formats, json
 from gitcp.errors import Error, GitError, NoJj
 from gitcp.files import read_file
-from gitcp.git import Git
-from gitcp.running import Running
+from gitcp.git import Git, Running
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -119,7 +118,7 @@ def locate_answer(root: str) -> str:
 
 
 def _locate_entry(root: str, name: str) -> str:
-    key = ids.start_sha256(os.fsencode(root)).hexdigest()
+    key = formats.start_sha256(os.fsencode(root)).hexdigest()
     return files.locate_state("jj", key[:32], name)
 
 
@@ -128,7 +127,7 @@ def _read_registered(path: str) -> Workspace | None:
         kept = json.loads(files.read_file(path, _LARGEST_ENTRY) or b"")
     except (Error, ValueError, RecursionError):
         return None
-    return None if shapes.find_fault(kept, _ENTRY_SHAPE) else kept
+    return None if formats.find_fault(kept, _ENTRY_SHAPE) else kept
 
 
 def find_root(start: str, stop: str | None = None) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 
-from gitcp.console import options
+from gitcp import console
 from gitcp.core import blame_format
 from gitcp.core.search_rules import add_filters, parse_query
 from gitcp.errors import Error
@@ -58,7 +58,7 @@ class Repository:
     def _open_objects(self) -> Iterator[Repo]:
         """The repository for one method.  Warnings go to lacks; the objects that it
         reads are forgotten."""
-        with options.Collected() as lacks:
+        with console.Collected() as lacks:
             try:
                 yield self.repo
             finally:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import fcntl
 import os
 
-from gitcp import memory, running, trace
+from gitcp import git, memory
 from gitcp.errors import Busy, Error
 from gitcp.files import Damaged, move_aside, open_file
 
@@ -46,7 +46,7 @@ class exclusive:
         self._waited: Any = None  # filelock's own lock, where it was needed
 
     def __enter__(self) -> None:
-        if trace.is_on():
+        if git.is_on():
             _check_order(self._rank)
         try:
             try:
@@ -80,8 +80,8 @@ class exclusive:
     def _wait(self) -> None:
         import filelock
 
-        trace.append_note("lock", f"waiting for '{self._name}'")
-        path, timeout, limit = self._path, self._timeout, running.count_seconds_left()
+        git.append_note("lock", f"waiting for '{self._name}'")
+        path, timeout, limit = self._path, self._timeout, git.count_seconds_left()
         if limit is not None:  # a hook waits in vain once only for the same lock
             timeout = 0.0 if path in _GIVEN_UP else min(timeout, limit)
         self._waited = filelock.FileLock(path, timeout, poll_interval=0.01, fallback_to_soft=False)
@@ -102,7 +102,7 @@ def rank_lock(name: str) -> tuple[int, str]:
 
 
 def _check_order(rank: tuple[int, str]) -> None:
-    trace.append_note("lock", f"'{rank[1]}'")
+    git.append_note("lock", f"'{rank[1]}'")
     last = max(_HELD, default=(-1, ""))
     if rank <= last:
         raise AssertionError(f"lock '{rank[1]}' is taken after '{last[1]}'")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import time
 
-from gitcp import memory
+from gitcp import git, memory
 from gitcp.core import json
 from gitcp.errors import InputError
 
@@ -32,24 +32,14 @@ _AS_ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 _JOINERS = "\u200c\u200d"  # they join emoji and letters, and control no terminal
 
 
-def decode_name(name: bytes) -> str:
-    """Decode a name for use inside the program; encode_name() gives the same bytes back."""
-    return name.decode("utf-8", "surrogateescape")
-
-
-def encode_name(name: str) -> bytes:
-    """The bytes of a name, for the operating system and for git."""
-    return name.encode("utf-8", "surrogateescape")
-
-
 def decode_lines(out: bytes) -> list[str]:
     """The lines that git printed; str.splitlines() would also split at other characters."""
-    return decode_name(out.removesuffix(b"\n")).split("\n") if out else []
+    return git.decode_name(out.removesuffix(b"\n")).split("\n") if out else []
 
 
 def encode_lines(words: Iterable[str], end: str = "\n") -> bytes:
     """Names as git reads them from its standard input, each with the end after it."""
-    return encode_name("".join(f"{name}{end}" for name in words))
+    return git.encode_name("".join(f"{name}{end}" for name in words))
 
 
 def read_records(stream: BinaryIO) -> Iterator[Record]:
@@ -167,7 +157,7 @@ def _pack_name(name: str) -> Any:
         return name
     import binascii
 
-    return {"$bytes": binascii.b2a_base64(encode_name(name), newline=False).decode()}
+    return {"$bytes": binascii.b2a_base64(git.encode_name(name), newline=False).decode()}
 
 
 def _is_utf8(text: str) -> bool:
@@ -184,7 +174,7 @@ def _unpack(value: Any) -> Any:
             try:
                 import binascii
 
-                return decode_name(binascii.a2b_base64(value["$bytes"]))
+                return git.decode_name(binascii.a2b_base64(value["$bytes"]))
             except (TypeError, ValueError):
                 raise InputError("'$bytes' is not base64") from None
         if set(value) == {"$pairs"}:
@@ -194,9 +184,3 @@ def _unpack(value: Any) -> Any:
                 raise InputError("'$pairs' is not a list of pairs") from None
         return {k: _unpack(v) for k, v in value.items()}
     return [_unpack(v) for v in value] if isinstance(value, list) else value
-
-
-def format_now() -> str:
-    """Now as RFC 3339 with microseconds, in UTC."""
-    seconds, micro = divmod(time.time_ns() // 1000, 1_000_000)
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{micro:06d}Z"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 
 from gitcp import files, jj
-from gitcp.core import ids
+from gitcp.core import formats
 from gitcp.errors import Error
 
 TYPE_CHECKING = False
@@ -72,7 +72,7 @@ def find_common_dir(git_dir: str) -> str:
 
 
 def _locate_entry(common: str) -> str:
-    key = ids.start_sha256(os.fsencode(common)).hexdigest()
+    key = formats.start_sha256(os.fsencode(common)).hexdigest()
     return files.locate_state("repositories", key[:32])
 
 

@@ -7,11 +7,12 @@ import stat
 
 from gitcp import memory
 from gitcp.asked import Answers, ask_config, ask_place, is_embedded
-from gitcp.core import config_table, ids
-from gitcp.core.ids import hash_worktree
+from gitcp.core import config_table, formats
+from gitcp.core.formats import hash_worktree
 from gitcp.errors import Error, NoRepository
 from gitcp.files import METHOD
 from gitcp.git import Git
+from gitcp.store.objects import Objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from gitcp.asked import Values
-    from gitcp.store.objects import Objects
 
 _EMBEDDED = "'{}' is no repository for gitcp: the one around it tracks its files"
 # Variables that tie git to an index, a subdirectory or a worktree: a Repo sets its own.
@@ -138,6 +138,7 @@ class Repo:
     @classmethod
     def _find_jj(cls, folder: str, stop: str | None, base: Git, init: str | None) -> Repo | None:
         """The jj workspace around a directory, below stop; None for none."""
+
         from gitcp import jj
 
         if not (root := jj.find_root(folder, stop)):
@@ -177,7 +178,6 @@ class Repo:
         process, which stays open."""
         if self.opened:
             return self.opened[-1]
-        from gitcp.store.objects import Objects
 
         return Objects.get_shared(self)
 
@@ -215,6 +215,7 @@ class Repo:
         """Whether a directory is a registered jj workspace."""
         if folder not in self._has_jj:
             self._has_jj[folder] = os.path.isdir(f"{folder}/.jj")
+
         from gitcp import jj
 
         return self._has_jj[folder] and bool(jj.find_registered(folder))
@@ -248,7 +249,7 @@ class Repo:
         (core.sharedRepository).  Raise OSError."""
         if setting := self.config.get("core.sharedrepository"):
             mode = os.stat(path).st_mode
-            if (shared := ids.compute_shared_mode(setting, mode)) != stat.S_IMODE(mode):
+            if (shared := formats.compute_shared_mode(setting, mode)) != stat.S_IMODE(mode):
                 os.chmod(path, shared)
 
     def make_folder(self, path: str) -> None:

@@ -6,11 +6,10 @@ import importlib
 import os
 
 from gitcp import agents, context
-from gitcp.console import cli
-from gitcp.console.options import JSON, make_flag, make_value
+from gitcp.console import JSON, cli, make_flag, make_value
 from gitcp.errors import NO, OK
 from gitcp.store.imports import imports
-from gitcp.store.trees import need_commit
+from gitcp.store.objects import need_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

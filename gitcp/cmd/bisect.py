@@ -6,21 +6,21 @@ import os
 import shlex
 from contextlib import contextmanager
 
+from gitcp import console
 from gitcp.cmd import undo
-from gitcp.console import cli, options, shell, term
-from gitcp.console.options import JSON, make_flag, make_value, parse_positive
+from gitcp.console import JSON, cli, make_flag, make_value, parse_positive, shell, term
 from gitcp.core import bisect, credit
 from gitcp.core.bisect import BAD, GOOD, SKIP
 from gitcp.core.render import spans
 from gitcp.errors import NO, OK, Error, UsageError
-from gitcp.record import decode_name
+from gitcp.git import decode_name
 from gitcp.repo import Repo
-from gitcp.store import pack_care
+from gitcp.store import pack_care, session
 from gitcp.store.back import points, restore, scratch, steps
 from gitcp.store.back.history import History
 from gitcp.store.back.restore import Present
 from gitcp.store.objects import Objects
-from gitcp.store.session import states
+from gitcp.store.session import others
 from gitcp.store.turn import sessions
 
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gitcp.console.options import Rows
+    from gitcp.console import Rows
     from gitcp.core.bisect import Change
     from gitcp.core.record_types import Record
     from gitcp.store.back.scratch import InPlace, Scratch
@@ -98,7 +98,7 @@ def _bisect(repo: Repo, args: Namespace) -> int:
     undo.finish(repo)
     mover = steps.Mover(repo, lambda prepared: True, lambda done, total: None)
     if scratch.finish_in_place(repo, mover):
-        options.warn("an interrupted bisection in place was taken back")
+        console.warn("an interrupted bisection in place was taken back")
     present = Present(repo, dry=True)
     session = _pick_session(present, args.session)
     history = History(present, args.good, args.bad, session)
@@ -125,7 +125,7 @@ def _open_place(
     """Where the command is run: a scratch worktree with the shared paths, or the worktree."""
     repo = present.repo
     if args.in_place:
-        at_work = [m["session_id"] for m in states.read_recent(repo) if states.is_at_work(repo, m)]
+        at_work = [m["session_id"] for m in session.read_recent(repo) if others.is_at_work(repo, m)]
         if at_work:
             raise Error(
                 f"session {at_work[0][:8]} is at work here: without --in-place the command"
@@ -205,7 +205,7 @@ class Search:
         except Error as e:
             if number in (0, self._last):
                 raise
-            options.warn(f"{self._name(number)}: {e}")
+            console.warn(f"{self._name(number)}: {e}")
             self._found[number] = SKIP
             return SKIP
         if not done and self._args.setup:
@@ -333,7 +333,7 @@ class Search:
     def _tell(self, outcome: str, changes: Sequence[Change]) -> None:
         session = changes[0]["who"][0] if outcome == "found" else ""
         if not session:
-            options.warn("no session is told: no single call was found")
+            console.warn("no session is told: no single call was found")
             return
         low, high = bisect.find_range(self._found)
         trees = [self._history.read_tree(number) for number in (low, high)]
@@ -341,13 +341,13 @@ class Search:
         cut = "\n(the rest is left out)" if len(diff) > _MOST else ""
         command, (_, turn, call) = shlex.join(self._args.words), changes[0]["who"]
         what = f"your call {call}" if call else f"a call of your turn {turn}"
-        states.leave_message(
+        others.leave_message(
             self._repo,
             session,
             f"The user ran 'gitcp bisect': '{command}' passes before {what} and fails after it."
             f" That call made this change:\n{diff[:_MOST].rstrip()}{cut}",
         )
-        options.tell(f"note: session {session[:8]} is told with its next prompt")
+        console.tell(f"note: session {session[:8]} is told with its next prompt")
 
     def _make_record(self, outcome: str, changes: Iterable[Change]) -> Record:
         return {

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import sys
 
-from gitcp import jj, record
+from gitcp import git, jj
 from gitcp.asked import find_top
-from gitcp.console import cli, term
-from gitcp.console.options import JSON, make_flag, make_value
+from gitcp.console import JSON, cli, make_flag, make_value, term
 from gitcp.core import blame_format
 from gitcp.errors import OK
 from gitcp.git import Git
 from gitcp.repo import Repo
-from gitcp.stages import sessions
+from gitcp.stages import turns
 from gitcp.store import blame
 from gitcp.store.lines import evidence, history
 from gitcp.store.objects import Objects
@@ -48,7 +47,7 @@ def run(argv: Sequence[str]) -> int:
     finish = history.start_blame(git, options)  # git works while modules are imported
     term.show_line("finding who wrote the lines")
     repo = around or Repo.find()
-    sessions.look_at_head(repo)
+    turns.look_at_head(repo)
     with Objects(repo):
         has_contents = any(word.startswith("--contents") for word in options["given"])
         about = evidence.Evidence(repo, worktree=not has_contents)
@@ -63,6 +62,6 @@ def run(argv: Sequence[str]) -> int:
 def _print(lines: Iterable[bytes]) -> None:
     """Print lines through git's pager at a terminal, and unchanged elsewhere."""
     if sys.stdout.isatty():
-        cli.page_texts(cli.show_escaped(record.decode_name(line)) for line in lines)
+        cli.page_texts(cli.show_escaped(git.decode_name(line)) for line in lines)
     else:
         cli.write_bytes(lines)

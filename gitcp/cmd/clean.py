@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli, term
-from gitcp.console.options import JSON, make_flag, make_value, parse_number
+from gitcp.console import JSON, cli, make_flag, make_value, parse_number, term
 from gitcp.core.orphan_rules import KINDS
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK

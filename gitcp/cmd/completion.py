@@ -6,8 +6,7 @@ import sys
 from importlib import import_module
 
 from gitcp import agents, commands, repo, stages
-from gitcp.console import cli
-from gitcp.console.options import escape_unprintable, flatten_rows, make_flag, make_value
+from gitcp.console import cli, escape_unprintable, flatten_rows, make_flag, make_value
 from gitcp.core import config_table
 from gitcp.core.render import completion
 from gitcp.errors import NO, OK, Error, InputError
@@ -17,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitcp.console.options import Rows
+    from gitcp.console import Rows
     from gitcp.core.render.completion import Candidates
 
 OPTIONS = (

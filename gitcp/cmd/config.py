@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli
-from gitcp.console.options import JSON, make_flag, make_value
+from gitcp.console import JSON, cli, make_flag, make_value
 from gitcp.core import config_table
 from gitcp.errors import NO, OK
 from gitcp.repo import Repo

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli, term
-from gitcp.console.options import make_flag
+from gitcp.console import cli, make_flag, term
 from gitcp.errors import OK
 from gitcp.repo import Repo
 from gitcp.store import refs
@@ -27,7 +26,7 @@ def run(argv: Sequence[str]) -> int:
         return cli.write_records(records)
     count = len(checkpoints.list_tips(repo))
     print(f"{len(moved)} of {count} checkpoints moved; each has a ref of its own")
-    if refs.read_ref(repo, checkpoints.REF):
-        name = checkpoints.REF.removeprefix("refs/heads/")
+    if refs.read_ref(repo, refs.REF):
+        name = refs.REF.removeprefix("refs/heads/")
         print(f"the branch stays, and is not sent any more: 'git branch -D {name}' removes it")
     return OK

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli, shell
-from gitcp.console.options import make_flag, make_value
+from gitcp.console import cli, make_flag, make_value, shell
 from gitcp.errors import UsageError
 from gitcp.repo import Repo
 from gitcp.store import pack_care, stage

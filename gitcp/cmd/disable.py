@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 
-from gitcp import files, jj, registered
-from gitcp.console import cli, options
-from gitcp.console.options import make_flag
+from gitcp import console, files, jj, registered
+from gitcp.console import cli, make_flag
 from gitcp.errors import OK, Error, NoRepository, UsageError, format_error
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
-from gitcp.store import pack_upkeep
+from gitcp.store import packs
 from gitcp.store.setup import adapters, git_hooks, guard_files, install, takeover
 
 TYPE_CHECKING = False
@@ -91,7 +90,7 @@ def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
                 cli.show_whole(f"left '{path}': it {git_hooks.FORGOTTEN}")
     if not dry_run:
         install.end_recording(repo)
-        pack_upkeep.release_packs(repo)
+        packs.release_packs(repo)
         guard_files.clear_configured(repo)
         guard_files.clear_watched(repo)
         registered.remove_repository(repo)
@@ -104,6 +103,6 @@ def _uninstall_adapter(repo: Repo, name: str) -> bool:
     try:
         adapters.remove_hooks(repo, name)
     except Error as e:
-        options.warn_lacking(f"the hooks of {name} are still there: {format_error(e)}")
+        console.warn_lacking(f"the hooks of {name} are still there: {format_error(e)}")
         return False
     return True

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 
 from gitcp import context
-from gitcp.console import cli
-from gitcp.console.options import JSON, make_flag
+from gitcp.console import JSON, cli, make_flag
 from gitcp.core import findings
 from gitcp.core.render.answers import explain_beginning, format_remedy
 from gitcp.errors import NO, OK

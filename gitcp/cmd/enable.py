@@ -7,9 +7,8 @@ import sys
 import tempfile
 from importlib.util import find_spec
 
-from gitcp import agents
-from gitcp.console import cli, options, picker
-from gitcp.console.options import describe_unknown, make_flag, make_value
+from gitcp import agents, console
+from gitcp.console import cli, describe_unknown, make_flag, make_value, picker
 from gitcp.core.render import completion
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK, Error, UsageError
@@ -222,5 +221,5 @@ def _say(repo: Repo, done: list[str], notes: list[str]) -> None:
     kept = [str(finding["reason"]) for finding in findings if finding["kind"] == "kept-hook"]
     first = [note for note in notes if note.startswith("found ")]
     cli.show_whole(*first, *done, *(note for note in notes if note not in first), *kept)
-    if not (done or findings or options.is_incomplete()):
+    if not (done or findings or console.is_incomplete()):
         print("gitcp is enabled here already: nothing to do")

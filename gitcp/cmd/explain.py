@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from gitcp import console
 from gitcp.cmd import show
-from gitcp.console import cli, options, term
-from gitcp.console.options import OFFLINE, make_flag, make_value
+from gitcp.console import OFFLINE, cli, make_flag, make_value, term
 from gitcp.core.render import answers
 from gitcp.errors import OK, Error, UsageError
 from gitcp.repo import Repo
@@ -75,7 +75,7 @@ def _generate(repo: Repo, name: str | None, args: Namespace) -> None:
     for checkpoint_id in ids:
         with Objects(repo):
             for session_id in commits.summarize_sessions(repo, checkpoint_id, args.force):
-                options.tell(f"summarized session {session_id} of {checkpoint_id}")
+                console.tell(f"summarized session {session_id} of {checkpoint_id}")
 
 
 def _find_name(args: Namespace) -> str | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli, options
-from gitcp.console.options import REVISIONS
+from gitcp import console
+from gitcp.console import REVISIONS, cli
 from gitcp.errors import OK
 from gitcp.repo import Repo
 from gitcp.store.lines import exports
@@ -20,7 +20,7 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("export-notes", OPTIONS, argv)
     changed, warnings = exports.write_notes(Repo.find(), args.revision)
     for warning in warnings:
-        options.warn(warning)
+        console.warn(warning)
     for oid in changed:
         print(oid)
     return OK

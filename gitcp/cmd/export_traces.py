@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli
-from gitcp.console.options import REVISIONS
+from gitcp.console import REVISIONS, cli
 from gitcp.repo import Repo
 from gitcp.store.lines import exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
 
 OPTIONS = (REVISIONS,)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli, term
-from gitcp.console.options import JSON
-from gitcp.core import ids
+from gitcp.console import JSON, cli, term
+from gitcp.core import formats
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK
 from gitcp.repo import Repo
@@ -47,7 +46,7 @@ def run(argv: Sequence[str]) -> int:
 
 def _format_line(remote: Record, local: str | None) -> str:
     """The line of a remote's ref: its name or checkpoint id, and whether it is here."""
-    name = ids.parse_checkpoint_ref(remote["ref"]) or remote["ref"].removeprefix("refs/heads/")
+    name = formats.parse_checkpoint_ref(remote["ref"]) or remote["ref"].removeprefix("refs/heads/")
     if local == remote["oid"]:
         return f"{name}  here"
     return f"{name}  {'here, another one there' if local else 'only there'}"

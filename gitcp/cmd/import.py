@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 
 from gitcp import agents, context
-from gitcp.console import cli
-from gitcp.console.options import JSON, make_flag, make_value
+from gitcp.console import JSON, cli, make_flag, make_value
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK
 from gitcp.store.imports import imports
-from gitcp.store.trees import need_commit
+from gitcp.store.objects import need_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import sys
 
-from gitcp.console import cli
-from gitcp.console.options import JSON, make_flag, make_value, parse_positive
+from gitcp.console import JSON, cli, make_flag, make_value, parse_positive
 from gitcp.core.render import history
 from gitcp.errors import OK
 from gitcp.repo import Repo
-from gitcp.stages.sessions import look_at_head
+from gitcp.stages.turns import look_at_head
 from gitcp.store.show import commits
 from gitcp.store.v1 import checkpoint_list
 

@@ -6,14 +6,14 @@ import os
 import shutil
 import tempfile
 
-from gitcp import VERSION
-from gitcp.console import cli, extras, options
+from gitcp import VERSION, console
+from gitcp.console import cli, extras
 from gitcp.core import line_replay
 from gitcp.core.render import answers
 from gitcp.errors import OK, Error
 from gitcp.files import read_stamp
+from gitcp.git import encode_name
 from gitcp.library import Repository
-from gitcp.record import encode_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class Editor:
             document = self._documents[path]
             return document, document.map_lines(self.server.workspace.get_text_document(uri).source)
         except Error as e:
-            message = f"gitcp: {options.escape_unprintable(str(e))}"
+            message = f"gitcp: {console.escape_unprintable(str(e))}"
             log = types.LogMessageParams(types.MessageType.Info, message)
             self.server.window_log_message(log)
             return None, []
@@ -143,7 +143,7 @@ class Editor:
         if record is None:
             return answers.UNSAVED
         words, subject = document.read_words(record), document.read_subject(record)
-        return options.escape_unprintable(answers.format_hover(record, words, subject))
+        return console.escape_unprintable(answers.format_hover(record, words, subject))
 
     def write_turn(self, uri: str, number: int) -> str:
         """Write the turn that wrote a line to a file; return its URI, '' for none."""
@@ -163,7 +163,7 @@ class Editor:
         text = answers.format_turn(line, document.read_words(line), document.read_subject(line))
         fd, new = tempfile.mkstemp(dir=self._folder)
         with os.fdopen(fd, "w", encoding="utf-8") as file:
-            file.write(options.escape_unprintable(text))
+            file.write(console.escape_unprintable(text))
         os.chmod(new, 0o400)
         os.replace(new, path)
         return path

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
-from gitcp import VERSION, library
+from gitcp import VERSION, console, library
 from gitcp.cmd import show
-from gitcp.console import cli, extras, options, term
+from gitcp.console import cli, extras, term
 from gitcp.core.render import answers, history, spans
 from gitcp.errors import OK, Error
-from gitcp.store.v1 import redaction
+from gitcp.store import redaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ def _answer(folder: str, ask: Callable[[Repository], Iterable[str]]) -> str:
             lines += [f"(not read: {lack})" for lack in repository.lacks]
             redacted = redaction.redact_text(repository.repo, "\n".join(lines))
     except Error as e:
-        raise ToolError(options.escape_unprintable(str(e))) from None
-    safe = options.escape_unprintable(redacted)
+        raise ToolError(console.escape_unprintable(str(e))) from None
+    safe = console.escape_unprintable(redacted)
     return answers.quote_lines(safe.split("\n"), os.urandom(8).hex())
 
 

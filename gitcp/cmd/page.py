@@ -7,17 +7,15 @@ import sys
 import webbrowser
 from urllib.parse import quote
 
-from gitcp import VERSION, files, memory
-from gitcp.console import cli, extras, options, term
-from gitcp.console.options import make_flag, make_value
+from gitcp import VERSION, console, files, memory
+from gitcp.console import cli, extras, make_flag, make_value, term
 from gitcp.errors import OK, Error
 from gitcp.git import allow_fetch, end_lasting
 from gitcp.repo import Repo
-from gitcp.store import pack_care, private
+from gitcp.store import pack_care, private, redaction
 from gitcp.store.lines import evidence
 from gitcp.store.objects import Objects
 from gitcp.store.page import serve
-from gitcp.store.v1 import redaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +79,7 @@ def _serve(repo: Repo, name: str, with_prompts: bool, shows: bool) -> int:
         except Error as e:
             if not text:
                 raise
-            options.warn(f"the page stays as it was: {e}")
+            console.warn(f"the page stays as it was: {e}")
         finally:
             _begin_anew()
         return text
@@ -101,7 +99,7 @@ def _begin_anew() -> None:
     end_lasting()
     memory.forget()
     allow_fetch()
-    options.wait_for_end()
+    console.wait_for_end()
 
 
 def make_page(repo: Repo, name: str, with_prompts: bool = True, made: str = "") -> str:

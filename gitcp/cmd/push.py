@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli, term
-from gitcp.console.options import JSON, make_value
+from gitcp.console import JSON, cli, make_value, term
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK, Error, hide_passwords
 from gitcp.repo import Repo

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from gitcp.console import cli
-from gitcp.console.options import JSON, make_flag, make_value
+from gitcp.console import JSON, cli, make_flag, make_value
 from gitcp.core.render import history
 from gitcp.errors import NO, OK
+from gitcp.store import redaction
 from gitcp.store.show import commits, reports
-from gitcp.store.v1 import redaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from gitcp.cmd import undo
-from gitcp.console import cli
-from gitcp.console.options import make_value
+from gitcp.console import cli, make_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.console import cli
-from gitcp.console.options import JSON, OFFLINE, make_flag, make_value
+from gitcp.console import JSON, OFFLINE, cli, make_flag, make_value
 from gitcp.errors import NO, OK, Error
 from gitcp.repo import Repo
 from gitcp.store.back import conversation

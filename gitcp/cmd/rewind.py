@@ -6,9 +6,9 @@ import os
 import sys
 from contextlib import nullcontext
 
+from gitcp import console
 from gitcp.cmd import undo
-from gitcp.console import cli, options, picker, term
-from gitcp.console.options import JSON, make_flag, make_value
+from gitcp.console import JSON, cli, make_flag, make_value, picker, term
 from gitcp.core import back
 from gitcp.core.render import answers
 from gitcp.errors import OK, Error, UsageError
@@ -19,14 +19,14 @@ from gitcp.store.back import conversation, points, restore, steps
 from gitcp.store.back.restore import KeptEdits
 from gitcp.store.objects import Objects
 from gitcp.store.show import commits
-from gitcp.store.snapshot import snapshot
+from gitcp.store.snapshot import scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterable, Sequence
 
-    from gitcp.console.options import Rows
+    from gitcp.console import Rows
     from gitcp.core.back import Point
     from gitcp.core.render.spans import Line
     from gitcp.store.back.conversation import Conversation
@@ -90,7 +90,7 @@ def run(argv: Sequence[str]) -> int:
         if args.into is not None:
             return _make_directory(repo, args)
         if args.session or args.turn or args.tool:
-            with snapshot.started(repo):
+            with scan.started(repo):
                 return _take_back_edits(repo, args)
         if args.to is None and "--" not in argv:
             _check_words(repo, args.path, listed)
@@ -99,7 +99,7 @@ def run(argv: Sequence[str]) -> int:
                 raise UsageError("paths go with a point: name it by --to")
             return _print_points(repo, args)
         # No scan is started while a person chooses: files may change meanwhile.
-        with nullcontext() if args.to is None else snapshot.started(repo):
+        with nullcontext() if args.to is None else scan.started(repo):
             point = _choose_point(repo, args)
             return _go_to_point(repo, args, point) if point else OK
 
@@ -238,7 +238,7 @@ def _cut_conversation(repo: Repo, args: Namespace, point: Point) -> Conversation
     except Error as e:
         if args.transcript_only or args.same_id:
             raise
-        options.tell(f"note: {e}")
+        console.tell(f"note: {e}")
         return None
 
 

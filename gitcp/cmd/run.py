@@ -9,11 +9,10 @@ from argparse import REMAINDER
 from shutil import which
 
 import gitcp
-from gitcp import record
+from gitcp import console, record
 from gitcp.agents import find_client, other
-from gitcp.console import cli, options, shell, term
-from gitcp.console.options import make_value
-from gitcp.core import ids
+from gitcp.console import cli, make_value, shell, term
+from gitcp.core import formats
 from gitcp.core.render import answers
 from gitcp.errors import FATAL, OK, Error
 from gitcp.repo import Repo
@@ -54,7 +53,7 @@ def run(argv: Sequence[str]) -> int:
         raise Error(f"no such program: '{words[0]}'")
     if installation.read_state(repo) == installation.DISABLED:
         wake = answers.explain_beginning(installation.DISABLED)
-        options.warn(f"gitcp is disabled here: {wake}")
+        console.warn(f"gitcp is disabled here: {wake}")
     common = _build_common(args, words[0])
     call = {"id": f"run-{os.getpid()}", "kind": "shell", "command": " ".join(words)}
     prompt = args.prompt or _read_prompt(common["agent"], words)
@@ -85,7 +84,7 @@ def _read_prompt(agent: str, words: Sequence[str]) -> str:
 
 def _build_common(args: Namespace, program: str) -> dict[str, str]:
     """The fields of all events of the run."""
-    session = _make_id(program) if args.session is None else ids.check_session_id(args.session)
+    session = _make_id(program) if args.session is None else formats.check_session_id(args.session)
     name = os.path.basename(program) or program if args.agent is None else args.agent
     agent = other.check_name(name)
     return {"type": "event", "agent": agent, "session_id": session, "cwd": os.getcwd()}

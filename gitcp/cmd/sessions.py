@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gitcp.console import cli, term
-from gitcp.console.options import JSON, make_flag, make_value
+from gitcp.console import JSON, cli, make_flag, make_value, term
 from gitcp.core.render import history
 from gitcp.errors import NO, OK
 from gitcp.store.show import reports

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli, term
-from gitcp.console.options import JSON, OFFLINE, make_flag, make_value
+from gitcp.console import JSON, OFFLINE, cli, make_flag, make_value, term
 from gitcp.core.render import answers, history
 from gitcp.errors import OK
-from gitcp.record import decode_name
+from gitcp.git import decode_name
 from gitcp.repo import Repo
 from gitcp.store.back import steps
 from gitcp.store.objects import Objects

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from gitcp import context
+from gitcp import console, context
 from gitcp.cmd import stage, undo
-from gitcp.console import cli, options
-from gitcp.console.options import JSON, make_flag, make_value
+from gitcp.console import JSON, cli, make_flag, make_value
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import NO, OK
 from gitcp.repo import Repo
 from gitcp.store import auto, pack_care, refs, split
-from gitcp.store.objects import Objects
+from gitcp.store.objects import Objects, find_tree, need_commit
 from gitcp.store.split import Bench, Splitter
 from gitcp.store.stage import select
-from gitcp.store.trees import find_tree, need_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -123,7 +121,7 @@ class _Splitting:
         try:
             auto.run_person_hook(self._repo, "post-commit")
         except auto.Refused as e:
-            options.warn(str(e))  # the commits exist already
+            console.warn(str(e))  # the commits exist already
 
     def _tell_nothing(self, shares: Sequence[Share], keys: Sequence[Key]) -> int:
         self._splitter.list_left(keys, self._splitter.first)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from gitcp import console
 from gitcp.cmd import undo
-from gitcp.console import cli, options
-from gitcp.console.options import JSON, make_flag, make_value
+from gitcp.console import JSON, cli, make_flag, make_value
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import NO, OK, Changed, UsageError
 from gitcp.repo import Repo
 from gitcp.store import pack_care, stage
 from gitcp.store.back.restore import name_in_worktree
 from gitcp.store.objects import Objects
-from gitcp.store.snapshot import snapshot
+from gitcp.store.snapshot import scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _stage(repo: Repo, args: Namespace, names: Sequence[str], scopes: Sequence[str]) -> int:
-    with snapshot.started(repo):
+    with scan.started(repo):
         stager = stage.Stager(repo, args.dry_run)
     selection = stage.select(repo, stager.lines, names, args.by_hand, args.turn, args.call)
     found = stager.list_parts(selection, scopes, args.with_overlaps, args.with_needed)
@@ -78,7 +78,7 @@ def _stage(repo: Repo, args: Namespace, names: Sequence[str], scopes: Sequence[s
         _show(found, selection, args.dry_run)
     warn_left(stager.overlaps, stager.needs)
     for note in stager.notes:
-        options.warn(note)
+        console.warn(note)
     return NO if stager.overlaps or stager.needs else OK
 
 
@@ -112,13 +112,13 @@ def warn_left(overlaps: Iterable[Left] = (), needs: Iterable[Left] = ()) -> None
     """Say on stderr what is left out, and why."""
     for left in overlaps:
         whose = " and ".join(map(_name, left["authors"]))
-        options.warn(
+        console.warn(
             f"{_locate(left)} is left out: {whose} replaced the same lines"
             " (--with-overlaps stages them as they stand)"
         )
     for left in needs:
         whose = " and ".join(map(_name, left["needs"]))
-        options.warn(
+        console.warn(
             f"{_locate(left)} is left out: it needs lines of {whose} that are not staged"
             " (--with-needed stages them too)"
         )

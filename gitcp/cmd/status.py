@@ -7,12 +7,11 @@ import time
 from itertools import islice
 from shutil import get_terminal_size
 
-from gitcp.console import cli, term
-from gitcp.console.options import JSON, make_flag
+from gitcp.console import JSON, cli, make_flag, term
 from gitcp.core.render import answers, history
 from gitcp.errors import OK, Error, GitError, UsageError
 from gitcp.repo import Repo
-from gitcp.stages.sessions import look_at_head
+from gitcp.stages.turns import look_at_head
 from gitcp.store.care import table
 from gitcp.store.objects import Objects
 from gitcp.store.setup import guard_files

@@ -9,8 +9,8 @@ import sys
 import termios
 
 import gitcp
-from gitcp.console import browser, cli, extras, options, term
-from gitcp.console.options import make_value
+from gitcp import console
+from gitcp.console import browser, cli, extras, make_value, term
 from gitcp.core.render.panes import Browser
 from gitcp.errors import OK, Error
 from gitcp.repo import Repo
@@ -92,7 +92,7 @@ def _call(command: Sequence[str]) -> int:
 def _ask(question: str) -> str:
     """What the person types; what was typed or pasted before the question does not count."""
     termios.tcflush(0, termios.TCIFLUSH)
-    print(options.escape_unprintable(question), end="", flush=True)
+    print(console.escape_unprintable(question), end="", flush=True)
     try:
         return sys.stdin.readline().strip()
     except KeyboardInterrupt:
@@ -107,7 +107,7 @@ def run(argv: Sequence[str]) -> int:
         raise Error("the browser needs a terminal; 'gitcp log' and 'gitcp sessions' need none")
     # Warnings are collected: they would be written over the screen.
     with (
-        options.Collected(),
+        console.Collected(),
         pack_care.open_scratch(repo, always=True) as writable,
         Objects(writable),
     ):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from functools import partial
 
-from gitcp import context
-from gitcp.console import cli, options, shell, term
-from gitcp.console.options import JSON, make_flag, make_value, parse_positive
+from gitcp import console, context
+from gitcp.console import JSON, cli, make_flag, make_value, parse_positive, shell, term
 from gitcp.core import back
 from gitcp.core.render import answers
 from gitcp.core.render.spans import count_noun
@@ -16,7 +15,7 @@ from gitcp.repo import Repo
 from gitcp.store import index, pack_care, split, undo
 from gitcp.store.back import points, restore, steps
 from gitcp.store.objects import Objects
-from gitcp.store.snapshot import snapshot
+from gitcp.store.snapshot import scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ def run_step(args: Namespace, move: Callable[[Mover], Outcome], word: str) -> in
                 return cli.write_records({"type": "step", **step} for step in steps)
             cli.page_lines(answers.draw_undo_log(steps, term.format_since))
             return OK
-        with snapshot.started(repo):
+        with scan.started(repo):
             outcome = move(make_mover(repo, args))
         return tell(repo, outcome, args, word)
 
@@ -104,7 +103,7 @@ def finish(repo: Repo) -> None:
     if split.is_unlinked(repo):
         split.finish(context.open_context(repo))
     for sentence in steps.finish_interrupted(repo):
-        options.warn(sentence)
+        console.warn(sentence)
 
 
 class Agreement:
@@ -180,9 +179,9 @@ def tell(repo: Repo, outcome: Outcome, args: Namespace, word: str) -> int:
             print("'gitcp undo' takes it back")
         _tell_conversation(outcome)
     for path in outcome["differ"]:
-        options.warn(f"'{path}' was changed again by another process")
+        console.warn(f"'{path}' was changed again by another process")
     for note in outcome["notes"]:
-        options.tell(f"note: {note}")
+        console.tell(f"note: {note}")
     return NO if outcome["differ"] else OK
 
 
@@ -191,6 +190,6 @@ def _tell_conversation(outcome: Outcome) -> None:
     if talk is None:
         return
     for note in talk["notes"]:
-        options.tell(f"note: {note}")
+        console.tell(f"note: {note}")
     print("to go on with the conversation from there:")
     cli.show(f"  {talk['command']}")

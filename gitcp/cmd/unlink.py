@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from gitcp import context
 from gitcp.cmd.link import tell
-from gitcp.console import cli
-from gitcp.console.options import JSON, make_value
+from gitcp.console import JSON, cli, make_value
 from gitcp.errors import OK
+from gitcp.store.objects import need_commit
 from gitcp.store.relink import relink
-from gitcp.store.trees import need_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

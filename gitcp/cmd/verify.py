@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli, term
-from gitcp.console.options import JSON, REVISIONS, make_flag
+from gitcp.console import JSON, REVISIONS, cli, make_flag, term
 from gitcp.errors import NO, OK
 from gitcp.repo import Repo
 from gitcp.store.show import reports

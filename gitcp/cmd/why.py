@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli
-from gitcp.console.options import JSON, make_flag, make_value
+from gitcp.console import JSON, cli, make_flag, make_value
 from gitcp.core.render import answers
 from gitcp.errors import OK
 from gitcp.jj import choose_git
 from gitcp.repo import Repo
-from gitcp.stages.sessions import look_at_head
+from gitcp.stages.turns import look_at_head
 from gitcp.store import blame
 from gitcp.store.lines.evidence import Evidence
 from gitcp.store.objects import Objects

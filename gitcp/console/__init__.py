@@ -1,0 +1,220 @@
+"""The terminal: options and arguments of commands as data, and messages for the person."""
+
+from __future__ import annotations
+
+import sys
+
+from gitcp import memory
+from gitcp.errors import hide_passwords
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    Row = tuple[tuple[str, ...], dict[str, Any]]  # the spellings; the arguments for argparse
+    Rows = Sequence[Row | list[Row]]  # the rows of a list exclude each other
+
+
+# Define the options and arguments of commands as data for parser, help and completion.
+
+
+def make_flag(spellings: str, text: str) -> Row:
+    """An option without a value; text: its help."""
+    return tuple(spellings.split()), {"action": "store_true", "help": text}
+
+
+def make_value(spellings: str, metavar: str, text: str, **more: Any) -> Row:
+    """An option with a value, or an argument if the spelling begins with no dash."""
+    return tuple(spellings.split()), {"metavar": metavar, "help": text, **more}
+
+
+def make_nul(key: str, text: str) -> Row:
+    """The option -z: print the value of key of each record, ended by NUL."""
+    return ("-z",), {"action": "store_const", "const": key, "help": text}
+
+
+_READABLE = 30  # choices that a message lists
+JSON = make_flag("--json", "write records, one to a line")
+OFFLINE = make_flag("--offline", "ask no remote")
+REVISIONS = make_value("revision", "<revision>", "as in git-log(1) (default: HEAD)", nargs="*")
+
+
+def parse_number(text: str, least: int = 0) -> int:
+    """The type of an argument that is a whole number, least or more."""
+    if text.isascii() and text.isdecimal() and int(text) >= least:
+        return int(text)
+    import argparse
+
+    raise argparse.ArgumentTypeError(f"not a {'positive ' if least else ''}number: '{text}'")
+
+
+def parse_positive(text: str) -> int:
+    """The type of an argument that is a positive number."""
+    return parse_number(text, 1)
+
+
+def is_needed(row: Row | list[Row]) -> bool:
+    """Whether a command line without this argument is a mistake."""
+    if isinstance(row, list):
+        return False
+    names, more = row
+    optional = names[0].startswith("-") or more.get("nargs") in ("?", "*")
+    return bool(more.get("required", not optional))
+
+
+def format_usage(row: Row | list[Row]) -> list[str]:
+    """A row in a usage line, as the parts between which the line may be folded."""
+    if not isinstance(row, list):
+        return [_format_form(row) if is_needed(row) else f"[{_format_form(row)}]"]
+    first, *alternatives = map(_format_form, row)
+    parts = [f"[{first}", *(f"| {form}" for form in alternatives)]
+    parts[-1] += "]"
+    return parts
+
+
+def _format_form(row: Row) -> str:
+    """An option with the name of its value; an argument with the signs for its repetition."""
+    spellings, more = row
+    value, repeated = str(more.get("metavar", "")), str(more.get("nargs"))
+    if spellings[0].startswith("-"):
+        return f"{spellings[0]} {value}".rstrip()
+    forms = {"*": f"{value} ...", "...": f"{value} ...", "+": f"{value} [{value} ...]"}
+    return forms.get(repeated, value)
+
+
+def flatten_rows(rows: Rows) -> list[Row]:
+    """All rows, with those of lists."""
+    return [row for group in rows for row in (group if isinstance(group, list) else [group])]
+
+
+def list_defaults(rows: Rows) -> dict[str, Any]:
+    """The arguments of an empty command line, as argparse has them."""
+    defaults = {}
+    for spellings, more in flatten_rows(rows):
+        longest = next((name for name in spellings if name.startswith("--")), spellings[0])
+        empty = [] if more.get("nargs") == "*" else more.get("action") != "store_true" and None
+        key = more.get("dest", longest.lstrip("-").replace("-", "_"))
+        defaults[key] = more.get("default", empty)
+    return defaults
+
+
+def describe_unknown(value: str, choices: Sequence[str]) -> str:
+    """The message about an unknown value; it lists no more choices than a person reads."""
+    every = f"; it is one of {', '.join(choices)}" if len(choices) <= _READABLE else ""
+    meant = suggest(value, choices) or every
+    return f"unknown value '{value}'{meant}"
+
+
+def suggest(word: str, choices: Sequence[str]) -> str:
+    """'; did you mean …?' with up to three choices that resemble word or begin with it, else ''."""
+    if not word.strip("-"):
+        return ""
+    import difflib
+
+    near = difflib.get_close_matches(word, choices, 3, 0.6)
+    near = near or [k for k in choices if k.startswith(word)][:3]
+    return f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
+
+
+# Print messages for the person on standard error, each once.
+#
+# A store may lack many things.  What is of a kind is said at the end of a command, in one line.
+_PRINTED: dict[str, bool] = memory.get_table("printed")  # message -> whether something is left out
+_COLLECTED: dict[int, list[str]] = memory.get_table("collected")  # depth -> messages
+_KINDS: dict[str, str] = memory.get_table("kinds of messages")  # message -> kind
+_WAITS: dict[str, bool] = memory.get_table("messages wait")  # not empty: until the end
+TRANSCRIPT, ABSENT, DAMAGED = "transcript", "absent", "damaged"  # kinds
+
+
+class Collected:
+    """In a `with`: the list that messages go to instead of standard error."""
+
+    def __enter__(self) -> list[str]:
+        return _COLLECTED.setdefault(len(_COLLECTED), [])
+
+    def __exit__(self, *_: object) -> None:
+        _COLLECTED.popitem()
+
+
+def warn_lacking(message: str, kind: str = "") -> None:
+    """Print a warning once; the output is incomplete, so that the status becomes NO.
+
+    kind: of what is lacking; after wait_for_end() the caller of take_lacking() prints it.
+    """
+    if kind:
+        _KINDS[message] = kind
+    if not (kind and _WAITS) or _COLLECTED:
+        warn(message)
+    if not _COLLECTED:
+        _PRINTED[message] = True
+
+
+def wait_for_end() -> None:
+    """Print no message that has a kind until the end of the command."""
+    _WAITS["end"] = True
+
+
+def get_kind(message: str) -> str:
+    """The kind of a message that was collected; "" if it has none."""
+    return _KINDS.get(message, "")
+
+
+def take_lacking() -> dict[str, list[str]]:
+    """Kind -> the messages of this process that waited for its end; each is given once."""
+    lacking: dict[str, list[str]] = {}
+    for message, kind in list(_KINDS.items()) if _WAITS else ():
+        if _PRINTED.get(message):
+            lacking.setdefault(kind, []).append(message)
+            del _KINDS[message]
+    return lacking
+
+
+def warn(message: str) -> None:
+    """Print a warning once; the output is complete."""
+    if _COLLECTED:
+        _COLLECTED[len(_COLLECTED) - 1].append(message)
+    elif message not in _PRINTED:
+        _PRINTED[message] = False
+        hide_progress()
+        print(
+            "warning:",
+            escape_unprintable(hide_passwords(message)).replace("\n", " "),
+            file=sys.stderr,
+        )
+
+
+def tell(message: str) -> None:
+    """Print what the command does, unless messages are collected."""
+    if not _COLLECTED:
+        hide_progress()
+        print(escape_unprintable(hide_passwords(message)), file=sys.stderr)
+
+
+def hide_progress() -> None:
+    """Remove the line of progress, if there is one."""
+    if "line" in memory.get_table("progress"):
+        from gitcp.console import term
+
+        term.hide_progress()
+
+
+def mute(message: str) -> None:
+    """Keep warn_lacking() from printing this message, which the person gets in another way."""
+    _PRINTED[message] = True
+
+
+def is_incomplete() -> bool:
+    """Whether anything was left out in this process."""
+    return any(_PRINTED.values())
+
+
+def escape_unprintable(message: str) -> str:
+    """spans.escape(), whose module is imported for the few messages that need it."""
+    plain = message.replace("\n", "").replace("\t", "")  # they stay
+    if plain.isprintable():
+        return message
+
+    from gitcp.core.render import spans
+
+    return spans.escape(message)

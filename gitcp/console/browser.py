@@ -7,7 +7,7 @@ import os
 import signal
 from typing import Protocol
 
-from gitcp.console.options import escape_unprintable
+from gitcp.console import escape_unprintable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ import shutil
 import sys
 from importlib import import_module
 
-from gitcp import commands, record
-from gitcp.console import options, shell, term
-from gitcp.console.options import escape_unprintable
+from gitcp import commands, console, git, record
+from gitcp.console import escape_unprintable, shell, term
 from gitcp.core.render import spans
 from gitcp.errors import (
     BUG,
@@ -37,12 +36,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import NoReturn, TypeVar
 
-    from gitcp.console.options import Rows
+    from gitcp.console import Rows
     from gitcp.core.record_types import Record
     from gitcp.core.render.spans import Line
 
     Shown = TypeVar("Shown")
-
 
 # Run a command: print an error as one line, and return a status as git does.
 # Errors that only a bug of gitcp causes; others are about the machine, a file or its permissions.
@@ -51,15 +49,15 @@ _FEW = 50_000  # objects that are made before a garbage collection: records leav
 PACKAGES = ("filelock", "orjson", "plumbum")
 # Of the kinds of notice.warn_lacking(): what several are called, and what helps.
 _LACKING = {
-    options.TRANSCRIPT: "transcripts are not here",
-    options.ABSENT: "parts of checkpoints are not here",
-    options.DAMAGED: "checkpoints are damaged and read in part",
+    console.TRANSCRIPT: "transcripts are not here",
+    console.ABSENT: "parts of checkpoints are not here",
+    console.DAMAGED: "checkpoints are damaged and read in part",
 }
 _FETCH = "'gitcp fetch --all' brings what a remote has"
 _REMEDIES = {
-    options.TRANSCRIPT: _FETCH,
-    options.ABSENT: _FETCH,
-    options.DAMAGED: "'gitcp fsck' lists what is damaged",
+    console.TRANSCRIPT: _FETCH,
+    console.ABSENT: _FETCH,
+    console.DAMAGED: "'gitcp fsck' lists what is damaged",
 }
 
 
@@ -93,11 +91,11 @@ def _run_body(body: Callable[[], int]) -> int:
     """The status of body, or of its error, which is printed."""
     _open_streams()
     allow_fetch()
-    options.wait_for_end()
+    console.wait_for_end()
     try:
         status = body()
         sys.stdout.flush()  # a failure at exit could not be reported
-        return NO if status == OK and options.is_incomplete() else status
+        return NO if status == OK and console.is_incomplete() else status
     except Error as e:
         term.hide_progress()
         kind = "error:" if e.status == USAGE else "fatal:"
@@ -129,7 +127,7 @@ def _run_body(body: Callable[[], int]) -> int:
 def print_lacking() -> None:
     """Print what was missing: one line for each kind, with the first as the example of several."""
     term.hide_progress()
-    for kind, (first, *later) in options.take_lacking().items():
+    for kind, (first, *later) in console.take_lacking().items():
         count, remedy = len(later) + 1, _REMEDIES[kind]
         several = f"{count} {_LACKING[kind]}, such as {first}; " if later else f"{first}; "
         message = several.replace("\n", " ") + remedy
@@ -169,9 +167,6 @@ def _drop_output() -> None:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-# Parse a command line by argparse, with usage and messages as git's.
 
 
 class Parser(argparse.ArgumentParser):
@@ -220,7 +215,7 @@ class Parser(argparse.ArgumentParser):
         start = f"usage: {self.prog}"
         indent = " " * min(len(start) + 1, 8 if size < 60 else size)
         written, line = [], start
-        for word in ("[-h]", *(part for row in self._rows for part in options.format_usage(row))):
+        for word in ("[-h]", *(part for row in self._rows for part in console.format_usage(row))):
             if len(line) + 1 + len(word) > size:
                 written.append(line)
                 line = indent.removesuffix(" ")
@@ -235,7 +230,7 @@ class Parser(argparse.ArgumentParser):
         parsed, more = self.parse_known_args(args, namespace)
         if more:
             known = [o for o in self._option_string_actions if o.startswith("--")]
-            meant = options.suggest(more[0].partition("=")[0], known)
+            meant = console.suggest(more[0].partition("=")[0], known)
             self.error(f"unknown argument: '{more[0]}'{meant}")
         return parsed
 
@@ -247,14 +242,14 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is not None and value not in action.choices:
             names = [str(choice) for choice in action.choices if choice]
-            raise argparse.ArgumentError(action, options.describe_unknown(str(value), names))
+            raise argparse.ArgumentError(action, console.describe_unknown(str(value), names))
 
     def error(self, message: str) -> NoReturn:
         message = message.replace("ignored explicit argument", "takes no value, but has")
         raise UsageError(f"{message}\n{self.format_usage().rstrip()}")
 
 
-printable, guard = options.escape_unprintable, run_guarded
+printable, guard = console.escape_unprintable, run_guarded
 
 
 def parse(name: str, rows: Rows, argv: Sequence[str]) -> Namespace:
@@ -266,7 +261,7 @@ def parse(name: str, rows: Rows, argv: Sequence[str]) -> Namespace:
 def write_bytes(parts: Iterable[bytes]) -> None:
     """Write data to standard output, byte for byte; escaped at a terminal."""
     if sys.stdout.isatty():
-        parts = (show_escaped(record.decode_name(part)).encode() for part in parts)
+        parts = (show_escaped(git.decode_name(part)).encode() for part in parts)
     sys.stdout.buffer.writelines(parts)
 
 
@@ -362,9 +357,6 @@ def needs_colour(stream: object, setting: str = "") -> bool:
         return False
     is_terminal = getattr(stream, "isatty", lambda: False)
     return bool(is_terminal()) and os.environ.get("TERM") != "dumb"
-
-
-# Print lines as they come: coloured, folded, and through the person's pager.
 
 
 def page_lines(lines: Iterable[Line], paged: bool = True, folded: bool = True) -> None:

@@ -10,8 +10,7 @@ from posixpath import commonprefix
 
 from gitcp.core import credit
 from gitcp.core.credit import RESTORED
-from gitcp.core.git_formats import COMMIT, EXECUTABLE, FILE
-from gitcp.core.ids import check_path
+from gitcp.core.formats import COMMIT, EXECUTABLE, FILE, check_path
 from gitcp.errors import Error, InputError
 
 TYPE_CHECKING = False
@@ -195,12 +194,6 @@ def count_verbs(actions: Iterable[Action]) -> dict[str, int]:
 def is_below(path: str, scopes: Collection[str]) -> bool:
     """Whether path is one of scopes or lies below one; every path is, without scopes."""
     return not scopes or any(s in ("", path) or path.startswith(s + "/") for s in scopes)
-
-
-# Select the edits of a journal since a moment, and those that led to a path's present content.
-#
-# A content that a step or a command of git restored continues from its earlier occurrence: the
-# edits between do not belong to it.
 
 
 def walk_back(edits: Sequence[JournalLine]) -> Iterator[JournalLine]:

@@ -10,7 +10,8 @@ text.
 
 from __future__ import annotations
 
-from gitcp.core.ids import is_checkpoint_id
+from gitcp.core import formats
+from gitcp.core.formats import is_checkpoint_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -416,7 +417,7 @@ _LONGEST = max(map(len, (*_WRITTEN, _PLAN)))
 def clean_prompt(prompt: str) -> str:
     """The prompt without the blocks that its client inserted.  A lone surrogate, which JSON allows,
     becomes "?": the result is UTF-8."""
-    prompt = replace_surrogates(prompt)
+    prompt = formats.replace_surrogates(prompt)
     head, _, tail = prompt.partition(_REFERENCED)
     if _REFERENCED_END in tail:
         prompt = head + tail.rpartition(_REFERENCED_END)[2]
@@ -573,14 +574,9 @@ def make_todo_subject(todos: Iterable[Mapping[str, Any]], number: int, tool_use_
     return f"Planning: {len(steps)} todos ({short})" if steps else f"Checkpoint #{number}: {short}"
 
 
-def replace_surrogates(text: str) -> str:
-    """text with "?" for lone surrogates, which UTF-8 does not allow."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
-
-
 def join_words(text: str) -> str:
     """A text on one line, with one space between words, without what a terminal would obey."""
-    text = replace_surrogates(text)
+    text = formats.replace_surrogates(text)
     return " ".join((text if text.isprintable() else _drop_controls(text)).split())
 
 

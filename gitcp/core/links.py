@@ -9,7 +9,7 @@ counts, too, if such a checkpoint exists: a forge leaves one when it squashes
 from __future__ import annotations
 
 from gitcp.core import commit_message
-from gitcp.core.ids import is_checkpoint_id
+from gitcp.core.formats import is_checkpoint_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from itertools import repeat
 from urllib.parse import quote
 
-from gitcp.agents.payload import name_call
+from gitcp.agents import name_call
 from gitcp.agents.reading.items import cut_parts, find_pictures, list_items
 from gitcp.core import commit_message, transcripts
 from gitcp.core.line_replay import pair_lines
@@ -174,9 +174,6 @@ def mark_person(name: str) -> str:
         return "·"
     first = words[0][:2] if len(words) == 1 else words[0][0] + words[-1][0]
     return first.lower()
-
-
-# Find the commit that added a line of a file, by the patches of a range alone.
 
 
 def trace_lines(steps: Sequence[Step], before: str, after: str) -> dict[int, Origin] | None:

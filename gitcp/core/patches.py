@@ -6,8 +6,7 @@ import re
 from collections import deque
 from itertools import chain, islice
 
-from gitcp.core.git_formats import COMMIT, EXECUTABLE, FILE, GONE, LINK
-from gitcp.core.ids import check_path
+from gitcp.core.formats import COMMIT, EXECUTABLE, FILE, GONE, LINK, check_path
 from gitcp.errors import InputError
 
 TYPE_CHECKING = False

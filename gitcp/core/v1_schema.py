@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core import commit_message, ids, json, v1_format
+from gitcp.core import commit_message, formats, json, v1_format
 from gitcp.core.transcripts import ensure_object, list_objects
 from gitcp.errors import InputError
 
@@ -257,7 +257,7 @@ def check_session(metadata: Mapping[str, Any], checkpoint_id: str) -> Complaints
     if isinstance(metadata.get("created_at"), str) and not _is_time(metadata["created_at"]):
         complaints.append(("'created_at' is not a time", False))
     turn = metadata.get("turn_id", "")
-    if isinstance(turn, str) and turn and not ids.is_hex_id(turn):
+    if isinstance(turn, str) and turn and not formats.is_hex_id(turn):
         complaints.append(("'turn_id' is not 12 hex digits", False))
     complaints += [
         (f"'{key}' is now '{now}'", True) for key, now in LEGACY.items() if key in metadata

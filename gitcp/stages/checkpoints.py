@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import os
 
-from gitcp.console import cli, options
-from gitcp.console.options import make_flag, make_nul, make_value
-from gitcp.core import ids, transcripts, v1_schema
+from gitcp import console
+from gitcp.console import cli, make_flag, make_nul, make_value
+from gitcp.core import formats, transcripts, v1_schema
 from gitcp.errors import Error, InputError
-from gitcp.record import encode_name
+from gitcp.git import encode_name
 from gitcp.repo import Repo
-from gitcp.store.objects import Objects
+from gitcp.store import redaction
+from gitcp.store.objects import Objects, need_commit
 from gitcp.store.show import commits
-from gitcp.store.trees import need_commit
-from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write, merging, redaction
+from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write, merging
 from gitcp.store.v1.stored_transcripts import store_chunks
 
 TYPE_CHECKING = False
@@ -104,7 +104,7 @@ def _resolve_ids(repo: Repo, prefixes: Sequence[str]) -> list[str]:
         except Error as e:
             if len(prefixes) == 1:
                 raise
-            options.warn_lacking(str(e))
+            console.warn_lacking(str(e))
     return ids
 
 
@@ -133,13 +133,13 @@ def write_committed(args: Namespace, records: Iterable[Record]) -> Iterator[Reco
     with Objects(repo):
         items = []
         for record in sessions:
-            cid = ids.check_checkpoint_id(record.get("checkpoint_id", new_id))
+            cid = formats.check_checkpoint_id(record.get("checkpoint_id", new_id))
             items.append((cid, _build_data(repo, record, cid)))
         tips = committed_write.write_sessions(repo, items, subject=title)
     stored = dict.fromkeys(checkpoint_id for checkpoint_id, _ in items)
-    on_branch = [cid for cid in stored if ids.build_checkpoint_ref(cid) not in tips]
+    on_branch = [cid for cid in stored if formats.build_checkpoint_ref(cid) not in tips]
     for ref, oid in tips.items():
-        own = ids.parse_checkpoint_ref(ref)
+        own = formats.parse_checkpoint_ref(ref)
         checkpoint_ids = [own] if own else on_branch
         yield {"type": "commit", "oid": oid, "ref": ref, "checkpoint_ids": checkpoint_ids}
 
@@ -206,12 +206,12 @@ def list_carriers(args: Namespace, records: Iterable[Record]) -> Iterator[Record
     with Objects(repo):
         # A full id is not resolved: commits are found even if its checkpoint is gone.
         wanted = [
-            name if ids.is_checkpoint_id(name) else checkpoint_list.resolve_id(repo, name)
+            name if formats.is_checkpoint_id(name) else checkpoint_list.resolve_id(repo, name)
             for name in args.id
         ]
         for record in () if args.id else records:
             if record.get("type") == "checkpoint" and "checkpoint_id" in record:
-                if not ids.is_checkpoint_id(record["checkpoint_id"]):
+                if not formats.is_checkpoint_id(record["checkpoint_id"]):
                     raise InputError(f"not a checkpoint id: '{record['checkpoint_id']}'")
                 wanted.append(record["checkpoint_id"])
         for checkpoint_id, oids in checkpoint_list.find_carriers(repo, wanted).items():

@@ -4,27 +4,197 @@ from __future__ import annotations
 
 import os
 
-from gitcp import context
-from gitcp.console import options
-from gitcp.console.options import make_value
-from gitcp.core import linking
+from gitcp import console, context, files
+from gitcp.console import make_value
+from gitcp.core import commit_message, linking
 from gitcp.errors import format_error
 from gitcp.repo import Repo
-from gitcp.store import refs, trees
+from gitcp.store import objects, private, refs, session
 from gitcp.store.journal import open_edits
 from gitcp.store.link import commit as link_commit
-from gitcp.store.match import commit_memory, sources
-from gitcp.store.session import states
-from gitcp.store.trees import need_commit
+from gitcp.store.match import add_judged, is_replaying, is_unseen, mark_told, read_judged, sources
+from gitcp.store.objects import need_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gitcp.context import Context
-    from gitcp.core.record_types import Record
+    from gitcp.core.record_types import Marker, Record
     from gitcp.store.refs import Update
+
+
+# The stages that write a commit's message: its ids, and emptying one that has nothing else.
+_KEEPING = ("scissors", "whitespace", "verbatim")  # cleanup modes that keep comments
+
+
+def write_trailer(args: object, records: Iterable[Record]) -> Iterator[Record]:
+    """Write a trailer for each id of a match record into the message file that it names."""
+    for record in records:
+        if record.get("type") == "match" and record.get("args"):
+            _write_message(record)
+        yield record
+
+
+def _write_message(match: Record) -> None:
+    """Write the ids of a commit into its message, or a comment that a note has them."""
+    repo = Repo.find_here()
+    if os.path.isdir(repo.join_shared("exports")):
+        for session_id in match["sessions"]:
+            from gitcp.store.session import others
+
+            others.renew_copy(repo, session_id)
+    path, source = match["args"][0], (match["args"] + [""])[1]
+    with open(path, "rb") as f:
+        before = f.read()
+    _keep_template(repo, before if source == "template" else None)
+    comment, edited = b"", os.environ.get("GIT_EDITOR") != ":" or source in ("", "template")
+    if edited or link_commit.find_cleanup_mode(repo) == "strip":
+        comment = _find_comment_char(repo, before)
+    by_note = repo.config.get_option("gitcp.link") == "note"
+    text, ids = _clean_message(match, before, comment, by_note)
+    if ids and source == "message" and match["sessions"] and not _ask_consent(repo, match):
+        ids = []
+    if ids and not by_note and _will_stay_empty(repo, text, comment, source):
+        text, noted = _add_comment(repo, match, text, ids, comment), True
+    else:
+        noted = by_note and bool(ids)
+        text = _add_trailers(repo, match, text, [] if noted else ids, comment)
+    if text != before:
+        files.replace_file(path, text, durable=False)  # on a full disk the old text stays
+    mark_told(repo, commented=noted)
+
+
+def _find_comment_char(repo: Repo, text: bytes) -> bytes:
+    return commit_message.choose_comment_char(text, repo.config.get("core.commentchar", "#"))
+
+
+def _clean_message(
+    match: Record, text: bytes, comment: bytes, by_note: bool
+) -> tuple[bytes, list[str]]:
+    """(the message without trailers in the wrong place or of other commits, the ids it lacks).
+    by_note: the message stays as it is."""
+    carried = commit_message.read_trailers(text, comment=comment)
+    drop, moved = set(match.get("drop", ())), list[str]()
+    if match["gather"] and by_note:
+        moved = commit_message.find_anywhere(text)
+    elif match["gather"]:
+        buried, without = commit_message.collect_trailers(text, comment=comment)
+        if set(buried) != set(carried) or drop.intersection(buried):
+            text, moved = without, buried
+    elif drop:
+        text, moved = commit_message.remove_trailers(text, comment=comment), carried
+    ids = [*(cid for cid in moved if cid not in drop), *match["ids"]]
+    carried = commit_message.read_trailers(text, comment=comment)
+    return text, [cid for cid in dict.fromkeys(ids) if cid not in carried]
+
+
+def _will_stay_empty(repo: Repo, text: bytes, comment: bytes, source: str) -> bool:
+    """Whether trailers would keep an empty message from aborting the commit: `git commit -n` runs
+    no hook that empties it again."""
+    empty = source == "template" or commit_message.is_unwritten(text, comment=comment)
+    return empty and not link_commit.will_check_message(repo)
+
+
+def _will_strip_comments(repo: Repo) -> bool:
+    return link_commit.find_cleanup_mode(repo) not in ("verbatim", "whitespace")
+
+
+def _add_comment(repo: Repo, match: Record, text: bytes, ids: list[str], comment: bytes) -> bytes:
+    """The message with a comment about ids, which a note will have."""
+    if not (comment and _will_strip_comments(repo)):
+        return text
+    about = [f"{commit_message.KEY}: {cid} (in a note)" for cid in ids]
+    about += _list_prompts(repo, match)
+    return b"".join(commit_message.add_comments(commit_message.split_lines(text), comment, about))
+
+
+def _add_trailers(repo: Repo, match: Record, text: bytes, ids: list[str], comment: bytes) -> bytes:
+    """The message with its ids in the last trailer block, a comment about them, and the trailers
+    of gitcp.disclose about the sessions."""
+    about: Sequence[str] = ()
+    if ids and _will_strip_comments(repo):
+        heading = "Remove the line Entire-Checkpoint if this commit is not the work of:"
+        about = [heading, *_list_prompts(repo, match)]
+    key, more = repo.config.get_option("gitcp.disclose"), list[str]()
+    if key and match["sessions"]:
+        if commit_message.is_unwritten(text, comment=comment):
+            from gitcp.store.link import unhooked
+
+            unhooked.request_check(repo)
+
+        from gitcp.store.link import unhooked
+
+        more = unhooked.format_lines(repo, key, sorted(match["sessions"]))
+    return commit_message.add_trailers(text, ids, comment=comment, comments=about, more=more)
+
+
+def _keep_template(repo: Repo, text: bytes | None) -> None:
+    """Store the template that git gave, for check-message: a message that equals it is empty."""
+    path = repo.join_own("template")
+    if text is None:
+        private.remove_private(repo, path)
+    else:
+        private.write_private(repo, path, text)
+
+
+def _list_prompts(repo: Repo, match: Record) -> list[str]:
+    """A line for each session, for the person's editor."""
+    linked = _list_markers(repo, match)
+    return [f"  {m['agent_type'] or 'an agent'}: {m['prompt'][:60]}" for m in linked]
+
+
+def _list_markers(repo: Repo, match: Record) -> list[Marker]:
+    return [m for name in sorted(match["sessions"]) if (m := session.find_marker(repo, name))]
+
+
+def _ask_consent(repo: Repo, match: Record) -> bool:
+    """Ask the person at the terminal if gitcp.link is `ask`; yes is the default."""
+    if repo.config.get_option("gitcp.link") != "ask":
+        return True
+    if any(linked["how"] != "content" for linked in match["sessions"].values()):
+        return True  # the agent commits by itself
+    try:
+        with open("/dev/tty", "r+b", buffering=0) as tty:
+            for marker in _list_markers(repo, match):
+                tty.write(f"Last prompt: {marker['prompt'][:80]}\n".encode())
+            tty.write(b"Link this commit to the session? [Y/n] ")
+            return tty.readline().strip().lower() not in (b"n", b"no")
+    except OSError:
+        return True
+
+
+def check_message(args: object, records: Iterable[Record]) -> Iterator[Record]:
+    """Empty the file of a commit-msg event that has nothing but trailers, so that the commit
+    aborts, as it would without gitcp."""
+    for record in records:
+        if record.get("event") == "commit-msg" and record["args"]:
+            _check_file(Repo.find_here(), record["args"][0])
+        yield record
+
+
+def _check_file(repo: Repo, path: str) -> None:
+    with open(path, "rb") as f:
+        text = f.read()
+    comment = _find_comment_char(repo, text)
+    template = private.read_cache(repo.join_own("template"))
+    mode = link_commit.find_cleanup_mode(repo)
+    if mode in _KEEPING or (mode != "strip" and os.environ.get("GIT_EDITOR") == ":"):
+        # Comments are text here; what is below the scissors line is not.
+        text, template = _cut_message(text, comment), _cut_message(template, comment)
+        comment = b""
+    key = repo.config.get_option("gitcp.disclose") or ""
+    if commit_message.has_only_trailers(text, comment=comment, template=template, disclosing=key):
+        emptied = commit_message.collect_trailers(
+            commit_message.remove_key(text, key), comment=comment
+        )[1]
+        files.replace_file(path, emptied, durable=False)
+
+
+def _cut_message(text: bytes, comment: bytes) -> bytes:
+    lines = commit_message.split_lines(text)
+    return b"".join(lines[: commit_message.find_cut(lines, comment)])
 
 
 def match_commit(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
@@ -53,11 +223,11 @@ def _settle_unseen(ctx: Context) -> bool:
     """Link what commits hold that no hook has judged, before the next one settles it; return
     whether HEAD has moved since the last event of a session."""
     repo, head = ctx.repo, ctx.head
-    if all(marker["base_commit"] == head for marker in states.read_recent(repo)):
+    if all(marker["base_commit"] == head for marker in session.read_recent(repo)):
         return False
-    if commit_memory.is_replaying(repo) or not commit_memory.is_unseen(repo, head):
+    if is_replaying(repo) or not is_unseen(repo, head):
         return True
-    if head not in commit_memory.read_judged(repo):
+    if head not in read_judged(repo):
         from gitcp.store.relink import relink
 
         relink.follow_head_everywhere(ctx)
@@ -69,7 +239,7 @@ def _judge_commit(commit: str) -> Iterator[Record]:
     """Decide anew what would link to a commit; nothing is written."""
     with context.open_here() as ctx:
         judged = need_commit(ctx.repo.objects, commit)
-        parent, changes = trees.read_changes(ctx.repo.objects, judged)
+        parent, changes = objects.read_changes(ctx.repo.objects, judged)
         linked = link_commit.match_sessions(ctx.repo, changes, parent, agent=False)
     for session_id, why in linked.items():
         yield {"type": "match", "commit": judged["oid"], "session_id": session_id, **why}
@@ -114,6 +284,7 @@ def _condense_commit(match: Record) -> None:
             taken_back = commit_sessions.list_taken_back(ctx.repo, match["old"])
             is_whole_list = len(taken_back) < commit_sessions.MOST_TAKEN_BACK
             replaced = {match["commit"]: match["merged"] or (taken_back if is_whole_list else ())}
+
             from gitcp.store.lines import carried
 
             carried.follow_lines(ctx.repo, [match["commit"]], replaced)
@@ -141,6 +312,7 @@ def _store_sessions(match: Record) -> None:
             commit_sessions.dismiss_sessions(repo, commit, states.values(), old)
         else:
             matched = [(state, match["sessions"][name]) for name, state in states.items()]
+
             from gitcp.store.link import commit_sessions
 
             failed = commit_sessions.store_sessions(
@@ -158,7 +330,8 @@ def _leave_out(match: Record, failed: Mapping[str, Exception]) -> None:
     """Remove sessions that failed from a match: their own next events store them."""
     for session_id, error in failed.items():
         message = f"session '{session_id}' is left out of its commit for now: {format_error(error)}"
-        options.warn(message)
+        console.warn(message)
+
         from gitcp.store import hook_warnings
 
         hook_warnings.warn_here(message)
@@ -178,13 +351,14 @@ def carry_forward(args: object, records: Iterable[Record]) -> Iterator[Record]:
 
 def _move_streams(match: Record) -> list[Update]:
     with context.open_here() as ctx:
-        if commit_memory.is_replaying(ctx.repo):
+        if is_replaying(ctx.repo):
             return []  # more commits are replayed: the next event moves the streams
         commit = need_commit(ctx.repo.objects, match["commit"])
-        changes = trees.read_changes(ctx.repo.objects, commit)[1]
+        changes = objects.read_changes(ctx.repo.objects, commit)[1]
         left_out = match.get("left_out", ())
         open_edits.settle_commit(ctx.repo, commit, changes, excluded=left_out)
         settled = set(match["sessions"]) if match["linked"] else None
+
         from gitcp.store.stream import writing
 
         carry_streams = writing.carry_streams
@@ -192,7 +366,7 @@ def _move_streams(match: Record) -> list[Update]:
         if not left_out:
             # A merge brings commits that were not judged here.
             old = match["old"] if len(commit["parents"]) < 2 else ""
-            commit_memory.add_judged(ctx.repo, commit["oid"], old)
+            add_judged(ctx.repo, commit["oid"], old)
         return updates
 
 
@@ -201,6 +375,8 @@ STAGES = {
         match_commit,
         make_value("commit", "<commit>", "a commit that is made", nargs="?"),
     ),
+    "write-trailer": (write_trailer,),
+    "check-message": (check_message,),
     "condense": (condense_matches,),
     "carry-forward": (carry_forward,),
 }

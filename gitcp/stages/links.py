@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from gitcp import context
-from gitcp.console.options import make_flag, make_value
+from gitcp.console import make_flag, make_value
 from gitcp.errors import UsageError
+from gitcp.store import match, session
 from gitcp.store.lines import carried, commit_lines
 from gitcp.store.link import condense, unhooked
-from gitcp.store.match import candidates, commit_memory, sources
+from gitcp.store.match import candidates, sources
 from gitcp.store.match.sources import MatchCase
 from gitcp.store.relink import relink
-from gitcp.store.session import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def _relink_rewritten(event: Record) -> Iterator[Record]:
         rewrite = candidates.read_rewrite(repo, command, event["stdin"])
         case = MatchCase(repo, rewrite=rewrite)
         noted, replayed = relink.reconcile(case, sources.REWRITE), rewrite.list_replayed()
-        for marker in states.read_here(repo) if replayed else ():
+        for marker in session.read_here(repo) if replayed else ():
             if state := ctx.read_state(marker["session_id"], rebuild=False):
                 relink.link_replayed(repo, state, replayed)
                 ctx.keep(state)
@@ -60,7 +60,7 @@ def _relink_rewritten(event: Record) -> Iterator[Record]:
 def _follow_lines(
     ctx: Context, command: str, old_by_new: Mapping[str, Sequence[str]], noted: Sequence[Pair]
 ) -> None:
-    if command == "rebase" or not commit_memory.is_replaying(ctx.repo):
+    if command == "rebase" or not match.is_replaying(ctx.repo):
         commits = dict.fromkeys([*old_by_new, *(link["commit"] for link in noted)])
         amended = command == "amend"
         replaced = {new: old for new, old in old_by_new.items() if amended or len(old) > 1}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from gitcp.console import options
-from gitcp.console.options import make_flag, make_value, parse_number
+from gitcp import console
+from gitcp.console import make_flag, make_value, parse_number
 from gitcp.core.render import spans
 from gitcp.errors import hide_passwords
 from gitcp.repo import Repo
+from gitcp.store import session
 from gitcp.store.objects import Objects
-from gitcp.store.session import process
 from gitcp.store.share import remote as share_remote
 from gitcp.store.share import sync
 from gitcp.store.v1 import checkpoint_list
@@ -59,9 +59,9 @@ def _push_event(event: Record) -> Iterator[Record]:
 
 def _is_dry_run(repo: Repo) -> bool | None:
     """Whether the `git push` that runs this hook has --dry-run; None if that cannot be seen."""
-    words = process.read_git_arguments(repo, "push")
+    words = session.read_git_arguments(repo, "push")
     if words is None:
-        return False if process.can_see_processes() else None
+        return False if session.can_see_processes() else None
     for word in words:
         if word.startswith("--"):
             if len(word) > 3 and "--dry-run".startswith(word):
@@ -100,10 +100,10 @@ def fetch_checkpoints(args: Namespace, _: object) -> Iterator[Record]:
 def _fetch_absent(repo: Repo, name: str, seconds: float) -> None:
     came, left = sync.fetch_absent(repo, name, seconds)
     count_noun = spans.count_noun
-    options.tell(f"{count_noun(came, 'missing part')} of checkpoints fetched")
+    console.tell(f"{count_noun(came, 'missing part')} of checkpoints fetched")
     if left:
         label = hide_passwords(name)
-        options.warn_lacking(f"'{label}' lacks {count_noun(left, 'part')} of checkpoints, too")
+        console.warn_lacking(f"'{label}' lacks {count_noun(left, 'part')} of checkpoints, too")
 
 
 STAGES = {

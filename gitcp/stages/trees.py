@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from gitcp import git
-from gitcp.console.options import make_value
+from gitcp.console import make_value
 from gitcp.core import patches
-from gitcp.core.git_formats import COMMIT, GONE
-from gitcp.core.ids import check_path
+from gitcp.core.formats import COMMIT, GONE, check_path
 from gitcp.errors import Error, InputError, Moved, UsageError
-from gitcp.record import encode_name
+from gitcp.git import encode_name
 from gitcp.repo import Repo
-from gitcp.store import refs, trees
+from gitcp.store import objects, refs
 from gitcp.store.objects import Objects
-from gitcp.store.snapshot import hashing, snapshot
+from gitcp.store.snapshot import scan as snapshot_scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,9 +28,9 @@ def list_changes(args: Namespace, _: object) -> Iterator[Record]:
     announces a record of type end, by which write_tree() recognises a list that is cut short.
     """
     repo = Repo.find()
-    scan = snapshot.scan_worktree(repo)
+    scan = snapshot_scan.scan_worktree(repo)
     with Objects(repo):
-        hashing.confirm_changes(repo.objects, scan)
+        snapshot_scan.confirm_changes(repo.objects, scan)
         tree = repo.objects.read(f"{scan.head}^{{tree}}") if scan.head else None
     head = tree[0] if tree else repo.empty_tree
     yield {"type": "tree", "oid": head, "base": scan.head, "ends": True}
@@ -58,7 +57,7 @@ def write_blobs(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
         if r.get("type") == "change" and r.get("mode") != GONE
     }
     with Objects(repo):
-        read = hashing.read_paths_and_omitted
+        read = snapshot_scan.read_paths_and_omitted
         entries, omitted = read(repo, old_entries, write=True, capped=False)
     reasons = {item["path"]: item["reason"] for item in omitted}
     for record in records:
@@ -107,7 +106,7 @@ def write_tree(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
     _check_objects(repo, edits)
     with Objects(repo):
         commit, tree = _find_base(repo.objects, args.base, against)
-        oid = snapshot.write_tree(repo.objects, tree, edits)
+        oid = snapshot_scan.write_tree(repo.objects, tree, edits)
     yield {"type": "tree", "oid": oid, "base": commit, "omitted": omitted}
 
 
@@ -152,8 +151,8 @@ def write_commit(args: Namespace, records: Iterable[Record]) -> Iterator[Record]
                 raise InputError("'oid' or 'base' of a tree record is no object name")
             repo.objects.need(tree, "tree")
             parents = args.parents if args.parents is not None else [base] if base else []
-            oids = [trees.need_commit(repo.objects, name)["oid"] for name in parents]
-            oid = trees.write_commit(repo, tree, oids, args.message)
+            oids = [objects.need_commit(repo.objects, name)["oid"] for name in parents]
+            oid = objects.write_commit(repo, tree, oids, args.message)
             git.run_pending()  # the reader of the record may ask git for it
             omitted = {"omitted": record["omitted"]} if "omitted" in record else {}
             yield {"type": "commit", "oid": oid, "tree": tree, "parents": oids, **omitted}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 import time
 
-from gitcp.console.options import JSON, make_flag, make_value, parse_number
+from gitcp.console import JSON, make_flag, make_value, parse_number
 from gitcp.core import findings, orphan_rules
 from gitcp.errors import Error, InputError
-from gitcp.record import decode_name
+from gitcp.git import decode_name
 from gitcp.repo import Repo
 from gitcp.store import refs
 from gitcp.store.care import table, upkeep

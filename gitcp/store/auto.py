@@ -5,35 +5,25 @@ from __future__ import annotations
 import os
 import time
 
-from gitcp import running, trace
-from gitcp.core import credit, git_formats, linking
+from gitcp import git
+from gitcp.core import credit, formats, linking
 from gitcp.core.commit_message import KEY
 from gitcp.core.credit import UNKNOWN
 from gitcp.errors import Busy, Error, GitError, Late, Moved
+from gitcp.git import Running, decode_name, encode_name
 from gitcp.lock import exclusive
-from gitcp.record import decode_name, encode_lines, encode_name
-from gitcp.running import Running
-from gitcp.store import notes, refs
+from gitcp.record import encode_lines
+from gitcp.store import journal, notes, refs, relink, session
 from gitcp.store.index import IndexFile, Lock, copy_index, install_index, list_staged
-from gitcp.store.journal import journal, open_edits
+from gitcp.store.journal import Journal, LastSeen, open_edits, read_clock
 from gitcp.store.journal.edits import read_streams
-from gitcp.store.journal.journal import Journal, LastSeen, read_clock
 from gitcp.store.lines import edit_lines
 from gitcp.store.link import condense, unhooked
-from gitcp.store.relink import catch_up
-from gitcp.store.session import states
-from gitcp.store.session.states import make_id
+from gitcp.store.objects import TREE, Lookup, compare_trees, find_tree, is_ancestor, need_commit
+from gitcp.store.session import make_id, others
 from gitcp.store.setup.guard_files import AUTO
-from gitcp.store.snapshot import hashing
-from gitcp.store.stream import streams, writing
-from gitcp.store.trees import (
-    TREE,
-    Lookup,
-    compare_trees,
-    find_tree,
-    is_ancestor,
-    need_commit,
-)
+from gitcp.store.snapshot import scan
+from gitcp.store.stream import find_current, find_trailer, read_changes, read_tip, writing
 from gitcp.store.v1 import checkpoints
 
 TYPE_CHECKING = False
@@ -46,8 +36,8 @@ if TYPE_CHECKING:
     from gitcp.core.linking import Linked
     from gitcp.core.record_types import Commit, Entries, Entry, Record, State
     from gitcp.repo import Repo
-    from gitcp.store.session.states import Intent
-    from gitcp.store.trees import Changes
+    from gitcp.store.objects import Changes
+    from gitcp.store.session import Intent
 
     StagedEntries = Mapping[str, Entry | None]
 
@@ -132,7 +122,7 @@ def run_person_hook(repo: Repo, name: str, *args: str, index: str | None = None)
     try:
         status, _ = hook.finish(ok=range(256))
     except Late:
-        running.extend_deadline(10)  # to clean up after it
+        git.extend_deadline(10)  # to clean up after it
         raise Refused(f"the {name} hook takes too long") from None
     if status:
         why = shorten_lines(hook.errors.decode(errors="replace").splitlines())
@@ -171,7 +161,7 @@ def prepare_next(repo: Repo, tree: str, after: StagedEntries) -> IndexFile:
     other entries and all flags stay.  The caller holds index.lock."""
     index = copy_index(repo, NEXT)
     staged = list_staged(repo, tree, index.path)
-    marked_paths = git_formats.parse_marked(index.run(*_MARKS))
+    marked_paths = formats.parse_marked(index.run(*_MARKS))
     index.put({path: entry for path, entry in after.items() if path not in staged})
     for option, paths in zip(("--assume-unchanged", "--skip-worktree"), marked_paths, strict=True):
         flagged_paths = b"".join(path + b"\0" for path in paths if after.get(decode_name(path)))
@@ -211,8 +201,8 @@ def make_commit(repo: Repo, plan: Intent, message: str) -> list[str]:
         unstaged = list_unstaged(index)
         plan["stash"] = read_stash(repo)
         plan["dirty"] = select_unchanged(repo, plan["dirty"])
-        files_before = hashing.read_paths(repo, sorted(plan["entries"]), write=False)
-        states.write_intent(repo, plan)
+        files_before = scan.read_paths(repo, sorted(plan["entries"]), write=False)
+        others.write_intent(repo, plan)
         try:
             message = _run_hooks(repo, index.path, message)
         finally:
@@ -263,7 +253,7 @@ def _publish(repo: Repo, plan: Intent, message: str) -> None:
     """Write the intent, then move HEAD and the person's index under index.lock."""
     lock = Lock(repo)
     plan["mark"] = lock.prepare()
-    states.write_intent(repo, plan)
+    others.write_intent(repo, plan)
     _take(lock)
     try:
         next_index = prepare_next(repo, plan["tree"], plan["entries"])
@@ -318,7 +308,7 @@ def note_changes(repo: Repo, before: Entries) -> None:
     Otherwise the next look takes them for the person's, and a session's file that a hook has
     formatted is not committed any more.
     """
-    after = hashing.read_paths(repo, sorted(before), write=True)
+    after = scan.read_paths(repo, sorted(before), write=True)
     if all(after.get(path) == entry for path, entry in before.items()):
         return
     with Journal(repo) as journal:
@@ -342,7 +332,7 @@ def read_stash(repo: Repo) -> str:
 
 def select_unchanged(repo: Repo, files: Mapping[str, Entry | None]) -> dict[str, Entry | None]:
     """The files that the worktree has with the same entry."""
-    present = hashing.read_paths(repo, sorted(files), write=False)
+    present = scan.read_paths(repo, sorted(files), write=False)
     return {
         path: entry for path, entry in files.items() if path in present and present[path] == entry
     }
@@ -361,7 +351,7 @@ def put_back(repo: Repo, plan: Intent) -> None:
         }
         if not removed or read_stash(repo) != plan["stash"]:
             return
-    trace.append_note("auto", f"put back: {sorted(removed)}")
+    git.append_note("auto", f"put back: {sorted(removed)}")
     _write(repo, removed)
 
 
@@ -397,14 +387,14 @@ def save_work(ctx: Context, event: dict[str, Any]) -> list[Record]:
     state = ctx.read_state(event["session_id"])
     if state is None:
         return []
-    oid = catch_up.write_checkpoint(ctx.repo, state, event, ctx.head)
+    oid = relink.write_checkpoint(ctx.repo, state, event, ctx.head)
     ctx.keep(state)
     if oid is None:
         if not state["streams"]:
             return []
         tree = find_tree(ctx.repo.objects, ctx.head)
-        tip = streams.find_current(ctx.repo, state, ctx.head)
-        recorded = streams.read_changes(ctx.repo.objects, tip) if tip else {}
+        tip = find_current(ctx.repo, state, ctx.head)
+        recorded = read_changes(ctx.repo.objects, tip) if tip else {}
         work = find_work(ctx.repo, state, tree, recorded)
         return _tell_waiting(_list_blocked(ctx.repo, tree, work))
     ctx.leave()  # hold no session's lock while the person's hooks run
@@ -436,10 +426,10 @@ def _try_commit(ctx: Context, session_id: str, oid: str) -> list[Record]:
         try:
             return _commit_once(ctx, session_id, oid)
         except Moved as e:
-            trace.append_note("auto", f"again: {e}")
-            states.drop_intent(ctx.repo)
+            git.append_note("auto", f"again: {e}")
+            others.drop_intent(ctx.repo)
         except Refused as e:
-            states.drop_intent(ctx.repo)
+            others.drop_intent(ctx.repo)
             return [_tell_why(str(e))]
     return [_tell_why("HEAD moves faster than the hooks judge a commit")]
 
@@ -458,10 +448,10 @@ def _commit_once(ctx: Context, session_id: str, oid: str) -> list[Record]:
     state, head = ctx.read_state(session_id), ctx.head
     if state is None:
         return []
-    catch_up.follow_head(repo, state, head)
+    relink.follow_head(repo, state, head)
     ctx.keep(state)
-    tip = streams.read_tip(repo.objects, oid)
-    recorded = streams.read_changes(repo.objects, tip) if tip else {}
+    tip = read_tip(repo.objects, oid)
+    recorded = read_changes(repo.objects, tip) if tip else {}
     tree = find_tree(repo.objects, head)
     work = find_work(repo, state, tree, recorded)
     blocked = _list_blocked(repo, tree, work)
@@ -474,14 +464,14 @@ def _commit_once(ctx: Context, session_id: str, oid: str) -> list[Record]:
     ctx.leave()
     paths = make_commit(repo, plan, message)
     if not paths:
-        states.drop_intent(repo)
+        others.drop_intent(repo)
         return notices
     store_commit(ctx, plan)
-    states.drop_intent(repo)
+    others.drop_intent(repo)
     try:
         run_person_hook(repo, "post-commit")
     except Refused as e:
-        trace.append_note("auto", str(e))  # the commit exists already
+        git.append_note("auto", str(e))  # the commit exists already
     ids = {"checkpoint_id": plan["checkpoint_id"], "session_id": session_id}
     return [{"type": "checkpoint", "commit": plan["commit"], **ids}, *notices]
 
@@ -517,7 +507,7 @@ def _make_intent(
     if blocked_paths & work["current"]:
         raise Refused("; ".join(list_paths(paths, why) for why, paths in blocked.items()))
     entries = work["entries"].keys() - blocked_paths
-    task = streams.find_trailer(need_commit(repo.objects, oid)["message"], "Entire-Metadata-Task")
+    task = find_trailer(need_commit(repo.objects, oid)["message"], "Entire-Metadata-Task")
     return {
         "session_id": state["session_id"],
         "checkpoint_id": make_id(),
@@ -572,9 +562,6 @@ def _is_shared(credit: PathCredit, session_id: str) -> bool:
     return any(who[0] != session_id and who != UNKNOWN for who in authors)
 
 
-# Stores an auto-commit and moves its streams on; settles one that a kill interrupted.
-
-
 def settle_left_over(ctx: Context) -> None:
     """Settle a killed commit of this worktree, unless its process still runs.
 
@@ -586,24 +573,24 @@ def settle_left_over(ctx: Context) -> None:
             with exclusive(ctx.repo, f"auto-{ctx.repo.worktree_hash}", 0):
                 settle_killed(ctx)
     except Error as e:
-        trace.append_note("auto", f"what was left of a commit waits: {e}")
+        git.append_note("auto", f"what was left of a commit waits: {e}")
 
 
 def settle_killed(ctx: Context) -> None:
     """Settle a killed commit; the caller holds the lock of this worktree's commits."""
     repo = ctx.repo
-    plan = states.read_intent(repo)
+    plan = others.read_intent(repo)
     if plan is None:
-        states.drop_intent(repo)
+        others.drop_intent(repo)
         return
     stands = settle_commit(repo, plan)
     fate = "stands" if stands else "is not"
-    trace.append_note("auto", f"'{plan['commit']}' was killed, and {fate}")
+    git.append_note("auto", f"'{plan['commit']}' was killed, and {fate}")
     if stands:
         store_commit(ctx, plan)
     else:
         put_back(repo, plan)
-    states.drop_intent(repo)
+    others.drop_intent(repo)
 
 
 def store_commit(ctx: Context, plan: Intent) -> None:
@@ -627,7 +614,7 @@ def _condense(ctx: Context, state: State, commit: Commit, plan: Intent) -> None:
     extra: dict[str, Any] = {"strategy": AUTO}
     if plan["tool_use_id"]:
         extra |= {"is_task": True, "tool_use_id": plan["tool_use_id"]}
-    states.take_commit(state, paths)
+    session.take_commit(state, paths)
     if plan["noted"]:
         notes.add_link(repo, commit["oid"], plan["checkpoint_id"])
     pair = [(state, linked)]

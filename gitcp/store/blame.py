@@ -11,13 +11,12 @@ from gitcp.agents import find_client, locate_subagent_transcript
 from gitcp.agents.reading import conversation
 from gitcp.core import blame_format, line_authors
 from gitcp.errors import Error, InputError
-from gitcp.record import decode_name, encode_name
+from gitcp.git import decode_name, encode_name
+from gitcp.store import journal, tasks
 from gitcp.store.back.conversation import read_live
-from gitcp.store.journal import journal
 from gitcp.store.lines import history
-from gitcp.store.session import states
-from gitcp.store.stream import streams
-from gitcp.store.turn import tasks
+from gitcp.store.session import others
+from gitcp.store.stream import read_tips
 from gitcp.store.v1 import checkpoints
 
 TYPE_CHECKING = False
@@ -105,9 +104,6 @@ def _read_log(
     _, out = git.run(*args, *form, stdin="\n".join(oids).encode() + b"\n", env=env)
     rows = (row.split(b"\x01", 2) for row in out.split(b"\0") if row.strip())
     return {decode_name(oid.strip()): (name, date) for oid, name, date in rows}
-
-
-# The origin of lines: commit, session, prompt, and the tool call that wrote them.
 
 
 def parse_place(text: str) -> tuple[str, int, int]:
@@ -219,7 +215,7 @@ def _read_stored(repo: Repo, author: Author) -> Transcripts:
 def _read_live(repo: Repo, session_id: str, tool_use_id: str) -> Transcripts:
     """The transcripts of a session without a checkpoint: its own, and that of the subagent that
     made a call."""
-    state = states.peek_state(repo, session_id)
+    state = others.peek_state(repo, session_id)
     if not state:
         return b"", {}
     agent_id = _find_subagent(repo, session_id, tool_use_id)
@@ -241,7 +237,7 @@ def _find_task(objects: Objects, state: State, agent_id: str) -> tuple[str, byte
 
     The transcript is b"" while the subagent runs, and the id is '' if it is not known.
     """
-    for tip in streams.read_tips(objects, [stream["ref"] for stream in state["streams"]]):
+    for tip in read_tips(objects, [stream["ref"] for stream in state["streams"]]):
         for path, oid in tasks.list_stored(objects, tip, state["session_id"]).items():
             if path.endswith(f"/agent-{agent_id}.jsonl"):
                 return path.partition("/")[0], objects.need(oid, "blob")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gitcp.core import credit
 from gitcp.core.render import answers, spans
-from gitcp.core.render.panes import Block, Row, cut_patch
+from gitcp.core.render.panes import Row, cut_patch
 from gitcp.core.render.rows import (
     build_commit,
     build_commit_parts,
@@ -22,13 +22,12 @@ from gitcp.core.render.rows import (
 )
 from gitcp.core.v1_schema import build_part
 from gitcp.errors import Error
-from gitcp.record import decode_name
-from gitcp.store import refs
+from gitcp.git import decode_name
+from gitcp.store import journal, refs, session
 from gitcp.store.back import conversation, points, restore
-from gitcp.store.journal import journal
-from gitcp.store.session import states
+from gitcp.store.objects import edit_tree
+from gitcp.store.session import others
 from gitcp.store.show import commits, reports
-from gitcp.store.trees import edit_tree
 from gitcp.store.turn import sessions
 from gitcp.store.v1 import checkpoint_list, checkpoints
 
@@ -36,6 +35,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.core.page_parts import Part, Turn
     from gitcp.core.record_types import JournalLine, Record
+    from gitcp.core.render.panes import Block
     from gitcp.repo import Repo
 
 _WINDOW = 50  # states that are read at once
@@ -76,8 +76,8 @@ class Sessions:
 
     def _list_open(self) -> Iterator[Record]:
         """The sessions with a state, those whose state changed last first."""
-        folder = states.get_folder(self._repo)
-        names = states.list_state_ids(self._repo)
+        folder = session.get_folder(self._repo)
+        names = others.list_state_ids(self._repo)
         names.sort(key=lambda name: -_stat(os.path.join(folder, f"{name}.json")))
         for start in range(0, len(names), _WINDOW):
             window = (sessions.read_state(self._repo, n) for n in names[start : start + _WINDOW])
@@ -140,7 +140,7 @@ class Sessions:
     def _read_transcript(self, record: Record) -> tuple[bytes, str]:
         """The transcript of a session, the client's own if there is one, and its agent."""
         session_id, self.transcript = record["session_id"], ""
-        if session_id in states.list_state_ids(self._repo):
+        if session_id in others.list_state_ids(self._repo):
             state = sessions.read_state(self._repo, session_id)
             self.transcript = str(state.get("transcript_path") or "")
             if data := conversation.read_live(state):
@@ -283,7 +283,7 @@ class Watch:
         self._shown = shown
         own = (repo.join_own(journal.NAME), f"{repo.git_dir}/HEAD", f"{repo.git_dir}/logs/HEAD")
         store = (f"{repo.common}/refs/heads", f"{repo.common}/packed-refs")
-        self._paths = (states.get_folder(repo), *own, *store)
+        self._paths = (session.get_folder(repo), *own, *store)
         self._seen = self._look()
 
     def _look(self) -> list[tuple[float, int]]:

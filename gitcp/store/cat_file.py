@@ -5,19 +5,17 @@ from __future__ import annotations
 import io
 import os
 
-from gitcp import running
+from gitcp import git
 from gitcp.errors import GitError, Late
-from gitcp.git import is_fetch_allowed
-from gitcp.record import encode_name
-from gitcp.running import ANY, fill_pipe
+from gitcp.git import ANY, encode_name, fill_pipe, is_fetch_allowed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any, TypeVar
 
+    from gitcp.git import Running
     from gitcp.repo import Repo
-    from gitcp.running import Running
 
     Object = tuple[str, str, bytes]  # oid, kind, data
     Head = tuple[str, str, int]  # oid, kind, bytes
@@ -159,5 +157,5 @@ class _Output(io.RawIOBase):
         """Fill a buffer with what can be read; raises Late at the deadline."""
         if not self._run.wait_readable():
             self._run.terminate()
-            raise Late(("git", "cat-file"), running.describe_overrun())
+            raise Late(("git", "cat-file"), git.describe_overrun())
         return os.readv(self._out, [buffer])

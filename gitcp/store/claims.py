@@ -10,14 +10,12 @@ import os
 import time
 from _sha1 import sha1
 
-from gitcp import files, trace
-from gitcp.core import ids, json, shapes
-from gitcp.errors import Error, InputError, NoJj
+from gitcp import files, git
+from gitcp.core import formats, json
+from gitcp.errors import InputError, NoJj
 from gitcp.files import Damaged
 from gitcp.lock import exclusive
-from gitcp.repo import Repo
-from gitcp.store import private, refs
-from gitcp.store.session import states
+from gitcp.store import private, refs, session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
     from gitcp.core.guard_rules import Base, Claim
     from gitcp.core.record_types import Marker, Record
     from gitcp.jj import Change
+    from gitcp.repo import Repo
 
 _UNBORN = "unborn"
 
@@ -36,6 +35,7 @@ def list_keys(repo: Repo) -> tuple[str, ...]:
     configured = [
         word for value in repo.config.get_all("gitcp.session-trailers") for word in value.split()
     ]
+
     from gitcp.core import guard_rules
 
     return tuple(configured) or guard_rules.KEYS
@@ -80,6 +80,7 @@ def is_jj(repo: Repo) -> bool:
 
 def _make_jj_base(repo: Repo, change: Change) -> Base:
     name = change["change"]
+
     from gitcp.core import guard_rules
 
     return guard_rules.make_base("jj", name, name, change["message"], list_keys(repo))
@@ -91,9 +92,10 @@ def _make_git_base(repo: Repo, name: str, oid: str | None) -> Base:
 
         return guard_rules.make_base("git", name, _UNBORN, b"", ())
     keys = list_keys(repo)
-    cached = private.load_cache(repo.join_own("guard-head"), shapes.GUARD_HEAD) or {}
+    cached = private.load_cache(repo.join_own("guard-head"), formats.GUARD_HEAD) or {}
     if cached.get("id") != oid or cached.get("keys") != list(keys):
         message = repo.objects.need(oid, "commit").partition(b"\n\n")[2]
+
         from gitcp.core import guard_rules
 
         cached = {
@@ -134,7 +136,6 @@ def make_key(event: dict[str, Any], tool: dict[str, Any], paths: Iterable[str]) 
 def make_claim(event: dict[str, Any], paths: Iterable[str], started: Any, env: Any) -> Claim:
     """The claim of a tool-start event on paths, relative to the root of one working copy."""
     tool, names = event.get("tool") or {}, sorted(set(paths))
-    from gitcp.store.session import process
 
     return {
         "key": make_key(event, tool, names),
@@ -143,7 +144,7 @@ def make_claim(event: dict[str, Any], paths: Iterable[str], started: Any, env: A
         "tool_use_id": tool.get("id") or "",
         "tool": tool.get("name", ""),
         "paths": names,
-        "process": process.find_agent(env),  # type: ignore[typeddict-item]
+        "process": session.find_agent(env),  # type: ignore[typeddict-item]
         "transcript": event.get("agent_transcript_path") or event.get("transcript_path") or "",
         "created": time.time(),
         "started": started,
@@ -164,6 +165,7 @@ def take_claim(
     while True:
         with _lock_claims(repo):
             held = _list_living(repo)
+
             from gitcp.core import guard_rules
 
             other = guard_rules.find_blocking_claim(mine, held)
@@ -176,9 +178,7 @@ def take_claim(
                 return other
         if time.monotonic() >= limit:
             return other
-        trace.append_note(
-            "claim", f"waiting for '{other[0]['session_id']}' to end with '{other[1]}'"
-        )
+        git.append_note("claim", f"waiting for '{other[0]['session_id']}' to end with '{other[1]}'")
         pausing()
         time.sleep(min(pause, max(0.0, limit - time.monotonic())))
         pause = min(pause * 1.5, _POLL[1])
@@ -206,6 +206,7 @@ def has_ended(claim: Claim) -> bool:
     """Whether the owner's transcript shows that the call is over, although no tool-end came."""
     data = files.peek(claim["transcript"], -_TAIL)
     since = int(claim["created"] * 1000 + 1) * 1_000_000  # a transcript has milliseconds
+
     from gitcp.core import transcripts
 
     return transcripts.find_end(data, claim["tool_use_id"], since) is not None
@@ -220,14 +221,14 @@ def _list_living(repo: Repo) -> list[Claim]:
     living: list[Claim] = []
     for name in files.list_names(repo.join_own("claims")):
         try:
-            claim = private.load_json(repo.join_own("claims", name), shapes.CLAIM)
+            claim = private.load_json(repo.join_own("claims", name), formats.CLAIM)
         except Damaged as e:
             private.set_aside(repo, e)
             continue
         if claim and claim["key"] == name and _is_held(repo, claim):
             living.append(claim)
         elif claim:
-            trace.append_note("claim", f"'{name}' of '{claim['session_id']}': nobody holds it")
+            git.append_note("claim", f"'{name}' of '{claim['session_id']}': nobody holds it")
             _remove(repo, name)
     return living
 
@@ -240,9 +241,8 @@ def _is_held(repo: Repo, claim: Claim) -> bool:
     except OSError:
         return False
     owner: Any = claim["process"]
-    from gitcp.store.session import process
 
-    return process.is_at_work(owner, written)
+    return session.is_agent_working(owner, written)
 
 
 def _drop_earlier(repo: Repo, mine: Claim, held: Iterable[Claim]) -> None:
@@ -259,7 +259,7 @@ def select_claims(repo: Repo, match: Callable[[Claim], bool]) -> list[Claim]:
     """The readable claims that match; nothing is changed."""
     claims: list[Claim] = []
     for name in files.list_names(repo.join_own("claims")):
-        claim: Claim | None = private.load_cache(repo.join_own("claims", name), shapes.CLAIM)
+        claim: Claim | None = private.load_cache(repo.join_own("claims", name), formats.CLAIM)
         if claim and claim["key"] == name and match(claim):
             claims.append(claim)
     return claims
@@ -282,27 +282,27 @@ def leave_claim(repo: Repo, event: Record) -> None:
     )
 
 
-# Who is at work in a working copy now: sessions in a turn whose agent runs.
-
-
 def is_at_work(repo: Repo, marker: Marker) -> bool:
     """Whether a session is in a turn here and its agent runs, if that can be seen."""
-    return states.is_home(repo, marker) and states.is_at_work(repo, marker)
+    from gitcp.store.session import others
+
+    return session.is_home(repo, marker) and others.is_at_work(repo, marker)
 
 
 def list_open(repo: Repo, session_id: str) -> set[str]:
     """The other sessions of this working copy that are open and whose agent runs, in a turn or
     not."""
-    recent = (m for m in states.read_recent(repo) if m["session_id"] != session_id)
+    recent = (m for m in session.read_recent(repo) if m["session_id"] != session_id)
     return {m["session_id"] for m in recent if _is_open(repo, m)}
 
 
 def _is_open(repo: Repo, marker: Marker) -> bool:
-    if marker["phase"] == "ended" or not states.is_home(repo, marker):
+    if marker["phase"] == "ended" or not session.is_home(repo, marker):
         return False
-    from gitcp.store.session import process
 
-    return process.is_at_work(marker["agent_process"], states.read_last_heard(repo, marker))
+    from gitcp.store.session import others
+
+    return session.is_agent_working(marker["agent_process"], others.read_last_heard(repo, marker))
 
 
 def select_live(repo: Repo, session_ids: Iterable[str]) -> set[str]:
@@ -313,68 +313,12 @@ def select_live(repo: Repo, session_ids: Iterable[str]) -> set[str]:
 
 def list_company(repo: Repo, session_id: str) -> list[Marker]:
     """The other sessions at work in this working copy."""
-    company = (m for m in states.read_recent(repo) if m["session_id"] != session_id)
+    company = (m for m in session.read_recent(repo) if m["session_id"] != session_id)
     return [marker for marker in company if is_at_work(repo, marker)]
 
 
 def _find_marker(repo: Repo, name: str) -> Marker | None:
     try:
-        return states.find_marker(repo, ids.check_session_id(name))
+        return session.find_marker(repo, formats.check_session_id(name))
     except InputError:
         return None  # a trailer that a person wrote may name anything
-
-
-# Which working copy has a path: that of a tool's target, not of the session's directory.
-
-
-def group_by_working_copy(home: Repo, paths: Iterable[str]) -> list[tuple[Repo, list[str]]]:
-    """(working copy, paths relative to its root) for absolute paths; others are left out.
-
-    home comes first if it has any.  A worktree inside home is a working copy of its own, a
-    repository there only if it is registered.
-    """
-    copies: dict[str, tuple[Repo, list[str]]] = {}
-    for path in (target for name in paths for target in states.list_targets(name)):
-        repo, inside = _find_owner(home, path)
-        if repo and inside:
-            copies.setdefault(repo.worktree, (repo, []))[1].append(inside)
-    return sorted(copies.values(), key=lambda item: item[0] is not home)
-
-
-def _find_owner(home: Repo, path: str) -> tuple[Repo | None, str | None]:
-    """The working copy of a path, and the path relative to its root."""
-    inside = states.find_relative_path(home, path)
-    folder = os.path.realpath(os.path.dirname(path))
-    root = os.path.realpath(home.worktree)
-    nearest = _find_root(folder, root if inside else None)
-    if nearest is None:
-        return None, None
-    if nearest == root or os.path.samefile(nearest, root):
-        return home, inside
-    from gitcp import registered
-
-    git_dir = registered.find_git_dir(nearest)
-    is_ours = registered.find_common_dir(git_dir) == home.common
-    if not (is_ours or registered.is_registered(nearest)):
-        return home, inside
-    try:
-        outside = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
-        repo = Repo.find(nearest, outside)
-    except Error:
-        return home, inside
-    return (repo, states.find_relative_path(repo, path)) if repo.top else (None, None)
-
-
-def _find_root(folder: str, stop: str | None) -> str | None:
-    """The nearest directory from folder up to stop that is the root of a repository."""
-    while folder != stop:
-        has_git, has_jj = (os.path.lexists(f"{folder}/{name}") for name in (".git", ".jj"))
-        from gitcp import jj
-
-        if has_git or (has_jj and jj.begins_workspace(folder)):
-            return folder
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return None
-        folder = parent
-    return stop

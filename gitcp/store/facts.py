@@ -26,8 +26,8 @@ from gitcp.console import extras
 from gitcp.core import fact_tables, transcripts
 from gitcp.core.fact_tables import QUESTIONS
 from gitcp.errors import Error, GitError
-from gitcp.git import Git
-from gitcp.record import decode_lines, decode_name
+from gitcp.git import Git, decode_name
+from gitcp.record import decode_lines
 from gitcp.repo import Repo
 from gitcp.store.lines import exports
 from gitcp.store.lines.evidence import Evidence

@@ -6,18 +6,18 @@ import os
 import shutil
 
 from gitcp import files
-from gitcp.core import orphan_rules, shapes
+from gitcp.core import formats, orphan_rules
 from gitcp.errors import Error
 from gitcp.record import decode_lines
-from gitcp.store import pack_care, private, refs, undo
+from gitcp.store import journal, pack_care, private, redaction, refs, session, undo
 from gitcp.store.care.case import Survey
-from gitcp.store.journal import edits, journal
+from gitcp.store.journal import edits
 from gitcp.store.objects import Objects
 from gitcp.store.search import index
-from gitcp.store.session import states
+from gitcp.store.session import others
 from gitcp.store.stream import stream_list
 from gitcp.store.turn import sessions
-from gitcp.store.v1 import checkpoints, committed_write, merging, pictures
+from gitcp.store.v1 import checkpoints, committed_write, merging
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,12 +50,12 @@ class Choice:
             return []
         if self._session:
             return [self._session]
-        known = {*states.list_state_ids(repo), *states.list_marked_ids(repo)}
+        known = {*others.list_state_ids(repo), *session.list_marked_ids(repo)}
         known |= {journal.find_session(ref, known) for ref in refs.list_refs(repo, journal.PREFIX)}
         return sorted(name for name in known if not self._before or self._is_over(repo, name))
 
     def _is_over(self, repo: Repo, session_id: str) -> bool:
-        state = states.peek_state(repo, session_id)
+        state = others.peek_state(repo, session_id)
         ended = state is not None and state.get("phase") == "ended"
         return ended and self._is_before((state or {}).get("last_interaction_time"))
 
@@ -75,7 +75,7 @@ def forget_chosen(repo: Repo, choice: Choice) -> tuple[list[Update], dict[str, i
         survey = Survey(repo)
         streams = _list_streams(survey, sessions)
         _refuse_active(repo, {name for _, owners in streams.values() for name in owners})
-    known = {*states.list_state_ids(repo), *states.list_marked_ids(repo)}
+    known = {*others.list_state_ids(repo), *session.list_marked_ids(repo)}
     moved, count = _forget_stored(repo, choice)
     moved += _delete_refs(repo, sessions, {ref: oid for ref, (oid, _) in streams.items()})
     _forget_files(repo, survey, sessions, set(streams))
@@ -104,7 +104,7 @@ def _forget_stored(repo: Repo, choice: Choice) -> tuple[list[Update], int]:
 
 def _refuse_active(repo: Repo, sessions: Iterable[str]) -> None:
     for name in sessions:
-        state = states.peek_state(repo, name)
+        state = others.peek_state(repo, name)
         if state and state.get("phase") == "active":
             raise Error(f"session '{name}' is at work: end it first")
 
@@ -137,19 +137,19 @@ def _forget_files(
     repo: Repo, survey: Survey, sessions: Sequence[str], streams: Collection[str]
 ) -> None:
     owners = set(sessions)
-    with states.held_state(repo, sorted(owners | set(states.list_state_ids(repo)))):
-        for name in states.list_state_ids(repo):
+    with others.held_state(repo, sorted(owners | set(others.list_state_ids(repo)))):
+        for name in others.list_state_ids(repo):
             if name in owners:
-                states.forget_state(repo, name)
-            elif (state := states.load_state(repo, name)) and _drop_streams(state, streams):
+                others.forget_state(repo, name)
+            elif (state := session.load_state(repo, name)) and _drop_streams(state, streams):
                 edits.save_work(repo, state)
         for name in owners:
-            states.forget_marker(repo, name)
+            session.forget_marker(repo, name)
     for top in repo.list_folders():
         for folder in _COPIES:
             for name in files.list_names(os.path.join(top, folder)):
                 if orphan_rules.list_possible_owners(name) & owners:
-                    pictures.forget_pictures(repo, files.peek(os.path.join(top, folder, name)))
+                    redaction.forget_pictures(repo, files.peek(os.path.join(top, folder, name)))
                     private.remove_private(repo, os.path.join(top, folder, name))
         private.remove_private(repo, os.path.join(top, "page.html"))
         journal.leave_out(repo, os.path.dirname(top), lambda line: _is_about(line, owners))
@@ -178,8 +178,8 @@ def _purge_objects(repo: Repo, survey: Survey, ids: Iterable[str], old: Sequence
     objects may have no ref yet, git prunes them later."""
     tracking = refs.list_refs(repo, checkpoints.TRACKING)
     refs.update_refs(repo, [(ref, None, oid) for ref, oid in tracking.items()], "gitcp: forget")
-    pack_care.forget_logs(repo, [*ids, checkpoints.MEMORY])
-    sessions = (states.peek_state(repo, name) for name in states.list_state_ids(repo))
+    pack_care.forget_logs(repo, [*ids, refs.MEMORY])
+    sessions = (others.peek_state(repo, name) for name in others.list_state_ids(repo))
     if any(state and state.get("phase") == "active" for state in sessions):
         pack_care.unpin_tips(repo, [*old, *tracking.values()])
     else:
@@ -198,7 +198,7 @@ def _find_used(repo: Repo, survey: Survey) -> list[str]:
         named |= {line.split()[1] for line in decode_lines(listed)}
     for name in files.list_names(repo.join_shared("transcript")):
         if name.endswith(".json"):
-            copy = private.load_cache(repo.join_shared("transcript", name), shapes.TRANSCRIPT)
+            copy = private.load_cache(repo.join_shared("transcript", name), formats.TRANSCRIPT)
             named |= {chunk[0] for chunk in (copy or {}).get("chunks", ())}
     with Objects(repo):
         return sorted(named - repo.objects.list_absent(named))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from gitcp import trace
+from gitcp import git
 from gitcp.errors import Error, hide_passwords
 from gitcp.repo import Repo
 from gitcp.store import private
@@ -19,7 +19,7 @@ def warn_here(message: str) -> None:
     try:
         keep_warning(Repo.find_here(), message)
     except Error as e:
-        trace.append_note("hook", str(e))
+        git.append_note("hook", str(e))
 
 
 def keep_warning(repo: Repo, message: str) -> None:

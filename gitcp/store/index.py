@@ -9,16 +9,13 @@ from __future__ import annotations
 import os
 import time
 
-from gitcp import files
-from gitcp.console import options
+from gitcp import console, files
 from gitcp.core import json
-from gitcp.core.shapes import is_count
+from gitcp.core.formats import is_count
 from gitcp.errors import Busy, Changed
-from gitcp.record import decode_name
+from gitcp.git import decode_name
 from gitcp.store import private
-from gitcp.store.snapshot import hashing
-from gitcp.store.snapshot.worktree import copy_dated
-from gitcp.store.trees import (
+from gitcp.store.objects import (
     Lookup,
     edit_tree,
     encode_index_info,
@@ -28,6 +25,7 @@ from gitcp.store.trees import (
     need_commit,
     read_changes,
 )
+from gitcp.store.snapshot import copy_dated, scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,8 +33,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Entry
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
-    from gitcp.store.trees import Changes
+    from gitcp.store.objects import Changes, Objects
 
     Entries = Mapping[str, Entry | None]
 
@@ -102,14 +99,14 @@ def warn_of_reverts(repo: Repo, changes: Changes, head: str) -> None:
         commit = need_commit(repo.objects, oid)
         _, made = read_changes(repo.objects, commit)
         same = [p for p in left if p in made and made[p][:2] == left[p][2:]]
-        present = hashing.read_paths(repo, same, write=False)
+        present = scan.read_paths(repo, same, write=False)
         old = sorted(p for p in same if present.get(p) != (left[p][2], left[p][3]))
         for path in same:
             del left[path]
         if old:
             more = f" and {len(old) - 1} more" if len(old) > 1 else ""
             subject = commit["message"].partition("\n")[0]
-            options.warn(
+            console.warn(
                 f"'{old[0]}'{more} is staged as it was before {oid[:7]} ({subject}): the index is"
                 " older ('git restore --staged <path>' brings it up to date)"
             )

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from gitcp.core import ids
+from gitcp.core import formats
 from gitcp.store import refs
-from gitcp.store.trees import TREE, edit_tree, list_files, read_commit, read_tree, write_commit
+from gitcp.store.objects import TREE, edit_tree, list_files, read_commit, read_tree, write_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ AI = "refs/notes/ai"  # of Git AI, and of other programs that write its format
 
 def add_link(repo: Repo, commit: str, checkpoint_id: str) -> None:
     """Note on commit (full oid) that it belongs to checkpoint_id, unless its note says so."""
-    ids.check_checkpoint_id(checkpoint_id)
+    formats.check_checkpoint_id(checkpoint_id)
+
     from gitcp.core import links
 
     edit_note(repo, commit, lambda note: links.add_link(note or b"", checkpoint_id))
@@ -33,6 +34,7 @@ def add_link(repo: Repo, commit: str, checkpoint_id: str) -> None:
 def deny_link(repo: Repo, commit: str, checkpoint_id: str, reason: str) -> None:
     """Note on commit (full oid) that it does not belong to checkpoint_id, whatever its message
     says."""
+
     from gitcp.core import links
 
     edit_note(repo, commit, lambda note: links.remove_link(note or b"", checkpoint_id, reason))
@@ -117,6 +119,7 @@ def list_links(objects: Objects) -> Iterator[tuple[str, list[str]]]:
 
 def parse_note(note: bytes) -> list[str]:
     """The checkpoint ids of a note's text."""
+
     from gitcp.core import links
 
     return list(links.list_carried(b"", note))

@@ -8,11 +8,12 @@ import tempfile
 from contextlib import contextmanager
 
 from gitcp import files
-from gitcp.core import git_formats
+from gitcp.core import formats
 from gitcp.errors import Error
+from gitcp.git import encode_name
 from gitcp.lock import exclusive
-from gitcp.record import encode_lines, encode_name
-from gitcp.store import pack_files, pack_upkeep
+from gitcp.record import encode_lines
+from gitcp.store import packs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def open_scratch(repo: Repo, only: bool = True, always: bool = False) -> Iterato
     if not always and (not only or _can_write_packs(repo)):
         yield repo
         return
-    objects = os.path.dirname(pack_files.locate_folder(repo))
+    objects = os.path.dirname(packs.locate_folder(repo))
     sources = (objects, repo.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES"))
     with tempfile.TemporaryDirectory(prefix="gitcp-") as folder:
         alternates = os.pathsep.join(filter(None, sources))
@@ -40,8 +41,8 @@ def open_scratch(repo: Repo, only: bool = True, always: bool = False) -> Iterato
 def _can_write_packs(repo: Repo) -> bool:
     """Whether a pack can be made and moved into place."""
     try:
-        with tempfile.TemporaryFile(dir=pack_files.make_workshop(repo)):
-            return os.access(pack_files.locate_folder(repo), os.W_OK)
+        with tempfile.TemporaryFile(dir=packs.make_workshop(repo)):
+            return os.access(packs.locate_folder(repo), os.W_OK)
     except OSError:
         return False
 
@@ -75,9 +76,9 @@ def destroy_unneeded(repo: Repo, needed: Iterable[str]) -> None:
 
 
 def _drop_objects(repo: Repo, doomed: set[str], destroy: bool) -> None:
-    folder = pack_files.locate_folder(repo)
+    folder = packs.locate_folder(repo)
     with exclusive(repo, "packs"):
-        for name in pack_files.list_packs(repo):
+        for name in packs.list_packs(repo):
             try:
                 _drop_from_pack(repo, name, doomed, destroy)
             except (ValueError, OSError) as e:
@@ -94,11 +95,11 @@ def forget_logs(repo: Repo, refs: Iterable[str]) -> None:
 def list_objects(repo: Repo) -> Iterator[tuple[str, float]]:
     """(oid, time at which its pack was last needed, in seconds since 1970) of each object in
     gitcp's packs."""
-    folder, width = pack_files.locate_folder(repo), len(repo.empty_tree) // 2
-    for name in pack_files.list_packs(repo):
+    folder, width = packs.locate_folder(repo), len(repo.empty_tree) // 2
+    for name in packs.list_packs(repo):
         path = os.path.join(folder, f"{name}.idx")
         try:
-            entries, time = git_formats.parse_index(files.peek(path), width), os.stat(path).st_mtime
+            entries, time = formats.parse_index(files.peek(path), width), os.stat(path).st_mtime
         except (ValueError, OSError):
             continue  # joined with others meanwhile, or damaged, which fsck reports
         yield from ((oid, time) for oid in entries)
@@ -107,12 +108,12 @@ def list_objects(repo: Repo) -> Iterator[tuple[str, float]]:
 def _drop_from_pack(repo: Repo, name: str, doomed: set[str], destroy: bool) -> None:
     """Replace a pack by one without the doomed objects.  destroy: delete it, else leave it to
     git."""
-    path = os.path.join(pack_files.locate_folder(repo), name)
-    spans = pack_upkeep.read_spans(repo, path)
+    path = os.path.join(packs.locate_folder(repo), name)
+    spans = packs.read_spans(repo, path)
     if doomed.isdisjoint(spans):
         return
     if left := {oid: span for oid, span in spans.items() if oid not in doomed}:
-        pack_upkeep.copy_objects(repo, {name: left})
-    pack_files.release_pack(repo, name)
+        packs.copy_objects(repo, {name: left})
+    packs.release_pack(repo, name)
     if destroy:
-        pack_files.remove_pack(path)
+        packs.remove_pack(path)

@@ -2,7 +2,7 @@
 
 An object is written before the ref that needs it.  `git gc --prune=now` deletes young objects
 without a ref too, and many loose objects make gc run again and again.  git neither prunes nor
-counts nor repacks a pack with a `.keep` file (kept.py has the exception).  upkeep.py joins small
+counts nor repacks a pack with a `.keep` file (with one exception, below).  Upkeep joins small
 packs and leaves old ones to git.
 
 A pack is made in make_workshop() and moved into place, its index last.  git sees no pack
@@ -11,20 +11,25 @@ without an index, so a kill leaves no half pack.
 
 from __future__ import annotations
 
+import errno
 import os
+import time
 import zlib
+from zlib import crc32
 
-from gitcp import files, git, memory, trace
-from gitcp.core import git_formats
-from gitcp.record import encode_lines
-from gitcp.store import pack_files
+from gitcp import files, git, memory
+from gitcp.core import formats
+from gitcp.errors import Error
+from gitcp.lock import exclusive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
     from typing import BinaryIO
 
     from gitcp.repo import Repo
+
+    Span = tuple[int, int, int]  # where an object starts and ends in a pack, its CRC-32
 
 MOST = 16  # packs of gitcp, before some of them are joined
 _HELD = 1 << 20  # bytes in memory that are not written yet
@@ -46,14 +51,14 @@ class Packs:
     """
 
     def __init__(self, repo: Repo) -> None:
-        self.folder, self._repo = pack_files.locate_folder(repo), repo
-        self._hasher = pack_files.find_hasher(repo.algo)
-        self._entries: dict[str, git_formats.PackEntry] = {}
+        self.folder, self._repo = locate_folder(repo), repo
+        self._hasher = files.find_hasher(repo.algo)
+        self._entries: dict[str, formats.PackEntry] = {}
         self._parts: list[bytes] = []
-        self._size, self._written = git_formats.START, git_formats.START
+        self._size, self._written = formats.START, formats.START
         self._path, self._fd = "", -1
-        self._indexes: dict[str, pack_files.Index] | None = None
-        self._foreign: list[pack_files.Index] | None = None
+        self._indexes: dict[str, Index] | None = None
+        self._foreign: list[Index] | None = None
         self._left = _FEW_READ
 
     def add_object(self, kind: str, oid: str, data: bytes) -> None:
@@ -62,8 +67,8 @@ class Packs:
             return
         self._flush_full()
         head, packed = (
-            git_formats.build_object_head(kind, len(data)),
-            git_formats.pack_content(data),
+            formats.build_object_head(kind, len(data)),
+            formats.pack_content(data),
         )
         self._parts += (head, packed)
         end = self._size + len(head) + len(packed)
@@ -76,14 +81,14 @@ class Packs:
         self._flush_full()
         fd = self._write_parts()
         digest, packer = self._hasher(b"blob %d\0" % size), zlib.compressobj(1)
-        packed = git_formats.build_object_head("blob", size)
+        packed = formats.build_object_head("blob", size)
         end, crc, left = self._size, 0, size
         try:
             while left and (data := f.read(min(left, _PIECE))):
                 digest.update(data)
                 packed += packer.compress(data)
                 end, crc, packed = (
-                    pack_files.write_at(fd, packed, end),
+                    write_at(fd, packed, end),
                     zlib.crc32(packed, crc),
                     b"",
                 )
@@ -91,7 +96,7 @@ class Packs:
             packed += packer.flush()
             oid = str(digest.hexdigest())
             if not left and not self.has(oid):
-                end = pack_files.write_at(fd, packed, end)
+                end = write_at(fd, packed, end)
                 self._note_object(oid, zlib.crc32(packed, crc), end)
                 self._written = end
         finally:
@@ -105,13 +110,15 @@ class Packs:
         if not oids:
             return
         base, env = os.path.join(folder, "pack"), {"GIT_OBJECT_DIRECTORY": folder}
+        from gitcp.record import encode_lines
+
         _, out = self._repo.git.run(*_AS_GIVEN.split(), base, stdin=encode_lines(oids), env=env)
         for name in out.decode().split():
             self._place_pack(name, f"{base}-{name}", files.peek(f"{base}-{name}.idx"))
 
     def prepare_large_writes(self) -> None:
         """Prepare for megabytes of objects."""
-        self._hasher = pack_files.find_hasher(self._repo.algo, much=True)
+        self._hasher = files.find_hasher(self._repo.algo, much=True)
 
     def flush(self) -> bool:
         """Move the pack with the added objects into place; return whether there are any."""
@@ -120,15 +127,13 @@ class Packs:
             return False
         fd, path = self._write_parts(), self._path
         trailer = self._finish_file(fd)
-        index = git_formats.build_index(self._entries, trailer, self._hasher)
-        pack_files.write_file(f"{path}.idx", index, durable=True)
+        index = formats.build_index(self._entries, trailer, self._hasher)
+        write_file(f"{path}.idx", index, durable=True)
         self._place_pack(trailer.hex(), path, index)
-        trace.append_note("pack", f"{trailer.hex()}: {len(self._entries)} objects")
+        git.append_note("pack", f"{trailer.hex()}: {len(self._entries)} objects")
         self.abandon()
         if self._are_many():
-            from gitcp.store import pack_upkeep
-
-            pack_upkeep.join_packs(self._repo)
+            join_packs(self._repo)
             self._indexes = None
         return True
 
@@ -139,7 +144,7 @@ class Packs:
 
     def _are_many(self) -> bool:
         listed = self._indexes or [
-            *pack_files.list_kept(self._repo),
+            *list_kept(self._repo),
             *files.list_names(self._repo.join_shared("packs")),
         ]
         return len(listed) > MOST and len(self._read_indexes()) > MOST
@@ -148,13 +153,13 @@ class Packs:
         """Remove the pack that is being made, and begin another."""
         fd, self._fd, self._entries = self._fd, -1, {}
         self._parts.clear()
-        self._size = self._written = git_formats.START
+        self._size = self._written = formats.START
         if fd >= 0:
             os.close(fd)
             try:
-                pack_files.remove_pack(self._path)
+                remove_pack(self._path)
             except OSError as e:
-                trace.append_note("pack", f"not removed: {e}")  # sweep_packs() removes it
+                git.append_note("pack", f"not removed: {e}")  # sweep_packs() removes it
 
     def has_few(self) -> bool:
         """Whether this process has added few objects, so that to open all packs takes longer than
@@ -200,7 +205,7 @@ class Packs:
         git reads more of them sooner."""
         if self._foreign is None:
             paths = [os.path.join(self.folder, name[:-4]) for name in self._list_foreign()]
-            self._foreign = [*pack_files.open_indexes(paths)] if len(paths) <= _FEW_PACKS else []
+            self._foreign = [*open_indexes(paths)] if len(paths) <= _FEW_PACKS else []
         self._left -= 1
         return _read_object(self._foreign, oid) if self._left >= 0 else None
 
@@ -225,18 +230,18 @@ class Packs:
         names = [name for name in files.list_names(self.folder) if name.endswith(".idx")]
         return [name for name in names if name.removesuffix(".idx") not in ours]
 
-    def _read_indexes(self) -> dict[str, pack_files.Index]:
+    def _read_indexes(self) -> dict[str, Index]:
         """pack -> index, of gitcp's packs at the first call, and of those made here since."""
         if self._indexes is None:
-            self._indexes = pack_files.read_all(self._repo)
+            self._indexes = read_all(self._repo)
         return self._indexes
 
     def _place_pack(self, name: str, path: str, index: bytes) -> None:
-        pack_files.place_pack(self._repo, name, path)
-        pack_files.add_index(self._repo, f"pack-{name}", index)
+        place_pack(self._repo, name, path)
+        add_index(self._repo, f"pack-{name}", index)
         if self._indexes is not None:
             to = os.path.join(self.folder, f"pack-{name}")
-            self._indexes[f"pack-{name}"] = pack_files.Index(to, index)
+            self._indexes[f"pack-{name}"] = Index(to, index)
 
     def _note_object(self, oid: str, crc: int, end: int) -> None:
         """Add an object to the entries of the pack; end: the offset after it."""
@@ -251,13 +256,13 @@ class Packs:
     def _write_parts(self) -> int:
         """Write the parts in memory to the pack's file; return its descriptor."""
         if self._fd < 0:
-            folder = pack_files.make_workshop(self._repo)
+            folder = make_workshop(self._repo)
             path = os.path.join(folder, f"pack-{os.getpid()}-{os.urandom(4).hex()}")
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             self._fd, self._path = os.open(f"{path}.pack", flags, 0o444), path
             git.add_pending(self.flush, self.abandon)
         try:
-            self._written = pack_files.write_at(self._fd, b"".join(self._parts), self._written)
+            self._written = write_at(self._fd, b"".join(self._parts), self._written)
         except OSError:
             os.ftruncate(self._fd, self._written)
             raise
@@ -267,10 +272,10 @@ class Packs:
     def _finish_file(self, fd: int) -> bytes:
         """Write the head of the pack, and its trailer, the hash of its content, and sync the file;
         return the trailer."""
-        head = git_formats.build_head(len(self._entries))
+        head = formats.build_head(len(self._entries))
         files.write_at(fd, head, 0)
         os.ftruncate(fd, self._size)  # without the rest of a file that shrank while it was read
-        digest, offset = self._hasher(head), git_formats.START
+        digest, offset = self._hasher(head), formats.START
         while data := os.pread(fd, _PIECE, offset):
             digest.update(data)
             offset += len(data)
@@ -280,7 +285,7 @@ class Packs:
         return trailer
 
 
-def _read_object(among: Iterable[pack_files.Index], oid: str) -> tuple[str, bytes] | None:
+def _read_object(among: Iterable[Index], oid: str) -> tuple[str, bytes] | None:
     for index in among:
         if packed := index.read_object(oid):
             return packed
@@ -299,3 +304,494 @@ def get_packs(repo: Repo) -> Packs:
     if repo.common not in _BY_REPOSITORY:
         _BY_REPOSITORY[repo.common] = Packs(repo)
     return _BY_REPOSITORY[repo.common]
+
+
+# gitcp's packs in an object database: list them, add one, leave one to git.
+#
+# A `.keep` file keeps a pack from git's pruning and repacking.  A repository that borrows objects
+# gets no such file: as soon as one of its packs is kept, git-repack(1) leaves out the objects of
+# the lender's kept packs, and they are lost when the repository is made independent.  There
+# gitcp's packs are listed in <common>/gitcp/packs, and git prunes their objects by age.
+KEEP = b"gitcp\n"  # the content of the .keep file of a pack of gitcp
+# The nanoseconds of its time.  The file is not synced, so a power cut may leave it empty, as
+# git-index-pack(1) makes it for others; but a file has its time as soon as its name.
+_MARK = 616_263_700
+_ENDS = (".idx", ".pack", ".keep")  # without its index git does not see a pack
+
+
+def locate_folder(repo: Repo) -> str:
+    """The directory of a repository's packs."""
+    objects = repo.git.env.get("GIT_OBJECT_DIRECTORY") or os.path.join(repo.common, "objects")
+    return os.path.join(objects, "pack")
+
+
+def make_workshop(repo: Repo) -> str:
+    """The directory where packs are made, created if it does not exist.  Raises OSError."""
+    folder = repo.git.env.get("GIT_OBJECT_DIRECTORY") or repo.join_shared("tmp")
+    repo.make_folder(folder)
+    return folder
+
+
+def place_pack(repo: Repo, name: str, path: str) -> None:
+    """Move path.pack and path.idx into the directory of packs, and keep the pack; both or none."""
+    repo.make_folder(locate_folder(repo))
+    to = os.path.join(locate_folder(repo), f"pack-{name}")
+    ends, moved = [".pack", ".idx"], list[str]()
+    if _has_alternates(repo):
+        _list_pack(repo, f"pack-{name}")
+    else:
+        write_file(f"{path}.keep", KEEP)
+        at = time.time_ns()
+        at += _MARK - at % 1_000_000_000
+        os.utime(f"{path}.keep", ns=(at, at))
+        ends.insert(0, ".keep")
+    try:
+        for end in ends:
+            repo.share_file(path + end)
+            _move_file(path + end, to + end)
+            moved.append(end)
+    except OSError:
+        for end in reversed(moved):
+            _move_file(to + end, path + end)
+        raise
+
+
+def _has_alternates(repo: Repo) -> bool:
+    """Whether the repository borrows objects."""
+    alternates = os.path.join(os.path.dirname(locate_folder(repo)), "info", "alternates")
+    return bool(files.peek(alternates).strip())
+
+
+def _list_pack(repo: Repo, name: str) -> None:
+    listed = repo.join_shared("packs", name)
+    repo.make_folder(os.path.dirname(listed))
+    write_file(listed, b"")
+    repo.share_file(listed)
+
+
+def _move_file(path: str, to: str) -> None:
+    try:
+        os.rename(path, to)
+    except OSError as e:
+        if e.errno != errno.EXDEV:
+            raise
+        # The objects are on another disk.  git prunes files of this name that are left behind.
+        beside = os.path.join(os.path.dirname(to), f"tmp_pack_{os.getpid()}")
+        try:
+            with open(path, "rb") as f, open(beside, "wb") as g:
+                _leave_room(g.fileno(), os.fstat(f.fileno()).st_size)
+                import shutil
+
+                shutil.copyfileobj(f, g)
+                g.flush()
+                files.sync_file(g.fileno())
+            os.rename(beside, to)
+        except OSError:
+            files.remove_file(beside)
+            raise
+        os.unlink(path)
+
+
+def write_file(path: str, data: bytes, durable: bool = False) -> None:
+    """Create or replace a file.  durable: it survives a power cut."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+    files.fill_file(fd, data, durable)
+
+
+def write_at(fd: int, data: bytes, offset: int) -> int:
+    """files.write_at() of a pack.  Raises OSError, with nothing written, if the pack would be
+    larger than the free space: a commit that git makes meanwhile needs room too."""
+    _leave_room(fd, len(data), offset)
+    return files.write_at(fd, data, offset)
+
+
+def _leave_room(fd: int, more: int, size: int = 0) -> None:
+    """Raise OSError if the disk is too full for a file of size bytes to grow by more."""
+    disk = os.fstatvfs(fd)
+    if disk.f_blocks and size + 2 * more > disk.f_bavail * disk.f_frsize:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def remove_pack(path: str) -> None:
+    """Remove what there is of a pack."""
+    for end in _ENDS:
+        files.remove_file(path + end)
+
+
+def list_packs(repo: Repo, ours: Container[str] = ()) -> list[str]:
+    """The names of gitcp's packs, without `.pack`.
+
+    ours: packs whose .keep file is gitcp's and need not be read.
+    """
+    folder = locate_folder(repo)
+    names = list_kept(repo)
+    own = [n for n in names if n in ours or _is_ours(os.path.join(folder, f"{n}.keep"))]
+    if own and _has_alternates(repo):
+        for name in own:
+            _list_pack(repo, name)
+            files.remove_file(os.path.join(folder, f"{name}.keep"))
+    return list(dict.fromkeys([*own, *files.list_names(repo.join_shared("packs"))]))
+
+
+def list_kept(repo: Repo) -> list[str]:
+    """The names of all packs with a .keep file, gitcp's and others."""
+    names = files.list_names(locate_folder(repo))
+    return [name.removesuffix(".keep") for name in names if name.endswith(".keep")]
+
+
+def release_pack(repo: Repo, name: str) -> None:
+    """Leave a pack to git, which prunes and repacks it."""
+    files.remove_file(os.path.join(locate_folder(repo), f"{name}.keep"))
+    files.remove_file(repo.join_shared("packs", name))
+
+
+def _is_ours(path: str) -> bool:
+    try:
+        with open(path, "rb", buffering=0) as f:
+            data = f.read(len(KEEP))
+            is_marked = os.fstat(f.fileno()).st_mtime_ns % 1_000_000_000 == _MARK
+            return data == KEEP or (is_marked and KEEP.startswith(data))
+    except OSError:
+        return False
+
+
+# The indexes of gitcp's packs; those of small packs are together in one file.
+#
+# <common>/gitcp/indexes has them one after the other, each after a line with the pack's name, the
+# index's size, and the CRC-32 of name and index.  A pack never changes, so its index stays valid.
+# Indexes of deleted packs are not used, and go with the file when packs are joined.
+_SMALL = 1 << 16  # bytes of an index in the file
+_MOST = 1 << 22  # bytes of the file
+_DEEPEST = 50  # deltas between an object and one that is whole; git makes no more
+
+
+class Index:
+    """The index of one pack.  Raises OSError if there is none, or it is damaged.
+
+    path: of the pack, without `.pack`.  data: the index, b"" to read it from its file.
+    """
+
+    _fd = _pack = -1
+
+    def __init__(self, path: str, data: bytes = b"") -> None:
+        self._path, self._data = path, data
+        if not data:
+            self._fd = os.open(f"{path}.idx", os.O_RDONLY | os.O_CLOEXEC)
+        self._head = self._read(formats.HEAD, 0)
+        if not data and not formats.is_index(self._head, os.fstat(self._fd).st_size):
+            raise OSError(errno.EINVAL, "not an index", f"{path}.idx")
+
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:
+        # At the end of the process a module may be gone before the objects in memory.py.
+        for fd in (self._fd, self._pack):
+            if fd >= 0:
+                close(fd)
+
+    def read_small(self) -> bytes:
+        """All bytes of the index; b"" for a large one."""
+        data = self._data or self._read(_SMALL + 1, 0)
+        return data if len(data) <= _SMALL else b""
+
+    def has(self, oid: str) -> bool:
+        """Whether the pack has an object."""
+        return self._find_number(oid) >= 0
+
+    def list_held(self, oids: Collection[str]) -> set[str]:
+        """Those of some objects, at least one, that the pack has."""
+        if not self._data:
+            return {oid for oid in oids if self.has(oid)}
+        size = len(next(iter(oids)))
+        names = self._data[formats.HEAD :].hex()
+        ends = range(size, (formats.count_objects(self._head) + 1) * size, size)
+        return {names[end - size : end] for end in ends}.intersection(oids)
+
+    def read_object(self, oid: str) -> tuple[str, bytes] | None:
+        """(kind, content) of a small object; None if the pack does not have it or cannot be
+        read."""
+        offset, deltas = self._find_offset(oid), list[bytes]()
+        try:
+            if offset >= 0 and self._pack < 0:
+                self._pack = os.open(f"{self._path}.pack", os.O_RDONLY | os.O_CLOEXEC)
+            while offset >= 0 and len(deltas) < _DEEPEST:
+                data = os.pread(self._pack, formats.SMALL, offset)
+                if (packed := formats.parse_object(data, len(oid) // 2)) is None:
+                    break
+                kind, base, content = packed
+                if kind:
+                    for delta in reversed(deltas):
+                        content = formats.apply_delta(content, delta)
+                    return kind, content
+                deltas.append(content)
+                offset = self._find_offset(base) if isinstance(base, str) else offset - base
+        except (OSError, ValueError):
+            pass  # joined with others meanwhile, or damaged
+        return None
+
+    def _find_offset(self, oid: str) -> int:
+        """The offset of an object in the pack; -1 if the pack does not have it."""
+        number = self._find_number(oid)
+        if number < 0:
+            return -1
+        place = formats.locate_offset(self._head, len(oid) // 2, number)
+        return int.from_bytes(self._read(4, place), "big")
+
+    def _find_number(self, oid: str) -> int:
+        """The number of an object in the order of oids; -1 if the pack does not have it."""
+        start, end = formats.find_bucket(self._head, oid)
+        if start == end:
+            return -1
+        number = formats.find_position(self._read(end - start, start), oid)
+        before = (start - formats.HEAD) // (len(oid) // 2)
+        return number if number < 0 else before + number
+
+    def _read(self, size: int, offset: int) -> bytes:
+        if self._data:
+            return self._data[offset : offset + size]
+        return os.pread(self._fd, size, offset)
+
+
+def open_indexes(paths: Iterable[str]) -> Iterator[Index]:
+    """The indexes of packs, without `.pack`, that can be read."""
+    for path in paths:
+        try:
+            yield Index(path)
+        except OSError:
+            continue  # of more than 2 GiB, removed meanwhile, or damaged
+
+
+def read_all(repo: Repo) -> dict[str, Index]:
+    """pack -> index of gitcp's packs; small ones are added to the file."""
+    folder, stored = locate_folder(repo), _read_file(repo)
+    indexes: dict[str, Index] = {}
+    for name in list_packs(repo, stored):
+        try:
+            indexes[name] = Index(os.path.join(folder, name), stored.get(name, b""))
+        except OSError:
+            continue  # joined with others, not there yet, or damaged, which fsck reports
+        if name not in stored:
+            add_index(repo, name, indexes[name].read_small())
+    return indexes
+
+
+def add_index(repo: Repo, name: str, data: bytes) -> None:
+    """Append the index of a pack to the file if it is small and the file can be written."""
+    if not 0 < len(data) <= _SMALL:
+        return
+    path, flags = _locate_file(repo), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
+    try:
+        fd = files.open_file(path, flags)
+        try:
+            size = os.fstat(fd).st_size
+            if not size:
+                repo.share_file(path)
+            if size < _MOST:
+                check = crc32(data, crc32(name.encode()))
+                os.write(fd, b"%s %d %x\n%s" % (name.encode(), len(data), check, data))
+        finally:
+            os.close(fd)
+    except (Error, OSError):
+        pass  # hooks then read the pack's own index
+
+
+def forget_file(repo: Repo) -> None:
+    """Remove the file; the next read_all() makes it again."""
+    files.remove_file(_locate_file(repo))
+
+
+def _read_file(repo: Repo) -> dict[str, bytes]:
+    """pack -> index, of the indexes in the file; a damaged file is removed."""
+    try:
+        data = files.read_file(_locate_file(repo)) or b""
+    except Error:
+        return {}  # something else is in its place
+    indexes, start = dict[str, bytes](), 0
+    while (end := data.find(b"\n", start)) >= 0:
+        name, _, numbers = data[start:end].partition(b" ")
+        size, _, check = numbers.partition(b" ")
+        start = end + 1 + int(size) if size.isdigit() else 0
+        index = data[end + 1 : start]
+        if check != b"%x" % crc32(index, crc32(name)):
+            break  # a process was killed, or had no room, while it appended
+        indexes[name.decode()] = index
+    else:
+        if start == len(data):
+            return indexes
+    forget_file(repo)
+    return indexes
+
+
+def _locate_file(repo: Repo) -> str:
+    return repo.join_shared("indexes")
+
+
+# Upkeep of gitcp's packs: join small ones, leave old ones to git, remove what a kill left.
+_JOINED = 8 << 20  # bytes of the largest pack that is joined
+_WITHIN = 2  # a pack that is joined has at most this many times the size of all smaller ones
+_KEPT = 14 * 86400.0  # seconds; git prunes older objects by default
+_MULTI = "multi-pack-index"
+_LEFT = 43200.0  # seconds; an older lock of git was left behind
+_STRAY = 86400.0  # seconds; an older pack without an index was left by a kill
+
+
+def join_packs(repo: Repo) -> None:
+    """Join the smallest packs, so that few of similar size are left.
+
+    The joined pack is on the disk before its parts are removed.  Without room or permission for it
+    the parts stay.
+    """
+    folder = locate_folder(repo)
+    try:
+        with exclusive(repo, "packs", timeout=0):
+            parts = _choose_smallest(repo, folder)
+            if len(parts) > 1 and not _is_in_use(folder):
+                git.append_note("pack", f"{len(parts)} joined")
+                _write_joined(repo, folder, parts)
+    except (Error, OSError) as e:
+        # Another process is joining packs, or there is no room.
+        git.append_note("pack", f"none joined: {e}")
+
+
+def _choose_smallest(repo: Repo, folder: str) -> list[str]:
+    """The packs to join: by size, the last that is at most _WITHIN times as large as all smaller
+    ones together, and those smaller ones."""
+    listed = _read_multi_index(folder)
+    sized = sorted(
+        (size, name)
+        for name in list_packs(repo)
+        if 0 < (size := _read_size(folder, name)) <= _JOINED and name.encode() not in listed
+    )
+    count = below = 0
+    for n, (size, _) in enumerate(sized, 1):
+        count = n if size <= _WITHIN * below else count
+        below += size
+    return [name for _, name in sized[:count]]
+
+
+def _read_multi_index(folder: str) -> bytes:
+    """The content of git's multi-pack-index, which names packs that must stay."""
+    return files.peek(os.path.join(folder, _MULTI))
+
+
+def _is_in_use(folder: str) -> bool:
+    """Whether `git maintenance` is at work, which may need the packs that it has listed.  A lock
+    older than half a day was left behind, as git assumes for gc.pid."""
+    locks = (os.path.join(os.path.dirname(folder), "maintenance"), _MULTI)
+    return any(0 < _compute_age(os.path.join(folder, f"{lock}.lock")) < _LEFT for lock in locks)
+
+
+def _read_size(folder: str, name: str) -> int:
+    try:
+        os.stat(os.path.join(folder, f"{name}.idx"))
+        return os.stat(os.path.join(folder, f"{name}.pack")).st_size
+    except OSError:
+        return 0
+
+
+def _write_joined(repo: Repo, folder: str, packs: list[str]) -> None:
+    parts: dict[str, dict[str, Span]] = {}
+    listed = set[str]()
+    for name in packs:
+        spans = _read_intact(repo, os.path.join(folder, name))
+        if spans is not None:  # fsck reports a damaged one
+            parts[name] = {oid: span for oid, span in spans.items() if oid not in listed}
+            listed |= spans.keys()
+    joined = copy_objects(repo, parts)
+    needed = _read_multi_index(folder)  # again: git may have written it since
+    for name in parts:
+        if name != joined and name.encode() not in needed:
+            _remove_pack(repo, folder, name)
+    forget_file(repo)
+    add_index(repo, joined, files.peek(os.path.join(folder, f"{joined}.idx")))
+
+
+def _read_intact(repo: Repo, path: str) -> dict[str, Span] | None:
+    """read_spans(); None for a damaged pack."""
+    data, width = files.peek(f"{path}.pack"), len(repo.empty_tree) // 2
+    if files.find_hasher(repo.algo)(data[:-width]).digest() != data[-width:]:
+        return None
+    try:
+        return read_spans(repo, path)
+    except ValueError:
+        return None
+
+
+def read_spans(repo: Repo, path: str) -> dict[str, Span]:
+    """oid -> span of each object of a pack, in the order of the pack.  Raises ValueError for a
+    damaged index, and OSError."""
+    width = len(repo.empty_tree) // 2
+    entries = formats.parse_index(files.peek(f"{path}.idx"), width)
+    starts = sorted((offset, crc, oid) for oid, (offset, crc) in entries.items())
+    ends = [*(offset for offset, _, _ in starts[1:]), os.stat(f"{path}.pack").st_size - width]
+    return {oid: (start, end, crc) for (start, crc, oid), end in zip(starts, ends, strict=False)}
+
+
+def copy_objects(repo: Repo, parts: Mapping[str, Mapping[str, Span]]) -> str:
+    """Make a pack of objects of other packs (pack -> oid -> span), and move it into place; return
+    its name.  Raises OSError."""
+    new = os.path.join(make_workshop(repo), f"pack-{os.getpid()}-joined")
+    hasher = files.find_hasher(repo.algo)
+    entries: dict[str, formats.PackEntry] = {}
+    head = formats.build_head(sum(map(len, parts.values())))
+    digest, size = hasher(head), len(head)
+    try:
+        with open(f"{new}.pack", "wb") as target:
+            target.write(head)
+            for name, spans in parts.items():
+                with open(os.path.join(locate_folder(repo), f"{name}.pack"), "rb") as source:
+                    for oid, (start, end, crc) in spans.items():
+                        entries[oid] = size, crc
+                        for data in _read_pieces(source, start, end):
+                            digest.update(data)
+                            size += target.write(data)
+            trailer = bytes(digest.digest())
+            target.write(trailer)
+            target.flush()
+            files.sync_file(target.fileno())
+        index = formats.build_index(entries, trailer, hasher)
+        write_file(f"{new}.idx", index, durable=True)
+        place_pack(repo, trailer.hex(), new)
+    finally:
+        remove_pack(new)
+    return f"pack-{trailer.hex()}"
+
+
+def _read_pieces(source: BinaryIO, start: int, end: int) -> Iterator[bytes]:
+    source.seek(start)
+    while start < end and (data := source.read(min(_PIECE, end - start))):
+        yield data
+        start += len(data)
+
+
+def sweep_packs(repo: Repo) -> None:
+    """Leave packs to git that are as old as the objects that it prunes by default, and remove those
+    that a kill left without an index."""
+    folder = locate_folder(repo)
+    for name in list_packs(repo):
+        path = os.path.join(folder, name)
+        marks = (f"{path}.keep", repo.join_shared("packs", name))
+        if os.path.exists(f"{path}.idx"):
+            if _compute_age(f"{path}.idx") > _KEPT:
+                release_pack(repo, name)
+        elif max(map(_compute_age, marks)) > _STRAY:
+            _remove_pack(repo, folder, name)
+
+
+def release_packs(repo: Repo, age: float = 0.0) -> None:
+    """Leave the packs of at least this age in seconds to git; objects of younger ones may not have
+    their ref yet."""
+    folder = locate_folder(repo)
+    for name in list_packs(repo):
+        if _compute_age(os.path.join(folder, f"{name}.idx")) >= age:
+            release_pack(repo, name)
+
+
+def _remove_pack(repo: Repo, folder: str, name: str) -> None:
+    remove_pack(os.path.join(folder, name))
+    release_pack(repo, name)
+
+
+def _compute_age(path: str) -> float:
+    try:
+        return time.time() - os.stat(path).st_mtime
+    except OSError:
+        return 0.0

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from gitcp.core import sums, transcripts
 from gitcp.errors import Error, GitError
-from gitcp.record import decode_name
+from gitcp.git import decode_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,10 +11,9 @@ import os
 import time
 from zlib import crc32
 
-from gitcp import files, trace
-from gitcp.console import options
+from gitcp import console, files, git
+from gitcp.core.formats import find_fault
 from gitcp.core.json import loads
-from gitcp.core.shapes import find_fault
 from gitcp.errors import Error, hide_passwords
 from gitcp.files import LARGEST, Damaged, move_aside, open_file, put_file, read_file
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    from gitcp.core.shapes import Shape
+    from gitcp.core.formats import Shape
     from gitcp.repo import Repo
 
 # Files for everybody who shares a repository: none has words of a person or contents of files.
@@ -63,7 +62,7 @@ def load_cache(path: str, shape: Shape) -> Any:
     try:
         return load_json(path, shape)
     except Error as e:
-        trace.append_note("files", str(e))
+        git.append_note("files", str(e))
         return None
 
 
@@ -72,7 +71,7 @@ def read_cache(path: str, tail: int = 0) -> bytes:
     try:
         return read_file(path, tail=tail) or b""
     except Error as e:
-        trace.append_note("files", str(e))
+        git.append_note("files", str(e))
         return b""
 
 
@@ -104,7 +103,7 @@ def set_aside(repo: Repo, error: Damaged) -> None:
         place = move_aside(repo.common, error.path)
     except OSError as e:
         raise Error(f"cannot set aside '{error.path}': {e.strerror}") from None
-    options.warn(f"{error}; kept as '{place}'")
+    console.warn(f"{error}; kept as '{place}'")
 
 
 def write_private(repo: Repo, path: str, data: bytes, durable: bool = False) -> None:

@@ -12,11 +12,10 @@ from collections import deque
 from itertools import islice
 from unicodedata import normalize
 
-from gitcp import git, trace
-from gitcp.console import options
+from gitcp import console, git
 from gitcp.errors import GitError, Late
-from gitcp.record import encode_lines, encode_name
-from gitcp.running import fill_pipe
+from gitcp.git import encode_name, fill_pipe
+from gitcp.record import encode_lines
 from gitcp.start import bundle
 from gitcp.start.cpython import signals
 
@@ -261,7 +260,7 @@ class _Worker:
             done, lacks = work(self._batch), ()
         self.busy = False
         for lack, kind in lacks:
-            options.warn_lacking(lack, kind)
+            console.warn_lacking(lack, kind)
         return done
 
     def close(self) -> None:
@@ -290,9 +289,9 @@ def _serve(
             work = begin(own)
             while True:
                 batch = _read_message(stream)
-                with options.Collected() as lacks:
+                with console.Collected() as lacks:
                     done = work(batch)
-                kinds = [(lack, options.get_kind(lack)) for lack in lacks]
+                kinds = [(lack, console.get_kind(lack)) for lack in lacks]
                 left = memoryview(_pack_message((done, kinds)))
                 while left:
                     left = left[os.write(1, left) :]
@@ -384,7 +383,7 @@ def fetch_missing(
     except Late:
         return False
     except GitError as e:
-        trace.append_note("objects", f"not fetched: {e}")
+        git.append_note("objects", f"not fetched: {e}")
         forbid_fetch(repo)
     return True
 

@@ -5,22 +5,18 @@ from __future__ import annotations
 import os
 import time
 
-from gitcp import files, git, memory, trace
+from gitcp import files, git, memory
 from gitcp.errors import Error, GitError, Moved
+from gitcp.git import ANY, decode_name, encode_name, fill_pipe
 from gitcp.lock import exclusive
-from gitcp.record import decode_name, encode_name
-from gitcp.running import ANY, fill_pipe
 from gitcp.store import private
-from gitcp.store.trees import Lookup, find_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import TypeVar
 
-    from gitcp.core.record_types import Entry, Version
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
 
     Result = TypeVar("Result")
     Update = tuple[str, str | None, str | None]  # ref, new oid or None, old oid or None
@@ -167,7 +163,7 @@ def read_ref(repo: Repo, ref: str) -> str | None:
 
 def read_head(repo: Repo) -> str | None:
     """The oid of HEAD, None if it is unborn; read as by read_ref()."""
-    trace.append_note("head", "asked")
+    git.append_note("head", "asked")
     content = _read_file(os.path.join(os.fsencode(repo.git_dir), b"HEAD"))
     if content.startswith(b"ref: refs/heads/") and not content.endswith(b"/.invalid"):
         content = _read_stored(repo, content[5:])
@@ -402,7 +398,7 @@ def _take_stale_lock(repo: Repo, path: str) -> bool:
     finally:
         if os.path.lexists(away):
             os.unlink(away)
-    trace.append_note("refs", f"removed the stale lock '{path}'")
+    git.append_note("refs", f"removed the stale lock '{path}'")
     return True
 
 
@@ -421,8 +417,6 @@ _TAIL = 1 << 14  # bytes read in every hook
 _STASHES = 20  # newest entries
 # Reasons of moves of HEAD that leave the worktree's changes as they are.
 _CARRYING = (b"commit", b"pull", b"merge", b"rebase", b"cherry-pick", b"revert", b"am")
-# The commits of an entry: its base, worktree, index and untracked files.
-_PARTS = ("^1", "", "^2", "^3")
 _AUTOSTASHES = "rebase-merge/autostash", "rebase-apply/autostash", "MERGE_AUTOSTASH"
 
 
@@ -478,61 +472,6 @@ def list_autostashes(repo: Repo) -> list[str]:
     return [files.peek(path).decode("ascii", "replace").strip() for path in paths]
 
 
-class Stashed:
-    """An entry of `git stash`, with the trees that it has."""
-
-    def __init__(self, objects: Objects, oid: str) -> None:
-        self._base, *self._trees = (
-            Lookup(objects, find_tree(objects, f"{oid}{part}")) for part in _PARTS
-        )
-
-    def has(self, path: str, entry: Entry) -> bool:
-        """Whether its worktree, index or untracked files have this entry at a path."""
-        return any(tree(path) == entry for tree in self._trees)
-
-    def changes(self, path: str) -> bool:
-        """Whether it has any change of a path."""
-        work, _, untracked = self._trees
-        return work(path) != self._base(path) or untracked(path) is not None
-
-    def list_steps(self, paths: Iterable[str]) -> Iterator[tuple[str, Version, Version]]:
-        """Yield (path, its version in the base, the version that an apply restores)."""
-        work, _, untracked = self._trees
-        for path in paths:
-            yield path, self._base(path), work(path) or untracked(path)
-
-
-class Stash:
-    """The entries of `git stash`, newest first, read when they are first needed."""
-
-    def __init__(self, repo: Repo) -> None:
-        self._repo = repo
-        self._entries: list[Stashed] | None = None
-        self._every: list[Stashed] | None = None
-
-    def list_entries(self) -> list[Stashed]:
-        if self._entries is None:
-            self._entries = [Stashed(self._repo.objects, oid) for oid in list_stashes(self._repo)]
-        return self._entries
-
-    def _list_all(self) -> list[Stashed]:
-        if self._every is None:
-            oids = filter(None, list_autostashes(self._repo))
-            self._every = [
-                *self.list_entries(),
-                *(Stashed(self._repo.objects, oid) for oid in oids),
-            ]
-        return self._every
-
-    def holds(self, path: str, entry: Entry) -> bool:
-        """Whether an entry or an autostash has this entry at a path."""
-        return any(stashed.has(path, entry) for stashed in self._list_all())
-
-    def changes(self, path: str) -> bool:
-        """Whether an entry or an autostash has a change of a path."""
-        return any(stashed.changes(path) for stashed in self._list_all())
-
-
 def _find_head_log(repo: Repo) -> str:
     return os.path.join(repo.git_dir, "logs", "HEAD")
 
@@ -546,3 +485,13 @@ def _read_entries(path: str, size: int = _BYTES) -> list[Move]:
         old, new, *_ = [*head.decode("ascii", "replace").split(" "), "", ""]
         entries.append((old, new, reason))
     return entries
+
+
+# The directory of one checkpoint: read to be changed, and written, its sessions numbered without
+# gaps.
+# Where checkpoints are stored: each on a ref of its own, or all on a branch.
+#
+# A place is named by its ref; CHECKPOINTS is the place of all that have their own
+# (doc/formats.md "Checkpoints as refs").
+REF = "refs/heads/entire/checkpoints/v1"
+MEMORY = "refs/gitcp/store"  # where REF was when gitcp last moved or saw it

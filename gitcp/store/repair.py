@@ -7,18 +7,15 @@ import os
 import shutil
 
 from gitcp import files
-from gitcp.core import credit, ids, transcripts
+from gitcp.core import credit, formats, transcripts
 from gitcp.errors import Error, GitError, InputError
 from gitcp.files import Damaged, choose_place_aside, move_aside, read_file
+from gitcp.git import decode_name, encode_name
 from gitcp.lock import exclusive
-from gitcp.record import decode_name, encode_name
-from gitcp.store import pack_files, reading, refs
-from gitcp.store.journal import edits, journal
+from gitcp.store import journal, packs, reading, refs, session
+from gitcp.store.journal import edits
 from gitcp.store.link import unhooked
-from gitcp.store.pack_care import forget_logs
-from gitcp.store.session import states
-from gitcp.store.stream import streams as stream_streams
-from gitcp.store.trees import (
+from gitcp.store.objects import (
     TREE,
     Lookup,
     edit_tree,
@@ -29,9 +26,24 @@ from gitcp.store.trees import (
     write_commit,
     write_tree,
 )
+from gitcp.store.pack_care import forget_logs
+from gitcp.store.refs import REF
+from gitcp.store.session import others
+from gitcp.store.stream import (
+    ARCHIVE,
+    METADATA,
+    PREFIXES,
+    build_message,
+    find_trailer,
+    get_lock_name,
+    list_tips,
+    read_tip,
+    read_with_turns,
+    recall_state,
+)
 from gitcp.store.turn import sessions
 from gitcp.store.v1 import checkpoints, stored_transcripts
-from gitcp.store.v1.checkpoints import REF, list_remote_branches
+from gitcp.store.v1.checkpoints import list_remote_branches
 from gitcp.store.v1.committed_write import move_refs
 
 TYPE_CHECKING = False
@@ -184,9 +196,6 @@ def _read_file(path: bytes) -> Iterator[bytes]:
         return
 
 
-# Mending gitcp's packs that git cannot open, in which the objects still are.
-
-
 def find_fault(repo: Repo, path: str) -> str:
     """Why git cannot open a pack; '' if it can, or there is none.  path: without `.pack`."""
     width = len(repo.empty_tree) // 2
@@ -202,7 +211,7 @@ def find_fault(repo: Repo, path: str) -> str:
     index = files.peek(f"{path}.idx")
     if not index:
         return "its index is gone"
-    sums = trailer + pack_files.find_hasher(repo.algo, much=True)(index[:-width]).digest()
+    sums = trailer + files.find_hasher(repo.algo, much=True)(index[:-width]).digest()
     return "" if index.endswith(sums) else "its index is damaged"
 
 
@@ -212,7 +221,7 @@ def mend_pack(repo: Repo, path: str) -> str:
     with exclusive(repo, "packs"):
         if not find_fault(repo, path):
             return ""
-        pack_files.forget_file(repo)
+        packs.forget_file(repo)
         new = repo.join_shared("tmp", f"{os.path.basename(path)}.idx")
         repo.make_folder(os.path.dirname(new))
         try:
@@ -234,8 +243,8 @@ def _take_out(repo: Repo, path: str) -> str:
             pass  # it ends where the pack does
     aside = choose_place_aside(repo.common, os.path.basename(path))
     os.rename(f"{path}.pack", aside)
-    pack_files.remove_pack(path)
-    pack_files.release_pack(repo, os.path.basename(path))
+    packs.remove_pack(path)
+    packs.release_pack(repo, os.path.basename(path))
     gone = _list_absent(repo, named)
     saved = (
         f"{len(named) - len(gone)} of its {len(named)} objects are"
@@ -299,7 +308,7 @@ _SUBJECT = "Rebuilt from what was left of it"
 def mend_ref(repo: Repo, ref: str) -> str:
     """Set a ref without a commit to the last one in its reflog, or remove it; return what was done,
     '' if it has a commit by now."""
-    with exclusive(repo, _LOCKS.get(ref) or stream_streams.get_lock_name(repo, ref)):
+    with exclusive(repo, _LOCKS.get(ref) or get_lock_name(repo, ref)):
         path = os.path.join(os.fsencode(repo.common), encode_name(ref))
         log_path = os.path.join(repo.common, "logs", ref)
         old, log = refs.read_ref(repo, ref), read_log(repo, ref)
@@ -445,18 +454,15 @@ def _drop_gone(objects: Objects, tree: str, gone: set[str]) -> str | None:
     return edit_tree(objects, None, present) if present else None
 
 
-# Mending damaged or lost states, markers and journals, and checkpoints that commits name.
-
-
 def mend_state(repo: Repo, session_id: str) -> str:
     """Write a state and its marker again, a lost state from its copy on a stream; return what was
     done.  Files whose name is no session's id are moved aside."""
     try:
-        ids.check_session_id(session_id)
+        formats.check_session_id(session_id)
     except InputError:
         return _report_unknown(repo, session_id)
-    with states.held_state(repo, [session_id]):
-        state = stream_streams.recall_state(repo, session_id)
+    with others.held_state(repo, [session_id]):
+        state = recall_state(repo, session_id)
         if state is None:
             return _report_unknown(repo, session_id)
         edits.save_work(repo, state)
@@ -465,13 +471,13 @@ def mend_state(repo: Repo, session_id: str) -> str:
 
 def take_copy(repo: Repo, session_id: str, ref: str) -> str:
     """Replace a state by its copy on a stream if that is newer; return what was done."""
-    with states.held_state(repo, [session_id]):
-        tip = stream_streams.read_tip(repo.objects, ref)
-        copy = stream_streams.read_with_turns(repo.objects, tip, session_id) if tip else None
-        state = states.load_state(repo, session_id)
+    with others.held_state(repo, [session_id]):
+        tip = read_tip(repo.objects, ref)
+        copy = read_with_turns(repo.objects, tip, session_id) if tip else None
+        state = session.load_state(repo, session_id)
         if not state or not copy or copy.get("revision", 0) <= state.get("revision", 0):
             return ""
-        before, copy = state.get("revision", 0), states.update_fields(copy)
+        before, copy = state.get("revision", 0), session.update_fields(copy)
         edits.save_work(repo, copy)
         return f"took the copy: revision {before} became {copy['revision']}"
 
@@ -479,8 +485,8 @@ def take_copy(repo: Repo, session_id: str, ref: str) -> str:
 def _report_unknown(repo: Repo, session_id: str) -> str:
     """Move the marker and the state of an unknown session aside; an unreadable state may have been
     moved before."""
-    state = os.path.join(states.get_folder(repo), f"{session_id}.json")
-    places = {"marker": states.find_path(repo, session_id), "state": state}
+    state = os.path.join(session.get_folder(repo), f"{session_id}.json")
+    places = {"marker": others.find_path(repo, session_id), "state": state}
     done = [
         f"moved the {what} to '{move_aside(repo.common, path)}'"
         for what, path in places.items()
@@ -499,8 +505,8 @@ def store_missing_checkpoint(repo: Repo, oid: str, checkpoint_id: str) -> str:
         return ""
     before = checkpoints.list_session_ids(repo, checkpoint_id)
     for name in [marker["session_id"] for marker in unhooked.list_resting(repo)]:
-        with states.held_state(repo, [name]):
-            state = states.load_state(repo, name)
+        with others.held_state(repo, [name]):
+            state = session.load_state(repo, name)
             if state:
                 unhooked.link_one(repo, state, commit)
                 edits.save_work(repo, state)
@@ -548,20 +554,20 @@ _COMMIT = "160000"
 
 def is_stream(ref: str) -> bool:
     """Whether a ref has the name of a stream."""
-    return ref.startswith(stream_streams.ARCHIVE) or bool(ids.parse_shadow(ref))
+    return ref.startswith(ARCHIVE) or bool(formats.parse_shadow(ref))
 
 
 def mend_stream(repo: Repo, ref: str) -> str:
     """Build a stream again without missing objects; return what was done, '' if it lacks none or
     is the person's."""
-    with exclusive(repo, stream_streams.get_lock_name(repo, ref)):
+    with exclusive(repo, get_lock_name(repo, ref)):
         old, done = write_objects_again(repo, ref)
         if old is None:
             return done
         log = read_log(repo, ref)
         commits = follow_parents([old, *log], lambda oid: _read_checkpoint(repo.objects, oid))
         named = _find_states(repo, ref, commits)
-        if not commits and not named and not ref.startswith(stream_streams.ARCHIVE):
+        if not commits and not named and not ref.startswith(ARCHIVE):
             return ""  # it may be the person's
         note = write_note(repo, ref, old, log)
         rebuilder = Rebuilder(repo)
@@ -571,8 +577,8 @@ def mend_stream(repo: Repo, ref: str) -> str:
             tip = rebuilder.rebuild_commit(commit, tip, gone)
         tip = _complete_tip(repo, rebuilder, tip, named)
         refs.update_refs(repo, [(ref, tip, old)], "gitcp: fsck")
-        name = ids.parse_stream_name(ref)
-        forget_logs(repo, {ref, *(prefix + name for prefix in stream_streams.PREFIXES)})
+        name = formats.parse_stream_name(ref)
+        forget_logs(repo, {ref, *(prefix + name for prefix in PREFIXES)})
     if tip is None:
         return f"nothing of it could be read: removed, noted in '{note}'"
     lost = format_lost(sorted(rebuilder.lost))
@@ -582,23 +588,21 @@ def mend_stream(repo: Repo, ref: str) -> str:
 def _read_checkpoint(objects: Objects, oid: str) -> Commit | None:
     answer = objects.read(oid)
     commit = parse_commit(oid, answer[2]) if answer and answer[1] == "commit" else None
-    session = stream_streams.find_trailer(commit["message"], "Entire-Session") if commit else ""
+    session = find_trailer(commit["message"], "Entire-Session") if commit else ""
     return commit if session else None
 
 
 def _find_states(repo: Repo, ref: str, commits: list[Commit]) -> Named:
     """The states' records of a stream, found by its id.  If no commit has the id, those of streams
     of this name that no other ref has."""
-    stream_id = (
-        stream_streams.find_trailer(commits[0]["message"], "Gitcp-Stream") if commits else ""
-    )
-    elsewhere = {tip["stream"] for tip in stream_streams.list_tips(repo) if tip["ref"] != ref}
-    name = ids.parse_stream_name(ref)
+    stream_id = find_trailer(commits[0]["message"], "Gitcp-Stream") if commits else ""
+    elsewhere = {tip["stream"] for tip in list_tips(repo) if tip["ref"] != ref}
+    name = formats.parse_stream_name(ref)
 
     def is_meant(stream: Stream) -> bool:
         if stream_id:
             return stream["id"] == stream_id
-        return ids.parse_stream_name(stream["ref"]) == name and stream["id"] not in elsewhere
+        return formats.parse_stream_name(stream["ref"]) == name and stream["id"] not in elsewhere
 
     return [
         (state, stream)
@@ -619,7 +623,7 @@ def _complete_tip(repo: Repo, rebuilder: Rebuilder, tip: str | None, streams: Na
     if commit and tree == commit["tree"]:
         return tip
     base_oid = base["oid"] if base else refs.get_zeros(repo)
-    message = stream_streams.build_message(_SUBJECT, state["session_id"], base_oid, stream["id"])
+    message = build_message(_SUBJECT, state["session_id"], base_oid, stream["id"])
     return write_commit(repo, tree, [tip] if tip else [], message)
 
 
@@ -640,15 +644,11 @@ class Rebuilder:
         and is listed as omitted, so that no reader takes it for the checkpoint's.
         """
         self._gone, self._lost = gone, []
-        base = find_tree(
-            self._repo.objects, stream_streams.find_trailer(old["message"], "Base-Commit")
-        )
+        base = find_tree(self._repo.objects, find_trailer(old["message"], "Base-Commit"))
         tree = self._rebuild_tree(old["tree"], base, "") or self._repo.empty_tree
         self.lost.update(self._lost)
         if self._lost:
-            tree = self._note_omitted(
-                tree, stream_streams.find_trailer(old["message"], "Entire-Session")
-            )
+            tree = self._note_omitted(tree, find_trailer(old["message"], "Entire-Session"))
         if tree == old["tree"] and old["parents"] == ([parent] if parent else []):
             return old["oid"]
         head = [f"tree {tree}", *([f"parent {parent}"] if parent else [])]
@@ -689,7 +689,7 @@ class Rebuilder:
             return {}  # the person's own history lacks it
 
     def _note_omitted(self, tree: str, session_id: str) -> str:
-        path = f"{stream_streams.METADATA}{session_id}/omitted.json"
+        path = f"{METADATA}{session_id}/omitted.json"
         entry = Lookup(self._repo.objects, tree)(path)
         omitted = json.loads(self._repo.objects.need(entry[1], "blob")) if entry else []
         omitted += [{"path": lost, "reason": "missing"} for lost in self._lost]
@@ -710,9 +710,9 @@ class Rebuilder:
             for path, file in stream["files"].items():
                 if everything or self._was_lost(path):
                     edits |= self._build_edit(path, file)
-            copy = f"{stream_streams.METADATA}{state['session_id']}/state.json"
+            copy = f"{METADATA}{state['session_id']}/state.json"
             if look(copy) is None:
-                edits[copy] = (BLOB, self._repo.objects.write("blob", states.dump_state(state)))
+                edits[copy] = (BLOB, self._repo.objects.write("blob", session.dump_state(state)))
         return edit_tree(self._repo.objects, tree, edits)
 
     def _was_lost(self, path: str) -> bool:

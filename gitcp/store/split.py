@@ -18,20 +18,17 @@ from gitcp.core.commit_message import KEY
 from gitcp.core.credit import UNKNOWN
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import Busy, Changed, Error, Moved
-from gitcp.git import build_person_env
+from gitcp.git import build_person_env, encode_name
 from gitcp.lock import exclusive
-from gitcp.record import encode_name
-from gitcp.store import auto, index, private, refs, trees, undo
+from gitcp.store import auto, index, match, objects, private, redaction, refs, session, undo
 from gitcp.store.back.scratch import Copy, remove_folder
 from gitcp.store.journal import open_edits
 from gitcp.store.link import commit_sessions, unhooked
-from gitcp.store.match import commit_memory
-from gitcp.store.session import states
-from gitcp.store.session.states import make_id
+from gitcp.store.objects import compare_trees, edit_tree, find_tree, need_commit
+from gitcp.store.session import make_id, others
 from gitcp.store.stage import Selection, Stager, get_writer
 from gitcp.store.stream import writing
-from gitcp.store.trees import compare_trees, edit_tree, find_tree, need_commit
-from gitcp.store.v1 import checkpoints, redaction
+from gitcp.store.v1 import checkpoints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -211,7 +208,7 @@ class Splitter:
         }
 
     def _make_share(self, key: Key, parts: list[Part], tree: str) -> Share:
-        session_id, state = key[0], states.peek_state(self._repo, key[0])
+        session_id, state = key[0], others.peek_state(self._repo, key[0])
         known: dict[str, dict[str, object]] = (state or {}).get("turns", {})
         turns = [key[1]] if key[1] else self._list_turns(session_id, parts)
         agent = (state or {}).get("agent_type") or "an agent"
@@ -272,8 +269,8 @@ def refuse(repo: Repo, shares: Sequence[Share], named: Collection[str]) -> None:
     for operation in auto.list_under_way(repo):
         raise Error(f"{operation} is in progress")
     for session_id in dict.fromkeys(share["session_id"] for share in shares):
-        marker = states.find_marker(repo, session_id) if session_id else None
-        if marker and session_id not in named and states.is_at_work(repo, marker):
+        marker = session.find_marker(repo, session_id) if session_id else None
+        if marker and session_id not in named and others.is_at_work(repo, marker):
             raise Error(
                 f"session {session_id[:8]} is in mid-turn: wait for its end, or name it by"
                 f" '--session {session_id[:8]}' to take what it has written so far"
@@ -285,13 +282,13 @@ def map_entries(
 ) -> tuple[dict[str, Version], dict[str, Version]]:
     """The entries of the index that change when HEAD's tree old becomes new; those that are staged
     stay.  Raises Error if one of these is staged otherwise than in the tree target."""
-    staged, wanted = index.list_staged(repo, old), trees.Lookup(repo.objects, target)
+    staged, wanted = index.list_staged(repo, old), objects.Lookup(repo.objects, target)
     befores: dict[str, Version] = {}
     afters: dict[str, Version] = {}
     for path, before, after in compare_trees(repo.objects, old, new):
         if path not in staged:
             befores[path], afters[path] = before, after
-        elif staged[path] != trees.find_file(wanted, path):
+        elif staged[path] != objects.find_file(wanted, path):
             raise Error(
                 f"'{path}' is staged otherwise than it is in the worktree:"
                 f" 'git add' or 'git restore --staged' it first"
@@ -488,7 +485,7 @@ def link(ctx: Context) -> None:
     """Store the checkpoint of each commit that was noted and that HEAD has, and move the streams
     on.  The caller holds the lock."""
     links: list[Link] = private.load_cache(_get_links_path(ctx.repo), [_LINK]) or []
-    if links and trees.is_ancestor(ctx.repo, links[-1]["commit"], "HEAD"):
+    if links and objects.is_ancestor(ctx.repo, links[-1]["commit"], "HEAD"):
         for n, one in enumerate(links):
             _link_one(ctx, one, is_first=not n, is_last=one is links[-1])
     private.remove_private(ctx.repo, _get_links_path(ctx.repo))
@@ -501,13 +498,13 @@ def _link_one(ctx: Context, one: Link, is_first: bool, is_last: bool) -> None:
     with ctx:
         settled = _store(ctx, commit, one, (is_first and replaced) or old)
         ctx.leave()  # streams are moved by the states on disk
-        changes = trees.read_changes(repo.objects, commit)[1]
+        changes = objects.read_changes(repo.objects, commit)[1]
         open_edits.settle_commit(repo, commit, changes)
         if not replaced:
             writing.carry_streams(repo, old, commit, settled)
         elif is_last:
             writing.carry_streams(repo, replaced, commit, None)
-        commit_memory.add_judged(repo, commit["oid"], replaced or old)
+        match.add_judged(repo, commit["oid"], replaced or old)
 
 
 def _store(ctx: Context, commit: Commit, one: Link, old: str) -> set[str] | None:
@@ -520,7 +517,7 @@ def _store(ctx: Context, commit: Commit, one: Link, old: str) -> set[str] | None
     ids = commit_message.read_trailers(encode_name(commit["message"]))
     if not noted and checkpoint_id not in ids:  # the person has removed it
         commit_sessions.dismiss_sessions(repo, commit, [state], old)
-        commit_memory.write_refused(repo, [checkpoint_id])
+        match.write_refused(repo, [checkpoint_id])
         ctx.keep(state)
         return None
     if one["session_id"] not in checkpoints.list_session_ids(repo, checkpoint_id):

@@ -5,20 +5,19 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from gitcp.core import back, credit, parts
+from gitcp.core import back, credit, line_replay, parts
 from gitcp.core.credit import PERSON, UNKNOWN, parse_entry
-from gitcp.core.git_formats import EXECUTABLE, FILE
-from gitcp.core.line_replay import Version as Content
+from gitcp.core.formats import EXECUTABLE, FILE
 from gitcp.core.line_replay import find_changed_lines, has_no_lines, split_lines
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import Error
-from gitcp.store import index, undo
+from gitcp.store import index, session, undo
 from gitcp.store.back.restore import Present
 from gitcp.store.lines.edit_lines import Edits
 from gitcp.store.link.commit import find_acting
-from gitcp.store.session import states
-from gitcp.store.snapshot import snapshot
-from gitcp.store.trees import Lookup, find_file, find_tree
+from gitcp.store.objects import Lookup, find_file, find_tree
+from gitcp.store.session import others
+from gitcp.store.snapshot import scan
 from gitcp.store.turn import sessions
 
 TYPE_CHECKING = False
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import TypedDict
 
+    from gitcp.core import record_types
     from gitcp.core.parts import Operation
     from gitcp.core.record_types import Entry, JournalLine, Version, Writer
     from gitcp.repo import Repo
@@ -84,7 +84,7 @@ class Selection:
 
 def find_own_session(repo: Repo) -> str:
     """The id of the session whose agent runs this command.  Raises Error if none is known."""
-    ids = sorted(find_acting(states.read_here(repo)))
+    ids = sorted(find_acting(session.read_here(repo)))
     if len(ids) == 1:
         return ids[0]
     which = f"several agents run this: {' '.join(ids)}" if ids else "no agent runs this"
@@ -102,7 +102,7 @@ def select(
     """The selection that the beginnings of ids name; turn: also the number of a turn.  Raises Error
     for an id that is not known, and for a turn or call without a single session."""
     writers = {who for line in credit.list_edits(lines) for who in _list_writers(line) if who[0]}
-    known = {*states.list_state_ids(repo), *(who[0] for who in writers)}
+    known = {*others.list_state_ids(repo), *(who[0] for who in writers)}
     ids = list(dict.fromkeys(sessions.pick_id(name, known) for name in names))
     if not turn and not call:
         return Selection(ids, by_hand)
@@ -118,7 +118,7 @@ def _list_writers(line: JournalLine) -> tuple[Writer, Writer]:
 
 
 def _pick_turn(repo: Repo, session_id: str, name: str, ids: set[str]) -> str:
-    turns = (states.peek_state(repo, session_id) or {}).get("turns", {})
+    turns = (others.peek_state(repo, session_id) or {}).get("turns", {})
     numbered = [key for key, turn in turns.items() if str(turn.get("number")) == name]
     if numbered:
         return numbered[0]
@@ -202,7 +202,9 @@ class Stager:
                 found.append(self._count(path, old, result))
         return found
 
-    def list_edits(self, path: str, old: Version, new: Version) -> Sequence[JournalLine]:
+    def list_edits(
+        self, path: str, old: record_types.Version, new: record_types.Version
+    ) -> Sequence[JournalLine]:
         """The edits that made one entry of a path from another; if not all of them are known, those
         that no commit has, or else all of the path."""
         chain = self._edits.trace_content(path)
@@ -220,7 +222,7 @@ class Stager:
         """path -> its entries in the index and in the worktree, if they differ."""
         present, tree = self._present, self._present.head_tree
         staged = index.list_staged(self._repo, tree or self._repo.empty_tree)
-        hidden = snapshot.list_sparse(self._repo) if staged.keys() - present.entries else ()
+        hidden = scan.list_sparse(self._repo) if staged.keys() - present.entries else ()
         changes: dict[str, Change] = {}
         for path in sorted({*present.entries, *staged}):
             if path.startswith(back.OURS) or path in hidden or not back.is_below(path, scopes):
@@ -236,7 +238,9 @@ class Stager:
                 self.notes.append(f"'{path}' is not recorded ({reason}), and is left out")
         return changes
 
-    def _divide(self, path: str, old: Version, new: Version) -> Version:
+    def _divide(
+        self, path: str, old: record_types.Version, new: record_types.Version
+    ) -> record_types.Version:
         """The entry of a path with the selected work alone."""
         chain = self._edits.trace_content(path)
         recent = _list_since(chain, old, new)
@@ -255,7 +259,9 @@ class Stager:
             return old
         return self._choose_mode(chain, old, new), self._repo.objects.write("blob", data)
 
-    def _choose_whole(self, path: str, old: Version, new: Entry, writers: set[Writer]) -> Version:
+    def _choose_whole(
+        self, path: str, old: record_types.Version, new: Entry, writers: set[Writer]
+    ) -> record_types.Version:
         """The entry of a path whose content cannot be divided."""
         chosen = {self._selection.has(who) for who in writers or {PERSON}}
         if len(chosen) == 2 and not self._with_overlaps:
@@ -267,13 +273,13 @@ class Stager:
         self,
         path: str,
         chain: Sequence[JournalLine],
-        old: Version,
+        old: record_types.Version,
         new: Entry,
         texts: tuple[bytes, bytes],
     ) -> bytes | None:
         """The text with the selected operations; None if there is no file with them."""
         contents = [
-            Content(v[1] if v else "", split_lines(t))
+            line_replay.Version(v[1] if v else "", split_lines(t))
             for v, t in zip((old, new), texts, strict=True)
         ]
         committed = find_file(self._head, path)
@@ -304,7 +310,9 @@ class Stager:
                 return get_writer(line)
         return PERSON
 
-    def _choose_mode(self, chain: Sequence[JournalLine], old: Version, new: Entry) -> str:
+    def _choose_mode(
+        self, chain: Sequence[JournalLine], old: record_types.Version, new: Entry
+    ) -> str:
         """The mode of a path whose content is divided."""
         for line in reversed(chain):
             before, after = parse_entry(line["before"]), parse_entry(line["after"])
@@ -315,7 +323,7 @@ class Stager:
                 return new[0]
         return new[0] if old is None or self._selection.has(PERSON) else old[0]
 
-    def _count(self, path: str, old: Version, new: Version) -> Part:
+    def _count(self, path: str, old: record_types.Version, new: record_types.Version) -> Part:
         before, after = (
             split_lines(read_text(self._repo.objects, version) or b"") for version in (old, new)
         )
@@ -324,7 +332,7 @@ class Stager:
         return {"path": path, "old": old, "new": new, "added": counts[0], "removed": counts[1]}
 
 
-def read_text(objects: Objects, version: Version) -> bytes | None:
+def read_text(objects: Objects, version: record_types.Version) -> bytes | None:
     """The text of a file, b"" for no file; None for what has no lines."""
     if version is None:
         return b""
@@ -339,7 +347,7 @@ def get_writer(line: JournalLine) -> Writer:
 
 
 def _list_since(
-    chain: Sequence[JournalLine], old: Version, new: Version
+    chain: Sequence[JournalLine], old: record_types.Version, new: record_types.Version
 ) -> Sequence[JournalLine] | None:
     """The edits that made one content of a path from another; None if not all are known, or one
     took the content from another path."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 
-from gitcp import trace
-from gitcp.core import guard_rules, json, shapes
+from gitcp import git
+from gitcp.core import formats, guard_rules, json
 from gitcp.core.discards import find_taken_entries
 from gitcp.files import Damaged
-from gitcp.store import private, refs
-from gitcp.store.session import process, states
-from gitcp.store.trees import compare_trees, find_tree, read_commit
+from gitcp.store import private, refs, session
+from gitcp.store.objects import compare_trees, find_tree, read_commit
+from gitcp.store.session import others
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 MADE, TAKEN = "made", "taken"
-_LINE = {"oid": shapes.is_object_name, "what": str, "who": [str]}
+_LINE = {"oid": formats.is_object_name, "what": str, "who": [str]}
 _MOST = 1 << 17  # bytes of the file; the older half goes
 
 
@@ -52,7 +52,7 @@ def note_call(repo: Repo, who: Writer, before: Sequence[str], lines: Iterable[Jo
     try:
         fd = private.open_private(repo, path, os.O_WRONLY | os.O_APPEND)
     except OSError as e:  # the call itself is recorded all the same
-        trace.append_note("stash", str(e))
+        git.append_note("stash", str(e))
         return
     try:
         os.write(fd, data)
@@ -126,10 +126,10 @@ def _judge(
 
 
 def _is_live(repo: Repo, session_id: str) -> bool:
-    marker = states.find_marker(repo, session_id)
+    marker = session.find_marker(repo, session_id)
     if marker is None or marker["phase"] == "ended":
         return False
-    return process.is_at_work(marker["agent_process"], states.read_last_heard(repo, marker))
+    return session.is_agent_working(marker["agent_process"], others.read_last_heard(repo, marker))
 
 
 def _name_entry(repo: Repo, oid: str, entries: Sequence[str]) -> str:
@@ -155,7 +155,7 @@ def list_records(repo: Repo) -> list[Record]:
     records = []
     for number, oid in enumerate(entries):
         session_id, turn, _ = made.get(oid, ("", "", ""))
-        state: Any = (states.peek_state(repo, session_id) if session_id else None) or {}
+        state: Any = (others.peek_state(repo, session_id) if session_id else None) or {}
         commit = read_commit(repo.objects, oid)
         records.append(
             {

@@ -12,17 +12,14 @@ import sys
 from functools import partial
 from itertools import groupby
 
-from gitcp import agents
-from gitcp.console import options
+from gitcp import agents, console
 from gitcp.core import back, json, v1_format, v1_schema
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import Changed, Error, GitError, Moved
 from gitcp.files import Damaged, hash_bytes, read_bytes, read_file, replace_file
 from gitcp.lock import exclusive
 from gitcp.store import index, notes, private, refs
-from gitcp.store.session import states
-from gitcp.store.session.states import make_id
-from gitcp.store.trees import (
+from gitcp.store.objects import (
     TREE,
     Lookup,
     list_commits,
@@ -31,6 +28,7 @@ from gitcp.store.trees import (
     write_commit,
     write_tree,
 )
+from gitcp.store.session import make_id, others
 from gitcp.store.v1 import committed_write
 
 TYPE_CHECKING = False
@@ -80,7 +78,7 @@ def read_steps(repo: Repo, name: str = "") -> list[Step]:
         elif message.strip() != _ROOT:
             foreign += 1
     if foreign:
-        options.warn_lacking(f"{foreign} of the commits of '{ref}' are no steps that gitcp took")
+        console.warn_lacking(f"{foreign} of the commits of '{ref}' are no steps that gitcp took")
     return steps
 
 
@@ -242,14 +240,6 @@ def _move_step(repo: Repo, oid: str, parent: str) -> str:
     return repo.objects.write("commit", b"\n".join([tree, *parents, *fields]) + b"\n\n" + message)
 
 
-# The effects of a step outside the worktree: on notes, checkpoints, refs and clients' files.
-#
-# All effects of a step are checked before the first is made: what has changed since is never
-# overwritten.  Contents of clients' files are kept in <common>/gitcp/kept, named by the hash of
-# their bytes and readable for the person alone.  They are not git objects, since a live transcript
-# is not redacted.
-
-
 def invert_effects(effects: Iterable[Effect]) -> list[Effect]:
     """The effects that undo these, in reverse order."""
     return [_invert(effect) for effect in reversed(list(effects))]
@@ -389,8 +379,8 @@ def _check_file(repo: Repo, path: str) -> None:
     for client in map(agents.get_client, agents.list_names()):
         if client.TRANSCRIPTS:
             folders.append(client.locate(home, client.TRANSCRIPTS))
-    for session_id in states.list_state_ids(repo):
-        live = (states.peek_state(repo, session_id) or {}).get("transcript_path")
+    for session_id in others.list_state_ids(repo):
+        live = (others.peek_state(repo, session_id) or {}).get("transcript_path")
         folders += [os.path.dirname(live)] if isinstance(live, str) and os.path.isabs(live) else []
     parent = os.path.realpath(os.path.dirname(path))
     if not any(f"{parent}/".startswith(f"{os.path.realpath(folder)}/") for folder in folders):

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from gitcp.core import parts
+from gitcp.core import line_replay, parts
 from gitcp.core.credit import PERSON, UNKNOWN, parse_entry
-from gitcp.core.git_formats import COMMIT
-from gitcp.core.line_replay import Version as Content
+from gitcp.core.formats import COMMIT
 from gitcp.core.line_replay import split_lines
 from gitcp.errors import Error
 from gitcp.store.back.restore import Present
 from gitcp.store.lines.edit_lines import Edits
+from gitcp.store.objects import Lookup, edit_tree, find_file
 from gitcp.store.stage import Selection, find_creator, get_writer, read_text
-from gitcp.store.trees import Lookup, edit_tree, find_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gitcp.core import record_types
     from gitcp.core.record_types import Entry, JournalLine, Version
     from gitcp.repo import Repo
 
@@ -47,7 +47,7 @@ class Work:
         self._replays.read_ahead(
             {p: (*(old or ("", None)), *(new or ("", None))) for p, (old, new) in pairs.items()}
         )
-        olds: dict[str, Version] = {path: old for path, (old, _) in pairs.items()}
+        olds: dict[str, record_types.Version] = {path: old for path, (old, _) in pairs.items()}
         news = {path: self._divide(selection, path, *pair) for path, pair in pairs.items()}
         first, last = (edit_tree(self._repo.objects, None, side) for side in (olds, news))
         return first, last
@@ -66,7 +66,9 @@ class Work:
             for path, lines in own.items()
         }
 
-    def _divide(self, selection: Selection, path: str, old: Version, new: Version) -> Version:
+    def _divide(
+        self, selection: Selection, path: str, old: record_types.Version, new: record_types.Version
+    ) -> record_types.Version:
         """The version of a path after the selected work alone."""
         chain = self._replays.trace_content(path)
         own = [line for line in chain if selection.has(get_writer(line))]
@@ -76,7 +78,7 @@ class Work:
         if new is None or texts[0] is None or texts[1] is None:
             return new if any(parse_entry(line["after"]) == new for line in own) else old
         ends = [
-            Content(version[1] if version else "", split_lines(text or b""))
+            line_replay.Version(version[1] if version else "", split_lines(text or b""))
             for version, text in zip((old, new), texts, strict=True)
         ]
         weave = self._replays.replay_as(parts.Weave, path, ends[0])
@@ -91,14 +93,14 @@ class Work:
         data = parts.build_content(operations, taken, newlines, takes_end=True)
         return _choose_mode(own, old, new), self._repo.objects.write("blob", data)
 
-    def _read(self, path: str, version: Version) -> bytes | None:
+    def _read(self, path: str, version: record_types.Version) -> bytes | None:
         gone = version and version[0] != COMMIT and not self._repo.objects.packs.has(version[1])
         if gone and self._repo.objects.read_blob(version[1] if version else "") is None:
             raise Error(f"the content of '{path}' is not kept any more")
         return read_text(self._repo.objects, version)
 
 
-def _choose_mode(own: Sequence[JournalLine], old: Version, new: Entry) -> str:
+def _choose_mode(own: Sequence[JournalLine], old: record_types.Version, new: Entry) -> str:
     """The mode of a path after the edits of some authors."""
     if old is None or old[0] == new[0]:
         return new[0]

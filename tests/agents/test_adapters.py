@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from gitcp import agents
-from gitcp.agents import payload
 from gitcp.agents.claude_code import transcript
 from gitcp.agents.reading import edits
 from gitcp.errors import InputError
@@ -289,19 +288,17 @@ def test_a_refusal_is_in_the_words_each_client_understands() -> None:
     assert {agents.get_client(name).ANSWERS for name in others} == {"text", "plain"}
     answers |= dict.fromkeys(others)
     for name, answer in answers.items():
-        out, err, status = payload.format_refusal(
-            agents.get_client(name).ANSWERS, "tool-start", why
-        )
+        out, err, status = agents.format_refusal(agents.get_client(name).ANSWERS, "tool-start", why)
         assert (err, status) == (why + "\n", 0 if name == "cline" else 2)
         assert (json.loads(out) if out else None) == answer
-    assert payload.format_refusal("permission", "turn-start", why) == ("", why + "\n", 2)
+    assert agents.format_refusal("permission", "turn-start", why) == ("", why + "\n", 2)
 
 
 def test_a_message_reaches_the_person_only_through_clients_that_show_one() -> None:
     shown = {
         name
         for name in agents.list_names()
-        if payload.format_message(agents.get_client(name).ANSWERS, "hi")
+        if agents.format_message(agents.get_client(name).ANSWERS, "hi")
     }
     assert shown == {"aider", "claude-code", "codex", "gemini-cli", "qwen-code"}
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from gitcp import agents, running
+from gitcp import agents, git
 from tests.support.paths import TOP
 
 
@@ -47,28 +47,28 @@ def test_a_hook_has_half_of_its_clients_time_however_much_there_is_to_read(
     monkeypatch: pytest.MonkeyPatch, client: int, person: int, more: int, most: int
 ) -> None:
     now = [1000.0]
-    monkeypatch.setattr(running, "_limits", {})
-    monkeypatch.setattr("gitcp.running.time.monotonic", lambda: now[0])
-    running.begin_deadline()
+    monkeypatch.setattr(git, "_limits", {})
+    monkeypatch.setattr("gitcp.git.time.monotonic", lambda: now[0])
+    git.begin_deadline()
     if client:
-        running.set_bound(client / 2)
-    running.begin_deadline(person, 1000)
-    running.extend_deadline(more)
-    assert running.count_seconds_left() == most
+        git.set_bound(client / 2)
+    git.begin_deadline(person, 1000)
+    git.extend_deadline(more)
+    assert git.count_seconds_left() == most
 
 
 def test_what_a_hook_took_before_it_read_its_settings_counts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = [1000.0]
-    monkeypatch.setattr(running, "_limits", {})
-    monkeypatch.setattr("gitcp.running.time.monotonic", lambda: now[0])
-    running.begin_deadline()
+    monkeypatch.setattr(git, "_limits", {})
+    monkeypatch.setattr("gitcp.git.time.monotonic", lambda: now[0])
+    git.begin_deadline()
     now[0] += 4
-    running.set_bound(5)
-    running.begin_deadline(120, 60)
-    assert running.count_seconds_left() == 1
+    git.set_bound(5)
+    git.begin_deadline(120, 60)
+    assert git.count_seconds_left() == 1
     now[0] += 2
-    assert running.count_seconds_left() == 0 and "whole hook" in running.describe_overrun()
-    running.set_bound(None)  # the person set gitcp.hook-timeout
-    assert running.count_seconds_left() == 60
+    assert git.count_seconds_left() == 0 and "whole hook" in git.describe_overrun()
+    git.set_bound(None)  # the person set gitcp.hook-timeout
+    assert git.count_seconds_left() == 60

@@ -12,7 +12,7 @@ import pytest
 
 from gitcp.errors import Error, InputError, UsageError
 from gitcp.stages import bind_stage
-from gitcp.store.v1.checkpoints import MEMORY
+from gitcp.store.refs import MEMORY
 from tests.support.checkpoints import V1, blob, git, tree, unbundle
 from tests.support.paths import BIN
 

@@ -16,8 +16,7 @@ from gitcp.core import findings
 from gitcp.repo import Repo
 from gitcp.store import refs
 from gitcp.store.care import upkeep
-from gitcp.store.objects import Objects
-from gitcp.store.trees import edit_tree, write_commit
+from gitcp.store.objects import Objects, edit_tree, write_commit
 from gitcp.store.v1 import committed_write
 from gitcp.store.v1.stored_transcripts import store_chunks
 from tests.support.checkpoints import V1, forget, git, loosened, session, unbundle

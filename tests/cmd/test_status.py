@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.store.session import process
+from gitcp.store import session
 from tests.support.checkpoints import git
 from tests.support.harness import World
 from tests.support.paths import BIN
@@ -176,7 +176,7 @@ def test_sessions_that_are_not_at_work_and_have_nothing_open_are_only_counted(
     for n in range(14):
         state = {"session_id": f"s{n}", "phase": "ended" if n % 2 else "idle"}
         (folder / f"s{n}.json").write_text(json.dumps(state))
-    at_work = {"session_id": "s", "phase": "idle", "agent_process": process.describe(os.getpid())}
+    at_work = {"session_id": "s", "phase": "idle", "agent_process": session.describe(os.getpid())}
     (folder / "s.json").write_text(json.dumps(at_work))
     head, *sessions = [json.loads(x) for x in run("status", "--json").stdout.splitlines()]
     assert (head["settled"], [r["session_id"] for r in sessions]) == (14, ["s"])

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp import record
+from gitcp import git, record
 
 _TEXTS = st.text(st.characters(codec=None)).map(lambda t: t.encode("utf-8", "replace").decode())
-_NAMES = st.binary(max_size=8).map(record.decode_name)
+_NAMES = st.binary(max_size=8).map(git.decode_name)
 _LEAVES = st.none() | st.booleans() | st.integers(-(1 << 63), (1 << 64) - 1) | _TEXTS | _NAMES
 _VALUES = st.recursive(
     _LEAVES, lambda v: st.lists(v) | st.dictionaries(_TEXTS | _NAMES, v), max_leaves=8

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store import pack_files, packs
+from gitcp.store import packs
 from gitcp.store.objects import Objects
 from tests.git.test_packs import PACKS, write
 from tests.support.checkpoints import git
@@ -78,7 +78,7 @@ def test_what_is_damaged_is_read_from_the_packs_and_made_again(
     whole = FILE.read_bytes()
     FILE.write_bytes(spoil(whole))
     assert found([*oids, "1" * 40]) == [True, True, True, False]
-    assert len(pack_files._read_file(Repo.find())) == 3
+    assert len(packs._read_file(Repo.find())) == 3
     assert len(FILE.read_bytes()) == len(whole)
 
 
@@ -86,5 +86,5 @@ def test_when_packs_are_joined_it_begins_anew(repo: Path) -> None:
     with Objects(Repo.find()) as objects:
         oids = [write(objects, f"text {n}")[0] for n in range(packs.MOST + 2)]
     assert found(oids) == [True] * len(oids)
-    assert len(pack_files._read_file(Repo.find())) == len(list(PACKS.glob("*.idx"))) < 4
+    assert len(packs._read_file(Repo.find())) == len(list(PACKS.glob("*.idx"))) < 4
     git("fsck", "--strict", "--no-dangling")

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store import pack_files, pack_upkeep, packs
+from gitcp.store import packs
 from gitcp.store.objects import Objects
-from gitcp.store.snapshot.worktree import sweep_leftovers
+from gitcp.store.snapshot import sweep_leftovers
 from tests.support.checkpoints import git
 from tests.support.harness import World
 
@@ -153,14 +153,14 @@ def test_what_git_begins_to_count_on_while_packs_are_joined_stays(
     objects: Objects, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     oids = [oid for n in range(LATER - 1) for oid in write(objects, f"{n}")]
-    place = pack_files.place_pack
+    place = packs.place_pack
 
     def counted_on(repo: Repo, name: str, path: str) -> None:
         if path.endswith("-joined"):
             git("multi-pack-index", "write")
         place(repo, name, path)
 
-    monkeypatch.setattr(pack_files, "place_pack", counted_on)
+    monkeypatch.setattr(packs, "place_pack", counted_on)
     oids += write(objects, "last")
     assert len(list(PACKS.glob("*.pack"))) == LATER + 1
     git("multi-pack-index", "verify")
@@ -255,9 +255,9 @@ def test_blobs_whose_pack_was_pruned_are_written_again(objects: Objects) -> None
 
 def test_what_is_uninstalled_leaves_all_packs_to_git(objects: Objects) -> None:
     write(objects, "one")
-    pack_upkeep.release_packs(objects.repo, age=3600)
+    packs.release_packs(objects.repo, age=3600)
     assert list(PACKS.glob("*.keep")), "it may be on its way to a ref"
-    pack_upkeep.release_packs(objects.repo)
+    packs.release_packs(objects.repo)
     git("gc", "-q", "--prune=now")
     assert not list(PACKS.glob("*.keep"))
 
@@ -284,7 +284,7 @@ def test_packs_that_others_keep_are_theirs(objects: Objects) -> None:
     age(100)
     sweep_leftovers(objects.repo)
     oids += [oid for n in range(LATER) for oid in write(objects, f"{n}")]
-    assert len([p for p in PACKS.glob("*.keep") if p.read_bytes() != pack_files.KEEP]) == 1
+    assert len([p for p in PACKS.glob("*.keep") if p.read_bytes() != packs.KEEP]) == 1
     assert_readable(*oids)
 
 
@@ -297,7 +297,7 @@ def test_a_disk_that_is_full_loses_nothing_that_was_written(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as m:
-        m.setattr(pack_files, "place_pack", full)
+        m.setattr(packs, "place_pack", full)
         with pytest.raises(OSError, match="space"):
             objects.repo.git.run("version")
     objects.repo.git.run("version")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.console import options
+from gitcp import console
 from gitcp.errors import Error
 from gitcp.git import add_pending
 from gitcp.repo import Repo
@@ -122,13 +122,13 @@ def test_an_error_of_a_worker_is_met_here(objects: Objects, forked: list[int]) -
 def test_what_is_lacking_is_told_once_and_here(
     objects: Objects, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(options, "_PRINTED", {})
+    monkeypatch.setattr(console, "_PRINTED", {})
     told = spread_batches(
-        objects, range(6), lambda _: lambda batch: options.warn_lacking(f"part {batch % 2}")
+        objects, range(6), lambda _: lambda batch: console.warn_lacking(f"part {batch % 2}")
     )
     assert list(told) == [None] * 6
     assert capfd.readouterr().err == "warning: part 0\nwarning: part 1\n"
-    assert options.is_incomplete()
+    assert console.is_incomplete()
 
 
 def test_whoever_stops_early_leaves_no_process(objects: Objects, forked: list[int]) -> None:

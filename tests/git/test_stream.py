@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp import running as running_module
+from gitcp import git
 from gitcp.errors import GitError, Late
 from gitcp.git import Git
 from gitcp.repo import Repo
@@ -38,8 +38,8 @@ def test_who_stops_early_leaves_no_process_behind(repo: Path) -> None:
 def test_a_hook_does_not_wait_for_records_that_never_come(
     repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running_module, "_limits", {})
-    running_module.begin_deadline(total=0.1)
+    monkeypatch.setattr(git, "_limits", {})
+    git.begin_deadline(total=0.1)
     running = Git().start("-c", "alias.wait=!sleep 1", "wait")
     with pytest.raises(Late, match="did not end before the time of the whole hook was over"):
         list(running.stream_records())
@@ -60,8 +60,8 @@ def test_a_git_that_complains_at_length_is_not_waited_for(
         place = repo / ".git/objects" / oid[:2]
         place.mkdir(exist_ok=True)
         (place / oid[2:]).write_bytes(b"no object")
-    monkeypatch.setattr(running_module, "_limits", {})
-    running_module.begin_deadline(total=30)
+    monkeypatch.setattr(git, "_limits", {})
+    git.begin_deadline(total=30)
     with Objects(Repo.find()) as objects:
         assert objects.list_absent(oids) == {*oids}
     talk = "alias.talk=!seq 40000 >&2; echo said; exit 3"

@@ -9,7 +9,7 @@ import pytest
 
 from gitcp.core import credit
 from gitcp.repo import Repo
-from gitcp.store.journal import journal
+from gitcp.store import journal
 from tests.journal.lines import shares, text
 from tests.support.clients.calls import begin, edit, end, result, run
 from tests.support.harness import Agent, World

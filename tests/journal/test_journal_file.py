@@ -14,8 +14,7 @@ from gitcp.core import credit
 from gitcp.errors import Error
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
-from gitcp.store import repair
-from gitcp.store.journal import journal
+from gitcp.store import journal, repair
 from gitcp.store.objects import Objects
 from tests.journal.lines import lengthen, shares, text
 from tests.support import warm

@@ -9,9 +9,7 @@ import pytest
 
 from gitcp import context
 from gitcp.repo import Repo
-from gitcp.store import private
-from gitcp.store.match import commit_memory
-from gitcp.store.session import process
+from gitcp.store import match, private, session
 from tests.support.harness import World
 
 ID, OTHER = "a1b2c3d4e5f6", "0123456789ab"
@@ -28,15 +26,15 @@ def repo(world: World) -> Repo:
 
 def verdict(repo: Repo, **more: Any) -> Any:
     parent = repo.git.read_line("rev-parse", "HEAD^").decode().strip()
-    maker = process.describe(os.getpid())
+    maker = session.describe(os.getpid())
     told = {"id": ID, "head": parent, "parent": parent, "sessions": {"s": DIRECT}, "maker": maker}
     return {**told, **more}
 
 
 def is_unkept(repo: Repo, stored: Any) -> bool:
-    commit_memory.save_verdict(repo, stored)
+    match.save_verdict(repo, stored)
     with context.open_context(repo) as ctx:
-        return commit_memory.lacks_checkpoint(ctx)
+        return match.lacks_checkpoint(ctx)
 
 
 def test_a_promise_is_unkept_while_the_commit_names_it_and_nothing_is_stored(
@@ -59,16 +57,16 @@ def test_a_commit_is_pending_while_the_git_that_makes_it_runs(repo: Repo) -> Non
         (verdict(repo, sessions={}), [ID], now["parent"], False),
         (verdict(repo, maker={**now["maker"], "start": "1"}), [ID], now["parent"], False),
     ):
-        commit_memory.save_verdict(repo, stored)
-        assert commit_memory.is_pending(repo, ids, parent) is pending
+        match.save_verdict(repo, stored)
+        assert match.is_pending(repo, ids, parent) is pending
 
 
 def test_what_was_judged_is_read_from_where_it_was_kept_before(repo: Repo) -> None:
     first, second = (f"{n}" * 40 for n in "12")
     private.write_words(repo, repo.join_own("judged"), [first])
     private.write_words(repo, repo.join_own("looked"), [second])
-    assert commit_memory.read_judged(repo) == [first]
-    commit_memory.add_judged(repo, "3" * 40, second)
-    assert commit_memory.read_judged(repo) == [first, "3" * 40]
-    assert commit_memory.read_looked(repo) == "3" * 40
+    assert match.read_judged(repo) == [first]
+    match.add_judged(repo, "3" * 40, second)
+    assert match.read_judged(repo) == [first, "3" * 40]
+    assert match.read_looked(repo) == "3" * 40
     assert not os.path.exists(repo.join_own("judged"))

@@ -11,7 +11,7 @@ from gitcp import context
 from gitcp.errors import Error
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
-from gitcp.store.session import states
+from gitcp.store import session
 from tests.git.traced import processes
 from tests.support.harness import World
 from tests.support.linking import sound
@@ -174,14 +174,14 @@ def test_what_a_stage_kept_is_written_although_a_later_one_fails(ctx: context.Co
     with pytest.raises(Error, match="later"), ctx:
         with ctx:
             ctx.hold(["s"])
-            state = states.make_state(ctx.repo, "s", "Claude Code", ctx.head)
+            state = session.make_state(ctx.repo, "s", "Claude Code", ctx.head)
             ctx.keep(state)
         with ctx:
             again = ctx.read_state("s")
             assert again is state
             again["phase"] = "half done"
             raise Error("later")
-    found = states.load_state(ctx.repo, "s")
+    found = session.load_state(ctx.repo, "s")
     assert found and found["phase"] == "idle" and found["revision"] == 1
 
 
@@ -189,9 +189,9 @@ def test_nothing_is_written_before_the_outermost_end(ctx: context.Context) -> No
     with ctx:
         with ctx:
             ctx.hold(["s"])
-            ctx.keep(states.make_state(ctx.repo, "s", "Claude Code", ctx.head))
-        assert states.load_state(ctx.repo, "s") is None
-    assert states.load_state(ctx.repo, "s")
+            ctx.keep(session.make_state(ctx.repo, "s", "Claude Code", ctx.head))
+        assert session.load_state(ctx.repo, "s") is None
+    assert session.load_state(ctx.repo, "s")
 
 
 def test_a_session_is_locked_until_the_context_is_left(ctx: context.Context) -> None:
@@ -206,13 +206,13 @@ def test_a_session_is_locked_until_the_context_is_left(ctx: context.Context) -> 
 def test_a_session_that_comes_before_one_that_is_held_lets_go_of_it_first(
     ctx: context.Context, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("gitcp.trace._FILE", str(tmp_path / "trace"))  # the order is asserted
+    monkeypatch.setattr("gitcp.git._FILE", str(tmp_path / "trace"))  # the order is asserted
     with ctx:
         ctx.hold(["m", "b"])
-        ctx.keep(states.make_state(ctx.repo, "m", "Claude Code", ctx.head))
+        ctx.keep(session.make_state(ctx.repo, "m", "Claude Code", ctx.head))
         ctx.hold(["z"])
         ctx.hold(["a"])
-        assert states.load_state(ctx.repo, "m"), "kept, so written before its lock went"
+        assert session.load_state(ctx.repo, "m"), "kept, so written before its lock went"
         with exclusive(ctx.repo, "session-z", timeout=0.0):
             pass
 
@@ -220,7 +220,7 @@ def test_a_session_that_comes_before_one_that_is_held_lets_go_of_it_first(
 def test_under_trace_locks_taken_in_another_order_are_a_failure(
     ctx: context.Context, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("gitcp.trace._FILE", str(tmp_path / "trace"))
+    monkeypatch.setattr("gitcp.git._FILE", str(tmp_path / "trace"))
     with exclusive(ctx.repo, "stream-e3b0c4"):
         with exclusive(ctx.repo, "v1"), exclusive(ctx.repo, "notes"):
             pass

@@ -14,11 +14,10 @@ from types import ModuleType
 
 import pytest
 
-from gitcp import pipelines
+from gitcp import commands, stages
 from gitcp.errors import Error
 from gitcp.repo import Repo
-from gitcp.stages import chain
-from gitcp.store.session import states as session_states
+from gitcp.store.session import others
 from tests.support.paths import TOP
 
 ENTRY = TOP / "gitcp" / "entry.py"
@@ -63,39 +62,39 @@ def test_ctrl_c_ends_a_hook_at_once_and_without_a_word(repo: Path) -> None:
 
 
 def test_without_configuration_the_built_in_pipeline_is_in_force(repo: Path) -> None:
-    assert chain.list_pipelines(Repo.find(), "turn-end") == [pipelines.DEFAULT["turn-end"]]
+    assert stages.list_pipelines(Repo.find(), "turn-end") == [commands.DEFAULT["turn-end"]]
 
 
 def test_a_configured_value_replaces_the_built_in_pipeline(repo: Path) -> None:
     configure(repo, "turn-end", "list-refs refs/heads | !cat -u")
-    assert chain.list_pipelines(Repo.find(), "turn-end") == ["list-refs refs/heads | !cat -u"]
+    assert stages.list_pipelines(Repo.find(), "turn-end") == ["list-refs refs/heads | !cat -u"]
 
 
 def test_default_stands_for_the_built_in_pipeline_between_others(repo: Path) -> None:
     configure(repo, "turn-end", "list-refs a", "default", "list-refs b")
-    found = chain.list_pipelines(Repo.find(), "turn-end")
-    assert found == ["list-refs a", pipelines.DEFAULT["turn-end"], "list-refs b"]
+    found = stages.list_pipelines(Repo.find(), "turn-end")
+    assert found == ["list-refs a", commands.DEFAULT["turn-end"], "list-refs b"]
 
 
 def test_an_empty_value_is_no_pipeline(repo: Path) -> None:
     configure(repo, "turn-end", "")
-    assert chain.list_pipelines(Repo.find(), "turn-end") == []
+    assert stages.list_pipelines(Repo.find(), "turn-end") == []
 
 
 def test_quotes_are_honoured_and_no_shell_is() -> None:
-    found = pipelines.parse_pipeline("list-refs 'a | b' $HOME #x|!tee f")
+    found = commands.parse_pipeline("list-refs 'a | b' $HOME #x|!tee f")
     assert found == [["list-refs", "a | b", "$HOME", "#x"], ["!tee", "f"]]
 
 
 @pytest.mark.parametrize("text", ["|", "list-refs |", "rm -rf /", "!", "list-refs; x"])
 def test_what_is_not_a_stage_is_refused(text: str) -> None:
     with pytest.raises(Error, match="no such stage"):
-        pipelines.parse_pipeline(text)
+        commands.parse_pipeline(text)
 
 
 def test_an_open_quote_is_an_error_that_names_the_pipeline() -> None:
     with pytest.raises(Error, match="cannot parse pipeline 'list-refs '"):
-        pipelines.parse_pipeline("list-refs '")
+        commands.parse_pipeline("list-refs '")
 
 
 def test_list_shows_what_is_in_force_and_where_it_comes_from(repo: Path) -> None:
@@ -304,7 +303,7 @@ def test_hooks_of_one_session_have_its_conversation_written_one_after_the_other(
     client.NAME, client.export = "client", copied  # type: ignore[attr-defined]
     fork = multiprocessing.get_context("fork")
     given = (Repo.find(), client, {"session_id": "s1"})
-    both = [fork.Process(target=session_states.copy_conversation, args=given) for _ in range(2)]
+    both = [fork.Process(target=others.copy_conversation, args=given) for _ in range(2)]
     for one in both:
         one.start()
     for one in both:

@@ -17,7 +17,7 @@ import pytest
 
 from gitcp import commands
 from gitcp.repo import Repo
-from gitcp.store.journal import journal
+from gitcp.store import journal
 from tests.support import warm
 from tests.support.harness import World
 from tests.support.paths import TOP
@@ -206,7 +206,7 @@ def test_a_tools_hook_imports_neither_snapshots_nor_checkpoints(
     rooms = ("gitcp.store.stream", "gitcp.store.v1", "gitcp.store.link", "gitcp.core.redact")
     for hook in ("PreToolUse", "PostToolUse"):
         assert not [name for name in seen[hook].modules if name.startswith(rooms)]
-        assert "gitcp.store.snapshot.snapshot" not in seen[hook].modules
+        assert "gitcp.store.snapshot.scan" not in seen[hook].modules
         assert "select" not in seen[hook].modules  # no git runs
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import filelock
 import pytest
 
-from gitcp import lock, running
+from gitcp import git, lock
 from gitcp.errors import Busy
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
-from gitcp.store.session import states
+from gitcp.store.session import others
 
 HOLD = "import sys, filelock; x = filelock.FileLock(sys.argv[1]); x.acquire(); print(); input()"
 
@@ -39,9 +39,9 @@ def test_a_lock_that_is_held_is_busy_and_named(here: Repo) -> None:
 def test_who_waited_in_vain_does_not_wait_again_but_who_only_looked_does(
     here: Repo, monkeypatch: pytest.MonkeyPatch, first: float, waits: bool
 ) -> None:
-    monkeypatch.setattr(running, "_limits", {})
+    monkeypatch.setattr(git, "_limits", {})
     monkeypatch.setattr(lock, "_GIVEN_UP", {})
-    running.begin_deadline()
+    git.begin_deadline()
     held = exclusive(here, "v1")
     held.__enter__()
     with pytest.raises(Busy):
@@ -100,7 +100,7 @@ def test_a_link_in_its_place_is_not_followed(here: Repo) -> None:
 def test_the_locks_of_sessions_are_let_go_when_one_is_busy(here: Repo) -> None:
     busy = exclusive(here, "session-b")
     busy.__enter__()
-    several = states.held_state(here, ["c", "a", "b", "a"])
+    several = others.held_state(here, ["c", "a", "b", "a"])
     for held in several._all:
         held._timeout = 0.0
     with pytest.raises(Busy, match="'session-b'"):

@@ -16,7 +16,7 @@ import pytest
 
 from gitcp import files
 from gitcp.errors import Error, GitError
-from gitcp.running import Running
+from gitcp.git import Running
 from gitcp.stages import bind_stage
 from gitcp.start import cpython
 from tests.support.broken import Store

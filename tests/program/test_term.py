@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.console import options, term
+from gitcp import console
+from gitcp.console import term
 
 
 @pytest.mark.parametrize(
@@ -26,8 +27,8 @@ def test_an_age_is_told_in_its_largest_unit(seconds: float, text: str) -> None:
 
 
 def test_a_stored_text_cannot_drive_the_terminal() -> None:
-    assert options.escape_unprintable("\x1b[31m \u202eab") == "\\x1b[31m \\u202eab"
-    assert options.escape_unprintable("\udcff.bin \ud800") == "\\xff.bin \\ud800"
+    assert console.escape_unprintable("\x1b[31m \u202eab") == "\\x1b[31m \\u202eab"
+    assert console.escape_unprintable("\udcff.bin \ud800") == "\\xff.bin \\ud800"
 
 
 def test_emoji_with_joiners_and_other_scripts_are_shown_as_they_are() -> None:
@@ -36,7 +37,7 @@ def test_emoji_with_joiners_and_other_scripts_are_shown_as_they_are() -> None:
         "\u0645\u06cc\u200c\u062e",
         "日本語",
     ):
-        assert options.escape_unprintable(text) == text
+        assert console.escape_unprintable(text) == text
 
 
 def test_colours_come_only_when_they_are_on() -> None:

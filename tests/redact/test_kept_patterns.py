@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.core.redact import patterns, rules
-from gitcp.store.v1 import redaction
+from gitcp.store import redaction
 from tests.support.paths import TOP
 
 RULES = [rule["pattern"].encode() for rule in rules.read_rules()]

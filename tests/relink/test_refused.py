@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.match import commit_memory, sources
+from gitcp.store import match
+from gitcp.store.match import sources
 from gitcp.store.match.sources import MatchCase, Target
 from gitcp.store.objects import Objects
 from tests.support.harness import World
@@ -69,7 +70,7 @@ def test_an_id_that_a_person_refused_is_not_copied_from(world: World, place: str
         )  # a commit that is being made
         case = MatchCase(repo, target=target, copied=copied)
         found = [[*answer[1]] for answer in sources.list_copied(case)]
-        commit_memory.write_refused(repo, [one])
+        match.write_refused(repo, [one])
         left = [[*answer[1]] for answer in sources.list_copied(case)]
     assert (found, left) == ([[one]], [[]])
 

@@ -11,8 +11,8 @@ from gitcp.core import json
 from gitcp.files import hash_bytes
 from gitcp.repo import Repo
 from gitcp.store import undo
+from gitcp.store.objects import write_commit, write_tree
 from gitcp.store.refs import update_refs
-from gitcp.store.trees import write_commit, write_tree
 from tests.support.harness import Agent, World
 from tests.support.paths import BIN
 

@@ -10,7 +10,7 @@ import pytest
 from gitcp.repo import Repo
 from gitcp.store import notes, refs, undo
 from gitcp.store.objects import Objects
-from gitcp.store.session.states import held_state
+from gitcp.store.session.others import held_state
 from tests.rewind.going import done, run
 from tests.support.harness import World
 

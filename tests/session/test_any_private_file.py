@@ -18,9 +18,8 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store import hook_warnings, private
-from gitcp.store.session import states
-from gitcp.store.snapshot.hashing import StatCache
+from gitcp.store import hook_warnings, private, session
+from gitcp.store.snapshot.scan import StatCache
 from gitcp.store.v1 import checkpoint_list
 from tests.support.harness import World
 from tests.support.paths import ENTRY, TOP
@@ -122,7 +121,7 @@ def lived(world: World) -> None:
     two.prompt("write too")
     path = {"file_path": str(two.cwd / "x")}
     two.event("PreToolUse", tool_name="Write", tool_input=path, tool_use_id="toolu_9")
-    states.find_marker(repo, "s-one")
+    session.find_marker(repo, "s-one")
     (world.path / ".git/gitcp/open/~aside").mkdir(exist_ok=True)
     shutil.copy(world.path / ".git/gitcp/open/s-two", world.path / ".git/gitcp/open/~aside/s-two")
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from gitcp.agents import get_client
-from gitcp.core import shapes
-from gitcp.core.shapes import find_fault
+from gitcp.core import formats
+from gitcp.core.formats import find_fault
 from gitcp.files import LARGEST
 from tests.support import recording
 from tests.support.broken import Store
@@ -82,7 +82,7 @@ def goes_on(world: World, agent: Agent, warns: str) -> None:
 
 @pytest.mark.parametrize("what", BAD_STATES)
 def test_a_state_of_wrong_types_is_known_as_such(what: str) -> None:
-    assert find_fault({"session_id": "s", **BAD_STATES[what]}, shapes.STATE)
+    assert find_fault({"session_id": "s", **BAD_STATES[what]}, formats.STATE)
 
 
 def test_fsck_finds_and_mends_such_a_state(world: World, damaged: Agent) -> None:
@@ -148,10 +148,10 @@ def test_lines_of_a_tool_log_that_say_nothing_are_left_out(world: World) -> None
 
 def test_a_shape_names_the_place_that_is_wrong() -> None:
     value = {"session_id": "s", "streams": [{"id": "a1", "ref": "refs/x", "files": {}}, 5]}
-    assert find_fault(value, shapes.STATE) == "'streams[1]' is no object"
-    assert find_fault({}, shapes.STATE) == "'session_id' is missing"
-    assert find_fault({"session_id": "s", "revision": True}, shapes.STATE)
-    assert find_fault({"session_id": "s", "revision": None, "mine": [1]}, shapes.STATE) == ""
+    assert find_fault(value, formats.STATE) == "'streams[1]' is no object"
+    assert find_fault({}, formats.STATE) == "'session_id' is missing"
+    assert find_fault({"session_id": "s", "revision": True}, formats.STATE)
+    assert find_fault({"session_id": "s", "revision": None, "mine": [1]}, formats.STATE) == ""
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_a_transcript_is_read_anew_where_its_reading_cannot_go_on(
 ) -> None:
     path = files(world) / "gitcp/transcript/s-bad.json"
     known = json.loads(path.read_text())
-    assert find_fault(known, shapes.TRANSCRIPT) == ""
+    assert find_fault(known, formats.TRANSCRIPT) == ""
     known["scan"]["carry"] = carry
     path.write_text(json.dumps(known))
     damaged.prompt("go on")
@@ -200,5 +200,5 @@ def test_what_each_clients_reader_goes_on_from_is_of_its_shape(agent: str) -> No
             continue  # a session that left none
         scan = json.loads(json.dumps(get_client(agent).scan(data, None)))
         assert (
-            find_fault({"version": 1, "size": 1, "crc": 1, "scan": scan}, shapes.TRANSCRIPT) == ""
+            find_fault({"version": 1, "size": 1, "crc": 1, "scan": scan}, formats.TRANSCRIPT) == ""
         )

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store import private
-from gitcp.store.session import states
+from gitcp.store import private, session
+from gitcp.store.session import others
 from tests.link.test_commit_files import crowd
 from tests.support.harness import World
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import File
 
 CODE = "def add(a, b):\n    return a + b\n"
-MANY = states.MOST + 8
+MANY = session.MOST + 8
 
 
 @pytest.fixture
@@ -35,13 +35,13 @@ def left(world: World) -> World:
 
 def away(world: World) -> set[str]:
     """The sessions whose markers are put aside."""
-    folder = world.path / ".git/gitcp/open" / states.RESTING
+    folder = world.path / ".git/gitcp/open" / session.RESTING
     return {path.name for path in folder.iterdir()} if folder.exists() else set()
 
 
 def sign(repo: Repo) -> dict[str, str]:
     """Every session that has a marker, with what that says."""
-    return {m["session_id"]: m["phase"] for m in states.read_markers(repo)}
+    return {m["session_id"]: m["phase"] for m in session.read_markers(repo)}
 
 
 def test_where_there_are_many_those_at_rest_are_put_aside(left: World) -> None:
@@ -49,13 +49,13 @@ def test_where_there_are_many_those_at_rest_are_put_aside(left: World) -> None:
     assert "session-a" not in away(left)
     assert len(left.open()) == MANY + 2
     repo = Repo.find(str(left.path))
-    assert states.list_marked_ids(repo) == left.open() == sorted(sign(repo))
+    assert session.list_marked_ids(repo) == left.open() == sorted(sign(repo))
 
 
 def test_few_stay_where_they_are(world: World) -> None:
     for name in ("session-a", "session-b"):
         world.agent(name).turn("now", {f"{name}.py": CODE})
-    assert not (world.path / ".git/gitcp/open" / states.RESTING).exists()
+    assert not (world.path / ".git/gitcp/open" / session.RESTING).exists()
 
 
 def test_a_commit_of_what_one_of_them_left_is_linked_to_it(left: World) -> None:
@@ -74,7 +74,7 @@ def test_a_commit_of_a_file_of_theirs_that_was_moved_is_linked_to_it(left: World
 
 def test_a_commit_is_linked_where_all_of_them_are_put_aside(left: World) -> None:
     left.commit("new.py")
-    assert os.listdir(left.path / ".git/gitcp/open") == [states.RESTING]
+    assert os.listdir(left.path / ".git/gitcp/open") == [session.RESTING]
     assert left.commit("old.py")
 
 
@@ -101,8 +101,8 @@ def test_a_hook_reads_none_that_it_is_not_about(
 ) -> None:
     """However many there are: what is read are those not put aside, and the one concerned."""
     repo, read = Repo.find(str(left.path)), list[str]()
-    states.list_marked_ids(repo)
-    states._PARSED.clear()
+    session.list_marked_ids(repo)
+    session._PARSED.clear()
     load = private.load_json
 
     def noted(path: str, shape: dict[str, object]) -> object:
@@ -110,34 +110,34 @@ def test_a_hook_reads_none_that_it_is_not_about(
         return load(path, shape)
 
     monkeypatch.setattr(private, "load_json", noted)
-    near = states.read_concerned(repo)
-    assert sorted(read) == [m["session_id"] for m in near] == states.list_recent_ids(repo)
+    near = session.read_concerned(repo)
+    assert sorted(read) == [m["session_id"] for m in near] == session.list_recent_ids(repo)
     assert len(read) < 4
-    states.read_concerned(repo, ["stale-003"])
+    session.read_concerned(repo, ["stale-003"])
     assert read[-1] == "stale-003"
     assert not {"stale-001", "stale-002"} & set(read)
 
 
 def test_one_that_a_kill_left_twice_is_there_once_and_goes_for_good(left: World) -> None:
     repo = Repo.find(str(left.path))
-    folder = Path(states.get_resting_folder(repo))
+    folder = Path(session.get_resting_folder(repo))
     marker = json.loads((folder / "stale-001").read_text())
     private.write_private(
         repo,
         repo.join_shared("open", "stale-001"),
         json.dumps({**marker, "phase": "ended"}).encode(),
     )
-    assert [m["phase"] for m in states.read_markers(repo) if m["session_id"] == "stale-001"] == [
+    assert [m["phase"] for m in session.read_markers(repo) if m["session_id"] == "stale-001"] == [
         "ended"
     ]
-    states.forget_marker(repo, "stale-001")
-    assert "stale-001" not in states.list_marked_ids(repo)
+    session.forget_marker(repo, "stale-001")
+    assert "stale-001" not in session.list_marked_ids(repo)
 
 
 def test_a_session_at_work_or_locked_is_not_put_aside(left: World) -> None:
     repo = Repo.find(str(left.path))
     for n, phase in enumerate(["active", "idle", "idle"]):
-        folder = Path(states.get_resting_folder(repo))
+        folder = Path(session.get_resting_folder(repo))
         marker = json.loads((folder / f"stale-{n:03d}").read_text()) | {"phase": phase}
         private.write_private(
             repo, repo.join_shared("open", f"stale-{n:03d}"), json.dumps(marker).encode()
@@ -146,10 +146,10 @@ def test_a_session_at_work_or_locked_is_not_put_aside(left: World) -> None:
         private.write_private(
             repo, repo.join_shared("open", f"more-{n}"), _rename(marker, f"more-{n}")
         )
-    with states.held_state(repo, ["stale-001"]):
-        states.put_away(repo)
-    assert {"stale-000", "stale-001"} <= set(states.list_recent_ids(repo))
-    assert "stale-002" not in states.list_recent_ids(repo)
+    with others.held_state(repo, ["stale-001"]):
+        others.put_away(repo)
+    assert {"stale-000", "stale-001"} <= set(session.list_recent_ids(repo))
+    assert "stale-002" not in session.list_recent_ids(repo)
 
 
 def _rename(marker: dict[str, object], name: str) -> bytes:
@@ -159,27 +159,29 @@ def _rename(marker: dict[str, object], name: str) -> bytes:
 def test_whatever_comes_and_goes_each_marker_is_seen_as_it_is(left: World) -> None:
     """Against a plain table of what each marker should say."""
     repo, chance = Repo.find(str(left.path)), random.Random(19)
-    known = {one: states.read_stored(repo, one) for one in states.list_marked_ids(repo)}
+    known = {one: session.read_stored(repo, one) for one in session.list_marked_ids(repo)}
     names = sorted(known)[:12]
     for step in range(200):
         name = chance.choice(names)
         match chance.randrange(4):
             case 0:
-                states.forget_marker(repo, name)
+                session.forget_marker(repo, name)
                 known.pop(name, None)
             case 1:
-                states.put_away(repo)
+                others.put_away(repo)
             case _:
-                state = states.peek_state(repo, name) or states.make_state(repo, name, "", "")
+                state = others.peek_state(repo, name) or session.make_state(repo, name, "", "")
                 state["phase"] = chance.choice(["idle", "active"])
                 state["base_commit"] = f"{chance.randrange(3)}" * 40
                 state["first_prompt"] = "x" * 9 * step  # files of a moment differ in size
                 state["streams"] = [{"id": "a" * 12, "ref": REF, "base_commit": "", "files": FILES}]
-                states.write_marker(repo, state)
-                known[name] = states.build_marker(state)
-        assert {one: states.read_stored(repo, one) for one in states.list_marked_ids(repo)} == known
-        near = {m["session_id"] for m in states.read_concerned(repo, names[:3])}
-        assert near == known.keys() & {*names[:3], *states.list_recent_ids(repo)}
+                session.write_marker(repo, state)
+                known[name] = session.build_marker(state)
+        assert {
+            one: session.read_stored(repo, one) for one in session.list_marked_ids(repo)
+        } == known
+        near = {m["session_id"] for m in session.read_concerned(repo, names[:3])}
+        assert near == known.keys() & {*names[:3], *session.list_recent_ids(repo)}
 
 
 REF = "refs/heads/entire/1111111-e3b0c4"

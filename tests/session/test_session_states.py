@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.session import states
+from gitcp.store import session
 from tests.support.harness import Agent, World
 
 README = "line one\nline two\nline three\n"
@@ -181,16 +181,16 @@ def test_a_line_that_was_never_written_is_not_one_the_person_took_out(
 def test_a_process_that_has_read_a_marker_sees_it_change_and_go(world: World, a: Agent) -> None:
     repo = Repo.find(str(world.path))
     a.turn("one", {"a.py": "a = 1\n"})
-    first = states.read_stored(repo, "session-a")
+    first = session.read_stored(repo, "session-a")
     assert first
-    assert states.read_stored(repo, "session-a") is first
+    assert session.read_stored(repo, "session-a") is first
     a.turn("two", {"b.py": "b = 1\n"})
-    second = states.read_stored(repo, "session-a")
+    second = session.read_stored(repo, "session-a")
     assert second
     assert (first["count"], second["count"]) == (1, 2)
     world.commit()
     a.end()
-    assert states.read_stored(repo, "session-a") is None
+    assert session.read_stored(repo, "session-a") is None
 
 
 def test_no_state_and_no_marker_names_the_files_of_a_stream(world: World, a: Agent) -> None:

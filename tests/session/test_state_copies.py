@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 
 from gitcp.repo import Repo
+from gitcp.store import session, stream
 from gitcp.store.objects import Objects
-from gitcp.store.session import states
-from gitcp.store.stream import streams
 from tests.support.harness import World
 
 TURNS = 60
@@ -28,11 +27,11 @@ def test_a_turn_stores_what_is_new_however_many_came_before(world: World) -> Non
     a = world.agent("session-a")
     a.turn("begin", {"a.py": "0\n"})
     repo = Repo.find(str(world.path))
-    state = states.load_state(repo, a.sid)
+    state = session.load_state(repo, a.sid)
     assert state
     for number in range(TURNS):
         state["turns"][f"{number:012x}"] = {"number": number + 2, "prompt": prompt(number)}
-    states.put_state(repo, a.sid, states.encode_state(state))
+    session.put_state(repo, a.sid, session.encode_state(state))
     a.turn("go on", {"a.py": "1\n"})  # they are new
     before = stored(world)
     a.turn(prompt(TURNS), {"a.py": "2\n"})
@@ -58,9 +57,9 @@ def test_a_copy_that_an_older_version_wrote_is_read(world: World) -> None:
     a.turn("one", {"a.py": "1\n"})
     repo, state = Repo.find(str(world.path)), a.state
     with Objects(repo):
-        tip = streams.read_tip(repo.objects, f"refs/heads/{world.branch()}")
+        tip = stream.read_tip(repo.objects, f"refs/heads/{world.branch()}")
         assert tip
-        copy = streams.read_with_turns(repo.objects, tip, a.sid)
+        copy = stream.read_with_turns(repo.objects, tip, a.sid)
     assert copy and copy["turns"] == state["turns"]
 
 

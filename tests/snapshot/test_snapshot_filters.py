@@ -12,7 +12,7 @@ import pytest
 
 from gitcp.repo import Repo
 from gitcp.store.objects import Objects
-from gitcp.store.snapshot import hashing, snapshot
+from gitcp.store.snapshot import scan
 from tests.support.harness import World
 from tests.support.snapshots import assert_exact, both_ways, git, listing, oracle, seed, sh, take
 
@@ -161,8 +161,8 @@ def test_a_file_not_in_the_encoding_of_its_attributes_is_omitted(repo: Path) -> 
     assert take()[1].omitted == [{"path": "f.x", "reason": "unconverted"}]
     repo_ = Repo.find()
     with Objects(repo_):
-        dry = hashing.read_paths_and_omitted(repo_, ["f.x", "g"], write=False)
-        assert dry == hashing.read_paths_and_omitted(repo_, ["f.x", "g"], write=True)
+        dry = scan.read_paths_and_omitted(repo_, ["f.x", "g"], write=False)
+        assert dry == scan.read_paths_and_omitted(repo_, ["f.x", "g"], write=True)
     assert dry[1] == [{"path": "f.x", "reason": "unconverted"}]
 
 
@@ -194,7 +194,7 @@ def test_the_same_paths_without_a_scan_are_filtered_too(repo: Path) -> None:
     sh("echo low >n.up; printf 'a\\r\\n' >crlf; git config core.autocrlf true")
     repo_ = Repo.find()
     with Objects(repo_):
-        found = hashing.read_paths(repo_, ["n.up", "crlf"], write=True)
+        found = scan.read_paths(repo_, ["n.up", "crlf"], write=True)
     want = oracle(repo.parent / "i")
     assert found == {"n.up": want["n.up"], "crlf": want["crlf"]}
 
@@ -207,11 +207,9 @@ def test_hashing_without_storing_gives_the_same_names(repo: Path) -> None:
     repo_ = Repo.find()
 
     with Objects(repo_):
-        dry = hashing.resolve_changes(repo_.objects, snapshot.scan_worktree(repo_), write=False)
+        dry = scan.resolve_changes(repo_.objects, scan.scan_worktree(repo_), write=False)
         assert sorted(Path(".git/objects").rglob("*")) == objects_before
-        assert (
-            hashing.resolve_changes(repo_.objects, snapshot.scan_worktree(repo_), write=True) == dry
-        )
+        assert scan.resolve_changes(repo_.objects, scan.scan_worktree(repo_), write=True) == dry
 
 
 def test_a_filter_that_hangs_is_waited_for_once_and_all_else_is_recorded(world: World) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.snapshot import worktree
+from gitcp.store import snapshot
 from tests.support.harness import World
 from tests.support.snapshots import assert_exact, both_ways, git, listing, oracle, seed, sh, take
 
@@ -91,7 +91,7 @@ def run(script: str) -> None:
 def test_exact_with(case: str, seeded: bool, repo: Path) -> None:
     run(CASES[case]) if seeded else sh(CASES[case].replace("gitcp_seed;", ""))
     assert_exact(repo)
-    if worktree.has_head(Repo.find()):
+    if snapshot.has_head(Repo.find()):
         assert git("diff-index", "--cached", "--ita-visible-in-index", "HEAD") == b""
     if not (repo / ".git/index.lock").exists():
         sh("git add -A; git commit -qm after --allow-empty")
@@ -101,9 +101,9 @@ def test_exact_with(case: str, seeded: bool, repo: Path) -> None:
 def test_an_index_is_head_s_until_something_is_staged(repo: Path) -> None:
     for staged in ("echo 2 >n; git add n", "echo 3 >m; git add -N m", "git rm -q README.md"):
         sh("git add .; git commit -qm all --allow-empty")
-        assert worktree.has_head(Repo.find()), staged
+        assert snapshot.has_head(Repo.find()), staged
         sh(staged)
-        assert not worktree.has_head(Repo.find()), staged
+        assert not snapshot.has_head(Repo.find()), staged
 
 
 def test_exact_with_an_unborn_head(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +167,7 @@ def test_same_size_and_a_restored_date_are_seen_by_the_time_of_change(repo: Path
     seed()
     path = Path(".git/gitcp/index")  # as if the edit came an hour after the commit
     data = bytearray(path.read_bytes())
-    for at, changed, _ in worktree.list_entries(data, "sha1"):
+    for at, changed, _ in snapshot.list_entries(data, "sha1"):
         data[at : at + 4] = (changed - 3600).to_bytes(4)
         data[at + 36 : at + 40] = os.stat(bytes(data[at + 62 :]).split(b"\0")[0]).st_size.to_bytes(
             4
@@ -205,12 +205,12 @@ def test_our_index_that_is_broken_is_made_anew(repo: Path) -> None:
 def test_an_index_that_is_stale_is_seeded_at_the_next_occasion(repo: Path) -> None:
     sh("for i in $(seq 300); do echo $i >f$i; done")
     seed()
-    assert not worktree.seed_index(Repo.find())
+    assert not snapshot.seed_index(Repo.find())
     sh("git add .; git commit -qm many; touch -d '1 hour ago' .git/index")
     took, scan = take()
     assert not scan.changes or all(not c.sure for c in scan.changes.values())
     assert listing(took) == oracle(repo.parent / "i")
-    assert worktree.seed_index(Repo.find())
+    assert snapshot.seed_index(Repo.find())
     assert not take()[1].changes
 
 
@@ -268,8 +268,8 @@ def test_an_index_of_files_too_young_to_believe_is_made_anew_later(repo: Path, o
             os.utime(f"file{n}", (1e9, 1e9))
     sh("git add .; git commit -q -m x")
     here = Repo.find()
-    worktree.seed_index(here, force=True)
-    assert worktree.seed_index(here) is True
+    snapshot.seed_index(here, force=True)
+    assert snapshot.seed_index(here) is True
 
 
 def test_files_of_the_second_of_their_checkout_are_believed_from_a_later_prompt_on(

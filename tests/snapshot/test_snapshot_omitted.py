@@ -14,7 +14,7 @@ import pytest
 from gitcp.errors import Error
 from gitcp.repo import Repo
 from gitcp.store.objects import Objects
-from gitcp.store.snapshot import hashing, snapshot
+from gitcp.store.snapshot import scan
 from tests.support.paths import TOP
 from tests.support.snapshots import assert_exact, git, listing, omitted, oracle, sh, take
 
@@ -213,7 +213,7 @@ def test_a_snapshot_of_the_home_directory_is_refused(
 
 def test_a_snapshot_of_the_root_directory_is_refused() -> None:
     with pytest.raises(Error, match="refusing to snapshot the root directory '/'"):
-        snapshot.refuse_root("/")
+        scan.refuse_root("/")
 
 
 def test_a_bare_repository_has_no_snapshot(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,7 +229,7 @@ def test_known_paths_are_what_stands_there_now(repo: Path) -> None:
     paths = "README.md src/app.py l/lib.py d n n/f p big s src/lib.py missing/x README.md/x".split()
     repo_ = Repo.find()
     with Objects(repo_):
-        found = hashing.read_paths(repo_, paths, write=True)
+        found = scan.read_paths(repo_, paths, write=True)
     assert found == {
         "README.md": ("100644", git_oid("README.md")),
         "src/app.py": None,
@@ -250,7 +250,7 @@ def test_a_submodule_among_known_paths_is_its_commit(repo: Path) -> None:
     sh("git -C n commit -qm 2 --allow-empty; git init -q m; git -C m commit -qm 1 --allow-empty")
     repo_ = Repo.find()
     with Objects(repo_):
-        found = hashing.read_paths(repo_, ["n", "m", "n/f"], write=True)
+        found = scan.read_paths(repo_, ["n", "m", "n/f"], write=True)
     heads = {n: git("-C", n, "rev-parse", "HEAD").decode().strip() for n in "nm"}
     assert found == {"n": ("160000", heads["n"]), "m": ("160000", heads["m"]), "n/f": None}
 

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.objects import Objects
-from gitcp.store.snapshot import hashing, snapshot
-from gitcp.store.trees import Lookup
+from gitcp.store.objects import Lookup, Objects
+from gitcp.store.snapshot import scan as snapshot_scan
 from tests.support.paths import TOP
 from tests.support.snapshots import assert_exact, footprint, git, listing, seed, sh, take
 
@@ -135,11 +134,11 @@ def test_while_it_is_read(case: str, repo: Path) -> None:
     sh(first)
     repo_ = Repo.find()
     with Meddling(repo_, then) as objects:
-        scan = snapshot.scan_worktree(repo_)
-        entries = hashing.resolve_changes(objects, scan, write=True)
+        scan = snapshot_scan.scan_worktree(repo_)
+        entries = snapshot_scan.resolve_changes(objects, scan, write=True)
         head = objects.read("HEAD^{tree}")
         assert head is not None
-        tree = snapshot.write_tree(objects, head[0], entries)
+        tree = snapshot_scan.write_tree(objects, head[0], entries)
     found = listing(tree)
     missing = {"README.md"} if case.startswith("a tracked") else set()
     assert set(found) == {*listing("HEAD"), *left.split()} - missing
@@ -165,7 +164,7 @@ class Counting(Objects):
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let what is hashed now count as old enough to be remembered."""
     later = time.time_ns() + 60 * 10**9
-    monkeypatch.setattr("gitcp.store.snapshot.hashing.time.time_ns", lambda: later)
+    monkeypatch.setattr("gitcp.store.snapshot.scan.time.time_ns", lambda: later)
 
 
 def stored(write: bool = True, is_known: bool = False) -> int:
@@ -173,7 +172,9 @@ def stored(write: bool = True, is_known: bool = False) -> int:
     repo = Repo.find()
     with Counting(repo) as objects:
         tip = Lookup(objects, git("rev-parse", "tip^{tree}").decode().strip()) if is_known else None
-        hashing.resolve_changes(objects, snapshot.scan_worktree(repo), write=write, head=tip)
+        snapshot_scan.resolve_changes(
+            objects, snapshot_scan.scan_worktree(repo), write=write, head=tip
+        )
         return objects.read_files
 
 

@@ -12,7 +12,7 @@ if __name__ == "__main__":
     from gitcp import git
     from gitcp.core.credit import PERSON, build_edit
     from gitcp.repo import Repo
-    from gitcp.store.journal.journal import Journal
+    from gitcp.store.journal import Journal
 
     repo = Repo.find_here()
     with Journal(repo) as held:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp import running
+from gitcp import git
 from tests.support.broken import Store
 from tests.support.checkpoints import forget
 from tests.support.copies import plant
@@ -61,7 +61,7 @@ class Campaign:
             env={**os.environ, "CLAUDE_PID": str(agent.pid)},
             input=json.dumps(given).encode(),
             capture_output=True,
-            timeout=running.TOTAL + 10,  # no hook is over its budget
+            timeout=git.TOTAL + 10,  # no hook is over its budget
             check=False,
         )
 

@@ -12,7 +12,7 @@ import pytest
 from gitcp.core import credit
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
-from gitcp.store.journal.journal import LARGEST
+from gitcp.store.journal import LARGEST
 from tests.support.harness import World
 from tests.support.paths import TOP
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store import pack_files
+from gitcp.store import packs
 from tests.support import tracing
 from tests.support.harness import Agent, World
 from tests.support.paths import TOP
@@ -155,7 +155,7 @@ def check_names(world: World, complete: set[str]) -> None:
     git(world, "for-each-ref")
     git(world, "rev-list", "--objects", "--all", "--quiet")
     keeps = (world.path / ".git/objects/pack").glob("*.keep")
-    ours = pack_files.list_packs(Repo.find(str(world.path)))
+    ours = packs.list_packs(Repo.find(str(world.path)))
     assert {path.stem for path in keeps} == {*ours}
     lost = (list_named(world.path / ".git") & complete) - list_objects(world)
     assert not lost

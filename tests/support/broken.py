@@ -14,8 +14,7 @@ from gitcp.repo import Repo
 from gitcp.store import notes, refs
 from gitcp.store.care import table
 from gitcp.store.journal import edits
-from gitcp.store.objects import Objects
-from gitcp.store.trees import edit_tree, need_commit, write_commit
+from gitcp.store.objects import Objects, edit_tree, need_commit, write_commit
 from tests.support.checkpoints import V1, blob, forget, git
 
 TYPE_CHECKING = False

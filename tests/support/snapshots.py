@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.record import decode_name
+from gitcp.git import decode_name
 from gitcp.repo import Repo
+from gitcp.store import snapshot
 from gitcp.store.objects import Objects
-from gitcp.store.snapshot import hashing, snapshot, worktree
+from gitcp.store.snapshot import scan as snapshot_scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.store.snapshot.worktree import Scan
+    from gitcp.store.snapshot import Scan
 
 Listing = dict[str, tuple[str, str]]
 
@@ -43,17 +44,17 @@ def git(*args: str, env: dict[str, str] | None = None) -> bytes:
 
 
 def seed() -> None:
-    worktree.seed_index(Repo.find(), force=True)
+    snapshot.seed_index(Repo.find(), force=True)
 
 
 def take() -> tuple[str, Scan]:
     """(tree, scan) of the current worktree, stored."""
     repo = Repo.find()
     with Objects(repo):
-        scan = snapshot.scan_worktree(repo)
-        entries = hashing.resolve_changes(repo.objects, scan, write=True)
+        scan = snapshot_scan.scan_worktree(repo)
+        entries = snapshot_scan.resolve_changes(repo.objects, scan, write=True)
         found = repo.objects.read(f"{scan.head}^{{tree}}") if scan.head else None
-        tree = snapshot.write_tree(repo.objects, found[0] if found else None, entries)
+        tree = snapshot_scan.write_tree(repo.objects, found[0] if found else None, entries)
     return tree, scan
 
 

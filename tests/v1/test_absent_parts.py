@@ -13,9 +13,8 @@ import pytest
 
 from gitcp.repo import Repo
 from gitcp.store import refs
-from gitcp.store.objects import Objects
+from gitcp.store.objects import Objects, edit_tree, need_commit, write_commit
 from gitcp.store.share import sync
-from gitcp.store.trees import edit_tree, need_commit, write_commit
 from gitcp.store.v1 import committed_write
 from gitcp.store.v1.stored_transcripts import store_chunks
 from tests.support import warm

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.console import options
-from gitcp.core.ids import build_checkpoint_ref
+from gitcp import console
+from gitcp.core.formats import build_checkpoint_ref
 from gitcp.errors import Error
 from gitcp.repo import Repo
 from gitcp.store import forgetting
@@ -93,7 +93,7 @@ def test_what_is_too_much_to_merge_brings_nothing_back(
         sync.push_store(yours, "origin", 30)
     for most in (0, 300, 600):
         monkeypatch.setattr(merging, "_ALL", most)
-        with options.Collected(), pytest.raises(Error, match="has forgotten content: not merged"):
+        with console.Collected(), pytest.raises(Error, match="has forgotten content: not merged"):
             fetch(mine)
     assert git("rev-parse", V1, cwd=Path(mine.worktree)) == before
 

@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.console import options
+from gitcp import console
 from gitcp.core import v1_format
 from gitcp.repo import Repo
 from gitcp.store import refs
-from gitcp.store.objects import Objects
+from gitcp.store.objects import TREE, Objects, edit_tree, need_commit, write_commit, write_tree
 from gitcp.store.share import sync
-from gitcp.store.trees import TREE, edit_tree, need_commit, write_commit, write_tree
 from gitcp.store.v1 import checkpoints, committed_write, merging
 from tests.support.checkpoints import V1, blob, git, session, tree
 from tests.support.paths import TOP
@@ -134,7 +133,7 @@ def test_of_one_merge_only_so_much_is_read_and_that_is_said_once(
     theirs(here, many)
     for number in range(9):
         write(here, f"aa000000000{number}")
-    with options.Collected() as left_out:
+    with console.Collected() as left_out:
         push(here)
     assert set(left_out) == {merging._CUT}
     assert {path[:13] for path in tree()} == {path[:13] for path in many}

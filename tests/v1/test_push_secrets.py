@@ -8,16 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from gitcp import running
+from gitcp import git as git_module
 from gitcp.core.redact.redactor import Redactor
 from gitcp.errors import Error
 from gitcp.repo import Repo
-from gitcp.store import refs
-from gitcp.store.objects import Objects
+from gitcp.store import redaction, refs
+from gitcp.store.objects import Objects, edit_tree, write_commit
 from gitcp.store.share import remote as share_remote
 from gitcp.store.share import sync
-from gitcp.store.trees import edit_tree, write_commit
-from gitcp.store.v1 import redaction
 from tests.support.checkpoints import V1, git
 from tests.support.warm import run
 
@@ -176,15 +174,15 @@ def test_a_hook_does_not_search_for_longer_than_it_may_send(
     here: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store(here, "aa/0000000000/0/prompt.txt", "hello\n")
-    monkeypatch.setattr(running, "_limits", {})
-    running.begin_deadline()
+    monkeypatch.setattr(git_module, "_limits", {})
+    git_module.begin_deadline()
     with pytest.raises(Error, match="too much to search"):
         push(here, seconds=0)
-    monkeypatch.setattr(running, "_limits", {})
+    monkeypatch.setattr(git_module, "_limits", {})
     with pytest.raises(Error, match="did not answer in 0 seconds"):
         push(here, seconds=0)  # a person's own command searches it all
     assert not sent(tmp_path)
-    running.begin_deadline()
+    git_module.begin_deadline()
     push(here)  # and once searched, a hook sends it
     assert sent(tmp_path)
 

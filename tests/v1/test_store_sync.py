@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gitcp.core.ids import build_checkpoint_ref
+from gitcp.core.formats import build_checkpoint_ref
 from gitcp.store import notes
 from gitcp.store.objects import Objects
 from gitcp.store.share import sync

@@ -6,7 +6,7 @@ tools are needed.  Its threads are not known.
 
 from __future__ import annotations
 
-from gitcp.agents import payload
+from gitcp import agents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,14 +26,14 @@ UNSEEN = True
 SESSION_ENV = ("AMP_THREAD_ID",)
 RESUME = "amp threads continue {}"
 KINDS = {"write": "write", "shell": "shell"}
-EVENTS = payload.CORE
+EVENTS = agents.CORE
 
 
 def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
     """The call of a payload, of the kind and with the paths that Amp gives for it."""
-    kinds = {payload.get_text(fields, "tool_name"): payload.get_text(fields, "kind") or "other"}
-    tool = payload.read_tool(fields, kinds)
+    kinds = {agents.get_text(fields, "tool_name"): agents.get_text(fields, "kind") or "other"}
+    tool = agents.read_tool(fields, kinds)
     paths = fields.get("input_paths") if tool["kind"] == "write" else None
-    tool["input_paths"] = payload.resolve_paths(paths or (), cwd, "path")
-    payload.take_response(tool, fields)
+    tool["input_paths"] = agents.resolve_paths(paths or (), cwd, "path")
+    agents.take_response(tool, fields)
     return tool

@@ -7,7 +7,7 @@ its transcript is not read.
 
 from __future__ import annotations
 
-from gitcp.agents import payload
+from gitcp import agents
 from gitcp.core import json
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ SECONDS = 30
 UNSEEN = True
 RESUME = "agy --conversation {}"
 PATHS = ("TargetFile",)
-KINDS = payload.make_kinds(
+KINDS = agents.make_kinds(
     write="write_to_file replace_file_content multi_replace_file_content",
     shell="run_command",
     read="view_file list_dir grep_search search_web read_url_content",
@@ -35,14 +35,14 @@ EVENTS = {"PreInvocation": "turn-start", "PostToolUse": "tool-end", "Stop": "tur
 def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """(the hook, its payload with Claude Code's keys).  PreInvocation begins a turn only before the
     first call of the model; Stop ends it only if the client is idle."""
-    call = payload.get_object(fields, "toolCall")
+    call = agents.get_object(fields, "toolCall")
     later = name == "PreInvocation" and fields.get("invocationNum") != 0
     busy = name == "Stop" and fields.get("fullyIdle") is False
     nameless = name == "PostToolUse" and not call
-    arguments = {key: _unquote(value) for key, value in payload.get_object(call, "args").items()}
+    arguments = {key: _unquote(value) for key, value in agents.get_object(call, "args").items()}
     return "" if later or busy or nameless else name, {
         "session_id": fields.get("conversationId"),
-        "cwd": payload.get_first(fields, "workspacePaths"),
+        "cwd": agents.get_first(fields, "workspacePaths"),
         "tool_name": call.get("name"),
         "tool_input": {
             **arguments,

@@ -6,7 +6,7 @@ No call has an id.  Its conversations are not known.
 
 from __future__ import annotations
 
-from gitcp.agents import payload
+from gitcp import agents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,22 +31,22 @@ KEYS = {
     "is_mcp_tool": "mcp_context",
 }
 PATHS = ("path",)
-KINDS = payload.make_kinds(
+KINDS = agents.make_kinds(
     write="save-file str-replace-editor remove-files apply_patch",
     shell="launch-process",
     read="view grep-search codebase-retrieval web-search web-fetch",
 )
-EVENTS = {**payload.CORE, "PromptSubmit": "turn-start", "SessionEnd": "session-end"}
+EVENTS = {**agents.CORE, "PromptSubmit": "turn-start", "SessionEnd": "session-end"}
 del EVENTS["UserPromptSubmit"]
-MATCHER = payload.build_matcher(KINDS, "read")
+MATCHER = agents.build_matcher(KINDS, "read")
 
 
 def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """(the hook, its payload with the directory, and with the changed file if the call's input
     names none)."""
-    arguments = payload.get_object(fields, "tool_input")
-    changes = payload.get_objects(fields, "file_changes")
+    arguments = agents.get_object(fields, "tool_input")
+    changes = agents.get_objects(fields, "file_changes")
     if len(changes) == 1:
         arguments = {"path": changes[0].get("path"), **arguments}
-    cwd = payload.get_first(fields, "workspace_roots") or fields.get("cwd")
+    cwd = agents.get_first(fields, "workspace_roots") or fields.get("cwd")
     return name, {**fields, "cwd": cwd, "tool_input": arguments}

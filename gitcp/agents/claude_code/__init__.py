@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import payload, resolve_path
-from gitcp.core import ids
+from gitcp import agents
+from gitcp.agents import resolve_path
+from gitcp.core import formats
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ SETTINGS = {
 TRANSCRIPTS = ".claude/projects"
 DELETES = ("cleanupPeriodDays", 30)
 RESUME = "claude -r {}"
-KINDS = payload.make_kinds(
+KINDS = agents.make_kinds(
     write="Write Edit MultiEdit NotebookEdit mcp__acp__Write mcp__acp__Edit",
     shell="Bash PowerShell",
     task="Task Agent",
@@ -61,10 +62,10 @@ EVENTS = {
 }
 # A hook costs a process, so tools that write nothing get none.  A matcher with other characters
 # than letters and `|` is a regular expression.
-_START = payload.build_matcher(KINDS, "read", "todo")
+_START = agents.build_matcher(KINDS, "read", "todo")
 _TOOLS = {
     "PreToolUse": _START,
-    "PostToolUse": payload.build_matcher(KINDS, "read"),
+    "PostToolUse": agents.build_matcher(KINDS, "read"),
     "PostToolUseFailure": _START,
 }
 _SECONDS = {"SessionEnd": 10}  # ended after 1.5 s otherwise
@@ -85,15 +86,15 @@ def is_own(fields: Mapping[str, Any]) -> bool:
 
 def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
     """The call of a payload, or one of the calls of a batch."""
-    tool = payload.read_tool(fields, KINDS, ("file_path", "notebook_path"), cwd)
+    tool = agents.read_tool(fields, KINDS, ("file_path", "notebook_path"), cwd)
     response = fields.get("tool_response")
     if isinstance(response, dict):
         if tool["kind"] == "task" and response.get("agentId"):
-            tool["agent_id"] = ids.check_component(response["agentId"], "agentId")
+            tool["agent_id"] = formats.check_component(response["agentId"], "agentId")
         if response.get("backgroundTaskId"):  # also for a call that the person moved there
             tool["background"] = True
-            tool["background_id"] = payload.get_text(response, "backgroundTaskId")
-        payload.add_output(tool, response.get("stdout"), response.get("stderr"))
+            tool["background_id"] = agents.get_text(response, "backgroundTaskId")
+        agents.add_output(tool, response.get("stdout"), response.get("stderr"))
     elif name == "PostToolBatch":
         tool["failed"] = isinstance(response, str) and response.startswith(_FAILED)
     if fields.get("is_interrupt") is True:
@@ -161,7 +162,7 @@ def _is_running(pid: int) -> bool:
 
 def locate_subagent_transcript(transcript_path: str, agent_id: str) -> str:
     """The path of a subagent's transcript by its session's, whether it exists or not."""
-    name = f"agent-{ids.check_component(agent_id, 'agent_id')}.jsonl"
+    name = f"agent-{formats.check_component(agent_id, 'agent_id')}.jsonl"
     path = os.path.join(transcript_path.removesuffix(".jsonl"), "subagents", name)
     old_path = os.path.join(os.path.dirname(transcript_path), name)  # of older clients
     return old_path if not os.path.exists(path) and os.path.exists(old_path) else path

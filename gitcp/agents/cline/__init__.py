@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import payload
-from gitcp.core import ids
+from gitcp import agents
+from gitcp.core import formats
 from gitcp.core.transcripts import list_objects, load_entry
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ SETTINGS = {"shared": ".clinerules/hooks", "user": ".cline/hooks"}  # folders
 TRANSCRIPTS = ".cline/data/sessions"  # below it <id>/<id>.messages.json
 CONVERSATION = ".messages.json"
 RESUME = "cline --id {}"
-KINDS = payload.make_kinds(
+KINDS = agents.make_kinds(
     write="editor apply_patch write_to_file replace_in_file",
     shell="run_commands execute_command",
     task="spawn_agent",
@@ -57,19 +57,19 @@ def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     event, parent = EVENTS.get(name), fields.get("parent_agent_id")
     if event is None or (parent is not None and event in ("turn-start", "turn-end")):
         return "", fields
-    context = payload.get_object(fields, "sessionContext")
-    session_id = ids.check_session_id(context.get("rootSessionId") or fields.get("taskId"))
+    context = agents.get_object(fields, "sessionContext")
+    session_id = formats.check_session_id(context.get("rootSessionId") or fields.get("taskId"))
     path = os.path.join(os.path.expanduser("~"), TRANSCRIPTS, session_id, session_id)
     adapted = {
         "session_id": session_id,
-        "cwd": payload.get_first(fields, "workspaceRoots"),
+        "cwd": agents.get_first(fields, "workspaceRoots"),
         "agent_id": fields.get("agent_id") if parent is not None else None,
-        "last_assistant_message": payload.get_object(fields, "turn").get("outputText"),
+        "last_assistant_message": agents.get_object(fields, "turn").get("outputText"),
         "transcript_path": f"{path}.messages.json",
     }
     if event == "turn-start":
-        prompt = payload.get_object(fields, "userPromptSubmit").get("prompt")
-        prompt = prompt or payload.get_object(fields, "taskStart").get("task")
+        prompt = agents.get_object(fields, "userPromptSubmit").get("prompt")
+        prompt = prompt or agents.get_object(fields, "taskStart").get("task")
         first = _load_file(f"{path}.json").get("prompt")
         adapted["prompt"] = prompt or (first if isinstance(first, str) else "")
         if isinstance(time := fields.get("timestamp"), str):
@@ -82,9 +82,9 @@ def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 def _adapt_call(fields: dict[str, Any], event: str) -> dict[str, Any]:
     """The call of a payload with Claude Code's keys, and as `result` what came of it."""
     begins = event == "tool-start"
-    call = payload.get_object(fields, "tool_call" if begins else "tool_result")
-    details = payload.get_object(fields, "preToolUse" if begins else "postToolUse")
-    arguments = payload.get_object(call, "input") or payload.get_object(details, "parameters")
+    call = agents.get_object(fields, "tool_call" if begins else "tool_result")
+    details = agents.get_object(fields, "preToolUse" if begins else "postToolUse")
+    arguments = agents.get_object(call, "input") or agents.get_object(details, "parameters")
     commands = arguments.get("commands")
     if isinstance(commands, list):
         arguments = {**arguments, "command": "\n".join(map(str, commands))}
@@ -100,8 +100,8 @@ def _adapt_call(fields: dict[str, Any], event: str) -> dict[str, Any]:
 
 def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
     """The call of an adapted payload."""
-    tool = payload.read_tool(fields, KINDS, PATHS, cwd)
-    payload.add_output(tool, *fields["result"])
+    tool = agents.read_tool(fields, KINDS, PATHS, cwd)
+    agents.add_output(tool, *fields["result"])
     tool["failed"] = bool(fields["tool_error"])
     return tool
 

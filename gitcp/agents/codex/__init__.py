@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import payload, resolve_path
-from gitcp.core import agent_words, ids
+from gitcp import agents
+from gitcp.agents import resolve_path
+from gitcp.core import agent_words, formats
 from gitcp.core.transcripts import load_entry
 
 TYPE_CHECKING = False
@@ -26,7 +27,7 @@ SETTINGS = dict.fromkeys(("shared", "user"), ".codex/hooks.json")
 TRANSCRIPTS = ".codex/sessions"  # below it <year>/<month>/<day>/rollout-<time>-<session id>.jsonl
 RESUME = "codex resume {}"
 TRUST = "asks for trust in new hooks once, in its terminal (/hooks), and skips them till then"
-KINDS = payload.make_kinds(
+KINDS = agents.make_kinds(
     write="apply_patch",
     shell="Bash",
     task="spawn_agent",
@@ -63,21 +64,21 @@ def is_in_background(fields: Mapping[str, Any]) -> bool:
 
 def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
     """The call of a payload."""
-    tool = payload.read_tool(fields, KINDS, cwd=cwd)
+    tool = agents.read_tool(fields, KINDS, cwd=cwd)
     response = fields.get("tool_response")
     response = response if isinstance(response, str) else ""
-    arguments = payload.get_object(fields, "tool_input")
+    arguments = agents.get_object(fields, "tool_input")
     if tool["kind"] == "shell":  # it may have the patch in a here-document
-        paths = agent_words.list_paths(payload.find_patch(arguments))
-        tool["input_paths"] = payload.resolve_paths(paths, cwd, "command")
-    payload.add_output(tool, response)
+        paths = agent_words.list_paths(agents.find_patch(arguments))
+        tool["input_paths"] = agents.resolve_paths(paths, cwd, "command")
+    agents.add_output(tool, response)
     if tool["kind"] == "write":
         tool["failed"] = bool(response) and not response.startswith("Exit code: 0\n")
     elif tool["kind"] == "task":
-        tool["description"] = payload.get_words(arguments, "message")
+        tool["description"] = agents.get_words(arguments, "message")
         agent = (load_entry(response) or {}).get("agent_id")
         if agent is not None:
-            tool["agent_id"] = ids.check_component(agent, "agent_id")
+            tool["agent_id"] = formats.check_component(agent, "agent_id")
     return tool
 
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 import datetime
 import os
 
-from gitcp.agents import payload, resolve_path
+from gitcp import agents
+from gitcp.agents import resolve_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ RESUME = "copilot --resume={}"
 PROJECT_ENV = "CLAUDE_PROJECT_DIR"  # in the hooks of Claude Code's settings
 COVERED_BY = "claude-code"
 TRUST = "runs hooks of a repository only in a folder that you told it to trust"
-KINDS = payload.make_kinds(
+KINDS = agents.make_kinds(
     write="create edit str_replace_editor apply_patch Write Edit MultiEdit",
     shell="bash powershell Bash",
     task="task Task Agent",
@@ -57,7 +58,7 @@ EVENTS = {
     "sessionEnd": "session-end",
 }
 _CLAUDES = {"UserPromptSubmit": "userPromptSubmitted", "Stop": "agentStop"}
-MATCHER = payload.build_matcher(KINDS, "read")
+MATCHER = agents.build_matcher(KINDS, "read")
 PATHS = ("path", "file_path")
 
 
@@ -101,21 +102,21 @@ def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
     """The call of a payload, with an id by its arguments."""
-    arguments = payload.load_input(fields.pop("tool_args", fields.get("tool_input")))
-    call = {**fields, "tool_input": arguments, "tool_use_id": payload.name_call(arguments)}
-    tool = payload.read_tool(call, KINDS, PATHS, cwd)
+    arguments = agents.load_input(fields.pop("tool_args", fields.get("tool_input")))
+    call = {**fields, "tool_input": arguments, "tool_use_id": agents.name_call(arguments)}
+    tool = agents.read_tool(call, KINDS, PATHS, cwd)
     if tool["kind"] == "shell" and (arguments.get("mode") == "async" or arguments.get("detach")):
         tool["background"] = True
     elif tool["kind"] == "task":
-        tool["subagent_type"] = payload.get_text(arguments, "agent_type")
-    result = payload.get_object(fields, "tool_result")
+        tool["subagent_type"] = agents.get_text(arguments, "agent_type")
+    result = agents.get_object(fields, "tool_result")
     _take_result(tool, {_make_snake_case(key): value for key, value in result.items()})
     return tool
 
 
 def _take_result(tool: Tool, result: dict[str, Any]) -> None:
     tool["failed"] = result.get("result_type", "success") != "success"
-    payload.add_output(tool, result.get("text_result_for_llm"))
+    agents.add_output(tool, result.get("text_result_for_llm"))
     shell = tool.get("output", "").partition("in background with shellId: ")[2]
     if shell:
         tool["background"], tool["background_id"] = True, shell.partition(">")[0].strip()

@@ -6,7 +6,7 @@ database.
 
 from __future__ import annotations
 
-from gitcp.agents import payload
+from gitcp import agents
 
 NAME = "crush"
 AGENT_TYPE = "Crush"
@@ -18,14 +18,14 @@ SECONDS = 30
 IF_ASKED = "versions before July 2026 refuse a configuration with its hooks"
 UNSEEN = True
 PROJECT_ENV = "CRUSH_PROJECT_DIR"
-KINDS = payload.make_kinds(
+KINDS = agents.make_kinds(
     write="write edit multiedit",
     shell="bash",
     task="agent",
     read="view ls glob grep fetch sourcegraph diagnostics references",
 )
 EVENTS = {
-    **payload.omit_events("UserPromptSubmit", "Stop", "SubagentStop"),
+    **agents.omit_events("UserPromptSubmit", "Stop", "SubagentStop"),
     "TurnStart": "turn-start",
     **dict.fromkeys(("TurnEnd", "StopFailure", "Interrupt"), "turn-end"),
 }

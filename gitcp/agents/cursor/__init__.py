@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import list_files, payload
+from gitcp import agents
+from gitcp.agents import list_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ SETTINGS = dict.fromkeys(("shared", "user"), ".cursor/hooks.json")
 TRANSCRIPTS = ".cursor/projects"
 RESUME = "cursor-agent --resume {}"
 TRUST = "runs hooks of a repository only in a workspace that you trust"
-KINDS = payload.make_kinds(
+KINDS = agents.make_kinds(
     write="Write Edit StrReplace MultiEdit EditNotebook ApplyPatch Delete",
     shell="Shell Bash",
     task="Task Agent",
@@ -46,7 +47,7 @@ EVENTS = {
     "sessionEnd": "session-end",
 }
 _CLAUDES = {"UserPromptSubmit": "beforeSubmitPrompt"}
-MATCHER = payload.build_matcher(KINDS, "read")
+MATCHER = agents.build_matcher(KINDS, "read")
 PATHS = ("file_path", "path", "target_file", "target_notebook")
 
 
@@ -69,8 +70,8 @@ def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         **fields,
         "session_id": fields.get("conversation_id") or fields.get("session_id"),
         "turn_id": fields.get("generation_id"),
-        "cwd": fields.get("cwd") or payload.get_first(fields, "workspace_roots"),
-        "tool_input": payload.load_input(fields.get("tool_input")),
+        "cwd": fields.get("cwd") or agents.get_first(fields, "workspace_roots"),
+        "tool_input": agents.load_input(fields.get("tool_input")),
         "tool_response": output if isinstance(output, str) else None,
         "duration_ms": fields.get("duration", fields.get("duration_ms")),
     }

@@ -6,7 +6,7 @@ ids.
 
 from __future__ import annotations
 
-from gitcp.core import ids, transcripts
+from gitcp.core import formats, transcripts
 from gitcp.core.transcripts import ensure_object, list_objects
 
 TYPE_CHECKING = False
@@ -34,7 +34,7 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
                 if isinstance(arguments, str):
                     arguments = {"patch": arguments}
                 name = str(block.get("id") or block).encode(errors="replace")
-                key = ids.start_sha256(name).hexdigest()[:16]
+                key = formats.start_sha256(name).hexdigest()[:16]
                 yield "call", key, str(block.get("name")), ensure_object(arguments)
             elif isinstance(block.get("text"), str):
                 yield "reply", block["text"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import payload
+from gitcp import agents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,12 +29,12 @@ UNSEEN = True
 PROJECT_ENV = "DEVIN_PROJECT_DIR"
 COVERED_BY = "claude-code"
 RESUME = "devin -r {}"
-KINDS = payload.make_kinds(
+KINDS = agents.make_kinds(
     write="write edit notebook_edit",
     shell="exec",
     read="read grep glob web_search webfetch",
 )
-EVENTS = {**payload.CORE, "SessionEnd": "session-end"}
+EVENTS = {**agents.CORE, "SessionEnd": "session-end"}
 
 
 def is_payload(fields: Mapping[str, Any]) -> bool:

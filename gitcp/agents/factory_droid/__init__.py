@@ -6,7 +6,7 @@ end, and the transcript has no tokens.
 
 from __future__ import annotations
 
-from gitcp.agents import payload
+from gitcp import agents
 
 NAME = "factory-droid"
 AGENT_TYPE = "Factory Droid"
@@ -16,15 +16,15 @@ SETTINGS = dict.fromkeys(("shared", "user"), ".factory/settings.json")
 PROJECT_ENV = "CLAUDE_PROJECT_DIR"
 TRANSCRIPTS = ".factory/sessions"
 RESUME = "droid --resume {}"
-KINDS = payload.make_kinds(
+KINDS = agents.make_kinds(
     write="Create Edit",
     shell="Execute",
     task="Task",
     read="Read LS Grep Glob TodoWrite ToolSearch WebSearch FetchUrl",
 )
-EVENTS = payload.omit_events("PostToolUseFailure")
+EVENTS = agents.omit_events("PostToolUseFailure")
 NAMES_CALLS = True
-MATCHER = payload.build_matcher(KINDS, "read")
+MATCHER = agents.build_matcher(KINDS, "read")
 
 
 def name_project(home: str, cwd: str) -> str:

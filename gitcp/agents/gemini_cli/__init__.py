@@ -7,8 +7,9 @@ import hashlib
 import json
 import os
 
-from gitcp.agents import list_files, payload
-from gitcp.core import ids
+from gitcp import agents
+from gitcp.agents import list_files
+from gitcp.core import formats
 from gitcp.errors import InputError
 
 TYPE_CHECKING = False
@@ -28,7 +29,7 @@ SETTINGS = dict.fromkeys(("shared", "user"), ".gemini/settings.json")
 TRANSCRIPTS = ".gemini/tmp"
 RESUME = "gemini --resume {}"
 TRUST = "asks for trust in new hooks of a repository once"
-KINDS = payload.make_kinds(
+KINDS = agents.make_kinds(
     write="write_file replace edit edit_file save_file",
     shell="run_shell_command",
     read="""read_file read_many_files list_directory glob search_file_content grep_search
@@ -44,7 +45,7 @@ EVENTS = {
     "AfterAgent": "turn-end",
     "SessionEnd": "session-end",
 }
-MATCHER = payload.build_matcher(KINDS, "read")
+MATCHER = agents.build_matcher(KINDS, "read")
 NAMES_CALLS = True
 PATHS = ("file_path", "path", "filename")  # keys of its tools, new and old
 
@@ -54,7 +55,7 @@ def name_project(home: str, cwd: str) -> str:
     versions, a hash of cwd."""
     digest = hashlib.sha256(os.fsencode(cwd)).hexdigest()
     try:
-        name = ids.check_component(_read_projects(home)[cwd], "projects")
+        name = formats.check_component(_read_projects(home)[cwd], "projects")
     except (KeyError, InputError):
         is_hashed = os.path.isdir(os.path.join(home, TRANSCRIPTS, digest))
         name = "" if is_hashed else os.path.basename(cwd)

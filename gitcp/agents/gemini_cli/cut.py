@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from gitcp.agents.payload import is_call
+from gitcp.agents import is_call
 from gitcp.core import transcripts
 from gitcp.core.transcripts import extract_prompt, list_objects
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import payload
+from gitcp import agents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,13 +24,13 @@ SECONDS = 30
 UNSEEN = True
 KEYS = {"message": "prompt", "working_dir": "cwd", "tool_call_id": "tool_use_id"}
 PATHS = ("path",)
-KINDS = payload.make_kinds(
+KINDS = agents.make_kinds(
     write="developer__write developer__edit",
     shell="developer__shell",
     read="developer__tree developer__read_image",
 )
 # It skips a rule with an invalid matcher, so there is none.
-EVENTS = payload.omit_events("SubagentStop", "PreCompact")
+EVENTS = agents.omit_events("SubagentStop", "PreCompact")
 
 
 def build_files(path: str, command: Callable[[str], str]) -> dict[str, Any]:
@@ -38,5 +38,5 @@ def build_files(path: str, command: Callable[[str], str]) -> dict[str, Any]:
     about = {"name": "gitcp", "version": "1", "description": command("").partition("# ")[2]}
     return {
         os.path.join(path, "plugin.json"): about,
-        os.path.join(path, "hooks", "hooks.json"): payload.nest_hooks(EVENTS, command),
+        os.path.join(path, "hooks", "hooks.json"): agents.nest_hooks(EVENTS, command),
     }

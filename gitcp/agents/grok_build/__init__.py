@@ -6,7 +6,7 @@ It also runs the hooks of Claude Code's and of Cursor's settings.  Its transcrip
 
 from __future__ import annotations
 
-from gitcp.agents import payload
+from gitcp import agents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,14 +36,14 @@ KEYS = {
     "toolResult": "tool_response",
     "lastAssistantMessage": "last_assistant_message",
 }
-KINDS = payload.make_kinds(
+KINDS = agents.make_kinds(
     write="write search_replace",
     shell="run_terminal_command",
     task="spawn_subagent",
     read="read_file list_dir grep web_search web_fetch",
 )
 EVENTS = {
-    **payload.EVENTS,
+    **agents.EVENTS,
     **dict.fromkeys(("StopCancelled", "StopFailure"), "turn-end"),
 }
 _LIMIT = 60  # seconds
@@ -59,9 +59,9 @@ def is_payload(fields: Mapping[str, Any]) -> bool:
 def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """(the hook that the payload names, the payload).  A Stop at the end of a session is no event:
     its hook is ''."""
-    words = payload.get_text(fields, "hookEventName").split("_")
+    words = agents.get_text(fields, "hookEventName").split("_")
     name = "".join(word.capitalize() for word in words) or name
-    prompt = payload.get_words(fields, "prompt")
+    prompt = agents.get_words(fields, "prompt")
     inner = prompt.partition("<user_query>")[2].partition("</user_query>")[0]
     if name == "Stop" and fields.get("reason") not in (None, "end_turn"):
         name = ""
@@ -70,4 +70,4 @@ def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 def build_files(path: str, command: Callable[[str], str]) -> dict[str, Any]:
     """The file of hooks."""
-    return {path: payload.nest_hooks(EVENTS, command, _LIMIT)}
+    return {path: agents.nest_hooks(EVENTS, command, _LIMIT)}

@@ -6,7 +6,6 @@ import os
 from shutil import which
 
 from gitcp import agents
-from gitcp.agents import payload
 from gitcp.agents.install import own_files, settings
 from gitcp.errors import InputError
 
@@ -160,7 +159,7 @@ def _plan_settings(
     if unchanged.  Raises InputError, naming path, for unreadable settings.
     """
     name, old = adapter.NAME, surroundings.read(path)
-    lost = payload.format_message(adapter.ANSWERS, _LOST)
+    lost = agents.format_message(adapter.ANSWERS, _LOST)
     command = settings.make_own_command(*surroundings.baked, name, lost)
     if scope == "shared":
         command = settings.make_shared_command(name)

@@ -3,7 +3,7 @@ documentation only (doc/clients.md "Kiro").  Its transcript is not known."""
 
 from __future__ import annotations
 
-from gitcp.agents import payload
+from gitcp import agents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,12 +19,12 @@ FORM = "files"
 SECONDS = 30
 UNSEEN = True
 PATHS = ("path", "file_path")
-KINDS = payload.make_kinds(
+KINDS = agents.make_kinds(
     write="fs_write fsWrite str_replace strReplace fs_append fsAppend",
     shell="execute_bash executeBash execute_pwsh",
     read="fs_read readFile read_file list_directory grep_search",
 )
-EVENTS = payload.CORE
+EVENTS = agents.CORE
 
 
 def build_files(path: str, command: Callable[[str], str]) -> dict[str, Any]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import payload, resolve_path
+from gitcp import agents
+from gitcp.agents import resolve_path
 from gitcp.agents.opencode import messages
-from gitcp.core import ids
+from gitcp.core import formats
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ PLUGIN = "opencode/plugin.js"
 SECONDS = 0  # the plugin waits
 RESUME = "opencode --session {}"
 PATHS = ("filePath",)
-KINDS = payload.make_kinds(
+KINDS = agents.make_kinds(
     write="write edit multiedit patch apply_patch",
     shell="bash",
     task="task",
@@ -61,7 +62,7 @@ def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """(the hook, its payload with Claude Code's keys); of a subagent's hooks only those of tools
     are events."""
     event, parent = EVENTS.get(name), fields.get("parent")
-    call, output = payload.get_object(fields, "input"), payload.get_object(fields, "output")
+    call, output = agents.get_object(fields, "input"), agents.get_object(fields, "output")
     by_tool = event in ("tool-start", "tool-end")
     if parent is not None and not by_tool:
         return "", fields
@@ -72,31 +73,31 @@ def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         "cwd": fields.get("directory"),
     }
     if event == "turn-start":
-        message = payload.get_object(output, "message")
+        message = agents.get_object(output, "message")
         common["turn_id"] = message.get("id")
-        common["prompt"] = extract_prompt(payload.get_objects(output, "parts"))
-        common["model"] = payload.get_object(message, "model").get("modelID")
+        common["prompt"] = extract_prompt(agents.get_objects(output, "parts"))
+        common["model"] = agents.get_object(message, "model").get("modelID")
     elif by_tool:
         common["tool_name"], common["tool_use_id"] = call.get("tool"), call.get("callID")
-        common["tool_input"] = payload.get_object(output if event == "tool-start" else call, "args")
+        common["tool_input"] = agents.get_object(output if event == "tool-start" else call, "args")
         common["result"] = output if event == "tool-end" else {}
     return name, common
 
 
 def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
     """The call of an adapted payload."""
-    tool, result = payload.read_tool(fields, KINDS, PATHS, cwd), fields["result"]
-    payload.add_output(tool, result.get("output"))
-    child = payload.get_object(result, "metadata").get("sessionId")
+    tool, result = agents.read_tool(fields, KINDS, PATHS, cwd), fields["result"]
+    agents.add_output(tool, result.get("output"))
+    child = agents.get_object(result, "metadata").get("sessionId")
     if tool["kind"] == "task" and child is not None:
-        tool["agent_id"] = ids.check_component(child, "sessionId")
+        tool["agent_id"] = formats.check_component(child, "sessionId")
     return tool
 
 
 def extract_prompt(parts: Iterable[dict[str, Any]]) -> str:
     """The person's prompt in the parts of a message.  `opencode run` quotes an argument with blanks
     and escapes its quotes; both are removed."""
-    texts = (payload.get_words(part, "text") for part in parts if part.get("synthetic") is not True)
+    texts = (agents.get_words(part, "text") for part in parts if part.get("synthetic") is not True)
     text = "\n\n".join(filter(None, texts))
     inner = text[1:-1].replace('\\"', "")
     if len(text) > 2 and text[0] == text[-1] == '"' and " " in inner and '"' not in inner:
@@ -123,7 +124,7 @@ def export(record: Event, folder: str, name: str = NAME) -> None:
         path = locate_subagent_transcript(os.path.join(folder, "x"), agent)
         if messages.append_messages(database, agent, path):
             record["agent_transcript_path"] = path
-    path = os.path.join(folder, ids.check_session_id(record["session_id"]) + ".jsonl")
+    path = os.path.join(folder, formats.check_session_id(record["session_id"]) + ".jsonl")
     done = record["event"] in ("turn-end", "session-end")
     if messages.append_messages(database, record["session_id"], path, done) or os.path.exists(path):
         record["transcript_path"] = path
@@ -141,12 +142,12 @@ def fetch(name: str, folder: str) -> str:
     """Copy a session of list_conversations() into a folder; return the file."""
 
     database, _, key = name.rpartition("#")
-    path = os.path.join(folder, ids.check_session_id(key) + ".jsonl")
+    path = os.path.join(folder, formats.check_session_id(key) + ".jsonl")
     messages.append_messages(database, key, path)
     return path
 
 
 def locate_subagent_transcript(transcript_path: str, agent_id: str) -> str:
     """The path of a subagent's transcript by its session's, whether it exists or not."""
-    name = ids.check_component(agent_id, "agent_id") + ".jsonl"
+    name = formats.check_component(agent_id, "agent_id") + ".jsonl"
     return os.path.join(os.path.dirname(transcript_path), name)

@@ -5,7 +5,7 @@ No call has an id.  Its conversations are folders of files, which are not read.
 
 from __future__ import annotations
 
-from gitcp.agents import payload
+from gitcp import agents
 
 NAME = "openhands"
 AGENT_TYPE = "OpenHands"
@@ -16,9 +16,9 @@ PROJECT_ENV = "OPENHANDS_PROJECT_DIR"
 RESUME = "openhands --resume {}"
 KEYS = {"message": "prompt", "working_dir": "cwd"}
 PATHS = ("path",)
-KINDS = payload.make_kinds(
+KINDS = agents.make_kinds(
     write="file_editor apply_patch",
     shell="terminal execute_bash",
     read="think finish task_tracker glob grep",
 )
-EVENTS = {**payload.CORE, "SessionEnd": "session-end"}
+EVENTS = {**agents.CORE, "SessionEnd": "session-end"}

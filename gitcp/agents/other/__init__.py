@@ -5,8 +5,8 @@ Its name is for people, and its agent type in stored data.
 
 from __future__ import annotations
 
-from gitcp.agents import payload
-from gitcp.core import commit_message, ids
+from gitcp import agents
+from gitcp.core import commit_message, formats
 from gitcp.errors import InputError
 
 TYPE_CHECKING = False
@@ -36,25 +36,25 @@ def check_event(fields: dict[str, Any], cwd: str) -> dict[str, Any]:
 
     cwd: the default directory.  Raises InputError for an invalid field.
     """
-    name = payload.get_text(fields, "event")
+    name = agents.get_text(fields, "event")
     if name not in EVENTS:
         raise InputError(f"'event' is none of an agent's: {ascii(name)[:80]}")
     record: Event = {
         "type": "event",
         "event": name,
         "agent": check_name(fields.get("agent")),
-        "session_id": ids.check_session_id(fields.get("session_id")),
-        "cwd": payload.get_directory({"cwd": fields.get("cwd") or cwd}),
+        "session_id": formats.check_session_id(fields.get("session_id")),
+        "cwd": agents.get_directory({"cwd": fields.get("cwd") or cwd}),
         "notification": fields.get("notification") is True,
     }
-    texts = {key: payload.get_words(fields, key) for key in _TEXTS}
+    texts = {key: agents.get_words(fields, key) for key in _TEXTS}
     record.update({key: text for key, text in texts.items() if text})  # type: ignore[typeddict-item]
     if fields.get("agent_id") is not None:
-        record["agent_id"] = ids.check_component(fields["agent_id"], "agent_id")
+        record["agent_id"] = formats.check_component(fields["agent_id"], "agent_id")
     if name == "turn-start":
-        record["prompt"] = commit_message.clean_prompt(payload.get_words(fields, "prompt"))
+        record["prompt"] = commit_message.clean_prompt(agents.get_words(fields, "prompt"))
     if fields.get("tool") is not None:
-        record["tool"] = _read_tool(payload.get_object(fields, "tool"), record["cwd"])
+        record["tool"] = _read_tool(agents.get_object(fields, "tool"), record["cwd"])
     return dict(record)
 
 
@@ -68,23 +68,23 @@ def check_name(name: object) -> str:
 
 
 def _read_tool(fields: dict[str, Any], cwd: str) -> Tool:
-    kind, input_paths = payload.get_text(fields, "kind") or "other", fields.get("input_paths")
+    kind, input_paths = agents.get_text(fields, "kind") or "other", fields.get("input_paths")
     if kind not in KINDS:
         raise InputError(f"'kind' is none of a tool's: {ascii(kind)[:80]}")
     if input_paths is not None and not isinstance(input_paths, list):
         raise InputError(f"'input_paths' is not a list: {ascii(input_paths)[:80]}")
-    name = payload.get_text(fields, "name") or kind
+    name = agents.get_text(fields, "name") or kind
     call = {
         "tool_name": name,
         "tool_use_id": fields.get("id") or None,
         "tool_input": fields,
         "duration_ms": fields.get("duration_ms"),
     }
-    tool = payload.read_tool(call, {name: kind})
-    paths = (payload.get_text({"input_paths": path}, "input_paths") for path in input_paths or ())
-    tool["input_paths"] = payload.resolve_paths(paths, cwd, "path")
+    tool = agents.read_tool(call, {name: kind})
+    paths = (agents.get_text({"input_paths": path}, "input_paths") for path in input_paths or ())
+    tool["input_paths"] = agents.resolve_paths(paths, cwd, "path")
     tool["failed"] = fields.get("failed") is True
     if fields.get("background") is True:
         tool["background"] = True
-    payload.add_output(tool, fields.get("output"))
+    agents.add_output(tool, fields.get("output"))
     return tool

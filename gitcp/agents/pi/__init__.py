@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from gitcp.agents import payload
+from gitcp import agents
 
 NAME = "pi"
 AGENT_TYPE = "Pi"
@@ -18,12 +18,12 @@ TRUST = "asks for trust in extensions of a repository once"
 TRANSCRIPTS = ".pi/agent/sessions"  # below it <project>/<time>_<id>.jsonl
 RESUME = "pi --session {}"
 PATHS = ("path",)
-KINDS = payload.make_kinds(
+KINDS = agents.make_kinds(
     write="write edit",
     shell="bash",
     read="read grep find ls",
 )
-EVENTS = payload.EVENTS
+EVENTS = agents.EVENTS
 
 
 def name_project(home: str, cwd: str) -> str:

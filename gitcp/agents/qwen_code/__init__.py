@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import claude_code, payload
+from gitcp import agents
+from gitcp.agents import claude_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ FORM = "commented"
 SETTINGS = dict.fromkeys(("shared", "user"), ".qwen/settings.json")
 TRANSCRIPTS = ".qwen/projects"
 RESUME = "qwen --resume {}"
-KINDS = payload.make_kinds(
+KINDS = agents.make_kinds(
     write="write_file edit replace notebook_edit",
     shell="run_shell_command",
     task="task agent",
@@ -35,10 +36,10 @@ KINDS = payload.make_kinds(
         tool_search lsp""",
 )
 EVENTS = {name: claude_code.EVENTS[name] for name, *_ in claude_code.HOOKS}
-_START = payload.build_matcher(KINDS, "read", "todo")
+_START = agents.build_matcher(KINDS, "read", "todo")
 _TOOLS = {
     "PreToolUse": _START,
-    "PostToolUse": payload.build_matcher(KINDS, "read"),
+    "PostToolUse": agents.build_matcher(KINDS, "read"),
     "PostToolUseFailure": _START,
 }
 # (client's event, matcher or None, milliseconds or None)

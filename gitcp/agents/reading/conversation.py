@@ -5,9 +5,9 @@ The agent is recognised by the shape of the transcript: its name in stored data 
 
 from __future__ import annotations
 
-from gitcp.agents.payload import NAMED, is_call
+from gitcp.agents import NAMED, is_call
 from gitcp.agents.reading.items import list_items
-from gitcp.core import agent_words, commit_message
+from gitcp.core import agent_words, commit_message, formats
 from gitcp.core.transcripts import parse_time
 
 TYPE_CHECKING = False
@@ -75,7 +75,7 @@ def _format_call(name: str, arguments: object) -> Entry:
         values = (arguments.get(key) for key in _TELLING)
         value = next((v for v in values if v), "")
         detail = " ".join(map(str, value)) if isinstance(value, list) else str(value)
-    detail = commit_message.replace_surrogates(" ".join(detail.split()))
+    detail = formats.replace_surrogates(" ".join(detail.split()))
     return "Tool", f"{name}: {detail}" if detail else name
 
 

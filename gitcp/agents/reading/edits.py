@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from itertools import chain, islice
 
-from gitcp.agents import payload
+from gitcp import agents
 from gitcp.agents.claude_code.transcript import NOT_SAID
 from gitcp.agents.reading import items
 from gitcp.agents.reading.sightings import Sightings
@@ -244,7 +244,7 @@ class Reading:
     ) -> Iterator[tuple[str, dict[str, Any]]]:
         """(path, its change) of a call that writes."""
         named = _find_text([arguments], *self._path_keys)
-        if patch := "" if named else payload.find_patch(arguments):
+        if patch := "" if named else agents.find_patch(arguments):
             yield from _parse_patch(patch)
             return
         if kind == "shell":
@@ -253,7 +253,7 @@ class Reading:
             return
         call = {"tool_name": name, "tool_input": arguments}
         try:
-            tool = payload.read_tool(call, self._client.KINDS, self._path_keys, self._cwd)
+            tool = agents.read_tool(call, self._client.KINDS, self._path_keys, self._cwd)
         except InputError:
             return
         tells = {key: value for key, value in tool.items() if key in _CHANGES}

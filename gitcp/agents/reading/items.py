@@ -9,7 +9,7 @@ from __future__ import annotations
 from gitcp import agents
 from gitcp.agents.claude_code.transcript import NOT_SAID
 from gitcp.agents.other import transcript
-from gitcp.core import blocks, commit_message, json, transcripts
+from gitcp.core import blocks, commit_message, formats, json, transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def list_entry_items(
 def _clean_text(kind: str, text: str) -> str:
     if kind == "prompt":
         return commit_message.extract_typed(text)
-    return commit_message.replace_surrogates(text).strip()
+    return formats.replace_surrogates(text).strip()
 
 
 def recognise_client(entry: dict[str, Any]) -> Client | None:

@@ -7,7 +7,7 @@ their usual payloads.  Its transcript is not known.
 
 from __future__ import annotations
 
-from gitcp.agents import payload
+from gitcp import agents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ FORM = "vs-code"
 SECONDS = 30
 COVERED_BY = "copilot"
 UNSEEN = True
-KINDS = payload.make_kinds(
+KINDS = agents.make_kinds(
     write="""create_file replace_string_in_file multi_replace_string_in_file insert_edit_into_file
         apply_patch edit_notebook_file create_new_jupyter_notebook editFiles""",
     shell="run_in_terminal",
@@ -31,7 +31,7 @@ KINDS = payload.make_kinds(
     read="read_file list_dir file_search grep_search semantic_search",
 )
 EVENTS = {
-    **payload.omit_events("PostToolUseFailure", "SessionEnd"),
+    **agents.omit_events("PostToolUseFailure", "SessionEnd"),
     "SubagentStart": "subagent-start",
 }
 PATHS = ("filePath", "file_path", "path")
@@ -48,7 +48,7 @@ is_own = is_payload
 def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """(the hook by the payload, the payload with Claude Code's keys); a turn of a subagent is no
     event."""
-    name = payload.get_text(fields, "hookEventName") or name
+    name = agents.get_text(fields, "hookEventName") or name
     event = EVENTS.get(name)
     if event in ("turn-start", "turn-end") and fields.get("agent_id") is not None:
         return "", fields
@@ -58,20 +58,20 @@ def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
     """The call of a payload."""
-    tool = payload.read_tool(fields, KINDS, PATHS, cwd)
-    arguments = payload.get_object(fields, "tool_input")
+    tool = agents.read_tool(fields, KINDS, PATHS, cwd)
+    arguments = agents.get_object(fields, "tool_input")
     if tool["kind"] == "write" and not tool["input_paths"]:
         paths = _list_replaced_paths(arguments)
-        tool["input_paths"] = payload.resolve_paths(paths, cwd, "filePath")
+        tool["input_paths"] = agents.resolve_paths(paths, cwd, "filePath")
     if tool["kind"] == "shell" and arguments.get("isBackground") is True:
         tool["background"] = True
-    payload.take_response(tool, fields)
+    agents.take_response(tool, fields)
     return tool
 
 
 def _list_replaced_paths(arguments: dict[str, Any]) -> list[str]:
     """The paths of a call with several: replacements, files."""
-    replacements = payload.get_objects(arguments, "replacements")
+    replacements = agents.get_objects(arguments, "replacements")
     files = arguments.get("files")
     paths = [part.get("filePath") for part in replacements] + (files if type(files) is list else [])
     return list(dict.fromkeys(path for path in paths if isinstance(path, str)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import payload
+from gitcp import agents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ EVENTS = {
 
 def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """(the hook, its payload with Claude Code's keys)."""
-    info = payload.get_object(fields, "tool_info")
+    info = agents.get_object(fields, "tool_info")
     begins = EVENTS.get(name) == "turn-start"
     return name, {
         "session_id": fields.get("trajectory_id"),

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from gitcp.core import json
-from gitcp.core.ids import start_sha256
+from gitcp.core.formats import start_sha256
 from gitcp.core.redact.patterns import compile_option, load_pattern
 
 TYPE_CHECKING = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import accumulate
 
 from gitcp.core import json
-from gitcp.core.ids import start_sha256
+from gitcp.core.formats import start_sha256
 from gitcp.core.redact import rules
 from gitcp.core.redact.patterns import compile_option, load_pattern
 from gitcp.core.redact.rules import (
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from gitcp.core.redact.rules import Secret
 
     Value = tuple[int, int, bytes]
-
 
 # Find the string values in a JSON text, and decode them.
 _TOKEN = load_pattern(rb'("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}\[\]]')
@@ -245,8 +244,6 @@ def split_blocks(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 _DONE = load_pattern(REDACTED)
-
-
 # The keys of AWS's documentation, and what may stand between them and around them.
 _EXAMPLES = load_pattern(
     rb"(?:(?:AKIA|ASIA)(?:IOSFODNN7|I44QH8DHB)EXAMPLE"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from gitcp.core import back, commit_message, ids
+from gitcp.core import back, commit_message, formats
 from gitcp.core.back import describe_lacking
 from gitcp.core.render.history import draw_excerpt, draw_prompts
 from gitcp.core.render.spans import (
@@ -698,7 +698,7 @@ def _format_work_here(session: Record, about: Record, files: set[str]) -> str:
     streams = [
         files.intersection(stream["files"])
         for stream in session["streams"]
-        if ids.is_in_worktree(stream.get("ref", ""), about["worktree"])
+        if formats.is_in_worktree(stream.get("ref", ""), about["worktree"])
     ]
     ref, uncommitted = session["stream"], count_noun(len(files), "uncommitted file")
     fresh = len(files.difference(*streams)) if session["phase"] == "active" else 0

@@ -7,12 +7,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gitcp.console.options import Row
+    from gitcp.console import Row
 
     Candidates = dict[str, str]  # word -> what it is, in a few words, or ""
 
 SHELLS = ("bash", "zsh", "fish")
-
 _BASH = """\
 _gitcp() {{
 	local line

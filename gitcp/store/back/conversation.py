@@ -14,14 +14,14 @@ from gitcp.agents import find_client
 from gitcp.agents.reading.conversation import find_prompt
 from gitcp.errors import Error
 from gitcp.files import read_bytes
-from gitcp.record import format_now
-from gitcp.store import undo
+from gitcp.git import format_now
+from gitcp.store import redaction, session, stream, undo
 from gitcp.store.back.points import AFTER, KINDS
-from gitcp.store.session import process, states
+from gitcp.store.objects import Lookup, read_commit
+from gitcp.store.session import others
 from gitcp.store.show import commits as show_commits
-from gitcp.store.stream import stream_list, streams
-from gitcp.store.trees import Lookup, read_commit
-from gitcp.store.v1 import checkpoint_list, checkpoints, pictures
+from gitcp.store.stream import stream_list
+from gitcp.store.v1 import checkpoint_list, checkpoints
 from gitcp.store.v1.checkpoints import read_json
 
 TYPE_CHECKING = False
@@ -82,7 +82,7 @@ def cut_at_point(repo: Repo, point: Point, same_id: bool) -> Conversation | None
     """
     if not point["session_id"]:
         return None
-    state = states.peek_state(repo, point["session_id"]) or {}
+    state = others.peek_state(repo, point["session_id"]) or {}
     find_place = _place_in_turn if point["kind"] in KINDS else _place_at_end
     place = find_place(repo, point, state)
     if place is None:
@@ -144,7 +144,7 @@ def make_effect(repo: Repo, path: str, data: bytes) -> dict[str, Any]:
     return {
         "file": path,
         "old": undo.keep_bytes(repo, read_bytes(path)),
-        "new": undo.keep_bytes(repo, pictures.restore_pictures(repo, data)),
+        "new": undo.keep_bytes(repo, redaction.restore_pictures(repo, data)),
     }
 
 
@@ -223,7 +223,7 @@ def _copy_subagents(repo: Repo, state: State, path: str, data: bytes) -> list[di
 
 def _refuse_open(state: State, agent: Client, session_id: str) -> None:
     owner, home = state.get("agent_process"), os.path.expanduser("~")
-    alive = state.get("phase") != "ended" and bool(owner) and process.is_alive(owner)
+    alive = state.get("phase") != "ended" and bool(owner) and session.is_alive(owner)
     if alive or agent.is_open(home, session_id):
         raise Error(f"session '{session_id[:8]}' is open in its client")
 
@@ -246,13 +246,13 @@ def read_temporary(objects: Objects, oid: str) -> Stored:
     commit = read_commit(objects, oid)
     if commit is None:
         raise Error(f"missing commit '{oid}'")
-    session_id = streams.find_trailer(commit["message"], "Entire-Session")
+    session_id = stream.find_trailer(commit["message"], "Entire-Session")
     return _read_tree(objects, commit["tree"], session_id)
 
 
 def _read_tree(objects: Objects, tree: str, session_id: str) -> Stored:
-    files = Lookup(objects, tree).read_folder(streams.METADATA + session_id)
-    state = read_json(objects, files, streams.NAME) or {}
+    files = Lookup(objects, tree).read_folder(stream.METADATA + session_id)
+    state = read_json(objects, files, stream.NAME) or {}
     transcript = b"\n".join(checkpoints.read_pieces(objects, files))
     agent = str(state.get("agent_type") or _AGENT)
     return {"session_id": session_id, "agent": agent, "transcript": transcript}
@@ -409,7 +409,7 @@ def _replace_digits(text: str) -> str:
 
 def _find_conversation(repo: Repo, session_id: str) -> str:
     """The path of a session's transcript by its state here; '' if there is no such file."""
-    path = (states.peek_state(repo, session_id) or {}).get("transcript_path")
+    path = (others.peek_state(repo, session_id) or {}).get("transcript_path")
     return path if isinstance(path, str) and os.path.exists(path) else ""
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from gitcp.core import bisect
 from gitcp.errors import Error
 from gitcp.store.back import points, steps
+from gitcp.store.objects import compare_trees, edit_tree, parse_ident, read_commit
 from gitcp.store.show import commits
-from gitcp.store.trees import compare_trees, edit_tree, parse_ident, read_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,15 +13,13 @@ from gitcp import files
 from gitcp.core import back, credit, v1_format
 from gitcp.core.back import describe_lacking
 from gitcp.errors import Error, GitError
-from gitcp.record import decode_name
-from gitcp.store import refs, trees, undo
+from gitcp.git import decode_name
+from gitcp.store import objects as store_objects
+from gitcp.store import refs, stream, undo
 from gitcp.store.auto import list_under_way
 from gitcp.store.back import restore
 from gitcp.store.back.restore import KeptEdits, Owners, Present, find_other_names, read_signatures
-from gitcp.store.show import commits as show_commits
-from gitcp.store.snapshot import snapshot
-from gitcp.store.stream import stream_list, streams
-from gitcp.store.trees import (
+from gitcp.store.objects import (
     Lookup,
     compare_trees,
     edit_tree,
@@ -31,6 +29,9 @@ from gitcp.store.trees import (
     parse_ident,
     read_commit,
 )
+from gitcp.store.show import commits as show_commits
+from gitcp.store.snapshot import scan
+from gitcp.store.stream import stream_list
 from gitcp.store.turn import sessions
 
 TYPE_CHECKING = False
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.back.restore import Known, Present, Signature
     from gitcp.store.objects import Objects
-    from gitcp.store.snapshot.worktree import Worktree
+    from gitcp.store.snapshot import Worktree
 
     class Wish(TypedDict):
         """Actions wanted in the worktree, conflicts of contents, notes.  merged: the paths whose
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
 
     Wisher = Callable[[Present], Wish]
     Edits = Mapping[str, Sequence[tuple[Version, Version]]]  # path -> (before, after), in order
-
 
 # The moments inside a turn, and the edits of a session, turn or tool use, by the journal.
 #
@@ -331,7 +331,7 @@ def _gather_facts(present: Present, base: str | None = None) -> Facts:
         "left_out": dict(present.left_out),
         "hidden": {
             path
-            for path in snapshot.list_sparse(present.repo)
+            for path in scan.list_sparse(present.repo)
             if not os.path.lexists(present.worktree.join_full(path))
         },
     }
@@ -411,9 +411,6 @@ def take_back_edits(lines: Sequence[JournalLine], scopes: Sequence[str], conflic
         return {**wish, "notes": [*wish["notes"], *filter(None, [lacking])]}
 
     return make_wish
-
-
-# Making a plan: a wish checked against the worktree as it is on disk.
 
 
 class Prepared:
@@ -588,8 +585,8 @@ def _find_successor(repo: Repo, points: Iterable[Point], name: str) -> str | Non
     commit = read_commit(repo.objects, oid) if oid else None
     if commit is None:
         return None
-    session_id = streams.find_trailer(commit["message"], "Entire-Session")
-    base = streams.find_trailer(commit["message"], "Base-Commit")
+    session_id = stream.find_trailer(commit["message"], "Entire-Session")
+    base = stream.find_trailer(commit["message"], "Base-Commit")
     own = (point for point in points if point["session_id"] == session_id)
     commits = {point["id"] for point in own if point["kind"] == "committed"}
     since = list_commits(repo, "--reverse", f"^{base}", "HEAD") if base and commits else ()
@@ -598,11 +595,11 @@ def _find_successor(repo: Repo, points: Iterable[Point], name: str) -> str | Non
 
 def _list_temporary(repo: Repo, everywhere: bool) -> Iterator[Point]:
     head = refs.read_base(repo)
-    tips = [t for t in streams.list_tips(repo) if _is_here(repo, t, head, everywhere)]
+    tips = [t for t in stream.list_tips(repo) if _is_here(repo, t, head, everywhere)]
     for ref, chain in stream_list.read_chains(repo, tips).items():
         kind = stream_list.parse_ref(ref)[0]
         for checkpoint in chain:
-            if checkpoint["message"] not in (streams.CARRIED, streams.FOLLOWED):
+            if checkpoint["message"] not in (stream.CARRIED, stream.FOLLOWED):
                 yield _build_point(repo.objects, checkpoint, kind)
 
 
@@ -621,11 +618,11 @@ def _build_point(objects: Objects, checkpoint: Record, kind: str) -> Point:
         checkpoint["oid"],
         checkpoint["time"],
         checkpoint["message"],
-        metadata_dir=streams.METADATA + checkpoint["session_id"],
+        metadata_dir=stream.METADATA + checkpoint["session_id"],
         **{key: checkpoint[key] for key in same},
     )
     try:
-        root = trees.read_tree(objects, point["tree"])
+        root = store_objects.read_tree(objects, point["tree"])
         files = Lookup(objects, point["tree"]).read_folder(point["metadata_dir"])
         point["content"] = _join_content(root)
         point["session_prompt"] = _read_prompt(objects, files)
@@ -666,7 +663,7 @@ def _list_steps(repo: Repo) -> Iterator[Point]:
                 back.name_worktree_before(step),
                 ref=undo.get_ref(repo),
                 tree=tree,
-                content=_join_content(trees.read_tree(repo.objects, tree)),
+                content=_join_content(store_objects.read_tree(repo.objects, tree)),
             )
 
 

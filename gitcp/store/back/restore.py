@@ -14,19 +14,18 @@ from gitcp import files
 from gitcp.core import back, credit, credit_cases
 from gitcp.core.back import list_effective
 from gitcp.core.credit import RESTORED
-from gitcp.core.git_formats import EXECUTABLE, FILE, GONE, LINK
+from gitcp.core.formats import EXECUTABLE, FILE, GONE, LINK
 from gitcp.errors import Busy, Changed, Error, Moved
+from gitcp.git import encode_name
 from gitcp.lock import exclusive
-from gitcp.record import encode_name
-from gitcp.store import refs, undo
-from gitcp.store.journal import calls, journal, look
+from gitcp.store import journal, refs, session, undo
+from gitcp.store.journal import Journal, LastSeen, calls, pack_edits, read_clock, read_journal
 from gitcp.store.journal import edits as journal_edits
-from gitcp.store.journal.journal import Journal, LastSeen, pack_edits, read_clock, read_journal
-from gitcp.store.session import states
-from gitcp.store.snapshot import hashing, snapshot
-from gitcp.store.snapshot.worktree import Filters, Worktree
-from gitcp.store.stream import streams as stream_streams
-from gitcp.store.trees import TREE, Lookup, edit_tree, find_file, find_tree, write_commit
+from gitcp.store.objects import TREE, Lookup, edit_tree, find_file, find_tree, write_commit
+from gitcp.store.session import others
+from gitcp.store.snapshot import Filters, Worktree
+from gitcp.store.snapshot import scan as snapshot_scan
+from gitcp.store.stream import ARCHIVE, FOLLOWED, METADATA, build_message, peek_tip, recall_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,11 +56,11 @@ class Present:
     def __init__(self, repo: Repo, dry: bool = False) -> None:
         self.repo = repo
         self._seen = None if dry else calls.Look(repo)
-        scan = self._seen.scan if self._seen else snapshot.scan_worktree(repo)
+        scan = self._seen.scan if self._seen else snapshot_scan.scan_worktree(repo)
         self.worktree, self.head = scan.worktree, scan.head
         self.head_tree = find_tree(repo.objects, scan.head)
-        self.entries = hashing.resolve_changes(repo.objects, scan, write=True)
-        self.tree = snapshot.write_tree(repo.objects, self.head_tree, self.entries)
+        self.entries = snapshot_scan.resolve_changes(repo.objects, scan, write=True)
+        self.tree = snapshot_scan.write_tree(repo.objects, self.head_tree, self.entries)
         self.left_out = {item["path"]: item["reason"] for item in scan.omitted}
         self.look = Lookup(repo.objects, self.tree)
 
@@ -72,7 +71,7 @@ class Present:
         if self._seen:
             return self._seen.take(head, self.entries)
         aside = journal.JournalCopy(self.repo)
-        look.record_differences(aside, head, self.entries, time.time_ns())
+        journal_edits.record_differences(aside, head, self.entries, time.time_ns())
         return aside.lines
 
     @cached_property
@@ -94,7 +93,7 @@ class Present:
         """Whether these paths still have the scanned content; reads them again."""
         checked = set(paths)
         checked -= find_other_names(self.repo, checked)
-        current = hashing.read_paths(self.repo, checked, write=False)
+        current = snapshot_scan.read_paths(self.repo, checked, write=False)
         return all(current[path] == self.get_file(path) for path in checked if path in current)
 
     def get_file(self, path: str) -> Entry | None:
@@ -620,12 +619,12 @@ def tell_agents(repo: Repo, what: str, paths: Collection[str]) -> list[str]:
     begin = f"The user ran 'gitcp {what}'. These files changed since you last saw them; read them"
     text = f"{begin} again before you rely on them:\n{listed}{more}"
     notes = []
-    for session_id in states.list_state_ids(repo):
-        state = states.peek_state(repo, session_id)
+    for session_id in others.list_state_ids(repo):
+        state = others.peek_state(repo, session_id)
         if state is None or (state.get("phase") == "ended" and session_id not in writers):
             continue
-        if states.is_home(repo, state):
-            states.leave_message(repo, session_id, text)
+        if session.is_home(repo, state):
+            others.leave_message(repo, session_id, text)
             notes.append(f"session {session_id[:8]} is told with its next prompt")
     return notes
 
@@ -660,17 +659,17 @@ def _follow_files(repo: Repo, paths: Collection[str]) -> list[str]:
     return sentences about the sessions at work."""
     if not paths:
         return []
-    current = hashing.read_paths(repo, paths, write=True)
+    current = snapshot_scan.read_paths(repo, paths, write=True)
     head = Lookup(repo.objects, find_tree(repo.objects, refs.read_head(repo)))
     notes = []
-    for session_id in states.list_state_ids(repo):
-        baseline = states.read_baseline(repo, session_id)
+    for session_id in others.list_state_ids(repo):
+        baseline = session.read_baseline(repo, session_id)
         if baseline is None:
             continue
-        state = states.peek_state(repo, session_id)
+        state = others.peek_state(repo, session_id)
         dirty = {**baseline["dirty"], **current}
         dirty = {path: entry for path, entry in dirty.items() if entry != head(path)}
-        states.set_dirty(repo, session_id, baseline, dirty)
+        others.set_dirty(repo, session_id, baseline, dirty)
         if state and state.get("phase") == "active":
             notes.append(f"session {session_id[:8]} is at work here: its files changed under it")
     try:
@@ -688,21 +687,21 @@ def _follow_streams(repo: Repo, current: Now, head: Lookup) -> None:
     turn brings it up to date.
     """
     for ref, sessions in _list_live(repo).items():
-        if tip := stream_streams.peek_tip(repo.objects, ref):
+        if tip := peek_tip(repo.objects, ref):
             stream = exclusive(repo, f"stream-{repo.worktree_hash}")
-            with states.held_state(repo, sessions), Journal(repo) as held, stream:
+            with others.held_state(repo, sessions), Journal(repo) as held, stream:
                 _follow_stream(held, tip, sessions, current, head)
 
 
 def _list_live(repo: Repo) -> dict[str, list[str]]:
     """stream's ref -> the sessions of this worktree that have files on it."""
     streams: dict[str, list[str]] = {}
-    for name in states.list_state_ids(repo):
-        state = states.peek_state(repo, name)
-        if not state or not states.is_home(repo, state):
+    for name in others.list_state_ids(repo):
+        state = others.peek_state(repo, name)
+        if not state or not session.is_home(repo, state):
             continue
         for stream in state["streams"]:
-            if not stream["ref"].startswith(stream_streams.ARCHIVE):
+            if not stream["ref"].startswith(ARCHIVE):
                 streams.setdefault(stream["ref"], []).append(state["session_id"])
     return streams
 
@@ -712,7 +711,7 @@ def _follow_stream(
 ) -> None:
     repo, lines, changed = held.repo, held.lines, []
     for session_id in sorted(set(sessions)):
-        state = stream_streams.recall_state(repo, session_id)
+        state = recall_state(repo, session_id)
         streams = state["streams"] if state else ()
         stream = next((s for s in streams if s["id"] == tip["stream"]), None)
         if state and stream:
@@ -756,11 +755,11 @@ def _write_tip(
 ) -> str:
     tree = edit_tree(repo.objects, tip["tree"], edits)
     for state in changed:
-        blob = repo.objects.write("blob", states.dump_state(state))
-        path = f"{stream_streams.METADATA}{state['session_id']}/state.json"
+        blob = repo.objects.write("blob", session.dump_state(state))
+        path = f"{METADATA}{state['session_id']}/state.json"
         tree = edit_tree(repo.objects, tree, {path: ("100644", blob)})
     about = (tip["session_id"], tip["base"], tip["stream"])
-    message = stream_streams.build_message(stream_streams.FOLLOWED, *about)
+    message = build_message(FOLLOWED, *about)
     return write_commit(repo, tree, [tip["oid"]], message)
 
 

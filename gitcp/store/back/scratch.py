@@ -24,17 +24,15 @@ from functools import partial
 
 from gitcp import files
 from gitcp.console import shell
-from gitcp.core import back, shapes
-from gitcp.core.git_formats import COMMIT
+from gitcp.core import back, formats
+from gitcp.core.formats import COMMIT
 from gitcp.errors import Error, GitError
 from gitcp.files import read_file
-from gitcp.git import Git, build_person_env
+from gitcp.git import Git, build_person_env, decode_name
 from gitcp.lock import exclusive
-from gitcp.record import decode_name
-from gitcp.store import private, undo
+from gitcp.store import private, session, undo
 from gitcp.store.back import points
-from gitcp.store.session import process
-from gitcp.store.trees import compare_trees, list_files
+from gitcp.store.objects import compare_trees, list_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -262,7 +260,7 @@ def cleaned() -> Iterator[None]:
 
 
 def _note_process(repo: Repo, pid: int) -> None:
-    data = json.dumps(process.describe(pid)).encode()
+    data = json.dumps(session.describe(pid)).encode()
     private.write_private(repo, _get_process_path(repo), data)
 
 
@@ -274,8 +272,8 @@ def remove_abandoned(repo: Repo) -> None:
     """End the command that a kill left running, and remove its scratch worktree.  The caller holds
     the lock."""
     path = _get_process_path(repo)
-    left = private.load_cache(path, shapes.PROCESS)
-    if left and process.is_alive(left):
+    left = private.load_cache(path, formats.PROCESS)
+    if left and session.is_alive(left):
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(left["pid"], signal.SIGKILL)
     private.remove_private(repo, path)

@@ -14,15 +14,13 @@ from gitcp.core.credit import parse_entry
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import Busy, Changed, Error, GitError, Moved
 from gitcp.files import read_bytes
-from gitcp.record import decode_name, encode_lines, encode_name
-from gitcp.store import private, undo
+from gitcp.git import decode_name, encode_name
+from gitcp.record import encode_lines
+from gitcp.store import private, stream, undo
 from gitcp.store.back import points, restore
 from gitcp.store.back.points import Prepared, refuse_conflicts
 from gitcp.store.back.restore import Apply, Present, find_other_names, read_signatures
-from gitcp.store.show import commits
-from gitcp.store.snapshot import hashing
-from gitcp.store.stream import stream_list, streams
-from gitcp.store.trees import (
+from gitcp.store.objects import (
     Lookup,
     compare_trees,
     edit_tree,
@@ -31,6 +29,9 @@ from gitcp.store.trees import (
     list_files,
     need_commit,
 )
+from gitcp.store.show import commits
+from gitcp.store.snapshot import scan
+from gitcp.store.stream import stream_list
 from gitcp.store.v1 import checkpoint_list
 
 TYPE_CHECKING = False
@@ -152,7 +153,7 @@ def _list_differing(prepared: Prepared) -> list[str]:
     repo = prepared.present.repo
     paths = {a["path"] for a in prepared.todo}
     paths -= find_other_names(repo, paths)
-    current = hashing.read_paths(repo, paths, write=False)
+    current = scan.read_paths(repo, paths, write=False)
     after = Lookup(repo.objects, prepared.tree)
     return [path for path in sorted(paths) if current.get(path) != find_file(after, path)]
 
@@ -206,7 +207,7 @@ def _list_actions(left: Intent) -> list[Action]:
 def _list_open(repo: Repo, left: Intent) -> tuple[list[Action], list[str]]:
     """(the actions still to do, the paths that are neither as before nor as after the step)."""
     actions = _list_actions(left)
-    entries = hashing.read_paths(repo, [a["path"] for a in actions], write=True)
+    entries = scan.read_paths(repo, [a["path"] for a in actions], write=True)
     todo, foreign = [], []
     for action in actions:
         entry = entries.get(action["path"])
@@ -533,7 +534,7 @@ def show_trees(repo: Repo, name: str, lazy: bool = False) -> list[Record]:
 
 
 def _strip(objects: Objects, tree: str) -> str:
-    return edit_tree(objects, tree, {streams.METADATA.rstrip("/"): None})
+    return edit_tree(objects, tree, {stream.METADATA.rstrip("/"): None})
 
 
 def write_directory(repo: Repo, point: Point, folder: str, scopes: Sequence[str]) -> str:

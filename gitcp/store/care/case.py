@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import cached_property
 
 from gitcp.console import term
-from gitcp.core import ids
+from gitcp.core import formats
 from gitcp.core.findings import ERROR, make_finding
 from gitcp.errors import Error
-from gitcp.record import decode_name
+from gitcp.git import decode_name
+from gitcp.store import session
 from gitcp.store.objects import Objects
-from gitcp.store.session import states
-from gitcp.store.stream import streams
+from gitcp.store.session import others
+from gitcp.store.stream import ARCHIVE, parse_tip, read_copy, read_metadata
 from gitcp.store.turn import sessions
 from gitcp.store.v1 import checkpoints
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from gitcp.core.orphan_rules import Ages
     from gitcp.core.record_types import Finding, Marker, State, Tip
     from gitcp.repo import Repo
-
 
 # Everything that gitcp keeps in a repository, read once: refs, streams, states, markers.
 OURS = ("refs/heads/entire", "refs/gitcp", "refs/notes/gitcp", "refs/entire")
@@ -39,12 +39,12 @@ class Survey:
     def __init__(self, repo: Repo) -> None:
         self.repo = repo
         self._heads: set[str] | None = None
-        self.states = [_read_state(repo, name) for name in states.list_state_ids(repo)]
+        self.states = [_read_state(repo, name) for name in others.list_state_ids(repo)]
         self._naming: dict[str, set[int]] = {}  # key that may name a stream -> indexes of states
         for number, state in enumerate(self.states):
             for key in _list_keys(state):
                 self._naming.setdefault(key, set()).add(number)
-        self.markers = {name: _read_marker(repo, name) for name in states.list_marked_ids(repo)}
+        self.markers = {name: _read_marker(repo, name) for name in session.list_marked_ids(repo)}
         self._named = {s["id"] for state in self.states for s in state["streams"]}
         for marker in filter(None, self.markers.values()):
             self._named.update(stream["id"] for stream in marker["streams"])
@@ -119,18 +119,18 @@ class Survey:
         try:
             if tip["oid"] not in self._metadata:
                 self._metadata[tip["oid"]] = set()
-                folders = streams.read_metadata(self.repo.objects, tip["tree"])
+                folders = read_metadata(self.repo.objects, tip["tree"])
                 self._metadata[tip["oid"]] = {path.rpartition("/")[2] for path in folders}
             if session_id not in self._metadata[tip["oid"]]:
                 return None
-            return streams.read_copy(self.repo.objects, tip, session_id)
+            return read_copy(self.repo.objects, tip, session_id)
         except Error:
             return None
 
     def _read_tips(self) -> None:
         self.repo.objects.ahead.fetch(self.refs.values())
         for ref in self.refs:
-            if not ids.parse_shadow(ref) and not ref.startswith(streams.ARCHIVE):
+            if not formats.parse_shadow(ref) and not ref.startswith(ARCHIVE):
                 continue
             try:
                 tip = self._read_tip(ref)
@@ -143,12 +143,12 @@ class Survey:
 
     def _read_tip(self, ref: str) -> Tip | None:
         obj = self.repo.objects.read(self.refs[ref])
-        return streams.parse_tip(ref, obj) if obj else None
+        return parse_tip(ref, obj) if obj else None
 
 
 def _get_branch(tip: Tip) -> str:
     """The name of a stream's branch; an archive has none."""
-    return "" if tip["ref"].startswith(streams.ARCHIVE) else ids.parse_stream_name(tip["ref"])
+    return "" if tip["ref"].startswith(ARCHIVE) else formats.parse_stream_name(tip["ref"])
 
 
 def _list_plain_names(state: State) -> tuple[str, ...]:
@@ -156,8 +156,8 @@ def _list_plain_names(state: State) -> tuple[str, ...]:
     base = str(state.get("base_commit") or "")
     if len(base) < 7 or "revision" in state:
         return ()
-    home = ids.hash_worktree(str(state.get("worktree_id") or ""))
-    return ids.format_stream_name(base, home), base[:7]
+    home = formats.hash_worktree(str(state.get("worktree_id") or ""))
+    return formats.format_stream_name(base, home), base[:7]
 
 
 def _list_keys(state: State) -> set[str]:
@@ -175,7 +175,7 @@ def _read_state(repo: Repo, name: str) -> State:
 
 def _read_marker(repo: Repo, name: str) -> Marker | None:
     try:
-        return states.read_stored(repo, name)
+        return session.read_stored(repo, name)
     except Error:
         return None
 

@@ -18,7 +18,7 @@ from gitcp.core import installation
 from gitcp.core.findings import WARNING, make_finding
 from gitcp.errors import InputError
 from gitcp.files import Damaged
-from gitcp.record import decode_name
+from gitcp.git import decode_name
 from gitcp.store import hook_warnings
 from gitcp.store.care.case import Row
 from gitcp.store.setup import adapters, git_hooks, guard_files, install, takeover
@@ -242,9 +242,6 @@ FAILURES: Checks = {
 OLD: Checks = {
     make_check(find_old_hooks): (Row("old-hook", WARNING, "an older gitcp wrote a hook", *_MENDED),)
 }
-
-
-# Whether the enabled agents run gitcp's hooks, by the settings that their clients read here.
 
 
 def look_at_clients(case: Case) -> Iterator[Finding]:

@@ -6,20 +6,20 @@ import os
 import time
 
 from gitcp import files
-from gitcp.core import ids
+from gitcp.core import formats
 from gitcp.core.findings import make_finding
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import Error
+from gitcp.git import format_now
 from gitcp.lock import exclusive
-from gitcp.record import format_now
-from gitcp.store import claims, notes, refs, repair
-from gitcp.store.journal import journal, open_edits
+from gitcp.store import claims, journal, notes, refs, repair, session
+from gitcp.store import relink as store_relink
+from gitcp.store.journal import open_edits
 from gitcp.store.link import condense, unhooked
 from gitcp.store.match import sources
-from gitcp.store.relink import catch_up, relink
-from gitcp.store.session import process, states
-from gitcp.store.session.states import make_id
-from gitcp.store.stream import streams
+from gitcp.store.relink import relink
+from gitcp.store.session import make_id
+from gitcp.store.stream import ARCHIVE, archive_stream, peek_tip
 from gitcp.store.turn import sessions
 from gitcp.store.v1 import committed_write, stored_transcripts
 
@@ -68,7 +68,7 @@ def _find_fault(state: State) -> str:
     if state.get("unreadable"):
         return str(state["unreadable"])
     try:
-        ids.check_session_id(state["session_id"])
+        formats.check_session_id(state["session_id"])
     except Error as e:
         return str(e)
     for key in ("base_commit", "worktree_path", "transcript_path", "agent_type"):
@@ -99,11 +99,11 @@ def find_newer(survey: Survey, state: State) -> Tip | None:
     other bases are left out: they may have a copy of an earlier session with this id.
     """
     refs = [state.get("shadow_ref", ""), *(stream["ref"] for stream in state["streams"])]
-    names = set(map(ids.parse_stream_name, refs))
+    names = set(map(formats.parse_stream_name, refs))
     for tip in survey.tips:
         near = tip["base"] == state.get("base_commit")
-        near = near or ids.parse_stream_name(tip["ref"]) in names
-        if tip["ref"].startswith(streams.ARCHIVE) or not near:
+        near = near or formats.parse_stream_name(tip["ref"]) in names
+        if tip["ref"].startswith(ARCHIVE) or not near:
             continue
         copy = survey.read_copy(tip, state["session_id"])
         same = copy is not None and copy.get("started_at") == state.get("started_at")
@@ -115,17 +115,17 @@ def find_newer(survey: Survey, state: State) -> Tip | None:
 def _check_marker(survey: Survey, state: State) -> Iterator[Finding]:
     name = state["session_id"]
     if name in survey.markers:
-        if not states.is_unsettled(state):
+        if not session.is_unsettled(state):
             yield make_finding("bad-marker", name, "it has a marker and no open work")
-        elif survey.markers[name] != states.build_marker(state):
+        elif survey.markers[name] != session.build_marker(state):
             yield make_finding("bad-marker", name, "its marker differs from its state")
-    elif states.is_unsettled(state):
+    elif session.is_unsettled(state):
         yield make_finding("no-marker", name, "it has open work and no marker")
 
 
 def _check_tips(survey: Survey) -> Iterator[Finding]:
     for tip in survey.tips:
-        if tip["ref"].startswith(streams.ARCHIVE):
+        if tip["ref"].startswith(ARCHIVE):
             continue  # an archive outlives its session, until it expires
         if survey.is_orphaned(tip) and not survey.is_settled(tip):
             last = f"session '{tip['session_id']}' wrote it last"
@@ -144,7 +144,7 @@ _LOCK_AGE = 60  # seconds: git holds none so long, unless it waits for a person
 
 def look_at_processes(case: Case) -> Iterator[Finding]:
     """Check whether gitcp can see processes."""
-    if not process.can_see_processes():
+    if not session.can_see_processes():
         reason = "no process can be seen here: a session counts as left after an hour of silence"
         remedy = "let gitcp read /proc or run ps"
         yield make_finding("unseen-processes", "ps", reason, remedy=remedy)
@@ -178,9 +178,9 @@ def _check_session(repo: Repo, state: State) -> Iterator[Finding]:
 def _explain_left(state: State) -> str:
     """The reason why a turn will not end; '' if its agent runs, or may run."""
     agent = state.get("agent_process")
-    if process.is_alive(agent):
+    if session.is_alive(agent):
         return ""
-    if process.is_gone(agent):
+    if session.is_gone(agent):
         return "in a turn, and its agent is gone"
     last = sessions.parse_time(state.get("last_interaction_time"))
     return "in a turn without an event for an hour" if last < time.time() - STUCK else ""
@@ -246,7 +246,7 @@ def link_commit(case: Case, item: Finding) -> str:
 def end_session(case: Case, item: Finding) -> str:
     """End a session whose agent is gone."""
     with case.ctx as ctx:
-        catch_up.end_session(ctx, item["subject"])
+        store_relink.end_session(ctx, item["subject"])
     return "ended; its work stays on its stream"
 
 
@@ -318,23 +318,23 @@ def _discard_work(ctx: Context, session_id: str) -> None:
             tip for stream in state["streams"] if (tip := _find_unshared(ctx, session_id, stream))
         ]
         for tip in tips:
-            updates = [streams.archive_stream(ctx.repo, tip), (tip["ref"], None, tip["oid"])]
+            updates = [archive_stream(ctx.repo, tip), (tip["ref"], None, tip["oid"])]
             refs.update_refs(ctx.repo, updates, "gitcp: doctor")
     paths = {path for stream in state["streams"] for path in stream["files"]}
     open_edits.let_edits_go(ctx.repo, session_id, paths)
     state["streams"], state["checkpoint_count"] = [], 0
-    states.clear_verdict(state)
+    session.clear_verdict(state)
     ctx.keep(state)
 
 
 def _find_unshared(ctx: Context, session_id: str, stream: Stream) -> Tip | None:
     """The tip of a stream that has a branch and no work of another session, else None."""
-    tip = streams.peek_tip(ctx.repo.objects, stream["ref"])
-    if not tip or tip["stream"] != stream["id"] or tip["ref"].startswith(streams.ARCHIVE):
+    tip = peek_tip(ctx.repo.objects, stream["ref"])
+    if not tip or tip["stream"] != stream["id"] or tip["ref"].startswith(ARCHIVE):
         return None
     sessions = {
         marker["session_id"]
-        for marker in states.read_markers(ctx.repo)
+        for marker in session.read_markers(ctx.repo)
         if any(marked["id"] == stream["id"] for marked in marker["streams"])
     }
     return None if sessions - {session_id} else tip

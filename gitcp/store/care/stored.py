@@ -6,27 +6,26 @@ import hashlib
 import os
 import re
 
-from gitcp import files
-from gitcp.console import options, term
-from gitcp.core import holding, ids, links, transcripts, v1_format, v1_schema
+from gitcp import console, files
+from gitcp.console import term
+from gitcp.core import formats, holding, links, transcripts, v1_format, v1_schema
 from gitcp.core.findings import make_finding
-from gitcp.core.ids import CHECKPOINTS, parse_checkpoint_ref
+from gitcp.core.formats import CHECKPOINTS, parse_checkpoint_ref
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import Error, GitError
 from gitcp.record import decode_lines, encode_lines, parse_json
-from gitcp.store import notes, pack_files, reading, refs, repair, trees
+from gitcp.store import journal, notes, objects, packs, reading, redaction, refs, repair
 from gitcp.store.care.case import OURS
-from gitcp.store.journal import journal
 from gitcp.store.link import unhooked
 from gitcp.store.match import candidates
+from gitcp.store.objects import TREE, is_ancestor, read_commit, read_tree
 from gitcp.store.reading import split_windows, spread_batches
 from gitcp.store.repair import LOCK_AGE, SCRATCH_AGE, WALK, is_stream, list_lacking
-from gitcp.store.session import states
+from gitcp.store.session import is_unsettled
 from gitcp.store.setup import takeover
 from gitcp.store.share import remote
 from gitcp.store.show import commits as show_commits
-from gitcp.store.trees import TREE, is_ancestor, read_commit, read_tree
-from gitcp.store.v1 import checkpoint_list, checkpoints, redaction
+from gitcp.store.v1 import checkpoint_list, checkpoints
 from gitcp.store.v1.checkpoints import list_numbers
 
 TYPE_CHECKING = False
@@ -77,13 +76,13 @@ def _check_window(objects: Objects, hashes: Hashes, window: _Window) -> Iterator
 
 def _list_checkpoints(repo: Repo, source: str) -> Iterator[tuple[str, str] | Finding]:
     """(id, tree) of each checkpoint; a finding for everything else."""
-    if source != ids.CHECKPOINTS:
+    if source != formats.CHECKPOINTS:
         yield from _list_on_branch(repo.objects, source)
         return
     for ref in refs.list_refs(repo, source):
-        if not ids.parse_checkpoint_ref(ref):
+        if not formats.parse_checkpoint_ref(ref):
             yield make_finding("stray", ref, "not the name of a checkpoint")
-    with options.Collected():  # another check reports a ref that cannot be read
+    with console.Collected():  # another check reports a ref that cannot be read
         yield from checkpoint_list.list_trees(repo, source, "")
 
 
@@ -101,7 +100,7 @@ def _list_on_branch(objects: Objects, ref: str) -> Iterator[tuple[str, str] | Fi
             yield make_finding("missing-object", f"{ref}:{shard}", str(e))
             continue
         for name, (kind, tree) in below.items():
-            if kind == TREE and ids.is_checkpoint_id(shard + name):
+            if kind == TREE and formats.is_checkpoint_id(shard + name):
                 yield shard + name, tree
             else:
                 yield make_finding("stray", f"{ref}:{shard}/{name}", "part of no checkpoint")
@@ -287,8 +286,8 @@ _TRANSCRIPTS = re.compile(
 
 def look_at_packs(case: Case) -> Iterator[Finding]:
     """Check that git can open gitcp's packs."""
-    folder = pack_files.locate_folder(case.repo)
-    for path in (os.path.join(folder, name) for name in pack_files.list_packs(case.repo)):
+    folder = packs.locate_folder(case.repo)
+    for path in (os.path.join(folder, name) for name in packs.list_packs(case.repo)):
         if fault := repair.find_fault(case.repo, path):
             yield make_finding("bad-pack", path, fault)
 
@@ -324,7 +323,7 @@ def look_at_objects(case: Case) -> Iterator[Finding]:
 
 def _choose_code(ref: str) -> str:
     """The code of the finding on a ref that lacks objects, '' if it cannot be mended."""
-    if ref == checkpoints.REF or parse_checkpoint_ref(ref):
+    if ref == refs.REF or parse_checkpoint_ref(ref):
         return "broken-store"
     if ref.startswith(journal.PREFIX):
         return "broken-edits"
@@ -466,8 +465,8 @@ def _list_empty(
     empty = []
     repo.objects.ahead.fetch(oid for oid, _ in links)
     commits = [commit for oid, _ in links if (commit := read_commit(repo.objects, oid))]
-    with options.Collected():  # other checks report what cannot be read
-        changed = trees.read_many_changes(repo, commits)
+    with console.Collected():  # other checks report what cannot be read
+        changed = objects.read_many_changes(repo, commits)
         loader = checkpoint_list.Loader(repo.objects, brief=True)
         loader.prepare(stored[name] for _, name in links)
         loaded = [(oid, loader.load(name, "", stored[name])) for oid, name in links]
@@ -531,7 +530,7 @@ def _find_carrier(survey: Survey, oid: str, name: str, carriers: Sequence[str]) 
     ):
         return ""
     # A merge has the work only if its change from each parent matches.
-    sides = trees.compare_with_parents(survey.repo.objects, commit)
+    sides = objects.compare_with_parents(survey.repo.objects, commit)
     changes = [holding.Change(side, survey.repo.objects.read_blob) for side in sides]
     is_alone = checkpoint_list.list_linked(survey.repo.objects, oid) == [name]
     for other in carriers:
@@ -554,9 +553,6 @@ def _find_carrier(survey: Survey, oid: str, name: str, carriers: Sequence[str]) 
 def _are_related(repo: Repo, oid: str, other: str) -> bool:
     """Whether one of two commits is an ancestor of the other."""
     return bool(is_ancestor(repo, oid, other) or is_ancestor(repo, other, oid))
-
-
-# Checks of files outside the object database: refs, locks, scratch files and installed files.
 
 
 def look_at_refs(case: Case) -> Iterator[Finding]:
@@ -584,7 +580,7 @@ def look_at_deleted_store(case: Case) -> Iterator[Finding]:
     """Report that the branch of checkpoints was deleted, and how to get it back."""
     if reason := checkpoints.explain_deletion(case.repo):
         what, _, remedy = reason.partition(": ")
-        yield make_finding("deleted-store", checkpoints.REF, what, remedy=remedy)
+        yield make_finding("deleted-store", refs.REF, what, remedy=remedy)
 
 
 def _list_files(path: str) -> Iterator[str]:
@@ -619,7 +615,7 @@ def look_at_installed(case: Case) -> Iterator[Finding]:
     except Error as e:
         yield make_finding("changed-hook", repo.join_shared("installed"), str(e))
         return
-    if not record.entries and any(states.is_unsettled(state) for state in survey.states):
+    if not record.entries and any(is_unsettled(state) for state in survey.states):
         reason = "sessions are open, and no hooks are installed; 'gitcp enable' installs them"
         yield make_finding("no-hook", repo.common, reason)
     for entry in record.entries:

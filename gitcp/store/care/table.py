@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from gitcp.console import options
-from gitcp.core import ids
+from gitcp import console
+from gitcp.core import formats
 from gitcp.core.findings import ERROR, NOTE, WARNING
 from gitcp.errors import Busy, Error, GitError, Moved, hide_passwords
 from gitcp.store import refs, repair, stashes
@@ -23,8 +23,7 @@ from gitcp.store.match import sources
 from gitcp.store.match.sources import MatchCase
 from gitcp.store.objects import Objects
 from gitcp.store.relink import relink
-from gitcp.store.session import process
-from gitcp.store.session import states as session_states
+from gitcp.store.session import find_marker, is_alive, is_gone, is_home
 from gitcp.store.setup import guard_files
 from gitcp.store.share import remote
 from gitcp.store.stream import stream_list
@@ -213,8 +212,6 @@ DOCTOR: dict[Check, tuple[Row, ...]] = {
     **_LINKS,
 }
 del DOCTOR[stored.look_at_installed]  # hooks are checked where git and the clients look
-
-
 # The findings that `fsck`, `doctor` and `status` show, and their repair.
 _PASSES = 4
 
@@ -252,10 +249,10 @@ def mend_all(find: Callable[[bool], Iterable[Finding]], word: str) -> list[Findi
     """
     mended: dict[tuple[str, ...], Finding] = {}
     for mends in (*[True] * _PASSES, False):
-        with options.Collected() as warnings:
+        with console.Collected() as warnings:
             left = list(find(mends))
         for warning in warnings:  # the findings say what is lacking
-            options.warn(warning)
+            console.warn(warning)
         if not (done := {_get_key(item): item for item in left if word in item}):
             break
         mended |= done
@@ -358,7 +355,7 @@ def _count_relinkable(recent: MatchCase) -> int:
     try:
         return len(relink.reconcile(recent, sources.LOST))
     except GitError as e:
-        options.warn(f"cannot look for lost links: {e.shorten()}; 'gitcp doctor' says more")
+        console.warn(f"cannot look for lost links: {e.shorten()}; 'gitcp doctor' says more")
         return 0
 
 
@@ -367,13 +364,13 @@ def _gather_facts(repo: Repo, state: State, refs: dict[str, str]) -> Record:
     is gone.  open: worktree -> files with open work, if it has any outside its home.  refs: stream
     id -> its current ref."""
     worktree, last = repo.worktree_hash, state.get("last_interaction_time")
-    streams = [s["id"] for s in state["streams"] if ids.is_in_worktree(s["ref"], worktree)]
+    streams = [s["id"] for s in state["streams"] if formats.is_in_worktree(s["ref"], worktree)]
     facts: Record = {
         "prompt": turn_sessions.get_last_prompt(state),
         "last": turn_sessions.parse_time(last or state.get("started_at")),
         "stream": refs.get(streams[-1], "") if streams else "",
     }
-    if process.is_gone(state.get("agent_process")):
+    if is_gone(state.get("agent_process")):
         facts["dead"] = True
     if _is_worktree_removed(repo, state):
         facts["removed"] = True
@@ -393,7 +390,7 @@ def _is_of_interest(repo: Repo, state: State) -> bool:
         return True
     if phase == "ended" or _is_worktree_removed(repo, state):
         return False
-    return process.is_alive(state.get("agent_process"))
+    return is_alive(state.get("agent_process"))
 
 
 def _is_worktree_removed(repo: Repo, state: State) -> bool:
@@ -421,8 +418,8 @@ def _build_record(repo: Repo, states: Sequence[State], settled: int, more: int) 
 
 
 def _list_in_turn(repo: Repo, states: Sequence[State]) -> list[Marker]:
-    here = [s for s in states if s["phase"] == "active" and session_states.is_home(repo, s)]
-    return [marker for s in here if (marker := session_states.find_marker(repo, s["session_id"]))]
+    here = [s for s in states if s["phase"] == "active" and is_home(repo, s)]
+    return [marker for s in here if (marker := find_marker(repo, s["session_id"]))]
 
 
 def _describe_destination(repo: Repo) -> Record:

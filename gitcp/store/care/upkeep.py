@@ -8,26 +8,33 @@ from itertools import islice
 from typing import NamedTuple
 
 from gitcp import files
-from gitcp.core import ids, orphan_rules, transcripts
-from gitcp.core.ids import CHECKPOINTS, parse_checkpoint_ref
+from gitcp.core import formats, orphan_rules, transcripts
+from gitcp.core.formats import CHECKPOINTS, parse_checkpoint_ref
 from gitcp.core.orphan_rules import build_finding, format_days
 from gitcp.errors import Busy, Error, Moved
+from gitcp.git import decode_name
 from gitcp.lock import exclusive
-from gitcp.record import decode_name, encode_lines
-from gitcp.store import notes, pack_care, pack_files, pack_upkeep, private, refs, repair, undo
+from gitcp.record import encode_lines
+from gitcp.store import journal, notes, pack_care, packs, private, refs, repair, undo
 from gitcp.store.care.case import OURS, Case
 from gitcp.store.care.stored import list_leftovers
-from gitcp.store.journal import edits, journal, open_edits
-from gitcp.store.objects import Objects
+from gitcp.store.journal import edits, open_edits
+from gitcp.store.objects import Objects, parse_ident, read_commit
+from gitcp.store.refs import MEMORY
 from gitcp.store.repair import SCRATCH_AGE
-from gitcp.store.session import states
-from gitcp.store.session.process import is_alive
-from gitcp.store.stream import stream_list, streams
-from gitcp.store.trees import parse_ident, read_commit
+from gitcp.store.session import (
+    RESTING,
+    forget_marker,
+    is_alive,
+    lacks_transcript,
+    list_marked_ids,
+    load_state,
+    others,
+)
+from gitcp.store.stream import ARCHIVE, read_changes, stream_list
 from gitcp.store.turn import sessions as turn_sessions
 from gitcp.store.turn.sessions import parse_time
 from gitcp.store.v1 import checkpoint_list, checkpoints
-from gitcp.store.v1.checkpoints import MEMORY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -137,7 +144,7 @@ def _measure_objects(repo: Repo, owned: Iterable[tuple[str, Owner]]) -> Iterator
 def _read_commits(repo: Repo, refs: list[str]) -> tuple[dict[str, Owner], list[str]]:
     """(commit -> its owner, for the commits of gitcp's refs; the base commits of streams)."""
     _, out = repo.git.run(*_LOG, stdin=encode_lines(refs))
-    owners, bases, known = {}, set(), frozenset(states.list_state_ids(repo))
+    owners, bases, known = {}, set(), frozenset(others.list_state_ids(repo))
     fields = iter(decode_name(out).split("\0"))
     for oid, ref, when, sessions, base in zip(fields, fields, fields, fields, fields, strict=False):
         session = journal.find_session(ref, known)
@@ -153,7 +160,7 @@ def _choose_kind(ref: str) -> str:
         return "notes"
     if ref.startswith(journal.PREFIX):
         return "edits"
-    if ref.startswith(streams.ARCHIVE):
+    if ref.startswith(ARCHIVE):
         return "archives"
     own = ref.startswith(CHECKPOINTS)
     return "checkpoints" if own or ref.endswith(_SHARED) else "streams"
@@ -212,7 +219,7 @@ def _list_files(repo: Repo) -> Iterator[Item]:
         for folder, _, names in os.walk(top):
             for name in sorted(names):
                 session = ""
-                if os.path.basename(folder) in ("transcript", "turn", "open", states.RESTING):
+                if os.path.basename(folder) in ("transcript", "turn", "open", RESTING):
                     session = min(orphan_rules.list_possible_owners(name), key=len)
                 yield from _measure_file(os.path.join(folder, name), "caches", session)
 
@@ -223,9 +230,6 @@ def _measure_file(path: str, kind: str, session_id: str) -> Iterator[Item]:
     except OSError:
         return  # gone meanwhile
     yield {"kind": kind, "session_id": session_id, "time": st.st_mtime, "bytes": st.st_size}
-
-
-# Deleting the edits of settled sessions when all edits take more than gitcp.max-edits.
 
 
 def list_surplus(repo: Repo) -> list[str]:
@@ -242,7 +246,7 @@ def list_surplus(repo: Repo) -> list[str]:
 def enforce_ceiling(repo: Repo) -> None:
     """Delete the edits of the sessions of list_surplus(), except of one that is at work again."""
     tips = refs.list_refs(repo, journal.PREFIX)
-    known, gone = set(states.list_state_ids(repo)), list[str]()
+    known, gone = set(others.list_state_ids(repo)), list[str]()
     for session_id in list_surplus(repo):
         doomed = [ref for ref in tips if journal.find_session(ref, known) == session_id]
         try:
@@ -262,7 +266,7 @@ _COPIED = 8 << 20  # bytes of the copies of transcripts that settled sessions ma
 def limit_copies(repo: Repo) -> None:
     """Remove copies of the transcripts of settled sessions, the oldest first, until all copies take
     at most _COPIED bytes.  A session that goes on copies its transcript again."""
-    known, copies = set(states.list_state_ids(repo)), dict[str, list[str]]()
+    known, copies = set(others.list_state_ids(repo)), dict[str, list[str]]()
     sizes: dict[str, int] = {}
     for name in files.list_names(repo.join_shared("transcript")):
         path = repo.join_shared("transcript", name)
@@ -275,8 +279,8 @@ def limit_copies(repo: Repo) -> None:
     for session_id in orphan_rules.choose_surplus(sizes, settled, _COPIED):
         try:
             with exclusive(repo, f"transcript-{session_id}", 0):
-                state = states.peek_state(repo, session_id)
-                if is_settled(repo, session_id) and not (state and states.lacks_transcript(state)):
+                state = others.peek_state(repo, session_id)
+                if is_settled(repo, session_id) and not (state and lacks_transcript(state)):
                     for path in copies[session_id]:
                         private.remove_private(repo, path)
         except Busy:
@@ -285,9 +289,9 @@ def limit_copies(repo: Repo) -> None:
 
 def is_settled(repo: Repo, session_id: str) -> bool:
     """Whether a session has no open work, or neither a state nor a marker."""
-    if session_id in states.list_state_ids(repo):
+    if session_id in others.list_state_ids(repo):
         return orphan_rules.is_settled(turn_sessions.read_state(repo, session_id))
-    return session_id not in states.list_marked_ids(repo)
+    return session_id not in list_marked_ids(repo)
 
 
 def get_last_seen(state: State) -> float:
@@ -299,7 +303,7 @@ def get_last_seen(state: State) -> float:
 def _list_settled(repo: Repo, sessions: Iterable[str]) -> list[str]:
     """The settled sessions, the oldest first; those whose agent still runs come last."""
     order: list[tuple[bool, float, str]] = []
-    known = set(states.list_state_ids(repo))
+    known = set(others.list_state_ids(repo))
     for session_id in filter(None, sessions):
         if is_settled(repo, session_id):
             state = turn_sessions.read_state(repo, session_id) if session_id in known else None
@@ -310,8 +314,8 @@ def _list_settled(repo: Repo, sessions: Iterable[str]) -> list[str]:
 
 def _count_pinned(repo: Repo) -> int:
     """The bytes of gitcp's own packs, which hold the edits until git packs them."""
-    folder, total = pack_files.locate_folder(repo), 0
-    for name in pack_files.list_packs(repo):
+    folder, total = packs.locate_folder(repo), 0
+    for name in packs.list_packs(repo):
         try:
             total += os.stat(os.path.join(folder, f"{name}.pack")).st_size
         except OSError:
@@ -450,12 +454,12 @@ class _Expiry(NamedTuple):
 
 def _judge_stream(survey: Survey, tip: Tip, ages: Ages) -> _Expiry:
     """Whether a stream expires, and after how long."""
-    archived = tip["ref"].startswith(streams.ARCHIVE)
+    archived = tip["ref"].startswith(ARCHIVE)
     if survey.is_orphaned(tip):
         if survey.is_settled(tip):
             return _Expiry("settled-stream", ages.state, "commits have settled it")
         return _Expiry("orphan-stream", ages.archive, "no state names it")
-    parsed = None if archived else ids.parse_shadow(tip["ref"])
+    parsed = None if archived else formats.parse_shadow(tip["ref"])
     left = parsed and not any(head.startswith(parsed["base7"]) for head in survey.list_heads())
     naming = survey.list_states(tip) if archived or left else []
     # An unreadable state has no phase: it may name any stream.
@@ -518,7 +522,7 @@ def _list_recorded(survey: Survey, stream_id: str, doomed: set[str]) -> set[str]
     for tip in survey.tips:
         if tip["stream"] == stream_id and tip["ref"] not in doomed:
             try:
-                paths.update(streams.read_changes(survey.repo.objects, tip))
+                paths.update(read_changes(survey.repo.objects, tip))
             except Error:  # objects are missing: it may record any path of its states
                 states = survey.list_states(tip)
                 paths.update(p for s in states for stream in s["streams"] for p in stream["files"])
@@ -576,9 +580,9 @@ def delete_settled(repo: Repo, ages: Ages, findings: Iterable[Finding]) -> list[
         if finding["kind"] == "lost-stream" and _let_go(repo, finding):
             done.append(finding)
     if doomed:
-        pack_upkeep.release_packs(repo, age=_RELEASED)  # git may prune the deleted objects
+        packs.release_packs(repo, age=_RELEASED)  # git may prune the deleted objects
         pack_care.unpin_tips(repo, [finding["oid"] for finding in done if "ref" in finding])
-    sessions = set(states.list_state_ids(repo)) | set(states.list_marked_ids(repo))
+    sessions = set(others.list_state_ids(repo)) | set(list_marked_ids(repo))
     done += [f for f in doomed if f["kind"] in _FILES and _delete_file(repo, f, sessions)]
     return done + [finding for finding in doomed if _clean_undo(repo, finding)]
 
@@ -637,11 +641,11 @@ def _let_go(repo: Repo, finding: Finding) -> bool:
     False when a session with such work is active now, or a session whose edits are to be deleted
     was used since."""
     if "revision" in finding:
-        state = states.peek_state(repo, finding["session_id"])
+        state = others.peek_state(repo, finding["session_id"])
         return bool((state.get("revision", 0) if state else 0) == (finding["revision"] or 0))
     alone: dict[str, list[str]] = finding.get("alone") or {}
-    with states.held_state(repo, list(alone)):
-        loaded = [state for name in alone if (state := states.load_state(repo, name))]
+    with others.held_state(repo, list(alone)):
+        loaded = [state for name in alone if (state := load_state(repo, name))]
         if any(state["phase"] == "active" for state in loaded):
             return False
         for state in loaded:
@@ -652,14 +656,14 @@ def _let_go(repo: Repo, finding: Finding) -> bool:
 
 def _delete_state(repo: Repo, finding: Finding, ages: Ages) -> bool:
     name = finding["subject"]
-    with states.held_state(repo, [name]):
-        state = states.load_state(repo, name)
+    with others.held_state(repo, [name]):
+        state = load_state(repo, name)
         if state is None or state.get("revision", 0) != finding["revision"]:
             return False
         if not is_expired(state, ages):
             return False
-        states.forget_state(repo, name)
-        states.forget_marker(repo, name)
+        others.forget_state(repo, name)
+        forget_marker(repo, name)
     return True
 
 

@@ -6,14 +6,13 @@ from functools import partial
 
 from gitcp.core import back, credit
 from gitcp.core.discards import covers
-from gitcp.store import claims, refs
+from gitcp.store import claims, refs, session
 from gitcp.store.back.points import merge_blobs
 from gitcp.store.index import list_staged
-from gitcp.store.journal import journal as journal_journal
+from gitcp.store.journal import PREFIX, Journal, hold_edits, parse_part_number, read_journal
 from gitcp.store.journal.edits import Work
-from gitcp.store.journal.journal import Journal
-from gitcp.store.session import states
-from gitcp.store.trees import Lookup, edit_tree, find_entry, find_file, find_tree, read_commit
+from gitcp.store.objects import Lookup, edit_tree, find_entry, find_file, find_tree, read_commit
+from gitcp.store.session import others
 from gitcp.store.turn import sessions
 
 TYPE_CHECKING = False
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 def find_lost(repo: Repo, session_id: str, discards: Sequence[Discard]) -> dict[str, list[str]]:
     """session -> the paths of its open edits that the discards of a command of session_id cover,
     for sessions whose agent runs."""
-    lines, lost = journal_journal.read_journal(repo), dict[str, list[str]]()
+    lines, lost = read_journal(repo), dict[str, list[str]]()
     tree = find_tree(repo.objects, "HEAD")
     head, staged = Lookup(repo.objects, tree), list_staged(repo, tree or repo.empty_tree)
     for other in claims.list_open(repo, session_id):
@@ -49,7 +48,7 @@ def find_lost(repo: Repo, session_id: str, discards: Sequence[Discard]) -> dict[
 def find_discarded(repo: Repo, session_id: str, call_id: str) -> dict[str, list[str]]:
     """session -> the paths of its open edits that a call of session_id has deleted or taken back,
     by the look at its end, for sessions whose agent runs."""
-    lines, lost = journal_journal.read_journal(repo), dict[str, list[str]]()
+    lines, lost = read_journal(repo), dict[str, list[str]]()
     own = [
         n for n, line in enumerate(lines) if credit.get_cause(line)[::2] == (session_id, call_id)
     ]
@@ -64,9 +63,6 @@ def find_discarded(repo: Repo, session_id: str, call_id: str) -> dict[str, list[
     return lost
 
 
-# The sessions at work in a working copy, since when, and on which paths.
-
-
 def list_records(repo: Repo, chosen: Iterable[Marker] | None = None) -> list[Record]:
     """A record of type claim for each claimed path and each running command, oldest first.
 
@@ -76,7 +72,7 @@ def list_records(repo: Repo, chosen: Iterable[Marker] | None = None) -> list[Rec
     held = claims.list_claims(repo)
     records = [record for claim in held for record in _make_records(repo, claim)]
     busy = {claim["session_id"] for claim in held}
-    for marker in states.read_recent(repo) if chosen is None else chosen:
+    for marker in session.read_recent(repo) if chosen is None else chosen:
         if marker["session_id"] not in busy and claims.is_at_work(repo, marker):
             records.append(_make_idle_record(repo, marker))
     return sorted(records, key=lambda record: float(record["created"]))
@@ -109,7 +105,7 @@ def _make_records(repo: Repo, claim: Claim) -> Iterator[Record]:
 
 
 def _make_idle_record(repo: Repo, marker: Marker) -> Record:
-    state = states.peek_state(repo, marker["session_id"]) or {}
+    state = others.peek_state(repo, marker["session_id"]) or {}
     idle: Any = {
         **dict.fromkeys(("agent_id", "tool_use_id", "tool"), ""),
         "session_id": marker["session_id"],
@@ -118,14 +114,6 @@ def _make_idle_record(repo: Repo, marker: Marker) -> Record:
         "process": marker.get("agent_process"),
     }
     return next(_make_records(repo, idle))
-
-
-# A session's edits as a tree of their own (doc/guard.md "A session's own change").
-#
-# With `deny` each tool call that wrote becomes a commit on refs/gitcp/edits/<session>.  Its
-# `change` is the project with this session's edits alone, so that two commits of the ref differ by
-# one call. An edit that does not apply to it, because it changes another's lines, begins a new
-# part: refs/gitcp/edits/<session>.<n>.
 
 
 def record_call(repo: Repo, event: dict[str, Any]) -> str:
@@ -143,27 +131,23 @@ def record_call(repo: Repo, event: dict[str, Any]) -> str:
         if clean and after == tree:
             return ref
         if not clean:
-            first = journal_journal.PREFIX + session_id
-            ref = f"{first}.{journal_journal.parse_part_number(ref, first) + 1}" if tree else first
+            first = PREFIX + session_id
+            ref = f"{first}.{parse_part_number(ref, first) + 1}" if tree else first
             start = _build_start(repo, edits)
             subject = f"Where the edits of {session_id} begin"
-            journal_journal.hold_edits(repo, journal, session_id, subject, ref, start)
+            hold_edits(repo, journal, session_id, subject, ref, start)
             after = edit_tree(repo.objects, start, {path: entry for path, _, entry in edits})
-        journal_journal.hold_edits(
-            repo, journal, session_id, _format_subject(event, edits), ref, after
-        )
+        hold_edits(repo, journal, session_id, _format_subject(event, edits), ref, after)
         return ref
 
 
 def find_newest(repo: Repo, session_id: str) -> tuple[str, str]:
     """(the ref of a session's last part, the tree of its `change` or '')."""
-    first = journal_journal.PREFIX + session_id
+    first = PREFIX + session_id
     parts = [
-        ref
-        for ref in refs.list_refs(repo, first, first + ".*")
-        if journal_journal.parse_part_number(ref, first)
+        ref for ref in refs.list_refs(repo, first, first + ".*") if parse_part_number(ref, first)
     ]
-    ref = max(parts, key=lambda name: journal_journal.parse_part_number(name, first), default=first)
+    ref = max(parts, key=lambda name: parse_part_number(name, first), default=first)
     tip = read_commit(repo.objects, ref)
     entry = find_entry(repo.objects, tip["tree"], "change") if tip else None
     return ref, entry[1] if entry else ""

@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 from gitcp import agents
 from gitcp.agents.reading import edits
-from gitcp.core import ids, import_rules, json, line_replay, linking
+from gitcp.core import formats, import_rules, json, line_replay, linking
 from gitcp.core.credit import UNKNOWN
 from gitcp.core.line_replay import Replay, Version
 from gitcp.errors import Error, InputError
-from gitcp.record import decode_lines, decode_name
+from gitcp.git import decode_name
+from gitcp.record import decode_lines
 from gitcp.store.match import candidates
 from gitcp.store.objects import Objects
 
@@ -121,7 +122,7 @@ def find_session(
     session_ids = sorted({conversation.session for conversation in conversations})
     if not session_ids:
         raise Error(f"no conversation of this repository: '{name}'")
-    ids.pick_match("session", name, session_ids)
+    formats.pick_match("session", name, session_ids)
     return sorted(conversations, key=lambda item: item.agent), roots
 
 
@@ -142,7 +143,7 @@ def find_conversation(
     if head["parent"]:  # a subagent's own session
         session, agent = head["parent"], session
     try:
-        ids.check_session_id(session)
+        formats.check_session_id(session)
     except InputError:
         return None
     if not any(cwd == root or cwd.startswith(root + os.sep) for root in roots):
@@ -167,9 +168,6 @@ def list_own_addresses(repo: Repo) -> set[str]:
         addresses.append(repo.config.get(f"{role}.email"))
         addresses.append(os.environ.get(f"GIT_{role.upper()}_EMAIL", ""))
     return {address.strip().lower() for address in addresses if address.strip()}
-
-
-# The sessions and edits of conversations, by path: an index in memory, the contents in a file.
 
 
 class Spool:
@@ -241,7 +239,7 @@ class Session:
     def make_turn_id(self, number: int) -> str:
         """The id of a turn, the same wherever it is imported."""
         name = f"{self.session_id} {number}".encode()
-        return str(ids.start_sha256(name).hexdigest()[:12])
+        return str(formats.start_sha256(name).hexdigest()[:12])
 
     def get_turn_number(self, at: int) -> int:
         """The number of the turn at a time in ns."""

@@ -14,24 +14,19 @@ from gitcp import VERSION, agents, files
 from gitcp.agents.install import json_text
 from gitcp.agents.reading import edits
 from gitcp.console import term
-from gitcp.core import ids, import_rules, line_replay, links, transcripts
+from gitcp.core import formats, import_rules, line_replay, links, transcripts
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import Error, InputError
-from gitcp.record import decode_name
-from gitcp.store import notes, trees, undo
+from gitcp.git import decode_name
+from gitcp.store import notes, redaction, undo
+from gitcp.store import objects as store_objects
 from gitcp.store.imports import find
 from gitcp.store.imports.find import Calls, Contents, Gathered
 from gitcp.store.lines import commit_lines, edit_lines
 from gitcp.store.link import condense
-from gitcp.store.session import states
-from gitcp.store.trees import is_ancestor, need_commit
-from gitcp.store.v1 import (
-    checkpoint_list,
-    checkpoints,
-    committed_write,
-    redaction,
-    stored_transcripts,
-)
+from gitcp.store.objects import is_ancestor, need_commit
+from gitcp.store.session import others
+from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write, stored_transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +39,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Usage
     from gitcp.repo import Repo
     from gitcp.store.imports.find import Proof, Session
-    from gitcp.store.trees import Changes
+    from gitcp.store.objects import Changes
     from gitcp.store.undo import Effect
     from gitcp.store.v1.committed_write import SessionData
 
@@ -258,7 +253,7 @@ class Planner:
         paths, remaining = set(self._gathered.list_paths()), iter(commits)
         while window := list(islice(remaining, 500)):
             objects = (need_commit(self._contents, commit.oid) for commit in window)
-            changed = trees.read_many_changes(self._repo, objects)
+            changed = store_objects.read_many_changes(self._repo, objects)
             for commit in window:
                 changes = changed.get(commit.oid, {})
                 if not paths.isdisjoint(changes):
@@ -364,7 +359,7 @@ def _make_bare_part(session: str) -> Part:
 def make_import_id(name: str) -> str:
     """The id of an import's checkpoint for a commit, or for a session without one: the same in
     every clone."""
-    return str(ids.start_sha256(f"gitcp import {name}".encode()).hexdigest()[:12])
+    return str(formats.start_sha256(f"gitcp import {name}".encode()).hexdigest()[:12])
 
 
 # Carries out an import: checkpoints first, then all notes at once, then the step that undoes it.
@@ -578,9 +573,6 @@ def _select_turns(turns: dict[str, dict[str, Any]], ids: Iterable[str]) -> dict[
     return {turn: {key: value for key, value in turns[turn].items() if value} for turn in turn_ids}
 
 
-# An import: finds conversations, plans the links, and carries the plan out.
-
-
 class Plan:
     """The plan of an import.
 
@@ -672,7 +664,7 @@ def prepare_one(
 def list_known(repo: Repo) -> tuple[set[str], dict[str, Usage]]:
     """(the sessions that gitcp recorded itself; imported session -> the token usage of its
     checkpoints)."""
-    recorded = set(states.list_state_ids(repo))
+    recorded = set(others.list_state_ids(repo))
     imported: dict[str, Usage] = {}
     for checkpoint in checkpoint_list.list_checkpoints(repo, brief=True):
         for entry in checkpoint["sessions"]:

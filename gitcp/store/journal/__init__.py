@@ -1,0 +1,701 @@
+"""The journal of a worktree: one append-only file, <git-dir>/gitcp/journal, under its lock.
+
+It records all sessions and the person in one order; gitcp-formats(5) describes its lines.
+Objects are written before the line that names them, and each line is written at once.
+
+Its neighbour journal-checked says how many bytes of it were checked, and their sum.  Their lines
+are not checked again, which takes longer than to parse them; if the journal does not begin with
+these bytes any more, it has lost lines.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import accumulate
+from zlib import crc32
+
+from gitcp import VERSION, files, git, memory
+from gitcp.core import credit, formats, json
+from gitcp.core.formats import hash_worktree, parse_shadow
+from gitcp.errors import Error
+from gitcp.files import Damaged, open_file
+from gitcp.git import encode_name
+from gitcp.lock import exclusive
+from gitcp.repo import Repo
+from gitcp.store import private, refs, session
+from gitcp.store.objects import (
+    TREE,
+    Lookup,
+    edit_tree,
+    find_entry,
+    find_file,
+    find_tree,
+    list_commits,
+    read_commit,
+    write_commit,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from typing import Any, Self
+
+    from gitcp.core.record_types import JournalLine, Marker, Version
+    from gitcp.store.objects import Objects
+
+NAME = "journal"
+VISITED = "visited"  # the marker of a worktree with open edits by sessions of other repositories
+_NEIGHBOURS = "journal-checked", "look", "turn"
+_STREAMS = "refs/heads/entire/", "refs/gitcp/streams/"
+_MADE_ON_A_BASE = ("before", "trees", "look")
+MANY = 2000  # edits of one look that are still written as a line each
+LARGEST = 64 << 10  # bytes: a larger journal is cut back, as are lines that others repeat
+_UNCHECKED = 4096  # bytes at the end that each process checks
+# path -> its inode, how many of its bytes were read, the lines in them
+_READ: dict[str, tuple[int, int, list[JournalLine]]] = memory.get_table("journals")
+
+
+def read_journal(repo: Repo, git_dir: str | None = None) -> list[JournalLine]:
+    """Return the lines of this worktree's journal, or of git_dir's; [] without a journal."""
+    git_dir = git_dir or repo.git_dir
+    lines, is_complete = _read_raw(repo, git_dir)
+    if _was_lost(repo, git_dir, lines, is_complete):
+        try:
+            return rebuild_journal(repo, git_dir, lines)
+        except Error:
+            pass  # the refs cannot be read: what is left counts
+    return expand_trees(repo, lines)
+
+
+def rebuild_journal(repo: Repo, git_dir: str, lines: list[JournalLine]) -> list[JournalLine]:
+    """The journal of a worktree from the lines that are left of it and the refs of sessions."""
+    worktree_hash = hash_home(repo, git_dir)
+    return rebuild_lines(repo, worktree_hash, expand_trees(repo, lines))
+
+
+def _was_lost(repo: Repo, git_dir: str, lines: list[JournalLine], is_complete: bool) -> bool:
+    """Whether the journal of a worktree, which _read_raw() gave, has lost lines: what was checked
+    of it is gone, or it has no edit although one of its neighbours, or a stream of the worktree, is
+    still there."""
+    if (is_complete and any(map(credit.is_lasting, lines))) or not os.path.isdir(git_dir):
+        return False
+    neighbours = (os.path.join(git_dir, "gitcp", name) for name in _NEIGHBOURS)
+    if not is_complete and any(map(os.path.exists, neighbours)):
+        return True
+    worktree_hash = hash_home(repo, git_dir)
+    return any(
+        (parsed := parse_shadow(ref)) and parsed["worktree"] == worktree_hash
+        for ref in refs.list_refs(repo, *_STREAMS)
+    )
+
+
+def hash_home(repo: Repo, git_dir: str) -> str:
+    """The hash of the id of a worktree, by its git directory."""
+    if git_dir == repo.git_dir:
+        return repo.worktree_hash
+    return hash_worktree("" if git_dir == repo.common else os.path.basename(git_dir))
+
+
+def _read_raw(repo: Repo, git_dir: str | None = None) -> tuple[list[JournalLine], bool]:
+    """Return (the lines as they stand in the file, whether it has all that was checked of it).
+
+    A journal only grows or is replaced, so this process reads only what was added since.
+    """
+    path = os.path.join(git_dir or repo.git_dir, "gitcp", NAME)
+    file, size, lines = _READ.get(path, (0, 0, []))
+    if size and files.read_stamp(path)[:2] == [file, size]:
+        return [*lines], True
+    try:
+        with os.fdopen(open_file(path), "rb", buffering=0) as f:
+            st = os.fstat(f.fileno())
+            if file != st.st_ino or size > st.st_size:
+                size, lines = 0, []
+            f.seek(size)
+            data = f.read()
+            if not data.isascii():
+                raise Damaged(path, "it is no text")
+    except (FileNotFoundError, PermissionError):
+        return [], False
+    except Damaged as e:
+        private.set_aside(repo, e)
+        return [], False
+    end = data.rfind(b"\n") + 1  # a line that is still being written is read again
+    is_complete = True
+    if size:
+        lines = lines + credit.parse_lines(data[:end])
+    else:
+        lines, is_complete = _parse_whole(repo, path, data[:end])
+    if is_complete:
+        _READ[path] = st.st_ino, size + end, lines
+    return [*lines, *credit.parse_lines(data[end:])], is_complete
+
+
+def _parse_whole(repo: Repo, path: str, data: bytes) -> tuple[list[JournalLine], bool]:
+    """The lines of a journal, and whether it begins with what was checked of it, which is not
+    checked again."""
+    mark = private.read_cache(f"{path}-checked", tail=64)
+    size = int(words[1]) if len(words := mark.split()) > 1 and words[1].isdigit() else 0
+    same = _build_mark(data[:size])
+    is_complete = not size or words[1:] == same.split()[1:]  # whichever version checked it
+    size = size if mark == same else 0
+    lines = credit.parse_lines(data[:size], are_checked=True) + credit.parse_lines(data[size:])
+    if is_complete and len(data) - size > _UNCHECKED:
+        _note_checked(repo, path, data, lines)
+    return lines, is_complete
+
+
+def _note_checked(repo: Repo, path: str, data: bytes, lines: list[JournalLine]) -> None:
+    """Note that a journal has these bytes and lines, unless some of its lines are damaged."""
+    if len(lines) == data.count(b"\n"):
+        try:
+            private.write_private(repo, f"{path}-checked", _build_mark(data))
+        except OSError as e:
+            git.append_note("files", f"{path}-checked: {e.strerror}")
+
+
+def _build_mark(data: bytes) -> bytes:
+    return b"%s %d %x\n" % (VERSION.encode(), len(data), crc32(data))
+
+
+def expand_trees(repo: Repo, lines: list[JournalLine]) -> list[JournalLine]:
+    """Replace each `trees` line by a line for each of its edits."""
+    if not any("trees" in line for line in lines):
+        return lines
+
+    from gitcp.store.journal import many_edits
+
+    return many_edits.expand_lines(repo.objects, lines)
+
+
+def pack_edits(objects: Objects, edits: list[JournalLine]) -> list[JournalLine]:
+    """Pack more than MANY edits of one look: a line for each author, with its paths in two
+    trees.  Fewer edits are returned as they are."""
+
+    from gitcp.store.journal import many_edits
+
+    return many_edits.pack_many_edits(objects, edits) if len(edits) > MANY else edits
+
+
+def get_home(repo: Repo, session: Mapping[str, Any]) -> str:
+    """The git directory of a session's home worktree.  session: its state or marker."""
+    return get_git_dir(repo, session.get("worktree_id") or "")
+
+
+def get_git_dir(repo: Repo, worktree_id: str) -> str:
+    """The git directory of a worktree of this repository; worktree_id: git's name of it."""
+    if worktree_id == repo.worktree_id:
+        return repo.git_dir
+    return os.path.join(repo.common, "worktrees", worktree_id) if worktree_id else repo.common
+
+
+def read_end(repo: Repo) -> tuple[int, int]:
+    """(inode, size) of this worktree's journal now, for Journal.list_edits_since()."""
+    try:
+        st = os.stat(repo.join_own(NAME))
+    except OSError:
+        return 0, 0
+    return st.st_ino, st.st_size
+
+
+def read_clock(repo: Repo) -> int:
+    """The time in ns, by the clock that stamps the worktree's files."""
+    path = repo.join_own("clock")
+    private.touch_private(repo, path)
+    return os.stat(path).st_mtime_ns
+
+
+class Journal:
+    """The journal under its lock, which is taken after the session's and before any ref's.
+
+    base: the commit on which edits are made; None for HEAD.
+    telling: the session whose client reports a tool or its end.
+    naming: the paths that this tool names.
+    closing: the call that has just ended, before the worktree is looked at.
+    acting: the session whose turn goes on, whatever its marker says.
+    committers: the sessions that make the commit that is looked at; None without one.
+    visitors: sessions of other worktrees that work in this one.
+    guests: sessions of other worktrees whose transcripts name what they write.
+    stranger: whether a session of another repository has written what is looked at.
+    """
+
+    __slots__ = (
+        "_lock",
+        "_waiting",
+        "acting",
+        "base",
+        "closing",
+        "committers",
+        "guests",
+        "lines",
+        "naming",
+        "repo",
+        "stranger",
+        "telling",
+        "visitors",
+    )
+
+    def __init__(self, repo: Repo) -> None:
+        self.repo, self._lock = repo, exclusive(repo, f"journal-{repo.worktree_hash}")
+        self.lines: list[JournalLine] = []
+        self._waiting = b""  # lines that are to be written with the next ones
+        self.base: str | None = None
+        self.telling = self.closing = ""
+        self.naming: frozenset[str] = frozenset()
+        self.acting: Marker | None = None
+        self.committers: Collection[str] | None = None
+        self.visitors: Sequence[Marker] = ()
+        self.guests: Sequence[Marker] = ()
+        self.stranger = False
+
+    def __enter__(self) -> Self:
+        self._lock.__enter__()
+        try:
+            self._read()
+        except BaseException:
+            self._lock.__exit__()  # otherwise this process would wait for itself
+            raise
+        return self
+
+    def _read(self) -> None:
+        lines, is_complete = _read_raw(self.repo)
+        self.lines = expand_trees(self.repo, lines)
+        if _was_lost(self.repo, self.repo.git_dir, lines, is_complete):
+            rebuilt = rebuild_journal(self.repo, self.repo.git_dir, lines)
+            if rebuilt != self.lines or not is_complete:
+                replace_journal(self.repo, self.repo.git_dir, rebuilt)
+                self.lines = rebuilt
+
+    def __exit__(self, *_: object) -> None:
+        if self._waiting:  # an error is on its way
+            _READ.pop(self.repo.join_own(NAME), None)
+        self._lock.__exit__()
+
+    def append(self, lines: list[JournalLine], waiting: bool = False) -> None:
+        """Add lines at the end; a line that a kill cut short stays apart from them.
+
+        waiting: they are written when others are added, or by write_waiting(), so that objects
+        which are made until then come into the same pack.  This process reads them at once.
+        """
+        if not lines:
+            return
+        self._name_base(lines)
+        data, path = b"".join(map(credit.dump_line, lines)), self.repo.join_own(NAME)
+        self._waiting += data
+        if not waiting or path not in _READ:
+            self.write_waiting()
+        if path in _READ:
+            file, size, read = _READ[path]
+            _READ[path] = file, size, read + credit.parse_lines(data, are_checked=True)
+        self.lines += expand_trees(self.repo, lines)
+
+    def note_held(self, commit: str | None) -> None:
+        """Add the line that a session's ref holds the journal up to here, and note what the file
+        has: a later loss of these lines is seen, and made good from the ref."""
+        self.append([{"held": commit}])
+        path = self.repo.join_own(NAME)
+        _, size, lines = _READ.get(path, (0, 0, []))
+        data = files.read_bytes(path) or b""
+        if len(data) == size:
+            _note_checked(self.repo, path, data, lines)
+
+    def write_waiting(self) -> None:
+        """Write the lines that wait, after the objects that they name."""
+        data, self._waiting = self._waiting, b""
+        if not data:
+            return
+        if git.has_pending():
+            self.repo.objects.packs.flush_named(data)
+        path = self.repo.join_own(NAME)
+        file, size, read = _READ.pop(path, (0, 0, []))
+        fd = private.open_private(self.repo, path, os.O_RDWR | os.O_APPEND)
+        try:
+            st = os.fstat(fd)
+            torn = st.st_size and os.pread(fd, 1, st.st_size - 1) != b"\n"
+            end = files.write_at(fd, b"\n" * bool(torn) + data, st.st_size)
+        finally:
+            os.close(fd)
+        if (file, size) == (st.st_ino, st.st_size):
+            _READ[path] = file, end, read
+
+    def _name_base(self, lines: list[JournalLine]) -> None:
+        """Set `base` of edits and looks that lack it: the commit on which they are made."""
+        for line in lines:
+            if line.keys().isdisjoint(_MADE_ON_A_BASE):
+                continue
+            if self.base is None:
+                self.base = refs.read_base(self.repo)
+            line.setdefault("base", self.base)
+
+    def list_edits_since(self, mark: tuple[int, int], since: int) -> list[JournalLine]:
+        """The edits that were added since read_end() returned mark, at the time since in ns."""
+        file, size = read_end(self.repo)
+        if (file, size) == mark:
+            return []
+        if file != mark[0]:  # it was cut back meanwhile
+            return [line for line in credit.list_edits(self.lines) if line["at"] >= since]
+        with os.fdopen(open_file(self.repo.join_own(NAME)), "rb") as f:
+            f.seek(mark[1])
+            return credit.list_edits(expand_trees(self.repo, credit.parse_lines(f.read())))
+
+    def cut_back(self) -> None:
+        """Cut a journal that has become long back to what is unsettled."""
+        if read_end(self.repo)[1] <= LARGEST:
+            return
+
+        from gitcp.core import credit_cases
+
+        lines = credit_cases.drop_repeated(_read_raw(self.repo)[0])
+        active = {m["session_id"] for m in session.read_here(self.repo) if m["phase"] == "active"}
+        self._replace_lines(credit_cases.cut_back(lines, self.lines, active))
+
+    def drop_repeated(self) -> None:
+        """Remove the lines that others repeat from a journal that has become long, if they are an
+        eighth of it."""
+        _, size, lines = _READ.get(self.repo.join_own(NAME), (0, 0, []))
+        if size <= LARGEST:
+            return
+
+        from gitcp.core import credit_cases
+
+        remaining = credit_cases.drop_repeated(lines)
+        if len(remaining) * 8 <= len(lines) * 7:
+            self._replace_lines(remaining)
+
+    def take_back_edits(self, session_id: str, call_id: str, begun: int) -> None:
+        """Take back what was given to a call before it really began, at begun in ns."""
+        if credit.take_back_edits(self.lines, session_id, call_id, begun) is not self.lines:
+            lines = _read_raw(self.repo)[0]
+            self._replace_lines(credit.take_back_edits(lines, session_id, call_id, begun))
+
+    def _replace_lines(self, lines: list[JournalLine]) -> None:
+        replace_journal(self.repo, self.repo.git_dir, lines)
+        self.lines = expand_trees(self.repo, lines)
+
+
+def leave_out(repo: Repo, git_dir: str, is_gone: Callable[[JournalLine], bool]) -> None:
+    """Rewrite the journal of a worktree, by its git directory, without the lines that are gone."""
+    with exclusive(repo, f"journal-{hash_home(repo, git_dir)}"):
+        lines, is_complete = _read_raw(repo, git_dir)
+        if _was_lost(repo, git_dir, lines, is_complete):
+            lines = rebuild_journal(repo, git_dir, lines)
+        remaining = [line for line in lines if not is_gone(line)]
+        if len(remaining) < len(lines):
+            replace_journal(repo, git_dir, remaining)
+
+
+def replace_journal(repo: Repo, git_dir: str, lines: list[JournalLine]) -> None:
+    """Replace the journal of a worktree; the caller holds its lock."""
+    path, data = os.path.join(git_dir, "gitcp", NAME), b"".join(map(credit.dump_line, lines))
+    private.remove_private(repo, f"{path}-checked")  # after a kill it would tell of a loss
+    private.write_private(repo, path, data)
+    _note_checked(repo, path, data, lines)
+
+
+class JournalCopy(Journal):
+    """A copy in memory without the lock: nothing that is added to it is written."""
+
+    __slots__ = ()
+
+    def __init__(self, repo: Repo) -> None:
+        super().__init__(repo)
+        self.lines = read_journal(repo)
+
+    def append(self, lines: list[JournalLine], waiting: bool = False) -> None:
+        """Add lines to the copy."""
+        self.lines = [*self.lines, *lines]
+
+
+# The last seen content of each path: the newest look at the whole worktree, and the edits since.
+#
+# The look is stored in <git-dir>/gitcp/look: head, at (ns), dirty {path: entry}, cost (us).
+_SLACK = 20_000_000  # ns by which the stamps of files may lag behind the clock
+
+
+def read_look(repo: Repo) -> dict[str, Any]:
+    """The newest look at the whole worktree; {} before the first one."""
+    return private.load_cache(repo.join_own("look"), formats.LOOK) or {}
+
+
+def save_look(repo: Repo, head: str, at: int, dirty: Mapping[str, Version], cost: int) -> None:
+    """Store the newest look: HEAD, its time in ns, the paths that differ, its cost in us."""
+    last = {"head": head, "at": at, "dirty": dirty, "cost": cost}
+    private.write_private(repo, repo.join_own("look"), json.dumps(last).encode())
+
+
+class LastSeen:
+    """The last seen entries of paths, from the look and the journal's lines.
+
+    head: the commit at the look.  commits: those made since.  at: the time of the look in ns.
+    """
+
+    def __init__(self, repo: Repo, lines: list[JournalLine]) -> None:
+        self._root, self._repo, self._look = repo.worktree, repo, read_look(repo)
+        self._since = {line["path"]: line for line in credit.list_edits_since_look(lines)}
+        self._lines = lines
+        self._opened: dict[str, int] | None = None
+        self._folders: dict[str, int] = {}  # directory -> its ctime in ns
+        start = max((n for n, line in enumerate(lines) if "look" in line), default=-1)
+        self._looked: dict[str, Version] = {}
+        self.commits: list[str] = []
+        for line in lines[start + 1 :]:
+            if "commit" in line:
+                self.commits.append(line["commit"])
+            elif "looked" in line:
+                self._looked |= {p: credit.parse_entry(e) for p, e in line["looked"].items()}
+            elif line.get("path") in self._looked:
+                del self._looked[line["path"]]
+        self._head: Lookup | None = None
+        self.first = not self._look
+        self.head: str = self._look.get("head") or "HEAD"
+        self.at = int(self._look.get("at", 0))
+
+    @property
+    def paths(self) -> set[str]:
+        """The paths that differed from HEAD at the look, or have an edit since."""
+        return {*self._look.get("dirty", ()), *self._since}
+
+    def get_entry(self, path: str) -> Version:
+        """The last seen entry of a path; None without one."""
+        if path in self._since:
+            return credit.parse_entry(self._since[path]["after"])
+        if path in self._looked:
+            return self._looked[path]
+        dirty = self._look.get("dirty", {})
+        return credit.parse_entry(dirty[path]) if path in dirty else self.get_committed(path)
+
+    def get_committed(self, path: str) -> Version:
+        """The entry of a path in HEAD at the look."""
+        if self._head is None:
+            self._head = Lookup(self._repo.objects, find_tree(self._repo.objects, self.head))
+        return find_file(self._head, path)
+
+    def get_seen_time(self, path: str) -> int:
+        """When a path was last looked at, in ns."""
+        edit = int(self._since[path]["at"]) if path in self._since else 0
+        if self._opened is None:
+            self._opened = credit.map_looked_times(self._lines)
+        return max(self.at, edit, self._opened.get(path, 0))
+
+    def is_unwritten(self, path: str, ctime: int) -> bool:
+        """Whether a file at a path with this ctime, in ns, is as it was when the path was last
+        seen.  Another one may have come with a directory that was moved: see is_unmoved()."""
+        return not self.first and ctime < self.get_seen_time(path) - _SLACK
+
+    def is_unmoved(self, path: str) -> bool:
+        """Whether no directory above a path has come or changed since the path was last seen."""
+        until, folder = self.get_seen_time(path) - _SLACK, os.path.dirname(path)
+        while folder and not self.first:
+            if folder not in self._folders:
+                file = os.path.join(os.fsencode(self._root), encode_name(folder))
+                self._folders[folder] = os.lstat(file).st_ctime_ns if os.path.lexists(file) else 0
+            if self._folders[folder] >= until:
+                return False
+            folder = os.path.dirname(folder)
+        return not self.first
+
+
+# refs/gitcp/edits/<session>: the contents that the journal's lines name, kept from pruning.
+#
+# It has one commit for each turn.  The commit's tree has `entries`, the recorded lines, and
+# `contents/<oid>`, their blobs before and after, whoever wrote them.  Lines that a
+# journal lost are put back from it.
+PREFIX = "refs/gitcp/edits/"
+_BLOBS = ("100644", "100755", "120000")
+_MOST = 100_000  # commits of all sessions that are read to rebuild a journal
+
+
+def hold_edits(
+    repo: Repo,
+    journal: Journal,
+    session_id: str,
+    subject: str,
+    ref: str = "",
+    change: str = "",
+) -> None:
+    """Commit the journal's new lines to the session's ref as write_edits() does.
+
+    The caller holds the locks of the session and of the journal.
+    """
+    update = write_edits(repo, journal, session_id, subject, ref, change)
+    if update:
+        refs.update_refs(repo, [update], "gitcp: edits")
+        journal.note_held(update[1])
+
+
+def write_edits(
+    repo: Repo,
+    journal: Journal,
+    session_id: str,
+    subject: str,
+    ref: str = "",
+    change: str = "",
+) -> refs.Update | None:
+    """Write a commit of the lines that the journal has gained since a ref last held it.
+
+    Returns the update of the session's ref; None if there is nothing to hold.
+    ref: the ref of a part instead of the session's (store.guard.session_change).  change: the
+    tree of its `change`; without one it keeps the previous `change`.
+    """
+    start = max((n + 1 for n, line in enumerate(journal.lines) if "held" in line), default=0)
+    lines = credit.list_lasting(journal.lines[start:])
+    if not lines and not change:
+        return None
+    ref = ref or PREFIX + session_id
+    tip = read_commit(repo.objects, ref)
+    previous_change = (
+        find_entry(repo.objects, tip["tree"], "change") if tip and not change else None
+    )
+    files = _build_files(repo.objects, lines)
+    if change or previous_change:
+        files["change"] = previous_change or (TREE, change)
+    tree = edit_tree(repo.objects, None, files)
+    trailer = f"Gitcp-Worktree: {repo.worktree_hash}"
+    message = f"{subject}\n\n{trailer}\nClaude-Session-Id: {session_id}"
+    oid = write_commit(repo, tree, [tip["oid"]] if tip else [], message)
+    return ref, oid, tip["oid"] if tip else None
+
+
+def parse_part_number(ref: str, first: str) -> int:
+    """The number of the part of a session's edits that a ref holds; 0 for any other ref.  first:
+    the ref of part 1."""
+    if ref == first:
+        return 1
+    number = ref.removeprefix(f"{first}.")
+    return int(number) if number.isdecimal() else 0
+
+
+def find_session(ref: str, sessions: Iterable[str]) -> str:
+    """The session whose edits a ref holds; '' for any other ref.  sessions: the ids that exist:
+    they may end like the number of a part."""
+    if not ref.startswith(PREFIX):
+        return ""
+    name = ref.removeprefix(PREFIX)
+    session_id, _, number = name.rpartition(".")
+    return session_id if session_id and number.isdecimal() and name not in sessions else name
+
+
+def _build_files(objects: Objects, lines: list[JournalLine]) -> dict[str, tuple[str, str] | None]:
+    data = b"".join(map(credit.dump_line, lines))
+    files: dict[str, tuple[str, str] | None] = {"entries": ("100644", objects.write("blob", data))}
+    for line in credit.list_edits(lines):
+        for entry in (credit.parse_entry(line["before"]), credit.parse_entry(line["after"])):
+            if entry and entry[0] in _BLOBS and line.get("kept", True):
+                files[f"contents/{entry[1]}"] = ("100644", entry[1])
+    absent = objects.list_absent(entry[1] for entry in files.values() if entry)
+    return {name: entry for name, entry in files.items() if entry and entry[1] not in absent}
+
+
+def rebuild_lines(repo: Repo, worktree_hash: str, left: list[JournalLine]) -> list[JournalLine]:
+    """A worktree's journal from the lines that are left of it, and the edits and what settled
+    them in the sessions' refs, by time.  An edit of the refs at a path that its session's state
+    does not name counts as settled."""
+    lines, lost = _unite_lines(repo, worktree_hash, left)
+    names: dict[str, list[list[object]]] = {}
+    for line in credit.list_edits(lost):
+        names.setdefault(line["path"], []).append(credit.get_edit_name(line))
+    settled: dict[str, list[object]] = {}
+    for edit in credit.list_open_edits(lines) if lost else ():
+        session_id, name = credit.get_author(edit)[0], credit.get_edit_name(edit)
+        is_lost = name in names.get(edit["path"], ())
+        from gitcp.store.session import others
+
+        state = others.peek_state(repo, session_id) if session_id and is_lost else None
+        if state and edit["path"] not in state.get("files_touched", ()):
+            settled.setdefault(edit["path"], []).append(name)
+    return [*lines, {"taken": settled, "at": int(lost[-1]["at"])}] if settled else lines
+
+
+def unite_edits(repo: Repo, journal_lines: list[JournalLine]) -> list[JournalLine]:
+    """The edits of the journal and those that only the sessions' refs hold, by time."""
+    return credit.list_edits(_unite_lines(repo, repo.worktree_hash, journal_lines)[0])
+
+
+def read_lines(repo: Repo, worktree_hash: str, session_id: str = "") -> list[JournalLine]:
+    """The edits of a worktree and what settled them, by time, from the refs of one session; by
+    default from those of all sessions."""
+    lines: dict[bytes, JournalLine] = {}
+    trailer = f"\nGitcp-Worktree: {worktree_hash}\n"
+    glob = f"--glob={PREFIX}{session_id}*"
+    for oid in list_commits(repo, "--first-parent", f"--max-count={_MOST}", glob):
+        commit = read_commit(repo.objects, oid)
+        is_wanted = commit is not None and trailer in commit["message"]
+        entry = (
+            find_entry(repo.objects, commit["tree"], "entries") if commit and is_wanted else None
+        )
+        for line in credit.parse_lines(repo.objects.need(entry[1], "blob")) if entry else ():
+            lines.setdefault(credit.dump_line(line), line)
+    return sorted(credit.list_lasting(lines.values()), key=lambda line: int(line["at"]))
+
+
+def _unite_lines(
+    repo: Repo, worktree_hash: str, left: list[JournalLine]
+) -> tuple[list[JournalLine], list[JournalLine]]:
+    """(the lines that are left of a journal in their order, with those that only the sessions'
+    refs hold at their times; the latter)."""
+    known = set(map(credit.dump_line, left))
+    lost = [x for x in read_lines(repo, worktree_hash) if credit.dump_line(x) not in known]
+    # A line without a time stays behind the one before it.
+    times = accumulate((int(line.get("at", 0)) for line in left), max)
+    dated = [*zip(times, left, strict=True), *((int(line["at"]), line) for line in lost)]
+    return [line for _, line in sorted(dated, key=lambda item: item[0])], lost
+
+
+# HEAD or `@` of a working copy, with the sessions that its message names.
+#
+# A git commit never changes, so its sessions are cached: a tool call on the same HEAD asks git
+# nothing.
+
+
+def group_by_working_copy(home: Repo, paths: Iterable[str]) -> list[tuple[Repo, list[str]]]:
+    """(working copy, paths relative to its root) for absolute paths; others are left out.
+
+    home comes first if it has any.  A worktree inside home is a working copy of its own, a
+    repository there only if it is registered.
+    """
+    copies: dict[str, tuple[Repo, list[str]]] = {}
+    for path in (target for name in paths for target in session.list_targets(name)):
+        repo, inside = _find_owner(home, path)
+        if repo and inside:
+            copies.setdefault(repo.worktree, (repo, []))[1].append(inside)
+    return sorted(copies.values(), key=lambda item: item[0] is not home)
+
+
+def _find_owner(home: Repo, path: str) -> tuple[Repo | None, str | None]:
+    """The working copy of a path, and the path relative to its root."""
+    inside = session.find_relative_path(home, path)
+    folder = os.path.realpath(os.path.dirname(path))
+    root = os.path.realpath(home.worktree)
+    nearest = _find_root(folder, root if inside else None)
+    if nearest is None:
+        return None, None
+    if nearest == root or os.path.samefile(nearest, root):
+        return home, inside
+
+    from gitcp import registered
+
+    git_dir = registered.find_git_dir(nearest)
+    is_ours = registered.find_common_dir(git_dir) == home.common
+    if not (is_ours or registered.is_registered(nearest)):
+        return home, inside
+    try:
+        outside = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+        repo = Repo.find(nearest, outside)
+    except Error:
+        return home, inside
+    return (repo, session.find_relative_path(repo, path)) if repo.top else (None, None)
+
+
+def _find_root(folder: str, stop: str | None) -> str | None:
+    """The nearest directory from folder up to stop that is the root of a repository."""
+    while folder != stop:
+        has_git, has_jj = (os.path.lexists(f"{folder}/{name}") for name in (".git", ".jj"))
+
+        from gitcp import jj
+
+        if has_git or (has_jj and jj.begins_workspace(folder)):
+            return folder
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+    return stop

@@ -10,15 +10,12 @@ import stat
 import time
 
 from gitcp.core import credit
-from gitcp.core.git_formats import EXECUTABLE, FILE
+from gitcp.core.formats import EXECUTABLE, FILE
 from gitcp.errors import Error
 from gitcp.repo import Repo
-from gitcp.store import refs
-from gitcp.store.journal import journal as journal_journal
-from gitcp.store.journal.journal import Journal, LastSeen, read_clock, read_end
-from gitcp.store.objects import Objects
-from gitcp.store.session import states
-from gitcp.store.snapshot.worktree import Filters, Worktree
+from gitcp.store import refs, session
+from gitcp.store.journal import Journal, LastSeen, hold_edits, read_clock, read_end
+from gitcp.store.snapshot import Filters, Worktree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.record_types import JournalLine, State, Version, Writer
+    from gitcp.store.objects import Objects
 
 _SLACK = 200_000_000  # ns between a call's end and the start of this process on a busy machine
 _WINDOWS = ("shell", "mcp", "other")
@@ -45,6 +43,7 @@ def take_call(repo: Repo, state: State, event: dict[str, Any]) -> bool:
         visited = group_by_worktree(repo, paths)
         changed = take_call_elsewhere(repo, state, call, starts, visited)
         paths = [path for path in paths if not any(path in group for group in visited.values())]
+
         from gitcp.store.journal import elsewhere
 
         elsewhere.look_in_others(repo, paths, starts)
@@ -52,7 +51,7 @@ def take_call(repo: Repo, state: State, event: dict[str, Any]) -> bool:
         from gitcp.store.journal import elsewhere
 
         elsewhere.scan_others(repo, roots, starts)
-    tool_paths = states.resolve_paths(repo, paths)
+    tool_paths = session.resolve_paths(repo, paths)
     with Journal(repo) as journal:
         at, journal.telling = read_clock(repo), state["session_id"]
         journal.naming = frozenset(tool_paths)
@@ -129,10 +128,8 @@ def _close_call(
         _note_stashes(journal, state, call)
     closing: JournalLine = {"close": call.get("id", ""), "session": state["session_id"], "at": at}
     if call.get("duration_ms") is not None:
-        from gitcp.store.session import process
-
         # ns since the client began to report the call's end
-        age = time.time_ns() - event["came"] if "came" in event else process.measure_age()
+        age = time.time_ns() - event["came"] if "came" in event else session.measure_age()
         closing["since"] = at - age - int(call["duration_ms"]) * 1_000_000 - _SLACK
     words = _list_words(journal.repo, event, call.get("output") or "")
     output = [w for w in words if "/" in w or "." in w]
@@ -146,9 +143,9 @@ def _close_call(
         before, session_id = journal.lines, state["session_id"]
         journal.take_back_edits(session_id, str(call.get("id", "")), int(closing["since"]))
         if journal.lines is not before:
+            about = session_id, before, journal.lines
             from gitcp.store.journal import open_edits
 
-            about = session_id, before, journal.lines
             open_edits.unlink_unfounded(journal.repo, *about)
     journal.closing = str(call.get("id", ""))
     _look_for_changes(journal, event, at)
@@ -167,9 +164,10 @@ def _note_stashes(journal: Journal, state: State, call: JournalLine) -> None:
 def _list_words(repo: Repo, event: dict[str, Any], text: str) -> list[str]:
     """The words of a text that could name a path, and how the disk spells those that exist."""
     words = credit.list_words(text)
-    if states.has_many_names(repo):
+    if session.has_many_names(repo):
         folder = os.path.realpath(event.get("cwd") or repo.worktree)
         paths = (os.path.join(folder, word) for word in words)
+
         from gitcp.store import reading
 
         spellings = [reading.find_on_disk(repo, p) for p in paths if os.path.lexists(p)]
@@ -186,10 +184,12 @@ def _look_for_changes(
     does.
     """
     command = str(event["tool"].get("command") or "")
-    from gitcp.store.journal import look
 
-    if look.scan_if_cheap(journal, at) or not command:
+    from gitcp.store.journal import edits as journal_edits
+
+    if journal_edits.scan_if_cheap(journal, at) or not command:
         return [], []
+
     from gitcp.store.journal import elsewhere
 
     return elsewhere.look_at_losses(journal, command, event.get("cwd") or "", at)
@@ -199,7 +199,7 @@ def _reopen_call(journal: Journal, state: State, event: dict[str, Any]) -> None:
     """Open a call whose start was not reported: it began after its session's last event."""
     session_id, tool = state["session_id"], event["tool"]
     lines = [line for line in journal.lines if line.get("session") == session_id]
-    baseline = states.read_baseline(journal.repo, session_id)
+    baseline = session.read_baseline(journal.repo, session_id)
     if baseline is None or any(line.get("open") == tool.get("id", "") for line in lines):
         return
     times = [int(baseline.get("at") or baseline["time_ns"]), *(int(line["at"]) for line in lines)]
@@ -219,9 +219,8 @@ def _has_left_running(call: JournalLine, state: State, journal: Journal) -> bool
     begun = (int(line["at"]) for line in own if line.get("open") == call_id)
     since = max(begun, default=time.time_ns())
     agent = state.get("agent_process")
-    from gitcp.store.session import process
 
-    return process.has_working_process(journal.repo.worktree, session_id, agent, since)
+    return session.has_working_process(journal.repo.worktree, session_id, agent, since)
 
 
 def close_calls(journal: Journal, state: State, at: int, tasks: set[str] | None = None) -> None:
@@ -237,15 +236,12 @@ def close_calls(journal: Journal, state: State, at: int, tasks: set[str] | None 
         if call["session"] != session_id or call["end"] is not None or call["kind"] == "write":
             continue
         if running is None:
-            from gitcp.store.session import process
-
-            running = process.has_working_process(worktree, session_id)
+            running = session.has_working_process(worktree, session_id)
         continues = running or call.get("task", "") in (tasks or ())
         if call["goes_on"] and not continues:  # not every client names the session to its children
             agent = state.get("agent_process")
-            from gitcp.store.session import process
 
-            continues = process.has_working_process(worktree, session_id, agent, int(call["at"]))
+            continues = session.has_working_process(worktree, session_id, agent, int(call["at"]))
         if call["late"] and continues:
             continue
         closing: JournalLine = {"close": call["open"], "session": session_id, "at": at}
@@ -277,13 +273,13 @@ def begin_call(
     ignored = reader.list_ignored(paths)
     present = _read_entries(reader, [path for path in paths if path not in unchanged], ignored)
     if reader.omitted:
-        from gitcp.store.journal import look
+        from gitcp.store.journal import edits as journal_edits
 
-        present |= look.look_at_omitted(journal, reader.omitted, at)
+        present |= journal_edits.look_at_omitted(journal, reader.omitted, at)
     if any(seen.get_entry(path) != entry for path, entry in present.items()):
-        from gitcp.store.journal import look
+        from gitcp.store.journal import edits as journal_edits
 
-        look.record_entries(journal, seen, present, at, ignored)
+        journal_edits.record_entries(journal, seen, present, at, ignored)
     line = credit.build_opening(state, call, "write", at)
     line |= {"looked": {**unchanged, **present}, "ignored": sorted(ignored)}
     if len(paths) == 1 and (
@@ -299,9 +295,8 @@ def _find_promised_blob(reader: PathReader, objects: Objects, call: JournalLine,
     if not ("content" in call or call.get("edits")):
         return ""
     before = reader.contents.get(path, b"")
-    from gitcp.core import credit_cases
 
-    ends = credit_cases.derive_contents(call, before, before)
+    ends = credit.derive_contents(call, before, before)
     return objects.hash_object("blob", ends[1]) if ends else ""
 
 
@@ -318,10 +313,10 @@ def end_call(journal: Journal, state: State, call: JournalLine, paths: list[str]
     writer: Writer = (state["session_id"], state.get("turn_id", ""), str(call.get("id", "")))
     lines, entries = [], _read_entries(reader, paths, ignored)
     if reader.omitted:
-        from gitcp.store.journal import look
-
         found_by = writer, credit.TOOL
-        entries |= look.look_at_omitted(journal, reader.omitted, at, found_by)
+        from gitcp.store.journal import edits as journal_edits
+
+        entries |= journal_edits.look_at_omitted(journal, reader.omitted, at, found_by)
     for path, after in entries.items():
         before = seen.get_entry(path)
         if before == after:
@@ -331,6 +326,7 @@ def end_call(journal: Journal, state: State, call: JournalLine, paths: list[str]
             edits[0]["kept"] = False
         elif len(paths) == 1 and credit.is_contested(journal.lines, path, writer):
             about = call, writer, path, after, at
+
             from gitcp.store.journal import elsewhere
 
             edits = elsewhere.build_edits(journal, seen, *about)
@@ -376,9 +372,9 @@ class PathReader:
         plain = stat.S_ISREG(st.st_mode) and mode in (FILE, EXECUTABLE) and st.st_size <= _PLAIN
         converted = self._sparse or self._filters.name_conversion(path)
         if not plain or converted or self.work.list_repositories(path):
-            from gitcp.store.snapshot import hashing
+            from gitcp.store.snapshot import scan
 
-            read = hashing.read_paths_and_omitted
+            read = scan.read_paths_and_omitted
             entries, omitted = read(self._repo, [path], write=write)
             self.omitted += omitted
             return entries.get(path)
@@ -400,9 +396,6 @@ class PathReader:
         return self.work.list_ignored(sorted(matched), ok=_REFUSED)
 
 
-# Records the looks at the worktree that the start and the end of a turn make.
-
-
 class Look:
     """A look at the whole worktree.
 
@@ -412,13 +405,15 @@ class Look:
     def __init__(self, repo: Repo) -> None:
         self._repo, self.began = repo, time.time_ns()
         self._begun, self.at = read_end(repo), read_clock(repo)
-        from gitcp.store.journal import look
 
-        self._cost = -look.measure_children()
-        from gitcp.store.snapshot import snapshot
+        from gitcp.store.journal import edits as journal_edits
 
-        self.scan = snapshot.scan_worktree(repo)
-        self._cost += look.measure_children()
+        self._cost = -journal_edits.measure_children()
+
+        from gitcp.store.snapshot import scan
+
+        self.scan = scan.scan_worktree(repo)
+        self._cost += journal_edits.measure_children()
 
     def take(
         self,
@@ -436,13 +431,14 @@ class Look:
         with Journal(self._repo) as journal:
             journal.telling = telling
             if acting:
-                journal.acting = {**states.build_marker(acting), "phase": "active"}
+                journal.acting = {**session.build_marker(acting), "phase": "active"}
             edits = journal.list_edits_since(self._begun, self.at)
             newest = {line["path"]: credit.parse_entry(line["after"]) for line in edits}
-            from gitcp.store.journal import look
 
             dirty, omitted = {**dirty, **newest}, self.scan.omitted
-            look.record_scan(journal, head, dirty, self.at, self._cost, omitted)
+            from gitcp.store.journal import edits as journal_edits
+
+            journal_edits.record_scan(journal, head, dirty, self.at, self._cost, omitted)
             return journal.lines
 
 
@@ -465,8 +461,8 @@ def end_turn(
     with Journal(repo) as journal:
         close_calls(journal, state, at, set(tasks))
         _note_late(journal, state)
-        states.note_unstored(state, journal.lines)
-        journal_journal.hold_edits(repo, journal, state["session_id"], subject)
+        session.note_unstored(state, journal.lines)
+        hold_edits(repo, journal, state["session_id"], subject)
         journal.drop_repeated()
 
 
@@ -478,20 +474,13 @@ def _note_late(journal: Journal, state: State) -> None:
         state["late_calls"] = True
 
 
-# Edits by a session in worktrees that are not its home: each is in the journal of the worktree
-# that holds the path.
-#
-# The session's state lists these worktrees in `visits` while edits are open there; commits look at
-# them.
-
-
 def group_by_worktree(repo: Repo, paths: Iterable[str]) -> dict[str, list[str]]:
     """root of another worktree of the repository -> the absolute paths in it."""
     groups: dict[str, list[str]] = {}
     for path in paths:
+        root = find_root_above(path)
         from gitcp import registered
 
-        root = find_root_above(path)
         git_dir = registered.find_git_dir(root) if root else repo.git_dir
         if git_dir != repo.git_dir and registered.find_common_dir(git_dir) == repo.common:
             groups.setdefault(root, []).append(path)
@@ -515,7 +504,7 @@ def take_call_elsewhere(
     before = list(state.get("visits", ()))
     for root, paths in groups.items():
         other = Repo.find(root)
-        relative = states.resolve_paths(other, paths)
+        relative = session.resolve_paths(other, paths)
         with Journal(other) as held:
             record = begin_call if starts else end_call
             record(held, state, call, relative, read_clock(other))
@@ -537,6 +526,7 @@ def end_turn_elsewhere(repo: Repo, state: State, subject: str) -> None:
         if state.get("tool_events")
         else group_by_worktree(repo, _list_written_paths(repo, state))
     )
+
     from gitcp.store.journal import elsewhere
 
     visited = (
@@ -552,17 +542,19 @@ def end_turn_elsewhere(repo: Repo, state: State, subject: str) -> None:
 
 def _end_turn_in(other: Repo, state: State, subject: str, paths: list[str]) -> None:
     with Journal(other) as held:
-        held.guests = [{**states.build_marker(state), "phase": "active"}]
-        from gitcp.store.journal import look
+        held.guests = [{**session.build_marker(state), "phase": "active"}]
 
-        look.record_paths(held, states.resolve_paths(other, paths), read_clock(other))
-        journal_journal.hold_edits(other, held, state["session_id"], subject)
+        from gitcp.store.journal import edits as journal_edits
+
+        journal_edits.record_paths(held, session.resolve_paths(other, paths), read_clock(other))
+        hold_edits(other, held, state["session_id"], subject)
     _note_visit(state, other)
 
 
 def _list_written_paths(repo: Repo, state: State) -> Iterable[str]:
-    base = states.read_baseline(repo, state["session_id"])
+    base = session.read_baseline(repo, state["session_id"])
     agent = state.get("agent_type", "")
+
     from gitcp.store.journal import windows
 
     return windows.list_transcript_paths(agent, base, int(base.get("offset", 0))) if base else ()
@@ -570,6 +562,7 @@ def _list_written_paths(repo: Repo, state: State) -> Iterable[str]:
 
 def forget_visits(repo: Repo, state: State) -> None:
     """Remove from a state's `visits` the worktrees without open edits of its session."""
+
     from gitcp.store.journal import elsewhere
 
     remaining = [

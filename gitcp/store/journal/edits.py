@@ -1,24 +1,41 @@
-"""The open edits of a session in a worktree, which no commit has taken, and the streams that
-hold them."""
+"""The open edits of a session in a worktree, which no commit has taken, the streams that hold them,
+and the looks at the worktree by which they become known.
+"""
 
 from __future__ import annotations
 
 import os
 
 from gitcp import memory
-from gitcp.core import credit, ids
-from gitcp.store.journal import journal
-from gitcp.store.session import states
+from gitcp.core import credit, formats
+from gitcp.git import encode_name
+from gitcp.store import objects, refs, session
+from gitcp.store.journal import (
+    NAME,
+    LastSeen,
+    get_git_dir,
+    get_home,
+    pack_edits,
+    read_clock,
+    read_journal,
+    read_lines,
+    read_look,
+    save_look,
+)
+from gitcp.store.objects import Lookup, compare_trees, find_file, find_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence, Set
     from typing import Any
 
-    from gitcp.core.linking import Recorded
-    from gitcp.core.record_types import File, JournalLine, Marker, State, Stream, Version
+    from gitcp.core.credit import Change, Verdict, Window
+    from gitcp.core.linking import Recorded, Staged
+    from gitcp.core.record_types import File, JournalLine, Marker, State, Stream, Version, Writer
     from gitcp.repo import Repo
-    from gitcp.store.journal.journal import Journal
+    from gitcp.store.journal import Journal
+    from gitcp.store.journal.sources import Sources
+    from gitcp.store.objects import Objects
 
     # path -> its open edits; the paths with is_left(), and with is_taken_back(); the result of
     # entries.map_recorded_files()
@@ -29,7 +46,11 @@ if TYPE_CHECKING:
         dict[str, dict[str, JournalLine] | None],
     ]
     _Open = tuple[tuple[int, int], list[JournalLine], list[JournalLine], dict[str, _Part]]
+    Changed = dict[str, tuple[Version, Version]]
 
+
+# The open edits of a session in a worktree, which no commit has taken, and the streams that
+# hold them.
 _NEVER = 1 << 63  # ns
 
 
@@ -319,17 +340,17 @@ def _read_parts(repo: Repo, session: Mapping[str, Any]) -> list[_Part]:
 def _read_open(repo: Repo, worktree_id: str, session_id: str) -> _Part:
     """The part of a session in a worktree's open edits.  Without the worktree or its journal, the
     open edits in the sessions' refs at paths that the session's state still names."""
-    git_dir = journal.get_git_dir(repo, worktree_id)
+    git_dir = get_git_dir(repo, worktree_id)
     try:
-        st = os.stat(os.path.join(git_dir, "gitcp", journal.NAME))
+        st = os.stat(os.path.join(git_dir, "gitcp", NAME))
         stamp = st.st_ino, st.st_size
     except OSError:
         stamp = 0, 0
     if git_dir not in _OPEN or _OPEN[git_dir][0] != stamp:
         if stamp[0]:
-            lines = journal.read_journal(repo, git_dir)
+            lines = read_journal(repo, git_dir)
         else:
-            lines = journal.read_lines(repo, ids.hash_worktree(worktree_id))
+            lines = read_lines(repo, formats.hash_worktree(worktree_id))
         (file, _), known, unsettled, sessions = _OPEN.get(git_dir, (stamp, [], [], {}))
         # Most that a hook appends, such as what a session's ref holds now, changes no open edit.
         is_same = file == stamp[0] and lines[: len(known)] == known
@@ -341,7 +362,9 @@ def _read_open(repo: Repo, worktree_id: str, session_id: str) -> _Part:
         work = Work(unsettled, session_id)
         edits = {path: work.list_edits(path) for path in work.list_paths()}
         if edits and not stamp[0]:
-            touched = (states.peek_state(repo, session_id) or {}).get("files_touched", ())
+            from gitcp.store.session import others
+
+            touched = (others.peek_state(repo, session_id) or {}).get("files_touched", ())
             edits = {path: own for path, own in edits.items() if path in touched}
         left = {path for path in edits if work.is_left(path)}
         taken = {path for path in edits if work.is_taken_back(path)}
@@ -398,15 +421,15 @@ def read_streams(repo: Repo, state: State) -> None:
     """Set the streams of a state, with their open files, and its large files, by the journal."""
     state["streams"] = list_open_streams(repo, state)
     if state.get("unstored"):
-        states.note_unstored(state, journal.read_journal(repo, journal.get_home(repo, state)))
+        session.note_unstored(state, read_journal(repo, get_home(repo, state)))
 
 
 def save_work(repo: Repo, state: State) -> None:
     """Save a state as its next revision, and its marker."""
     state["revision"] = state.get("revision", 0) + 1
     read_streams(repo, state)
-    states.put_marker(
-        repo, state["session_id"], states.encode_state(state), states.encode_marker(state)
+    session.put_marker(
+        repo, state["session_id"], session.encode_state(state), session.encode_marker(state)
     )
 
 
@@ -424,4 +447,413 @@ def record_checkpoint(
     line = {"stream": stream, "session": state["session_id"], "turn": turn, "files": {**files}}
     left = {other: sorted(paths) for other, paths in left_streams.items() if paths}
     line |= {"out": left} if left else {}
-    held.append([{**line, "at": journal.read_clock(held.repo)}], waiting)
+    held.append([{**line, "at": read_clock(held.repo)}], waiting)
+
+
+# A look at the worktree: each difference from what was last seen becomes an edit of the journal.
+#
+# record_scan() records a scan, scan_if_cheap() makes one, record_paths() reads only the named
+# paths. Each edit gets its author here, by the evidence of that time.
+# Refs of git whose contents may come back into the worktree.
+_REFS = ("ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
+
+
+def record_scan(
+    journal: Journal,
+    head: str,
+    dirty: Mapping[str, Version],
+    at: int,
+    cost: int = 0,
+    omitted: Collection[Mapping[str, str]] = (),
+) -> None:
+    """Record a look at the whole worktree, and store it as the newest.
+
+    dirty: the entries that differ from the commit head.  at: when the look began, by
+    read_clock().  cost: in us.  omitted: what the scan left out, as Scan.omitted.
+    """
+    if omitted or any("large" in line for line in journal.lines):
+        dirty = {**dirty, **look_at_omitted(journal, omitted, at)}
+    record_differences(journal, head, dirty, at)
+    save_look(journal.repo, head, at, dirty, cost)
+    journal.append([{"look": at}])
+
+
+def record_differences(journal: Journal, head: str, dirty: Mapping[str, Version], at: int) -> None:
+    """Record a look at the whole worktree in the journal only; arguments as for record_scan()."""
+    repo, seen = journal.repo, LastSeen(journal.repo, journal.lines)
+    journal.base, tree = head, Lookup(journal.repo.objects, find_tree(journal.repo.objects, head))
+    changed: Changed = {}
+    for path in {*seen.paths, *dirty, *_list_committed_paths(repo, seen.head, head)}:
+        before = seen.get_entry(path)
+        after = dirty[path] if path in dirty else find_file(tree, path)
+        if before != after:
+            changed[path] = (before, after)
+    changed = _store_contents(repo, changed)
+    _record_changes(journal, seen, changed, at)
+
+
+def _list_committed_paths(repo: Repo, old: str, head: str) -> set[str]:
+    """The paths that were changed by commits made in this worktree since the last look."""
+    if old == head:
+        return set()
+    new = refs.find_committed_head(repo, old) if old != "HEAD" else None
+    trees = [find_tree(repo.objects, commit) for commit in (old, new)] if new else [None, None]
+    return {path for path, _, _ in compare_trees(repo.objects, trees[0], trees[1])}
+
+
+def record_paths(journal: Journal, paths: Iterable[str], at: int, write: bool = True) -> None:
+    """Record what stands at these paths now.  write: whether to store its blobs."""
+    seen = LastSeen(journal.repo, journal.lines)
+    changed = [path for path in dict.fromkeys(paths) if _may_differ(journal.repo, seen, path)]
+    if not changed:
+        return
+
+    from gitcp.store.snapshot import scan as snapshot_scan
+
+    read = snapshot_scan.read_paths_and_omitted
+    present, omitted = read(journal.repo, changed, write=write)
+    record_entries(journal, seen, present, at, alone=not write)
+    if omitted and write:
+        look_at_omitted(journal, omitted, at)
+
+
+def record_entries(
+    journal: Journal,
+    seen: LastSeen,
+    present: Mapping[str, Version],
+    at: int,
+    ignored: Collection[str] = (),
+    alone: bool = False,
+) -> None:
+    """Record the entries present at some paths, without the content of ignored ones.
+
+    A file of an open edit that went has come elsewhere, or one that came has gone elsewhere, if it
+    was moved: unless alone, the other path is recorded in the same look.
+    """
+    changed = _compare_entries(seen, present)
+    if changed and not alone:
+        gone = _list_gone(journal, present)
+        if any(before is None for before, _ in changed.values()):
+            changed |= _compare_entries(seen, dict.fromkeys(gone))
+        gone &= changed.keys()
+        strays = (
+            gone.difference(_find_moves(journal.repo.objects, changed).values()) if gone else gone
+        )
+        if strays and scan_if_cheap(journal, at):
+            seen = LastSeen(journal.repo, journal.lines)
+            changed = _compare_entries(seen, present)
+    _record_changes(journal, seen, changed, at, ignored)
+
+
+def look_at_omitted(
+    journal: Journal,
+    omitted: Collection[Mapping[str, str]],
+    at: int,
+    writer: tuple[Writer, str] | None = None,
+) -> dict[str, Version]:
+    """Record which files over a limit have changed, without their contents; as record_sizes().
+    writer: who wrote them and how that is known, by default whom the evidence names."""
+    seen = LastSeen(journal.repo, journal.lines)
+
+    def find_writer(path: str) -> tuple[Writer, str]:
+        if writer:
+            return writer
+
+        entries = seen.get_entry(path), ("100644", "")
+        change = describe_change(journal.repo, seen, path, *entries, restored=False)
+        from gitcp.store.journal import windows as journal_windows
+
+        verdict = credit.attribute_change(change, journal_windows.list_windows(journal))
+        return _choose_author(journal, verdict)
+
+    from gitcp.store.journal import large_files
+
+    return large_files.record_sizes(journal, seen, omitted, at, find_writer)
+
+
+def name_large_files(journal: Journal, changes: Mapping[str, Staged], at: int) -> None:
+    """Record the large files among a commit's changes with the blobs that it has of them."""
+    seen = LastSeen(journal.repo, journal.lines)
+    paths = credit.map_large(journal.lines).keys() & changes
+    entries = {
+        path: (changes[path][2], changes[path][3] or "") for path in paths if changes[path][3]
+    }
+    record_entries(journal, seen, entries, at, alone=True)
+
+
+def _compare_entries(seen: LastSeen, present: Mapping[str, Version]) -> Changed:
+    return {
+        p: (before, after) for p, after in present.items() if (before := seen.get_entry(p)) != after
+    }
+
+
+def _list_gone(journal: Journal, present: Mapping[str, Version]) -> set[str]:
+    """The paths of open edits without a file now, by what is present at some of them."""
+    root = os.fsencode(journal.repo.worktree)
+    paths = {line["path"] for line in credit.list_open_edits(journal.lines)}
+    return {
+        path
+        for path in paths
+        if (
+            present[path] is None
+            if path in present
+            else _read_ctime(os.path.join(root, encode_name(path))) is None
+        )
+    }
+
+
+def _may_differ(repo: Repo, seen: LastSeen, path: str) -> bool:
+    ctime = _read_ctime(os.path.join(os.fsencode(repo.worktree), encode_name(path)))
+    return ctime is None or not (seen.is_unwritten(path, ctime) and seen.is_unmoved(path))
+
+
+def _store_contents(repo: Repo, changed: Changed) -> Changed:
+    """Store the blobs of changed paths; the changes by what was stored."""
+    missing = [
+        p for p, (_, after) in changed.items() if after and not repo.objects.packs.has(after[1])
+    ]
+    if not missing:
+        return changed
+
+    from gitcp.store.snapshot import scan as snapshot_scan
+
+    present = snapshot_scan.read_paths(repo, missing, write=True)
+    changes = {**changed, **{p: (changed[p][0], after) for p, after in present.items()}}
+    return {path: pair for path, pair in changes.items() if pair[0] != pair[1]}
+
+
+def _record_changes(
+    journal: Journal,
+    seen: LastSeen,
+    changed: Changed,
+    at: int,
+    ignored: Collection[str] = (),
+) -> None:
+    """Add an edit with its author for each change."""
+    changed = _record_large_files(journal, changed, at) if changed else {}
+    if not changed:
+        return
+
+    from gitcp.store.journal.windows import is_made_by_hook, list_windows, read_judged_files
+
+    repo, windows = journal.repo, list_windows(journal)
+    git_trees = GitTrees(repo, seen.head, seen.commits)
+    origins = _find_moves(repo.objects, changed)
+    judged = read_judged_files(repo)
+    sources: Sources | None = None
+    lines = []
+    for path, (before, after) in sorted(changed.items()):
+        restored = credit.had_content(journal.lines, path, after) or git_trees.has(path, after)
+        change = describe_change(repo, seen, path, before, after, restored)
+        verdict = credit.attribute_change(change, windows)
+        if verdict["shared"]:
+            added = _read_added(repo.objects, before, after)
+            verdict = credit.attribute_change(change, windows, added)
+        who, how = _choose_author(journal, verdict)
+        if who == credit.PERSON and is_made_by_hook(judged, journal.lines, path, before):
+            who, how = credit.UNKNOWN, credit.HOOK
+        line = credit.build_edit(path, before, after, who, how, at)
+        line |= _build_details(verdict, origins.get(path), change, at)
+        if verdict["by"] and credit.can_bring_in(verdict["by"]):
+            sources = sources or _open_sources(repo, journal, seen)
+            line |= sources.describe_sources(verdict["by"], path, before, after)
+        line |= {"away": True} if "by" in line and git_trees.is_stashed(path, before) else {}
+        line |= {"stashed": True} if before and git_trees.stash_keeps(path) else {}
+        line |= {"kept": False} if path in ignored else {}
+        lines.append(line)
+    journal.append(pack_edits(repo.objects, lines))
+
+
+def _record_large_files(journal: Journal, changed: Changed, at: int) -> Changed:
+    """Add the edits of large files whose contents are known now; the other changes."""
+    large = credit.map_large(journal.lines)
+    named = sorted(path for path in large.keys() & changed if changed[path][1])
+    for path in named:
+        from gitcp.store.journal import large_files
+
+        journal.append(
+            large_files.build_edits(journal.repo.objects, large[path], *changed[path], at)
+        )
+    return {path: pair for path, pair in changed.items() if path not in named}
+
+
+def _choose_author(journal: Journal, verdict: Verdict) -> tuple[Writer, str]:
+    """(the author of a change, how that is known), by a verdict and who has written here."""
+    if journal.stranger and verdict["how"] != credit.RESTORED:
+        return credit.UNKNOWN, credit.STRANGER
+    return verdict["who"], verdict["how"]
+
+
+def _open_sources(repo: Repo, journal: Journal, seen: LastSeen) -> Sources:
+    """What lines that a command brings in are compared with."""
+
+    from gitcp.store.journal import sources
+
+    return sources.Sources(repo, journal.lines, seen.head)
+
+
+def _read_added(objects: Objects, before: Version, after: Version) -> str:
+    """The lines that a change adds."""
+    old, new = (objects.read(version[1]) if version else None for version in (before, after))
+
+    from gitcp.core import linking
+
+    added = linking.find_added_lines(old and old[2], new and new[2])
+    return b"\n".join(added).decode(errors="replace")
+
+
+def _build_details(verdict: Verdict, follows: str | None, change: Change, at: int) -> JournalLine:
+    details: JournalLine = {"shared": True} if verdict["shared"] else {}
+    if change["at"] and change["at"] < at:
+        details["made"] = change["at"]
+    if follows:
+        details["follows"] = follows
+    window: Window | None = verdict["by"]
+    if window and verdict["how"] == credit.RESTORED:
+        details["by"] = list(window["who"])
+        if credit.can_put_away(window):
+            details["away"] = True
+    return details
+
+
+def describe_change(
+    repo: Repo, seen: LastSeen, path: str, before: Version, after: Version, restored: bool
+) -> Change:
+    """A change of a path for attribute_change().  restored: the content was there
+    before."""
+    seen_at = seen.get_seen_time(path)
+    is_submodule = "160000" in {(before or after or "")[0], (after or before or "")[0]}
+    return {
+        "path": path,
+        "oid": after[1] if after else "",
+        "at": None if is_submodule else _find_change_time(repo, path, seen_at),
+        "seen": seen_at,
+        "new": before is None,
+        "gone": after is None or is_submodule,  # a submodule's HEAD moves without a time here
+        "restored": restored,
+    }
+
+
+def _find_change_time(repo: Repo, path: str, seen_at: int) -> int | None:
+    """When a path changed, in ns: its own ctime, or that of a moved directory above it."""
+    root = os.fsencode(repo.worktree)
+    ctime = _read_ctime(os.path.join(root, encode_name(path)))
+    if ctime is not None and credit.get_latest_time(ctime) > seen_at:
+        return ctime
+    newest, folder = ctime, os.path.dirname(encode_name(path))
+    while True:
+        stamp = _read_ctime(os.path.join(root, folder))
+        if stamp is not None and (newest is None or stamp > newest):
+            newest = stamp
+            if ctime is None:
+                return newest  # the path is gone: the nearest directory that is still there
+        if not folder:
+            return newest
+        folder = os.path.dirname(folder)
+
+
+def _read_ctime(path: bytes) -> int | None:
+    try:
+        return os.lstat(path).st_ctime_ns
+    except OSError:
+        return None
+
+
+def _find_moves(objects: Objects, changed: Changed) -> dict[str, str]:
+    oids = {
+        p: (before[1] if before else "", after[1] if after else "")
+        for p, (before, after) in changed.items()
+    }
+    removed, added = {before for before, _ in oids.values()}, {after for _, after in oids.values()}
+    # A move needs a path that went and one that came, or a content that stood elsewhere.
+    if not ("" in removed and "" in added) and removed.isdisjoint(added - {""}):
+        return {}
+
+    from gitcp.core import line_authors, line_replay
+
+    return line_authors.find_origins(
+        oids, lambda oid: line_replay.split_text_lines(oid, objects.read_blob(oid))
+    )
+
+
+def scan_if_cheap(journal: Journal, at: int, first: bool = False) -> bool:
+    """Look at the whole worktree if the last look was cheap enough; return whether it did.  first:
+    whether to look if it is the first one."""
+    repo = journal.repo
+    last = read_look(repo)
+    if not (last or first) or int(last.get("cost", 0)) > read_budget(repo) * 1000:
+        return False
+    started = measure_children()
+
+    from gitcp.store.snapshot import scan as snapshot_scan
+
+    scan = snapshot_scan.scan_worktree(repo)
+    cost = measure_children() - started
+
+    dirty = snapshot_scan.resolve_changes(journal.repo.objects, scan, write=False)
+    head = scan.head or "0" * len(repo.empty_tree)
+    record_scan(journal, head, dirty, at, cost, scan.omitted)
+    return True
+
+
+def read_budget(repo: Repo) -> int:
+    """The value of gitcp.look-budget in ms."""
+    return int(repo.config.get_option("gitcp.look-budget"))
+
+
+def measure_children() -> int:
+    """The processor time of finished child processes, in us; 0 where it is unknown."""
+    try:
+        import resource  # os.times() is only exact to a hundredth of a second
+    except ImportError:
+        return 0
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return int((used.ru_utime + used.ru_stime) * 1_000_000)
+
+
+class GitTrees:
+    """The trees that git keeps besides the worktree, each read at its first use."""
+
+    def __init__(self, repo: Repo, head: str, commits: Sequence[str] = ()) -> None:
+        """head: HEAD at the last look.  commits: those made since whose paths the journal has
+        seen; the content of other commits made since does not count as restored."""
+        self._repo, self._last_head = repo, head
+        self._seen_commits = commits
+        self._heads: list[Lookup] | None = None
+        self._trees: list[Lookup] | None = None
+        self._stash = objects.Stash(repo)
+
+    def has(self, path: str, entry: Version) -> bool:
+        """Whether some tree has this entry at the path.  For None: whether HEAD has nothing
+        there, and had nothing at the last look if only commits have moved it since."""
+        if entry is None:
+            return all(tree(path) is None for tree in self._read_heads())
+        if self._trees is None:
+            self._trees = self._make_lookups(self._list_commits())
+        return any(tree(path) == entry for tree in self._trees) or self._stash.holds(path, entry)
+
+    def _read_heads(self) -> list[Lookup]:
+        if self._heads is None:
+            made_here = refs.find_committed_head(self._repo, self._last_head) is not None
+            self._heads = self._make_lookups(["HEAD", *([self._last_head] if made_here else [])])
+        return self._heads
+
+    def is_stashed(self, path: str, entry: Version) -> bool:
+        """Whether a stash has this entry at the path; False for None."""
+        return entry is not None and self._stash.holds(path, entry)
+
+    def stash_keeps(self, path: str) -> bool:
+        """Whether a stash changes the path: lines that go may come back."""
+        return self._stash.changes(path)
+
+    def _make_lookups(self, commits: list[str]) -> list[Lookup]:
+        trees = dict.fromkeys(find_tree(self._repo.objects, name) for name in commits)
+        return [Lookup(self._repo.objects, tree) for tree in trees if tree]
+
+    def _list_commits(self) -> list[str]:
+        git_dir = self._repo.git_dir
+        names = [self._last_head, *self._seen_commits]
+        names += [n for n in _REFS if os.path.exists(os.path.join(git_dir, n))]
+        if refs.find_committed_head(self._repo, self._last_head) is None:
+            names.append("HEAD")
+        return names

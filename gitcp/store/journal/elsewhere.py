@@ -6,17 +6,15 @@ from __future__ import annotations
 import os
 import time
 
-from gitcp import files, trace
-from gitcp.core import credit, credit_cases, discards, ids
+from gitcp import files, git
+from gitcp.core import credit, discards, formats
 from gitcp.errors import Error, Late
-from gitcp.record import decode_name
+from gitcp.git import ANY, decode_name
 from gitcp.repo import Repo
-from gitcp.running import ANY
-from gitcp.store import claims, private, reading
-from gitcp.store.journal import journal, look, windows
+from gitcp.store import journal, private, reading, session
+from gitcp.store.journal import Journal, LastSeen, read_clock, windows
+from gitcp.store.journal import edits as journal_edits
 from gitcp.store.journal.edits import Work, list_open_paths_in
-from gitcp.store.journal.journal import Journal, LastSeen, read_clock
-from gitcp.store.session import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,9 +24,8 @@ if TYPE_CHECKING:
     from gitcp.core.discards import Discard
     from gitcp.core.linking import Recorded
     from gitcp.core.record_types import JournalLine, State, Version, Writer
-    from gitcp.running import Running
+    from gitcp.git import Running
     from gitcp.store.journal.edits import Stretch
-
 
 # A look at the files that a command may discard, where a full look costs too much.
 _MANY = 20  # paths that are reported one by one
@@ -71,11 +68,11 @@ def find_losses(repo: Repo, command: str, cwd: str, taking: bool = False) -> lis
     """What a command, run in cwd, may discard, or take (discards.find_discards()); its paths are
     spelled as git does."""
     root, folder = repo.worktree, os.path.realpath(cwd or repo.worktree)
-    if not states.has_many_names(repo):
+    if not session.has_many_names(repo):
         return discards.find_discards(command, folder, root, taking=taking)
     losses = discards.find_discards(command, folder, root, reading.fold_name, taking)
     for loss in losses:
-        loss["paths"] = [states.find_relative_path(repo, path) or path for path in loss["paths"]]
+        loss["paths"] = [session.find_relative_path(repo, path) or path for path in loss["paths"]]
     return losses
 
 
@@ -83,7 +80,7 @@ def _look_until(until: float, journal: Journal, paths: Collection[str], at: int)
     """Look at each path until a monotonic time; return the paths that are left."""
     remaining = sorted(paths, reverse=True)
     while remaining and time.monotonic() < until:
-        look.record_paths(journal, [remaining.pop()], at)
+        journal_edits.record_paths(journal, [remaining.pop()], at)
     return set(remaining)
 
 
@@ -124,14 +121,10 @@ def _read_answers(
     return lost
 
 
-# Other registered repositories, in which a session of this one writes.  It has no state there, so
-# what it writes is nobody's: unknown, not the person's.
-
-
 def look_in_others(repo: Repo, paths: Iterable[str], starts: bool) -> None:
     """Look at those of the absolute paths that are in other repositories with gitcp.  starts:
     whether the call that names them begins; after it, what changed there is unknown."""
-    for other, inside in claims.group_by_working_copy(repo, paths):
+    for other, inside in journal.group_by_working_copy(repo, paths):
         if other.common != repo.common:
             _look_in(other, starts, inside)
 
@@ -156,25 +149,21 @@ def _look_in(other: Repo, starts: bool, paths: Collection[str] | None = None) ->
         try:
             _look_as_stranger(other, starts, paths)
         except (Error, OSError) as e:
-            trace.append_note("journal", f"{other.worktree}: {e}")
+            git.append_note("journal", f"{other.worktree}: {e}")
 
 
 def _look_as_stranger(other: Repo, starts: bool, paths: Collection[str] | None) -> None:
     with Journal(other) as held:
         held.stranger, at = not starts, read_clock(other)
         if paths is None:
-            look.scan_if_cheap(held, at, first=True)
+            journal_edits.scan_if_cheap(held, at, first=True)
         else:
-            look.record_paths(held, paths, at)
+            journal_edits.record_paths(held, paths, at)
         marker, open_edits = other.join_own(journal.VISITED), credit.list_open_edits(held.lines)
         if any(edit.get("how") == credit.STRANGER for edit in open_edits):
             private.touch_private(other, marker)
         elif os.path.lexists(marker):
             private.remove_private(other, marker)
-
-
-# A path that several calls of file tools write at once: the words of each call tell its part,
-# and the rest of the change is the others'.
 
 
 def build_edits(
@@ -194,7 +183,7 @@ def build_edits(
     other_windows = [window for window in windows.list_windows(journal) if window["who"] != writer]
     edits = []
     for old, new, is_own in steps:
-        change = look.describe_change(journal.repo, seen, path, old, new, False)
+        change = journal_edits.describe_change(journal.repo, seen, path, old, new, False)
         verdict = credit.attribute_change(change, [] if is_own else other_windows)
         if is_own or (verdict["by"] is None and old != before):
             who, how = writer, "tool"
@@ -218,7 +207,7 @@ def _split_steps(
         return []
     oids = (entry[1] if entry else None for entry in (before, after))
     contents = [journal.repo.objects.read_blob(oid) or b"" for oid in oids]
-    ends = credit_cases.derive_contents(call, *contents)
+    ends = credit.derive_contents(call, *contents)
     if ends is None:
         return []
     start, end = ((after[0], journal.repo.objects.write("blob", data)) for data in ends)
@@ -315,7 +304,7 @@ def _list_away(
     other = find_worktree(repo, worktree_id) if open_paths and exists else None
     if other:
         with Journal(other) as held:
-            look.record_paths(held, open_paths, read_clock(other))
+            journal_edits.record_paths(held, open_paths, read_clock(other))
             work = Work(held.lines, session_id)
     for path in open_paths:
         for stretch in work.list_stretches(path):
@@ -328,7 +317,9 @@ def read_work(repo: Repo, worktree_id: str, session_id: str) -> Work:
     git_dir = journal.get_git_dir(repo, worktree_id)
     if os.path.isdir(git_dir):
         return Work(journal.read_journal(repo, git_dir), session_id)
-    return Work(journal.read_lines(repo, ids.hash_worktree(worktree_id), session_id), session_id)
+    return Work(
+        journal.read_lines(repo, formats.hash_worktree(worktree_id), session_id), session_id
+    )
 
 
 def find_worktree(repo: Repo, worktree_id: str) -> Repo | None:

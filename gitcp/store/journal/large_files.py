@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from gitcp.core import credit, stream_rules
-from gitcp.record import encode_name
+from gitcp.git import encode_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import JournalLine, Version, Writer
     from gitcp.repo import Repo
-    from gitcp.store.journal.journal import Journal, LastSeen
+    from gitcp.store.journal import Journal, LastSeen
     from gitcp.store.objects import Objects
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp import memory
 from gitcp.core import credit
-from gitcp.store.trees import compare_trees, edit_tree
+from gitcp.store.objects import compare_trees, edit_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

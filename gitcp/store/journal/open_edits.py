@@ -6,12 +6,10 @@ import os
 
 from gitcp.core import credit, linking
 from gitcp.errors import Error
-from gitcp.store import refs
-from gitcp.store.journal import journal, look
+from gitcp.store import journal, private, refs, session
+from gitcp.store.journal import Journal, LastSeen, edits, read_clock
 from gitcp.store.journal.edits import Work
-from gitcp.store.journal.journal import Journal, LastSeen, read_clock
-from gitcp.store.session import states
-from gitcp.store.trees import TREE, Lookup, find_tree
+from gitcp.store.objects import TREE, Lookup, find_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +43,7 @@ def look_for_commit(
         held.visitors, held.guests, held.committers = visitors, guests, committers
         _look_at_open(held, changes)
         if credit.map_large(held.lines).keys() & changes:
-            look.name_large_files(held, changes, read_clock(repo))
+            edits.name_large_files(held, changes, read_clock(repo))
         return held.lines
 
 
@@ -71,7 +69,7 @@ def build_stay_check(repo: Repo, head: str) -> Callable[[str], bool]:
 def _look_at_open(held: Journal, paths: Iterable[str]) -> None:
     """Look at the paths, and at those of open edits."""
     open_paths = {line["path"] for line in credit.list_open_edits(held.lines)}
-    look.record_paths(held, sorted({*paths, *open_paths}), read_clock(held.repo))
+    edits.record_paths(held, sorted({*paths, *open_paths}), read_clock(held.repo))
 
 
 def settle_commit(
@@ -144,27 +142,32 @@ def unlink_unfounded(
 
     A link by hand stays, and one to a checkpoint with more than this session's part of the commit.
     """
-    from gitcp.core import credit_cases, links
-    from gitcp.store import notes
-    from gitcp.store.v1 import checkpoint_list, checkpoints
+
+    from gitcp.core import credit_cases
 
     for oid, paths in credit_cases.list_unfounded(before, after, session_id).items():
+        from gitcp.store.v1 import checkpoint_list
+
         texts = checkpoint_list.read_texts(repo.objects, oid)
+        from gitcp.core import links
+
         for checkpoint_id in links.list_carried(*texts).keys() - links.list_by_hand(texts[1]):
             try:
+                from gitcp.store.v1 import checkpoints
+
                 stored = checkpoints.read_checkpoint(repo, checkpoint_id)
             except Error:
                 continue  # it is not in this clone, or damaged
             files = set(stored["summary"].get("files_touched", ()))
             if [s["session_id"] for s in stored["sessions"]] == [session_id] and files <= paths:
+                from gitcp.store import notes
+
                 notes.deny_link(repo, oid, checkpoint_id, _WAITED)
 
 
 def _forget_strangers(repo: Repo, before: list[JournalLine], held: Journal) -> None:
     """Remove the marker of such edits if all that were open before are settled."""
     if _list_strange(before) and not _list_strange(credit.list_open_edits(held.lines)):
-        from gitcp.store import private
-
         private.remove_private(repo, repo.join_own(journal.VISITED))
 
 
@@ -269,9 +272,9 @@ def record_edits(
 def _read_transcript_ends(repo: Repo) -> JournalLine:
     """The sizes of transcripts of active sessions whose client does not report its tools."""
     ends: JournalLine = {}
-    for marker in states.read_recent(repo):
+    for marker in session.read_recent(repo):
         if marker["phase"] == "active" and not marker["tool_events"]:
-            base = states.read_baseline(repo, marker["session_id"])
-            if base and (size := states.read_size(base.get("transcript"))):
+            base = session.read_baseline(repo, marker["session_id"])
+            if base and (size := session.read_size(base.get("transcript"))):
                 ends[marker["session_id"]] = {"turn": str(base.get("turn", "")), "size": size}
     return ends

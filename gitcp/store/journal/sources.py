@@ -13,7 +13,7 @@ from gitcp import files
 from gitcp.core import credit, line_replay, linking
 from gitcp.errors import Error
 from gitcp.store import refs
-from gitcp.store.trees import Lookup, find_tree, read_commit
+from gitcp.store.objects import Lookup, find_tree, read_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import os
 from gitcp import files
 from gitcp.agents import find_client
 from gitcp.core import credit, transcripts
-from gitcp.store.journal.journal import get_home, read_journal
-from gitcp.store.session import process, states
+from gitcp.store import session
+from gitcp.store.journal import get_home, read_journal
 from gitcp.store.v1 import stored_transcripts
 
 TYPE_CHECKING = False
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gitcp.core.credit import Window
     from gitcp.core.record_types import JournalLine, Marker, Version, Writer
     from gitcp.repo import Repo
-    from gitcp.store.journal.journal import Journal
+    from gitcp.store.journal import Journal
 
 _TAIL = 1 << 18  # bytes of a transcript that are searched for the end of a call
 
@@ -33,8 +33,8 @@ def list_windows(journal: Journal) -> list[Window]:
     repo, lines = journal.repo, journal.lines
     calls = credit.list_calls(lines)
     calling = {call["session"] for call in calls if call["end"] is None}
-    concerned = states.read_concerned(repo, calling)
-    sessions = {m["session_id"]: m for m in concerned if states.is_home(repo, m)}
+    concerned = session.read_concerned(repo, calling)
+    sessions = {m["session_id"]: m for m in concerned if session.is_home(repo, m)}
     if journal.acting:
         sessions[journal.acting["session_id"]] = journal.acting
     windows = _list_call_windows(repo, calls, sessions, journal.telling, journal.committers)
@@ -112,7 +112,7 @@ def _find_end(repo: Repo, call: JournalLine, marker: Marker | None) -> tuple[int
     if call["goes_on"]:
         return None, False
     agent = marker.get("agent_process") if marker else None
-    if not process.is_gone(agent) or process.has_working_process(repo.worktree, call["session"]):
+    if not session.is_gone(agent) or session.has_working_process(repo.worktree, call["session"]):
         return None, False
     return max(int(call["at"]), transcripts.find_last_time(tail) or 0), True
 
@@ -122,12 +122,12 @@ def _is_waiting(repo: Repo, call: JournalLine, marker: Marker | None) -> bool:
 
     The commands of an editor may run beside its agent, unseen, unless they name their session."""
     agent = marker.get("agent_process") if marker else None
-    if call.get("kind") != credit.SHELL or call["goes_on"] or not process.is_alive(agent):
+    if call.get("kind") != credit.SHELL or call["goes_on"] or not session.is_alive(agent):
         return False
     begun = int(call["at"])
-    return process.can_see_processes() and not (
-        process.has_started(agent, begun)
-        or process.has_working_process(repo.worktree, call["session"], agent, begun)
+    return session.can_see_processes() and not (
+        session.has_started(agent, begun)
+        or session.has_working_process(repo.worktree, call["session"], agent, begun)
     )
 
 
@@ -135,7 +135,7 @@ def _is_over(repo: Repo, call: JournalLine, marker: Marker | None) -> bool:
     """Whether no process is left of a call that ran on past its turn; False if unknown."""
     agent = marker.get("agent_process") if marker else None
     arguments = repo.worktree, call["session"], agent, int(call["at"])
-    return process.can_see_processes() and not process.has_working_process(*arguments)
+    return session.can_see_processes() and not session.has_working_process(*arguments)
 
 
 def _read_tail(path: str | None) -> bytes:
@@ -156,13 +156,13 @@ def _list_turn_windows(
     calls: those of this worktree, for a session at home here.  naming: the paths named by the tool
     that is being reported; None without one.
     """
-    baseline = states.read_baseline(repo, marker["session_id"], git_dir)
+    baseline = session.read_baseline(repo, marker["session_id"], git_dir)
     if baseline is None:
         return []
     writer: Writer = (marker["session_id"], str(baseline.get("turn", "")), "")
     begun, agent = int(baseline.get("at") or baseline["time_ns"]), marker.get("agent_process")
     ended = None
-    if process.is_gone(agent):
+    if session.is_gone(agent):
         ended = max(begun, transcripts.find_last_time(_read_tail(baseline.get("transcript"))) or 0)
     common: dict[str, Any] = {"who": writer, "opened": begun, "begin": begun, "end": ended}
     written = _list_uncommitted_paths(repo, marker, baseline, lines)
@@ -176,7 +176,7 @@ def _list_turn_windows(
     return windows
 
 
-def _is_only_talk(agent_type: str, baseline: states.Baseline) -> bool:
+def _is_only_talk(agent_type: str, baseline: session.Baseline) -> bool:
     """Whether a turn has no call of a tool that may write: its client reports those, and its
     transcript has something else of the turn."""
     client = find_client(agent_type)
@@ -187,6 +187,7 @@ def _is_only_talk(agent_type: str, baseline: states.Baseline) -> bool:
         data = stored_transcripts.read_live(baseline.get("transcript") or "", start)
     except (OSError, ValueError):
         return False
+
     from gitcp.agents.reading import items as reading_items
 
     items = [*reading_items.list_items(data)]
@@ -195,7 +196,7 @@ def _is_only_talk(agent_type: str, baseline: states.Baseline) -> bool:
 
 
 def _list_tool_windows(
-    repo: Repo, marker: Marker, calls: Iterable[JournalLine], baseline: states.Baseline
+    repo: Repo, marker: Marker, calls: Iterable[JournalLine], baseline: session.Baseline
 ) -> list[Window]:
     """The running turn's file tools that have not ended: each may have written its paths."""
     session_id, begun = marker["session_id"], int(baseline.get("at") or baseline["time_ns"])
@@ -218,7 +219,7 @@ def _list_tool_paths(lines: list[JournalLine], session_id: str, begun: int) -> s
 
 
 def _list_uncommitted_paths(
-    repo: Repo, marker: Marker, baseline: states.Baseline, lines: list[JournalLine]
+    repo: Repo, marker: Marker, baseline: session.Baseline, lines: list[JournalLine]
 ) -> set[str]:
     """The paths that the transcript says were written since the turn began, or since the commit
     that took them."""
@@ -234,15 +235,15 @@ def _list_uncommitted_paths(
 
 
 def _list_written_paths(
-    repo: Repo, marker: Marker, baseline: states.Baseline, offset: int
+    repo: Repo, marker: Marker, baseline: session.Baseline, offset: int
 ) -> set[str]:
     """The paths of this worktree that the transcript, from a byte on, says were written."""
     return set(
-        states.resolve_paths(repo, list_transcript_paths(marker["agent_type"], baseline, offset))
+        session.resolve_paths(repo, list_transcript_paths(marker["agent_type"], baseline, offset))
     )
 
 
-def list_transcript_paths(agent_type: str, baseline: states.Baseline, offset: int) -> list[str]:
+def list_transcript_paths(agent_type: str, baseline: session.Baseline, offset: int) -> list[str]:
     """The paths, as the agent named them, that a turn's transcript, from a byte on, says were
     written."""
     try:
@@ -257,7 +258,9 @@ def read_judged_files(repo: Repo) -> Mapping[str, Version]:
     """path -> entry of an auto-commit while the repository's hooks run on it; {} otherwise."""
     if not os.path.exists(repo.join_own("auto")):
         return {}
-    commit_intent = states.read_intent(repo)
+    from gitcp.store.session import others
+
+    commit_intent = others.read_intent(repo)
     return commit_intent["entries"] if commit_intent else {}
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from gitcp.core import line_authors, line_replay
 from gitcp.core.credit import PERSON
-from gitcp.store import trees
+from gitcp.store import objects as store_objects
 from gitcp.store.lines import commit_lines, history
 from gitcp.store.lines.evidence import Evidence
-from gitcp.store.objects import Objects
-from gitcp.store.trees import Lookup, find_tree, read_commit
+from gitcp.store.objects import Lookup, Objects, find_tree, read_commit
 from gitcp.store.v1 import checkpoint_list, committed_write
 
 TYPE_CHECKING = False
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
     from gitcp.core.line_replay import PathCredit
     from gitcp.core.record_types import Commit, Writer
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
-    from gitcp.store.trees import Changes
+    from gitcp.store.objects import Changes
     from gitcp.store.v1.committed_write import SessionData
 
     LineSets = dict[str, set[int]]  # of a path, from 1
@@ -50,7 +48,7 @@ def follow_lines(
             ids = checkpoint_list.list_linked(repo.objects, oid) if commit else []
             if commit is None or not ids:
                 continue
-            changes = trees.read_changes(repo.objects, commit)[1]
+            changes = store_objects.read_changes(repo.objects, commit)[1]
             before = Lookup(
                 repo.objects, find_tree(repo.objects, next(iter(commit["parents"]), None))
             )
@@ -126,7 +124,7 @@ def _are_sources_complete(
         if commit is None or len(commit["parents"]) > 1:
             return False
         carried.update(checkpoint_list.list_linked(objects, oid))
-        for path, (*_, new) in trees.read_changes(objects, commit)[1].items():
+        for path, (*_, new) in store_objects.read_changes(objects, commit)[1].items():
             if new and not (changes[path][3] if path in changes else before(path)):
                 return False
     return carried.issuperset(ids) and bool(old_commits)

@@ -6,12 +6,11 @@ from itertools import count
 
 from gitcp.core import credit, line_replay
 from gitcp.core.credit import PERSON, UNKNOWN
-from gitcp.record import format_now
-from gitcp.store.journal import journal
+from gitcp.git import format_now
+from gitcp.store import journal
 from gitcp.store.journal.edits import Work
 from gitcp.store.lines import edit_lines
-from gitcp.store.objects import Objects
-from gitcp.store.trees import Lookup, find_tree
+from gitcp.store.objects import Lookup, Objects, find_tree
 from gitcp.store.v1 import checkpoints as v1_checkpoints
 
 TYPE_CHECKING = False
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from gitcp.core.line_replay import PathCredit
     from gitcp.core.record_types import Commit, JournalLine, State, Writer
     from gitcp.repo import Repo
-    from gitcp.store.trees import Changes
+    from gitcp.store.objects import Changes
 
 _MOST = 40  # paths of a commit whose history is read, since the person waits
 
@@ -32,20 +31,24 @@ def _find_committed_authors(
 ) -> tuple[dict[int, Writer], dict[Writer, str]]:
     """(the authors of a content in earlier commits, their checkpoints); holder: a commit that has
     the content, "" if unknown."""
-    from gitcp.store.lines import evidence, history
 
     parent = commit["parents"][0] if commit["parents"] else ""
     with Objects(repo):
+        from gitcp.store.lines import evidence
+
         committed = evidence.Evidence(repo, worktree=False)
+        from gitcp.store.lines import history
+
         before = history.History(repo, committed, parent, commit["oid"])
         return before.find_authors(path, oid, holder), before.checkpoints
 
 
 def _leave_silent(repo: Repo, paths: Mapping[str, PathCredit], replaced: Iterable[str]) -> None:
     """Set the person's lines to UNKNOWN that a replaced commit had without an author."""
-    from gitcp.store.lines.evidence import Evidence
 
     with Objects(repo):
+        from gitcp.store.lines.evidence import Evidence
+
         evidence = Evidence(repo, worktree=False)
         for old in replaced:
             for path, part in paths.items():
@@ -66,6 +69,7 @@ def _find_checkpoints(
         edits = [n for n, line in enumerate(lines) if credit.get_author(line) == writer]
         later = lines[edits[0] :] if edits else ()
         commits = [line["commit"] for line in later if "commit" in line]
+
         from gitcp.store.v1 import checkpoint_list
 
         for i in (i for oid in commits for i in checkpoint_list.list_linked(repo.objects, oid)):
@@ -159,9 +163,6 @@ class Credit:
         own = [line for line in credit.list_edits(self.lines) if line["path"] == path]
         edits = [(credit.get_author(line), str(line["how"])) for line in own]
         return [(writer, how) for writer, how in edits if writer[0] == session_id]
-
-
-# Keeping the notes of Git AI up to date.
 
 
 def keep_ai_note(repo: Repo, commits: Iterable[str]) -> None:

@@ -14,7 +14,7 @@ from itertools import islice
 from gitcp.core import line_moves, line_replay, linking
 from gitcp.core.line_moves import Text
 from gitcp.errors import GitError
-from gitcp.record import decode_name, encode_name
+from gitcp.git import decode_name, encode_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

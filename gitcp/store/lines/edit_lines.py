@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.line_replay import PathCredit, Regains, Replay
     from gitcp.core.record_types import JournalLine, Writer
-    from gitcp.store.objects import Objects
-    from gitcp.store.trees import Changes
+    from gitcp.store.objects import Changes, Objects
 
     # (path, blob, a commit that has it or '' to search the recent HEADs) -> line index -> author
     Committed = Callable[[str, str, str], Mapping[int, Writer]]
@@ -85,6 +84,7 @@ class Edits:
         added = {path: new for path, (_, old, _, new) in changes.items() if new and not old}
         if not removed or not added:
             return {}
+
         from gitcp.core import line_authors
 
         return line_authors.find_moves(removed, added, self._read_lines)

@@ -7,12 +7,12 @@ from functools import partial
 from zlib import crc32
 
 from gitcp.core import blame_format, line_authors, line_replay, links
-from gitcp.record import decode_name, encode_name
+from gitcp.git import decode_name, encode_name
 from gitcp.store.lines import history, recorded, uncommitted
 from gitcp.store.lines.earlier import UNTOLD, Earlier
 from gitcp.store.lines.recorded import Commit, Place, Readers, read_periods
+from gitcp.store.objects import parse_ident
 from gitcp.store.reading import split_windows
-from gitcp.store.trees import parse_ident
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

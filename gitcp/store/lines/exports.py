@@ -8,13 +8,19 @@ from functools import partial
 from gitcp import VERSION
 from gitcp.console import term
 from gitcp.core import exports, line_authors, sums
-from gitcp.record import decode_name, encode_name
+from gitcp.git import decode_name, encode_name
 from gitcp.store import notes, refs
 from gitcp.store.lines import history
 from gitcp.store.lines.evidence import Evidence
-from gitcp.store.objects import Objects
+from gitcp.store.objects import (
+    Objects,
+    edit_tree,
+    need_commit,
+    parse_ident,
+    read_commit,
+    write_commit,
+)
 from gitcp.store.reading import split_windows, spread_batches
-from gitcp.store.trees import edit_tree, need_commit, parse_ident, read_commit, write_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +33,6 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Entry, Record
     from gitcp.core.sums import CommitCounts
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
 
     Converted = TypeVar("Converted")
 

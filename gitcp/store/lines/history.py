@@ -14,8 +14,7 @@ from contextlib import contextmanager
 from gitcp.core import blame_format, patches
 from gitcp.core.credit import PERSON, UNKNOWN
 from gitcp.errors import USAGE, Error, GitError, UsageError
-from gitcp.git import AS_UTF8
-from gitcp.record import decode_name, encode_name
+from gitcp.git import AS_UTF8, decode_name, encode_name
 from gitcp.store import refs
 
 TYPE_CHECKING = False
@@ -26,15 +25,11 @@ if TYPE_CHECKING:
     from gitcp.core.line_authors import Author
     from gitcp.core.patches import Change, Patch
     from gitcp.core.record_types import Writer
-    from gitcp.git import Git
+    from gitcp.git import Git, Running
     from gitcp.repo import Repo
-    from gitcp.running import Running
     from gitcp.store.lines.evidence import Evidence
 
     Blamed = tuple[list[BlameEntry], bytes]  # and the output behind them
-
-
-# Running `git blame` and `git log -p`, and reading their output.
 
 
 def start_blame(git: Git, options: Options) -> Callable[[], Blamed]:

@@ -9,8 +9,8 @@ import marshal
 from _sha1 import sha1
 from zlib import crc32
 
-from gitcp import VERSION, trace
-from gitcp.core.ids import CHECKPOINTS
+from gitcp import VERSION, git
+from gitcp.core.formats import CHECKPOINTS
 from gitcp.errors import Error
 from gitcp.store import private
 
@@ -75,7 +75,7 @@ class Memo:
         try:
             private.write_private(self._repo, self._path, data)
         except (Error, OSError) as e:
-            trace.append_note("files", str(e))
+            git.append_note("files", str(e))
         self._changed = False
 
     def _load(self) -> dict[str, Any]:

@@ -8,13 +8,13 @@ from functools import cached_property
 
 from gitcp import jj
 from gitcp.core import exports, line_authors, v1_format
-from gitcp.core.ids import CHECKPOINTS
+from gitcp.core.formats import CHECKPOINTS
 from gitcp.core.line_authors import BEGUN, ENDED
 from gitcp.errors import Error
-from gitcp.record import decode_name, encode_name
-from gitcp.store import notes, private, trees
+from gitcp.git import decode_name, encode_name
+from gitcp.store import notes, objects, private
 from gitcp.store.lines.memo import Memo
-from gitcp.store.trees import parse_ident, read_commit, read_ident
+from gitcp.store.objects import parse_ident, read_commit, read_ident
 from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
@@ -310,11 +310,6 @@ def _append(repo: Repo, events: list[tuple[str, str, int, str]]) -> None:
     private.write_private(repo, repo.join_shared(UNSHARED), b"")
 
 
-# A commit, and a path in it, with what checkpoints and notes record of the authors of lines.
-#
-# Each of their facts is read when it is first asked for.
-
-
 class Readers:
     """What reads checkpoints, notes and blobs for all commits."""
 
@@ -393,7 +388,7 @@ class Commit:
     def _list_changed(self) -> set[str]:
         """The paths that it changes, of a merge those that differ from all parents."""
         commit = read_commit(self._readers.repo.objects, self.oid)
-        return set(trees.read_changes(self._readers.repo.objects, commit)[1]) if commit else set()
+        return set(objects.read_changes(self._readers.repo.objects, commit)[1]) if commit else set()
 
     def is_merge(self) -> bool:
         """Whether it has more than one parent."""

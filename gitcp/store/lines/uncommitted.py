@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import time
 
-from gitcp.core import credit, ids, line_authors, line_replay
+from gitcp.core import credit, formats, line_authors, line_replay
 from gitcp.errors import Error
-from gitcp.record import encode_name
-from gitcp.store.journal import journal, look
+from gitcp.git import encode_name
+from gitcp.store import journal, session
+from gitcp.store.journal import edits
 from gitcp.store.lines import edit_lines
 from gitcp.store.match import sources
 from gitcp.store.match.sources import MatchCase, Target
-from gitcp.store.session import states
-from gitcp.store.snapshot import hashing
+from gitcp.store.snapshot import scan
 from gitcp.store.snapshot.through_git import open_quarantine
 
 TYPE_CHECKING = False
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import JournalLine, Writer
     from gitcp.repo import Repo
     from gitcp.store.lines.edit_lines import Committed
-    from gitcp.store.trees import Changes
+    from gitcp.store.objects import Changes
 
 
 def read_content(repo: Repo, path: str) -> Version | None:
     """A file of the worktree as git would store it, which objects then holds; None if there is
     none, or it is unreadable."""
     try:
-        entry = hashing.read_paths(repo, [path], write=False)[path]
+        entry = scan.read_paths(repo, [path], write=False)[path]
         with open(os.path.join(encode_name(repo.top or ""), encode_name(path)), "rb") as file:
             data = file.read()
         data = _convert_content(repo, path, entry[1], data) if entry else b""
@@ -108,7 +108,7 @@ def _look_at_path(repo: Repo, path: str) -> list[JournalLine]:
     unsettled = {line["path"] for line in credit.list_open_edits(scratch.lines)}
     paths = [path, *sorted(unsettled)[: journal.MANY]]
     try:
-        look.record_paths(scratch, paths, time.time_ns(), write=False)
+        edits.record_paths(scratch, paths, time.time_ns(), write=False)
     except Error:
         pass  # another path is unreadable
     return scratch.lines
@@ -119,7 +119,7 @@ def _build_author(repo: Repo, writer: Writer) -> Author:
     if not session_id:
         return line_authors.build_nobody(turn_id)
     try:
-        state = states.load_state(repo, ids.check_session_id(session_id)) or {}
+        state = session.load_state(repo, formats.check_session_id(session_id)) or {}
     except Error:
         state = {}
     metadata = {"agent": state.get("agent_type") or "", "turns": state.get("turns")}

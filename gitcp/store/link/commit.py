@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 
-from gitcp import trace
+from gitcp import git
 from gitcp.core import commit_message, credit, linking, stream_rules
 from gitcp.core.linking import holds_line
-from gitcp.record import encode_name
-from gitcp.store import refs, trees
+from gitcp.git import encode_name
+from gitcp.store import match, objects, refs, session
 from gitcp.store.journal import open_edits
 from gitcp.store.journal.edits import Work
-from gitcp.store.match import commit_memory, sources
+from gitcp.store.match import sources
 from gitcp.store.match.sources import MatchCase, Target
-from gitcp.store.session import states
-from gitcp.store.session.states import make_id
-from gitcp.store.trees import need_commit, read_commit
+from gitcp.store.objects import need_commit, read_commit
+from gitcp.store.session import make_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,9 +24,8 @@ if TYPE_CHECKING:
     from gitcp.core.linking import Linked, Recorded
     from gitcp.core.record_types import Commit, JournalLine, Marker, Process
     from gitcp.repo import Repo
-    from gitcp.store.match.commit_memory import Verdict
-    from gitcp.store.objects import Objects
-    from gitcp.store.trees import Changes
+    from gitcp.store.match import Verdict
+    from gitcp.store.objects import Changes, Objects
 
     class Prepared(TypedDict):
         """ids: those that the message gets; drop: those that it has copied, of whose work the
@@ -67,9 +65,8 @@ def is_amend(repo: Repo, args: Sequence[str]) -> bool:
     git passes the hook the same for `--amend -m` as for `-m`.  If git's own arguments cannot be
     read, post-commit notices the amend.
     """
-    from gitcp.store.session import process
 
-    words = process.read_git_arguments(repo, "commit")
+    words = session.read_git_arguments(repo, "commit")
     if words is not None:
         return any(len(word) > 3 and "--amend".startswith(word) for word in words)
     return list(args[1:]) == ["commit", "HEAD"]
@@ -89,9 +86,8 @@ def is_quiet(repo: Repo) -> bool:
 def _has_option(repo: Repo, option: str, least: int, letter: str) -> bool:
     """Whether this `git commit` has an option, shortened to least characters at most, or its letter
     among others."""
-    from gitcp.store.session import process
 
-    for word in process.read_git_arguments(repo, "commit") or ():
+    for word in session.read_git_arguments(repo, "commit") or ():
         if len(word) >= least and option.startswith(word):
             return True
         if word[:1] == "-" and word[1:2] not in ("", "-"):
@@ -104,21 +100,14 @@ def _has_option(repo: Repo, option: str, least: int, letter: str) -> bool:
 
 def find_cleanup_mode(repo: Repo) -> str:
     """git's cleanup mode for the message, by an argument of this commit, else the configuration."""
-    from gitcp.store.session import process
 
-    words = process.read_git_arguments(repo, "commit") or []
+    words = session.read_git_arguments(repo, "commit") or []
     for i, word in enumerate(words):
         if word == "--cleanup":
             return "".join(words[i + 1 : i + 2])
         if word.startswith("--cleanup="):
             return word.partition("=")[2]
     return repo.config.get("commit.cleanup", "default")
-
-
-# Which sessions a commit belongs to (doc/behaviour.md "Matching").
-#
-# Gathers what overlap.match() needs: the markers of open sessions and their edits, with those of
-# the running turn.  The worktree is not scanned.
 
 
 def match_sessions(
@@ -136,9 +125,9 @@ def match_sessions(
     environment or a process above may name its session.  replay: the commit was rewritten from
     another one, so only evidence counts.  brought: the sessions of checkpoints that come from a
     commit that is made again; what that one left out links nothing here."""
-    stash, blob = refs.Stash(repo), repo.objects.read_blob
+    stash, blob = objects.Stash(repo), repo.objects.read_blob
     linked: dict[str, Linked] = {}
-    candidates = states.read_concerned(repo) if open_markers is None else open_markers
+    candidates = session.read_concerned(repo) if open_markers is None else open_markers
     acting = find_acting(candidates) if agent else {}
     foreign = _list_foreign(repo, candidates, acting)
     looked_at, committers = None if replay else changes, acting if agent else None
@@ -153,7 +142,7 @@ def match_sessions(
         edits += [] if replay else _list_elsewhere(repo, marker, changes)
         verdict = linking.match_session(edits, changes, blob, lambda path: _is_gone(repo, path))
         paths, reasons = verdict["paths"], verdict["reasons"] if verdict["paths"] else {}
-        trace.append_note("match", f"'{session_id}': {paths} {verdict['reasons']}")
+        git.append_note("match", f"'{session_id}': {paths} {verdict['reasons']}")
         if paths or how:
             linked[session_id] = {"how": how or "content", "paths": paths, "reasons": reasons}
     for path in {path for part in linked.values() for path in part["paths"]}:
@@ -169,22 +158,23 @@ def _add_writers(
     writers = credit.list_writers(lines, {*changes, *moved})
     if writers <= {marker["session_id"] for marker in candidates}:
         return candidates
-    return states.read_concerned(repo, writers)
+    return session.read_concerned(repo, writers)
 
 
 def _list_foreign(
     repo: Repo, candidates: list[Marker], acting: Container[str]
 ) -> tuple[list[Marker], list[Marker]]:
     """(the sessions of other worktrees that make the commit; those that may write here unseen)."""
-    foreign = [m for m in candidates if not states.is_home(repo, m)]
+    foreign = [m for m in candidates if not session.is_home(repo, m)]
     visitors = [m for m in foreign if m["session_id"] in acting]
     return visitors, [m for m in foreign if m["phase"] == "active" and not m["tool_events"]]
 
 
 def _list_elsewhere(repo: Repo, marker: Marker, changes: Changes) -> list[Recorded]:
     """The session's edits of the changed paths that lie in other worktrees."""
-    if states.is_home(repo, marker) and not marker.get("visits"):
+    if session.is_home(repo, marker) and not marker.get("visits"):
         return []
+
     from gitcp.store.journal import elsewhere
 
     return elsewhere.list_records(repo, marker, changes)
@@ -219,7 +209,7 @@ def _leave_out_lineless(
 
 
 def _mark_stashed(
-    stash: refs.Stash, edits: list[Recorded], paths: Container[str], replay: bool
+    stash: objects.Stash, edits: list[Recorded], paths: Container[str], replay: bool
 ) -> list[Recorded]:
     """edits, those at paths marked if the stash holds them; in a replay all are away."""
     if replay:
@@ -241,12 +231,11 @@ def find_acting(open_markers: list[Marker]) -> dict[str, str]:
     how = {m["session_id"]: "environment" for m in active if _is_in_environment(m)}
     if how or not any(m["agent_process"] for m in active):
         return how
-    from gitcp.store.session import process
 
-    above = set(process.list_ancestors())
+    above = set(session.list_ancestors())
     for marker in active:
         agent = marker["agent_process"]
-        if agent and agent["pid"] in above and process.is_alive(agent):
+        if agent and agent["pid"] in above and session.is_alive(agent):
             how[marker["session_id"]] = "process"
     return how
 
@@ -256,6 +245,7 @@ def _is_in_environment(marker: Marker) -> bool:
     variables = {name for name, value in os.environ.items() if value == marker["session_id"]}
     if not variables:
         return False
+
     from gitcp import agents
 
     return not variables.isdisjoint(agents.list_session_variables(marker["agent_type"]))
@@ -263,10 +253,6 @@ def _is_in_environment(marker: Marker) -> bool:
 
 def _is_gone(repo: Repo, path: str) -> bool:
     return not os.path.lexists(os.path.join(os.fsencode(repo.worktree), encode_name(path)))
-
-
-# What prepare-commit-msg decides: prepare() stores its verdict for post-commit (after_commit.py;
-# doc/behaviour.md "Linking a commit").
 
 
 def prepare_commit(repo: Repo, head: str, args: Sequence[str], moved: bool = False) -> Prepared:
@@ -288,7 +274,7 @@ def prepare_commit(repo: Repo, head: str, args: Sequence[str], moved: bool = Fal
         return _replay(repo, head, args, [*replaced, *brought], drop)
     sessions = match_sessions(repo, target.read()[1], head, brought=_list_sessions(repo, brought))
     _check_index(repo, head, target, moved)
-    unmade = commit_memory.list_unmade(repo)
+    unmade = match.list_unmade(repo)
     tried = [] if amends else _find_tried(repo, unmade, args)
     checkpoint_id = replaced[-1] if replaced else _reuse_id(repo, tried)
     ids = list(dict.fromkeys([*replaced, *brought, *([checkpoint_id] if sessions else [])]))
@@ -306,7 +292,7 @@ def prepare_commit(repo: Repo, head: str, args: Sequence[str], moved: bool = Fal
         verdict["maker"] = _find_maker()
     if brought:
         verdict["brings"] = True
-    commit_memory.save_verdict(repo, verdict)
+    match.save_verdict(repo, verdict)
     drop = [i for i in (*drop, *tried) if i not in ids]
     return {"ids": ids, "drop": drop, "gather": source == "squash", "sessions": sessions}
 
@@ -331,21 +317,21 @@ def _may_be_old(repo: Repo, head: str, moved: bool) -> bool:
 
 def _find_occasion(repo: Repo, source: str) -> str:
     """What kind of commit is made, as sources.ask_sources() takes it."""
-    if commit_memory.is_replaying(repo):
+    if match.is_replaying(repo):
         return sources.REPLAYING
     return sources.MERGING if source == "merge" else sources.MAKING
 
 
 def _prepare_merge(repo: Repo, brought: list[str]) -> Prepared:
     """prepare_commit() of a merge: conclude_commit() decides, when it is made."""
-    commit_memory.forget_verdict(repo)
-    drop = sorted(commit_memory.read_refused(repo).difference(brought))
+    match.forget_verdict(repo)
+    drop = sorted(match.read_refused(repo).difference(brought))
     return {"ids": brought, "drop": drop, "gather": False, "sessions": {}}
 
 
 def _reuse_id(repo: Repo, tried: Sequence[str]) -> str:
     """The last id that was tried and not refused, else a new one."""
-    refused = commit_memory.read_refused(repo) if tried else ()
+    refused = match.read_refused(repo) if tried else ()
     return next((i for i in reversed(tried) if i not in refused), "") or make_id()
 
 
@@ -358,6 +344,7 @@ def _find_tried(repo: Repo, unmade: Collection[str], args: Sequence[str]) -> lis
         ids = [i for i in commit_message.read_trailers(f.read()) if i in unmade]
     if not ids:
         return []
+
     from gitcp.store.v1 import checkpoints
 
     return [i for i in ids if checkpoints.find_checkpoint(repo, i) is None]
@@ -365,15 +352,15 @@ def _find_tried(repo: Repo, unmade: Collection[str], args: Sequence[str]) -> lis
 
 def _find_maker() -> Process | None:
     """The process of the git that makes the commit."""
-    from gitcp.store.session import process
 
-    return process.find_git()
+    return session.find_git()
 
 
 def _list_sessions(repo: Repo, checkpoint_ids: Sequence[str]) -> set[str]:
     """The sessions that have a part in one of the checkpoints."""
     if not checkpoint_ids:
         return set()
+
     from gitcp.store.v1 import checkpoints
 
     lists = (checkpoints.list_session_ids(repo, one) for one in checkpoint_ids)
@@ -412,22 +399,18 @@ def _replay(
         verdict["ids"] = [i for i in ids if i in present]
     elif ids:
         verdict["brings"] = True
-    commit_memory.save_verdict(repo, verdict)
+    match.save_verdict(repo, verdict)
     drop = [i for i in drop if i not in verdict["ids"]]
     return {"ids": verdict["ids"], "drop": drop, "gather": True, "sessions": {}}
 
 
-# What post-commit decides: conclude() compares the commit with the verdict that before_commit.py
-# stored, and obeys (doc/behaviour.md "After the commit").
-
-
 def conclude_commit(repo: Repo) -> Conclusion:
     """Compare HEAD with the stored verdict."""
-    commit_memory.clear_brought(repo)
+    match.clear_brought(repo)
     commit = need_commit(repo.objects, "HEAD")
     sources.look_again(repo, commit["oid"])
     parent = commit["parents"][0] if commit["parents"] else refs.get_zeros(repo)
-    verdict = commit_memory.load_verdict(repo)
+    verdict = match.load_verdict(repo)
     holds = verdict is not None and verdict["parent"] == parent
     conclusion: Conclusion = {
         "commit": commit["oid"],
@@ -442,7 +425,7 @@ def conclude_commit(repo: Repo) -> Conclusion:
         "merged": verdict.get("merged", []) if verdict and holds else [],
         "replays": bool(verdict and "picked" in verdict),
     }
-    replays = commit_memory.is_replaying(repo)
+    replays = match.is_replaying(repo)
     if not stream_rules.find_transition(
         stream_rules.ACTIVE, stream_rules.GIT_COMMIT, rewriting=replays
     )[1]:
@@ -456,7 +439,7 @@ def conclude_commit(repo: Repo) -> Conclusion:
         conclusion["inherited"] = [i for i in verdict.get("ids", ()) if i not in present]
     carried = [*conclusion["carried"], *conclusion["inherited"]]
     conclusion["carried"] = [i for i in carried if i != conclusion["id"]]
-    trace.append_note("commit", f"{commit['oid']}: {conclusion}")
+    git.append_note("commit", f"{commit['oid']}: {conclusion}")
     return conclusion
 
 
@@ -470,14 +453,15 @@ def _obey(repo: Repo, commit: Commit, verdict: Verdict | None, conclusion: Concl
         conclusion["dismissed"] = verdict["id"] not in ids and not by_us
         conclusion["id"] = "" if conclusion["dismissed"] else verdict["id"]
         return
-    fresh = trees.read_changes(repo.objects, commit)[1]
+    fresh = objects.read_changes(repo.objects, commit)[1]
     picked = (
         read_commit(repo.objects, verdict["picked"]) if verdict and "picked" in verdict else None
     )
+
     from gitcp.store.v1 import checkpoints
 
     if picked:  # a session may have resolved its conflict
-        fresh = trees.subtract_changes(repo.objects, fresh, [picked])
+        fresh = objects.subtract_changes(repo.objects, fresh, [picked])
         conclusion["id"] = ids[-1] if ids else make_id()
         conclusion["noted"] = not ids
     elif ids and not any(checkpoints.list_session_ids(repo, i) for i in ids):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from gitcp.store import notes, refs, trees
+from gitcp.store import objects, refs, session
 from gitcp.store.journal import open_edits
 from gitcp.store.link import condense
-from gitcp.store.session import states
-from gitcp.store.trees import list_commits, read_commit
+from gitcp.store.objects import list_commits, read_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,8 +39,10 @@ def store_sessions(
             _catch_up(repo, state, commit, old)
     intact = [(state, linked) for state, linked in sessions if state["session_id"] not in failed]
     condense.raise_if_none(failed, intact)
-    pairs = [(state, part) for state, part in intact if states.take_commit(state, part["paths"])]
+    pairs = [(state, part) for state, part in intact if session.take_commit(state, part["paths"])]
     if pairs and noted:
+        from gitcp.store import notes
+
         notes.add_link(repo, commit["oid"], checkpoint_id)
     if pairs:
         about = repo, commit, checkpoint_id, pairs, noted
@@ -70,18 +71,18 @@ def dismiss_sessions(repo: Repo, commit: Commit, sessions: Iterable[State], old:
     dismissed = list(sessions)
     for state in dismissed:
         _catch_up(repo, state, commit, old)
-    changes = trees.read_changes(repo.objects, commit)[1]
+    changes = objects.read_changes(repo.objects, commit)[1]
     open_edits.settle_commit(repo, commit, changes, [s["session_id"] for s in dismissed])
     for state in dismissed:
-        states.take_commit(state, ())
+        session.take_commit(state, ())
         condense.settle_state(repo, state)
-        if states.is_home(repo, state):
+        if session.is_home(repo, state):
             state["base_commit"] = commit["oid"]
 
 
 def _catch_up(repo: Repo, state: State, commit: Commit, old: str) -> None:
     # A commit before this one whose hooks were killed or did not run would not be found later.
-    if states.is_home(repo, state) and state["base_commit"] not in ("", old, commit["oid"]):
+    if session.is_home(repo, state) and state["base_commit"] not in ("", old, commit["oid"]):
         from gitcp.store.link import unhooked
 
         unhooked.link_all(repo, state, state["base_commit"], old)

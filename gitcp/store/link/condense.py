@@ -10,22 +10,19 @@ from __future__ import annotations
 import os
 from itertools import islice
 
-from gitcp import trace
+from gitcp import console, git
 from gitcp.agents import find_client, locate_subagent_transcript
-from gitcp.console import options
 from gitcp.core import credit as core_credit
 from gitcp.core import transcripts
 from gitcp.core.v1_format import list_strings, parse_json
 from gitcp.errors import Error, InputError
-from gitcp.record import format_now
-from gitcp.store import trees
-from gitcp.store.journal import journal, open_edits
+from gitcp.git import format_now
+from gitcp.store import journal, objects, redaction, session, tasks
+from gitcp.store.journal import open_edits
 from gitcp.store.journal.edits import Work, read_streams
 from gitcp.store.lines import commit_lines
-from gitcp.store.session import states as session_states
-from gitcp.store.stream import streams
-from gitcp.store.turn import tasks
-from gitcp.store.v1 import checkpoints, committed_write, redaction, stored_transcripts
+from gitcp.store.stream import find_live
+from gitcp.store.v1 import checkpoints, committed_write, stored_transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +35,6 @@ if TYPE_CHECKING:
     from gitcp.store.lines.commit_lines import Credit
     from gitcp.store.v1.committed_write import SessionData
     from gitcp.store.v1.stored_transcripts import StoredTranscript
-
 
 # The metadata of a session in a committed checkpoint, and its task files.
 _SLACK = 60_000_000_000  # ns by which a session's own first lines may be older than its start
@@ -126,12 +122,12 @@ def _read_stream_tasks(repo: Repo, parent: str, state: State) -> dict[str, bytes
     """The readable task files on a session's streams; warns once of the others."""
     blobs: dict[str, bytes] = {}
     for stream in state["streams"]:
-        tip = streams.find_live(repo, parent, stream["id"], stream["ref"])
+        tip = find_live(repo, parent, stream["id"], stream["ref"])
         try:
             for path, oid in tasks.list_stored(repo.objects, tip, state["session_id"]).items():
                 blobs[path] = repo.objects.need(oid, "blob")
         except Error as e:
-            options.warn_lacking(f"tasks of session '{state['session_id']}' are left out: {e}")
+            console.warn_lacking(f"tasks of session '{state['session_id']}' are left out: {e}")
     return blobs
 
 
@@ -269,7 +265,7 @@ def condense_sessions(
     Return the sessions that an error left out; raise the error if it left out all.  The caller
     holds the locks, and saves the states of the others.  noted: whether a note carries the id.
     extra: further keys of the metadata.  replaced: as for Credit."""
-    parent, changes = trees.read_changes(repo.objects, commit)
+    parent, changes = objects.read_changes(repo.objects, commit)
     failed = dict[str, Exception]()
     states = [state for state, _ in sessions]
     _bring_edits(repo, states, changes)
@@ -299,7 +295,7 @@ def condense_sessions(
 def _bring_edits(repo: Repo, states: Sequence[State], paths: Collection[str]) -> None:
     """Move the sessions' edits of these paths here from other worktrees."""
     for state in states:
-        if state.get("visits") or not session_states.is_home(repo, state):
+        if state.get("visits") or not session.is_home(repo, state):
             from gitcp.store.journal import elsewhere
 
             elsewhere.bring_edits(repo, state, paths)
@@ -313,7 +309,7 @@ def _keep_notes(repo: Repo, commit: Commit) -> None:
 
             recorded.share_recording(repo)
         except Error as e:  # the next commit shares it
-            trace.append_note("condense", f"recording: {e!r}")
+            git.append_note("condense", f"recording: {e!r}")
 
 
 def _add(
@@ -350,7 +346,7 @@ class Apart:
     def __exit__(self, _kind: object, error: object, _traceback: object) -> bool:
         if not isinstance(error, Exception):
             return False
-        trace.append_note("condense", f"'{self._session_id}': {error!r}")
+        git.append_note("condense", f"'{self._session_id}': {error!r}")
         self._failed[self._session_id] = error
         return True
 
@@ -389,14 +385,14 @@ def settle_state(repo: Repo, state: State) -> None:
         from gitcp.store.journal import calls
 
         calls.forget_visits(repo, state)
-    if not session_states.is_home(repo, state):
+    if not session.is_home(repo, state):
         return
     work = Work(journal.read_journal(repo), state["session_id"])
     read_streams(repo, state)
     state["checkpoint_count"] = int(
         any(work.is_present(p) for s in state["streams"] for p in s["files"])
     )
-    session_states.clear_verdict(state)
+    session.clear_verdict(state)
 
 
 def take_over(repo: Repo, state: State, checkpoint_id: str, head: str) -> None:
@@ -423,7 +419,7 @@ def _move_state_on(
 ) -> None:
     """Move a state on to a stored checkpoint, which has this metadata of the session."""
     tasks.forget_tasks(repo, state, list_strings(metadata.get("tasks")))
-    if session_states.is_home(repo, state):
+    if session.is_home(repo, state):
         state["base_commit"] = state["attribution_base_commit"] = head
     state["last_checkpoint_id"] = checkpoint_id
     # The transcript of work that stays open starts at 0.
@@ -439,10 +435,6 @@ def _move_state_on(
         pending = state.setdefault("pending_finalize", {"ids": []})
         pending["ids"] = [*pending["ids"], checkpoint_id]
         pending |= {"size": stored.size, "live": stored.live} if stored else {"size": -1}
-
-
-# Finalizing: the checkpoints of a turn get its complete transcript
-# (doc/behaviour.md "Finalizing").
 
 
 def finalize(repo: Repo, state: State) -> list[str]:

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import os
 
-from gitcp import files, trace
+from gitcp import files, git
 from gitcp.agents import find_client
 from gitcp.core import commit_message, holding
 from gitcp.errors import Error, GitError
-from gitcp.store import notes, private, refs, trees
+from gitcp.store import match, notes, private, refs, session
+from gitcp.store import objects as store_objects
 from gitcp.store.journal import open_edits
 from gitcp.store.link import commit as link_commit
 from gitcp.store.link import condense
-from gitcp.store.match import candidates, commit_memory, sources
+from gitcp.store.match import candidates, sources
 from gitcp.store.match.sources import MatchCase
-from gitcp.store.session import states
-from gitcp.store.session.states import make_id
-from gitcp.store.trees import is_ancestor, list_commits, read_commit
+from gitcp.store.objects import is_ancestor, list_commits, read_commit
+from gitcp.store.session import make_id, others
 from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Commit, Marker, State
     from gitcp.repo import Repo
     from gitcp.store.match.sources import Answer
-    from gitcp.store.objects import Objects
-    from gitcp.store.trees import Changes
+    from gitcp.store.objects import Changes, Objects
 
 # Reasons in a reflog of moves to commits that others made or that existed already.
 _ELSEWHERE = (
@@ -52,7 +51,7 @@ def link_all(repo: Repo, state: State, old: str, new: str) -> None:
 
     The caller holds the session's lock and saves the state.
     """
-    if not states.is_unsettled(state):
+    if not session.is_unsettled(state):
         return
     rewritten = [*_link_in_jj(repo, new)] if repo.jj_root else []
     for one, old_commits in rewritten:
@@ -62,7 +61,7 @@ def link_all(repo: Repo, state: State, old: str, new: str) -> None:
     logged = moves[-1][1] if moves else old
     unlogged = set(list_between(repo, logged, new)) if logged != new else set[str]()
     made_here = _select_made_here(moves) | unlogged
-    unjudged = made_here.difference(commit_memory.read_judged(repo))
+    unjudged = made_here.difference(match.read_judged(repo))
     # A forge merges a branch by a merge commit: what was made here is not of its first parent.
     for oid in reversed(_list_since(repo, old, new, *_ALL_PARENTS)) if unjudged else ():
         commit = read_commit(repo.objects, oid)
@@ -78,7 +77,7 @@ def link_all(repo: Repo, state: State, old: str, new: str) -> None:
 def _link_in_jj(repo: Repo, head: str) -> Iterator[tuple[Commit, Sequence[str]]]:
     """Give the commits that jj rewrote the ids of those that it made them of, and yield each with
     these: it may have taken in open edits, as an amend does."""
-    case = MatchCase(repo, head, since=commit_memory.read_looked(repo))
+    case = MatchCase(repo, head, since=match.read_looked(repo))
     answers = [*sources.ask_sources(case, sources.IN_JJ)]
     write_answers(case, answers)
     for target, _, _, old_commits in answers:
@@ -109,8 +108,8 @@ def _find_left_behind(
 ) -> Iterator[tuple[Commit, str]]:
     """Yield the commits made here whose rebased or squashed form HEAD has, with that, as
     find_replaced() finds them."""
-    unjudged = _select_made_here(moves).difference(commit_memory.read_judged(repo))
-    if unjudged and states.is_unsettled(state):
+    unjudged = _select_made_here(moves).difference(match.read_judged(repo))
+    if unjudged and session.is_unsettled(state):
         made_here = _sort_commits(moves, unjudged)
         base = state.get("base_commit") or ""
         yield from find_replaced(repo, made_here, base, head)
@@ -134,8 +133,8 @@ def link_one(
 
     sources: the commits it was rewritten from, whose work does not count.  logged: the reflog has
     it.  With sources or unlogged, only evidence counts.  dry_run: write nothing; NEW without id."""
-    session_id, own_markers = state["session_id"], [states.build_marker(state)]
-    parent, changes = trees.read_changes(repo.objects, commit)
+    session_id, own_markers = state["session_id"], [session.build_marker(state)]
+    parent, changes = store_objects.read_changes(repo.objects, commit)
     ids = checkpoint_list.list_linked(repo.objects, commit["oid"])
     session_ids = {i: checkpoints.list_session_ids(repo, i) for i in ids}
     own = [i for i in ids if session_id in session_ids[i]]
@@ -145,17 +144,17 @@ def link_one(
         if not dry_run:
             _settle_killed(repo, state, commit, own[-1])
         return ""
-    if commit_memory.is_pending(repo, ids, parent):
+    if match.is_pending(repo, ids, parent):
         return ""  # its own post-commit is about to run
     changes = _subtract_sources(repo.objects, changes, sources)
     about = repo, changes, parent, own_markers
     matched = link_commit.match_sessions(*about, agent=False, replay=bool(sources) or not logged)
     linked = matched.get(session_id) or _find_decided(repo, parent, ids, session_id)
-    if not linked or not states.take_commit(state, linked["paths"]):
+    if not linked or not session.take_commit(state, linked["paths"]):
         return ""
     checkpoint_id = (missing or own or ids or [NEW if dry_run else make_id()])[-1]
     if not dry_run:
-        trace.append_note("match", f"'{commit['oid']}' was made without our hooks: {linked}")
+        git.append_note("match", f"'{commit['oid']}' was made without our hooks: {linked}")
         if not ids:
             notes.add_link(repo, commit["oid"], checkpoint_id)
         part, noted = [(state, linked)], not ids
@@ -165,12 +164,12 @@ def link_one(
 
 def _subtract_sources(objects: Objects, changes: Changes, sources: Sequence[str]) -> Changes:
     commits = filter(None, (read_commit(objects, oid) for oid in sources))
-    return trees.subtract_changes(objects, changes, [*commits])
+    return store_objects.subtract_changes(objects, changes, [*commits])
 
 
 def _settle_killed(repo: Repo, state: State, commit: Commit, checkpoint_id: str) -> None:
     """Settle a session whose hook was killed between condensing a commit and saving the state."""
-    changes = trees.read_changes(repo.objects, commit)[1]
+    changes = store_objects.read_changes(repo.objects, commit)[1]
     open_edits.settle_commit(repo, commit, changes, {state["session_id"]})
     condense.settle_state(repo, state)
     condense.take_over(repo, state, checkpoint_id, commit["oid"])
@@ -195,7 +194,7 @@ def _has_more_work(
 
 def _find_decided(repo: Repo, parent: str, ids: Sequence[str], session_id: str) -> Linked | None:
     """The session's part by the stored verdict, if a killed hook has not obeyed it."""
-    verdict = commit_memory.load_verdict(repo)
+    verdict = match.load_verdict(repo)
     if not verdict or verdict["parent"] != parent or verdict["id"] not in ids:
         return None
     return verdict["sessions"].get(session_id)
@@ -310,8 +309,8 @@ def _link_each(
 def list_resting(repo: Repo) -> Iterator[Marker]:
     """The unsettled sessions here that no agent works for; the others settle at their next
     event."""
-    for marker in states.read_here(repo):
-        if not states.is_at_work(repo, marker):
+    for marker in session.read_here(repo):
+        if not others.is_at_work(repo, marker):
             yield marker
 
 
@@ -327,7 +326,7 @@ def _list_unjudged(repo: Repo, head: str, among: str) -> list[Commit]:
     except GitError as e:
         raise e.shorten() from None
     if not among:
-        unjudged = list_made_here(repo).difference(commit_memory.read_judged(repo))
+        unjudged = list_made_here(repo).difference(match.read_judged(repo))
         oids = [oid for oid in oids if oid in unjudged]
     commits = [commit for oid in oids if (commit := read_commit(repo.objects, oid))]
     return [c for c in commits if not (among and _list_stored_sessions(repo, c))]
@@ -345,7 +344,7 @@ _TAIL = 1 << 20  # bytes of a transcript in which the last model is looked for
 
 def format_lines(repo: Repo, key: str, session_ids: Iterable[str]) -> list[str]:
     """A line `key: agent (model)` for each agent and model of these sessions, once."""
-    read = filter(None, (states.peek_state(repo, session_id) for session_id in session_ids))
+    read = filter(None, (others.peek_state(repo, session_id) for session_id in session_ids))
     return list(dict.fromkeys(f"{key}: {_describe(state)}" for state in read))
 
 
@@ -403,7 +402,7 @@ def find_replaced(
     brought = [
         one for oid in newer if oid not in made_here and (one := read_commit(repo.objects, oid))
     ]
-    changed = trees.read_many_changes(repo, brought) if brought else {}
+    changed = store_objects.read_many_changes(repo, brought) if brought else {}
     for commit in commits if changed else ():
         if commit["oid"] in lost:
             for other in brought:
@@ -421,7 +420,7 @@ def _list_outside(repo: Repo, oids: Collection[str], head: str) -> set[str]:
 
 def _is_replaced(objects: Objects, commit: Commit, other: Commit, changes: Changes) -> bool:
     """Whether other has the change of a commit that HEAD left."""
-    own = trees.read_changes(objects, commit)[1]
+    own = store_objects.read_changes(objects, commit)[1]
     edits = [candidates.build_edit(path, own[path]) for path in own]
     change = holding.Change(changes, objects.read_blob)
     relation = candidates.relate(commit, other, is_named=True)

@@ -11,15 +11,21 @@ import os
 import time
 from contextlib import suppress
 
-from gitcp import jj, trace
+from gitcp import git, jj
 from gitcp.core import commit_message, holding, line_authors, linking
+from gitcp.core.formats import is_object_name
 from gitcp.core.linking import ABSENT
-from gitcp.core.shapes import is_object_name
 from gitcp.errors import Error, GitError
 from gitcp.record import encode_lines
-from gitcp.store import private, refs, trees
-from gitcp.store.match import commit_memory
-from gitcp.store.trees import Lookup, find_tree, is_ancestor, list_commits, parse_ident, read_commit
+from gitcp.store import match, objects, private, refs
+from gitcp.store.objects import (
+    Lookup,
+    find_tree,
+    is_ancestor,
+    list_commits,
+    parse_ident,
+    read_commit,
+)
 from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
@@ -31,8 +37,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Commit, Version
     from gitcp.repo import Repo
     from gitcp.store.match.sources import Target
-    from gitcp.store.objects import Objects
-    from gitcp.store.trees import Changes
+    from gitcp.store.objects import Changes, Objects
     from gitcp.store.v1.checkpoints import StoredCheckpoint
 
     Gone = Callable[[str], bool]  # whether the commit's parent lacks a path
@@ -48,7 +53,7 @@ def read_edits(repo: Repo, checkpoint_id: str, commit: Commit | None = None) -> 
     moved, else all; [] if no such checkpoint is stored."""
     if checkpoints.find_checkpoint(repo, checkpoint_id) is None:
         return []
-    changed = trees.read_changes(repo.objects, commit)[1] if commit else {}
+    changed = objects.read_changes(repo.objects, commit)[1] if commit else {}
     checkpoint = checkpoints.read_checkpoint(repo, checkpoint_id)
     edits = extract_edits(repo.objects, checkpoint, changed)
     if changed.keys().isdisjoint(edit["path"] for edit in edits):
@@ -291,7 +296,7 @@ class Search:
                 return
             ids = linking.choose_candidate(matches)
             if ids and self._refused is None:
-                self._refused = commit_memory.read_refused(self._repo)
+                self._refused = match.read_refused(self._repo)
             excluded = {*target.list_ids(), *(self._refused or ())}
             yield target, {i: self._tell_how(i, target) for i in ids if i not in excluded}
             self.asked = target.oid
@@ -369,7 +374,7 @@ class Work:
     def leave_out(self, commits: Iterable[Commit]) -> None:
         """Do not count what these commits have."""
         for commit in commits:
-            changes = trees.read_changes(self._objects, commit)[1]
+            changes = objects.read_changes(self._objects, commit)[1]
             self._without.append(holding.Change(changes, self._objects.read_blob))
 
     def hold(self, change: holding.Change) -> holding.Held:
@@ -387,14 +392,14 @@ class Work:
         def is_equal() -> bool:
             whole = part
             if self._commit:
-                changes = trees.read_changes(self._objects, self._commit)[1]
+                changes = objects.read_changes(self._objects, self._commit)[1]
                 edits = [build_edit(path, changes[path]) for path in changes]
                 whole = holding.hold(edits, change, self._without)
             return whole["is_all_work"] and whole["is_all_change"]
 
         reason = holding.explain_enough(part, change, relation, is_equal, together)
         if reason:
-            trace.append_note("match", f"{sorted({path for path, _ in part['common']})}: {reason}")
+            git.append_note("match", f"{sorted({path for path, _ in part['common']})}: {reason}")
         return {*part["common"]} if reason else set()
 
 
@@ -430,7 +435,7 @@ def _pair_links(
     if not stored:
         return []
     carried = checkpoint_list.find_carriers(repo, stored)
-    refused = commit_memory.read_refused(repo)
+    refused = match.read_refused(repo)
     linked = {oid for oids in carried.values() for oid in oids}
     unreached = _list_unreached(repo, linked)
     lost = [i for i in carried if i not in refused and unreached.issuperset(carried[i])]
@@ -440,7 +445,7 @@ def _pair_links(
     commits = [
         commit for oid in free if oid not in linked and (commit := read_commit(repo.objects, oid))
     ]
-    changed = trees.read_many_changes(repo, commits)
+    changed = objects.read_many_changes(repo, commits)
     pairs: list[tuple[str, dict[str, str]]] = []
     for checkpoint_id, (edits, original) in works.items() if changed else ():
         for oid in _choose_commits(repo, edits, changed, original):
@@ -525,10 +530,6 @@ def _list_reflog(repo: Repo, limit: int = _MOST, *args: str) -> dict[str, list[s
     return carriers
 
 
-# What git and jj say was rewritten: new commits, each with its sources, the commits that it was
-# made of.
-
-
 class Rewrite:
     """What post-rewrite says of a command.
 
@@ -561,7 +562,7 @@ def read_rewrite(repo: Repo, command: str, lines: Iterable[str]) -> Rewrite:
     for old, new in (line.split(" ")[:2] for line in lines if " " in line):
         sources.setdefault(new, []).append(old)
     if command != "rebase":
-        return Rewrite(command, sources, () if commit_memory.is_replaying(repo) else [*sources])
+        return Rewrite(command, sources, () if match.is_replaying(repo) else [*sources])
     branch, before = _find_replayed(repo, sources)
     added = [oid for oid in branch if oid not in before] if before is not None else []
     sources = _add_amended(repo, sources, added, before or ())
@@ -624,7 +625,7 @@ def list_jj(repo: Repo, commits: Sequence[str]) -> dict[str, list[str]]:
     try:
         sources = jj.list_predecessors(repo.jj_root, commits)
     except Error as e:
-        trace.append_note("jj", str(e))
+        git.append_note("jj", str(e))
         return {}
     return {new: _find_linked(repo.objects, sources, new) for new in commits if sources.get(new)}
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import os
 
-from gitcp import files, trace
+from gitcp import files, git
 from gitcp.core import commit_message
+from gitcp.core.formats import is_object_name
 from gitcp.core.linking import build_change
-from gitcp.core.shapes import is_object_name
 from gitcp.errors import Error
-from gitcp.record import decode_name, encode_name
-from gitcp.store import private, refs, trees
-from gitcp.store.match import commit_memory
-from gitcp.store.trees import Lookup, find_tree, list_commits, need_commit, read_commit
+from gitcp.git import decode_name, encode_name
+from gitcp.store import match, objects, private, refs
+from gitcp.store.objects import Lookup, find_tree, list_commits, need_commit, read_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,9 +22,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Commit, Version
     from gitcp.repo import Repo
     from gitcp.store.match.candidates import Rewrite, Search
-    from gitcp.store.objects import Objects
-    from gitcp.store.trees import Changes
-
+    from gitcp.store.objects import Changes, Objects
 
 # What the sources of links are asked about: a case, and the commits in it that may lack links.
 MOST = 50  # commits
@@ -51,7 +48,7 @@ class Target:
         self._changes: Callable[[], Changes] = changes or self._read
 
     def _read(self) -> Changes:
-        self.parent, changes = trees.read_changes(
+        self.parent, changes = objects.read_changes(
             self._objects, need_commit(self._objects, self.oid)
         )
         return changes
@@ -66,6 +63,7 @@ class Target:
         """Return the ids of the checkpoints that it is linked to."""
         if not self.oid:
             return ()
+
         from gitcp.store.v1 import checkpoint_list
 
         return checkpoint_list.list_linked(self._objects, self.oid)
@@ -115,7 +113,7 @@ class MatchCase:
             args = ("--topo-order", "--reverse", "--no-merges", f"--max-count={MOST}")
             exists = self.since and read_commit(self.repo.objects, self.since)
             oids = list_commits(self.repo, *args, self.head, f"^{self.since}") if exists else []
-            judged = set(commit_memory.read_judged(self.repo)) if oids else ()
+            judged = set(match.read_judged(self.repo)) if oids else ()
             self._fresh = [oid for oid in oids if oid not in judged]
         return self._fresh
 
@@ -135,6 +133,7 @@ class MatchCase:
         """Return a search for work of the checkpoints of commits.  seconds: the time that it may
         take, by default that of the case."""
         time = seconds or self._seconds
+
         from gitcp.store.match import candidates
 
         return candidates.Search(self.repo, commits, time, refused, beside)
@@ -179,6 +178,7 @@ def _build_answer(
 ) -> Answer:
     """The ids that move to target: ids, a part of those that git names, less those that a person
     removed from an old commit."""
+
     from gitcp.store.v1 import checkpoint_list
 
     refused = checkpoint_list.list_refused(case.repo.objects, old_commits) if old_commits else {}
@@ -195,6 +195,7 @@ def _search_targets(search: Search, targets: Iterable[Target]) -> Iterator[Answe
 
 
 def _list_linked(case: MatchCase, oid: str) -> list[str]:
+
     from gitcp.store.v1 import checkpoint_list
 
     return checkpoint_list.list_linked(case.repo.objects, oid)
@@ -208,8 +209,9 @@ def _select_held(case: MatchCase, old: str, ids: Sequence[str], target: Target) 
     commit = read_commit(case.repo.objects, old) if ids else None
     if commit is None:
         return [*ids]
-    old_changes = trees.read_changes(case.repo.objects, commit)[1]
+    old_changes = objects.read_changes(case.repo.objects, commit)[1]
     parent, changes = target.read()
+
     from gitcp.store.match import candidates
 
     is_gone, held = candidates.build_gone_check(case.repo.objects, parent), []
@@ -256,6 +258,7 @@ def list_picked_before(case: MatchCase) -> Iterator[Answer]:
     the others, whose files HEAD may have renamed."""
     if _exists(case, "MERGE_MSG") and not _exists(case, "MERGE_HEAD"):
         beside = case.repo, ["HEAD"], MOST
+
         from gitcp.store.v1 import checkpoint_list
 
         same_paths = checkpoint_list.list_beside(*beside, paths=case.target.read()[1])
@@ -272,7 +275,7 @@ def list_squashed(case: MatchCase) -> Iterator[Answer]:
         old_commits = [commit["oid"] for commit in commits]
         linked = [i for old in old_commits for i in _list_linked(case, old)]
         named = [*commit_message.find_anywhere(encode_name(message)), *linked]
-        refused = commit_memory.read_refused(case.repo)
+        refused = match.read_refused(case.repo)
         ids = [i for i in named if i not in refused]
         holds = ids and _holds_squash(case, commits)
         yield _build_answer(case, case.target, named, ids if holds else (), old_commits)
@@ -286,7 +289,7 @@ def _holds_squash(case: MatchCase, commits: Sequence[Commit]) -> bool:
     changed nothing or was given up."""
     changes = case.target.read()[1]
     for commit in commits if case.is_seen else ():
-        if not changes.keys().isdisjoint(trees.read_changes(case.repo.objects, commit)[1]):
+        if not changes.keys().isdisjoint(objects.read_changes(case.repo.objects, commit)[1]):
             return True
     return case.search(commits, seconds=LONG).is_held(case.target)
 
@@ -297,9 +300,10 @@ def list_copied(case: MatchCase) -> Iterator[Answer]:
     target has some of their work, or their checkpoint is not in this store."""
     named = commit_message.find_anywhere(encode_name(_read_text(case, "MERGE_MSG")))
     other = read_commit(case.repo.objects, case.copied) if case.copied else None
-    refused = commit_memory.read_refused(case.repo) if named or other else set()
+    refused = match.read_refused(case.repo) if named or other else set()
     if other:
         named = [*commit_message.read_trailers(encode_name(other["message"])), *named]
+
         from gitcp.store.v1 import checkpoint_list
 
         refused |= checkpoint_list.list_refused(case.repo.objects, [other["oid"]]).keys()
@@ -326,11 +330,12 @@ def _read_text(case: MatchCase, name: str) -> str:
 
 def read_staged(repo: Repo, parent: str) -> Changes:
     """What the index that git commits from changes against parent; zeros: against no commit."""
-    return trees.read_staged(repo.hook_git, parent if parent.strip("0") else repo.empty_tree)
+    return objects.read_staged(repo.hook_git, parent if parent.strip("0") else repo.empty_tree)
 
 
 def list_rewritten(case: MatchCase) -> Iterator[Answer]:
     """Ids of the commits that an amend replaced, or that a rebase replayed or squashed."""
+
     from gitcp.store.match import candidates
 
     rewrite = case.rewrite or candidates.NOTHING
@@ -340,9 +345,9 @@ def list_rewritten(case: MatchCase) -> Iterator[Answer]:
         old_commits = rewrite.sources.get(new)
         if old_commits and rewrite.command == "amend":
             amended = need_commit(case.repo.objects, new)
-            refused = commit_memory.read_left_out(case.repo, old_commits[0], amended)
+            refused = match.read_left_out(case.repo, old_commits[0], amended)
             if refused:
-                commit_memory.write_refused(case.repo, refused)
+                match.write_refused(case.repo, refused)
             _note_left_out(case, old_commits[0], amended, refused)
             carried |= refused
         if old_commits:
@@ -354,6 +359,7 @@ def list_split(case: MatchCase) -> Iterator[Answer]:
     only."""
     if case.rewrite and case.rewrite.added:
         oids = dict.fromkeys(old for olds in case.rewrite.sources.values() for old in olds)
+
         from gitcp.store.match import candidates
 
         search = case.search(candidates.select_linked(case.repo.objects, oids))
@@ -365,7 +371,7 @@ def list_killed(case: MatchCase) -> Iterator[Answer]:
 
     In a repository without reflogs, HEAD is an amend of since if the parents and the author with
     his time are equal."""
-    refused = commit_memory.read_refused(case.repo)
+    refused = match.read_refused(case.repo)
     moves = refs.list_head_moves(case.repo)
     if not moves and case.since not in ("", case.head):
         since, head = (read_commit(case.repo.objects, oid) for oid in (case.since, case.head))
@@ -381,7 +387,7 @@ def list_killed(case: MatchCase) -> Iterator[Answer]:
                 case, Target(case.repo.objects, new), [old], _list_linked(case, old)
             )
         elif amended:
-            excluded = refused | commit_memory.read_left_out(case.repo, old, amended)
+            excluded = refused | match.read_left_out(case.repo, old, amended)
             if case.since:
                 _note_left_out(case, old, amended, excluded)
             yield _follow_commits(case, Target(case.repo.objects, new), [old], excluded)
@@ -392,8 +398,9 @@ def _note_left_out(case: MatchCase, old: str, amended: Commit, excluded: Collect
     committed later.  excluded: ids whose work does not count."""
     commit, lookup = (
         read_commit(case.repo.objects, old),
-        trees.Lookup(case.repo.objects, amended["tree"]),
+        objects.Lookup(case.repo.objects, amended["tree"]),
     )
+
     from gitcp.store.match import candidates
 
     edits = [
@@ -409,7 +416,8 @@ def _note_left_out(case: MatchCase, old: str, amended: Commit, excluded: Collect
 def list_in_jj(case: MatchCase) -> Iterator[Answer]:
     """Ids of the commits that jj rewrote, squashed or split."""
     fresh = case.list_fresh() if case.repo.jj_root else []
-    refused = commit_memory.read_refused(case.repo) if fresh else ()
+    refused = match.read_refused(case.repo) if fresh else ()
+
     from gitcp.store.match import candidates
 
     sources = candidates.list_jj(case.repo, fresh) if fresh else {}
@@ -441,6 +449,7 @@ def _list_beside(case: MatchCase, fresh: Sequence[str]) -> list[Commit]:
     moves = refs.list_head_moves(repo)[-MOST:]
     tips = dict.fromkeys(new for _, new, _ in moves if read_commit(repo.objects, new))
     bases = repo.git.run("merge-base", "--octopus", *fresh, ok=(0, 1))[1].decode().split()
+
     from gitcp.store.v1 import checkpoint_list
 
     beside = checkpoint_list.list_beside(repo, bases, MOST + len(fresh), tips)
@@ -466,6 +475,7 @@ def list_merged(case: MatchCase) -> Iterator[Answer]:
         target, head = case.onto
         raise Error(f"'{target}' and '{head}' have no commit in common")
     args = ("--reverse", "--no-merges", f"--max-count={_RANGE}", f"^{out.decode().split()[0]}")
+
     from gitcp.store.match import candidates
 
     branch = candidates.select_linked(case.repo.objects, list_commits(case.repo, *args, tip))
@@ -476,6 +486,7 @@ def list_merged(case: MatchCase) -> Iterator[Answer]:
 
 def list_unplaced(case: MatchCase) -> Iterator[Answer]:
     """Ids of checkpoints whose commit is on no branch."""
+
     from gitcp.store.match import candidates
 
     pairs = candidates.find_lost(case.repo, case.among, case.lately)
@@ -499,8 +510,6 @@ SOURCES = (
     ("lost", (SETTLE,), list_lost),
     ("", (ONTO,), list_merged),
 )
-
-
 # Commits that HEAD lost and that may be made again: their ids come back with their content.
 #
 # A reset leaves them in ORIG_HEAD.  An amend that leaves content out replaces one.  A stash that
@@ -520,6 +529,7 @@ def find_lost(repo: Repo, head: str) -> list[Commit]:
     lost = [*listed, *_list_reset(repo, head)]
     if not lost:
         return []
+
     from gitcp.store.match import candidates
 
     return candidates.select_linked(repo.objects, dict.fromkeys(lost))
@@ -537,7 +547,7 @@ def keep_pending(repo: Repo, search: Search | None, head: str, changes: Changes)
                 pending.append(commit["oid"])
     path = repo.join_own("taken-back")
     if pending:
-        trace.append_note("commit", f"taken back, and still to come: {pending}")
+        git.append_note("commit", f"taken back, and still to come: {pending}")
         private.write_words(repo, path, pending[-_MOST_LOST:])
     else:
         private.remove_private(repo, path)
@@ -549,7 +559,7 @@ class _Pending:
     def __init__(self, repo: Repo, head: str, changes: Changes) -> None:
         self._repo, self._changes = repo, changes
         self._lookup = Lookup(repo.objects, find_tree(repo.objects, head))
-        self._stash = refs.Stash(repo).list_entries()
+        self._stash = objects.Stash(repo).list_entries()
         self._worktree: dict[str, Version] = {}
 
     def _find_after(self, path: str) -> Version:
@@ -566,9 +576,9 @@ class _Pending:
         paths = [edit["path"] for edit in open_]
         unread = sorted(path for path in paths if path not in self._worktree)
         if unread:
-            from gitcp.store.snapshot import hashing
+            from gitcp.store.snapshot import scan
 
-            self._worktree |= hashing.read_paths(self._repo, unread, write=True)
+            self._worktree |= scan.read_paths(self._repo, unread, write=True)
         steps = [(path, self._find_after(path), self._worktree.get(path)) for path in paths]
         return _has_work(self._repo.objects, open_, steps) or _is_in_stash(
             self._repo.objects, edits, self._stash
@@ -576,7 +586,7 @@ class _Pending:
 
 
 def _is_in_stash(
-    objects: Objects, edits: Sequence[Recorded], stash: Iterable[refs.Stashed]
+    objects: Objects, edits: Sequence[Recorded], stash: Iterable[objects.Stashed]
 ) -> bool:
     paths = [edit["path"] for edit in edits]
     return any(_has_work(objects, edits, entry.list_steps(paths)) for entry in stash)
@@ -587,6 +597,7 @@ def _has_work(
 ) -> bool:
     """Whether steps (path, old, new) have some of the work of edits."""
     changes = {path: build_change(old, new) for path, old, new in steps if old != new}
+
     from gitcp.store.match import candidates
 
     return bool(changes and candidates.has_work(objects, edits, changes))
@@ -604,8 +615,9 @@ def add_stashed(repo: Repo, oid: str) -> None:
     """List a commit as lost if an entry of the stash has some of its work as well: that may be
     applied once more, on another branch."""
     commit = need_commit(repo.objects, oid)
-    paths = trees.read_changes(repo.objects, commit)[1]
-    stash = [e for e in refs.Stash(repo).list_entries() if any(map(e.changes, paths))]
+    paths = objects.read_changes(repo.objects, commit)[1]
+    stash = [e for e in objects.Stash(repo).list_entries() if any(map(e.changes, paths))]
+
     from gitcp.store.v1 import checkpoint_list
 
     for checkpoint_id in checkpoint_list.list_linked(repo.objects, oid) if stash else ():
@@ -635,7 +647,7 @@ def _mark_read(repo: Repo) -> None:
         repo.make_folder(os.path.dirname(mark))
         os.link(_get_orig_head(repo), mark)
     except OSError as e:
-        trace.append_note("commit", f"ORIG_HEAD cannot be marked: {e}")
+        git.append_note("commit", f"ORIG_HEAD cannot be marked: {e}")
 
 
 def _was_read(repo: Repo) -> bool:
@@ -672,6 +684,7 @@ def _list_reset(repo: Repo, head: str) -> list[str]:
 
 def _drop_replaced(repo: Repo, lost: list[str], head: str, tips: Iterable[str]) -> list[str]:
     fresh = list_commits(repo, f"--max-count={_MOST_LOST}", head, *(f"^{oid}" for oid in tips))
+
     from gitcp.store.v1 import checkpoint_list
 
     list_linked = checkpoint_list.list_linked

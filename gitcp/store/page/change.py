@@ -8,10 +8,10 @@ from gitcp.core import blame_format, line_authors
 from gitcp.core.linking import is_binary
 from gitcp.core.page_parts import list_added, trace_lines
 from gitcp.errors import Error, GitError
-from gitcp.record import decode_name, encode_name
+from gitcp.git import decode_name, encode_name
 from gitcp.store.lines import history
+from gitcp.store.objects import read_names
 from gitcp.store.page import gather
-from gitcp.store.trees import read_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

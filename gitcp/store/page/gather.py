@@ -6,7 +6,7 @@ from gitcp.agents import find_client
 from gitcp.core import page_parts, sums, transcripts
 from gitcp.core.sums import find_model
 from gitcp.errors import Error
-from gitcp.record import decode_name
+from gitcp.git import decode_name
 from gitcp.store import prices, refs
 from gitcp.store.lines import exports
 from gitcp.store.show import commits, reports

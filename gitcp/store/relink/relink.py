@@ -3,22 +3,20 @@
 
 from __future__ import annotations
 
-from gitcp import trace
+from gitcp import git
 from gitcp.core import links
-from gitcp.core.ids import pick_match
+from gitcp.core.formats import pick_match
 from gitcp.errors import Error
-from gitcp.store import notes, trees, undo
+from gitcp.store import notes, objects, redaction, relink, session, undo
 from gitcp.store.journal import elsewhere
 from gitcp.store.lines import commit_lines
 from gitcp.store.link import condense, unhooked
-from gitcp.store.match import commit_memory, sources
+from gitcp.store.match import read_looked, sources, write_looked, write_refused
 from gitcp.store.match.sources import AMENDED, LONG, SETTLE, MatchCase
-from gitcp.store.relink import catch_up
-from gitcp.store.session import states
-from gitcp.store.session.states import make_id
+from gitcp.store.objects import read_commit
+from gitcp.store.session import make_id, others
 from gitcp.store.show import commits
-from gitcp.store.trees import read_commit
-from gitcp.store.v1 import checkpoint_list, checkpoints, redaction
+from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +43,7 @@ def link_left_behind(ctx: Context, dry_run: bool = False) -> list[Pair]:
     links = unhooked.link_left_behind(ctx, dry_run)
     if dry_run:
         return [{"commit": new, "checkpoint_id": i, "how": "content"} for new, i in links]
-    looked = commit_memory.read_looked(ctx.repo)
+    looked = read_looked(ctx.repo)
     case = MatchCase(ctx.repo, ctx.head, since=looked, seconds=LONG)
     return reconcile(case, SETTLE) if links else []
 
@@ -57,20 +55,20 @@ def settle_links(ctx: Context, settled: str = "") -> int:
     settled: the session that has done so already.
     """
     repo, head = ctx.repo, ctx.head
-    case = MatchCase(repo, head, since=commit_memory.read_looked(repo))
+    case = MatchCase(repo, head, since=read_looked(repo))
     reconcile(case, AMENDED)
     waiting = False
-    for marker in states.read_here(repo):
+    for marker in session.read_here(repo):
         if marker["session_id"] == settled or marker["base_commit"] == head:
             continue
-        if states.is_at_work(repo, marker):
+        if others.is_at_work(repo, marker):
             waiting = True  # it settles at its next event
             continue
         _settle_session(ctx, marker["session_id"], head)
     _settle_removed(ctx, case)
     links = reconcile(case, SETTLE)
     if case.done and not waiting:
-        commit_memory.write_looked(repo, case.done)
+        write_looked(repo, case.done)
     restored = [link["commit"] for link in links if link["how"] == "lost"]
     made_here = unhooked.list_made_here(repo) if restored else ()
     return sum(oid not in made_here for oid in restored)
@@ -80,9 +78,9 @@ def _settle_removed(ctx: Context, case: MatchCase) -> None:
     """Link the open work of sessions whose worktree was removed in commits that are new here: a
     branch of that worktree was merged, and no hook may have seen its commits."""
     repo, fresh = ctx.repo, case.list_fresh()
-    for marker in states.read_markers(repo) if fresh else ():
+    for marker in session.read_markers(repo) if fresh else ():
         home = str(marker.get("worktree_id") or "")
-        is_here = states.is_home(repo, marker) or elsewhere.find_worktree(repo, home)
+        is_here = session.is_home(repo, marker) or elsewhere.find_worktree(repo, home)
         state = None if is_here else ctx.read_state(marker["session_id"])
         try:
             for commit in filter(None, (read_commit(repo.objects, oid) for oid in fresh if state)):
@@ -90,14 +88,14 @@ def _settle_removed(ctx: Context, case: MatchCase) -> None:
                     condense.finalize(repo, state)
                     ctx.keep(state)
         except (Error, OSError) as e:  # its data is damaged; the others go on
-            trace.append_note("settle", f"'{marker['session_id']}': {e}")
+            git.append_note("settle", f"'{marker['session_id']}': {e}")
 
 
 def follow_head_everywhere(ctx: Context) -> None:
     """Have every session here follow a HEAD that moved, also those at work."""
-    for marker in states.read_here(ctx.repo):
+    for marker in session.read_here(ctx.repo):
         if marker["base_commit"] != ctx.head:
-            is_over = not states.is_at_work(ctx.repo, marker)
+            is_over = not others.is_at_work(ctx.repo, marker)
             _settle_session(ctx, marker["session_id"], ctx.head, is_over)
 
 
@@ -106,12 +104,12 @@ def _settle_session(ctx: Context, session_id: str, head: str, is_over: bool = Tr
     state = ctx.read_state(session_id)
     try:
         if state and state.get("base_commit") != head:
-            catch_up.follow_head(ctx.repo, state, head)
+            relink.follow_head(ctx.repo, state, head)
             if is_over:
                 condense.finalize(ctx.repo, state)
             ctx.keep(state)
     except (Error, OSError) as e:  # its data is damaged; the others go on
-        trace.append_note("settle", f"'{session_id}': {e}")
+        git.append_note("settle", f"'{session_id}': {e}")
 
 
 def copy_unknown(repo: Repo, old_by_new: Mapping[str, Sequence[str]]) -> None:
@@ -145,11 +143,6 @@ def link_replayed(repo: Repo, state: State, replayed: Mapping[str, Sequence[str]
             unhooked.link_one(repo, state, commit, old_commits)
 
 
-# Links that a person makes or removes: lines in the note on a commit, which itself stays.
-#
-# Each is a step of the undo log, with the note before it.
-
-
 def link_commit(ctx: Context, commit: Commit, name: str) -> str:
     """Link a commit to a checkpoint or session by an id or its beginning; return the checkpoint's
     id.
@@ -163,7 +156,7 @@ def link_commit(ctx: Context, commit: Commit, name: str) -> str:
     kind, key = match
     checkpoint_id = key if kind == "checkpoint" else _find_or_make_checkpoint(ctx, commit, key)
     _edit_note(ctx.repo, commit, "link", checkpoint_id, links.add_link_by_hand, checkpoint_id)
-    commit_memory.write_refused(ctx.repo, (), allowed=checkpoint_id)
+    write_refused(ctx.repo, (), allowed=checkpoint_id)
     return checkpoint_id
 
 
@@ -180,7 +173,7 @@ def unlink_commit(ctx: Context, commit: Commit, name: str, reason: str) -> list[
     reason = redaction.redact_text(ctx.repo, reason)
     for i in ids:
         _edit_note(ctx.repo, commit, "unlink", i, links.remove_link, i, reason)
-    commit_memory.write_refused(ctx.repo, ids)
+    write_refused(ctx.repo, ids)
     return ids
 
 
@@ -218,7 +211,7 @@ def _edit_note(
 
 def _find_or_make_checkpoint(ctx: Context, commit: Commit, session_id: str) -> str:
     state = ctx.read_state(session_id)
-    _, changes = trees.read_changes(ctx.repo.objects, commit)
+    _, changes = objects.read_changes(ctx.repo.objects, commit)
     files = {path for stream in (state or {}).get("streams", ()) for path in stream["files"]}
     if state and files & changes.keys():
         checkpoint_id = make_id()

@@ -9,21 +9,19 @@ from datetime import datetime
 from typing import NamedTuple
 from zlib import crc32
 
-from gitcp.console import options
+from gitcp import console
 from gitcp.core import commit_message, json, links, search_rules, v1_format
-from gitcp.core.ids import parse_checkpoint_ref
+from gitcp.core.formats import parse_checkpoint_ref
 from gitcp.core.search_rules import cut_turns
 from gitcp.errors import Error, GitError
 from gitcp.files import peek
-from gitcp.record import decode_name, encode_lines, encode_name
-from gitcp.store import notes
+from gitcp.git import decode_name, encode_name
+from gitcp.record import encode_lines
+from gitcp.store import notes, redaction, stream
 from gitcp.store.back import conversation as back_conversation
-from gitcp.store.objects import Objects
-from gitcp.store.reading import run_task, split_windows, spread_batches
-from gitcp.store.session import states
-from gitcp.store.stream import streams as stream_streams
-from gitcp.store.trees import (
+from gitcp.store.objects import (
     Lookup,
+    Objects,
     find_tree,
     is_ancestor,
     list_commits,
@@ -32,7 +30,9 @@ from gitcp.store.trees import (
     read_names,
     read_tree,
 )
-from gitcp.store.v1 import checkpoint_list, checkpoints, redaction
+from gitcp.store.reading import run_task, split_windows, spread_batches
+from gitcp.store.session import others
+from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -348,7 +348,7 @@ def _is_rewritten(repo: Repo, before: Mapping[str, str], current: Mapping[str, s
 
 def _take_sources(repo: Repo, database: Connection, progress: Callable[[int, int], None]) -> None:
     with Objects(repo):
-        streams = (("stream", t["ref"], t["oid"]) for t in stream_streams.list_tips(repo))
+        streams = (("stream", t["ref"], t["oid"]) for t in stream.list_tips(repo))
         sources = [*_list_checkpoints(repo), *streams]
         versions = _read_versions(database, sessions=False)
         fresh = [source for source in sources if versions.get(source[:2]) != source[2]]
@@ -383,7 +383,7 @@ def _take_arrived(repo: Repo, database: Connection) -> None:
 def tell_lacking(database: Connection) -> None:
     """Warn of what the sources of the index lack."""
     for message, kind in database.execute("select distinct message, kind from lacking"):
-        options.warn_lacking(message, kind)
+        console.warn_lacking(message, kind)
 
 
 def _read_versions(database: Connection, sessions: bool) -> dict[tuple[str, str], str]:
@@ -407,15 +407,15 @@ def _read_source(objects: Objects, source: Source) -> tuple[Spoken, list[Lack]]:
     kind, name, version = source
     parts = checkpoints.Parts(objects, name)
     read = _read_checkpoint if kind == "checkpoint" else _read_stream
-    with options.Collected() as lacks:
+    with console.Collected() as lacks:
         try:
             spoken = read(objects, parts, version)
         except Error as e:
             spoken = []
-            parts.note_lack("", e, options.ABSENT)
+            parts.note_lack("", e, console.ABSENT)
     objects.ahead.forget()
     absent = " ".join(parts.absent)
-    return spoken, [(absent, lack, options.get_kind(lack)) for lack in dict.fromkeys(lacks)]
+    return spoken, [(absent, lack, console.get_kind(lack)) for lack in dict.fromkeys(lacks)]
 
 
 def _read_checkpoint(objects: Objects, parts: checkpoints.Parts, tree: str) -> Spoken:
@@ -478,11 +478,11 @@ def _add_files(turns: list[Turn], metadata: Mapping[str, Any]) -> set[int]:
 
 def _read_stream(objects: Objects, parts: checkpoints.Parts, tip: str) -> Spoken:
     sessions: Spoken = []
-    folder = stream_streams.METADATA.rstrip("/")
+    folder = stream.METADATA.rstrip("/")
     entry = Lookup(objects, find_tree(objects, tip))(folder)
     for session_id, (_, oid) in (read_tree(objects, entry[1]) if entry else {}).items():
         files = read_tree(objects, oid)
-        state = parts.read_json(files, session_id, "state", stream_streams.NAME)
+        state = parts.read_json(files, session_id, "state", stream.NAME)
         turns = cut_turns(parts.read_transcript(files, session_id), _get_start(state))
         sessions.append((session_id, state.get("agent_type", ""), "", list(turns), set()))
     return sessions
@@ -496,8 +496,8 @@ def _get_start(state: object) -> int:
 def _take_conversations(repo: Repo, database: Connection) -> None:
     """Read the turns of open sessions since their last checkpoints, from live transcripts."""
     live: dict[tuple[str, str], tuple[str, State]] = {}
-    for name in states.list_state_ids(repo):
-        state = states.peek_state(repo, name)
+    for name in others.list_state_ids(repo):
+        state = others.peek_state(repo, name)
         if state and state.get("phase") != "ended" and (version := _format_version(state)):
             live["session", name] = version, state
     versions = _read_versions(database, sessions=True)

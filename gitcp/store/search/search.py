@@ -10,7 +10,7 @@ from gitcp.lock import exclusive
 from gitcp.store.back import points
 from gitcp.store.objects import Objects
 from gitcp.store.search import index
-from gitcp.store.session import states
+from gitcp.store.session import others
 from gitcp.store.v1 import checkpoint_list
 
 TYPE_CHECKING = False
@@ -53,8 +53,8 @@ def find_candidates(repo: Repo, kind: str, begun: str) -> Candidates:
 
 def _list_sessions(repo: Repo, begun: str) -> Candidates:
     listed = {}
-    for name in states.list_state_ids(repo):
-        state = states.peek_state(repo, name) if name.startswith(begun) else None
+    for name in others.list_state_ids(repo):
+        state = others.peek_state(repo, name) if name.startswith(begun) else None
         if state:
             prompt = " ".join(str(state.get("first_prompt") or "").split())[:_PROMPT]
             listed[name] = f"{state.get('agent_type') or 'session'}: {prompt}"

@@ -8,7 +8,7 @@ import os
 import shlex
 import subprocess
 
-from gitcp import files, jj, running
+from gitcp import files, git, jj
 from gitcp.agents import Client, list_names, other
 from gitcp.agents.reading import items
 from gitcp.core import config_table, installation
@@ -206,7 +206,7 @@ class External(Client):
         return answer or {}
 
     def _run(self, *args: str, stdin: bytes = b"") -> bytes:
-        limit = min(_LONGEST, running.count_seconds_left() or _LONGEST)
+        limit = min(_LONGEST, git.count_seconds_left() or _LONGEST)
         entire_env = {"ENTIRE_REPO_ROOT": self._top, "ENTIRE_PROTOCOL_VERSION": "1"}
         words = f"'{self.program} {args[0]}'"
         try:

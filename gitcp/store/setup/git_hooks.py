@@ -10,8 +10,8 @@ import os
 
 from gitcp import files
 from gitcp.core import installation
-from gitcp.record import decode_name, encode_name
-from gitcp.store.snapshot.worktree import Worktree
+from gitcp.git import decode_name, encode_name
+from gitcp.store.snapshot import Worktree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -370,9 +370,6 @@ def _list_names(folder: str) -> list[str]:
 
 def _read_text(path: str) -> str:
     return decode_name(files.read_bytes(path) or b"") if os.path.isfile(path) else ""
-
-
-# Find the files that git tracks, and make it ignore gitcp's files by <common>/info/exclude.
 
 
 def list_tracked(repo: Repo, paths: Iterable[str]) -> list[str]:

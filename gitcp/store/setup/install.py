@@ -11,24 +11,21 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import gitcp
-from gitcp import agents, asked, files, jj, registered
+from gitcp import agents, asked, console, files, jj, registered
 from gitcp.agents.install import enabling, own_files
 from gitcp.agents.install.enabling import Surroundings
 from gitcp.asked import is_tracked
-from gitcp.console import options
 from gitcp.core import installation
 from gitcp.core.installation import ENTIRE_SWITCH
 from gitcp.errors import Error, format_error
 from gitcp.files import move_aside
-from gitcp.git import Git
+from gitcp.git import Git, decode_name, encode_name
 from gitcp.lock import exclusive
-from gitcp.record import decode_name, encode_name
 from gitcp.repo import Repo
+from gitcp.store import snapshot, stream
 from gitcp.store.lines import recorded
 from gitcp.store.objects import Objects
 from gitcp.store.setup import adapters, git_hooks, guard_files, takeover
-from gitcp.store.snapshot import worktree
-from gitcp.store.stream import streams
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -131,7 +128,7 @@ def carry_out(repo: Repo, write: Write, record: Manifest) -> bool:
     except (OSError, Error) as e:
         if "agent" not in write:
             raise
-        options.warn_lacking(f"{format_error(e)}: {write['agent']} is not set up")
+        console.warn_lacking(f"{format_error(e)}: {write['agent']} is not set up")
         return False
     return True
 
@@ -213,12 +210,12 @@ def _settle_worktree(repo: Repo, record: Manifest) -> None:
 
 def _prepare(repo: Repo, record: Manifest) -> list[str]:
     """Write the data that hooks need: gitcp's index, markers, states; return what was done."""
-    worktree.seed_index(repo)
+    snapshot.seed_index(repo)
     guard_files.write_configured(repo)
     guard_files.write_watched(repo, record)
     takeover.write_markers(repo)
     with Objects(repo):
-        streams.move_home(repo)
+        stream.move_home(repo)
         taken = takeover.adopt_settings(repo)
         recorded.begin_recording(repo)
         recorded.share_recording(repo)
@@ -292,7 +289,7 @@ def plan_clients(
         try:
             plan = enabling.plan_client(client, scope, home, top, surroundings, force)
         except Error as e:
-            options.warn_lacking(_UNREAD.format(e, name, name))
+            console.warn_lacking(_UNREAD.format(e, name, name))
         else:
             writes += plan[0]
             notes += plan[1]

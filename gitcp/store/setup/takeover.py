@@ -11,18 +11,17 @@ from typing import NamedTuple
 from gitcp import files
 from gitcp.agents import find_client
 from gitcp.agents.install import json_text
-from gitcp.core import ids, installation, shapes
+from gitcp.core import formats, installation
 from gitcp.core.installation import ENTIRE_SWITCH
 from gitcp.errors import Error, InputError, hide_passwords
 from gitcp.files import Damaged
-from gitcp.record import decode_name, encode_name
+from gitcp.git import decode_name, encode_name
 from gitcp.repo import Repo
-from gitcp.store import private, refs
-from gitcp.store.journal import edits, open_edits
-from gitcp.store.journal.journal import Journal
-from gitcp.store.session import states
+from gitcp.store import private, refs, session
+from gitcp.store.journal import Journal, edits, open_edits
+from gitcp.store.session import others
 from gitcp.store.setup import git_hooks
-from gitcp.store.stream import streams
+from gitcp.store.stream import peek_tip, read_changes
 from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
@@ -138,31 +137,31 @@ def adopt_settings(repo: Repo) -> list[str]:
     Its states have no streams: the files of a session are read from its branch.
     """
     taken = []
-    for name in states.list_state_ids(repo):
+    for name in others.list_state_ids(repo):
         try:
-            ids.check_session_id(name)
+            formats.check_session_id(name)
         except Error:
             continue
-        with states.held_state(repo, [name]):
-            state = states.load_state(repo, name)
+        with others.held_state(repo, [name]):
+            state = session.load_state(repo, name)
             foreign = state is not None and not state["streams"] and "turns" not in state
             if state and foreign and state.get("phase") == "active":
-                states.take_over(repo, state)
+                others.take_over(repo, state)
                 state["tool_events"] = True  # an unexplained edit is not the turn's
             if state and not state["streams"] and _add_stream(repo.objects, state):
                 _note_condensed(repo, state)
                 _record_edits(repo, state)
                 edits.save_work(repo, state)
                 taken.append(name)
-            elif state and states.is_unsettled(state):
-                edits.save_work(repo, state) if foreign else states.write_marker(repo, state)
+            elif state and session.is_unsettled(state):
+                edits.save_work(repo, state) if foreign else session.write_marker(repo, state)
     return taken
 
 
 def _record_edits(repo: Repo, state: State) -> None:
     """Write the files that the session recorded into the journal of its worktree."""
     try:
-        home = repo if states.is_home(repo, state) else Repo.find(state["worktree_path"])
+        home = repo if session.is_home(repo, state) else Repo.find(state["worktree_path"])
     except (Error, OSError):
         return  # the worktree is gone
     for stream in state["streams"]:
@@ -193,11 +192,11 @@ def _note_condensed(repo: Repo, state: State) -> None:
 
 def _add_stream(objects: Objects, state: State) -> bool:
     touched, base = set(state.get("files_touched") or ()), str(state["base_commit"])
-    home = ids.hash_worktree(str(state.get("worktree_id") or ""))
-    names = (f"{ids.BRANCHES}{base[:7]}-{home}", ids.BRANCHES + base[:7])
+    home = formats.hash_worktree(str(state.get("worktree_id") or ""))
+    names = (f"{formats.BRANCHES}{base[:7]}-{home}", formats.BRANCHES + base[:7])
     for ref in names if touched and len(base) >= 7 else ():
-        if tip := streams.peek_tip(objects, ref):
-            recorded = streams.read_changes(objects, {**tip, "base": base})
+        if tip := peek_tip(objects, ref):
+            recorded = read_changes(objects, {**tip, "base": base})
             work_files: dict[str, File] = {
                 path: {"oid": e[1] if e else "", "mode": e[0] if e else "000000", "turn_id": ""}
                 for path, e in recorded.items()
@@ -303,7 +302,7 @@ def answer_takeover(repo: Repo, choice: str) -> None:
 
 
 def _read_answers(repo: Repo) -> list[str]:
-    return private.read_words(repo.join_shared("proposals-answered"), shapes.is_printable)
+    return private.read_words(repo.join_shared("proposals-answered"), formats.is_printable)
 
 
 # The record of installed files and of what was in their place, so that disable restores it.
@@ -344,7 +343,7 @@ class Manifest:
         self, folder: str, home: str, share: Callable[[str], None] = lambda path: None
     ) -> None:
         self._folder, self._home, self._share = folder, home, share
-        known = private.load_json(os.path.join(folder, "manifest.json"), shapes.MANIFEST)
+        known = private.load_json(os.path.join(folder, "manifest.json"), formats.MANIFEST)
         self.entries: list[Entry] = [{**_NOTHING, **e} for e in known["files"]] if known else []
 
     def find(self, path: str) -> Entry | None:

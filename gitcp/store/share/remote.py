@@ -8,15 +8,16 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
-from gitcp import running
-from gitcp.core import shapes
-from gitcp.core.ids import CHECKPOINTS, is_checkpoint_id, parse_checkpoint_ref, parse_shadow
+from gitcp import git
+from gitcp.core import formats
+from gitcp.core.formats import CHECKPOINTS, is_checkpoint_id, parse_checkpoint_ref, parse_shadow
 from gitcp.errors import Error, GitError, Late
-from gitcp.record import decode_lines, decode_name, encode_lines, encode_name
-from gitcp.store import notes, private, refs
+from gitcp.git import decode_name, encode_name
+from gitcp.record import decode_lines, encode_lines
+from gitcp.store import notes, private, redaction, refs
+from gitcp.store.objects import edit_tree, find_entry, list_files, need_commit, read_commit
 from gitcp.store.reading import split_windows, spread_batches
-from gitcp.store.trees import edit_tree, find_entry, list_files, need_commit, read_commit
-from gitcp.store.v1 import checkpoint_list, checkpoints, redaction
+from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -351,7 +352,7 @@ def search_new(
     if earlier is None:  # what was found in what was searched is not known
         searched = {}
     known = [*remote_tips.values(), *searched.values()]
-    end = None if running.count_seconds_left() is None else time.monotonic() + limit
+    end = None if git.count_seconds_left() is None else time.monotonic() + limit
     hits = find_secrets(repo, tips.values(), known, end)
     secrets = {**(earlier or {}), **{oid: rule for oid, _, rule in hits}}
     if secrets != earlier:
@@ -409,7 +410,7 @@ def list_held(repo: Repo) -> list[Held]:
         return []
     if not (secrets := _read(repo, redaction.hash_rules(repo))):
         return []
-    tips = refs.list_refs(repo, checkpoints.REF, CHECKPOINTS, notes.REF)
+    tips = refs.list_refs(repo, refs.REF, CHECKPOINTS, notes.REF)
     return [
         item for ref, tip in tips.items() for item in name_held(repo.objects, ref, tip, secrets)
     ]
@@ -453,7 +454,7 @@ def _read(repo: Repo, rules: str) -> dict[str, str] | None:
     path = repo.join_shared("withheld")
     head, *lines = decode_name(private.read_cache(path)).splitlines() or [""]
     pairs = [line.split() for line in lines]
-    fits = all(len(pair) == 2 and shapes.is_object_name(pair[0]) for pair in pairs)
+    fits = all(len(pair) == 2 and formats.is_object_name(pair[0]) for pair in pairs)
     return {pair[0]: pair[1] for pair in pairs} if fits and head == rules else None
 
 

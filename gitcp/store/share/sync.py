@@ -9,18 +9,15 @@ import time
 from contextlib import suppress
 from typing import NamedTuple
 
-from gitcp import files, trace
-from gitcp.console import options
-from gitcp.core import exports, shapes
-from gitcp.core.ids import CHECKPOINTS, build_checkpoint_ref, parse_checkpoint_ref
+from gitcp import console, files, git
+from gitcp.core import exports, formats
+from gitcp.core.formats import CHECKPOINTS, build_checkpoint_ref, parse_checkpoint_ref
 from gitcp.errors import Error, Moved
 from gitcp.lock import exclusive
 from gitcp.record import decode_lines, encode_lines
 from gitcp.store import hook_warnings, notes, private, refs
-from gitcp.store.objects import Objects
-from gitcp.store.share import remote as share_remote
-from gitcp.store.share.remote import Remote
-from gitcp.store.trees import (
+from gitcp.store.objects import (
+    Objects,
     compare_trees,
     edit_tree,
     is_ancestor,
@@ -29,6 +26,8 @@ from gitcp.store.trees import (
     read_commit,
     write_commit,
 )
+from gitcp.store.share import remote as share_remote
+from gitcp.store.share.remote import Remote
 from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write, conversion, merging
 from gitcp.store.v1.checkpoint_list import ALL
 
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     from gitcp.store.share.remote import Held
     from gitcp.store.v1.checkpoint_list import Tips
     from gitcp.store.v1.merging import Join
-
 
 # What `git push` sends besides: the store, only to its destination, in bounded time.
 # Seconds for a remote that has failed: to search for secrets, and to push.
@@ -80,7 +78,7 @@ def send_store(repo: Repo, name: str, timeout: float, leave: Container[str]) -> 
             *_, held = push_store(repo, name, limit, search=search, again=False, leave=leave)
     except Error as e:
         note_failure(repo, name)
-        trace.append_note("push", str(e))
+        git.append_note("push", str(e))
         if not failed:
             later = "later pushes wait less for it, and say nothing"
             raise Error(f"{e}; {later}: 'gitcp push' tries again") from None
@@ -93,7 +91,7 @@ def send_store(repo: Repo, name: str, timeout: float, leave: Container[str]) -> 
 def say_once(repo: Repo, what: str) -> bool:
     """Whether something is to be said: only the first time, until forget_words()."""
     path, word = repo.join_shared("push-said"), "%20".join(what.split())
-    earlier = private.read_words(path, shapes.is_printable)
+    earlier = private.read_words(path, formats.is_printable)
     if word not in earlier:
         private.write_words(repo, path, [*earlier[-_MOST:], word])
     return word not in earlier
@@ -168,7 +166,7 @@ def push_store(
         secrets = share_remote.search_new(repo, outgoing, known, search or timeout)
         if remote is None:
             remote = Remote(repo, name, timeout)
-            if again or checkpoints.REF in outgoing.keys() - known.keys():
+            if again or refs.REF in outgoing.keys() - known.keys():
                 known = _list_known(repo, remote)
                 _fetch_parts(repo, remote, known)
                 outgoing = _choose_outgoing(repo, known, leave)
@@ -210,8 +208,8 @@ def _fetch_parts(repo: Repo, remote: Remote, theirs: Tips) -> None:
     """Before a remote gets a branch that it lacks: fetch the refs that it has of the branch's
     checkpoints, which may have forgotten what the branch has."""
     branch = checkpoints.Places(repo)
-    ids = {} if checkpoints.REF in theirs else {r: parse_checkpoint_ref(r) for r in theirs}
-    parts = {r for r, cid in ids.items() if cid and branch.find_tree(checkpoints.REF, cid, [])}
+    ids = {} if refs.REF in theirs else {r: parse_checkpoint_ref(r) for r in theirs}
+    parts = {r for r, cid in ids.items() if cid and branch.find_tree(refs.REF, cid, [])}
     _fetch_and_unite(repo, remote, {ref: theirs[ref] for ref in parts})
 
 
@@ -234,7 +232,7 @@ def forget_there(repo: Repo, name: str, timeout: float) -> tuple[int, list[str]]
     """Replace the remote's histories that were forgotten here, one ref at a time, and only those
     that have not moved since the last push or fetch, at each of its URLs; return (the number
     replaced, the refs that have moved)."""
-    remote, places = Remote(repo, name, timeout), (checkpoints.REF, CHECKPOINTS)
+    remote, places = Remote(repo, name, timeout), (refs.REF, CHECKPOINTS)
     ours, count, moved = refs.list_refs(repo, *places), 0, dict[str, None]()
     tips: list[Tips] = []
     for url in remote.take_urls():
@@ -317,9 +315,7 @@ def fetch_absent(repo: Repo, name: str, timeout: float) -> tuple[int, int]:
 
 def _list_absent(repo: Repo) -> list[str]:
     """The missing objects of the present checkpoints, those below a missing tree apart."""
-    places = [
-        ref for ref in list_local(repo) if ref == checkpoints.REF or parse_checkpoint_ref(ref)
-    ]
+    places = [ref for ref in list_local(repo) if ref == refs.REF or parse_checkpoint_ref(ref)]
     _, out = repo.git.run(*_ABSENT.split(), stdin=encode_lines(places)) if places else (0, b"")
     return [line[1:] for line in decode_lines(out) if line.startswith("?")]
 
@@ -345,7 +341,7 @@ def _choose_outgoing(repo: Repo, theirs: Tips, leave: Container[str] = ()) -> Ti
 
 def _list_shared(repo: Repo) -> list[str]:
     """The shared refs; the last one is a prefix."""
-    branch = [checkpoints.REF] if checkpoints.is_branch_sent(repo) else []
+    branch = [refs.REF] if checkpoints.is_branch_sent(repo) else []
     ai = [notes.AI] if repo.config.get_option("gitcp.ai-notes") else []
     return [*branch, notes.REF, *ai, CHECKPOINTS]
 
@@ -385,7 +381,7 @@ def _list_common(tips: list[Tips]) -> Tips:
 
 
 def _list_remote(repo: Repo, remote: Remote) -> Tips:
-    ref_names = [*_list_shared(repo), checkpoints.REF]
+    ref_names = [*_list_shared(repo), refs.REF]
     return _select_shared(remote.list_refs(*dict.fromkeys(ref_names)), ref_names)
 
 
@@ -413,7 +409,7 @@ def _unite_all(repo: Repo, theirs: Tips, ours: Tips) -> None:
     repo.objects.read_ahead(theirs.values())
     strange = [ref for ref, oid in theirs.items() if read_commit(repo.objects, oid) is None]
     for ref in strange:
-        options.warn_lacking(f"'{ref}' of the remote is no commit")
+        console.warn_lacking(f"'{ref}' of the remote is no commit")
     new = {r for r in theirs if parse_checkpoint_ref(r) and r not in ours and r not in strange}
     existing = theirs.keys() - strange - new
     try:
@@ -431,7 +427,7 @@ def _unite_all(repo: Repo, theirs: Tips, ours: Tips) -> None:
 def unite_ref(repo: Repo, ref: str, theirs: str) -> str:
     """Move ref to a commit that has its history and that of theirs (an oid); return it."""
     own = parse_checkpoint_ref(ref)
-    if ref == checkpoints.REF and not repo.jj_root:
+    if ref == refs.REF and not repo.jj_root:
         committed_write.restore_branch(repo)
 
     def attempt_move() -> str:
@@ -439,7 +435,7 @@ def unite_ref(repo: Repo, ref: str, theirs: str) -> str:
         merged = merging.merge_histories(repo, ours, theirs, _choose_join(ref), own)
         if merged != ours:
             committed_write.move_refs(repo, [(ref, merged, ours)], "gitcp: merge")
-            trace.append_note("sync", f"{ref} is now {merged}")
+            git.append_note("sync", f"{ref} is now {merged}")
             if not _choose_join(ref):
                 merging.drop_replaced(repo, [(ref, merged, ours)])
         return merged

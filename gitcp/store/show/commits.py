@@ -6,23 +6,18 @@ import json
 import tempfile
 from itertools import starmap
 
+from gitcp import console
 from gitcp.agents.reading import conversation
-from gitcp.console import options, term
-from gitcp.core import credit, ids, line_replay, links, v1_format, v1_schema
+from gitcp.console import term
+from gitcp.core import credit, formats, line_replay, links, v1_format, v1_schema
 from gitcp.core.linking import build_change
 from gitcp.errors import Error, GitError, InputError
-from gitcp.record import decode_name
-from gitcp.running import Running
-from gitcp.store import notes, reading, refs, trees
-from gitcp.store.journal import journal
+from gitcp.git import Running, decode_name
+from gitcp.store import journal, notes, objects, reading, redaction, refs, stream
 from gitcp.store.lines import edit_lines
-from gitcp.store.objects import Objects
-from gitcp.store.reading import run_tasks, split_windows, spread_batches
-from gitcp.store.session import states
-from gitcp.store.share import sync
-from gitcp.store.stream import stream_list, streams
-from gitcp.store.trees import (
+from gitcp.store.objects import (
     Lookup,
+    Objects,
     build_log_args,
     find_tree,
     parse_commit,
@@ -30,8 +25,12 @@ from gitcp.store.trees import (
     read_names,
     read_tree,
 )
+from gitcp.store.reading import run_tasks, split_windows, spread_batches
+from gitcp.store.session import others
+from gitcp.store.share import sync
+from gitcp.store.stream import stream_list
 from gitcp.store.turn import sessions as turn_sessions
-from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write, redaction
+from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,9 +40,8 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import JournalLine, Record, Tip
     from gitcp.core.render.history import Drawn
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
+    from gitcp.store.objects import Changes
     from gitcp.store.reading import Steps
-    from gitcp.store.trees import Changes
     from gitcp.store.v1.checkpoints import StoredCheckpoint
 
     Converted = TypeVar("Converted")
@@ -174,7 +172,7 @@ class _Store:
                 else:
                     trouble[name].append(Error(f"checkpoint '{name}': missing tree '{tree}'"))
         for error in (e for name in ids if name not in stored for e in trouble[name]):
-            options.warn_lacking(str(error), options.ABSENT)
+            console.warn_lacking(str(error), console.ABSENT)
         return stored
 
     def _is_tree(self, oid: str) -> bool:
@@ -318,7 +316,7 @@ def resolve_name(repo: Repo, name: str) -> Subject:
     """
     if not name or any(c < " " for c in name):
         raise InputError(f"not a name: {name!a}")
-    if ids.is_checkpoint_id(name) and checkpoints.find_checkpoint(repo, name):
+    if formats.is_checkpoint_id(name) and checkpoints.find_checkpoint(repo, name):
         return "checkpoint", name
     commit = _find_commit(repo, name)
     if commit:
@@ -338,7 +336,7 @@ def find_recorded(repo: Repo, name: str, *, every: bool = False) -> Subject | No
     with a list for an ambiguous name.
     """
     checkpoints = checkpoint_list.find_matching_ids(repo, name)
-    sessions = [n for n in states.list_state_ids(repo) if n.startswith(name)]
+    sessions = [n for n in others.list_state_ids(repo) if n.startswith(name)]
     if every:
         sessions = sorted({*sessions, *_list_stored(repo, name)})
     if name not in (*checkpoints, *sessions) and len(checkpoints) + len(sessions) > 1:
@@ -357,7 +355,7 @@ def find_temporary(repo: Repo, name: str) -> str | None:
     if not name or any(c < " " for c in name):
         raise InputError(f"not a name: {name!a}")
     try:
-        if ids.is_checkpoint_id(name) and checkpoints.find_checkpoint(repo, name):
+        if formats.is_checkpoint_id(name) and checkpoints.find_checkpoint(repo, name):
             return None
     except Error:
         return None  # a damaged committed one, which its reader reports
@@ -377,16 +375,16 @@ def _find_commit(repo: Repo, name: str) -> str | None:
         kinds = repo.git.run("cat-file", "--batch-check", stdin=b"\n".join(oids) + b"\n")[1]
         commits = [line.split()[0].decode() for line in kinds.splitlines() if b" commit " in line]
         if commits:
-            ids.pick_match("commit", name, commits)
+            formats.pick_match("commit", name, commits)
     return None
 
 
 def _identify_commit(objects: Objects, oid: str) -> Subject:
     message = objects.need(oid, "commit").partition(b"\n\n")[2].decode(errors="replace")
     subject = message.partition("\n")[0]
-    if streams.find_trailer(message, "Entire-Session"):
+    if stream.find_trailer(message, "Entire-Session"):
         last = subject.rpartition(" ")[2]
-        if subject.startswith(_STORED) and ids.is_checkpoint_id(last):
+        if subject.startswith(_STORED) and formats.is_checkpoint_id(last):
             return "checkpoint", last
         return "temporary", oid
     return "commit", oid
@@ -461,9 +459,6 @@ def _ask_model(repo: Repo, request: str) -> str:
     return out.decode(errors="replace")
 
 
-# The records of a commit, a checkpoint or a session, by its name.
-
-
 def read_records(repo: Repo, name: str) -> list[Record]:
     """read_subject() of a name; raises Error also as resolve_name() does."""
     return read_subject(repo, resolve_name(repo, name))
@@ -482,7 +477,7 @@ def read_subject(repo: Repo, subject: Subject, lazy: bool = False) -> list[Recor
     if kind == "temporary":
         return [read_temporary(repo, key)]
     states_here = (
-        [turn_sessions.read_state(repo, key)] if key in states.list_state_ids(repo) else []
+        [turn_sessions.read_state(repo, key)] if key in others.list_state_ids(repo) else []
     )
     sessions = turn_sessions.build_records(states_here, turn_sessions.list_temporary(repo))
     sessions = turn_sessions.add_stored(repo, sessions, session_id=key)
@@ -496,10 +491,10 @@ def _read_turns(repo: Repo, session: Record) -> Iterator[Record]:
 
     An unreadable checkpoint has neither.  Checkpoints that a rewind wrote are left out.
     """
-    chains = stream_list.read_chains(repo, streams.list_tips(repo))
+    chains = stream_list.read_chains(repo, stream.list_tips(repo))
     temporary = {step["oid"]: step for chain in chains.values() for step in chain}
     for checkpoint in session["checkpoints"]:
-        if checkpoint["message"] == streams.FOLLOWED:
+        if checkpoint["message"] == stream.FOLLOWED:
             continue
         try:
             more = _read_turn(repo, session["session_id"], checkpoint, temporary)
@@ -583,18 +578,18 @@ def read_temporary(repo: Repo, oid: str) -> Record:
         "ref": "",
         "oid": oid,
         "tree": commit["tree"],
-        "stream": streams.find_trailer(message, "Gitcp-Stream") or oid[:12],
-        "base": streams.find_trailer(message, "Base-Commit"),
-        "session_id": streams.find_trailer(message, "Entire-Session"),
+        "stream": stream.find_trailer(message, "Gitcp-Stream") or oid[:12],
+        "base": stream.find_trailer(message, "Base-Commit"),
+        "session_id": stream.find_trailer(message, "Entire-Session"),
         "time": 0,
     }
     (step, *_) = stream_list.read_chains(repo, [tip])[""]
     detailed = stream_list.read_details(repo.objects, step)
     del detailed["ref"]
-    entry = Lookup(repo.objects, tip["tree"])(streams.METADATA + tip["session_id"])
+    entry = Lookup(repo.objects, tip["tree"])(stream.METADATA + tip["session_id"])
     files = read_tree(repo.objects, entry[1]) if entry else {}
     parts = checkpoints.Parts(repo.objects, oid[:12])
-    state = parts.read_json(files, "", "state", streams.NAME)
+    state = parts.read_json(files, "", "state", stream.NAME)
     return {
         **detailed,
         "agent": state.get("agent_type", ""),
@@ -629,11 +624,11 @@ def _fetch_parts(repo: Repo, remote: str, name: str, depth: int) -> None:
     trees = [place[1] for place in stored if place]
     if not trees or not reading.lacks_objects(repo, trees):
         return
-    options.tell(f"fetching transcripts from '{remote}'")
+    console.tell(f"fetching transcripts from '{remote}'")
     if not reading.fetch_missing(repo, remote, trees, _SECONDS, walk=True):
         reading.forbid_fetch(repo)
         repo.objects.close()  # a git that runs may fetch
-        options.warn_lacking(f"'{remote}' did not answer in {_SECONDS:g} seconds")
+        console.warn_lacking(f"'{remote}' did not answer in {_SECONDS:g} seconds")
 
 
 def _fetch_store(repo: Repo, name: str, depth: int) -> None:
@@ -641,14 +636,14 @@ def _fetch_store(repo: Repo, name: str, depth: int) -> None:
     lacking = _list_lacking(repo, name, depth) if source else []
     if not lacking:
         return
-    options.tell(f"fetching checkpoints from '{source}'")
+    console.tell(f"fetching checkpoints from '{source}'")
     try:
         sync.fetch_store(repo, source, _SECONDS, lacking)
     except Error as e:
-        options.warn_lacking(str(e))
+        console.warn_lacking(str(e))
         return
     if _list_lacking(repo, name, depth):
-        options.tell(f"'{source}' does not have the missing checkpoints")
+        console.tell(f"'{source}' does not have the missing checkpoints")
 
 
 def _list_lacking(repo: Repo, name: str, depth: int) -> list[str]:
@@ -659,7 +654,7 @@ def _list_lacking(repo: Repo, name: str, depth: int) -> list[str]:
 
 def _list_ids(repo: Repo, name: str, depth: int) -> list[str]:
     """A checkpoint's own id, or the ids on a commit or on the nearest first parent that has any."""
-    if ids.is_checkpoint_id(name):
+    if formats.is_checkpoint_id(name):
         return [name]
     try:
         kind, oid = resolve_name(repo, name)
@@ -669,6 +664,6 @@ def _list_ids(repo: Repo, name: str, depth: int) -> list[str]:
         return []
     commits = [oid]
     if depth > 1:
-        commits = trees.list_commits(repo, "--first-parent", f"--max-count={depth}", oid)
+        commits = objects.list_commits(repo, "--first-parent", f"--max-count={depth}", oid)
     linked = (checkpoint_list.list_ids(repo, commit) for commit in commits)
     return next(filter(None, linked), [])

@@ -6,23 +6,22 @@ import os
 from typing import NamedTuple
 
 from gitcp.agents import find_client
-from gitcp.core import ids, page_parts
+from gitcp.core import formats, page_parts
 from gitcp.core import sums as core_sums
 from gitcp.core.sums import Sums, Survival
 from gitcp.errors import Error, GitError
-from gitcp.git import Git
-from gitcp.record import decode_lines, decode_name, encode_name
+from gitcp.git import Git, decode_name, encode_name
+from gitcp.record import decode_lines
 from gitcp.repo import Config, Repo
-from gitcp.store import trees
+from gitcp.store import objects as store_objects
 from gitcp.store.imports.find import list_own_addresses
 from gitcp.store.lines import exports
 from gitcp.store.match import candidates
-from gitcp.store.objects import Objects
-from gitcp.store.session import process
+from gitcp.store.objects import Objects, read_commit
+from gitcp.store.session import is_gone
 from gitcp.store.setup import adapters
 from gitcp.store.share import remote
 from gitcp.store.show import commits
-from gitcp.store.trees import read_commit
 from gitcp.store.turn import sessions
 from gitcp.store.v1 import checkpoint_list
 from gitcp.store.v1 import checkpoints as v1_checkpoints
@@ -119,7 +118,7 @@ def list_sessions(repo: Repo) -> list[Record]:
 
 def build_activity(repo: Repo, state: State) -> Record:
     """The record `activity` (gitcp-record(5)) of a session."""
-    lives = not process.is_gone(state.get("agent_process"))
+    lives = not is_gone(state.get("agent_process"))
     words = {"active": "open", "idle": "waiting"}
     moment = state.get("last_interaction_time") or state.get("started_at")
     return {
@@ -342,9 +341,6 @@ def _find_remover(commit: CommitCounts) -> str:
     return removers[0] if len(removers) == 1 else "unknown"
 
 
-# The turns of a stored conversation with the tokens of each.
-
-
 def cut_turns(data: bytes, agent: object, tasks: Mapping[str, bytes] | None = None) -> list[Turn]:
     """The turns of an agent's transcript with their tokens; tasks: see core.page.turns."""
     gathered = page_parts.gather_turns(data, tasks)
@@ -360,9 +356,6 @@ def list_turns(data: bytes, agent: object, start: int) -> list[Record]:
         for turn in cut_turns(data, agent)
         if turn["line"] >= start
     ]
-
-
-# Checking a range against the rules of the branch that it will be merged into.
 
 
 def check_range(repo: Repo, revisions: Sequence[str], target: str = "") -> Record:
@@ -511,7 +504,7 @@ class _Signature(NamedTuple):
 
 def _read_signature(repo: Repo, checkpoint_id: str, ref: str) -> _Signature:
     """The signature of the store's last commit that changed a checkpoint."""
-    own = ids.parse_checkpoint_ref(ref)
+    own = formats.parse_checkpoint_ref(ref)
     paths = () if own else ("--", f"{checkpoint_id[:2]}/{checkpoint_id[2:]}")
     line = decode_name(repo.git.run(*_SIGNED, ref, *paths)[1]).rstrip("\n")
     fields = [*line.split("\0"), "", "", ""]
@@ -521,6 +514,6 @@ def _read_signature(repo: Repo, checkpoint_id: str, ref: str) -> _Signature:
 def _holds_content(objects: Objects, oid: str, checkpoint: StoredCheckpoint) -> bool:
     """Whether a commit has content of a checkpoint, by evidence."""
     commit = read_commit(objects, oid)
-    changed = trees.read_changes(objects, commit)[1] if commit else {}
+    changed = store_objects.read_changes(objects, commit)[1] if commit else {}
     edits = candidates.extract_edits(objects, checkpoint, changed)
     return not edits or candidates.has_work(objects, edits, changed)

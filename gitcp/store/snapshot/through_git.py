@@ -11,10 +11,11 @@ import stat
 from contextlib import contextmanager
 
 from gitcp.errors import GitError, Late
-from gitcp.record import decode_name, encode_lines, encode_name
-from gitcp.store.snapshot import worktree
-from gitcp.store.snapshot.worktree import read_names
-from gitcp.store.trees import encode_index_info
+from gitcp.git import decode_name, encode_name
+from gitcp.record import encode_lines
+from gitcp.store import snapshot
+from gitcp.store.objects import encode_index_info
+from gitcp.store.snapshot import read_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Entry
     from gitcp.repo import Repo
-    from gitcp.store.snapshot.worktree import Worktree
+    from gitcp.store.snapshot import Worktree
 
 # Large files become loose objects, too: all of them go into one pack.
 _WAYS = "-c core.bigFileThreshold=1024g -c core.safecrlf=false".split()
@@ -117,7 +118,7 @@ def _convert(
         running = repo.git.start(
             *command, "--add", "--remove", "--stdin", feed=True, env=env, filters=True
         )
-        running.finish(encode_lines(paths, "\0"), limit=worktree.compute_patience(repo))
+        running.finish(encode_lines(paths, "\0"), limit=snapshot.compute_patience(repo))
         oids = read_names(file, repo.algo)
     return {path: oids[path] for path in paths if path in oids}
 

@@ -1,0 +1,831 @@
+"""Streams: their refs and tips, what a tip keeps of its session, and where a turn continues.
+
+A stream's id (trailer Gitcp-Stream) stays when its ref moves.  A stream of the original program
+has no id; the first 12 digits of its tip are used instead.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp import console, git, memory
+from gitcp.core import credit, formats, json, stream_rules
+from gitcp.errors import Error, Foreign, InputError
+from gitcp.files import Damaged
+from gitcp.git import decode_name, encode_name
+from gitcp.lock import exclusive
+from gitcp.store import journal, private, refs, session
+from gitcp.store.journal import edits
+from gitcp.store.journal.edits import read_streams
+from gitcp.store.objects import (
+    TREE,
+    Lookup,
+    compare_trees,
+    find_tree,
+    list_files,
+    parse_commit,
+    parse_ident,
+)
+from gitcp.store.session import make_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+    from typing import Any, TypedDict
+
+    from gitcp.core.record_types import Entries, Entry, Marker, State, Tip, Verdict
+    from gitcp.core.stream_rules import View
+    from gitcp.repo import Repo
+    from gitcp.store import refs
+    from gitcp.store.cat_file import Object
+    from gitcp.store.objects import Objects
+
+    class Place(TypedDict):
+        """The place of a checkpoint.  parent: the tip that it continues.  before: the ref updates
+        before the branch's own, as to archive the old stream; after: those that follow."""
+
+        ref: str
+        old: str | None
+        parent: Tip | None
+        stream: str
+        suffix: int | None
+        reset: bool
+        before: list[refs.Update]
+        after: list[refs.Update]
+
+
+# The refs and tips of streams: the shadow branches, visible or hidden, and their archives.
+#
+# A stream's id (trailer Gitcp-Stream) stays when its ref moves.  A stream of the original program
+# has no id; the first 12 digits of its tip are used instead.
+ARCHIVE = formats.ARCHIVE
+PREFIXES = (formats.BRANCHES, formats.HIDDEN)
+METADATA = ".entire/metadata/"
+_FOREIGN: dict[str, frozenset[str]] = memory.get_table("foreign")
+# Subjects of checkpoints that no turn made: after a commit, and after a step.
+CARRIED = "carry forward: uncommitted session files"
+FOLLOWED = "rewind: the files as they are now"
+
+
+def get_prefix(repo: Repo) -> str:
+    """The prefix of new streams' refs, by gitcp.streams-hidden.  By default they are hidden in a
+    repository of jj, which would make bookmarks of branches."""
+    hidden = repo.config.get_option("gitcp.streams-hidden")
+    if hidden is None:
+        hidden = bool(repo.jj_root)
+    return formats.HIDDEN if hidden else formats.BRANCHES
+
+
+def read_foreign(repo: Repo) -> frozenset[str]:
+    """The person's branches that are named like streams."""
+    if repo.common not in _FOREIGN:
+        _FOREIGN[repo.common] = frozenset(
+            private.read_words(repo.join_shared("foreign"), formats.is_ref)
+        )
+    return _FOREIGN[repo.common]
+
+
+def add_foreign(repo: Repo, ref: str) -> None:
+    """Note a branch as the person's: <common>/gitcp/foreign has a full ref on each line."""
+    _FOREIGN[repo.common] = read_foreign(repo) | {ref}
+    private.write_words(repo, repo.join_shared("foreign"), sorted(_FOREIGN[repo.common]))
+
+
+def build_ref(repo: Repo, base: str, suffix: int | None = None, worktree: str = "") -> str:
+    """The full ref of the stream of base in a worktree, by its hash; in this one by default.
+
+    It has seven digits of the base, and more if the person has a branch of that name.  A ref with
+    a suffix always has seven.
+    """
+    foreign = read_foreign(repo) if suffix is None else frozenset[str]()
+    for digits in range(7, len(base) + 1):
+        name = formats.format_stream_name(base, worktree or repo.worktree_hash, suffix, digits)
+        if foreign.isdisjoint(prefix + name for prefix in PREFIXES):
+            break
+    return get_prefix(repo) + name
+
+
+def get_lock_name(repo: Repo, ref: str) -> str:
+    """The name of the lock for the streams of a ref's worktree; of this one if the ref names
+    none."""
+    parsed = formats.parse_shadow(ref)
+    return f"stream-{(parsed and parsed['worktree']) or repo.worktree_hash}"
+
+
+def build_message(
+    subject: str, session_id: str, base: str, stream: str, trailers: Sequence[str] = ()
+) -> str:
+    """The message of a session's checkpoint on a stream, made on the commit base (full oid).
+
+    trailers: replace the trailer that names the session's directory.
+    """
+    lines = [
+        *(trailers or [f"Entire-Metadata: {METADATA}{session_id}"]),
+        f"Entire-Session: {session_id}",
+        "Entire-Strategy: manual-commit",
+        f"Base-Commit: {base}",
+        f"Gitcp-Stream: {stream}",
+    ]
+    return "\n".join([subject, "", *lines])
+
+
+def find_trailer(message: str, key: str) -> str:
+    """The last value of a trailer in a checkpoint's message; '' without one."""
+    _, separator, tail = message.rpartition(f"\n{key}: ")
+    return tail.partition("\n")[0].strip() if separator else ""
+
+
+def read_tip(objects: Objects, ref: str) -> Tip | None:
+    """The tip of ref, or of the ref of that name with the other of PREFIXES; None without both.
+
+    Raises Foreign if ref is not a stream: it is the person's.
+    """
+    git.append_note("tip", ref)
+    if obj := objects.read(ref):
+        return parse_tip(ref, obj)
+    if not ref.startswith(PREFIXES):
+        return None
+    prefix = formats.BRANCHES if ref.startswith(formats.HIDDEN) else formats.HIDDEN
+    moved_ref = prefix + formats.parse_stream_name(ref)
+    try:
+        return parse_tip(moved_ref, obj) if (obj := objects.read(moved_ref)) else None
+    except Foreign:
+        return None
+
+
+def peek_tip(objects: Objects, ref: str) -> Tip | None:
+    """read_tip(); None also if it cannot be read, or is the person's."""
+    try:
+        return read_tip(objects, ref)
+    except Error:
+        return None
+
+
+def parse_tip(ref: str, obj: Object) -> Tip:
+    """The tip of ref from its object; raises Foreign as read_tip() does."""
+    oid, kind, data = obj
+    message = decode_name(data) if kind == "commit" else ""
+    session = find_trailer(message, "Entire-Session")
+    if not session:
+        raise Foreign(f"'{ref}' is not a stream of checkpoints")
+    commit = parse_commit(oid, data)
+    return {
+        "ref": ref,
+        "oid": oid,
+        "tree": commit["tree"],
+        "stream": find_trailer(message, "Gitcp-Stream") or oid[:12],
+        "base": find_trailer(message, "Base-Commit")
+        or formats.parse_stream_name(ref).partition("-")[0],
+        "session_id": session,
+        "time": parse_ident(commit["committer"])[1],
+    }
+
+
+def list_tips(repo: Repo, *patterns: str) -> list[Tip]:
+    """The tips of the streams below the patterns, by default of all, newest first."""
+    return read_tips(repo.objects, list_refs(repo, *patterns))
+
+
+def list_refs(repo: Repo, *patterns: str, newest_first: bool = False) -> list[str]:
+    """The refs below the patterns that are named like streams.  newest_first: sort them by their
+    commits, if git has all of these."""
+    existing = refs.drop_empty_patterns(repo, patterns or (*PREFIXES, ARCHIVE))
+    if not existing:
+        return []
+    argv = ["for-each-ref", "--format=%(refname)", *existing]
+    sort = ["--sort=-committerdate"] if newest_first else []
+    status, out = repo.git.run(argv[0], *sort, *argv[1:], ok=(0, 128))
+    if status:
+        _, out = repo.git.run(*argv)
+    from gitcp.record import decode_lines
+
+    return [
+        ref for ref in decode_lines(out) if ref.startswith(ARCHIVE) or formats.parse_shadow(ref)
+    ]
+
+
+def read_tips(objects: Objects, refs: Iterable[str]) -> list[Tip]:
+    """The tips of the refs that are streams, newest first."""
+    tips = [tip for ref in refs if (tip := peek_tip(objects, ref))]
+    return sorted(tips, key=lambda t: (t["time"], t["ref"]), reverse=True)
+
+
+def read_changes(objects: Objects, tip: Tip) -> dict[str, Entry | None]:
+    """path -> entry, None if deleted, of what the tip's tree changed of its base; without
+    `.entire/`."""
+    changes = compare_trees(objects, find_tree(objects, tip["base"]), tip["tree"])
+    return {path: entry for path, _, entry in changes if not path.startswith(".entire/")}
+
+
+def read_metadata(objects: Objects, tree: str) -> dict[str, Entry]:
+    """path -> tree entry of each session's metadata directory on a stream."""
+    folder = Lookup(objects, tree).read_folder(METADATA.rstrip("/"))
+    return {METADATA + name: e for name, e in folder.items() if e[0] == TREE}
+
+
+def list_sessions(objects: Objects, tip: Tip) -> set[str]:
+    """The sessions on a stream."""
+    try:
+        folders = read_metadata(objects, tip["tree"])
+    except Error:
+        folders = {}  # the tree is gone
+    return {tip["session_id"], *(path.rpartition("/")[2] for path in folders)}
+
+
+def get_mode(repo: Repo) -> str:
+    """The value of gitcp.streams: 'overlap' (default) or 'suffix'."""
+    return str(repo.config.get_option("gitcp.streams"))
+
+
+def map_suffixes(repo: Repo, base: str) -> dict[int, str]:
+    """number -> ref of the suffix branches of base in this worktree."""
+    by_number = {}
+    # Old names without a worktree are shorter and come first: the new ones replace them.
+    for ref in sorted(
+        list_branches(repo, base), key=lambda ref: len(formats.parse_stream_name(ref))
+    ):
+        parsed = formats.parse_shadow(ref)
+        if parsed and parsed["suffix"] is not None:
+            by_number[parsed["suffix"]] = ref
+    return by_number
+
+
+def list_branches(repo: Repo, base: str, candidates: Iterable[str] | None = None) -> list[str]:
+    """The shadow branches of base in this worktree, in any mode and by either program.
+
+    candidates: the refs to choose from; by default all.
+    """
+    plain = formats.parse_stream_name(build_ref(repo, base))
+    patterns = [f"{prefix}{base[:7]}*" for prefix in PREFIXES]
+    matching = []
+    for ref in refs.list_refs(repo, *patterns) if candidates is None else candidates:
+        parsed, name = formats.parse_shadow(ref), formats.parse_stream_name(ref)
+        if not parsed or not base.startswith(parsed["base7"]):
+            continue
+        if parsed["worktree"] is None or name == plain or name.startswith(plain + "-"):
+            matching.append(ref)
+    return matching
+
+
+def map_named_paths(repo: Repo, stream_id: str, candidates: Iterable[str]) -> dict[str, set[str]]:
+    """session -> its unsettled paths on a stream, for the sessions of this worktree on it.
+    candidates: sessions to read though their markers rest."""
+    return {
+        marker["session_id"]: set(stream["files"])
+        for marker in session.read_concerned(repo, candidates)
+        if session.is_home(repo, marker)
+        and any(named["id"] == stream_id for named in marker["streams"])
+        for stream in edits.list_open_streams(repo, marker)
+        if stream["id"] == stream_id
+    }
+
+
+def _read_own(repo: Repo, base: str) -> Tip | None:
+    """The stream of base.  If the person has a branch of that name, warn and take the next name
+    for base."""
+    while True:
+        ref = build_ref(repo, base)
+        tip = _read(repo, ref)
+        next_ref = build_ref(repo, base)
+        if next_ref == ref:
+            return tip
+        console.warn(f"'{ref}' is not gitcp's; '{next_ref}' is taken instead")
+
+
+def _read(repo: Repo, ref: str) -> Tip | None:
+    try:
+        return read_tip(repo.objects, ref)
+    except Foreign as e:
+        git.append_note("stream", str(e))
+        add_foreign(repo, ref)
+        return None
+
+
+def find_current(repo: Repo, state: State, base: str) -> Tip | None:
+    """The stream that a session is on at base: its own last one, else the newest."""
+    if get_mode(repo) == "overlap":
+        tip = _read_own(repo, base)
+        return tip or _read(repo, formats.BRANCHES + base[:7])
+    tips = {}
+    for number, ref in map_suffixes(repo, base).items():
+        tip = _read(repo, ref)
+        if tip:
+            tips[number] = tip
+    own_ids = [s["id"] for s in state["streams"]]
+    own_tips = [(own_ids.index(t["stream"]), t) for t in tips.values() if t["stream"] in own_ids]
+    if own_tips:
+        return max(own_tips, key=lambda pair: pair[0])[1]
+    return tips[max(tips)] if tips else None
+
+
+def should_follow(repo: Repo, tip: Tip, base: str) -> bool:
+    """Whether a stream of another base moves to base (doc/behaviour.md "When HEAD moves").
+
+    It moves if a session on it still has the old base, and some dirty file is as the stream
+    recorded it.  A file with other changes may be the person's.
+    """
+    parsed = formats.parse_shadow(tip["ref"])
+    old_base = parsed["base7"] if parsed else ""
+    paths_by_session = map_named_paths(repo, tip["stream"], list_sessions(repo.objects, tip))
+    stored = (session.find_marker(repo, session_id) for session_id in paths_by_session)
+    bases = (marker["base_commit"] for marker in stored if marker)
+    if not old_base or not any(commit.startswith(old_base) for commit in bases):
+        return False
+    paths = set[str]().union(*paths_by_session.values())
+
+    from gitcp.store.snapshot import scan
+
+    present = scan.list_dirty(repo, paths, base)
+    recorded = Lookup(repo.objects, tip["tree"])
+    return any(entry == recorded(path) for path, entry in present.items())
+
+
+def find_live(repo: Repo, base: str, stream_id: str, ref: str = "") -> Tip | None:
+    """The tip of a stream that is live at a base: on the base's branch, or on ref if its work is
+    here and no event has moved it yet; None otherwise."""
+    branch = build_ref(repo, base)
+    for candidate in filter(None, dict.fromkeys((branch, ref))):
+        if candidate.startswith(ARCHIVE):
+            continue
+        tip = peek_tip(repo.objects, candidate)
+        is_at_base = candidate == branch or candidate.startswith(branch + "-")
+        if tip and tip["stream"] == stream_id and (is_at_base or should_follow(repo, tip, base)):
+            return tip
+    return None
+
+
+# The copy of a state in every checkpoint, from which a lost state is rebuilt.
+#
+# `state.json` has everything except the finished turns.  Each of those is a file below `turns/`,
+# written once, so that a checkpoint stores only what is new.
+NAME, TURNS = "state.json", "turns"
+_TURNS_PER_FOLDER = 50
+
+
+def write_files(
+    objects: Objects, state: State, previous: Lookup | None, folder: str
+) -> dict[str, Entry]:
+    """path below folder -> entry of the files that copy a state, without those that the previous
+    tree has.  folder: the session's metadata directory."""
+    turn_id, turns = state.get("turn_id", ""), state.get("turns", {})
+    last_turn = {turn_id: turns[turn_id]} if turn_id in turns else {}
+    brief: Any = {**state, "turns": last_turn}
+    finished: dict[str, bytes] = {}
+    for turn, facts in reversed(turns.items()):
+        path = _get_path(facts)
+        if turn == turn_id:
+            continue
+        if previous and previous(f"{folder}/{path}"):
+            break  # the turns before it are there, too
+        finished[path] = json.dumps({turn: facts}).encode()
+    oids = objects.write_blobs([*finished.values()]) if finished else []
+    entries = {path: ("100644", oid) for path, oid in zip(finished, oids, strict=True)}
+    return {NAME: ("100644", objects.write("blob", session.dump_state(brief))), **entries}
+
+
+def _get_path(facts: Any) -> str:
+    number = int(facts.get("number", 0))
+    return f"{TURNS}/{number // _TURNS_PER_FOLDER}/{number}.json"
+
+
+def read_copy(objects: Objects, tip: Tip, session_id: str) -> State | None:
+    """The copy of a session's state on a stream's tip, with its last turn; None without one."""
+    entry = Lookup(objects, tip["tree"])(f"{METADATA}{session_id}/{NAME}")
+    if entry is None:
+        return None
+    try:
+        copy: State = private.parse_checked(
+            tip["ref"], objects.need(entry[1], "blob"), formats.STATE
+        )
+    except Damaged:
+        return None
+    return copy if copy["session_id"] == session_id else None
+
+
+def read_with_turns(objects: Objects, tip: Tip, session_id: str) -> State | None:
+    """The copy of a state as read_copy() reads it, with all turns."""
+    copy = read_copy(objects, tip, session_id)
+    folder = Lookup(objects, tip["tree"])(f"{METADATA}{session_id}/{TURNS}")
+    if copy is None or folder is None:
+        return copy
+    turns: dict[str, Any] = {}
+    for _, (_, oid) in list_files(objects, folder[1]):
+        try:
+            turns |= private.parse_checked(
+                tip["ref"], objects.need(oid, "blob"), formats.STATE_TURNS
+            )
+        except Damaged:
+            continue
+    turns |= copy.get("turns", {})
+    copy["turns"] = dict(sorted(turns.items(), key=lambda turn: int(turn[1].get("number", 0))))
+    return copy
+
+
+def recall_state(repo: Repo, session_id: str) -> State | None:
+    """The state of a session; None for an unknown one.
+
+    A newer copy on its stream wins: a process was killed between the ref and the state.  A lost or
+    damaged file is rebuilt from the copies and the marker.  The caller holds the session's lock.
+    """
+    head = refs.read_base(repo)
+    return catch_up_state(repo, session_id, session.load_state(repo, session_id), head)
+
+
+def catch_up_state(repo: Repo, session_id: str, state: State | None, head: str) -> State | None:
+    """recall_state() for a loaded state, None if it has no file.  head: HEAD's commit."""
+    if state is None:
+        return _rebuild_state(repo, session_id)
+    read_streams(repo, state)
+    tip, revision = _find_newest(repo.objects, session_id, _list_near(repo, state, head))
+    newer = tip and revision > state.get("revision", 0)
+    copy = read_with_turns(repo.objects, tip, session_id) if tip and newer else None
+    if copy:
+        git.append_note("state", f"'{session_id}' is behind its stream: taking the copy there")
+        state = session.update_fields(copy)
+        read_streams(repo, state)
+    return state
+
+
+def is_orphaned(repo: Repo, tip: Tip) -> bool:
+    """Whether no state names a stream (doc/behaviour.md "Conflicts and warnings").
+
+    A state that is behind the stream or unreadable counts as naming it, and so does one of the
+    original program with its base.
+    """
+    owners = list_sessions(repo.objects, tip)
+    concerned = session.read_concerned(repo, owners)
+    if any(stream["id"] == tip["stream"] for marker in concerned for stream in marker["streams"]):
+        return False
+    return not any(_is_named(repo, tip, session_id) for session_id in owners)
+
+
+def holds_lost_work(repo: Repo, tip: Tip, saved: Collection[str] = frozenset()) -> bool:
+    """Whether a stream has work that no state has: it was lost, or its process was killed.
+
+    saved: the sessions whose states were just saved with everything on the stream.
+    """
+    try:
+        for session_id in list_sessions(repo.objects, tip).difference(saved):
+            from gitcp.store.session import others
+
+            state = others.peek_state(repo, formats.check_session_id(session_id))
+            copy = read_copy(repo.objects, tip, session_id)
+            if state is None or (copy and copy.get("revision", 0) > state.get("revision", 0)):
+                return True
+    except Error:
+        return True  # an unreadable stream may be unsettled
+    return False
+
+
+def _is_named(repo: Repo, tip: Tip, session_id: str) -> bool:
+    try:
+        from gitcp.store.session import others
+
+        state = others.peek_state(repo, formats.check_session_id(session_id))
+    except InputError:
+        return False
+    if state is None:
+        return False
+    if any(stream["id"] == tip["stream"] for stream in state["streams"]):
+        return True
+    copy = read_copy(repo.objects, tip, session_id)
+    if copy is None:
+        return bool(state["base_commit"]) and tip["base"].startswith(state["base_commit"][:7])
+    return bool(copy.get("revision", 0) > state.get("revision", 0))
+
+
+def _list_near(repo: Repo, state: State, head: str) -> list[Tip]:
+    """The streams that may have a checkpoint of the session made after its state was saved."""
+    home = formats.hash_worktree(str(state.get("worktree_id") or ""))
+    tips = []
+    for base in dict.fromkeys((state["base_commit"], head)):
+        if not base:
+            continue
+        candidates = [build_ref(repo, base, worktree=home)]
+        if get_mode(repo) == "suffix":
+            candidates += refs.list_refs(repo, f"{candidates[0]}-*")
+        tips += [tip for ref in candidates if (tip := peek_tip(repo.objects, ref))]
+    return tips
+
+
+def _find_newest(objects: Objects, session_id: str, tips: Iterable[Tip]) -> tuple[Tip | None, int]:
+    """(the tip with the newest copy of a session's state, the copy's revision)."""
+    copies: list[tuple[int, Tip]] = []
+    for tip in tips:
+        try:
+            copy = read_copy(objects, tip, session_id)
+        except Error as e:
+            git.append_note("state", f"'{tip['ref']}': {e}")
+            continue
+        copies += [(int(copy.get("revision", 0)), tip)] if copy else []
+    revision, newest = max(copies, key=lambda c: c[0], default=(0, None))
+    return newest, revision
+
+
+def _rebuild_state(repo: Repo, session_id: str) -> State | None:
+    marker = session.find_marker(repo, session_id)
+    tip, _ = _find_newest(repo.objects, session_id, list_tips(repo))
+    copy = read_with_turns(repo.objects, tip, session_id) if tip else None
+    if copy is None and marker is None:
+        return None
+    git.append_note("state", f"'{session_id}' has no state: rebuilt from its stream and marker")
+    state = session.update_fields(copy or session.make_state(repo, session_id, "", ""))
+    if marker:
+        _follow_marker(state, marker)
+    read_streams(repo, state)
+    return state
+
+
+def _follow_marker(state: State, marker: Marker) -> None:
+    """Update a rebuilt state from the marker, which is newer than the last checkpoint's copy."""
+    streams = {stream["id"]: stream for stream in state["streams"]}
+    for key in ("agent_type", "worktree_path", "phase", "base_commit", "agent_process"):
+        state[key] = marker[key]
+    state.pop("worktree_id", None)
+    if marker.get("worktree_id"):
+        state["worktree_id"] = marker["worktree_id"]
+    state["checkpoint_count"] = marker["count"]
+    state["streams"] = [
+        {
+            "id": stream["id"],
+            "ref": stream["ref"],
+            "base_commit": streams.get(stream["id"], marker)["base_commit"],
+            "files": {},
+        }
+        for stream in marker["streams"]
+    ]
+
+
+# The place of a session's next checkpoint, by its verdict unless that is void.
+#
+# Nothing is written here: the writer of the checkpoint makes the ref updates that are returned.
+NO_VERDICT: Verdict = {"verdict": "none", "ref": "", "tip": "", "reason": ""}
+
+
+def find_place(repo: Repo, state: State, base: str) -> Place:
+    """The place by the verdict that the turn began with (doc/behaviour.md "Streams")."""
+    current = find_current(repo, state, base)
+    suffixed = get_mode(repo) == "suffix"
+    parent = _choose_parent(repo, state, current, suffixed)
+    branch = build_ref(repo, base)
+    numbered = suffixed and parent and parent["ref"].startswith(branch + "-")
+    if parent and (numbered or parent["ref"] == branch or (suffixed and parent is current)):
+        return _build_place(parent["ref"], parent["oid"], parent)
+    moved = [(parent["ref"], None, parent["oid"])] if parent else []
+    if suffixed:
+        number = max([0, *map_suffixes(repo, base)]) + 1
+        return _build_place(build_ref(repo, base, number), None, parent, after=moved)
+    if current is None or current is parent:
+        # A branch whose commit is missing can be neither read nor archived.
+        return _build_place(branch, refs.read_ref(repo, branch), parent, after=moved)
+    archived = [archive_stream(repo, current)]
+    if current["ref"] == branch:
+        return _build_place(branch, current["oid"], parent, archived, moved)
+    # An old name without a worktree.
+    return _build_place(
+        branch, None, parent, archived, [(current["ref"], None, current["oid"]), *moved]
+    )
+
+
+def _choose_parent(repo: Repo, state: State, current: Tip | None, suffixed: bool) -> Tip | None:
+    """The tip that the verdict continues: current, or that of the stream that it restores; None to
+    start a new stream.  A void verdict continues the current one."""
+    verdict = state.get("verdict") or NO_VERDICT
+    action = verdict["verdict"]
+    replaces = action in ("reset", "restore") and not suffixed
+    if current and replaces and _is_busy(repo, state, current["stream"]):
+        git.append_note("stream", f"'{current['ref']}' stays: another session is active on it")
+        return current
+    if action == "restore":
+        restored = read_tip(repo.objects, verdict["ref"])
+        is_current = current and restored and current["ref"] == restored["ref"]
+        if restored and restored["oid"] == verdict["tip"] and not is_current:
+            return restored  # else it moved on, or HEAD is at its base again
+    if action in ("reset", "new") and current:
+        if current["oid"] == verdict["tip"]:
+            return None
+        git.append_note("stream", f"verdict '{action}' is void: '{current['ref']}' moved on")
+    return current
+
+
+def _build_place(
+    ref: str,
+    old: str | None,
+    parent: Tip | None,
+    before: Sequence[refs.Update] = (),
+    after: Sequence[refs.Update] = (),
+) -> Place:
+    parsed = formats.parse_shadow(ref)
+    return {
+        "ref": ref,
+        "old": old,
+        "parent": parent,
+        "stream": parent["stream"] if parent else make_id(),
+        "suffix": parsed["suffix"] if parsed else None,
+        "reset": parent is None,
+        "before": [*before],
+        "after": [*after],
+    }
+
+
+def archive_stream(repo: Repo, tip: Tip) -> refs.Update:
+    """The ref update that archives a stream."""
+    name = formats.parse_stream_name(tip["ref"])
+    archived = refs.list_refs(repo, f"{ARCHIVE}{name}/")
+    for ref, oid in archived.items():
+        if oid == tip["oid"]:  # archived by a process that was killed then
+            return (ref, tip["oid"], oid)
+    numbers = [
+        int(ref.rpartition("/")[2]) for ref in archived if ref.rpartition("/")[2].isdecimal()
+    ]
+    return (f"{ARCHIVE}{name}/{max([0, *numbers]) + 1}", tip["oid"], None)
+
+
+def rename_stream(repo: Repo, tip: Tip, base: str) -> list[refs.Update]:
+    """The ref updates that rename a stream to a new base, or archive it if that name is taken."""
+    parsed = formats.parse_shadow(tip["ref"])
+    number = parsed["suffix"] if parsed else None
+    ref = build_ref(repo, base, number)
+    if number is not None and repo.objects.read(ref):
+        number = max(map_suffixes(repo, base)) + 1
+        ref = build_ref(repo, base, number)
+    if ref == tip["ref"]:
+        return [(ref, tip["oid"], tip["oid"])]
+    update = archive_stream(repo, tip) if repo.objects.read(ref) else (ref, tip["oid"], None)
+    return [update, (tip["ref"], None, tip["oid"])]
+
+
+def move_home(repo: Repo) -> None:
+    """Move the streams to the place that gitcp.streams-hidden says."""
+    home = get_prefix(repo)
+    [other] = {*PREFIXES} - {home}
+    for ref in refs.list_refs(repo, other):
+        if formats.parse_shadow(ref):
+            with exclusive(repo, get_lock_name(repo, ref)):
+                _move_home(repo, ref, home + formats.parse_stream_name(ref))
+
+
+def _move_home(repo: Repo, ref: str, new_ref: str) -> None:
+    try:
+        tip = read_tip(repo.objects, ref)
+        if tip and tip["ref"] == ref:
+            exists = refs.read_ref(repo, new_ref)
+            update = archive_stream(repo, tip) if exists else (new_ref, tip["oid"], None)
+            refs.update_refs(repo, [update, (ref, None, tip["oid"])], "gitcp: streams-hidden")
+    except Error as e:
+        # It is the person's, or is being written to.
+        git.append_note("stream", f"'{ref}' stays: {e}")
+
+
+def _is_busy(repo: Repo, state: State, stream: str) -> bool:
+    """Whether another session, in a turn, has work on the stream."""
+
+    return any(
+        m["phase"] == "active"
+        and m["session_id"] != state["session_id"]
+        and any(s["id"] == stream for s in m["streams"])
+        and not session.is_gone(m["agent_process"])
+        for m in session.read_recent(repo)
+    )
+
+
+# The verdict at a turn's start: which stream the turn continues.
+
+
+def _is_change_left(
+    base: bytes | None, tip: bytes | None, worktree: bytes | None, rule: str
+) -> bool:
+    """linking.is_change_left(), whose module is imported where a stream is asked."""
+
+    from gitcp.core import linking
+
+    return linking.is_change_left(base, tip, worktree, rule)
+
+
+def take_verdict(repo: Repo, state: State, head: str, dirty: dict[str, Entry | None]) -> Verdict:
+    """Choose the stream of a turn that starts with these dirty files, and set the verdict in the
+    state (doc/behaviour.md "Which stream a turn continues")."""
+    tip = find_current(repo, state, head)
+    streams = _collect_streams(repo, state, dirty, tip)
+    current = _build_current_view(repo, tip, streams)
+    alternatives = [
+        view
+        for stream, (ref, files) in streams.items()
+        if (current is None or stream != current["id"]) and not dirty.keys().isdisjoint(files)
+        if (view := _resolve_stream(repo, stream, ref, files))
+    ]
+    mode = get_mode(repo)
+
+    def is_left(view: View) -> bool:
+        """Whether agent lines survive in the files that the stream and the worktree share."""
+        rule = repo.config.get_option("gitcp.suffix-match")
+        tip = read_tip(repo.objects, view["ref"])
+        base_lookup = Lookup(repo.objects, find_tree(repo.objects, tip["base"] if tip else None))
+        return any(
+            _is_change_left(
+                _read_blob(repo.objects, base_lookup(path)),
+                _read_blob(repo.objects, entry),
+                _read_worktree(repo, path, dirty[path]),
+                rule,
+            )
+            for path, entry in (view["files"] or {}).items()
+            if path in dirty
+        )
+
+    verdict = stream_rules.choose_stream(mode, current, alternatives, dirty, is_left)
+    if verdict["reason"] == stream_rules.UNREADABLE:
+        console.warn(f"'{verdict['ref']}': {stream_rules.UNREADABLE}")
+    state["should_reset_shadow_branch"] = verdict["verdict"] in ("reset", "new")
+    state["verdict"] = verdict
+    state["last_verdict"] = verdict.copy()
+    git.append_note("stream", f"{verdict['verdict']} {verdict['ref']}: {verdict['reason']}")
+    return verdict
+
+
+def _collect_streams(
+    repo: Repo, state: State, dirty: dict[str, Entry | None], tip: Tip | None
+) -> dict[str, tuple[str, Entries]]:
+    """id -> (ref, files) of the streams that this worktree's unsettled sessions name, of those on
+    the tip or with dirty files."""
+    streams: dict[str, tuple[str, Entries]] = {}
+    writers = credit.list_writers(journal.read_journal(repo), dirty)
+    writers |= list_sessions(repo.objects, tip) if tip else set()
+    concerned = [m for m in session.read_concerned(repo, writers) if session.is_home(repo, m)]
+    foreign = [m for m in concerned if m["session_id"] != state["session_id"]]
+    for marker in [*foreign, session.build_marker(state)]:
+        for stream in edits.list_open_streams(repo, marker):
+            _, files = streams.setdefault(stream["id"], (stream["ref"], {}))
+            for path, file in stream["files"].items():
+                files[path] = (file["mode"], file["oid"]) if file["oid"] else None
+    return streams
+
+
+def _build_current_view(
+    repo: Repo, tip: Tip | None, streams: dict[str, tuple[str, Entries]]
+) -> View | None:
+    if tip is None:
+        return None
+    orphan = False
+    files: Entries | None
+    try:
+        files = _list_files(repo.objects, tip, streams)
+        orphan = tip["stream"] not in streams and is_orphaned(repo, tip)
+    except Error as e:
+        git.append_note("stream", f"'{tip['ref']}': {e}")
+        files = None
+    return _make_view(tip, files, orphan)
+
+
+def _list_files(objects: Objects, tip: Tip, streams: dict[str, tuple[str, Entries]]) -> Entries:
+    """The files of a stream: the paths that states name, else all; their entries on its tip."""
+    files = read_changes(objects, tip)
+    if tip["stream"] not in streams:
+        return files
+    session_files = streams[tip["stream"]][1]
+    return {path: files.get(path, session_files[path]) for path in session_files}
+
+
+def _make_view(tip: Tip, files: Entries | None, orphan: bool = False) -> View:
+    return {
+        "id": tip["stream"],
+        "ref": tip["ref"],
+        "tip": tip["oid"],
+        "time": tip["time"],
+        "files": files,
+        "orphan": orphan,
+    }
+
+
+def _resolve_stream(repo: Repo, stream: str, ref: str, files: Entries) -> View | None:
+    tip = find_tip(repo, stream, ref)
+    if tip is None:
+        return None
+    try:
+        return _make_view(tip, _list_files(repo.objects, tip, {stream: (ref, files)}))
+    except Error as e:
+        git.append_note("stream", f"'{tip['ref']}': {e}")
+        return None
+
+
+def find_tip(repo: Repo, stream: str, ref: str) -> Tip | None:
+    """The tip of a stream by its id, at ref or else at any ref; None without one."""
+    tip = peek_tip(repo.objects, ref)
+    if tip and tip["stream"] == stream:
+        return tip
+    return next((t for t in list_tips(repo) if t["stream"] == stream), None)
+
+
+def _read_worktree(repo: Repo, path: str, entry: Entry | None) -> bytes | None:
+    # The blobs of a turn's start are hashed but not stored: read the file instead.
+    stored = _read_blob(repo.objects, entry)
+    if stored is not None or entry is None:
+        return stored
+    try:
+        with open(os.path.join(os.fsencode(repo.worktree), encode_name(path)), "rb") as f:
+            return f.read()
+    except OSError:
+        return None
+
+
+def _read_blob(objects: Objects, entry: Entry | None) -> bytes | None:
+    return objects.read_blob(entry[1] if entry else None)

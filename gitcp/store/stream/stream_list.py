@@ -5,18 +5,29 @@ from __future__ import annotations
 
 import json
 
-from gitcp.core import ids, transcripts, v1_format
-from gitcp.core.git_formats import EXECUTABLE, FILE, LINK
-from gitcp.core.ids import check_path, check_session_id
+from gitcp.core import formats, transcripts, v1_format
+from gitcp.core.formats import EXECUTABLE, FILE, LINK, check_path, check_session_id
 from gitcp.errors import Error, InputError
-from gitcp.record import decode_name, encode_lines
-from gitcp.store import private
+from gitcp.git import decode_name
+from gitcp.record import encode_lines
+from gitcp.store import private, redaction, session
 from gitcp.store.journal import edits, open_edits
-from gitcp.store.refs import Stash
-from gitcp.store.session import states
-from gitcp.store.stream import streams, writing
-from gitcp.store.trees import Lookup, compare_trees, find_tree, read_commit
-from gitcp.store.v1 import redaction
+from gitcp.store.objects import Lookup, Stash, compare_trees, find_tree, read_commit
+from gitcp.store.stream import (
+    ARCHIVE,
+    METADATA,
+    PREFIXES,
+    find_current,
+    find_trailer,
+    holds_lost_work,
+    is_orphaned,
+    list_refs,
+    list_tips,
+    read_changes,
+    read_metadata,
+    read_tips,
+    writing,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,13 +50,13 @@ def list_streams(repo: Repo, states: Iterable[State]) -> list[Record]:
     states: those of all sessions, from which the files and decisions come.  This takes three
     processes of git for any number of streams.
     """
-    return _build_records(repo, streams.list_tips(repo), states)
+    return _build_records(repo, list_tips(repo), states)
 
 
 def list_newest(repo: Repo, states: Iterable[State], limit: int) -> tuple[list[Record], int]:
     """(the records for the newest streams, at most limit; the number of refs left out)."""
-    refs = streams.list_refs(repo, newest_first=True)
-    tips = streams.read_tips(repo.objects, refs[:limit])
+    refs = list_refs(repo, newest_first=True)
+    tips = read_tips(repo.objects, refs[:limit])
     return _build_records(repo, tips, states), len(refs[limit:])
 
 
@@ -69,15 +80,13 @@ def _build_records(repo: Repo, tips: list[Tip], states: Iterable[State]) -> list
 
 def _is_settled(repo: Repo, tip: Tip) -> bool:
     """Whether commits have everything of a stream: 'gitcp clean' will remove it."""
-    orphaned = streams.is_orphaned(repo, tip)
-    return orphaned and not streams.holds_lost_work(repo, tip)
+    orphaned = is_orphaned(repo, tip)
+    return orphaned and not holds_lost_work(repo, tip)
 
 
 def _build_record(objects: Objects, tip: Tip, count: int, states: list[State]) -> Record:
     kind, worktree = parse_ref(tip["ref"])
-    sessions = [
-        p.removeprefix(streams.METADATA) for p in streams.read_metadata(objects, tip["tree"])
-    ]
+    sessions = [p.removeprefix(METADATA) for p in read_metadata(objects, tip["tree"])]
     return {
         "type": "stream",
         "id": tip["stream"],
@@ -101,9 +110,9 @@ def _build_record(objects: Objects, tip: Tip, count: int, states: list[State]) -
 def parse_ref(ref: str) -> tuple[str, str]:
     """(kind, worktree hash) by a stream's ref.  kind: live, suffix or archived; hash: '' for an
     old name without one."""
-    parsed = ids.parse_shadow(ref)
+    parsed = formats.parse_shadow(ref)
     suffix = parsed and parsed["suffix"] is not None
-    kind = "archived" if ref.startswith(streams.ARCHIVE) else "suffix" if suffix else "live"
+    kind = "archived" if ref.startswith(ARCHIVE) else "suffix" if suffix else "live"
     return kind, (parsed["worktree"] or "") if parsed else ""
 
 
@@ -123,7 +132,7 @@ def _list_files(objects: Objects, tip: Tip, states: list[State]) -> list[str]:
     if recorded_files:
         return sorted({path for files in recorded_files for path in files})
     try:
-        return sorted(streams.read_changes(objects, tip))
+        return sorted(read_changes(objects, tip))
     except Error:  # its base is gone
         return []
 
@@ -141,13 +150,13 @@ def find_stream(repo: Repo, name: str) -> Tip:
 
     Raises Error if there is none, or several, which it lists.
     """
-    tips = streams.list_tips(repo)
-    starts = ("", "refs/", "refs/heads/", *streams.PREFIXES)
+    tips = list_tips(repo)
+    starts = ("", "refs/", "refs/heads/", *PREFIXES)
     full_names = {start + name for start in starts}
-    full_names |= {prefix + ids.parse_stream_name(name) for prefix in streams.PREFIXES}
+    full_names |= {prefix + formats.parse_stream_name(name) for prefix in PREFIXES}
     exact = [tip for tip in tips if tip["ref"] in full_names or tip["stream"] == name]
     matches = exact or [tip for tip in tips if name and tip["stream"].startswith(name)]
-    ids.pick_match("stream", name, list(dict.fromkeys(tip["ref"] for tip in matches)))
+    formats.pick_match("stream", name, list(dict.fromkeys(tip["ref"] for tip in matches)))
     return matches[0]
 
 
@@ -168,7 +177,7 @@ def read_chains(repo: Repo, tips: Iterable[Tip]) -> dict[str, list[Record]]:
 
 def find_newest(repo: Repo, session_id: str) -> Record | None:
     """The newest checkpoint of a session on any stream; None without one."""
-    chains = read_chains(repo, streams.list_tips(repo)).values()
+    chains = read_chains(repo, list_tips(repo)).values()
     steps = [step for chain in chains for step in chain if step["session_id"] == session_id]
     return max(steps, key=lambda step: int(step["time"]), default=None)
 
@@ -185,14 +194,14 @@ def _read_steps(repo: Repo, oids: list[str]) -> dict[str, Step]:
 
 def _walk_down(steps: dict[str, Step], tip: Tip) -> Iterator[Step]:
     step = steps.get(tip["oid"])
-    while step and streams.find_trailer(step[4], "Entire-Session"):
+    while step and find_trailer(step[4], "Entire-Session"):
         yield step
         step = steps.get(step[1])
 
 
 def _describe_step(tip: Tip, step: Step) -> Record:
     oid, parent, tree, time, message = step
-    task = streams.find_trailer(message, "Entire-Metadata-Task")
+    task = find_trailer(message, "Entire-Metadata-Task")
     return {
         "type": "checkpoint",
         "oid": oid,
@@ -200,9 +209,9 @@ def _describe_step(tip: Tip, step: Step) -> Record:
         "stream": tip["stream"],
         "parent": parent,
         "tree": tree,
-        "base_commit": streams.find_trailer(message, "Base-Commit") or tip["base"],
-        "session_id": streams.find_trailer(message, "Entire-Session"),
-        "strategy": streams.find_trailer(message, "Entire-Strategy"),
+        "base_commit": find_trailer(message, "Base-Commit") or tip["base"],
+        "session_id": find_trailer(message, "Entire-Session"),
+        "strategy": find_trailer(message, "Entire-Strategy"),
         "time": time,
         "message": message.partition("\n")[0],
         "is_task_checkpoint": bool(task),
@@ -217,12 +226,12 @@ def read_details(objects: Objects, checkpoint: Record) -> Record:
     one.  Changes that came with a new base are left out.
     """
     lookup = Lookup(objects, checkpoint["tree"])
-    folder = streams.METADATA + checkpoint["session_id"]
+    folder = METADATA + checkpoint["session_id"]
     prompt_entry = lookup(f"{folder}/{v1_format.PROMPT}")
     prompts = decode_name(objects.need(prompt_entry[1], "blob")) if prompt_entry else ""
     base = find_tree(objects, checkpoint["base_commit"])
     parent = read_commit(objects, checkpoint["parent"]) if checkpoint["parent"] else None
-    old_base = streams.find_trailer(parent["message"], "Base-Commit") if parent else ""
+    old_base = find_trailer(parent["message"], "Base-Commit") if parent else ""
     has_moved = old_base not in ("", checkpoint["base_commit"])
     base_lookup = Lookup(objects, base if has_moved else None)
     previous = find_tree(objects, checkpoint["parent"]) if checkpoint["parent"] else base
@@ -296,9 +305,6 @@ def _get_path(repo: Repo) -> str:
     return repo.join_shared("expired")
 
 
-# The notice that a session's work is in a stash (doc/scenarios.md "000 Overlap").
-
-
 def build_notice(repo: Repo, tip: Tip | None, ref: str) -> str:
     """The notice for a stream that is about to be left: the session, the stash, and the ref that
     will keep its checkpoints; '' if no stash has its work."""
@@ -318,7 +324,7 @@ def list_held(repo: Repo, streams: Iterable[Record]) -> list[Record]:
 def _match_stash(repo: Repo, refs: dict[str, str]) -> Iterator[Record]:
     """The records of list_held().  refs: stream id -> the ref that keeps it."""
     stash = Stash(repo).list_entries()
-    for marker in states.read_here(repo) if stash else ():
+    for marker in session.read_here(repo) if stash else ():
         for stream in edits.list_open_streams(repo, marker):
             files = [(path, (file["mode"], file["oid"])) for path, file in stream["files"].items()]
             for number, entries in enumerate(stash if stream["id"] in refs else ()):
@@ -346,12 +352,12 @@ def write_stated(ctx: Context, record: Record) -> Record:
     if not isinstance(message, str) or not message.strip():
         raise InputError("'message' of a checkpoint must be a text that is not empty")
     files, metadata = _parse_files(repo.objects, record), _store_metadata(repo, record)
-    state = ctx.read_state(session_id) or states.make_state(
+    state = ctx.read_state(session_id) or session.make_state(
         repo, session_id, str(record.get("agent") or ""), ctx.head
     )
     head_tree = find_tree(repo.objects, ctx.head)
     head_lookup = Lookup(repo.objects, head_tree)
-    tip = streams.find_current(repo, state, ctx.head)
+    tip = find_current(repo, state, ctx.head)
     content: writing.Content = {
         "head": ctx.head,
         "head_tree": head_tree,

@@ -6,18 +6,14 @@ commit are written, and the refs move in one transaction.  The state is saved la
 
 from __future__ import annotations
 
-from gitcp import trace
-from gitcp.core import ids
+from gitcp import git
+from gitcp.core import formats
 from gitcp.errors import Error, Moved
 from gitcp.lock import exclusive
-from gitcp.store import refs
-from gitcp.store.journal import edits, journal
+from gitcp.store import journal, refs, session, stream
+from gitcp.store.journal import Journal, edits
 from gitcp.store.journal.edits import list_withdrawn
-from gitcp.store.journal.journal import Journal
-from gitcp.store.session import states
-from gitcp.store.stream import streams
-from gitcp.store.stream.streams import find_place
-from gitcp.store.trees import (
+from gitcp.store.objects import (
     Lookup,
     compare_trees,
     edit_tree,
@@ -25,6 +21,7 @@ from gitcp.store.trees import (
     parse_ident,
     write_commit,
 )
+from gitcp.store.stream import find_place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +30,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Commit, Entry, State, Stream, Tip
     from gitcp.repo import Repo
     from gitcp.store.objects import Objects
-    from gitcp.store.stream.streams import Place
+    from gitcp.store.stream import Place
 
     class Content(TypedDict):
         """The content of a checkpoint.
@@ -58,7 +55,7 @@ if TYPE_CHECKING:
         trailers: list[str]
 
 
-_ADDED_TO = ("tasks", streams.TURNS)
+_ADDED_TO = ("tasks", stream.TURNS)
 
 
 def write_checkpoint(repo: Repo, state: State, content: Content, edits_subject: str = "") -> str:
@@ -82,7 +79,7 @@ def write_checkpoint(repo: Repo, state: State, content: Content, edits_subject: 
         tree = _write_tree(repo.objects, state, place, content)
         parent = place["parent"]
         arguments = (state["session_id"], content["head"], place["stream"], content["trailers"])
-        message = streams.build_message(content["subject"], *arguments)
+        message = stream.build_message(content["subject"], *arguments)
         oid = write_commit(repo, tree, [parent["oid"]] if parent else [], message)
         move: refs.Update = (place["ref"], oid, place["old"])
         updates = [*place["before"], move, *place["after"], *([held_update] if held_update else [])]
@@ -106,9 +103,10 @@ def _refresh_entries(repo: Repo, place: Place, content: Content) -> None:
         if not path.startswith(".entire/")
     ]
     head = Lookup(repo.objects, content["head_tree"])
-    from gitcp.store.snapshot import hashing
 
-    for path, entry in hashing.read_paths(repo, stale, write=True).items():
+    from gitcp.store.snapshot import scan
+
+    for path, entry in scan.read_paths(repo, stale, write=True).items():
         if entry == head(path):
             content["entries"].pop(path, None)
         else:
@@ -117,16 +115,16 @@ def _refresh_entries(repo: Repo, place: Place, content: Content) -> None:
 
 def _write_tree(objects: Objects, state: State, place: Place, content: Content) -> str:
     edits: dict[str, Entry | None] = dict(content["entries"])
-    folder, previous = streams.METADATA + state["session_id"], None
+    folder, previous = stream.METADATA + state["session_id"], None
     if place["parent"]:
-        edits |= streams.read_metadata(objects, place["parent"]["tree"])
+        edits |= stream.read_metadata(objects, place["parent"]["tree"])
         # Of the session's own metadata only tasks and turns are kept.
         if edits.pop(folder, None):
             previous = Lookup(objects, place["parent"]["tree"])
             edits |= {f"{folder}/{name}": previous(f"{folder}/{name}") for name in _ADDED_TO}
     # The next commit often has this tree, which is then read from a pack of gitcp.
     tree = edit_tree(objects, content["head_tree"], edits)
-    files = content["metadata"] | streams.write_files(objects, state, previous, folder)
+    files = content["metadata"] | stream.write_files(objects, state, previous, folder)
     return edit_tree(objects, tree, {f"{folder}/{p}": e for p, e in files.items()})
 
 
@@ -153,7 +151,7 @@ def _record_files(held: Journal, state: State, place: Place, content: Content) -
     if place["suffix"] is not None:
         state["shadow_branch_suffix"] = place["suffix"]
     state["revision"] = state.get("revision", 0) + 1  # newer than the file
-    states.clear_verdict(state)
+    session.clear_verdict(state)
 
 
 def _list_superseded(stream: Stream, content: Content) -> set[str]:
@@ -165,12 +163,6 @@ def _list_superseded(stream: Stream, content: Content) -> set[str]:
         for path, file in stream["files"].items()
         if path in paths and (file["mode"], file["oid"]) == start.get(path)
     }
-
-
-# Moves streams to a new commit: carried forward after a linked commit, renamed after others.
-#
-# No state of another session is written here: a session finds its stream by id at its next event
-# (doc/behaviour.md "After a linked commit").
 
 
 def carry_streams(
@@ -185,7 +177,7 @@ def carry_streams(
     with exclusive(repo, f"stream-{repo.worktree_hash}"):
         for tip in list_moving_streams(repo, old, commit["oid"]):
             if condensed is None:
-                moved = streams.rename_stream(repo, tip, commit["oid"])
+                moved = stream.rename_stream(repo, tip, commit["oid"])
             else:
                 moved = _settle_stream(repo, tip, commit, condensed)
             refs.update_refs(repo, moved, "gitcp: carry forward")
@@ -199,19 +191,19 @@ def list_moving_streams(repo: Repo, base: str, new: str) -> list[Tip]:
     These are the streams of base, and those of other bases (after a pull or cherry-pick) whose
     work is here or settled.  The others stay until HEAD returns to their base.
     """
-    candidates = refs.list_refs(repo, *streams.PREFIXES)
-    parsed = ((ref, ids.parse_shadow(ref)) for ref in candidates)
+    candidates = refs.list_refs(repo, *stream.PREFIXES)
+    parsed = ((ref, formats.parse_shadow(ref)) for ref in candidates)
     here = [ref for ref, parts in parsed if parts and parts["worktree"] == repo.worktree_hash]
-    tips, at_base = [], streams.list_branches(repo, base, candidates)
-    at_new = streams.list_branches(repo, new, candidates)
+    tips, at_base = [], stream.list_branches(repo, base, candidates)
+    at_new = stream.list_branches(repo, new, candidates)
     for ref in dict.fromkeys([*at_base, *here]):
         if ref in at_new:
             continue  # moved by a session's event between the commit and this hook
         try:
             obj = repo.objects.read(candidates[ref])
-            tip = streams.parse_tip(ref, obj) if obj else None
+            tip = stream.parse_tip(ref, obj) if obj else None
         except Error as e:
-            trace.append_note("stream", str(e))  # the person's branch: never touched
+            git.append_note("stream", str(e))  # the person's branch: never touched
             continue
         if tip and (ref in at_base or _is_here(repo, tip, new)):
             tips.append(tip)
@@ -219,65 +211,65 @@ def list_moving_streams(repo: Repo, base: str, new: str) -> list[Tip]:
 
 
 def _is_here(repo: Repo, tip: Tip, new: str) -> bool:
-    paths_by_session = streams.map_named_paths(
-        repo, tip["stream"], streams.list_sessions(repo.objects, tip)
+    paths_by_session = stream.map_named_paths(
+        repo, tip["stream"], stream.list_sessions(repo.objects, tip)
     )
     if any(paths_by_session.values()):
-        return streams.should_follow(repo, tip, new)
-    return not streams.holds_lost_work(repo, tip)
+        return stream.should_follow(repo, tip, new)
+    return not stream.holds_lost_work(repo, tip)
 
 
 def _settle_stream(repo: Repo, tip: Tip, commit: Commit, condensed: set[str]) -> list[refs.Update]:
     """The ref updates that start the stream again, under the same id, with the files that a linked
     commit left."""
-    paths_by_session = streams.map_named_paths(
-        repo, tip["stream"], streams.list_sessions(repo.objects, tip)
+    paths_by_session = stream.map_named_paths(
+        repo, tip["stream"], stream.list_sessions(repo.objects, tip)
     )
     unsettled = set().union(*paths_by_session.values())
     present: dict[str, Entry | None] = {}
     if unsettled:
-        from gitcp.store.snapshot import hashing
+        from gitcp.store.snapshot import scan
 
-        present = hashing.list_dirty(repo, unsettled, commit["oid"])
+        present = scan.list_dirty(repo, unsettled, commit["oid"])
     updates: list[refs.Update] = []
     if present:
-        target = streams.rename_stream(repo, tip, commit["oid"])[0]
+        target = stream.rename_stream(repo, tip, commit["oid"])[0]
         metadata = {
             path: entry
-            for path, entry in streams.read_metadata(repo.objects, tip["tree"]).items()
+            for path, entry in stream.read_metadata(repo.objects, tip["tree"]).items()
             if path.rpartition("/")[2] in paths_by_session
         }
         tree = edit_tree(repo.objects, commit["tree"], {**present, **metadata})
         owner = tip["session_id"]
         owner = owner if owner in paths_by_session else min(paths_by_session)
         about = (owner, commit["oid"], tip["stream"])
-        message = streams.build_message(streams.CARRIED, *about)
+        message = stream.build_message(stream.CARRIED, *about)
         oid = write_commit(repo, tree, [], message)
-        if not target[0].startswith(streams.ARCHIVE):
+        if not target[0].startswith(stream.ARCHIVE):
             updates.append((target[0], oid, None))
         else:
             present = {}  # the name is taken: everything stays in the archive
     if (
         unsettled - set(present)
-        or streams.holds_lost_work(repo, tip, condensed)
+        or stream.holds_lost_work(repo, tip, condensed)
         or _holds_withdrawn_work(repo, tip)
     ):
-        updates.insert(0, streams.archive_stream(repo, tip))
+        updates.insert(0, stream.archive_stream(repo, tip))
     return [*updates, (tip["ref"], None, tip["oid"])]
 
 
 def _holds_withdrawn_work(repo: Repo, tip: Tip) -> bool:
     """Whether checkpoints of a stream have work that was taken back before a commit took it."""
-    sessions, lines = streams.list_sessions(repo.objects, tip), journal.read_journal(repo)
+    sessions, lines = stream.list_sessions(repo.objects, tip), journal.read_journal(repo)
     if not any(list_withdrawn(repo, lines, name, tip["stream"]) for name in sessions):
         return False
     first = commit = need_commit(repo.objects, tip["oid"])
-    while streams.find_trailer(commit["message"], "Entire-Session"):
+    while stream.find_trailer(commit["message"], "Entire-Session"):
         first = commit
         if not commit["parents"]:
             break
         commit = need_commit(repo.objects, commit["parents"][0])
     # The archive of an earlier commit has what came before the stream was carried forward.
-    is_carried = first["message"].startswith(streams.CARRIED)
+    is_carried = first["message"].startswith(stream.CARRIED)
     since = parse_ident(first["committer"])[1] * 1_000_000_000 if is_carried else 0
     return any(list_withdrawn(repo, lines, name, tip["stream"], since) for name in sessions)

@@ -7,11 +7,12 @@ from datetime import datetime
 from functools import partial
 
 from gitcp.core import commit_message, stream_rules, v1_format, v1_schema
-from gitcp.core.ids import pick_match
+from gitcp.core.formats import pick_match
 from gitcp.errors import Error
 from gitcp.files import Damaged
-from gitcp.record import decode_name
+from gitcp.git import decode_name
 from gitcp.store import refs
+from gitcp.store import session as store_session
 from gitcp.store.journal import calls, elsewhere
 from gitcp.store.journal.edits import (
     list_left_paths,
@@ -19,12 +20,20 @@ from gitcp.store.journal.edits import (
     list_taken_back,
     read_streams,
 )
-from gitcp.store.objects import Objects
-from gitcp.store.session import states
-from gitcp.store.snapshot import hashing
-from gitcp.store.stream import stream_list, streams
-from gitcp.store.trees import read_tree
-from gitcp.store.turn import turn
+from gitcp.store.objects import Objects, read_tree
+from gitcp.store.session import (
+    begin_turn,
+    clear_verdict,
+    get_folder,
+    get_state_path,
+    list_marked_ids,
+    make_state,
+    others,
+    take_event,
+)
+from gitcp.store.snapshot import scan
+from gitcp.store.stream import list_tips, stream_list
+from gitcp.store.turn import move_home
 from gitcp.store.v1 import checkpoint_list
 
 TYPE_CHECKING = False
@@ -35,7 +44,6 @@ if TYPE_CHECKING:
     from gitcp.context import Context
     from gitcp.core.record_types import Record, State, Tree
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
     from gitcp.store.v1.checkpoints import SessionEntry
 
 STRATEGY = "manual-commit"
@@ -53,7 +61,7 @@ def list_sessions(repo: Repo, stored: bool = True) -> list[Record]:
 
 def list_temporary(repo: Repo) -> list[Record]:
     """A checkpoint record for each commit of every stream."""
-    chains = stream_list.read_chains(repo, streams.list_tips(repo))
+    chains = stream_list.read_chains(repo, list_tips(repo))
     return [checkpoint for chain in chains.values() for checkpoint in chain]
 
 
@@ -185,7 +193,7 @@ ANOTHERS = "it is another person's"  # why a state is unreadable in a shared rep
 
 def list_states(repo: Repo) -> list[State]:
     """The states of all sessions, as read_state() reads them, without those of other persons."""
-    return _read_own(repo, states.list_state_ids(repo))
+    return _read_own(repo, others.list_state_ids(repo))
 
 
 def read_state(repo: Repo, session_id: str) -> State:
@@ -195,9 +203,9 @@ def read_state(repo: Repo, session_id: str) -> State:
     """
     bare: State = {"session_id": session_id, "phase": "", "streams": [], "checkpoint_count": 0}
     try:
-        state = states.read_state(repo, session_id)
+        state = store_session.read_state(repo, session_id)
         if state is None:
-            exists = os.path.exists(states.get_state_path(repo, session_id))
+            exists = os.path.exists(get_state_path(repo, session_id))
             return {**bare, "unreadable": ANOTHERS if exists else "it is gone"}
         read_streams(repo, state)
         _list_touched(repo, state)
@@ -254,10 +262,10 @@ def parse_time(time: object) -> float:
 def list_recent(repo: Repo, count: int, limit: int | None = None) -> tuple[list[State], int]:
     """(the states of open sessions, at most the newest `limit`, and of the `count` newest others;
     the number of sessions left out)."""
-    ids, marked_ids = states.list_state_ids(repo), set(states.list_marked_ids(repo))
+    ids, marked_ids = others.list_state_ids(repo), set(list_marked_ids(repo))
     open_ids = [session_id for session_id in ids if session_id in marked_ids]
     closed_ids = [session_id for session_id in ids if session_id not in marked_ids]
-    rank = partial(_compute_rank, states.get_folder(repo))
+    rank = partial(_compute_rank, get_folder(repo))
     if len(closed_ids) > count:
         closed_ids.sort(key=rank)
     if limit is not None and len(open_ids) > limit:
@@ -298,7 +306,7 @@ def adopt_session(ctx: Context, other_ctx: Context, prefix: str) -> Record:
     has no such session.
     """
     try:
-        session_id = pick_id(prefix, states.list_state_ids(other_ctx.repo))
+        session_id = pick_id(prefix, others.list_state_ids(other_ctx.repo))
     except Error as e:
         advice = f"'gitcp adopt {prefix} <directory>' names another clone"
         raise Error(f"{e}; {advice}") from None
@@ -308,7 +316,7 @@ def adopt_session(ctx: Context, other_ctx: Context, prefix: str) -> Record:
     if state is None:
         raise Error(f"the state of session '{session_id}' cannot be read")
     old_path = state.get("worktree_path", "")
-    if turn.move_home(ctx.repo, state):
+    if move_home(ctx.repo, state):
         _begin_here(ctx, state)
     calls.forget_visits(ctx.repo, state)
     ctx.keep(state)
@@ -339,7 +347,7 @@ def _adopt_from(ctx: Context, other_ctx: Context, session_id: str) -> Record:
     with other_ctx:
         old = other_ctx.read_state(session_id)
         if old:
-            states.take_event(old, stream_rules.SESSION_END)
+            take_event(old, stream_rules.SESSION_END)
             other_ctx.keep(old)
     return _build_adopted_record(
         state, old_path, [{"worktree": old_path, "files": sorted(files)}] if files else []
@@ -351,7 +359,7 @@ def _unite_states(ctx: Context, state: State) -> State:
     existing = ctx.read_state(state["session_id"])
     moving: State = {key: state[key] for key in _MOVING if key in state}  # type: ignore
     if not existing:
-        new = states.make_state(ctx.repo, state["session_id"], state["agent_type"], ctx.head)
+        new = make_state(ctx.repo, state["session_id"], state["agent_type"], ctx.head)
         return {**new, **moving}
     turns = state.get("turns", {})
     last = max((turn.get("number", 0) for turn in turns.values()), default=0)
@@ -368,11 +376,11 @@ def _begin_here(ctx: Context, state: State) -> None:
     """Begin the turn, or its continuation, with this worktree as it is now."""
     repo, look = ctx.repo, calls.Look(ctx.repo)
     head = look.scan.head or refs.get_zeros(repo)
-    dirty = hashing.resolve_changes(ctx.repo.objects, look.scan, write=False)
+    dirty = scan.resolve_changes(ctx.repo.objects, look.scan, write=False)
     look.take(head, dirty)
-    states.clear_verdict(state)
+    clear_verdict(state)
     state["base_commit"] = head
-    states.begin_turn(repo, state, head, dirty, look.began, look.at)
+    begin_turn(repo, state, head, dirty, look.began, look.at)
 
 
 def _build_adopted_record(state: State, old_path: str, remaining: list[Record]) -> Record:

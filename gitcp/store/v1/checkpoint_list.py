@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from gitcp.console import options
-from gitcp.core import ids, links, urls, v1_format
-from gitcp.core.ids import CHECKPOINT_ID, parse_checkpoint_ref
-from gitcp.core.shapes import is_object_name, is_ref
+from gitcp import console
+from gitcp.core import formats, links, urls, v1_format
+from gitcp.core.formats import CHECKPOINT_ID, is_object_name, is_ref, parse_checkpoint_ref
 from gitcp.errors import Error, GitError, InputError
-from gitcp.record import decode_lines, decode_name, encode_name, parse_json
+from gitcp.git import decode_name, encode_name
+from gitcp.record import decode_lines, parse_json
 from gitcp.store import notes, private, refs
-from gitcp.store.objects import Objects
+from gitcp.store.objects import TREE, Objects, find_tree, need_commit, read_commit, read_tree
 from gitcp.store.reading import run_task, run_tasks, split_windows, spread_batches
-from gitcp.store.trees import TREE, find_tree, need_commit, read_commit, read_tree
 from gitcp.store.v1 import checkpoints
 from gitcp.store.v1.checkpoints import (
     Parts,
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Commit, Record, Tree
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
     from gitcp.store.reading import Steps
     from gitcp.store.v1.checkpoints import Places, StoredCheckpoint
 
@@ -135,7 +133,7 @@ class Loader:
 
 def list_trees(repo: Repo, place: str, prefix: str) -> Iterator[tuple[str, str]]:
     """Yield (id, tree) of the checkpoints of a place whose ids begin with prefix."""
-    if place == ids.CHECKPOINTS:
+    if place == formats.CHECKPOINTS:
         yield from _list_own_trees(repo, prefix)
     else:
         yield from _list_branch_trees(repo.objects, place, prefix)
@@ -144,20 +142,20 @@ def list_trees(repo: Repo, place: str, prefix: str) -> Iterator[tuple[str, str]]
 def _list_own_trees(repo: Repo, prefix: str) -> Iterator[tuple[str, str]]:
     """list_trees() of the checkpoints that have refs of their own."""
     refs = checkpoints.list_tips(repo).items()
-    tips = ((ids.parse_checkpoint_ref(ref), oid) for ref, oid in refs)
+    tips = ((formats.parse_checkpoint_ref(ref), oid) for ref, oid in refs)
     for window in split_windows((tip for tip in tips if tip[0].startswith(prefix)), _AT_ONCE):
         repo.objects.read_ahead(oid for _, oid in window)
         for name, oid in window:
             try:
                 yield name, need_commit(repo.objects, oid)["tree"]
             except Error as e:
-                options.warn_lacking(f"checkpoint '{name}': {e}", options.ABSENT)
+                console.warn_lacking(f"checkpoint '{name}': {e}", console.ABSENT)
 
 
 def _list_branch_trees(objects: Objects, ref: str, prefix: str) -> Iterator[tuple[str, str]]:
     tip = objects.read(f"{ref}^{{tree}}")
     if tip is None:
-        options.warn_lacking(f"'{ref}': its tree is missing", options.ABSENT)
+        console.warn_lacking(f"'{ref}': its tree is missing", console.ABSENT)
     root = _read_entries(objects, tip[0], ref) if tip else {}
     for window in split_windows(_list_shards(ref, root, prefix), _SHARDS):
         objects.read_ahead(oid for _, oid in window)
@@ -170,7 +168,7 @@ def _list_branch_trees(objects: Objects, ref: str, prefix: str) -> Iterator[tupl
                     yield shard + name, tree
                 else:
                     message = f"checkpoint '{shard}{name}' is no directory"
-                    options.warn_lacking(message, options.DAMAGED)
+                    console.warn_lacking(message, console.DAMAGED)
 
 
 def _list_shards(ref: str, entries: Tree, prefix: str) -> Iterator[tuple[str, str]]:
@@ -181,32 +179,32 @@ def _list_shards(ref: str, entries: Tree, prefix: str) -> Iterator[tuple[str, st
         if mode == TREE:
             yield shard, oid
         else:
-            options.warn_lacking(f"'{ref}:{shard}' is no directory", options.DAMAGED)
+            console.warn_lacking(f"'{ref}:{shard}' is no directory", console.DAMAGED)
 
 
 def _read_entries(objects: Objects, tree: str, spec: str) -> Tree:
     try:
         return read_tree(objects, tree)
     except Error as e:
-        options.warn_lacking(f"'{spec}': {e}", options.ABSENT)
+        console.warn_lacking(f"'{spec}': {e}", console.ABSENT)
         return {}
 
 
 def resolve_id(repo: Repo, prefix: str) -> str:
     """The only checkpoint id that begins with prefix; raises Error if there is none, or several,
     which it lists."""
-    if not prefix or not ids.begins_checkpoint_id(prefix):
+    if not prefix or not formats.begins_checkpoint_id(prefix):
         raise InputError(f"not a checkpoint id: '{prefix}'")
-    return ids.pick_match("checkpoint", prefix, find_matching_ids(repo, prefix))
+    return formats.pick_match("checkpoint", prefix, find_matching_ids(repo, prefix))
 
 
 def find_matching_ids(repo: Repo, prefix: str) -> list[str]:
     """The checkpoint ids that begin with prefix, which may be any text, sorted."""
-    if not ids.begins_checkpoint_id(prefix):
+    if not formats.begins_checkpoint_id(prefix):
         return []
     places = list_places(repo)
     listed = {name for p in places for name, _ in list_trees(repo, p, prefix)}
-    return sorted(filter(ids.is_checkpoint_id, listed))
+    return sorted(filter(formats.is_checkpoint_id, listed))
 
 
 def build_record(checkpoint: StoredCheckpoint) -> Record:
@@ -275,7 +273,7 @@ def _find_noted(objects: Objects, ids: Iterable[str]) -> list[tuple[str, str]]:
     try:
         return [(oid, i) for oid, names in notes.list_links(objects) for i in names if i in ids]
     except Error as e:
-        options.warn_lacking(f"'{notes.REF}': {e}")
+        console.warn_lacking(f"'{notes.REF}': {e}")
         return []
 
 
@@ -453,20 +451,18 @@ def count_lacking(repo: Repo, destination: str) -> int:
     """The number of checkpoints that the destination, as far as is known, lacks or has otherwise.
     Those on a branch that is not pushed count."""
     ours, theirs = checkpoints.list_tips(repo), read_pushed(repo, destination)
-    if tip := refs.read_ref(repo, checkpoints.REF):
-        ours[checkpoints.REF] = tip
+    if tip := refs.read_ref(repo, refs.REF):
+        ours[refs.REF] = tip
     tracked = refs.read_ref(repo, f"refs/remotes/{destination}/{_STORE}")
     count = count_changed(repo.objects, ours, theirs)
     if not tracked:
         return count
-    return min(count, count_changed(repo.objects, ours, {**theirs, checkpoints.REF: tracked}))
+    return min(count, count_changed(repo.objects, ours, {**theirs, refs.REF: tracked}))
 
 
 def count_changed(objects: Objects, ours: Tips, theirs: Tips) -> int:
     """The number of checkpoints of our tips (ref -> oid) that theirs lack or have otherwise."""
-    our_tree, their_tree = (
-        find_tree(objects, tips.get(checkpoints.REF)) for tips in (ours, theirs)
-    )
+    our_tree, their_tree = (find_tree(objects, tips.get(refs.REF)) for tips in (ours, theirs))
     own = {parse_checkpoint_ref(ref): theirs.get(ref) == oid for ref, oid in ours.items()}
     lacking = {name for name, is_equal in own.items() if name and not is_equal}
     return len(_list_changed(objects, our_tree, their_tree) - own.keys() | lacking)

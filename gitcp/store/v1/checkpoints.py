@@ -3,14 +3,13 @@ gaps."""
 
 from __future__ import annotations
 
-from gitcp import VERSION
-from gitcp.console import options
-from gitcp.core import json, shapes, v1_format
-from gitcp.core.ids import CHECKPOINTS, build_checkpoint_ref, is_ulid, parse_checkpoint_ref
-from gitcp.errors import Error, GitError, Late, Moved
-from gitcp.record import decode_name, encode_name, format_now
+from gitcp import VERSION, console
+from gitcp.core import formats, json, line_replay, transcripts, v1_format
+from gitcp.core.formats import CHECKPOINTS, build_checkpoint_ref, is_ulid, parse_checkpoint_ref
+from gitcp.errors import Error, GitError, Late
+from gitcp.git import decode_name, encode_name, format_now
 from gitcp.store import private, refs
-from gitcp.store.trees import (
+from gitcp.store.objects import (
     TREE,
     edit_tree,
     list_files,
@@ -19,6 +18,7 @@ from gitcp.store.trees import (
     write_commit,
     write_tree,
 )
+from gitcp.store.v1 import stored_transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,7 +103,6 @@ class Checkpoint:
         if not indices:
             defaults = {"cli_version": VERSION, "created_at": format_now(), "strategy": _STRATEGY}
             new = {**defaults, **new}
-        from gitcp.core import transcripts
 
         replaced = transcripts.NAME in files
         kept = {
@@ -120,7 +119,6 @@ class Checkpoint:
 
     def _write_lines(self, stored: Session, lines: Mapping[str, Any]) -> Entry:
         """Write lines, joined with the stored ones."""
-        from gitcp.core import line_replay
 
         stored_lines = read_json(self._objects, stored["files"], v1_format.LINES)
         data = v1_format.dump_json(line_replay.join_entries(stored_lines, lines))
@@ -263,12 +261,6 @@ def list_directories(entries: Tree, root: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys([*own, *listed, *folders]))
 
 
-# Where checkpoints are stored: each on a ref of its own, or all on a branch.
-#
-# A place is named by its ref; CHECKPOINTS is the place of all that have their own
-# (doc/formats.md "Checkpoints as refs").
-REF = "refs/heads/entire/checkpoints/v1"
-MEMORY = "refs/gitcp/store"  # where REF was when gitcp last moved or saw it
 _LEGACY = "refs/heads/entire/sessions"
 TRACKING = "refs/remotes/**/entire/checkpoints/v1"
 _TRACKING_LEGACY = "refs/remotes/**/entire/sessions"
@@ -282,7 +274,7 @@ def list_sources(repo: Repo) -> list[str]:
 
 def list_own_places(repo: Repo) -> list[str]:
     """The places that this clone writes to and shares."""
-    return [place for place in (CHECKPOINTS, REF) if place in _list_all_places(repo)]
+    return [place for place in (CHECKPOINTS, refs.REF) if place in _list_all_places(repo)]
 
 
 def list_places(repo: Repo) -> list[str]:
@@ -306,27 +298,17 @@ def has_own_refs(repo: Repo) -> bool:
 
 def has_checkpoints(repo: Repo) -> bool:
     """Whether this clone has checkpoints, on our branch or on refs."""
-    return refs.read_ref(repo, REF) is not None or has_own_refs(repo)
-
-
-def remember_branch(repo: Repo) -> str:
-    """Remember where the branch is, whoever moved it; return explain_deletion()."""
-    memory, tip = refs.read_ref(repo, MEMORY), refs.read_ref(repo, REF)
-    if tip and tip != memory and not repo.jj_root:
-        try:
-            refs.update_refs(repo, [(MEMORY, tip, memory)], "gitcp: the branch was moved")
-        except Moved:
-            pass  # by another process, which remembers it
-    return "" if tip else explain_deletion(repo)
+    return refs.read_ref(repo, refs.REF) is not None or has_own_refs(repo)
 
 
 def explain_deletion(repo: Repo) -> str:
     """What happened to the branch that MEMORY remembers, and the commands that bring it back and
     agree; "" if the branch is there, or checkpoints have refs of their own."""
-    if refs.read_ref(repo, REF) or needs_own_ref(repo) or not refs.read_ref(repo, MEMORY):
+    if refs.read_ref(repo, refs.REF) or needs_own_ref(repo) or not refs.read_ref(repo, refs.MEMORY):
         return ""
-    name = REF.removeprefix("refs/heads/")
-    ways = f"'git branch {name} {MEMORY}' brings it back, 'git update-ref -d {MEMORY}' agrees to it"
+    name = refs.REF.removeprefix("refs/heads/")
+    back, agreed = f"git branch {name} {refs.MEMORY}", f"git update-ref -d {refs.MEMORY}"
+    ways = f"'{back}' brings it back, '{agreed}' agrees to it"
     return f"branch '{name}', the store of checkpoints, was deleted: {ways}"
 
 
@@ -366,7 +348,7 @@ def order_tracking(repo: Repo, branches: list[str]) -> list[str]:
 
 def _list_all_places(repo: Repo) -> list[str]:
     own = [CHECKPOINTS] if has_own_refs(repo) else []
-    branches = [ref for ref in (REF, _LEGACY) if refs.read_ref(repo, ref)]
+    branches = [ref for ref in (refs.REF, _LEGACY) if refs.read_ref(repo, ref)]
     return [*own, *branches, *refs.list_refs(repo, TRACKING, _TRACKING_LEGACY)]
 
 
@@ -410,8 +392,8 @@ class Places:
             return build_checkpoint_ref(checkpoint_id), tree
         if is_ulid(checkpoint_id) and not trouble:
             return None
-        if tree := self.find_tree(REF, checkpoint_id, trouble):
-            return REF, tree
+        if tree := self.find_tree(refs.REF, checkpoint_id, trouble):
+            return refs.REF, tree
         if self._refs is None:
             self._refs = list_places(self._repo)
         for ref in self._refs:
@@ -421,7 +403,7 @@ class Places:
             raise trouble[0]
         return None
 
-    def list_unread_shards(self, ids: Iterable[str], place: str = REF) -> list[str]:
+    def list_unread_shards(self, ids: Iterable[str], place: str = refs.REF) -> list[str]:
         """The directories that find_tree() has still to read in a place for these ids."""
         try:
             tip = self._read_tip(place, []) if place != CHECKPOINTS else None
@@ -502,14 +484,14 @@ def write_signed(
     most 2 seconds.  about: its session.  After a failure, which is a warning, the session's commits
     are not signed."""
     path, session_id = repo.join_shared("unsigned"), about or "-"
-    failed = private.read_words(path, shapes.is_printable) if is_wanted(repo) else [session_id]
+    failed = private.read_words(path, formats.is_printable) if is_wanted(repo) else [session_id]
     if session_id not in failed:
         try:
             return _write_signed(repo, tree, parents, message)
         except (Late, GitError) as e:
             private.write_words(repo, path, [*failed[-_MOST_SIGNED:], session_id])
             why = "it takes too long" if isinstance(e, Late) else " ".join(e.complaint.split())
-            options.warn(f"checkpoints are not signed, and wait no more: {why}")
+            console.warn(f"checkpoints are not signed, and wait no more: {why}")
     return write_commit(repo, tree, parents, message)
 
 
@@ -585,12 +567,12 @@ class Parts:
             "lacks": self.lacks,
         }
 
-    def note_lack(self, part: str, why: object, kind: str = options.DAMAGED) -> None:
+    def note_lack(self, part: str, why: object, kind: str = console.DAMAGED) -> None:
         """Note a part that is missing or damaged; kind: of warn_lacking()."""
         line = f"{part}: {why}" if part else str(why)
         if line not in self.lacks:
             self.lacks.append(line)
-        options.warn_lacking(f"checkpoint '{self.checkpoint_id}': {line}", kind)
+        console.warn_lacking(f"checkpoint '{self.checkpoint_id}': {line}", kind)
 
     def read_tree(self, oid: str, part: str = "") -> Tree:
         """The entries of a directory; {} if it is unreadable."""
@@ -600,7 +582,7 @@ class Parts:
             return read_tree(self._objects, oid)
         except Error as e:
             self.absent.append(oid)
-            self.note_lack(part, e, options.ABSENT)
+            self.note_lack(part, e, console.ABSENT)
             return {}
 
     def read_blob(self, files: Tree, name: str, folder: str = "") -> bytes | None:
@@ -619,7 +601,7 @@ class Parts:
             from gitcp.core import transcripts
 
             is_spoken = name == v1_format.NAME or transcripts.parse_number(name) is not None
-            self.note_lack(where, e, options.TRANSCRIPT if is_spoken else options.ABSENT)
+            self.note_lack(where, e, console.TRANSCRIPT if is_spoken else console.ABSENT)
             return None
 
     def read_json(
@@ -636,6 +618,7 @@ class Parts:
         if content is None:
             self.note_lack(f"{folder}/{name}".strip("/"), "it is no JSON object")
             return {}
+
         from gitcp.core import v1_schema
 
         conforming, complaints = v1_schema.select_conforming(content, v1_schema.SHAPES[shape])
@@ -667,7 +650,7 @@ class Parts:
             try:
                 paths += (path for path, _ in list_files(self._objects, entry[1], most=_MOST))
             except Error as e:
-                self.note_lack(part, e, options.ABSENT)
+                self.note_lack(part, e, console.ABSENT)
         return paths
 
 
@@ -758,7 +741,7 @@ def read_task_transcripts(objects: Objects, checkpoint_id: str, tree: str) -> di
             if name.startswith("agent-") and name.endswith(".jsonl"):
                 transcripts[task] = parts.read_blob(files, name, f"tasks/{task}") or b""
         if task not in transcripts and (why := _read_reason(parts, files, f"tasks/{task}")):
-            parts.note_lack(f"tasks/{task}", f"no transcript: {why}", options.TRANSCRIPT)
+            parts.note_lack(f"tasks/{task}", f"no transcript: {why}", console.TRANSCRIPT)
     return transcripts
 
 
@@ -775,7 +758,6 @@ def read_pieces(objects: Objects, files: Tree) -> Iterator[bytes]:
 
 
 def _list_chunks(files: Tree) -> list[str]:
-    from gitcp.core import transcripts
 
     numbered = {n: name for name in files if (n := transcripts.parse_number(name)) is not None}
     return [numbered[n] for n in sorted(numbered)]
@@ -800,6 +782,5 @@ def pick_session(checkpoint: StoredCheckpoint, which: int | str) -> SessionEntry
 def _compare_hash(stored: str, transcript: bytes) -> str:
     if not stored:
         return "absent"
-    from gitcp.store.v1 import stored_transcripts
 
     return "match" if stored == stored_transcripts.hash_content(transcript) else "differs"

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 
-from gitcp.core import ids, transcripts, v1_format
+from gitcp.core import formats, transcripts, v1_format
 from gitcp.errors import Error
-from gitcp.record import encode_name
+from gitcp.git import encode_name
 from gitcp.store import refs
-from gitcp.store.trees import TREE, edit_tree, find_entry, find_tree, read_commit, write_commit
+from gitcp.store.objects import TREE, edit_tree, find_entry, find_tree, read_commit, write_commit
+from gitcp.store.refs import MEMORY, REF
 from gitcp.store.v1 import checkpoints
-from gitcp.store.v1.checkpoints import BLOB, MEMORY, REF, Checkpoint
+from gitcp.store.v1.checkpoints import BLOB, Checkpoint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def set_trees(repo: Repo, trees: Mapping[str, str | None]) -> None:
         updates: list[refs.Update] = []
         on_branch: dict[str, Entry | None] = {}
         for cid, tree in trees.items():
-            ref = ids.build_checkpoint_ref(cid)
+            ref = formats.build_checkpoint_ref(cid)
             has_ref = read_commit(repo.objects, ref) is not None
             if not has_ref and not checkpoints.needs_own_ref(repo):
                 on_branch[f"{cid[:2]}/{cid[2:]}"] = (TREE, tree) if tree else None
@@ -109,7 +110,7 @@ def _set_tree(repo: Repo, ref: str, tree: str | None, message: str) -> refs.Upda
 def find_tree_here(repo: Repo, checkpoint_id: str) -> str | None:
     """The tree of a checkpoint in this clone's own places; None if they do not have it."""
     places, trouble = checkpoints.Places(repo), list[Error]()
-    for place in (ids.CHECKPOINTS, REF):
+    for place in (formats.CHECKPOINTS, REF):
         if tree := places.find_tree(place, checkpoint_id, trouble):
             return tree
     return None
@@ -117,10 +118,12 @@ def find_tree_here(repo: Repo, checkpoint_id: str) -> str | None:
 
 def _find_own_commits(repo: Repo, prepared: Sequence[Prepared]) -> dict[str, Commit | None]:
     """id -> commit of the checkpoints that have a ref of their own; None for those that get one."""
-    stored = {cid: read_commit(repo.objects, ids.build_checkpoint_ref(cid)) for cid, *_ in prepared}
+    stored = {
+        cid: read_commit(repo.objects, formats.build_checkpoint_ref(cid)) for cid, *_ in prepared
+    }
     if not all(stored.values()) and checkpoints.needs_own_ref(repo):
         return stored
-    return {cid: commit for cid, commit in stored.items() if commit or ids.is_ulid(cid)}
+    return {cid: commit for cid, commit in stored.items() if commit or formats.is_ulid(cid)}
 
 
 def _write_ref(
@@ -135,7 +138,7 @@ def _write_ref(
     if not tip and (stored := checkpoints.find_checkpoint(repo, checkpoint_id)):
         before = stored[1]  # on the branch
     tree = _write_checkpoint(repo.objects, checkpoint_id, before, prepared)
-    ref, parents = ids.build_checkpoint_ref(checkpoint_id), [old] if old else []
+    ref, parents = formats.build_checkpoint_ref(checkpoint_id), [old] if old else []
     if tip and tip["tree"] == tree:
         return ref, old, old
     return ref, _write_commit(repo, tree, parents, prepared, subject), old
@@ -198,6 +201,7 @@ def restore_branch(repo: Repo) -> bool:
         if not tip and not _was_undone(repo):
             refs.update_refs(repo, [(MEMORY, None, memory)], "gitcp: the branch was deleted")
             return
+
         from gitcp.store.v1 import merging
 
         merged = merging.merge_histories(repo, tip, memory)
@@ -243,8 +247,8 @@ def _format_message(prepared: Sequence[Prepared], subject: str | None) -> str:
 
 def _prepare_session(objects: Objects, cid: str, data: SessionData) -> Prepared:
     """Check the ids and paths of one session and write its blobs."""
-    ids.check_checkpoint_id(cid)
-    ids.check_session_id(data["session_id"])
+    formats.check_checkpoint_id(cid)
+    formats.check_session_id(data["session_id"])
 
     def write_blob(content: bytes) -> Entry:
         return BLOB, objects.write("blob", content)
@@ -260,7 +264,7 @@ def _prepare_session(objects: Objects, cid: str, data: SessionData) -> Prepared:
         files[v1_format.PROMPT] = write_blob(encode_name(v1_format.SEPARATOR.join(prompts)))
         files[v1_format.CONTEXT] = write_blob(encode_name(v1_format.build_context(prompts)))
     tasks = {
-        ids.check_path(f"tasks/{path}"): write_blob(content)
+        formats.check_path(f"tasks/{path}"): write_blob(content)
         for path, content in data.get("tasks", {}).items()
     }
     return cid, data, files, tasks

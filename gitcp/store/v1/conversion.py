@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 
-from gitcp import trace
-from gitcp.core import ids, merge_rules, v1_format
+from gitcp import git
+from gitcp.core import formats, merge_rules, v1_format
 from gitcp.errors import Error, InputError
-from gitcp.record import decode_name, encode_name
+from gitcp.git import decode_name, encode_name
 from gitcp.store import refs
-from gitcp.store.objects import Objects
-from gitcp.store.trees import need_commit
+from gitcp.store.objects import Objects, need_commit
+from gitcp.store.refs import MEMORY, REF
 from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write, merging
-from gitcp.store.v1.checkpoints import MEMORY, REF, read_directory
+from gitcp.store.v1.checkpoints import read_directory
 from gitcp.store.v1.merging import Union
 
 TYPE_CHECKING = False
@@ -66,7 +66,7 @@ def _forget_on_branch(repo: Repo) -> list[refs.Update]:
     """The update of our branch if it has what the ref of a checkpoint has forgotten."""
     if not refs.read_ref(repo, REF):
         return []
-    own = dict(checkpoint_list.list_trees(repo, ids.CHECKPOINTS, ""))
+    own = dict(checkpoint_list.list_trees(repo, formats.CHECKPOINTS, ""))
     gone: dict[str, set[object]] = {}
     for checkpoint_id, tree in checkpoint_list.list_trees(repo, REF, ""):
         if own.get(checkpoint_id, tree) != tree:
@@ -115,7 +115,7 @@ def leave_branch(repo: Repo) -> str:
     try:
         return refs.retry_moved(repo, "v1", attempt_move)
     except Error as e:
-        trace.append_note("store", f"'{REF}' stays: {e}")
+        git.append_note("store", f"'{REF}' stays: {e}")
         return ""
 
 
@@ -127,12 +127,12 @@ def _list_updates(repo: Repo, create: bool = True) -> list[refs.Update]:
     stored, tips = checkpoints.list_tips(repo), dict[str, str]()
     repo.objects.read_ahead(stored.values())
     for place in checkpoints.list_places(repo):
-        if place == ids.CHECKPOINTS or place.endswith("/sessions"):
+        if place == formats.CHECKPOINTS or place.endswith("/sessions"):
             continue
         authors: Authors = {}
         for checkpoint_id, tree in checkpoint_list.list_trees(repo, place, ""):
             try:
-                ref = ids.build_checkpoint_ref(ids.check_checkpoint_id(checkpoint_id))
+                ref = formats.build_checkpoint_ref(formats.check_checkpoint_id(checkpoint_id))
             except InputError:
                 continue
             old = tips.get(ref) or stored.get(ref)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from gitcp.console import options
-from gitcp.core import ids, merge_rules, v1_format
+from gitcp import console
+from gitcp.core import formats, merge_rules, v1_format
 from gitcp.errors import Error, Moved
-from gitcp.record import format_now
-from gitcp.store import pack_care, refs
-from gitcp.store.trees import (
+from gitcp.git import format_now
+from gitcp.store import pack_care, redaction, refs
+from gitcp.store.objects import (
     TREE,
     edit_tree,
     is_ancestor,
@@ -24,7 +24,7 @@ from gitcp.store.trees import (
     write_commit,
     write_tree,
 )
-from gitcp.store.v1 import checkpoint_list, checkpoints, pictures
+from gitcp.store.v1 import checkpoint_list, checkpoints
 from gitcp.store.v1.checkpoints import (
     BLOB,
     FILES,
@@ -149,7 +149,7 @@ class Union:
         self._left -= sum(map(self._objects.read_size, oids))
         if self._left < 0:
             self.is_cut = True
-            options.warn_lacking(_CUT)
+            console.warn_lacking(_CUT)
         return self._left >= 0
 
     def _is_small(self, entry: Entry) -> bool:
@@ -239,9 +239,6 @@ def unite_lines(a: bytes, b: bytes) -> bytes:
     return b"".join(line + b"\n" for line in sorted(lines))
 
 
-# Removing content from the permanent store: a new history without parents, with tombstones.
-
-
 def _list_chosen(repo: Repo, chosen: Chosen) -> Iterator[tuple[StoredCheckpoint, list[int]]]:
     """Yield (checkpoint, indices of its chosen sessions that are not forgotten yet)."""
     for place in checkpoints.list_own_places(repo):
@@ -268,14 +265,14 @@ def write_forgetting(repo: Repo, chosen: Chosen) -> tuple[list[Update], int]:
         ref, checkpoint_id = checkpoint["ref"], checkpoint["checkpoint_id"]
         for index in indices:
             session = checkpoints.read_session(repo.objects, checkpoint, index)
-            pictures.forget_pictures(repo, session["transcript"])
+            redaction.forget_pictures(repo, session["transcript"])
         tree = _write_emptied(repo.objects, checkpoint, indices, time)
         trees.setdefault(ref, {})[checkpoint_id] = tree
         counts[ref] = counts.get(ref, 0) + len(indices)
     moved: list[Update] = []
     for ref, changed in trees.items():
         old = need_commit(repo.objects, ref)
-        if own := ids.parse_checkpoint_ref(ref):
+        if own := formats.parse_checkpoint_ref(ref):
             tree = changed[own]
         else:
             below: dict[str, Entry | None] = {
@@ -319,7 +316,7 @@ def drop_replaced(repo: Repo, updates: Iterable[Update]) -> None:
     having = [(ref, None, tip) for ref, tip in tracking.items() if _has_root(repo, tip, roots)]
     with suppress(Moved):
         refs.update_refs(repo, having, "gitcp: forget")
-    pack_care.forget_logs(repo, [*replaced, checkpoints.MEMORY, *tracking])
+    pack_care.forget_logs(repo, [*replaced, refs.MEMORY, *tracking])
     pack_care.unpin_tips(repo, [*(old for old, _ in replaced.values()), *(u[2] for u in having)])
 
 

@@ -6,10 +6,9 @@ import os
 import stat
 import zlib
 
-from gitcp import files, trace
+from gitcp import console, files, git
 from gitcp.agents import find_client
-from gitcp.console import options
-from gitcp.core import commit_message, ids, json, shapes, transcripts
+from gitcp.core import commit_message, formats, json, transcripts
 from gitcp.files import Damaged, move_aside, open_file, put_file
 from gitcp.lock import exclusive
 from gitcp.store import private
@@ -102,7 +101,7 @@ def hash_content(data: bytes) -> str:
 def _start_sha256(size: int) -> Any:
     """A digest for size bytes."""
     if size < _PIECE:
-        return ids.start_sha256()
+        return formats.start_sha256()
     import hashlib
 
     return hashlib.sha256()
@@ -139,7 +138,8 @@ def store_transcript(
     name = name_copy(source.session_id, source.agent_id)
     with exclusive(repo, f"transcript-{source.session_id}"):
         copy = Copy(repo, name)
-        from gitcp.store.v1 import redaction
+
+        from gitcp.store import redaction
 
         live = _open_live(repo, source.path) if redaction.can_read_rules(repo) else -1
         if live < 0 and not copy.size:
@@ -164,7 +164,7 @@ def _open_live(repo: Repo, path: str | None) -> int:
     unreadable."""
     fd, why = _try_open(repo, path)
     if why:
-        options.warn_lacking(why)
+        console.warn_lacking(why)
     return fd
 
 
@@ -222,7 +222,8 @@ def store_session(
     complete, check: as for store_transcript().
     """
     scan = find_client(state.get("agent_type", "")).scan
-    from gitcp.store.v1 import redaction
+
+    from gitcp.store import redaction
 
     path, redactor = state.get("transcript_path"), redaction.Lazy(repo, state["session_id"])
     source = Source(state["session_id"], path, redactor, scan)
@@ -274,8 +275,8 @@ _VERSION = 1
 def name_copy(session_id: str, agent_id: str = "") -> str:
     """The name of the copy for a session, or for one of its subagents.  Raises InputError for an
     unsafe id."""
-    session = ids.check_session_id(session_id)
-    return f"{session}~{ids.check_component(agent_id, 'agent_id')}" if agent_id else session
+    session = formats.check_session_id(session_id)
+    return f"{session}~{formats.check_component(agent_id, 'agent_id')}" if agent_id else session
 
 
 class Copy:
@@ -338,7 +339,7 @@ class Copy:
         private.write_private(self._repo, self._json, data)
 
     def _load(self) -> None:
-        known = private.load_cache(self._json, shapes.TRANSCRIPT) or {"version": 0}
+        known = private.load_cache(self._json, formats.TRANSCRIPT) or {"version": 0}
         try:
             self._open(os.O_RDWR)
         except FileNotFoundError:
@@ -432,7 +433,7 @@ class Reader:
         start, crc = (old["offset"], old["crc"]) if old and grown else (0, 0)
         end, stored_keys = start, None if grown else self._list_line_keys()
         if stored_keys is not None:
-            trace.append_note("transcript", "the live file shrank or was replaced: a new part")
+            git.append_note("transcript", "the live file shrank or was replaced: a new part")
             copy.known["parts"] = copy.known.get("parts", 1) + 1
         for red, new_end in self._redact_stretches(live, start, size):
             crc = _compute_crc(live, end, new_end, crc)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from gitcp.agents import name_call
 from gitcp.agents.claude_code import cut as claude_code_cut
 from gitcp.agents.codex import cut
 from gitcp.agents.gemini_cli import cut as gemini_cli_cut
-from gitcp.agents.payload import name_call
 from gitcp.agents.reading import items
 from gitcp.agents.reading.conversation import find_prompt
 from tests.core.conversation.test_cuts import NEW, OLD, claude, lines, transcript

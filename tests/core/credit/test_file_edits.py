@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import credit_cases
+from gitcp.core import credit
 
 EDIT = {"edits": [("b", "B", False)]}
 CASES: dict[str, tuple[dict[str, Any], bytes, bytes, tuple[bytes, bytes] | None]] = {
@@ -46,4 +46,4 @@ CASES: dict[str, tuple[dict[str, Any], bytes, bytes, tuple[bytes, bytes] | None]
 @pytest.mark.parametrize("case", CASES)
 def test_what_a_call_found_and_left(case: str) -> None:
     call, before, now, expected = CASES[case]
-    assert credit_cases.derive_contents(call, before, now) == expected
+    assert credit.derive_contents(call, before, now) == expected

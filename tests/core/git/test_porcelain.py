@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.git_formats import list_unreadable, parse_status
+from gitcp.core.formats import list_unreadable, parse_status
 from gitcp.core.stream_rules import list_excess
 
 A, B = "a" * 40, "b" * 40

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gitcp.core.redact.redactor import Redactor
 from gitcp.repo import Repo
-from gitcp.store.v1 import redaction
+from gitcp.store import redaction
 from tests.core.redact.test_redact import spelled
 from tests.support.paths import DATA
 

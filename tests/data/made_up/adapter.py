@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.agents import payload
+from gitcp import agents
 
 NAME = "made-up"
 AGENT_TYPE = "Made Up"
@@ -17,7 +17,7 @@ RESUME = "made-up --again {}"
 PATHS = ("where",)
 KINDS = {"put": "write", "look": "read"}
 EVENTS = {"Ask": "turn-start", "Before": "tool-start", "After": "tool-end", "Rest": "turn-end"}
-_TOOLS = payload.build_matcher(KINDS, "read")
+_TOOLS = agents.build_matcher(KINDS, "read")
 HOOKS = (
     ("Ask", None, None),
     ("Before", _TOOLS, None),

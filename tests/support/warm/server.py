@@ -198,11 +198,12 @@ class Program:
     def __init__(
         self, link: socket.socket, tells: socket.socket, modules: set[str], reuse: bool
     ) -> None:
-        from gitcp import memory
-        from gitcp.store.session import process
 
         self._link, self._tells, self._known, self._reuse = link, tells, modules, reuse
-        self._tables, self._stat = memory._TABLES, process._stat
+        from gitcp import memory
+        from gitcp.store import session
+
+        self._tables, self._stat = memory._TABLES, session._stat
         self._entries = {name: entries.copy() for name, entries in self._tables.items()}
         self._finders = [*sys.meta_path]
         self._handlers = {n: _signal.getsignal(n) for n in (signal.SIGINT, signal.SIGCHLD)}
@@ -228,13 +229,14 @@ class Program:
 
     def run(self, main: Callable[[], int]) -> NoReturn:
         """Be the program, and those that are asked for after it; then end."""
-        from gitcp.start import process
 
         size, left = _measure_size(), _list_left() if self._reuse else []
         while True:
             status = main()
             if not self._reuse or not self._clear() or _list_left() != left:
                 self._tell()
+                from gitcp.start import process
+
                 process.leave(status)
             if _measure_size() > size + _GROWTH:
                 os._exit(status)
@@ -246,12 +248,13 @@ class Program:
 
     def _date(self) -> None:
         """Have the program begin now, not when its fork did."""
-        from gitcp.store.session import process
 
         now = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
         start = str(now * os.sysconf("SC_CLK_TCK") // 1_000_000_000)
         own, stat = os.getpid(), self._stat
-        process._stat = lambda pid: (*stat(pid)[:2], start) if pid == own else stat(pid)
+        from gitcp.store import session
+
+        session._stat = lambda pid: (*stat(pid)[:2], start) if pid == own else stat(pid)
 
     def _clear(self) -> bool:
         """Take back what every program has and does; False where its output cannot be written."""
@@ -334,23 +337,25 @@ def main() -> None:
     sys.executable = executable
     _read_no_bundle()
     _trust_young_files()
-    import_module("gitcp.store.session.process")
+    import_module("gitcp.store.session")
     server = Server(socket.socket(fileno=int(listening)), int(life), os.path.isdir(_OPEN))
     if asked := server.serve():
         asked.run(_run_hook if hook else _run_command)
 
 
 def _run_hook() -> int:
+
     from gitcp.start import process
 
     return process.main()
 
 
 def _run_command() -> int:
-    from gitcp.__main__ import main as command
 
     try:
-        return command()
+        from gitcp import __main__
+
+        return __main__.main()
     except SystemExit as end:  # of -h; it need not take the whole interpreter down
         if not isinstance(end.code, int):
             raise
@@ -359,6 +364,7 @@ def _run_command() -> int:
 
 def _read_no_bundle() -> None:
     """What is imported comes out of memory: there is nothing to read, and nothing to write."""
+
     from gitcp.start import bundle
 
     bundle.use = bundle.complete = lambda: None
@@ -366,6 +372,7 @@ def _read_no_bundle() -> None:
 
 def _forget_compiled() -> None:
     """What was compiled in here is in memory: no program has to write it for the next."""
+
     from gitcp.core.redact import patterns
 
     patterns.COMPILED.clear()
@@ -373,6 +380,7 @@ def _forget_compiled() -> None:
 
 def _trust_young_files() -> None:
     """What git says is kept sooner than for a person: hardly a test is as long as that takes."""
+
     from gitcp import asked
 
     asked._SLACK = 20_000_000  # ns: the steps of the clock that files are dated by

@@ -6,10 +6,11 @@ import marshal
 import os
 from zlib import crc32
 
-from gitcp import VERSION, memory
+from gitcp import VERSION, files, memory
 from gitcp.core import config_table
 from gitcp.errors import InputError
 from gitcp.start import cpython
+from gitcp.store import private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def get_redactor(repo: Repo, session: str = "") -> Redactor:
     if repo.common not in _REDACTORS:
         load_patterns()
         rules = repo.config.get_all("gitcp.redact"), _list_readable(repo, "gitcp.redact-allow")
+
         from gitcp.core.redact import redactor
 
         _REDACTORS[repo.common] = redactor.Redactor(
@@ -51,9 +53,8 @@ def _choose_replacer(repo: Repo) -> Callable[[bytes], bytes] | None:
     """A function that replaces the pictures in lines; None to keep them."""
     if repo.config.get_option("gitcp.images") == "keep":
         return None
-    from gitcp.store.v1 import pictures
 
-    return pictures.make_replacer(repo)
+    return make_replacer(repo)
 
 
 def _read_personal(repo: Repo) -> Personal | None:
@@ -64,6 +65,7 @@ def _read_personal(repo: Repo) -> Personal | None:
     lists = [kind.removeprefix("name:") for kind in kinds if kind.startswith("name:")]
     names = [line for path in lists for line in _read_names(repo, path)]
     sources = {key.removeprefix(config_table.LABELS): repo.config.get(key) for key in labels}
+
     from gitcp.core.redact import personal
 
     return personal.Personal(kinds, names, sources, "")
@@ -172,10 +174,12 @@ def load_patterns() -> None:
 
 def save_patterns() -> None:
     """Store the patterns of all rules if one had to be compiled."""
+
     from gitcp.core.redact import patterns
 
     if not patterns.COMPILED:
         return
+
     from gitcp.core.redact import rules
 
     for rule in rules.read_rules():
@@ -193,6 +197,7 @@ def locate_patterns() -> str:
 
 def stat_table() -> tuple[int, ...]:
     """(bytes, time of change in ns) of the file with the rules and of the module that reads it."""
+
     from gitcp.core.redact import patterns
 
     folder = os.path.dirname(patterns.__file__)
@@ -217,3 +222,80 @@ def _read_patterns(path: str) -> tuple[dict[bytes, Code], dict[str, Any]] | None
         return None
     stored = marshal.loads(data)
     return stored if isinstance(stored, tuple) else None  # earlier versions wrote a dict
+
+
+# Pictures of transcripts, moved to private files that are named by their hash and never pushed.
+
+
+def make_replacer(repo: Repo) -> Callable[[bytes], bytes]:
+    """A function that replaces the pictures in lines of a transcript, for gitcp.images drop or
+    apart."""
+    if repo.config.get_option("gitcp.images") == "drop":
+        from gitcp.core.redact import images
+
+        return lambda data: images.replace(data, images.drop)
+    return lambda data: move_pictures(repo, data)
+
+
+def move_pictures(repo: Repo, data: bytes) -> bytes:
+    """Write the pictures of lines to files; return the lines with marks in their place."""
+
+    def put(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
+        from gitcp.core.redact import images
+
+        if body.startswith(images.MARK) or body == images.DOT[1]:
+            return kind, body
+        name = files.hash_bytes(body)
+        if not os.path.exists(_locate_picture(repo, name)):
+            private.write_private(repo, _locate_picture(repo, name), body, durable=True)
+        return kind, images.MARK + name.encode()
+
+    from gitcp.core.redact import images
+
+    return images.replace(data, put)
+
+
+def restore_pictures(repo: Repo, data: bytes) -> bytes:
+    """Lines with their marks replaced by the pictures; a dot for a missing one."""
+
+    def get(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
+        from gitcp.core.redact import images
+
+        if not body.startswith(images.MARK):
+            return kind, body
+        picture = files.read_bytes(_locate_picture(repo, _parse_name(body)))
+        return (kind, picture) if picture else images.DOT
+
+    from gitcp.core.redact import images
+
+    return images.replace(data, get)
+
+
+def forget_pictures(repo: Repo, data: bytes) -> None:
+    """Remove the pictures whose marks are in lines of a transcript."""
+
+    def drop(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
+        from gitcp.core.redact import images
+
+        if body.startswith(images.MARK):
+            private.remove_private(repo, _locate_picture(repo, _parse_name(body)))
+        return kind, body
+
+    from gitcp.core.redact import images
+
+    images.replace(data, drop)
+
+
+def locate_folder(repo: Repo) -> str:
+    """The directory of the pictures."""
+    return repo.join_shared("images")
+
+
+def _parse_name(body: bytes) -> str:
+    from gitcp.core.redact import images
+
+    return body.removeprefix(images.MARK).decode("ascii").replace("/", "")
+
+
+def _locate_picture(repo: Repo, name: str) -> str:
+    return os.path.join(locate_folder(repo), name)

@@ -10,11 +10,11 @@ from __future__ import annotations
 from gitcp.agents import locate_subagent_transcript
 from gitcp.core import commit_message, credit, json
 from gitcp.errors import InputError
-from gitcp.record import format_now
-from gitcp.store.journal import journal
-from gitcp.store.stream import streams
-from gitcp.store.trees import Lookup, list_files
-from gitcp.store.v1 import committed_write, redaction, stored_transcripts
+from gitcp.git import format_now
+from gitcp.store import journal, redaction
+from gitcp.store.objects import Lookup, list_files
+from gitcp.store.stream import METADATA
+from gitcp.store.v1 import committed_write, stored_transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def list_stored(objects: Objects, tip: Tip | None, session_id: str) -> dict[str,
     """The task files of a session on its stream: path below tasks/ -> blob oid."""
     if tip is None:
         return {}
-    entry = Lookup(objects, tip["tree"])(f"{streams.METADATA}{session_id}/tasks")
+    entry = Lookup(objects, tip["tree"])(f"{METADATA}{session_id}/tasks")
     return {path: oid for path, (_, oid) in list_files(objects, entry[1])} if entry else {}
 
 
