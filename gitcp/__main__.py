@@ -7,7 +7,7 @@ import sys
 from importlib import import_module
 
 from gitcp import VERSION, commands, console, hook, stages
-from gitcp.console import cli, term
+from gitcp.console import cli
 from gitcp.errors import OK, Error, UsageError
 from gitcp.start import lazy_modules
 from gitcp.start.cpython import signals
@@ -79,14 +79,18 @@ def _refuse_unknown(name: str) -> NoReturn:
 
 
 def _show_help(words: list[str]) -> int:
-    """The everyday commands; all commands for -a; the page of a command for its name."""
+    """The everyday commands; all commands for -a; for a name its page."""
     if not words or words[0] in ("-a", "--all"):
         cli.say(format_listing() if words else format_overview())
         return OK
     name = words[0].removeprefix("gitcp-")
-    if name not in commands.NAMES:
+    lazy_modules.use()
+    pages = import_module("gitcp.console.pages")
+    page = name if name == "gitcp" else f"gitcp-{name}"
+    if name not in commands.NAMES and not pages.find_page(page):
         _refuse_unknown(name)
-    return term.show_page(f"gitcp-{name}")
+    status: int = pages.show_page(page)
+    return status
 
 
 _USAGE = "usage: gitcp [-C <dir>] <command> [<args>]"

@@ -6,10 +6,9 @@ import os
 import signal
 import sys
 import time
-from shutil import which
 
 from gitcp import memory
-from gitcp.errors import OK, Error
+from gitcp.errors import Error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -178,26 +177,3 @@ def run_foreground(words: Sequence[str], env: Mapping[str, str]) -> int:
         for number, handler in before.items():
             signal.signal(number, handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-
-
-def show_page(name: str) -> int:
-    """Open the page of a program with man; raise Error if there is no man or no page."""
-    path = _find_page(name)
-    if path is None:
-        raise Error(f"the manual page of '{name}' is not installed: try '{name} -h'")
-    if which("man") is None:
-        raise Error(f"man is not installed, which shows '{path}': try '{name} -h'")
-    sys.stdout.flush()
-    if run_foreground(["man", path], os.environ):
-        raise Error(f"man cannot show '{path}'")
-    return OK
-
-
-def _find_page(name: str) -> str | None:
-    """The page of a program: of the checkout, else where an installer puts share/man."""
-    top = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    user = os.path.expanduser("~/.local")
-    folders = [os.path.join(top, "man")]
-    folders += [os.path.join(p, "share", "man", "man1") for p in (sys.prefix, user, "/usr/local")]
-    paths = [os.path.join(folder, f"{name}.1") for folder in folders]
-    return next((path for path in paths if os.path.exists(path)), None)

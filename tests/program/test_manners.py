@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -156,6 +157,20 @@ def test_help_of_a_command_opens_its_page(repo: Path, tmp_path: Path) -> None:
     env = {**os.environ, "PATH": f"{man.parent}:{os.environ['PATH']}"}
     out = subprocess.check_output([*GITCP, "help", "log"], env=env, text=True)
     assert out == f"man {TOP}/man/gitcp-log.1\n"
+
+
+def test_help_shows_a_page_where_there_is_no_man(repo: Path, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "git").symlink_to(str(shutil.which("git")))
+    env = {**os.environ, "PATH": str(tmp_path / "bin")}
+
+    def ask(name: str) -> str:
+        argv = [sys.executable, *GITCP[-1:], "help", name]
+        return subprocess.check_output(argv, env=env, text=True)
+
+    assert ask("log").startswith("GITCP-LOG(1)\n\nNAME\n     gitcp-log - show commits")
+    assert ask("tutorial").startswith("GITCP-TUTORIAL(7)\n")
+    assert ask("gitcp").startswith("GITCP(7)\n")
 
 
 def test_an_id_that_nobody_knows_is_fatal(repo: Path) -> None:
