@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from gitcp.console import JSON, cli, make_flag, make_value, parse_positive
+from gitcp.console import JSON, cli, make_flag, make_value
 from gitcp.core.render import history
 from gitcp.errors import OK
 from gitcp.repo import Repo
@@ -15,12 +15,18 @@ from gitcp.store.v1 import checkpoint_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from argparse import Namespace
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gitcp.core.record_types import Record
 
 OPTIONS = (
-    make_value("-n", "<number>", "at most that many commits", type=parse_positive),
+    *cli.CHOICE,
     make_flag("--all", "commits of all branches and tags"),
+    make_flag("--oneline", "one line for each commit"),
     make_flag("--graph", "draw git's graph, and sessions as lanes"),
+    make_flag("--stat", "show what each commit changes in each file"),
+    make_flag("-p --patch", "show what each commit changes"),
     JSON,
     make_value(
         "revision",
@@ -34,12 +40,14 @@ _PAGE = 1000  # commits at a terminal, where few people read on
 
 def run(argv: Sequence[str]) -> int:
     """Show commits with their sessions."""
-    before, after = _split(argv)
+    before, after = cli.split_arguments(argv)
     args = cli.parse("log", OPTIONS, before)
-    limit = args.n
-    if limit is None and sys.stdout.isatty() and not args.json:
-        limit = _PAGE
-    options = [*(checkpoint_list.ALL if args.all else ()), *([f"-n{limit}"] if limit else [])]
+    changes = _list_formats(args)
+    if changes and (args.graph or args.json):
+        args.error("--stat and -p go without --graph and --json")
+    if args.n is None and sys.stdout.isatty() and not args.json:
+        args.n = _PAGE
+    options = [*(checkpoint_list.ALL if args.all else ()), *cli.list_choice(args)]
     repo = Repo.find_here()
     look_at_head(repo)
     revisions, paths = _split_names(repo, args.revision, bool(after))
@@ -52,22 +60,51 @@ def run(argv: Sequence[str]) -> int:
         cli.write_records(commits.list_commits(repo, *chosen))
     elif args.graph:
         graph = commits.read_graph(repo, *chosen)
-        lines = history.draw_graph(list(commits.list_commits(repo, *chosen)), graph)
+        records = list(commits.list_commits(repo, *chosen))
+        lines = history.draw_graph(records, graph, with_prompts=not args.oneline)
         if width := cli.read_width():  # a line that wraps would break the lanes
             lines = (history.fit_line(line, width) for line in lines)
         cli.page_lines(lines, folded=False)
     else:
-        draw = cli.choose_drawing()
-        texts = commits.map_commits(repo, lambda c: draw(history.draw_log(c)), *chosen)
-        cli.page_texts(texts)
+        texts = _draw_commits(repo, args.oneline, *chosen)
+        if changes:
+            found = commits.read_changes(repo, changes, *chosen)
+            texts = _add_changes(texts, found, spaced=not args.oneline)
+        cli.page_texts(text for _, text in texts)
     return OK
 
 
-def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
-    """(the arguments before `--`, with -<number> as -n; `--` and those after it)."""
-    end = argv.index("--") if "--" in argv else len(argv)
-    before = [f"-n{a[1:]}" if a[:1] == "-" and a[1:].isdecimal() else a for a in argv[:end]]
-    return before, list(argv[end:])
+def _list_formats(args: Namespace) -> list[str]:
+    """The arguments of git log for --stat and -p; [] for neither."""
+    width = cli.read_width()
+    formats = [*(["--stat" + (f"={width}" if width else "")] if args.stat else ())]
+    formats += ["-p"] if args.patch else []
+    return [*formats, f"--color={'always' if cli.has_colour() else 'never'}"] if formats else []
+
+
+def _draw_commits(repo: Repo, oneline: bool, *chosen: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """(oid, text) of each commit."""
+    draw, draw_commits = cli.choose_drawing(), history.draw_log
+    if oneline:
+        draw_commits = history.draw_oneline
+
+    def draw_each(records: Iterator[Record]) -> Iterator[tuple[str, str]]:
+        return ((record["oid"], "".join(draw(draw_commits([record])))) for record in records)
+
+    return commits.map_commits(repo, draw_each, *chosen)
+
+
+def _add_changes(
+    texts: Iterable[tuple[str, str]], changes: Iterator[tuple[str, list[str]]], *, spaced: bool
+) -> Iterator[tuple[str, str]]:
+    """The texts of commits, each with git's lines about its changes below it; spaced: between
+    blank lines."""
+    escape = cli.show_escaped if sys.stdout.isatty() else str
+    for oid, text in texts:
+        lines = next((lines for changed, lines in changes if changed == oid), [])
+        if lines:
+            lines = ["", *lines[1:], ""] if spaced else lines[1:]  # the first is blank, or ---
+        yield oid, text + "".join(f"{escape(line)}\n" for line in lines)
 
 
 def _split_names(repo: Repo, words: list[str], revisions_only: bool) -> tuple[list[str], list[str]]:

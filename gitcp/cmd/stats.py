@@ -27,6 +27,7 @@ OPTIONS = (
     make_flag(
         "--survival", "show too how many of the agents' lines last, and who rewrote the others"
     ),
+    *cli.CHOICE,
     make_flag("--cost", "show too what the tokens cost, by the known prices"),
     make_value(
         "words",
@@ -40,16 +41,16 @@ _WIDE = 100  # cells of a line without a terminal
 
 def run(argv: Sequence[str]) -> int:
     """Show who wrote the lines of a range."""
-    words, paths = list(argv), []
-    if "--" in words:
-        end = words.index("--")
-        words, paths = words[:end], words[end + 1 :]
-    args = cli.parse("stats", OPTIONS, words)
+    words, after = cli.split_arguments(argv)
+    args, paths = cli.parse("stats", OPTIONS, words), after[1:]
+    choice = cli.list_choice(args)
+    if choice and args.survival:
+        args.error("--survival follows lines through every commit of a range: name revisions")
     repo = Repo.find_here()
     below = os.path.relpath(os.getcwd(), repo.top) if repo.top else "."
     paths = [os.path.normpath(os.path.join(below, path)) for path in paths]
     prices = _load_prices(repo) if args.cost else None
-    stats = _count_lines(repo, args.words, paths, args.survival, prices)
+    stats = _count_lines(repo, (args.words, paths, choice), args.survival, prices)
     if args.json:
         return cli.write_records([stats])
     if args.markdown:
@@ -69,14 +70,19 @@ def _load_prices(repo: Repo) -> Prices:
 
 
 def _count_lines(
-    repo: Repo, revisions: list[str], paths: list[str], with_survival: bool, prices: Prices | None
+    repo: Repo,
+    chosen: tuple[list[str], list[str], list[str]],
+    with_survival: bool,
+    prices: Prices | None,
 ) -> Record:
+    """The record of chosen commits: (revisions, paths, options of git log)."""
+    revisions, paths, choice = chosen
     gc.disable()  # the objects of each window of commits are freed without it
     counted = sums.Sums()
     with Objects(repo):
         authors = evidence.Evidence(repo)
         replay = reports.Replay(repo, authors, revisions, paths) if with_survival else None
-        options, limits = (reports.OPTIONS, ()) if replay else (exports.WHOLE, paths)
+        options, limits = (reports.OPTIONS, ()) if replay else ((*exports.WHOLE, *choice), paths)
         commits = exports.list_commits(repo, revisions, limits, options)
         for commit in commits:
             if replay:

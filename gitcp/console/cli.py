@@ -249,6 +249,35 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}\n{self.format_usage().rstrip()}")
 
 
+# The options by which git log chooses commits.
+CHOICE: Rows = (
+    console.make_value("-n", "<number>", "at most that many commits", type=console.parse_positive),
+    console.make_value("--since --after", "<date>", "only commits later than a date"),
+    console.make_value("--until --before", "<date>", "only commits earlier than a date"),
+    console.make_value(
+        "--author", "<pattern>", "only commits of matching authors", action="append"
+    ),
+    console.make_value(
+        "--grep", "<pattern>", "only commits whose message matches", action="append"
+    ),
+)
+
+
+def list_choice(args: Namespace) -> list[str]:
+    """The arguments of git log for the options of CHOICE."""
+    single = ("-n", args.n), ("--since=", args.since), ("--until=", args.until)
+    options = [f"{name}{value}" for name, value in single if value is not None]
+    options += [f"--author={pattern}" for pattern in args.author or ()]
+    return options + [f"--grep={pattern}" for pattern in args.grep or ()]
+
+
+def split_arguments(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    """(the arguments before `--`, with -<number> as -n; `--` and those after it)."""
+    end = argv.index("--") if "--" in argv else len(argv)
+    before = [f"-n{a[1:]}" if a[:1] == "-" and a[1:].isdecimal() else a for a in argv[:end]]
+    return before, list(argv[end:])
+
+
 printable, guard = console.escape_unprintable, run_guarded
 
 
@@ -378,10 +407,15 @@ def choose_drawing(folded: bool = True) -> Callable[[Iterable[Line]], Iterator[s
         return (row for line in lines for row in spans.wrap_line(line, width))
 
     width = read_width() if folded else 0
-    if needs_colour(sys.stdout, _read_settings()("color.ui")):
+    if has_colour():
         return lambda lines: spans.paint_lines(fold_rows(lines), paint_part)
     escape = spans.escape_part
     return lambda lines: (f"{escape(text)}\n" for text in spans.list_texts(fold_rows(lines)))
+
+
+def has_colour() -> bool:
+    """Whether standard output gets colours, by git's color.ui."""
+    return needs_colour(sys.stdout, _read_settings()("color.ui"))
 
 
 def page_texts(texts: Iterable[str], paged: bool = True) -> None:

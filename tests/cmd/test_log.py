@@ -43,6 +43,47 @@ def test_the_commits_are_those_of_git_log(story: Story) -> None:
     assert [r["oid"] for r in logged("-n", "1")] == [story.plain]
 
 
+CHOICES = [
+    ["-2"],
+    ["-n", "1", "--grep", "hello"],
+    ["--author=Thor", "--since", "2005-03-01", "--until=2005-05-01"],
+    ["--author", "nobody"],
+    ["--after=2038-01-01"],
+    ["--before", "2000-01-01"],
+]
+
+
+@pytest.mark.parametrize("words", CHOICES, ids=" ".join)
+def test_options_choose_the_commits_that_git_log_chooses(story: Story, words: list[str]) -> None:
+    assert [r["oid"] for r in logged(*words)] == git("log", "--format=%H", *words).splitlines()
+
+
+def test_one_line_a_commit_has_the_sessions_behind_it(story: Story) -> None:
+    lines = run("log", "--oneline").stdout.splitlines()
+    assert f"{story.linked[:7]} commit hello.txt  (Claude Code {ALPHA[:8]})" in lines
+    assert f"{story.plain[:7]} commit own.txt" in lines
+    assert len(lines) == len(git("log", "--format=%H").splitlines())
+    drawn = run("log", "--oneline", "--graph").stdout
+    assert story.linked[:7] in drawn and "Please add hello" not in drawn
+
+
+@pytest.mark.parametrize("words", [["-p"], ["--stat"], ["--stat", "-p", "--", "hello.txt"]])
+def test_the_changes_of_a_commit_are_those_of_git_log(story: Story, words: list[str]) -> None:
+    told = run("log", "--oneline", *words).stdout
+    plain = git("log", "--abbrev=7", "--format=%h %s", *words)
+    kept = [line for line in plain.splitlines() if line not in ("", "---")]
+    mine = [re.sub(r"  \(Claude Code \w+\)$", "", line) for line in told.splitlines() if line]
+    assert mine == kept
+    below = run("log", *words).stdout.splitlines()
+    assert below[below.index("        Please add hello") + 1] == ""
+
+
+def test_changes_are_not_drawn_into_a_graph_or_records(story: Story) -> None:
+    for word in ("--graph", "--json"):
+        done = run("log", "-p", word)
+        assert done.returncode == 129 and "--stat and -p go without" in done.stderr
+
+
 def test_the_graph_has_a_lane_a_session_its_prompts_and_lines_by_author(story: Story) -> None:
     plain, linked = story.plain[:7], story.linked[:7]
     lines = run("log", "--graph").stdout.splitlines()

@@ -34,6 +34,19 @@ def counted(repo: Path) -> Path:
     return repo
 
 
+def test_options_choose_the_commits_that_are_counted(counted: Path) -> None:
+    def count(*words: str) -> int:
+        return int(json.loads(stats("--json", *words).stdout)["commits"])
+
+    every = count()
+    assert every > 1
+    assert (count("-1"), count("-n", "1"), count("--grep=^count$")) == (1, 1, 1)
+    assert (count("--author", "nobody"), count("--since=2038-01-01")) == (0, 0)
+    assert count("--until=2037-01-01", "--author=.") == every
+    done = stats("--survival", "-n", "1")
+    assert done.returncode == 129 and "name revisions" in done.stderr
+
+
 def test_the_model_is_that_of_the_answers_where_no_event_tells_it(world: World) -> None:
     """Claude Code's hooks do not; its transcript does, for each turn, and not for a subagent."""
     agent = world.agent("11111111-aaaa-4a87-9186-848bdd83d62e", tools=True)

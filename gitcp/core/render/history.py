@@ -54,6 +54,23 @@ def draw_log(commits: Iterable[Record]) -> Iterator[Line]:
             yield from _draw_checkpoint(checkpoint)
 
 
+def draw_oneline(commits: Iterable[Record]) -> Iterator[Line]:
+    """A line for each commit, with the agents and sessions behind it."""
+    for commit in commits:
+        parts = [part for link in commit["checkpoints"] for part in link.get("contents", ())]
+        names = [f"{p['agent'] or 'Agent'} {p['session_id'][:SHORTEST]}" for p in parts]
+        names += ["a checkpoint not stored here"] if _lacks_checkpoint(commit) else []
+        yield [
+            (commit["oid"][:SHORT], "yellow"),
+            (f" {commit['message']}", "bold" if names else ""),
+            (f"  ({', '.join(dict.fromkeys(names))})" if names else "", "green"),
+        ]
+
+
+def _lacks_checkpoint(commit: Record) -> bool:
+    return any(link.get("missing") for link in commit["checkpoints"])
+
+
 def _draw_checkpoint(checkpoint: Record) -> Iterator[Line]:
     name = (f"    {checkpoint['checkpoint_id']}", "cyan")
     if checkpoint.get("missing"):
@@ -86,9 +103,11 @@ _LANE_PROMPT = 60
 _LEGEND = ("lanes: + commit of a session, o prompt", "lines: # agent, = person, - unknown")
 
 
-def draw_graph(commits: Sequence[Record], drawn: Mapping[str, Drawn]) -> Iterator[Line]:
+def draw_graph(
+    commits: Sequence[Record], drawn: Mapping[str, Drawn], *, with_prompts: bool = True
+) -> Iterator[Line]:
     """The lines of `gitcp log --graph`: for each commit its lines by author, and below it the
-    prompts behind it.  commits: as commit_list lists them, newest first."""
+    prompts behind it.  commits: as list_commits() lists them, newest first."""
     parts = [_map_parts(commit) for commit in commits]
     lanes = Lanes([list(part) for part in parts])
     for n, (commit, sessions) in enumerate(zip(commits, parts, strict=True)):
@@ -105,7 +124,7 @@ def draw_graph(commits: Sequence[Record], drawn: Mapping[str, Drawn]) -> Iterato
             yield [*lanes.draw_row(n, {}), (row, "")]
         # The rows of prompts repeat git's last row; a commit without parents has no line below it.
         row = below[-1] if below else before.replace("*", "|" if commit["parents"] else " ")
-        for session_id, part in sessions.items():
+        for session_id, part in sessions.items() if with_prompts else ():
             name = lanes.names[session_id], lanes.choose_colour(session_id)
             for prompt in reversed(commit_message.list_names(part["asked"])):
                 cells = lanes.draw_row(n, {session_id: "o"})

@@ -245,6 +245,31 @@ def read_graph(
     return graph
 
 
+_CHANGES = "log --no-show-signature --no-notes --format=%x01%H"
+
+
+def read_changes(
+    repo: Repo, formats: Sequence[str], *chosen: Sequence[str]
+) -> Iterator[tuple[str, list[str]]]:
+    """(oid, the lines that git log prints about its changes) of each commit that list_commits()
+    lists; formats: such as -p and --stat."""
+    revisions, options, paths = chosen
+    args = build_log_args([*formats, *options], revisions, paths)
+    oid, lines = "", list[str]()
+    try:
+        for line in repo.git.stream_records(*_CHANGES.split(), *args, sep=b"\n"):
+            if line[:1] == b"\1":  # no line of a patch begins so
+                if oid:
+                    yield oid, lines
+                oid, lines = line[1:].decode(), []
+            else:
+                lines.append(decode_name(line))
+        if oid:
+            yield oid, lines
+    except GitError as e:
+        raise e.shorten() from None
+
+
 def list_lanes(repo: Repo, session_ids: Sequence[str]) -> list[Record]:
     """A lane {session_id, turns, calls, lines} for each of the sessions with open work; times in
     seconds since 1970, lines by author.  The last lane is the person's, whose calls are edits."""
