@@ -21,11 +21,13 @@ PLACES = {
     "fish": "share/fish/vendor_completions.d/{}.fish",
 }
 PROGRAMS = ["gitcp", *(f"gitcp-{name}" for name in commands.NAMES)]
+OF_GIT = [f"git-{name}" for name in commands.OF_GIT]
 
 
 def data_files() -> list[tuple[str, list[str]]]:
     """(directory below the prefix, files); completions are written to build/ first."""
     files = [(f"share/man/man{n}", sorted(glob(f"man/*.{n}"))) for n in (1, 5, 7)]
+    files.append(("share/man/man1", [write_link(name) for name in commands.OF_GIT]))
     files.append(("share/gitcp/schema", sorted(glob("share/gitcp/schema/*.json"))))
     for shell, place in PLACES.items():
         places = [place.format(name) for name in (PROGRAMS[:1] if shell == "zsh" else PROGRAMS)]
@@ -36,6 +38,15 @@ def data_files() -> list[tuple[str, list[str]]]:
                 f.write(completion.format_script(shell))
         files.append((os.path.dirname(place), paths))
     return files
+
+
+def write_link(name: str) -> str:
+    """The page that `git <name> --help` opens, which is that of gitcp."""
+    path = os.path.join("build", "man", f"git-{name}.1")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(f".so man1/gitcp-{name}.1\n")
+    return path
 
 
 class BuildFromSources(build_py):
@@ -52,5 +63,7 @@ os.chdir(TOP)
 setup(
     cmdclass={"build_py": BuildFromSources},
     data_files=data_files(),
-    entry_points={"console_scripts": [f"{name} = gitcp.__main__:main" for name in PROGRAMS]},
+    entry_points={
+        "console_scripts": [f"{name} = gitcp.__main__:main" for name in PROGRAMS + OF_GIT]
+    },
 )

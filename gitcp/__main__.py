@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
-    """Run the command named by argv[0] (gitcp-<name>) or by the first argument.
+    """Run the command named by argv[0] (gitcp-<name>, git-<name>) or by the first argument.
 
     Ctrl-C during its import ends the process without a message, as it ends git.
     """

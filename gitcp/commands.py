@@ -113,6 +113,8 @@ EVERYDAY = {
     "go back": ("rewind", "undo", "resume"),
     "share": ("push",),
 }
+# What git runs as well: `git why` is git-why on PATH.
+OF_GIT = ("why", "rewind")
 # Commands for people whose stage has another name: both run the file in gitcp/cmd.
 ALIASES = {"push": "push-checkpoints", "fetch": "fetch-checkpoints", "fsck": "check-store"}
 _TYPED = {stage: name for name, stage in ALIASES.items()}

@@ -179,7 +179,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, name: str, rows: Rows = ()) -> None:
         # A stage that has another name for people is called by the one that they typed.
-        typed = os.path.basename(sys.argv[0]).removeprefix("gitcp-")
+        typed = os.path.basename(sys.argv[0]).partition("-")[2]
         called = typed if commands.ALIASES.get(name) == typed else name
         summary = commands.get_summary(called)
         text = f"{summary[0].upper()}{summary[1:]}."
@@ -423,7 +423,7 @@ def page_texts(texts: Iterable[str], paged: bool = True) -> None:
     pager.<command>)."""
     texts = _show_alone(texts, term.stop_progress)
     if paged and sys.stdout.isatty():
-        command, settings = os.path.basename(sys.argv[0]).removeprefix("gitcp-"), _read_settings()
+        command, settings = os.path.basename(sys.argv[0]).partition("-")[2], _read_settings()
         shell.page_text(texts, settings("core.pager"), settings(f"pager.{command}"))
     else:
         shell.write(texts)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.harness import World
+from tests.support.harness import Agent, World
 from tests.support.installed import git
 from tests.support.paths import TOP
 
@@ -140,6 +140,20 @@ def test_help_names_the_program_that_was_called(repo: Path, name: str) -> None:
     program = [sys.executable, str(TOP / f"bin/gitcp-{name}"), "-h"]
     assert run(name, "-h").stdout.startswith(f"usage: gitcp-{name} ")
     assert subprocess.check_output(program, text=True).startswith(f"usage: gitcp-{name} ")
+
+
+def test_git_runs_what_is_asked_most(world: World, a: Agent) -> None:
+    a.turn("write one", {"one.py": "1\n"})
+    world.commit("one.py")
+    env = {**os.environ, **world.env, "PATH": f"{TOP}/bin:{os.environ['PATH']}"}
+
+    def git(*words: str) -> str:
+        argv = ["git", "-C", str(world.path), *words]
+        return subprocess.check_output(argv, env=env, text=True, cwd="/")
+
+    assert "write one" in git("why", "one.py:1")
+    assert git("rewind", "--list") == git("-c", "alias.points=rewind", "points", "--list")
+    assert git("why", "-h").startswith("usage: gitcp-why ")
 
 
 def test_help_may_be_cut_short(repo: Path) -> None:

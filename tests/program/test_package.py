@@ -88,7 +88,9 @@ def test_the_wheel_has_pages_completions_types_and_the_licence(built: Path) -> N
     names = zipfile.ZipFile(wheel).namelist()
     shared = [n.partition(".data/data/")[2] for n in names if ".data/data/" in n]
     pages = {f"share/man/man{p.name[-1]}/{p.name}" for p in (TOP / "man").iterdir()}
-    assert pages <= set(shared)
+    assert {*pages, "share/man/man1/git-why.1", "share/man/man1/git-rewind.1"} == {
+        name for name in shared if name.startswith("share/man/")
+    }
     assert "share/bash-completion/completions/gitcp" in shared
     assert "share/zsh/site-functions/_gitcp" in shared
     assert "share/fish/vendor_completions.d/gitcp.fish" in shared
@@ -119,6 +121,7 @@ def test_the_wheel_has_a_program_for_every_command(built: Path) -> None:
         (name,) = (n for n in archive.namelist() if n.endswith("entry_points.txt"))
         lines = archive.read(name).decode().split("[console_scripts]\n")[1].split("\n")
     programs = {f"gitcp-{name} = gitcp.__main__:main" for name in NAMES}
+    programs |= {f"git-{name} = gitcp.__main__:main" for name in ("why", "rewind")}
     assert {line for line in lines if line} == {"gitcp = gitcp.__main__:main", *programs}
 
 
