@@ -46,7 +46,7 @@ def test_a_session_has_the_fields_of_003(story: Story) -> None:
     assert {c["message"] for c in temporary} == {
         "Try something",
         "carry forward: uncommitted session files",
-        "Make it \x1b[31mred",
+        "Make it red",
     }
 
 

@@ -113,7 +113,7 @@ def test_streams_of_the_original_program_are_listed_and_read(tmp_path: Path, rep
 def test_the_checkpoints_of_a_stream_come_newest_first_with_prompt_and_files(story: Story) -> None:
     found = list(bind_stage("read-stream", [story.world.branch()])(()))
     assert [r["message"] for r in found] == [
-        "Make it \x1b[31mred",
+        "Make it red",
         "carry forward: uncommitted session files",
     ]
     newest = found[0]

@@ -96,7 +96,7 @@ def test_a_recap_asks_for_no_lines(work: World, monkeypatch: pytest.MonkeyPatch)
     started = [json.loads(line).get("argv", []) for line in trace.read_text().splitlines()]
     names = {argv[1] if argv[1] != "-C" else argv[3] for argv in started if len(argv) > 1}
     assert names and not names & {"blame", "diff", "diff-tree"}
-    assert not [argv for argv in started if {"-p", "--raw", "-c"}.intersection(argv)]
+    assert not [argv for argv in started if {"-p", "--raw", "--cc"}.intersection(argv)]
 
 
 def test_a_recap_is_narrowed_by_date_and_author(work: World) -> None:

@@ -159,7 +159,7 @@ def test_where_nothing_may_be_written_patterns_work(
 def test_redaction_needs_no_re_once_its_patterns_are_kept() -> None:
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from gitcp.store.v1 import redaction; redaction.load_patterns()\n"
+        "from gitcp.store import redaction; redaction.load_patterns()\n"
         "from gitcp.core.redact.redactor import Redactor\n"
         "line = b'{\"a\": \"password = \\'hunter2!x\\' and AKIA' + b'Q' * 16 + b'\"}'\n"
         "redacted = Redactor().redact_jsonl(line); redaction.save_patterns()\n"

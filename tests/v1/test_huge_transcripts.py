@@ -26,11 +26,12 @@ import sys
 from gitcp import files
 from gitcp.repo import Repo
 from gitcp.store.objects import Objects
-from gitcp.store.v1 import redaction, stored_transcripts
+from gitcp.store import redaction
+from gitcp.store.v1 import stored_transcripts
 repo = Repo.find()
-with Objects(repo) as objects:
+with Objects(repo):
     source = stored_transcripts.Source("s", sys.argv[1], redaction.get_redactor(repo))
-    stored = stored_transcripts.store_transcript(repo, objects, source, complete=True)
+    stored = stored_transcripts.store_transcript(repo, source, complete=True)
     print(len(stored.content_hash), stored.size)
 [peak] = [row.split()[1] for row in open("/proc/self/status") if row.startswith("VmHWM")]
 print(peak)  # of this program alone: what getrusage says begins with the parent's

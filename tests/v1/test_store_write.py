@@ -213,10 +213,10 @@ def test_writers_at_the_same_time_lose_nothing(repo: Path) -> None:
     code = (
         "import sys; from gitcp.repo import Repo; from gitcp.store.objects import Objects\n"
         "from gitcp.store.v1 import committed_write; r = Repo.find()\n"
-        "with Objects(r) as o:\n"
+        "with Objects(r):\n"
         "    for n in range(5):\n"
         "        cid = '%012x' % (int(sys.argv[1]) * 16 + n)\n"
-        "        committed_write.write_sessions(r, o, [(cid, {'session_id': 's' + sys.argv[1]})])\n"
+        "        committed_write.write_sessions(r, [(cid, {'session_id': 's' + sys.argv[1]})])\n"
     )
     env = {**os.environ, "PYTHONPATH": str(TOP)}
     argv = [sys.executable, "-c", code]
