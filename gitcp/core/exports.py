@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from gitcp.core import line_replay
 from gitcp.core.line_authors import build_nobody
@@ -113,18 +113,6 @@ def find_model_id(model: str) -> dict[str, str]:
         if model.lower().startswith(starts):
             return {"model_id": f"{provider}/{model}"[:250]}
     return {}
-
-
-def parse_lines(note: Record) -> dict[str, dict[int, str]]:
-    """path -> line -> `<checkpoint>/<session>` in a record of build_record()."""
-    authors: dict[str, dict[int, str]] = {}
-    for file in note["files"]:
-        row = authors.setdefault(file["path"], {})
-        for talk in file["conversations"]:
-            name = unquote(talk["url"].removeprefix("gitcp:"))
-            for span in talk["ranges"]:
-                row |= dict.fromkeys(range(span["start_line"], span["end_line"] + 1), name)
-    return authors
 
 
 # Build, format and parse authorship logs of Git AI, `authorship/3.0.0`.

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from gitcp.core import blame_format, sums
-from gitcp.core import exports as core_exports
 from gitcp.repo import Repo
 from gitcp.store import blame
 from gitcp.store.lines import exports, history
@@ -25,6 +24,7 @@ from gitcp.store.page import change, gather
 from gitcp.store.show import commits
 from tests.model.lines import Lines
 from tests.support.harness import World
+from tests.support.traces import parse_lines
 
 LONG = bool(os.environ.get("LONG"))
 SEEDS = range(100, 140) if LONG else range(100, 101)
@@ -99,7 +99,7 @@ class Readers:
         return {
             (record["vcs"]["revision"], path, line): whom
             for record in exports.build_traces(self.repo, ["HEAD"])
-            for path, lines in core_exports.parse_lines(record).items()
+            for path, lines in parse_lines(record).items()
             for line, whom in lines.items()
         }
 

@@ -73,20 +73,6 @@ def clear_watched(repo: Repo) -> None:
 # of the agent's last prompt or session start.
 
 
-def note_event(repo: Repo, agent: str, name: str) -> None:
-    """Note the time of an agent's event, and update `configured` (guard_files)."""
-    marked = os.path.isdir(repo.join_shared("configured"))
-    if marked or repo.config.list_keys("gitcp.", ".pipeline"):
-        write_configured(repo)
-    path = repo.join_shared("heard", agent)
-    if name not in ("session-start", "turn-start") and os.path.exists(path):
-        return
-    try:
-        private.touch_private(repo, path)
-    except (Error, OSError):
-        pass  # no turn depends on it
-
-
 def read_last(repo: Repo, agent: str) -> float:
     """The time of an agent's last event, in seconds since 1970; 0 if there was none."""
     try:

@@ -9,6 +9,7 @@ import pytest
 
 from gitcp.core import exports, line_authors
 from tests.core.exports.test_git_ai import COMMIT, wrote
+from tests.support.traces import parse_lines
 
 LINES = {
     "a.py": {1: wrote(), 2: wrote(turn="t2", tool=None), 3: line_authors.build_nobody("person")}
@@ -51,7 +52,7 @@ def test_reading_back_gives_the_same_lines() -> None:
     lines = {"a b": {1: wrote("s/1 ü"), 4: wrote("s2")}}
     record = exports.build_record(COMMIT, "", lines, "1")
     assert record is not None
-    assert exports.parse_lines(record) == {"a b": {1: "a1b2c3d4e5f6/s/1 ü", 4: "a1b2c3d4e5f6/s2"}}
+    assert parse_lines(record) == {"a b": {1: "a1b2c3d4e5f6/s/1 ü", 4: "a1b2c3d4e5f6/s2"}}
     urls = [t["url"] for f in record["files"] for t in f["conversations"]]
     assert all(re.fullmatch(r"gitcp:[0-9a-f]{12}/[A-Za-z0-9%._~-]+", u) for u in urls)
 
