@@ -9,6 +9,7 @@ import fcntl
 import os
 import pty
 import re
+import select
 import struct
 import sys
 import tempfile
@@ -71,18 +72,22 @@ def place(ground: Path) -> Iterator[Path]:
 
 def screen(place: Path, argv: list[str], width: int) -> str:
     """What a command shows at a terminal, without colours; a line behind it tells its status."""
-    pid, master = pty.fork()
+    # What was written can be lost when the last process closes a terminal: it is kept open here.
+    master, kept_open = pty.openpty()
+    pid = os.fork()
     if not pid:
+        os.login_tty(kept_open)
         _become(place, argv, width)
     fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 30, width, 0, 0))
-    seen = b""
-    try:
-        while data := os.read(master, 65536):
-            seen += data
-    except OSError:
-        pass  # the other end is closed
+    seen, ended, status = b"", 0, 0
+    while select.select([master], [], [], 0 if ended else 0.02)[0] or not ended:
+        if select.select([master], [], [], 0)[0]:
+            seen += os.read(master, 65536)
+        elif not ended:
+            ended, status = os.waitpid(pid, os.WNOHANG)
+    os.close(kept_open)
     os.close(master)
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    status = os.waitstatus_to_exitcode(status)
     text = re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", seen.decode()).replace("\r\n", "\n")
     text = re.sub(r".*\r", "", text)  # progress that was written over
     return f"{text}[{status}]\n"

@@ -39,6 +39,8 @@ READS = (
     "fsck --json",
     "rewind --list --json",
 )
+# How the interpreter and the checkout of the tests are called in what is kept.
+_HERE = {"/frozen/python": sys.executable, "/frozen/checkout": str(TOP)}
 KEPT = ("refs/heads/entire", "refs/entire", "refs/notes", "refs/gitcp")
 # What no two runs have in common.
 _VARYING = (
@@ -112,16 +114,21 @@ def unpack(tar: tarfile.TarFile, top: Path, programs: Path) -> Day:
     """A repository as a version left it, moved here with its home, hooks and machine."""
     tar.extractall(top, filter="tar")
     names = json.loads((top / "names.json").read_text())
-    moves = {names["top"]: str(top), names["programs"]: str(programs)}
+    moves = {names["top"]: str(top), names["programs"]: str(programs), **_HERE}
     gone = time.time_ns() - (top / "names.json").stat().st_mtime_ns
-    for path in top.rglob("*"):
-        if path.is_file() and not path.is_symlink() and "objects" not in path.parts:
-            _move(path, moves)
-            # How old a file is tells whether somebody is at work.
-            os.utime(path, ns=(path.stat().st_mtime_ns + gone,) * 2)
+    for path in _list_texts(top):
+        _move(path, moves)
+        # How old a file is tells whether somebody is at work.
+        os.utime(path, ns=(path.stat().st_mtime_ns + gone,) * 2)
     day = Day(top, programs)
     day.names[names["top"]] = "/top"  # in objects
     return day
+
+
+def _list_texts(top: Path) -> list[Path]:
+    """The files that may be texts: all but objects."""
+    files = [path for path in top.rglob("*") if path.is_file() and not path.is_symlink()]
+    return [path for path in files if "objects" not in path.parts]
 
 
 def _move(path: Path, moves: dict[str, str]) -> None:
@@ -147,6 +154,8 @@ def freeze(day: Day, scene: str, to: Path) -> None:
     scenes.leave_out(day.top)
     names = {"top": str(day.top), "programs": str(day.programs)}
     (day.top / "names.json").write_text(json.dumps(names))
+    for path in _list_texts(day.top):
+        _move(path, {here: name for name, here in _HERE.items()})
     left = io.BytesIO()
     with tarfile.open(fileobj=left, mode="w") as tar:
         for path in sorted(day.top.iterdir()):

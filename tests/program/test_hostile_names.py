@@ -16,7 +16,7 @@ EVIL = f"x{ESC}{BELL}{CSI}{RTL}\x7f"
 PATH = f"f{EVIL}\r.txt"
 BRANCH = f"b{CSI[0]}{RTL}"
 COMMANDS = """
-status, status -v, log, log --all -p, show HEAD, show --full HEAD, show {point}, explain HEAD,
+status, status -v, log, log --all, show HEAD, show --full HEAD, show {point}, explain HEAD,
 why {path}:1, why {path}:99, search evil, search f, recap, sessions, stats, stats HEAD~1.., verify,
 rewind --list, rewind --to {point} --dry-run, undo --list, undo, redo, resume HEAD, resume {branch},
 link HEAD {session}, unlink HEAD, push --to {branch}, push {path}, fetch {path}, doctor, doctor -v,
@@ -25,10 +25,10 @@ explain {path}, relink --dry-run, list-claims --text, config --get {path}, statu
 export-traces HEAD~1..{branch}, list-streams --{path}, run --agent {path} -- true, convert-store,
 enable --agent {path}, page -o nowhere/{path}, hook {path}, diff nowhere{path}
 """
-# A patch of `diff` is git's, which its pager shows as git's.
+# A patch of `diff` is git's, which its pager shows as git's, and one of `log` in a pipe.
 AT_TERMINAL = """
-blame {path}, show --transcript HEAD, explain --raw-transcript HEAD, log --json, read-checkpoint
---transcript --commit HEAD
+blame {path}, show --transcript HEAD, explain --raw-transcript HEAD, log --json, log --all -p,
+read-checkpoint --transcript --commit HEAD
 """
 
 

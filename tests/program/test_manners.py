@@ -131,7 +131,9 @@ def test_a_command_or_option_that_is_misspelt_is_told_what_was_meant(repo: Path)
     assert done.returncode == 129 and "did you mean 'status'" in done.stderr
     assert "did you mean" not in run("xyzzy").stderr
     assert "did you mean 'log'" in run("help", "lgo").stderr
-    assert "unknown argument: '--grph'; did you mean '--graph'?" in run("log", "--grph").stderr
+    assert (
+        "unknown argument: '--onelin'; did you mean '--oneline'?" in run("log", "--onelin").stderr
+    )
     assert run("status", "x").stderr.startswith("error: unknown argument: 'x'\nusage: ")
 
 

@@ -28,15 +28,15 @@ from gitcp.store.objects import Objects
 
 clone, each = int(sys.argv[1]), int(sys.argv[2])
 repo = Repo.find()
-with Objects(repo) as objects:
+with Objects(repo):
     for n in range(each):
         cid = "%02x%010x" % (n, clone)
         metadata = {"strategy": "manual-commit", "files_touched": ["f"]}
         session = {"session_id": f"s{clone}", "metadata": metadata}
-        committed_write.write_sessions(repo, objects, [(cid, session)])
+        committed_write.write_sessions(repo, [(cid, session)])
         # All clones extend this one: the same index is taken again and again.
-        committed_write.write_sessions(repo, objects, [("ff" * 6, {"session_id": f"s{clone}-{n}"})])
-        sync.push_store(repo, objects, "origin", 300)
+        committed_write.write_sessions(repo, [("ff" * 6, {"session_id": f"s{clone}-{n}"})])
+        sync.push_store(repo, "origin", 300)
 """
 
 
