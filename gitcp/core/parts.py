@@ -400,9 +400,8 @@ class _Choosing:
             return [creator[0]]
         if operation.kind != ADDED or not operation.inside:
             return []
-        around = [self._find_beside(n, step, taken) for step in (-1, 1)]
-        sessions = {self._all[k].who[0] if k is not None else None for k in around}
-        if None in sessions or not sessions <= {*operation.inside, operation.who[0]}:
+        sessions = {self._find_beside(n, step, taken) for step in (-1, 1)}
+        if None in sessions:
             return []
         return sorted(str(session) for session in sessions - {operation.who[0]}) or [
             operation.who[0]
@@ -413,16 +412,18 @@ class _Choosing:
         own = [n for n in self._lines if self._all[n].who == who]
         return not own or not taken.isdisjoint(own)
 
-    def _find_beside(self, n: int, step: int, taken: set[int]) -> int | None:
-        """The nearest added line that is not taken before (-1) or after (1) one; None for a line
-        that the file has then."""
+    def _find_beside(self, n: int, step: int, taken: set[int]) -> str | None:
+        """The session of the nearest added line before (-1) or after (1) one that is not taken,
+        of those inside whose lines it was written and of its own; None if a line that the file
+        has comes first."""
+        sessions = {*self._all[n].inside, self._all[n].who[0]}
         place = self._places[n] + step
         while 0 <= place < len(self._lines):
             beside = self._lines[place]
             if self._all[beside].kind == KEPT:
                 return None
-            if beside not in taken:
-                return beside
+            if beside not in taken and self._all[beside].who[0] in sessions:
+                return self._all[beside].who[0]
             place += step
         return None
 

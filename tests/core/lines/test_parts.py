@@ -118,6 +118,12 @@ def test_a_line_inside_an_unstaged_block_needs_it() -> None:
     assert stage("a123z", weave, "a12x3z", [B])[0] == "a12x3z"
 
 
+def test_it_needs_the_block_also_where_a_third_wrote_beside_it() -> None:
+    weave = replay("az", [(A, "a123z"), (B, "a12x3z"), (C, "a12xy3z")])
+    text, choice, _ = stage("az", weave, "a12xy3z", [B])
+    assert (text, [need for _, need in choice.needs]) == ("az", [["a"]])
+
+
 def test_what_needs_a_needing_line_needs_both() -> None:
     weave = replay("az", [(A, "a12z"), (B, "a1xy2z"), (C, "a1xvy2z")])
     text, choice, _ = stage("az", weave, "a1xvy2z", [C])
