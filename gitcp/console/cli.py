@@ -169,6 +169,16 @@ def _drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+class _Formatter(argparse.HelpFormatter):
+    """Names the value of an option once behind all its names, as argparse does from 3.13 on."""
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        if not action.option_strings or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        value = self._format_args(action, self._get_default_metavar_for_optional(action))
+        return f"{', '.join(action.option_strings)} {value}"
+
+
 class Parser(argparse.ArgumentParser):
     """An ArgumentParser that raises UsageError and accepts no abbreviations.
 
@@ -199,7 +209,7 @@ class Parser(argparse.ArgumentParser):
 
     def _make_formatter(self, prog: str) -> argparse.HelpFormatter:
         # argparse checks each argument by one, which imports shutil if it has to ask for a width.
-        return argparse.HelpFormatter(prog, width=self._width)
+        return _Formatter(prog, width=self._width)
 
     def format_usage(self) -> str:
         """The usage, folded between options; versions of argparse fold it differently."""

@@ -197,7 +197,7 @@ def test_a_kill_at_the_question_changes_nothing_and_leaves_a_shell(
     tmux.wait("still-42")
     assert world.read("hello.txt") == "hello\n" and world.gitcp("fsck") == ""
     tmux.browse("commits")
-    tmux.wait("[2 commits]")
+    tmux.wait("[2 commits]", "$ gitcp log -1")  # a row is there
     tmux.type(":", "G")
     tmux.wait("> copy the id")
     tmux.type("Enter")
