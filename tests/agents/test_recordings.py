@@ -42,6 +42,7 @@ SEQUENCES = [
     ("claude-code", "no-persistence", "SP()b()b()b()b.E"),
     ("claude-code", "parallel", "SP()()()b()()()()b(())b.E"),
     ("claude-code", "resume", "SP()b()b()b()b.ESP()b.E"),
+    ("claude-code", "shell-deletes", "SP()b()b.ESP()b.E"),
     ("claude-code", "sigint", "SP()b(E"),
     ("claude-code", "stop-block", "SP()b()b.........E"),
     ("claude-code", "subagent", "SP[[[[()b(()b])]b]]bbb.E"),
