@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import gitcp
@@ -46,24 +47,34 @@ def step(command: str, *wanted: str) -> str:
     return done.stdout
 
 
-def said(call: Call) -> None:
-    """One line for what a person would see of a hook call."""
+def describe(call: Call) -> str:
+    """One line for what a person would see of a hook call; '' for nothing."""
     prompt = call.payload.get("prompt")
     if prompt:
-        print(f"> {prompt}")
-    elif call.event == "PostToolUse":
+        return f"> {prompt}"
+    if call.event == "PostToolUse":
         given = call.payload["tool_input"]
         what = given.get("command") or os.path.relpath(given["file_path"])
-        print(f"  {call.payload['tool_name']}: {what}")
-    elif call.event == "Stop":
-        print(f"  {call.payload['last_assistant_message']}")
+        return f"  {call.payload['tool_name']}: {what}"
+    if call.event == "Stop":
+        return f"  {call.payload['last_assistant_message']}"
+    return ""
+
+
+def replay(scenario: str, repo: Path, home: Path, see: Callable[[Call], None]) -> int:
+    """Play a recorded session of Claude Code; the number of hook calls, each of which see gets."""
+    entry = Path(gitcp.__file__).parent / "entry.py"
+    return len(Replay("claude-code", scenario, repo, home, entry=entry).run(see))
 
 
 def play(scenario: str, repo: Path, home: Path) -> None:
     """Play a recorded session of Claude Code, saying what a person would see of it."""
-    entry = Path(gitcp.__file__).parent / "entry.py"
-    calls = Replay("claude-code", scenario, repo, home, entry=entry).run(said)
-    print(f"({len(calls)} hook calls)\n")
+
+    def say(call: Call) -> None:
+        if line := describe(call):
+            print(line)
+
+    print(f"({replay(scenario, repo, home, say)} hook calls)\n")
 
 
 def tell(repo: Path, home: Path) -> None:
@@ -119,18 +130,22 @@ def picture(page: str) -> None:
     print(f"(the page and a picture of it are in {BUILD.relative_to(TOP)})\n")
 
 
+def enter(scratch: Path) -> tuple[Path, Path]:
+    """Make a repository and a home in scratch and go there: (repository, home)."""
+    repo, home = scratch / "repo", scratch / "home"
+    repo.mkdir()
+    home.mkdir()
+    env = environment(home)
+    os.environ.clear()
+    os.environ.update(env)
+    initial(repo)
+    os.chdir(repo)
+    return repo, home
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory(prefix="gitcp-demo-") as name:
-        scratch = Path(name).resolve()
-        repo, home = scratch / "repo", scratch / "home"
-        repo.mkdir()
-        home.mkdir()
-        env = environment(home)
-        os.environ.clear()
-        os.environ.update(env)
-        initial(repo)
-        os.chdir(repo)
-        tell(repo, home)
+        tell(*enter(Path(name).resolve()))
     print("The demo is done: every step said what it should.")
 
 
