@@ -7,7 +7,7 @@ SOURCES = $(shell find gitcp -name '*.py' -o -name '*.json' -o -name '*.sh' -o -
 # Whoever has it set would have every worker compile all of the tests at each run.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup generate format check test test-mac stress fuzz soak spark mutate recall bench bench-long bench-real demo dist man
+.PHONY: setup generate format check test test-mac stress fuzz soak spark mutate recall bench bench-long bench-real demo picture dist man
 
 setup: .venv/.stamp
 
@@ -102,6 +102,10 @@ build/demo/.stamp: pyproject.toml $(SOURCES)
 
 demo: build/demo/.stamp
 	build/demo/bin/python demo/run.py
+
+# The moving picture of the README, drawn of what runs here.
+picture: $(TOOLS)
+	$(PY) demo/picture.py
 
 # What a release has, of the last commit: the same bytes on every machine with these packages.
 # The wheel is then installed and used where there is no checkout.

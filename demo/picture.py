@@ -29,13 +29,9 @@ from demo import run
 from tests.support.replay import Call
 
 TO = run.TOP / "demo" / "rewind.svg"
-COLUMNS, ROWS = 88, 28
-CELL, LINE, SIZE, MARGIN = (
-    8.4,
-    19,
-    14,
-    12,
-)  # pixels: a character's width and height, its font's, ours
+COLUMNS, ROWS = 96, 26
+# Pixels: a character's width, a line's height, the font's size, what is left around them.
+CELL, LINE, SIZE, MARGIN = 8.4, 19, 14, 12
 COLOURS = {
     "default": "#d4d4d4", "black": "#767676", "red": "#f48771", "green": "#89d185",
     "brown": "#e2c08d", "blue": "#6cb6ff", "magenta": "#d2a8ff", "cyan": "#76d9e6",

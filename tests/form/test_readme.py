@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from xml.etree import ElementTree
 
 from gitcp import commands
 from tests.form.source import none
@@ -22,10 +24,26 @@ def test_the_entry_points_are_those_of_the_makefile() -> None:
     assert f"`make {phony}`" in README
 
 
-def test_its_picture_is_there_and_small() -> None:
-    (name,) = re.findall(r"!\[[^\]]+\]\((.*?)\)", README)
-    data = (TOP / name).read_bytes()
-    assert data.startswith(b"\x89PNG") and len(data) < 200_000
+def test_its_pictures_are_there_and_small() -> None:
+    names = re.findall(r"!\[[^\]]+\]\((.*?)\)", README)
+    pictures = {Path(name).suffix: (TOP / name).read_bytes() for name in names}
+    assert len(names) == len(pictures) and set(pictures) == {".png", ".svg"}
+    assert pictures[".png"].startswith(b"\x89PNG") and len(pictures[".png"]) < 200_000
+    assert len(pictures[".svg"]) <= 48 * 1024
+
+
+def test_the_moving_picture_only_shows_and_moves_only_where_motion_is_wanted() -> None:
+    text = (TOP / "demo" / "rewind.svg").read_text()
+    tree = ElementTree.fromstring(text)
+    kinds = {element.tag.removeprefix("{http://www.w3.org/2000/svg}") for element in tree.iter()}
+    assert kinds <= {"svg", "title", "style", "defs", "g", "use", "rect", "text"}
+    names = {name for element in tree.iter() for name in element.attrib}
+    none(name for name in names if name.lower().startswith("on"))
+    outside = {element.get("href", "#")[0] for element in tree.iter()} - {"#"}
+    assert not outside and "url(" not in text and "@import" not in text
+    (style,) = (element.text or "" for element in tree.iter() if element.tag.endswith("style"))
+    still, asked, moving = style.partition("@media (prefers-reduced-motion:no-preference){")
+    assert asked and "animation" not in still and "animation:" in moving.partition("}}")[0]
 
 
 def test_every_place_that_hacking_names_is_there() -> None:
