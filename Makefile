@@ -7,7 +7,7 @@ SOURCES = $(shell find gitcp -name '*.py' -o -name '*.json' -o -name '*.sh' -o -
 # Whoever has it set would have every worker compile all of the tests at each run.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup generate format check test test-mac stress fuzz soak spark mutate recall bench bench-long bench-real demo picture dist man
+.PHONY: setup generate format check test test-mac stress fuzz soak spark mutate recall bench bench-long bench-real demo picture dist man vscode test-vscode
 
 setup: .venv/.stamp
 
@@ -106,6 +106,14 @@ demo: build/demo/.stamp
 # The moving picture of the README, drawn of what runs here.
 picture: $(TOOLS)
 	$(PY) demo/picture.py
+
+# The extension for VS Code, as build/vscode/gitcp.vsix; tried in a real editor by test-vscode.
+vscode:
+	contrib/vscode/build
+
+test-vscode: $(TOOLS) vscode
+	.ci/get-code-server
+	CI=1 $(PY) -m pytest -q tests/cmd/test_vscode.py
 
 # What a release has, of the last commit: the same bytes on every machine with these packages.
 # The wheel is then installed and used where there is no checkout.

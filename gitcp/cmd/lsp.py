@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _PACKAGES = "an editor is answered with the package 'pygls'"
 _SHOW = "gitcp.showTurn"
+_READ = "gitcp.readLine"
 OPTIONS = ()
 
 
@@ -145,6 +146,20 @@ class Editor:
         words, subject = document.read_words(record), document.read_subject(record)
         return console.escape_unprintable(answers.format_hover(record, words, subject))
 
+    def read_line(self, uri: str, number: int) -> dict[str, str] | None:
+        """What an editor shows beside a line and does with it, None for no line of a file: author;
+        turn, '' for none; worktree."""
+        document, records = self.look_up(uri)
+        if document is None or number >= len(records):
+            return None
+        record = records[number]
+        author = answers.UNSAVED if record is None else answers.name_author(record)
+        return {
+            "author": console.escape_unprintable(author),
+            "turn": record["turn_id"] or "" if record and record["who"] == "session" else "",
+            "worktree": document.repository.repo.worktree,
+        }
+
     def write_turn(self, uri: str, number: int) -> str:
         """Write the turn that wrote a line to a file; return its URI, '' for none."""
         from pygls.uris import from_fs_path
@@ -209,6 +224,10 @@ def answer(editor: Editor) -> None:
     @editor.server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def close(params: types.DidCloseTextDocumentParams) -> None:
         editor.close(params.text_document.uri)
+
+    @editor.server.command(_READ)
+    def read(uri: str, number: int) -> dict[str, str] | None:
+        return editor.read_line(uri, number)
 
     @editor.server.command(_SHOW)
     def show(uri: str, number: int) -> str:

@@ -18,6 +18,7 @@ from lsprotocol import types
 from pytest_lsp import LanguageClient
 
 from gitcp.core.render import answers
+from tests.support import warm
 from tests.support.harness import World
 from tests.support.paths import BIN
 from tests.support.scenes import Scenes
@@ -180,6 +181,27 @@ async def test_a_lens_opens_the_turn_and_a_closed_file_is_read_anew(
         (0, "Claude Code #1 · 2 lines"),
         (3, "Claude Code #2 · 1 line"),
     ]
+
+
+@pytest.mark.asyncio
+async def test_an_extension_reads_author_turn_and_worktree_of_a_line(
+    client: LanguageClient, work: World
+) -> None:
+    uri = opened(client, work.path / "src" / "one.py", CODE + "# mine\n# new\n")
+
+    async def read(line: int) -> Any:
+        call = types.ExecuteCommandParams("gitcp.readLine", [uri, line])
+        return await client.workspace_execute_command_async(call)
+
+    line = await read(0)
+    assert line["author"] == "Claude Code, session session- #1: Write one"
+    assert line["worktree"] == str(work.path)
+    plan = warm.run("rewind", "--dry-run", "--to", line["turn"], cwd=work.path)
+    assert plan.returncode == 0, plan
+    mine, new = await read(2), await read(3)
+    assert (mine["author"], mine["turn"]) == ("A U Thor", "")
+    assert (new["author"], new["turn"]) == (answers.UNSAVED, "")
+    assert await read(99) is None
 
 
 @pytest.mark.asyncio
