@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 OPTIONS = (
     make_flag("-f --force", "delete the items instead of listing them"),
+    make_flag("-n --dry-run", "list the items, even with --force"),
     make_value(
         "--older-than",
         "<days>",
@@ -31,11 +32,12 @@ OPTIONS = (
 def run(argv: Sequence[str]) -> int:
     """Show what is settled, or delete it."""
     args = cli.parse("clean", OPTIONS, argv)
-    settled, kept = clean_settled(args.older_than, args.force, args.edits)
+    force = args.force and not args.dry_run
+    settled, kept = clean_settled(args.older_than, force, args.edits)
     if args.json:
-        records = [{**finding, "deleted": args.force} for finding in settled]
+        records = [{**finding, "deleted": force} for finding in settled]
         return cli.write_records([*records, *({**finding, "deleted": False} for finding in kept)])
-    cli.show(*format_report(settled, kept, args.force))
+    cli.show(*format_report(settled, kept, force))
     return OK
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 OPTIONS = (
     make_flag("--uninstall", "remove what enable wrote; checkpoints stay"),
     make_flag("--user", "with --uninstall: from your own settings as well"),
-    make_flag("--dry-run", "only say what would be done"),
+    make_flag("-n --dry-run", "only say what would be done"),
 )
 _OUTCOMES = {
     "restored": "restored '{}'",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 OPTIONS = (
     make_flag("--fix", "mend it, asking at a terminal"),
+    make_flag("-n --dry-run", "only show what is wrong, even with --fix"),
     make_flag("-v --verbose", "show each finding, also of many that are alike"),
     JSON,
 )
@@ -34,9 +35,10 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("doctor", OPTIONS, argv)
     repo = Repo.find()
     guard_files.write_configured(repo)
-    items = (
-        _fix(repo, args.json) if args.fix else [item for _, item in table.diagnose_repository(repo)]
-    )
+    if args.fix and not args.dry_run:
+        items = _fix(repo, args.json)
+    else:
+        items = [item for _, item in table.diagnose_repository(repo)]
     if args.json:
         cli.write_records(items)
     else:

@@ -61,7 +61,7 @@ OPTIONS = (
     make_value("--checkpoints", "<where>", "where checkpoints are sent: none, a remote or a URL"),
     make_flag("--worktree", "write only what the agents of another worktree look for here"),
     make_flag("-v --verbose", "name every file that is written"),
-    make_flag("--dry-run", "only say what would be done"),
+    make_flag("-n --dry-run", "only say what would be done"),
     make_value("directory", "<directory>", "with --global: of repositories to set up", nargs="*"),
 )
 _TO_DO = {"wrote": "write", "took": "take", "removed": "remove"}
@@ -114,29 +114,35 @@ def run(argv: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:  # a dry run writes nothing here
         repo = _find_usable(Repo.find(init=folder))
         writes, notes = install.plan_install(repo, options, takeover.load_manifest(repo))
-        planned = (write["note"].partition(" ") for write in writes)
-        _say(repo, [f"would {_TO_DO.get(verb, verb)} {what}" for verb, _, what in planned], notes)
+        _say(repo, [_announce(write["note"]) for write in writes], notes)
     return OK
+
+
+def _announce(note: str) -> str:
+    """What would be done, of a note that says that it was."""
+    verb, _, what = note.partition(" ")
+    return f"would {_TO_DO.get(verb, verb)} {what}"
 
 
 def _enable_everywhere(args: Namespace) -> int:
     """Set up new repositories and those below directories; print what was done and left out."""
-    if args.dry_run:
-        raise UsageError("--dry-run does not go with --global")
     repos = reports.find_below(args.directory)
-    done, left = install.install_person(args.agent or (), args.force)
+    done, left = install.install_person(args.agent or (), args.force, args.dry_run)
     for client in map(agents.get_client, args.agent or _NAMES):
         left += [str(finding["reason"]) for finding in installation.find_switch(client, {})]
-    cli.show(*done)
+    cli.show(*(map(_announce, done) if args.dry_run else done))
     count = 0
     for repo in repos:
-        written, why = install.install_repository(repo.top or repo.common, args.agent or ())
+        place = repo.top or repo.common
+        written, why = install.install_repository(place, args.agent or (), args.dry_run)
         count += not why
         if why:
-            left.append(f"{repo.top or repo.common}: {why}")
+            left.append(f"{place}: {why}")
         elif written:
-            cli.show_whole(f"set up '{repo.top}'")
-    print(f"gitcp is enabled for new repositories, and in {count} of {len(repos)} that are there")
+            cli.show_whole(f"{'would set' if args.dry_run else 'set'} up '{place}'")
+    state = "would be" if args.dry_run else "is"
+    where = f"in {count} of {len(repos)} that are there"
+    print(f"gitcp {state} enabled for new repositories, and {where}")
     for line in left:
         cli.show_whole(f"left out: {line}")
     return OK

@@ -29,6 +29,7 @@ OPTIONS = (
         make_value("name", "<name>", "a session or a checkpoint, by its id", nargs="?"),
     ],
     make_flag("--remote", "at the destination too, whose history is replaced"),
+    make_flag("-n --dry-run", "show how much would be forgotten, and forget nothing"),
     make_flag("-y --yes", "do not ask"),
 )
 _ELSEWHERE = "copies that others have fetched, or that a forge keeps, cannot be deleted from here"
@@ -38,6 +39,8 @@ def run(argv: Sequence[str]) -> int:
     """Forget what is chosen, and print what is left to do."""
     args, repo = cli.parse("forget", OPTIONS, argv), Repo.find()
     choice = _read_choice(repo, args)
+    if args.dry_run:
+        return _show_counts(repo, args, choice)
     try:
         return _forget(repo, args, choice)
     finally:
@@ -49,7 +52,7 @@ def _forget(repo: Repo, args: Namespace, choice: Choice) -> int:
     if not (args.yes or _ask_consent()):
         return OK
     moved, counts = forgetting.forget_chosen(repo, choice)
-    words = ", ".join(count_noun(count, what) for what, count in counts.items() if count)
+    words = _join_counts(counts)
     print(f"forgotten: {words}" if words else "there was nothing to forget here")
     moved_there = _forget_there(repo, remote) if remote else 0
     if forgetting.is_still_in_git(repo, moved):
@@ -57,6 +60,19 @@ def _forget(repo: Repo, args: Namespace, choice: Choice) -> int:
     if counts["checkpoint part"] or moved_there:
         print(_ELSEWHERE)
     return OK
+
+
+def _show_counts(repo: Repo, args: Namespace, choice: Choice) -> int:
+    words = _join_counts(forgetting.count_chosen(repo, choice))
+    print(f"would forget: {words}" if words else "there is nothing to forget here")
+    if args.remote:
+        label = hide_passwords(checkpoint_list.need_destination(repo))
+        print(f"would delete at '{label}' what it has of that")
+    return OK
+
+
+def _join_counts(counts: dict[str, int]) -> str:
+    return ", ".join(count_noun(count, what) for what, count in counts.items() if count)
 
 
 def _ask_consent() -> bool:

@@ -48,7 +48,7 @@ CONFLICT = make_value(
     choices=points.CONFLICTS,
     default=points.REFUSE,
 )
-PLAN = make_flag("--dry-run", "show the plan and stop")
+PLAN = make_flag("-n --dry-run", "show the plan and stop")
 PATCH = make_flag("-p --patch", "show the plan as a diff too")
 TELL = make_flag("--tell", "let the next prompt tell the agents here which files changed")
 LIST = make_flag("--list", "list the steps, and change nothing")

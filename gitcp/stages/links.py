@@ -98,7 +98,7 @@ def _relink_named(options: Namespace) -> Iterator[Record]:
 STAGES = {
     "relink": (
         relink_commits,
-        make_flag("--dry-run", "write nothing"),
+        make_flag("-n --dry-run", "write nothing"),
         make_flag("--hook", "take post-rewrite events from the pipe"),
         make_value("--onto", "<commit>", "give this merge of a forge the ids of a branch"),
         make_value(

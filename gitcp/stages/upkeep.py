@@ -69,7 +69,7 @@ def _build_deletion(record: Record) -> tuple[str, str]:
 
 def check_store(args: Namespace, _: object) -> Iterator[Finding]:
     """The findings that args ask for, one at a time."""
-    for finding in table.check_store(Repo.find(), secrets=args.secrets, repair=args.repair):
+    for finding in table.check_store(Repo.find(), secrets=args.secrets, fix=args.fix):
         if not args.quiet or finding["severity"] != findings.NOTE:
             yield finding
 
@@ -110,7 +110,7 @@ STAGES = {
     "delete-refs": (delete_refs,),
     "check-store": (
         check_store,
-        make_flag("--repair", "mend what can be mended without loss"),
+        make_flag("--fix --repair", "mend what can be mended without loss"),
         make_flag("--secrets", "search what is stored for secrets"),
         make_flag("-q --quiet", "leave notes out"),
         make_flag("-v --verbose", "show each finding, also of many that are alike"),

@@ -70,23 +70,44 @@ def forget_chosen(repo: Repo, choice: Choice) -> tuple[list[Update], dict[str, i
     Raises Error, with nothing done, if a session at work would lose something.
     """
     sessions = choice.list_sessions(repo)
+    survey, streams = _survey_sessions(repo, sessions)
+    counts = _count_kinds(repo, sessions, streams)
+    moved, counts["checkpoint part"] = _forget_stored(repo, choice)
+    moved += _delete_refs(repo, sessions, {ref: oid for ref, (oid, _) in streams.items()})
+    _forget_files(repo, survey, sessions, set(streams))
+    old = [update[2] for update in moved if update[2]]
+    _purge_objects(repo, survey, [update[0] for update in moved], old)
+    return moved, counts
+
+
+def count_chosen(repo: Repo, choice: Choice) -> dict[str, int]:
+    """The number of things of each kind that forget_chosen() would forget; raises as it does."""
+    sessions = choice.list_sessions(repo)
+    counts = _count_kinds(repo, sessions, _survey_sessions(repo, sessions)[1])
+    with Objects(repo):
+        return {**counts, "checkpoint part": merging.count_chosen(repo, choice.has)}
+
+
+def _survey_sessions(
+    repo: Repo, sessions: Sequence[str]
+) -> tuple[Survey, dict[str, tuple[str, set[str]]]]:
+    """(the survey, the streams of sessions as by _list_streams()).  Raises Error if a session at
+    work would lose something."""
     _refuse_active(repo, sessions)
     with Objects(repo):
         survey = Survey(repo)
         streams = _list_streams(survey, sessions)
         _refuse_active(repo, {name for _, owners in streams.values() for name in owners})
+    return survey, streams
+
+
+def _count_kinds(repo: Repo, sessions: Iterable[str], streams: Collection[str]) -> dict[str, int]:
     known = {*others.list_state_ids(repo), *session.list_marked_ids(repo)}
-    moved, count = _forget_stored(repo, choice)
-    moved += _delete_refs(repo, sessions, {ref: oid for ref, (oid, _) in streams.items()})
-    _forget_files(repo, survey, sessions, set(streams))
-    old = [update[2] for update in moved if update[2]]
-    _purge_objects(repo, survey, [update[0] for update in moved], old)
-    counts = {
-        "checkpoint part": count,
+    return {
+        "checkpoint part": 0,
         "session": len(known.intersection(sessions)),
         "stream": len(streams),
     }
-    return moved, counts
 
 
 def _forget_stored(repo: Repo, choice: Choice) -> tuple[list[Update], int]:

@@ -216,15 +216,15 @@ del DOCTOR[stored.look_at_installed]  # hooks are checked where git and the clie
 _PASSES = 4
 
 
-def check_store(repo: Repo, *, secrets: bool = False, repair: bool = False) -> Iterator[Finding]:
+def check_store(repo: Repo, *, secrets: bool = False, fix: bool = False) -> Iterator[Finding]:
     """The findings on everything that gitcp stores in the repository, as they come.
 
     It starts a few git processes, and one more for each 500 links.  It keeps the ids of commits
     and checkpoints in memory, not their objects.
-    secrets: search stored data for secrets too.  repair: mend what can be mended without loss,
+    secrets: search stored data for secrets too.  fix: mend what can be mended without loss,
     and check it again.
     """
-    if repair:
+    if fix:
         yield from _repair_store(repo, secrets)
         return
     with Case(repo, secrets) as case:

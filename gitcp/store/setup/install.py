@@ -384,39 +384,49 @@ def open_scratch_repository() -> Iterator[Repo]:
         yield Repo.find(folder)
 
 
-def install_person(clients: Sequence[str], force: bool) -> tuple[list[str], list[str]]:
+def install_person(
+    clients: Sequence[str], force: bool, dry_run: bool = False
+) -> tuple[list[str], list[str]]:
     """Set up git's template and the agents in the person's settings; (what was done, notes).
 
-    clients: none for all agents that are on this machine.  Raises Error, with nothing done, if
+    clients: none for all agents that are on this machine.  dry_run: write nothing.  Raises Error, with nothing done, if
     git's global configuration is not a regular file."""
     path = _find_special_config()
     if path:
         raise Error(f"'{path}' is not a file, so git cannot keep its global configuration there")
     with open_scratch_repository() as repo:
         present = clients or find_agents(repo)[0]
-        baked, record = locate_program(), takeover.load_person()
-        writes, notes = plan_clients(repo, present, "user", baked, force)
-        done = [write["note"] for write in writes if carry_out(repo, write, record)]
-        done += _set_template(repo, baked, force, notes)
+        record = takeover.load_person()
+        writes, notes = plan_clients(repo, present, "user", locate_program(), force)
+        done = [w["note"] for w in writes if dry_run or carry_out(repo, w, record)]
+        if _may_set_template(repo, force, notes):
+            done += _set_template(repo, dry_run)
     return done, notes
 
 
-def _set_template(repo: Repo, baked: tuple[str, str], force: bool, notes: list[str]) -> list[str]:
-    """Write git's template and set init.templateDir for the person; return what was done."""
+def _may_set_template(repo: Repo, force: bool, notes: list[str]) -> bool:
+    """Whether git's template may be set for the person; append a note if it is of no use."""
     hooks = repo.config.get("core.hookspath")
     if hooks:
         notes.append(_NOT_SET.format(hooks, "core.hooksPath of all repositories"))
-    configured, own = _read_template(), locate_template()
-    if configured not in ("", own) and not force:
-        notes.append(_NOT_SET.format(configured, _HOOKS_KEY))
-        return []
-    if not os.path.isdir(own):
+    configured = _read_template()
+    if configured in ("", locate_template()) or force:
+        return True
+    notes.append(_NOT_SET.format(configured, _HOOKS_KEY))
+    return False
+
+
+def _set_template(repo: Repo, dry_run: bool) -> list[str]:
+    """Write git's template and set init.templateDir for the person; return what was done.
+    dry_run: write nothing."""
+    own, record = locate_template(), takeover.load_person()
+    if not os.path.isdir(own) and not dry_run:
         _copy_template(own)
-    writes = list(_plan_hooks(own, baked))
-    record = takeover.load_person()
-    done = [write["note"] for write in writes if carry_out(repo, write, record)]
-    if configured != own:
-        Git().run("config", "--global", _HOOKS_KEY, own)
+    writes = _plan_hooks(own, locate_program())
+    done = [w["note"] for w in writes if dry_run or carry_out(repo, w, record)]
+    if _read_template() != own:
+        if not dry_run:
+            Git().run("config", "--global", _HOOKS_KEY, own)
         done.append(f"set {_HOOKS_KEY} to '{own}'")
     return done
 
@@ -470,8 +480,11 @@ def remove_template() -> str:
     return f"unset {_HOOKS_KEY}"
 
 
-def install_repository(path: str, clients: Sequence[str]) -> tuple[list[str], str]:
-    """Set up an existing repository; (what was written, why it was left out or '')."""
+def install_repository(
+    path: str, clients: Sequence[str], dry_run: bool = False
+) -> tuple[list[str], str]:
+    """Set up an existing repository; (what was written, why it was left out or '').  dry_run: write
+    nothing."""
     try:
         repo = Repo.find(path)
         if repo.top is None:
@@ -479,10 +492,13 @@ def install_repository(path: str, clients: Sequence[str]) -> tuple[list[str], st
         if os.path.exists(repo.join_shared("off")):
             return [], "gitcp is disabled there"
         options = Options(agents=clients, scope="user")
-        writes, _, notes = install(repo, options)
+        if dry_run:
+            writes, notes = plan_install(repo, options, takeover.load_manifest(repo))
+        else:
+            writes, _, notes = install(repo, options)
     except (Error, OSError) as e:
         return [], str(e)
     where = git_hooks.find_folder(repo)
-    missing = git_hooks.list_missing(where)
+    missing = () if dry_run else git_hooks.list_missing(where)
     reason = next(iter(notes), f"git does not run '{missing[0]}'") if missing else ""
     return [write["note"] for write in writes], reason.partition("\n")[0]

@@ -284,6 +284,11 @@ def write_forgetting(repo: Repo, chosen: Chosen) -> tuple[list[Update], int]:
     return moved, sum(counts.values())
 
 
+def count_chosen(repo: Repo, chosen: Chosen) -> int:
+    """The number of sessions that write_forgetting() would remove."""
+    return sum(len(indices) for _, indices in _list_chosen(repo, chosen))
+
+
 def list_roots(repo: Repo, tip: str) -> set[str]:
     """The root commits of a history, and the forgotten roots that their messages list."""
     roots = set(list_commits(repo, "--max-parents=0", tip))
