@@ -37,12 +37,15 @@ def test_a_finding_is_a_line_or_a_record_and_status_1(
     assert (found["type"], found["kind"], found["subject"]) == ("finding", "not-a-stream", ref)
 
 
-def test_what_was_repaired_is_no_failure(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("fix", ["--fix", "--repair"])
+def test_what_was_repaired_is_no_failure(
+    repo: Path, capsys: pytest.CaptureFixture[str], fix: str
+) -> None:
     marker = repo / ".git/gitcp/open/s-one"
     marker.parent.mkdir(parents=True)
     marker.write_text("{")
     assert fsck.run([]) == 1
-    assert fsck.run(["--repair"]) == 0
+    assert fsck.run([fix]) == 0
     assert "moved the marker to '" in capsys.readouterr().out
     assert fsck.run([]) == 0
     assert not marker.exists()

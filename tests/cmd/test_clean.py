@@ -45,6 +45,16 @@ def test_a_dry_run_shows_the_groups_and_how_to_go_on(
     assert orphaned.exists()
 
 
+def test_a_dry_run_deletes_nothing_even_with_force(
+    orphaned: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert clean.run(["-n", "--force", "--older-than=0"]) == 0
+    assert "Found 2 orphaned items:" in capsys.readouterr().out
+    assert orphaned.exists() and git("rev-parse", "--verify", STREAM)
+    assert clean.run(["-n", "--force", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[0])["deleted"] is False
+
+
 def test_force_deletes_and_says_what(orphaned: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert clean.run(["--force", "--older-than=0"]) == 0
     said = capsys.readouterr().out

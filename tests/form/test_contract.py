@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp import VERSION, commands
+from gitcp import VERSION, commands, console
 from gitcp.cmd import completion
 from gitcp.console import cli
 from gitcp.core.config_table import KEYS, LABELS
@@ -71,6 +71,13 @@ def test_page_and_help_have_the_same_options() -> None:
         if differ := written ^ options([line for line in lines if line.startswith("  -")]):
             offenders.append(f"{name}: {' '.join(sorted(differ))}")
     none(offenders)
+
+
+def test_a_dry_run_is_asked_for_by_the_same_two_names_everywhere() -> None:
+    rows = {name: console.flatten_rows(completion.list_rows(name)) for name in NAMES}
+    names = [(name, spellings) for name, row in rows.items() for spellings, _ in row]
+    none(n for n, o in names if "--dry-run" in o and o != ("-n", "--dry-run"))
+    none(n for n, o in names if "--repair" in o and "--fix" not in o)
 
 
 def test_what_repeats_the_table_of_commands_is_generated_from_it() -> None:

@@ -89,6 +89,24 @@ def test_repositories_that_are_there_are_set_up_and_their_own_hooks_are_called(
     assert (at / ".git" / "called").read_text() == "own\n"
 
 
+def test_a_dry_run_says_what_enabling_everywhere_would_do_and_does_nothing(
+    home: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "repos").mkdir()
+    at = made(tmp_path / "repos" / "there")
+    before = sorted(home.rglob("*")), sorted(at.rglob("*")), (home / "gitconfig").read_text()
+    output = enable("-n", str(tmp_path / "repos"))
+    after = sorted(home.rglob("*")), sorted(at.rglob("*")), (home / "gitconfig").read_text()
+    assert after == before
+    assert f"would set up '{at}'\n" in output
+    assert "would set init.templateDir to" in output and "would write" in output
+    assert "gitcp would be enabled for new repositories, and in 1 of 1 that are there" in output
+    done = enable(str(tmp_path / "repos"))
+    said, wrote = output.splitlines(), done.splitlines()
+    assert [line.replace("would write", "wrote") for line in said[:1]] == wrote[:1]
+    assert len(said) == len(wrote)
+
+
 def test_a_template_of_the_persons_is_left_out_or_called_with_force(
     home: Path, tmp_path: Path
 ) -> None:

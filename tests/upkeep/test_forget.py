@@ -83,6 +83,19 @@ def clone(world: World, bare: Path, name: str) -> World:
     return there
 
 
+@pytest.mark.parametrize("choice", ["--all", "s-secret", "--before=2030-01-01"])
+def test_a_dry_run_counts_what_would_be_forgotten_and_forgets_nothing(
+    recorded: World, choice: str
+) -> None:
+    before = held(recorded), recorded.git("for-each-ref")
+    said = recorded.gitcp("forget", "-n", choice)
+    assert (held(recorded), recorded.git("for-each-ref")) == before
+    done = recorded.gitcp("forget", "--yes", choice).splitlines()[0]
+    assert said == f"would forget: {done.removeprefix('forgotten: ')}\n"
+    assert "2 checkpoint parts" in said or "1 checkpoint part," in said
+    assert recorded.gitcp("forget", "--dry-run", choice) == "there is nothing to forget here\n"
+
+
 def test_nothing_of_a_forgotten_session_is_left_here(recorded: World) -> None:
     recorded.gitcp("search", WORD)
     assert held(recorded)
