@@ -336,6 +336,14 @@ def test_what_another_worktree_recorded_is_made_good_from_here(enabled: World) -
     assert doctor(enabled, "--fix")[0] == 0
 
 
+def test_a_dry_run_of_doctor_mends_nothing(enabled: World) -> None:
+    (enabled.path / MANIFEST).write_text("{")
+    status, said = doctor(enabled)
+    assert status == 1
+    assert doctor(enabled, "--fix", "-n") == (status, said) == doctor(enabled)
+    assert doctor(enabled, "--fix")[0] == 0
+
+
 def test_doctor_says_why_it_could_not_mend_what_is_left(enabled: World) -> None:
     def fail(case: Case, item: Finding) -> str:
         raise Busy("'session-s1' is locked by another process")
