@@ -389,8 +389,8 @@ def install_person(
 ) -> tuple[list[str], list[str]]:
     """Set up git's template and the agents in the person's settings; (what was done, notes).
 
-    clients: none for all agents that are on this machine.  dry_run: write nothing.  Raises Error, with nothing done, if
-    git's global configuration is not a regular file."""
+    clients: none for all agents that are on this machine.  dry_run: write nothing.
+    Raises Error, with nothing done, if git's global configuration is not a regular file."""
     path = _find_special_config()
     if path:
         raise Error(f"'{path}' is not a file, so git cannot keep its global configuration there")
