@@ -219,9 +219,9 @@ def read_call(argv: Sequence[str]) -> Events:
     if len(argv) < 2:
         raise UsageError(f"no such hook: '{argv[0]}'")
     data = sys.stdin.buffer.read()
-    from gitcp.agents import list_names
+    from gitcp.agents import CLIENTS
 
-    if argv[0] not in list_names():
+    if argv[0] not in CLIENTS:
         yield from _read_external(argv[0], argv[1], data)
         return
     payload = parse_payload(data)
@@ -293,7 +293,7 @@ def _locate_event(client: Client | None, event: Record) -> Events:
     os.chdir(folder)
     if client:
         note_event(repo, client.NAME, event["event"])
-    if client and client.export:
+    if client and client.exports():
         from gitcp.store.session import others
 
         others.copy_conversation(repo, client, event)

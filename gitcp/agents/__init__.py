@@ -1,18 +1,17 @@
-"""The agents that gitcp supports: each client is a folder beside this file, named nowhere else.
+"""The agents that gitcp supports: each client is a folder beside this file, and a word of CLIENTS.
 
-`__init__.py` of the folder has the client's names as data, and functions that replace methods of
-Client.  `transcript.py` reads its transcripts: is_first_entry, list_facts (else
-gitcp.core.blocks), list_messages of a document, read_answers, SHOWS_FILES; scan,
-list_scanned or list_written_paths where that of its facts is not enough.  `cut.py` cuts its
-conversations: find_last_leaf, list_prompts, find_leaves_around, cut_conversation.  Both are
-optional.
+`__init__.py` of the folder has a class derived from Client, and the one object of it, CLIENT: its
+names as data, and methods where the defaults are not its own.  `transcript.py` reads its
+transcripts: is_first_entry, list_facts (else gitcp.core.blocks), list_messages of a document,
+read_answers, SHOWS_FILES; scan, list_scanned or list_written_paths where that of its facts is not
+enough.  `cut.py` cuts its conversations: find_last_leaf, list_prompts, find_leaves_around,
+cut_conversation.  Both are optional, and named by PARTS.
 """
 
 from __future__ import annotations
 
 import os
 
-from gitcp import memory
 from gitcp.core import formats, json
 from gitcp.errors import OK, InputError
 
@@ -26,12 +25,17 @@ if TYPE_CHECKING:
 
     Reply = tuple[str, str, int]  # standard output, standard error, status
 
-_NAMES: dict[str, list[str]] = memory.get_table("agents")
-_SHARED = ("install", "other", "reading")  # folders that are not clients
+    Hook = tuple[str, str | None, int | None]  # its event, matcher of tools, time-out in its unit
+
+_NAMES = """aider amp antigravity auggie claude-code cline codex copilot crush cursor devin
+factory-droid gemini-cli goose grok-build kilo-code kiro opencode openhands pi qwen-code vs-code
+windsurf"""
+# name -> module, in order; only the module of a client that is asked for is loaded
+CLIENTS = {name: "gitcp.agents." + name.replace("-", "_") for name in _NAMES.split()}
 
 
 class Client:
-    """A client: the names and functions of its folder, and the defaults for all clients."""
+    """A client: what its class may say and do, and the defaults for all clients."""
 
     NAME: str  # on command lines: that of its folder
     AGENT_TYPE: str  # its name in stored data
@@ -42,8 +46,9 @@ class Client:
     FORM = "nested"  # gitcp.agents.install.settings, gitcp.agents.install.own_files
     PLUGIN = ""  # for form plugin, a file of this folder that is part of it
     MATCHER: str | None = None  # of the tools whose hooks run; None: all
-    # (event, matcher, time-out in its unit); by default all EVENTS, with MATCHER for tools
-    HOOKS: tuple[tuple[str, str | None, int | None], ...]
+    MATCHERS: Mapping[str, str] = {}  # hook -> its own matcher
+    LIMITS: Mapping[str, int] = {}  # hook -> its own time-out
+    NOT_HOOKED: tuple[str, ...] = ()  # the EVENTS for which no hook is installed
     SECONDS = 60  # the default time-out of a hook; 0: none
     NO_HOOKS = ""  # the key of its settings that switches hooks off
     MANAGED: tuple[str, ...] = ()  # settings of its administrator, which override all others
@@ -66,20 +71,41 @@ class Client:
     DELETES = ("", 0)  # the key of its settings for deleting them, the days by default
     ASKED_BY: tuple[str, ...] = ()  # the options of its program that have a prompt
     RESUME = ""  # the command that continues a session
-    # (hook, payload) -> both in the words of the tables above; hook "" for no event
-    adapt: Callable[[str, dict[str, Any]], tuple[str, dict[str, Any]]] | None = None
-    # (path, event -> command) -> the files of form files, as JSON
-    build_files: Callable[[str, Callable[[str], str]], dict[str, Any]]
-    # (record, folder): writes the conversation to a file before the record is used
-    export: Callable[[Any, str], None] | None = None
-    # path -> the head of a conversation, if gitcp.agents.reading.edits.read_head() cannot read it
-    read_head: Callable[[str], dict[str, str]] | None = None
+    PARTS: tuple[str, ...] = ()  # the modules beside its own: transcript, cut
 
-    def __init__(self, module: ModuleType) -> None:
-        self._module = module.__name__
-        vars(self).update({k: getattr(module, k) for k in dir(module) if k[0] != "_"})
-        matched = ((name, self.MATCHER if "Tool" in name else None, None) for name in self.EVENTS)
-        vars(self).setdefault("HOOKS", tuple(matched))
+    def list_hooks(self) -> list[Hook]:
+        """The hooks that `enable` installs: its event, the matcher of tools or None, the time-out
+        in its unit or None."""
+        return [
+            (
+                name,
+                self.MATCHERS.get(name, self.MATCHER if "Tool" in name else None),
+                self.LIMITS.get(name),
+            )
+            for name in self.EVENTS
+            if name not in self.NOT_HOOKED
+        ]
+
+    def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """(the hook, its payload), both in the words of EVENTS and of read_event(); hook "" for no
+        event."""
+        return name, fields
+
+    def build_files(self, path: str, command: Callable[[str], str]) -> dict[str, Any]:
+        """The files of form files, as JSON.  command: event -> the command of its hook."""
+        return {}
+
+    def exports(self) -> bool:
+        """Whether export() writes something."""
+        return type(self).export is not Client.export
+
+    def export(self, record: Any, folder: str) -> None:
+        """Write the conversation to a file of the folder, if it is in none, before the record is
+        used, and set its transcript_path."""
+
+    def read_head(self, path: str) -> dict[str, str] | None:
+        """The head of a conversation; None if gitcp.agents.reading.edits.read_head() reads it."""
+        return None
 
     def list_settings_paths(self, home: str, top: str) -> dict[str, str]:
         """scope -> the file for hooks: local for this clone, shared for all its users, user for
@@ -100,8 +126,7 @@ class Client:
         if self.KEYS:
             fields = {self.KEYS.get(key, key): value for key, value in fields.items()}
             fields.setdefault("cwd", os.getcwd())  # it starts hooks at the top of the workspace
-        if self.adapt:
-            name, fields = self.adapt(name, fields)
+        name, fields = self.adapt(name, fields)
         event = self.EVENTS.get(name)
         if event is None or (event == "turn-start" and fields.get("agent_id") is not None):
             return make_unknown(self.NAME)
@@ -140,8 +165,8 @@ class Client:
     def get_hook_seconds(self, name: str, host: str) -> int:
         """The time-out in seconds of the client's hook, 0 for none.  host: the agent whose settings
         have the hook."""
-        own = (seconds for hook, _, seconds in self.HOOKS if hook == name and seconds)
-        return next(own, self.SECONDS) if host == self.NAME else self.SECONDS
+        own = self.LIMITS.get(name) if host == self.NAME else None
+        return own or self.SECONDS
 
     def is_own(self, fields: Mapping[str, Any]) -> bool:
         """False if a payload may be of another client that runs this one's hooks."""
@@ -172,7 +197,7 @@ class Client:
 
     def get_reader(self) -> Any:
         """The module that reads its transcripts; None without one."""
-        return self._import_part("transcript") if self._has("transcript") else None
+        return self._import_part("transcript") if "transcript" in self.PARTS else None
 
     def name_project(self, home: str, cwd: str) -> str:
         """The folder of cwd's sessions below TRANSCRIPTS; "" if sessions of all directories are
@@ -216,7 +241,7 @@ class Client:
 
     def can_cut(self) -> bool:
         """Whether its conversations can be cut."""
-        return self._has("cut")
+        return "cut" in self.PARTS
 
     def get_cutter(self) -> ModuleType:
         """The module that cuts its conversations."""
@@ -232,12 +257,8 @@ class Client:
 
         return self.RESUME.format(shlex.quote(session_id))
 
-    def _has(self, part: str) -> bool:
-        folder = self._module.rpartition(".")[2]
-        return os.path.exists(os.path.join(os.path.dirname(__file__), folder, f"{part}.py"))
-
     def _import_part(self, name: str) -> ModuleType:
-        return __import__(f"{self._module}.{name}", fromlist=["scan"])
+        return __import__(f"{type(self).__module__}.{name}", fromlist=["scan"])
 
 
 def resolve_path(home: str, path: str, variable: str) -> str:
@@ -266,22 +287,17 @@ def list_files(folder: str, *ends: str, prefix: str = "") -> list[str]:
 
 def list_names() -> list[str]:
     """The agents' names, in order."""
-    here = os.path.dirname(__file__)
-    if here not in _NAMES:
-        folders = os.listdir(here)
-        clients = [f for f in folders if f[0] not in "_." and "." not in f and f not in _SHARED]
-        _NAMES[here] = sorted(client.replace("_", "-") for client in clients)
-    return _NAMES[here]
+    return list(CLIENTS)
 
 
 def get_client(name: str) -> Client:
     """The client of a name or an agent type of stored data; raises InputError for any other."""
-    names, key = list_names(), name.lower().replace(" ", "-")
+    key = name.lower().replace(" ", "-")
     for candidate in (key, key.removesuffix("-cli")):
-        if candidate in names:
-            module = "gitcp.agents." + candidate.replace("-", "_")
-            return Client(__import__(module, fromlist=["NAME"]))
-    raise InputError(f"unknown agent '{name}'; known are {', '.join(names)}")
+        if candidate in CLIENTS:
+            client: Client = __import__(CLIENTS[candidate], fromlist=["CLIENT"]).CLIENT
+            return client
+    raise InputError(f"unknown agent '{name}'; known are {', '.join(CLIENTS)}")
 
 
 def find_client(name: str) -> Client:
@@ -289,12 +305,14 @@ def find_client(name: str) -> Client:
     try:
         return get_client(name)
     except InputError:
-        return Client(__import__("gitcp.agents.other", fromlist=["NAME"]))
+        from gitcp.agents.other import CLIENT
+
+        return CLIENT
 
 
 def get_agent_type(name: str) -> str:
     """The agent type of a name in stored data; the name itself for any other tool."""
-    return get_client(name).AGENT_TYPE if name in list_names() else name
+    return get_client(name).AGENT_TYPE if name in CLIENTS else name
 
 
 def list_session_variables(agent_type: str) -> tuple[str, ...]:

@@ -288,8 +288,8 @@ def _is_known() -> bool:
     """Whether the client has a hook of this name; only then a file is written.  The adapters on
     PATH share one file."""
     name, *event = sys.argv[1:3]
-    client = sys.modules.get(f"gitcp.agents.{name.replace('-', '_')}")
-    return client is None or {*event} <= {*getattr(client, "EVENTS", ())}
+    module = sys.modules.get(f"gitcp.agents.{name.replace('-', '_')}")
+    return module is None or {*event} <= {*module.CLIENT.EVENTS}
 
 
 def _drop_old_files(file: str) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +15,7 @@ from gitcp.agents.claude_code import transcript
 from gitcp.agents.reading import edits
 from gitcp.errors import InputError
 from tests.support.clients.matchers import matches
-from tests.support.paths import TOP
+from tests.support.paths import DATA, TOP
 
 claude_code, codex, gemini_cli = map(agents.get_client, ("claude-code", "codex", "gemini-cli"))
 COMMON = {"session_id": "s1", "cwd": "/repo"}
@@ -24,7 +27,7 @@ def call(name: str, fields: Any, **more: Any) -> dict[str, Any]:
 
 
 def knows_matchers(name: str) -> bool:
-    return any(matcher for _, matcher, _ in agents.get_client(name).HOOKS)
+    return any(matcher for _, matcher, _ in agents.get_client(name).list_hooks())
 
 
 def test_an_adapter_is_found_by_its_name_and_by_the_agent_type_in_stored_data() -> None:
@@ -32,6 +35,37 @@ def test_an_adapter_is_found_by_its_name_and_by_the_agent_type_in_stored_data() 
         found = agents.get_client(name)
         assert name == found.NAME
         assert name == agents.get_client(found.AGENT_TYPE).NAME
+
+
+def test_a_client_is_its_class_in_whatever_module_the_table_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(DATA / "made_up" / "adapter.py", tmp_path / "my_client.py")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(agents.CLIENTS, "made-up", "my_client")
+    loaded = {name for name in sys.modules if name.startswith("gitcp.agents.")}
+    client = agents.get_client("Made Up")
+    assert {name for name in sys.modules if name.startswith("gitcp.agents.")} == loaded
+    assert isinstance(client, agents.Client) and client is agents.find_client("made-up")
+    payload = {"session_id": "s", "cwd": "/w", "tool_name": "put", "tool_input": {"where": "a"}}
+    record = client.read_event("Before", payload)
+    assert (record["event"], record["agent"]) == ("tool-start", "made-up")
+    assert (record["tool"]["kind"], record["tool"]["input_paths"]) == ("write", ["/w/a"])
+    assert [hook for hook, *_ in client.list_hooks()] == ["Ask", "Before", "After", "Rest"]
+    assert agents.list_session_variables("Made Up")[0] == "MADE_UP_SESSION_ID"
+
+
+def test_every_folder_of_a_client_is_in_the_table_and_its_class_is_named_once() -> None:
+    folders = (TOP / "gitcp" / "agents").glob("*/__init__.py")
+    shared = {"install", "other", "reading"}
+    found = {
+        "gitcp.agents." + path.parent.name for path in folders if path.parent.name not in shared
+    }
+    assert found == set(agents.CLIENTS.values()) and list(agents.CLIENTS) == sorted(agents.CLIENTS)
+    for name in agents.CLIENTS:
+        client = agents.get_client(name)
+        has = {path.stem for path in (TOP / "gitcp/agents" / name.replace("-", "_")).glob("*.py")}
+        assert {"transcript", "cut"} & has == set(client.PARTS), name
 
 
 def test_a_git_hook_learns_a_session_by_its_own_clients_variable_and_ours() -> None:
@@ -57,7 +91,7 @@ def test_an_unknown_agent_is_refused_with_those_that_are_known() -> None:
 @pytest.mark.parametrize("name", [name for name in agents.list_names() if knows_matchers(name)])
 def test_the_hooks_of_every_tool_that_may_write_are_installed_and_of_no_other(name: str) -> None:
     client = agents.get_client(name)
-    for event, matcher, _ in client.HOOKS:
+    for event, matcher, _ in client.list_hooks():
         ours = client.EVENTS[event]
         assert (matcher is not None) == (ours in ("tool-start", "tool-end"))
         if matcher is None:
@@ -71,7 +105,9 @@ def test_the_hooks_of_every_tool_that_may_write_are_installed_and_of_no_other(na
 
 
 def test_codexs_matcher_is_one_that_its_expressions_know() -> None:
-    assert not [m for _, m, _ in codex.HOOKS if m and ("(?!" in m or "(?=" in m or "(?<" in m)]
+    assert not [
+        m for _, m, _ in codex.list_hooks() if m and ("(?!" in m or "(?=" in m or "(?<" in m)
+    ]
 
 
 def test_the_tools_that_write_are_the_same_in_events_and_transcripts() -> None:

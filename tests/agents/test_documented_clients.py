@@ -152,7 +152,7 @@ def test_what_a_documented_client_writes_is_linked_with_what_it_was_asked(
     world.gitcp("enable", f"--agent={name}")
     assert world.git("status", "--porcelain") == status
     commands = installed(world, name)
-    assert sorted(commands) == sorted(hook for hook, *_ in client.HOOKS)
+    assert sorted(commands) == sorted(hook for hook, *_ in client.list_hooks())
     if client.EXPANDS:
         assert not [command for command in commands.values() if "$" in command]
     for hook, given in CALLS[name](str(world.path), path):

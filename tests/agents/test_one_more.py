@@ -1,4 +1,4 @@
-"""An agent is one folder: a made-up one works everywhere once that is there."""
+"""An agent is one folder and its name: a made-up one works everywhere once both are there."""
 
 from __future__ import annotations
 
@@ -34,6 +34,8 @@ class MadeUp:
         (self.lib / "gitcp/agents/made_up").mkdir()
         for name, where in MODULES.items():
             shutil.copy(paths.DATA / "made_up" / name, self.lib / "gitcp" / where)
+        table = self.lib / "gitcp/agents/__init__.py"
+        table.write_text(table.read_text().replace(" kiro opencode ", " kiro made-up opencode "))
         self.top.mkdir()
         (self.home / ".made-up").mkdir(parents=True)
         self.env = {**os.environ, **SEALED, "HOME": str(self.home)}
@@ -89,7 +91,7 @@ def client(tmp_path: Path) -> MadeUp:
     return MadeUp(tmp_path)
 
 
-def test_a_ninth_agent_is_recorded_linked_shown_and_taken_out_by_its_folder_alone(
+def test_a_ninth_agent_is_recorded_linked_shown_and_taken_out_by_its_folder_and_name(
     client: MadeUp,
 ) -> None:
     assert "found made-up" in client.gitcp("enable")
@@ -130,7 +132,7 @@ def test_a_hook_that_comes_to_half_of_its_clients_time_hands_over_to_the_next(
     client: MadeUp, call: str
 ) -> None:
     adapter = client.lib / "gitcp" / MODULES["adapter.py"]
-    adapter.write_text(adapter.read_text() + "SECONDS = 2\n")
+    adapter.write_text(adapter.read_text() + "MadeUp.SECONDS = 2\n")
     client.gitcp("enable")
     client.tell("Ask", prompt="Make a file")
     client.put("c1", "one.txt", "one of a kind\n")

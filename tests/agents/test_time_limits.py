@@ -19,9 +19,9 @@ def test_each_limit_is_in_the_table_of_the_documentation_with_its_source() -> No
 
 def spell_limits(client: agents.Client) -> str:
     """The seconds of a hook, and those of the hooks that have others."""
-    if not client.HOOKS:
+    if not client.list_hooks():
         return "no hooks"
-    own = {hook: client.get_hook_seconds(hook, client.NAME) for hook, *_ in client.HOOKS}
+    own = {hook: client.get_hook_seconds(hook, client.NAME) for hook, *_ in client.list_hooks()}
     most = client.SECONDS if client.SECONDS in own.values() else max(own.values())
     others = [f"{hook} {seconds}" for hook, seconds in own.items() if seconds != most]
     return ", ".join([str(most) if most else "none", *others])

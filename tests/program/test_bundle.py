@@ -237,16 +237,6 @@ check("dumps" in dir(json) and not hasattr(json, "unheard"))
     assert "gitcp.agents.codex" in hook(lib)
 
 
-def test_a_client_has_the_functions_of_its_module_whether_made_or_not(lib: Path) -> None:
-    source = lib / "gitcp" / "hook.py"
-    client = "from gitcp.agents import codex as module, get_client\nclient = get_client('codex')"
-    asked = f"{client}\ncheck(client.name_transcript is module.name_transcript)"
-    assert "name_transcript" in _list_waiting(lib, "gitcp.agents.codex")
-    source.write_text(f"{source.read_text()}\n{CHECK}{asked}\n")
-    hook(lib)
-    assert "gitcp.hook" in hook(lib)
-
-
 def test_a_function_that_waits_is_read_by_the_processes_that_share_work(lib: Path) -> None:
     source = lib / "gitcp" / "agents" / "codex" / "__init__.py"
     source.write_text(source.read_text() + SPREAD)

@@ -184,10 +184,10 @@ def test_a_rewind_onto_the_present_puts_no_conversation_back(three: Agent) -> No
 
 
 def test_a_project_folder_is_named_as_the_client_names_it(tmp_path: Path) -> None:
-    from gitcp.agents import claude_code
+    from gitcp.agents.claude_code import CLIENT
 
     def slug(cwd: str) -> str:
-        return claude_code.name_project("/home/p", cwd)
+        return CLIENT.name_project("/home/p", cwd)
 
     assert slug("/tmp/a_b.c d\u00e9") == "-tmp-a-b-c-d-"
     assert slug("/x/\U0001f600") == "-x---"

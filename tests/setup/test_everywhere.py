@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.agents import claude_code
+from gitcp.agents.claude_code import ClaudeCode
 from gitcp.cmd import enable as enabling
 from tests.support.harness import World
 from tests.support.warm import run
@@ -172,6 +172,6 @@ def test_settings_of_an_administrator_that_let_no_hooks_run_are_named(
 ) -> None:
     managed = tmp_path / "managed.json"
     managed.write_text('{"disableAllHooks": true}')
-    monkeypatch.setattr(claude_code, "MANAGED", (str(managed),))
+    monkeypatch.setattr(ClaudeCode, "MANAGED", (str(managed),))
     enabling.run(["--global", "--agent=claude-code"])
     assert f"left out: 'disableAllHooks' in '{managed}'" in capsys.readouterr().out

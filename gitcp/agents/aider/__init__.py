@@ -5,42 +5,39 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import other
 from gitcp.agents.aider import history
+from gitcp.agents.other import Other
 from gitcp.core import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.core.record_types import Event
 
-NAME = "aider"
-AGENT_TYPE = "Aider"
-PROGRAM = "aider"
-ASKED_BY = ("--message", "--msg", "-m")
-FORM = "run"
-SETTINGS = other.SETTINGS
-HOOKS = ()
-ANSWERS = other.ANSWERS
-KINDS = other.KINDS
-EVENTS = other.EVENTS
 _HISTORY = ".aider.chat.history.md"
 
 
-def export(record: Event, folder: str) -> None:
-    """Append the history of a turn so far to the session's transcript in gitcp's format, and set
-    that as transcript_path.  A line `begin` ends each part: it has the offset in the history at
-    which the next part begins, and the model there."""
+class Aider(Other):
+    NAME = "aider"
+    AGENT_TYPE = "Aider"
+    PROGRAM = "aider"
+    ASKED_BY = ("--message", "--msg", "-m")
+    FORM = "run"
 
-    path = os.path.join(folder, record["session_id"] + ".jsonl")
-    text = _read_history(record["cwd"])
-    lines: list[dict[str, object]] = []
-    model = ""
-    if record["event"] != "turn-start":
-        with open(path, encoding="utf-8") as f:
-            last = [line for line in map(json.loads, f) if line["kind"] == "begin"][-1]
-        lines, model = history.read_lines(text[last["size"] :], last["size"], last["model"])
-    _append(path, [*lines, {"kind": "begin", "size": len(text), "model": model}])
-    record["transcript_path"] = path
+    def export(self, record: Event, folder: str) -> None:
+        """Append the history of a turn so far to the session's transcript in gitcp's format, and
+        set that as transcript_path.  A line `begin` ends each part: it has the offset in the
+        history at which the next part begins, and the model there."""
+
+        path = os.path.join(folder, record["session_id"] + ".jsonl")
+        text = _read_history(record["cwd"])
+        lines: list[dict[str, object]] = []
+        model = ""
+        if record["event"] != "turn-start":
+            with open(path, encoding="utf-8") as f:
+                last = [line for line in map(json.loads, f) if line["kind"] == "begin"][-1]
+            lines, model = history.read_lines(text[last["size"] :], last["size"], last["model"])
+        _append(path, [*lines, {"kind": "begin", "size": len(text), "model": model}])
+        record["transcript_path"] = path
 
 
 def _read_history(cwd: str) -> str:
@@ -63,3 +60,6 @@ def _append(path: str, lines: list[dict[str, object]]) -> None:
     text = "".join(json.dumps({"type": "transcript", **line}) + "\n" for line in lines)
     with open(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "w") as f:
         f.write(text)
+
+
+CLIENT = Aider()

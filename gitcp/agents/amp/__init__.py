@@ -14,26 +14,30 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Tool
 
-NAME = "amp"
-AGENT_TYPE = "Amp"
-PROGRAM = "amp"
-FOLDERS = (".amp", ".config/amp")
-SETTINGS = {"shared": ".amp/plugins/gitcp.ts", "user": ".config/amp/plugins/gitcp.ts"}
-FORM = "plugin"
-PLUGIN = "amp/plugin.ts"
-SECONDS = 0  # the plugin waits
-UNSEEN = True
-SESSION_ENV = ("AMP_THREAD_ID",)
-RESUME = "amp threads continue {}"
-KINDS = {"write": "write", "shell": "shell"}
-EVENTS = agents.CORE
+
+class Amp(agents.Client):
+    NAME = "amp"
+    AGENT_TYPE = "Amp"
+    PROGRAM = "amp"
+    FOLDERS = (".amp", ".config/amp")
+    SETTINGS = {"shared": ".amp/plugins/gitcp.ts", "user": ".config/amp/plugins/gitcp.ts"}
+    FORM = "plugin"
+    PLUGIN = "amp/plugin.ts"
+    SECONDS = 0  # the plugin waits
+    UNSEEN = True
+    SESSION_ENV = ("AMP_THREAD_ID",)
+    RESUME = "amp threads continue {}"
+    KINDS = {"write": "write", "shell": "shell"}
+    EVENTS = agents.CORE
+
+    def read_tool(self, name: str, fields: dict[str, Any], cwd: str) -> Tool:
+        """The call of a payload, of the kind and with the paths that Amp gives for it."""
+        kinds = {agents.get_text(fields, "tool_name"): agents.get_text(fields, "kind") or "other"}
+        tool = agents.read_tool(fields, kinds)
+        paths = fields.get("input_paths") if tool["kind"] == "write" else None
+        tool["input_paths"] = agents.resolve_paths(paths or (), cwd, "path")
+        agents.take_response(tool, fields)
+        return tool
 
 
-def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
-    """The call of a payload, of the kind and with the paths that Amp gives for it."""
-    kinds = {agents.get_text(fields, "tool_name"): agents.get_text(fields, "kind") or "other"}
-    tool = agents.read_tool(fields, kinds)
-    paths = fields.get("input_paths") if tool["kind"] == "write" else None
-    tool["input_paths"] = agents.resolve_paths(paths or (), cwd, "path")
-    agents.take_response(tool, fields)
-    return tool
+CLIENT = Amp()

@@ -12,41 +12,49 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-NAME = "auggie"
-AGENT_TYPE = "Auggie"
-PROGRAM = "auggie"
-FOLDERS = (".augment",)
-SETTINGS = {
-    "local": ".augment/settings.local.json",
-    "shared": ".augment/settings.json",
-    "user": ".augment/settings.json",
-}
-UNSEEN = True
-PROJECT_ENV = "AUGMENT_PROJECT_DIR"
-RESUME = "auggie --resume {}"
-KEYS = {
-    "conversation_id": "session_id",
-    "user_prompt": "prompt",
-    "tool_output": "tool_response",
-    "is_mcp_tool": "mcp_context",
-}
-PATHS = ("path",)
-KINDS = agents.make_kinds(
-    write="save-file str-replace-editor remove-files apply_patch",
-    shell="launch-process",
-    read="view grep-search codebase-retrieval web-search web-fetch",
-)
-EVENTS = {**agents.CORE, "PromptSubmit": "turn-start", "SessionEnd": "session-end"}
-del EVENTS["UserPromptSubmit"]
-MATCHER = agents.build_matcher(KINDS, "read")
+
+class Auggie(agents.Client):
+    NAME = "auggie"
+    AGENT_TYPE = "Auggie"
+    PROGRAM = "auggie"
+    FOLDERS = (".augment",)
+    SETTINGS = {
+        "local": ".augment/settings.local.json",
+        "shared": ".augment/settings.json",
+        "user": ".augment/settings.json",
+    }
+    UNSEEN = True
+    PROJECT_ENV = "AUGMENT_PROJECT_DIR"
+    RESUME = "auggie --resume {}"
+    KEYS = {
+        "conversation_id": "session_id",
+        "user_prompt": "prompt",
+        "tool_output": "tool_response",
+        "is_mcp_tool": "mcp_context",
+    }
+    PATHS = ("path",)
+    KINDS = agents.make_kinds(
+        write="save-file str-replace-editor remove-files apply_patch",
+        shell="launch-process",
+        read="view grep-search codebase-retrieval web-search web-fetch",
+    )
+    EVENTS = {
+        **agents.omit_events(
+            "UserPromptSubmit", "PostToolUseFailure", "SubagentStop", "PreCompact"
+        ),
+        "PromptSubmit": "turn-start",
+    }
+    MATCHER = agents.build_matcher(KINDS, "read")
+
+    def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """(the hook, its payload with the directory, and with the changed file if the call's input
+        names none)."""
+        arguments = agents.get_object(fields, "tool_input")
+        changes = agents.get_objects(fields, "file_changes")
+        if len(changes) == 1:
+            arguments = {"path": changes[0].get("path"), **arguments}
+        cwd = agents.get_first(fields, "workspace_roots") or fields.get("cwd")
+        return name, {**fields, "cwd": cwd, "tool_input": arguments}
 
 
-def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """(the hook, its payload with the directory, and with the changed file if the call's input
-    names none)."""
-    arguments = agents.get_object(fields, "tool_input")
-    changes = agents.get_objects(fields, "file_changes")
-    if len(changes) == 1:
-        arguments = {"path": changes[0].get("path"), **arguments}
-    cwd = agents.get_first(fields, "workspace_roots") or fields.get("cwd")
-    return name, {**fields, "cwd": cwd, "tool_input": arguments}
+CLIENT = Auggie()

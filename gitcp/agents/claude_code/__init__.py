@@ -16,140 +16,142 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Tool
 
-NAME = "claude-code"
-AGENT_TYPE = "Claude Code"
-PROGRAM = "claude"
-FOLDERS = (".claude",)
-HOME_ENV = "CLAUDE_CONFIG_DIR"
-NO_HOOKS = "disableAllHooks"
-MANAGED = (
-    "/etc/claude-code/managed-settings.json",
-    "/Library/Application Support/ClaudeCode/managed-settings.json",
-)
-SESSION_ENV = ("CLAUDE_CODE_SESSION_ID",)
-PROJECT_ENV = "CLAUDE_PROJECT_DIR"
-ANSWERS = "permission"
-SETTINGS = {
-    "local": ".claude/settings.local.json",
-    "shared": ".claude/settings.json",
-    "user": ".claude/settings.json",
-}
-TRANSCRIPTS = ".claude/projects"
-DELETES = ("cleanupPeriodDays", 30)
-RESUME = "claude -r {}"
-KINDS = agents.make_kinds(
-    write="Write Edit MultiEdit NotebookEdit mcp__acp__Write mcp__acp__Edit",
-    shell="Bash PowerShell",
-    task="Task Agent",
-    todo="TodoWrite",
-    read="""Read Glob Grep LS NotebookRead LSP ToolSearch WebFetch WebSearch AskUserQuestion
-        EnterPlanMode ExitPlanMode BashOutput KillShell KillBash AgentOutputTool TaskOutput
-        TaskStop TaskCreate TaskGet TaskList TaskUpdate SendMessage Skill ListMcpResourcesTool
-        ReadMcpResourceTool mcp__acp__Read""",
-)
-EVENTS = {
-    "SessionStart": "session-start",
-    "UserPromptSubmit": "turn-start",
-    "PreToolUse": "tool-start",
-    "PostToolUse": "tool-end",
-    "PostToolUseFailure": "tool-end",
-    "PostToolBatch": "tool-end",
-    "SubagentStart": "subagent-start",
-    "SubagentStop": "subagent-end",
-    "Stop": "turn-end",
-    "PreCompact": "compact",
-    "SessionEnd": "session-end",
-}
-# A hook costs a process, so tools that write nothing get none.  A matcher with other characters
-# than letters and `|` is a regular expression.
-_START = agents.build_matcher(KINDS, "read", "todo")
-_TOOLS = {
-    "PreToolUse": _START,
-    "PostToolUse": agents.build_matcher(KINDS, "read"),
-    "PostToolUseFailure": _START,
-}
-_SECONDS = {"SessionEnd": 10}  # ended after 1.5 s otherwise
-# (client's event, matcher or None, seconds or None); the calls of a batch have their own events
-HOOKS = tuple(
-    (name, _TOOLS.get(name), _SECONDS.get(name)) for name in EVENTS if name != "PostToolBatch"
-)
 _LONGEST = 200  # characters of the name of a project's folder
 # The beginning of the result, in a batch, of a call that did not run.
 _FAILED = ("<tool_use_error>", "PreToolUse:")
 
 
-def is_own(fields: Mapping[str, Any]) -> bool:
-    """Whether a payload is certainly this client's; others run its hooks, too."""
-    has_name = str(fields.get("transcript_path")).endswith(f"{fields.get('session_id')}.jsonl")
-    return has_name and "conversation_id" not in fields
+class ClaudeCode(agents.Client):
+    NAME = "claude-code"
+    AGENT_TYPE = "Claude Code"
+    PROGRAM = "claude"
+    FOLDERS = (".claude",)
+    HOME_ENV = "CLAUDE_CONFIG_DIR"
+    NO_HOOKS = "disableAllHooks"
+    MANAGED = (
+        "/etc/claude-code/managed-settings.json",
+        "/Library/Application Support/ClaudeCode/managed-settings.json",
+    )
+    SESSION_ENV = ("CLAUDE_CODE_SESSION_ID",)
+    PROJECT_ENV = "CLAUDE_PROJECT_DIR"
+    ANSWERS = "permission"
+    SETTINGS = {
+        "local": ".claude/settings.local.json",
+        "shared": ".claude/settings.json",
+        "user": ".claude/settings.json",
+    }
+    TRANSCRIPTS = ".claude/projects"
+    DELETES = ("cleanupPeriodDays", 30)
+    RESUME = "claude -r {}"
+    PARTS = ("transcript", "cut")
+    KINDS = agents.make_kinds(
+        write="Write Edit MultiEdit NotebookEdit mcp__acp__Write mcp__acp__Edit",
+        shell="Bash PowerShell",
+        task="Task Agent",
+        todo="TodoWrite",
+        read="""Read Glob Grep LS NotebookRead LSP ToolSearch WebFetch WebSearch AskUserQuestion
+            EnterPlanMode ExitPlanMode BashOutput KillShell KillBash AgentOutputTool TaskOutput
+            TaskStop TaskCreate TaskGet TaskList TaskUpdate SendMessage Skill ListMcpResourcesTool
+            ReadMcpResourceTool mcp__acp__Read""",
+    )
+    EVENTS = {
+        "SessionStart": "session-start",
+        "UserPromptSubmit": "turn-start",
+        "PreToolUse": "tool-start",
+        "PostToolUse": "tool-end",
+        "PostToolUseFailure": "tool-end",
+        "PostToolBatch": "tool-end",
+        "SubagentStart": "subagent-start",
+        "SubagentStop": "subagent-end",
+        "Stop": "turn-end",
+        "PreCompact": "compact",
+        "SessionEnd": "session-end",
+    }
+    # A hook costs a process, so tools that write nothing get none.  A matcher with other characters
+    # than letters and `|` is a regular expression.
+    _START = agents.build_matcher(KINDS, "read", "todo")
+    MATCHERS = {
+        "PreToolUse": _START,
+        "PostToolUse": agents.build_matcher(KINDS, "read"),
+        "PostToolUseFailure": _START,
+    }
+    LIMITS = {"SessionEnd": 10}  # ended after 1.5 s otherwise
+    NOT_HOOKED = ("PostToolBatch",)  # the calls of a batch have their own events
 
+    def is_own(self, fields: Mapping[str, Any]) -> bool:
+        """Whether a payload is certainly this client's; others run its hooks, too."""
+        has_name = str(fields.get("transcript_path")).endswith(f"{fields.get('session_id')}.jsonl")
+        return has_name and "conversation_id" not in fields
 
-def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
-    """The call of a payload, or one of the calls of a batch."""
-    tool = agents.read_tool(fields, KINDS, ("file_path", "notebook_path"), cwd)
-    response = fields.get("tool_response")
-    if isinstance(response, dict):
-        if tool["kind"] == "task" and response.get("agentId"):
-            tool["agent_id"] = formats.check_component(response["agentId"], "agentId")
-        if response.get("backgroundTaskId"):  # also for a call that the person moved there
-            tool["background"] = True
-            tool["background_id"] = agents.get_text(response, "backgroundTaskId")
-        agents.add_output(tool, response.get("stdout"), response.get("stderr"))
-    elif name == "PostToolBatch":
-        tool["failed"] = isinstance(response, str) and response.startswith(_FAILED)
-    if fields.get("is_interrupt") is True:
-        tool["interrupted"] = True
-    return tool
+    def read_tool(self, name: str, fields: dict[str, Any], cwd: str) -> Tool:
+        """The call of a payload, or one of the calls of a batch."""
+        tool = agents.read_tool(fields, self.KINDS, ("file_path", "notebook_path"), cwd)
+        response = fields.get("tool_response")
+        if isinstance(response, dict):
+            if tool["kind"] == "task" and response.get("agentId"):
+                tool["agent_id"] = formats.check_component(response["agentId"], "agentId")
+            if response.get("backgroundTaskId"):  # also for a call that the person moved there
+                tool["background"] = True
+                tool["background_id"] = agents.get_text(response, "backgroundTaskId")
+            agents.add_output(tool, response.get("stdout"), response.get("stderr"))
+        elif name == "PostToolBatch":
+            tool["failed"] = isinstance(response, str) and response.startswith(_FAILED)
+        if fields.get("is_interrupt") is True:
+            tool["interrupted"] = True
+        return tool
 
+    def is_in_background(self, fields: Mapping[str, Any]) -> bool:
+        """Whether a subagent runs in the background, and ends with SubagentStop."""
+        response = fields.get("tool_response")
+        return isinstance(response, dict) and response.get("isAsync") is True
 
-def is_in_background(fields: Mapping[str, Any]) -> bool:
-    """Whether a subagent runs in the background, and ends with SubagentStop."""
-    response = fields.get("tool_response")
-    return isinstance(response, dict) and response.get("isAsync") is True
+    def name_project(self, home: str, cwd: str) -> str:
+        """The client's name of a directory: a long one is cut, and ends with a hash."""
+        data = cwd.encode("utf-16-le", "surrogatepass")
+        units = [int.from_bytes(data[n : n + 2], "little") for n in range(0, len(data), 2)]
+        name = "".join(chr(u) if u < 128 and chr(u).isalnum() else "-" for u in units)
+        if len(name) <= _LONGEST:
+            return name
+        number = 0
+        for unit in units:
+            number = (number * 31 + unit) & 0xFFFFFFFF
+        number = abs(number - (1 << 32) if number & 0x80000000 else number)
+        digits = ""
+        while number:
+            number, digit = divmod(number, 36)
+            digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
+        return f"{name[:_LONGEST]}-{digits or '0'}"
 
+    def format_title(self, text: str, session_id: str) -> bytes:
+        """The line that gives a conversation its name in the client's list."""
+        line = {"type": "custom-title", "customTitle": text, "sessionId": session_id}
+        import json
 
-def name_project(home: str, cwd: str) -> str:
-    """The client's name of a directory: a long one is cut, and ends with a hash."""
-    data = cwd.encode("utf-16-le", "surrogatepass")
-    units = [int.from_bytes(data[n : n + 2], "little") for n in range(0, len(data), 2)]
-    name = "".join(chr(u) if u < 128 and chr(u).isalnum() else "-" for u in units)
-    if len(name) <= _LONGEST:
-        return name
-    number = 0
-    for unit in units:
-        number = (number * 31 + unit) & 0xFFFFFFFF
-    number = abs(number - (1 << 32) if number & 0x80000000 else number)
-    digits = ""
-    while number:
-        number, digit = divmod(number, 36)
-        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
-    return f"{name[:_LONGEST]}-{digits or '0'}"
+        return json.dumps(line).encode() + b"\n"
 
+    def is_open(self, home: str, session_id: str) -> bool:
+        """Whether a running client lists the session as its own."""
+        folder = resolve_path(home, ".claude/sessions", self.HOME_ENV)
+        for name in os.listdir(folder) if os.path.isdir(folder) else ():
+            try:
+                with open(os.path.join(folder, name), "rb") as stream:
+                    import json
 
-def format_title(text: str, session_id: str) -> bytes:
-    """The line that gives a conversation its name in the client's list."""
-    line = {"type": "custom-title", "customTitle": text, "sessionId": session_id}
-    import json
+                    listed = json.load(stream)
+            except (OSError, ValueError):
+                continue
+            if isinstance(listed, dict) and listed.get("sessionId") == session_id:
+                pid = listed.get("pid")
+                if isinstance(pid, int) and pid > 0 and _is_running(pid):
+                    return True
+        return False
 
-    return json.dumps(line).encode() + b"\n"
-
-
-def is_open(home: str, session_id: str) -> bool:
-    """Whether a running client lists the session as its own."""
-    folder = resolve_path(home, ".claude/sessions", HOME_ENV)
-    for name in os.listdir(folder) if os.path.isdir(folder) else ():
-        try:
-            with open(os.path.join(folder, name), "rb") as stream:
-                import json
-
-                listed = json.load(stream)
-        except (OSError, ValueError):
-            continue
-        if isinstance(listed, dict) and listed.get("sessionId") == session_id:
-            pid = listed.get("pid")
-            if isinstance(pid, int) and pid > 0 and _is_running(pid):
-                return True
-    return False
+    def locate_subagent_transcript(self, transcript_path: str, agent_id: str) -> str:
+        """The path of a subagent's transcript by its session's, whether it exists or not."""
+        name = f"agent-{formats.check_component(agent_id, 'agent_id')}.jsonl"
+        path = os.path.join(transcript_path.removesuffix(".jsonl"), "subagents", name)
+        old_path = os.path.join(os.path.dirname(transcript_path), name)  # of older clients
+        return old_path if not os.path.exists(path) and os.path.exists(old_path) else path
 
 
 def _is_running(pid: int) -> bool:
@@ -160,9 +162,4 @@ def _is_running(pid: int) -> bool:
     return True
 
 
-def locate_subagent_transcript(transcript_path: str, agent_id: str) -> str:
-    """The path of a subagent's transcript by its session's, whether it exists or not."""
-    name = f"agent-{formats.check_component(agent_id, 'agent_id')}.jsonl"
-    path = os.path.join(transcript_path.removesuffix(".jsonl"), "subagents", name)
-    old_path = os.path.join(os.path.dirname(transcript_path), name)  # of older clients
-    return old_path if not os.path.exists(path) and os.path.exists(old_path) else path
+CLIENT = ClaudeCode()

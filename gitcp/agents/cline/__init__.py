@@ -19,64 +19,81 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Tool
 
-NAME = "cline"
-AGENT_TYPE = "Cline"
-PROGRAM = "cline"
-FOLDERS = (".cline", ".clinerules")
-ANSWERS = "cline"
-FORM = "scripts"
-SETTINGS = {"shared": ".clinerules/hooks", "user": ".cline/hooks"}  # folders
-TRANSCRIPTS = ".cline/data/sessions"  # below it <id>/<id>.messages.json
-CONVERSATION = ".messages.json"
-RESUME = "cline --id {}"
-KINDS = agents.make_kinds(
-    write="editor apply_patch write_to_file replace_in_file",
-    shell="run_commands execute_command",
-    task="spawn_agent",
-    read="""read_files read_file search_codebase search_files list_files list_code_definition_names
-        fetch_web_content ask_question ask_followup_question plan_mode_respond
-        attempt_completion""",
-)
-EVENTS = {
-    "TaskStart": "turn-start",
-    "TaskResume": "turn-start",
-    "UserPromptSubmit": "turn-start",
-    "PreToolUse": "tool-start",
-    "PostToolUse": "tool-end",
-    "PreCompact": "compact",
-    "TaskComplete": "turn-end",
-    "TaskError": "turn-end",
-    "TaskCancel": "turn-end",
-    "SessionShutdown": "session-end",
-}
-PATHS = ("path", "file_path", "absolutePath")
 
-
-def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """(the hook, its payload with Claude Code's keys); a turn of a subagent is no event."""
-    event, parent = EVENTS.get(name), fields.get("parent_agent_id")
-    if event is None or (parent is not None and event in ("turn-start", "turn-end")):
-        return "", fields
-    context = agents.get_object(fields, "sessionContext")
-    session_id = formats.check_session_id(context.get("rootSessionId") or fields.get("taskId"))
-    path = os.path.join(os.path.expanduser("~"), TRANSCRIPTS, session_id, session_id)
-    adapted = {
-        "session_id": session_id,
-        "cwd": agents.get_first(fields, "workspaceRoots"),
-        "agent_id": fields.get("agent_id") if parent is not None else None,
-        "last_assistant_message": agents.get_object(fields, "turn").get("outputText"),
-        "transcript_path": f"{path}.messages.json",
+class Cline(agents.Client):
+    NAME = "cline"
+    AGENT_TYPE = "Cline"
+    PROGRAM = "cline"
+    FOLDERS = (".cline", ".clinerules")
+    ANSWERS = "cline"
+    FORM = "scripts"
+    SETTINGS = {"shared": ".clinerules/hooks", "user": ".cline/hooks"}  # folders
+    TRANSCRIPTS = ".cline/data/sessions"  # below it <id>/<id>.messages.json
+    CONVERSATION = ".messages.json"
+    RESUME = "cline --id {}"
+    PARTS = ("transcript",)
+    KINDS = agents.make_kinds(
+        write="editor apply_patch write_to_file replace_in_file",
+        shell="run_commands execute_command",
+        task="spawn_agent",
+        read="""read_files read_file search_codebase search_files list_files
+            list_code_definition_names fetch_web_content ask_question ask_followup_question
+            plan_mode_respond attempt_completion""",
+    )
+    EVENTS = {
+        "TaskStart": "turn-start",
+        "TaskResume": "turn-start",
+        "UserPromptSubmit": "turn-start",
+        "PreToolUse": "tool-start",
+        "PostToolUse": "tool-end",
+        "PreCompact": "compact",
+        "TaskComplete": "turn-end",
+        "TaskError": "turn-end",
+        "TaskCancel": "turn-end",
+        "SessionShutdown": "session-end",
     }
-    if event == "turn-start":
-        prompt = agents.get_object(fields, "userPromptSubmit").get("prompt")
-        prompt = prompt or agents.get_object(fields, "taskStart").get("task")
-        first = _load_file(f"{path}.json").get("prompt")
-        adapted["prompt"] = prompt or (first if isinstance(first, str) else "")
-        if isinstance(time := fields.get("timestamp"), str):
-            adapted["turn_id"] = time
-    elif event in ("tool-start", "tool-end"):
-        adapted |= _adapt_call(fields, event)
-    return name, adapted
+    PATHS = ("path", "file_path", "absolutePath")
+
+    def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """(the hook, its payload with Claude Code's keys); a turn of a subagent is no event."""
+        event, parent = self.EVENTS.get(name), fields.get("parent_agent_id")
+        if event is None or (parent is not None and event in ("turn-start", "turn-end")):
+            return "", fields
+        context = agents.get_object(fields, "sessionContext")
+        session_id = formats.check_session_id(context.get("rootSessionId") or fields.get("taskId"))
+        path = os.path.join(os.path.expanduser("~"), self.TRANSCRIPTS, session_id, session_id)
+        adapted = {
+            "session_id": session_id,
+            "cwd": agents.get_first(fields, "workspaceRoots"),
+            "agent_id": fields.get("agent_id") if parent is not None else None,
+            "last_assistant_message": agents.get_object(fields, "turn").get("outputText"),
+            "transcript_path": f"{path}.messages.json",
+        }
+        if event == "turn-start":
+            prompt = agents.get_object(fields, "userPromptSubmit").get("prompt")
+            prompt = prompt or agents.get_object(fields, "taskStart").get("task")
+            first = _load_file(f"{path}.json").get("prompt")
+            adapted["prompt"] = prompt or (first if isinstance(first, str) else "")
+            if isinstance(time := fields.get("timestamp"), str):
+                adapted["turn_id"] = time
+        elif event in ("tool-start", "tool-end"):
+            adapted |= _adapt_call(fields, event)
+        return name, adapted
+
+    def read_tool(self, name: str, fields: dict[str, Any], cwd: str) -> Tool:
+        """The call of an adapted payload."""
+        tool = agents.read_tool(fields, self.KINDS, self.PATHS, cwd)
+        agents.add_output(tool, *fields["result"])
+        tool["failed"] = bool(fields["tool_error"])
+        return tool
+
+    def refine_event(self, event: str, tool: Tool, fields: Mapping[str, Any]) -> str:
+        """The event of a call; no hook of a subagent names the call that started it."""
+        return event
+
+    def read_directory(self, path: str, _: str) -> str:
+        """The directory of a conversation, by the file beside it; '' without one."""
+        return str(_load_file(path.removesuffix(".messages.json") + ".json").get("cwd") or "")
 
 
 def _adapt_call(fields: dict[str, Any], event: str) -> dict[str, Any]:
@@ -98,19 +115,6 @@ def _adapt_call(fields: dict[str, Any], event: str) -> dict[str, Any]:
     }
 
 
-def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
-    """The call of an adapted payload."""
-    tool = agents.read_tool(fields, KINDS, PATHS, cwd)
-    agents.add_output(tool, *fields["result"])
-    tool["failed"] = bool(fields["tool_error"])
-    return tool
-
-
-def refine_event(event: str, tool: Tool, fields: Mapping[str, Any]) -> str:
-    """The event of a call; no hook of a subagent names the call that started it."""
-    return event
-
-
 def _load_file(path: str) -> dict[str, Any]:
     """The object in a file; {} if it cannot be read."""
     try:
@@ -120,6 +124,4 @@ def _load_file(path: str) -> dict[str, Any]:
         return {}
 
 
-def read_directory(path: str, _: str) -> str:
-    """The directory of a conversation, by the file beside it; '' without one."""
-    return str(_load_file(path.removesuffix(".messages.json") + ".json").get("cwd") or "")
+CLIENT = Cline()

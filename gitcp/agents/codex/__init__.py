@@ -16,90 +16,92 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Tool
 
-NAME = "codex"
-AGENT_TYPE = "Codex"
-PROGRAM = "codex"
-FOLDERS = (".codex",)
-HOME_ENV = "CODEX_HOME"
-SESSION_ENV = ("CODEX_SESSION_ID",)  # CODEX_THREAD_ID may be a subagent's
-ANSWERS = "permission"
-SETTINGS = dict.fromkeys(("shared", "user"), ".codex/hooks.json")
-TRANSCRIPTS = ".codex/sessions"  # below it <year>/<month>/<day>/rollout-<time>-<session id>.jsonl
-RESUME = "codex resume {}"
-TRUST = "asks for trust in new hooks once, in its terminal (/hooks), and skips them till then"
-KINDS = agents.make_kinds(
-    write="apply_patch",
-    shell="Bash",
-    task="spawn_agent",
-    read="update_plan view_image web_search wait close_agent",
-)
-EVENTS = {
-    "SessionStart": "session-start",
-    "UserPromptSubmit": "turn-start",
-    "PreToolUse": "tool-start",
-    "PostToolUse": "tool-end",
-    "SubagentStart": "subagent-start",
-    "SubagentStop": "subagent-end",
-    "Stop": "turn-end",
-    "PreCompact": "compact",
-    "SessionEnd": "session-end",
-}
-# Its regular expressions have no lookahead.  write_stdin continues a command.
-MATCHER = "^(?:Bash|apply_patch|spawn_agent|write_stdin|js_repl|mcp__.*)$"
+
+class Codex(agents.Client):
+    NAME = "codex"
+    AGENT_TYPE = "Codex"
+    PROGRAM = "codex"
+    FOLDERS = (".codex",)
+    HOME_ENV = "CODEX_HOME"
+    SESSION_ENV = ("CODEX_SESSION_ID",)  # CODEX_THREAD_ID may be a subagent's
+    ANSWERS = "permission"
+    SETTINGS = dict.fromkeys(("shared", "user"), ".codex/hooks.json")
+    TRANSCRIPTS = (
+        ".codex/sessions"  # below it <year>/<month>/<day>/rollout-<time>-<session id>.jsonl
+    )
+    RESUME = "codex resume {}"
+    PARTS = ("transcript", "cut")
+    TRUST = "asks for trust in new hooks once, in its terminal (/hooks), and skips them till then"
+    KINDS = agents.make_kinds(
+        write="apply_patch",
+        shell="Bash",
+        task="spawn_agent",
+        read="update_plan view_image web_search wait close_agent",
+    )
+    EVENTS = {
+        "SessionStart": "session-start",
+        "UserPromptSubmit": "turn-start",
+        "PreToolUse": "tool-start",
+        "PostToolUse": "tool-end",
+        "SubagentStart": "subagent-start",
+        "SubagentStop": "subagent-end",
+        "Stop": "turn-end",
+        "PreCompact": "compact",
+        "SessionEnd": "session-end",
+    }
+    # Its regular expressions have no lookahead.  write_stdin continues a command.
+    MATCHER = "^(?:Bash|apply_patch|spawn_agent|write_stdin|js_repl|mcp__.*)$"
+
+    def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """(the hook, its payload).  In a subagent's events, except its end, transcript_path is the
+        subagent's own."""
+        if fields.get("agent_id") is None or name == "SubagentStop":
+            return name, fields
+        own_path = fields.get("transcript_path")
+        return name, {**fields, "transcript_path": None, "agent_transcript_path": own_path}
+
+    def is_in_background(self, fields: Mapping[str, Any]) -> bool:
+        """Whether a subagent works on after its call: SubagentStop ends it."""
+        return True
+
+    def read_tool(self, name: str, fields: dict[str, Any], cwd: str) -> Tool:
+        """The call of a payload."""
+        tool = agents.read_tool(fields, self.KINDS, cwd=cwd)
+        response = fields.get("tool_response")
+        response = response if isinstance(response, str) else ""
+        arguments = agents.get_object(fields, "tool_input")
+        if tool["kind"] == "shell":  # it may have the patch in a here-document
+            paths = agent_words.list_paths(agents.find_patch(arguments))
+            tool["input_paths"] = agents.resolve_paths(paths, cwd, "command")
+        agents.add_output(tool, response)
+        if tool["kind"] == "write":
+            tool["failed"] = bool(response) and not response.startswith("Exit code: 0\n")
+        elif tool["kind"] == "task":
+            tool["description"] = agents.get_words(arguments, "message")
+            agent = (load_entry(response) or {}).get("agent_id")
+            if agent is not None:
+                tool["agent_id"] = formats.check_component(agent, "agent_id")
+        return tool
+
+    def name_transcript(self, session_id: str, time: str) -> str:
+        """The file of a session's transcript below locate_sessions().  time: its start,
+        RFC 3339."""
+        day, second = time[:10].replace("-", os.sep), time[:19].replace(":", "-")
+        return os.path.join(day, f"rollout-{second}-{session_id}.jsonl")
+
+    def is_open(self, home: str, session_id: str) -> bool:
+        """Whether a running client writes to the session."""
+        lock = f".codex/thread-writer-locks/{session_id}.lock"
+        return os.path.exists(resolve_path(home, lock, self.HOME_ENV))
+
+    def locate_subagent_transcript(self, transcript_path: str, agent_id: str) -> str | None:
+        """The transcript of a subagent, found beside its session's; None when there is none."""
+        folder, end = os.path.dirname(transcript_path), f"-{agent_id}.jsonl"
+        try:
+            names = sorted(name for name in os.listdir(folder) if name.endswith(end))
+        except OSError:
+            return None
+        return os.path.join(folder, names[-1]) if names else None
 
 
-def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """(the hook, its payload).  In a subagent's events, except its end, transcript_path is the
-    subagent's own."""
-    if fields.get("agent_id") is None or name == "SubagentStop":
-        return name, fields
-    own_path = fields.get("transcript_path")
-    return name, {**fields, "transcript_path": None, "agent_transcript_path": own_path}
-
-
-def is_in_background(fields: Mapping[str, Any]) -> bool:
-    """Whether a subagent works on after its call: SubagentStop ends it."""
-    return True
-
-
-def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
-    """The call of a payload."""
-    tool = agents.read_tool(fields, KINDS, cwd=cwd)
-    response = fields.get("tool_response")
-    response = response if isinstance(response, str) else ""
-    arguments = agents.get_object(fields, "tool_input")
-    if tool["kind"] == "shell":  # it may have the patch in a here-document
-        paths = agent_words.list_paths(agents.find_patch(arguments))
-        tool["input_paths"] = agents.resolve_paths(paths, cwd, "command")
-    agents.add_output(tool, response)
-    if tool["kind"] == "write":
-        tool["failed"] = bool(response) and not response.startswith("Exit code: 0\n")
-    elif tool["kind"] == "task":
-        tool["description"] = agents.get_words(arguments, "message")
-        agent = (load_entry(response) or {}).get("agent_id")
-        if agent is not None:
-            tool["agent_id"] = formats.check_component(agent, "agent_id")
-    return tool
-
-
-def name_transcript(session_id: str, time: str) -> str:
-    """The file of a session's transcript below locate_sessions().  time: its start,
-    RFC 3339."""
-    day, second = time[:10].replace("-", os.sep), time[:19].replace(":", "-")
-    return os.path.join(day, f"rollout-{second}-{session_id}.jsonl")
-
-
-def is_open(home: str, session_id: str) -> bool:
-    """Whether a running client writes to the session."""
-    lock = f".codex/thread-writer-locks/{session_id}.lock"
-    return os.path.exists(resolve_path(home, lock, HOME_ENV))
-
-
-def locate_subagent_transcript(transcript_path: str, agent_id: str) -> str | None:
-    """The transcript of a subagent, found beside its session's; None when there is none."""
-    folder, end = os.path.dirname(transcript_path), f"-{agent_id}.jsonl"
-    try:
-        names = sorted(name for name in os.listdir(folder) if name.endswith(end))
-    except OSError:
-        return None
-    return os.path.join(folder, names[-1]) if names else None
+CLIENT = Codex()

@@ -21,97 +21,101 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Tool
 
-NAME = "copilot"
-AGENT_TYPE = "Copilot CLI"
-PROGRAM = "copilot"
-FOLDERS = (".copilot",)
-HOME_ENV = "COPILOT_HOME"
-SESSION_ENV = ("COPILOT_AGENT_SESSION_ID",)
-ANSWERS = "copilot"
-FORM = "copilot"
-SETTINGS = {"shared": ".github/hooks/gitcp.json", "user": ".copilot/hooks/gitcp.json"}
-TRANSCRIPTS = ".copilot/session-state"  # below it <id>/events.jsonl
-CONVERSATION = "events.jsonl"
-SECONDS = 30
-RESUME = "copilot --resume={}"
-PROJECT_ENV = "CLAUDE_PROJECT_DIR"  # in the hooks of Claude Code's settings
-COVERED_BY = "claude-code"
-TRUST = "runs hooks of a repository only in a folder that you told it to trust"
-KINDS = agents.make_kinds(
-    write="create edit str_replace_editor apply_patch Write Edit MultiEdit",
-    shell="bash powershell Bash",
-    task="task Task Agent",
-    read="""view glob grep rg web_fetch web_search ask_user report_intent update_todo read_bash
-        stop_bash list_bash read_agent list_agents fetch_copilot_cli_documentation show_file
-        store_memory skill Read Glob Grep WebFetch WebSearch TodoWrite""",
-)
-EVENTS = {
-    "sessionStart": "session-start",
-    "userPromptSubmitted": "turn-start",
-    "preToolUse": "tool-start",
-    "postToolUse": "tool-end",
-    "postToolUseFailure": "tool-end",
-    "subagentStart": "subagent-start",
-    "subagentStop": "subagent-end",
-    "agentStop": "turn-end",
-    "preCompact": "compact",
-    "sessionEnd": "session-end",
-}
 _CLAUDES = {"UserPromptSubmit": "userPromptSubmitted", "Stop": "agentStop"}
-MATCHER = agents.build_matcher(KINDS, "read")
-PATHS = ("path", "file_path")
 
 
-def is_own(fields: Mapping[str, Any]) -> bool:
-    """False for a payload of VS Code, which also runs this client's hooks."""
-    return "hookEventName" not in fields
-
-
-def is_payload(fields: Mapping[str, Any]) -> bool:
-    """Whether a payload for a hook of Claude Code is this client's."""
-    if not is_own(fields):
-        return False
-    if "sessionId" in fields or "parentAgentId" in fields:
-        return True
-    transcript = fields.get("transcript_path")
-    if isinstance(transcript, str):
-        return os.path.basename(transcript) == "events.jsonl"
-    return (
-        "timestamp" in fields and "transcript_path" not in fields and "cursor_version" not in fields
+class Copilot(agents.Client):
+    NAME = "copilot"
+    AGENT_TYPE = "Copilot CLI"
+    PROGRAM = "copilot"
+    FOLDERS = (".copilot",)
+    HOME_ENV = "COPILOT_HOME"
+    SESSION_ENV = ("COPILOT_AGENT_SESSION_ID",)
+    ANSWERS = "copilot"
+    FORM = "copilot"
+    SETTINGS = {"shared": ".github/hooks/gitcp.json", "user": ".copilot/hooks/gitcp.json"}
+    TRANSCRIPTS = ".copilot/session-state"  # below it <id>/events.jsonl
+    CONVERSATION = "events.jsonl"
+    SECONDS = 30
+    RESUME = "copilot --resume={}"
+    PARTS = ("transcript",)
+    PROJECT_ENV = "CLAUDE_PROJECT_DIR"  # in the hooks of Claude Code's settings
+    COVERED_BY = "claude-code"
+    TRUST = "runs hooks of a repository only in a folder that you told it to trust"
+    KINDS = agents.make_kinds(
+        write="create edit str_replace_editor apply_patch Write Edit MultiEdit",
+        shell="bash powershell Bash",
+        task="task Task Agent",
+        read="""view glob grep rg web_fetch web_search ask_user report_intent update_todo read_bash
+            stop_bash list_bash read_agent list_agents fetch_copilot_cli_documentation show_file
+            store_memory skill Read Glob Grep WebFetch WebSearch TodoWrite""",
     )
+    EVENTS = {
+        "sessionStart": "session-start",
+        "userPromptSubmitted": "turn-start",
+        "preToolUse": "tool-start",
+        "postToolUse": "tool-end",
+        "postToolUseFailure": "tool-end",
+        "subagentStart": "subagent-start",
+        "subagentStop": "subagent-end",
+        "agentStop": "turn-end",
+        "preCompact": "compact",
+        "sessionEnd": "session-end",
+    }
+    MATCHER = agents.build_matcher(KINDS, "read")
+    PATHS = ("path", "file_path")
 
+    def is_own(self, fields: Mapping[str, Any]) -> bool:
+        """False for a payload of VS Code, which also runs this client's hooks."""
+        return "hookEventName" not in fields
 
-def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """(the hook in Copilot's spelling, its payload with Claude Code's keys); a turn of a subagent
-    is no event."""
-    name = _CLAUDES.get(name, name[:1].lower() + name[1:])
-    fields = {_make_snake_case(key): value for key, value in fields.items()}
-    event, agent = EVENTS.get(name), fields.get("agent_id")
-    if agent is not None and event in ("turn-start", "turn-end"):
-        return "", fields
-    if agent is not None and fields.get("session_id") == agent:
-        fields["session_id"] = fields.get("parent_agent_id")
-    if event == "turn-start":
-        fields["turn_id"] = _format_moment(fields.get("timestamp"))
-    if not fields.get("transcript_path"):
-        folder = resolve_path(os.path.expanduser("~"), TRANSCRIPTS, HOME_ENV)
-        path = os.path.join(folder, str(fields.get("session_id")), "events.jsonl")
-        fields["transcript_path"] = path
-    return name, fields
+    def is_payload(self, fields: Mapping[str, Any]) -> bool:
+        """Whether a payload for a hook of Claude Code is this client's."""
+        if not self.is_own(fields):
+            return False
+        if "sessionId" in fields or "parentAgentId" in fields:
+            return True
+        transcript = fields.get("transcript_path")
+        if isinstance(transcript, str):
+            return os.path.basename(transcript) == "events.jsonl"
+        return (
+            "timestamp" in fields
+            and "transcript_path" not in fields
+            and "cursor_version" not in fields
+        )
 
+    def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """(the hook in Copilot's spelling, its payload with Claude Code's keys); a turn of a
+        subagent is no event."""
+        name = _CLAUDES.get(name, name[:1].lower() + name[1:])
+        fields = {_make_snake_case(key): value for key, value in fields.items()}
+        event, agent = self.EVENTS.get(name), fields.get("agent_id")
+        if agent is not None and event in ("turn-start", "turn-end"):
+            return "", fields
+        if agent is not None and fields.get("session_id") == agent:
+            fields["session_id"] = fields.get("parent_agent_id")
+        if event == "turn-start":
+            fields["turn_id"] = _format_moment(fields.get("timestamp"))
+        if not fields.get("transcript_path"):
+            folder = resolve_path(os.path.expanduser("~"), self.TRANSCRIPTS, self.HOME_ENV)
+            path = os.path.join(folder, str(fields.get("session_id")), "events.jsonl")
+            fields["transcript_path"] = path
+        return name, fields
 
-def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
-    """The call of a payload, with an id by its arguments."""
-    arguments = agents.load_input(fields.pop("tool_args", fields.get("tool_input")))
-    call = {**fields, "tool_input": arguments, "tool_use_id": agents.name_call(arguments)}
-    tool = agents.read_tool(call, KINDS, PATHS, cwd)
-    if tool["kind"] == "shell" and (arguments.get("mode") == "async" or arguments.get("detach")):
-        tool["background"] = True
-    elif tool["kind"] == "task":
-        tool["subagent_type"] = agents.get_text(arguments, "agent_type")
-    result = agents.get_object(fields, "tool_result")
-    _take_result(tool, {_make_snake_case(key): value for key, value in result.items()})
-    return tool
+    def read_tool(self, name: str, fields: dict[str, Any], cwd: str) -> Tool:
+        """The call of a payload, with an id by its arguments."""
+        arguments = agents.load_input(fields.pop("tool_args", fields.get("tool_input")))
+        call = {**fields, "tool_input": arguments, "tool_use_id": agents.name_call(arguments)}
+        tool = agents.read_tool(call, self.KINDS, self.PATHS, cwd)
+        if tool["kind"] == "shell" and (
+            arguments.get("mode") == "async" or arguments.get("detach")
+        ):
+            tool["background"] = True
+        elif tool["kind"] == "task":
+            tool["subagent_type"] = agents.get_text(arguments, "agent_type")
+        result = agents.get_object(fields, "tool_result")
+        _take_result(tool, {_make_snake_case(key): value for key, value in result.items()})
+        return tool
 
 
 def _take_result(tool: Tool, result: dict[str, Any]) -> None:
@@ -134,3 +138,6 @@ def _format_moment(stamp: object) -> str:
 
 def _make_snake_case(key: str) -> str:
     return "".join("_" + c.lower() if c.isupper() else c for c in key)
+
+
+CLIENT = Copilot()

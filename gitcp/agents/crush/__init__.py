@@ -8,24 +8,29 @@ from __future__ import annotations
 
 from gitcp import agents
 
-NAME = "crush"
-AGENT_TYPE = "Crush"
-PROGRAM = "crush"
-FOLDERS = (".crush", ".config/crush")
-SETTINGS = {"shared": "crush.json", "user": ".config/crush/crush.json"}
-FORM = "windsurf"
-SECONDS = 30
-IF_ASKED = "versions before July 2026 refuse a configuration with its hooks"
-UNSEEN = True
-PROJECT_ENV = "CRUSH_PROJECT_DIR"
-KINDS = agents.make_kinds(
-    write="write edit multiedit",
-    shell="bash",
-    task="agent",
-    read="view ls glob grep fetch sourcegraph diagnostics references",
-)
-EVENTS = {
-    **agents.omit_events("UserPromptSubmit", "Stop", "SubagentStop"),
-    "TurnStart": "turn-start",
-    **dict.fromkeys(("TurnEnd", "StopFailure", "Interrupt"), "turn-end"),
-}
+
+class Crush(agents.Client):
+    NAME = "crush"
+    AGENT_TYPE = "Crush"
+    PROGRAM = "crush"
+    FOLDERS = (".crush", ".config/crush")
+    SETTINGS = {"shared": "crush.json", "user": ".config/crush/crush.json"}
+    FORM = "windsurf"
+    SECONDS = 30
+    IF_ASKED = "versions before July 2026 refuse a configuration with its hooks"
+    UNSEEN = True
+    PROJECT_ENV = "CRUSH_PROJECT_DIR"
+    KINDS = agents.make_kinds(
+        write="write edit multiedit",
+        shell="bash",
+        task="agent",
+        read="view ls glob grep fetch sourcegraph diagnostics references",
+    )
+    EVENTS = {
+        **agents.omit_events("UserPromptSubmit", "Stop", "SubagentStop"),
+        "TurnStart": "turn-start",
+        **dict.fromkeys(("TurnEnd", "StopFailure", "Interrupt"), "turn-end"),
+    }
+
+
+CLIENT = Crush()

@@ -13,84 +13,89 @@ from gitcp.agents import list_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
-NAME = "cursor"
-AGENT_TYPE = "Cursor"
-PROGRAM = "cursor-agent"
-FOLDERS = (".cursor",)
-UNSEEN = True
-PROJECT_ENV = "CURSOR_PROJECT_DIR"
-ANSWERS = "cursor"
-FORM = "cursor"
-SETTINGS = dict.fromkeys(("shared", "user"), ".cursor/hooks.json")
-TRANSCRIPTS = ".cursor/projects"
-RESUME = "cursor-agent --resume {}"
-TRUST = "runs hooks of a repository only in a workspace that you trust"
-KINDS = agents.make_kinds(
-    write="Write Edit StrReplace MultiEdit EditNotebook ApplyPatch Delete",
-    shell="Shell Bash",
-    task="Task Agent",
-    read="""Read ReadFile Glob Grep LS List Search SemanticSearch ReadLints WebSearch WebFetch
-        AskQuestion SwitchMode TodoWrite""",
-)
-EVENTS = {
-    "sessionStart": "session-start",
-    "beforeSubmitPrompt": "turn-start",
-    "preToolUse": "tool-start",
-    "postToolUse": "tool-end",
-    "postToolUseFailure": "tool-end",
-    "subagentStart": "subagent-start",
-    "subagentStop": "subagent-end",
-    "preCompact": "compact",
-    "stop": "turn-end",
-    "sessionEnd": "session-end",
-}
 _CLAUDES = {"UserPromptSubmit": "beforeSubmitPrompt"}
-MATCHER = agents.build_matcher(KINDS, "read")
-PATHS = ("file_path", "path", "target_file", "target_notebook")
 
 
-def is_own(fields: dict[str, Any]) -> bool:
-    """False for a payload of Grok Build, which also runs this client's hooks."""
-    return "hookEventName" not in fields
-
-
-def is_payload(fields: dict[str, Any]) -> bool:
-    """Whether a payload for a hook of Claude Code is this client's."""
-    return "cursor_version" in fields or (
-        "conversation_id" in fields and "workspace_roots" in fields
+class Cursor(agents.Client):
+    NAME = "cursor"
+    AGENT_TYPE = "Cursor"
+    PROGRAM = "cursor-agent"
+    FOLDERS = (".cursor",)
+    UNSEEN = True
+    PROJECT_ENV = "CURSOR_PROJECT_DIR"
+    ANSWERS = "cursor"
+    FORM = "cursor"
+    SETTINGS = dict.fromkeys(("shared", "user"), ".cursor/hooks.json")
+    TRANSCRIPTS = ".cursor/projects"
+    RESUME = "cursor-agent --resume {}"
+    PARTS = ("transcript",)
+    TRUST = "runs hooks of a repository only in a workspace that you trust"
+    KINDS = agents.make_kinds(
+        write="Write Edit StrReplace MultiEdit EditNotebook ApplyPatch Delete",
+        shell="Shell Bash",
+        task="Task Agent",
+        read="""Read ReadFile Glob Grep LS List Search SemanticSearch ReadLints WebSearch WebFetch
+            AskQuestion SwitchMode TodoWrite""",
     )
-
-
-def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """(the hook in Cursor's spelling, its payload with Claude Code's keys)."""
-    output = fields.get("tool_output")
-    return _CLAUDES.get(name, name[:1].lower() + name[1:]), {
-        **fields,
-        "session_id": fields.get("conversation_id") or fields.get("session_id"),
-        "turn_id": fields.get("generation_id"),
-        "cwd": fields.get("cwd") or agents.get_first(fields, "workspace_roots"),
-        "tool_input": agents.load_input(fields.get("tool_input")),
-        "tool_response": output if isinstance(output, str) else None,
-        "duration_ms": fields.get("duration", fields.get("duration_ms")),
+    EVENTS = {
+        "sessionStart": "session-start",
+        "beforeSubmitPrompt": "turn-start",
+        "preToolUse": "tool-start",
+        "postToolUse": "tool-end",
+        "postToolUseFailure": "tool-end",
+        "subagentStart": "subagent-start",
+        "subagentStop": "subagent-end",
+        "preCompact": "compact",
+        "stop": "turn-end",
+        "sessionEnd": "session-end",
     }
+    MATCHER = agents.build_matcher(KINDS, "read")
+    PATHS = ("file_path", "path", "target_file", "target_notebook")
+
+    def is_own(self, fields: Mapping[str, Any]) -> bool:
+        """False for a payload of Grok Build, which also runs this client's hooks."""
+        return "hookEventName" not in fields
+
+    def is_payload(self, fields: Mapping[str, Any]) -> bool:
+        """Whether a payload for a hook of Claude Code is this client's."""
+        return "cursor_version" in fields or (
+            "conversation_id" in fields and "workspace_roots" in fields
+        )
+
+    def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """(the hook in Cursor's spelling, its payload with Claude Code's keys)."""
+        output = fields.get("tool_output")
+        return _CLAUDES.get(name, name[:1].lower() + name[1:]), {
+            **fields,
+            "session_id": fields.get("conversation_id") or fields.get("session_id"),
+            "turn_id": fields.get("generation_id"),
+            "cwd": fields.get("cwd") or agents.get_first(fields, "workspace_roots"),
+            "tool_input": agents.load_input(fields.get("tool_input")),
+            "tool_response": output if isinstance(output, str) else None,
+            "duration_ms": fields.get("duration", fields.get("duration_ms")),
+        }
+
+    def name_project(self, home: str, cwd: str) -> str:
+        """The folder of cwd's sessions below TRANSCRIPTS."""
+        name = "".join(c if c.isascii() and c.isalnum() else "-" for c in cwd).strip("-")
+        return f"{name}/agent-transcripts"
+
+    def list_conversations(self, home: str, cwd: str) -> list[str]:
+        """The files with conversations of cwd, which their contents do not name."""
+        return list_files(
+            os.path.join(home, self.TRANSCRIPTS, self.name_project(home, cwd)), ".jsonl"
+        )
+
+    def read_head(self, path: str) -> dict[str, str]:
+        """The head of a transcript by its name: its lines have none
+        (gitcp.agents.reading.edits)."""
+        folder, name = os.path.split(path.removesuffix(".jsonl"))
+        above, below = os.path.split(folder)
+        parent = os.path.basename(above) if below == "subagents" else ""
+        return {"session": name, "parent": parent, "agent": "", "cwd": ""}
 
 
-def name_project(home: str, cwd: str) -> str:
-    """The folder of cwd's sessions below TRANSCRIPTS."""
-    name = "".join(c if c.isascii() and c.isalnum() else "-" for c in cwd).strip("-")
-    return f"{name}/agent-transcripts"
-
-
-def list_conversations(home: str, cwd: str) -> list[str]:
-    """The files with conversations of cwd, which their contents do not name."""
-    return list_files(os.path.join(home, TRANSCRIPTS, name_project(home, cwd)), ".jsonl")
-
-
-def read_head(path: str) -> dict[str, str]:
-    """The head of a transcript by its name: its lines have none (gitcp.agents.reading.edits)."""
-    folder, name = os.path.split(path.removesuffix(".jsonl"))
-    above, below = os.path.split(folder)
-    parent = os.path.basename(above) if below == "subagents" else ""
-    return {"session": name, "parent": parent, "agent": "", "cwd": ""}
+CLIENT = Cursor()

@@ -15,33 +15,38 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-NAME = "devin"
-AGENT_TYPE = "Devin"
-PROGRAM = "devin"
-FOLDERS = (".devin", ".config/devin")
-SETTINGS = {
-    "local": ".devin/config.local.json",
-    "shared": ".devin/config.json",
-    "user": ".config/devin/config.json",
-}
-FORM = "commented"
-UNSEEN = True
-PROJECT_ENV = "DEVIN_PROJECT_DIR"
-COVERED_BY = "claude-code"
-RESUME = "devin -r {}"
-KINDS = agents.make_kinds(
-    write="write edit notebook_edit",
-    shell="exec",
-    read="read grep glob web_search webfetch",
-)
-EVENTS = {**agents.CORE, "SessionEnd": "session-end"}
+
+class Devin(agents.Client):
+    NAME = "devin"
+    AGENT_TYPE = "Devin"
+    PROGRAM = "devin"
+    FOLDERS = (".devin", ".config/devin")
+    SETTINGS = {
+        "local": ".devin/config.local.json",
+        "shared": ".devin/config.json",
+        "user": ".config/devin/config.json",
+    }
+    FORM = "commented"
+    UNSEEN = True
+    PROJECT_ENV = "DEVIN_PROJECT_DIR"
+    COVERED_BY = "claude-code"
+    RESUME = "devin -r {}"
+    KINDS = agents.make_kinds(
+        write="write edit notebook_edit",
+        shell="exec",
+        read="read grep glob web_search webfetch",
+    )
+    EVENTS = {**agents.CORE, "SessionEnd": "session-end"}
+
+    def is_payload(self, fields: Mapping[str, Any]) -> bool:
+        """Whether a payload for a hook of Claude Code is this client's."""
+        return (
+            self.PROJECT_ENV in os.environ and "cwd" not in fields and "hook_event_name" in fields
+        )
+
+    def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """(the hook, its payload with the project's directory)."""
+        return name, {"cwd": os.environ.get(self.PROJECT_ENV) or os.getcwd(), **fields}
 
 
-def is_payload(fields: Mapping[str, Any]) -> bool:
-    """Whether a payload for a hook of Claude Code is this client's."""
-    return PROJECT_ENV in os.environ and "cwd" not in fields and "hook_event_name" in fields
-
-
-def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """(the hook, its payload with the project's directory)."""
-    return name, {"cwd": os.environ.get(PROJECT_ENV) or os.getcwd(), **fields}
+CLIENT = Devin()

@@ -8,25 +8,30 @@ from __future__ import annotations
 
 from gitcp import agents
 
-NAME = "factory-droid"
-AGENT_TYPE = "Factory Droid"
-PROGRAM = "droid"
-FOLDERS = (".factory",)
-SETTINGS = dict.fromkeys(("shared", "user"), ".factory/settings.json")
-PROJECT_ENV = "CLAUDE_PROJECT_DIR"
-TRANSCRIPTS = ".factory/sessions"
-RESUME = "droid --resume {}"
-KINDS = agents.make_kinds(
-    write="Create Edit",
-    shell="Execute",
-    task="Task",
-    read="Read LS Grep Glob TodoWrite ToolSearch WebSearch FetchUrl",
-)
-EVENTS = agents.omit_events("PostToolUseFailure")
-NAMES_CALLS = True
-MATCHER = agents.build_matcher(KINDS, "read")
+
+class FactoryDroid(agents.Client):
+    NAME = "factory-droid"
+    AGENT_TYPE = "Factory Droid"
+    PROGRAM = "droid"
+    FOLDERS = (".factory",)
+    SETTINGS = dict.fromkeys(("shared", "user"), ".factory/settings.json")
+    PROJECT_ENV = "CLAUDE_PROJECT_DIR"
+    TRANSCRIPTS = ".factory/sessions"
+    RESUME = "droid --resume {}"
+    PARTS = ("transcript",)
+    KINDS = agents.make_kinds(
+        write="Create Edit",
+        shell="Execute",
+        task="Task",
+        read="Read LS Grep Glob TodoWrite ToolSearch WebSearch FetchUrl",
+    )
+    EVENTS = agents.omit_events("PostToolUseFailure")
+    NAMES_CALLS = True
+    MATCHER = agents.build_matcher(KINDS, "read")
+
+    def name_project(self, home: str, cwd: str) -> str:
+        """The folder of cwd's sessions below TRANSCRIPTS."""
+        return cwd.replace("/", "-")
 
 
-def name_project(home: str, cwd: str) -> str:
-    """The folder of cwd's sessions below TRANSCRIPTS."""
-    return cwd.replace("/", "-")
+CLIENT = FactoryDroid()

@@ -16,57 +16,65 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-NAME = "gemini-cli"
-AGENT_TYPE = "Gemini CLI"
-PROGRAM = "gemini"
-FOLDERS = (".gemini",)
-SESSION_ENV = ("GEMINI_SESSION_ID",)
-PROJECT_ENV = "GEMINI_PROJECT_DIR"
-HERE_ONLY = True  # it does not read the settings of directories above
-ANSWERS = "decision"
-FORM = "commented"
-SETTINGS = dict.fromkeys(("shared", "user"), ".gemini/settings.json")
-TRANSCRIPTS = ".gemini/tmp"
-RESUME = "gemini --resume {}"
-TRUST = "asks for trust in new hooks of a repository once"
-KINDS = agents.make_kinds(
-    write="write_file replace edit edit_file save_file",
-    shell="run_shell_command",
-    read="""read_file read_many_files list_directory glob search_file_content grep_search
-        google_web_search web_fetch write_todos ask_user enter_plan_mode exit_plan_mode
-        activate_skill get_internal_docs complete_task update_topic""",
-)
-# PreCompress comes before every call of the model, not only before a compaction.
-EVENTS = {
-    "SessionStart": "session-start",
-    "BeforeAgent": "turn-start",
-    "BeforeTool": "tool-start",
-    "AfterTool": "tool-end",
-    "AfterAgent": "turn-end",
-    "SessionEnd": "session-end",
-}
-MATCHER = agents.build_matcher(KINDS, "read")
-NAMES_CALLS = True
-PATHS = ("file_path", "path", "filename")  # keys of its tools, new and old
 
+class GeminiCli(agents.Client):
+    NAME = "gemini-cli"
+    AGENT_TYPE = "Gemini CLI"
+    PROGRAM = "gemini"
+    FOLDERS = (".gemini",)
+    SESSION_ENV = ("GEMINI_SESSION_ID",)
+    PROJECT_ENV = "GEMINI_PROJECT_DIR"
+    HERE_ONLY = True  # it does not read the settings of directories above
+    ANSWERS = "decision"
+    FORM = "commented"
+    SETTINGS = dict.fromkeys(("shared", "user"), ".gemini/settings.json")
+    TRANSCRIPTS = ".gemini/tmp"
+    RESUME = "gemini --resume {}"
+    PARTS = ("transcript", "cut")
+    TRUST = "asks for trust in new hooks of a repository once"
+    KINDS = agents.make_kinds(
+        write="write_file replace edit edit_file save_file",
+        shell="run_shell_command",
+        read="""read_file read_many_files list_directory glob search_file_content grep_search
+            google_web_search web_fetch write_todos ask_user enter_plan_mode exit_plan_mode
+            activate_skill get_internal_docs complete_task update_topic""",
+    )
+    # PreCompress comes before every call of the model, not only before a compaction.
+    EVENTS = {
+        "SessionStart": "session-start",
+        "BeforeAgent": "turn-start",
+        "BeforeTool": "tool-start",
+        "AfterTool": "tool-end",
+        "AfterAgent": "turn-end",
+        "SessionEnd": "session-end",
+    }
+    MATCHER = agents.build_matcher(KINDS, "read")
+    NAMES_CALLS = True
+    PATHS = ("file_path", "path", "filename")  # keys of its tools, new and old
 
-def name_project(home: str, cwd: str) -> str:
-    """The folder of cwd's sessions below TRANSCRIPTS: a slug that projects.json has; of older
-    versions, a hash of cwd."""
-    digest = hashlib.sha256(os.fsencode(cwd)).hexdigest()
-    try:
-        name = formats.check_component(_read_projects(home)[cwd], "projects")
-    except (KeyError, InputError):
-        is_hashed = os.path.isdir(os.path.join(home, TRANSCRIPTS, digest))
-        name = "" if is_hashed else os.path.basename(cwd)
-    return f"{name or digest}/chats"
+    def name_project(self, home: str, cwd: str) -> str:
+        """The folder of cwd's sessions below TRANSCRIPTS: a slug that projects.json has; of older
+        versions, a hash of cwd."""
+        digest = hashlib.sha256(os.fsencode(cwd)).hexdigest()
+        try:
+            name = formats.check_component(_read_projects(home)[cwd], "projects")
+        except (KeyError, InputError):
+            is_hashed = os.path.isdir(os.path.join(home, self.TRANSCRIPTS, digest))
+            name = "" if is_hashed else os.path.basename(cwd)
+        return f"{name or digest}/chats"
 
+    def list_conversations(self, home: str, cwd: str) -> list[str]:
+        """The files with conversations of cwd or directories below it."""
+        below = [project for project in _read_projects(home) if project.startswith(cwd + os.sep)]
+        folders = [
+            os.path.join(home, self.TRANSCRIPTS, self.name_project(home, p)) for p in (cwd, *below)
+        ]
+        return [path for folder in folders for path in list_files(folder, ".jsonl", ".json")]
 
-def list_conversations(home: str, cwd: str) -> list[str]:
-    """The files with conversations of cwd or directories below it."""
-    below = [project for project in _read_projects(home) if project.startswith(cwd + os.sep)]
-    folders = [os.path.join(home, TRANSCRIPTS, name_project(home, p)) for p in (cwd, *below)]
-    return [path for folder in folders for path in list_files(folder, ".jsonl", ".json")]
+    def name_transcript(self, session_id: str, time: str) -> str:
+        """The file of a session's transcript below locate_sessions().  time: its start,
+        RFC 3339."""
+        return f"session-{time[:16].replace(':', '-')}-{session_id[:8]}.jsonl"
 
 
 def _read_projects(home: str) -> dict[str, Any]:
@@ -79,7 +87,4 @@ def _read_projects(home: str) -> dict[str, Any]:
     return projects if isinstance(projects, dict) else {}
 
 
-def name_transcript(session_id: str, time: str) -> str:
-    """The file of a session's transcript below locate_sessions().  time: its start,
-    RFC 3339."""
-    return f"session-{time[:16].replace(':', '-')}-{session_id[:8]}.jsonl"
+CLIENT = GeminiCli()

@@ -14,29 +14,33 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-NAME = "goose"
-AGENT_TYPE = "Goose"
-PROGRAM = "goose"
-FOLDERS = (".goose", ".config/goose")
-SETTINGS = dict.fromkeys(("shared", "user"), ".agents/plugins/gitcp")  # a folder
-FORM = "files"
-SECONDS = 30
-UNSEEN = True
-KEYS = {"message": "prompt", "working_dir": "cwd", "tool_call_id": "tool_use_id"}
-PATHS = ("path",)
-KINDS = agents.make_kinds(
-    write="developer__write developer__edit",
-    shell="developer__shell",
-    read="developer__tree developer__read_image",
-)
-# It skips a rule with an invalid matcher, so there is none.
-EVENTS = agents.omit_events("SubagentStop", "PreCompact")
+
+class Goose(agents.Client):
+    NAME = "goose"
+    AGENT_TYPE = "Goose"
+    PROGRAM = "goose"
+    FOLDERS = (".goose", ".config/goose")
+    SETTINGS = dict.fromkeys(("shared", "user"), ".agents/plugins/gitcp")  # a folder
+    FORM = "files"
+    SECONDS = 30
+    UNSEEN = True
+    KEYS = {"message": "prompt", "working_dir": "cwd", "tool_call_id": "tool_use_id"}
+    PATHS = ("path",)
+    KINDS = agents.make_kinds(
+        write="developer__write developer__edit",
+        shell="developer__shell",
+        read="developer__tree developer__read_image",
+    )
+    # It skips a rule with an invalid matcher, so there is none.
+    EVENTS = agents.omit_events("SubagentStop", "PreCompact")
+
+    def build_files(self, path: str, command: Callable[[str], str]) -> dict[str, Any]:
+        """The files of the plugin: its description and its hooks."""
+        about = {"name": "gitcp", "version": "1", "description": command("").partition("# ")[2]}
+        return {
+            os.path.join(path, "plugin.json"): about,
+            os.path.join(path, "hooks", "hooks.json"): agents.nest_hooks(self.EVENTS, command),
+        }
 
 
-def build_files(path: str, command: Callable[[str], str]) -> dict[str, Any]:
-    """The files of the plugin: its description and its hooks."""
-    about = {"name": "gitcp", "version": "1", "description": command("").partition("# ")[2]}
-    return {
-        os.path.join(path, "plugin.json"): about,
-        os.path.join(path, "hooks", "hooks.json"): agents.nest_hooks(EVENTS, command),
-    }
+CLIENT = Goose()

@@ -13,61 +13,64 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-NAME = "grok-build"
-AGENT_TYPE = "Grok Build"
-PROGRAM = "grok"
-FOLDERS = (".grok",)
-HOME_ENV = "GROK_HOME"
-SETTINGS = dict.fromkeys(("shared", "user"), ".grok/hooks/gitcp.json")
-FORM = "files"
-EXPANDS = True
-SECONDS = 5
-UNSEEN = True
-PROJECT_ENV = "GROK_WORKSPACE_ROOT"
-COVERED_BY = "claude-code"
-TRUST = "runs hooks of a repository only in a folder that you told it to trust"
-RESUME = "grok --resume {}"
-KEYS = {
-    "sessionId": "session_id",
-    "promptId": "turn_id",
-    "toolName": "tool_name",
-    "toolInput": "tool_input",
-    "toolUseId": "tool_use_id",
-    "toolResult": "tool_response",
-    "lastAssistantMessage": "last_assistant_message",
-}
-KINDS = agents.make_kinds(
-    write="write search_replace",
-    shell="run_terminal_command",
-    task="spawn_subagent",
-    read="read_file list_dir grep web_search web_fetch",
-)
-EVENTS = {
-    **agents.EVENTS,
-    **dict.fromkeys(("StopCancelled", "StopFailure"), "turn-end"),
-}
 _LIMIT = 60  # seconds
-# It ignores matchers of some events, and supports no lookahead.
-HOOKS = tuple((name, None, _LIMIT) for name in EVENTS)
 
 
-def is_payload(fields: Mapping[str, Any]) -> bool:
-    """Whether a payload for another client's hook is this one's."""
-    return "hookEventName" in fields and "workspaceRoot" in fields
+class GrokBuild(agents.Client):
+    NAME = "grok-build"
+    AGENT_TYPE = "Grok Build"
+    PROGRAM = "grok"
+    FOLDERS = (".grok",)
+    HOME_ENV = "GROK_HOME"
+    SETTINGS = dict.fromkeys(("shared", "user"), ".grok/hooks/gitcp.json")
+    FORM = "files"
+    EXPANDS = True
+    SECONDS = 5
+    UNSEEN = True
+    PROJECT_ENV = "GROK_WORKSPACE_ROOT"
+    COVERED_BY = "claude-code"
+    TRUST = "runs hooks of a repository only in a folder that you told it to trust"
+    RESUME = "grok --resume {}"
+    KEYS = {
+        "sessionId": "session_id",
+        "promptId": "turn_id",
+        "toolName": "tool_name",
+        "toolInput": "tool_input",
+        "toolUseId": "tool_use_id",
+        "toolResult": "tool_response",
+        "lastAssistantMessage": "last_assistant_message",
+    }
+    KINDS = agents.make_kinds(
+        write="write search_replace",
+        shell="run_terminal_command",
+        task="spawn_subagent",
+        read="read_file list_dir grep web_search web_fetch",
+    )
+    EVENTS = {
+        **agents.EVENTS,
+        **dict.fromkeys(("StopCancelled", "StopFailure"), "turn-end"),
+    }
+    # It ignores matchers of some events, and supports no lookahead: there are none.
+    LIMITS = dict.fromkeys(EVENTS, _LIMIT)
+
+    def is_payload(self, fields: Mapping[str, Any]) -> bool:
+        """Whether a payload for another client's hook is this one's."""
+        return "hookEventName" in fields and "workspaceRoot" in fields
+
+    def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """(the hook that the payload names, the payload).  A Stop at the end of a session is no
+        event: its hook is ''."""
+        words = agents.get_text(fields, "hookEventName").split("_")
+        name = "".join(word.capitalize() for word in words) or name
+        prompt = agents.get_words(fields, "prompt")
+        inner = prompt.partition("<user_query>")[2].partition("</user_query>")[0]
+        if name == "Stop" and fields.get("reason") not in (None, "end_turn"):
+            name = ""
+        return name, {**fields, "prompt": inner.strip() or prompt}
+
+    def build_files(self, path: str, command: Callable[[str], str]) -> dict[str, Any]:
+        """The file of hooks."""
+        return {path: agents.nest_hooks(self.EVENTS, command, _LIMIT)}
 
 
-def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """(the hook that the payload names, the payload).  A Stop at the end of a session is no event:
-    its hook is ''."""
-    words = agents.get_text(fields, "hookEventName").split("_")
-    name = "".join(word.capitalize() for word in words) or name
-    prompt = agents.get_words(fields, "prompt")
-    inner = prompt.partition("<user_query>")[2].partition("</user_query>")[0]
-    if name == "Stop" and fields.get("reason") not in (None, "end_turn"):
-        name = ""
-    return name, {**fields, "prompt": inner.strip() or prompt}
-
-
-def build_files(path: str, command: Callable[[str], str]) -> dict[str, Any]:
-    """The file of hooks."""
-    return {path: agents.nest_hooks(EVENTS, command, _LIMIT)}
+CLIENT = GrokBuild()

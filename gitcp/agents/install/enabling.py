@@ -168,7 +168,7 @@ def _plan_settings(
         cleaned = text
         if text and (force or not surroundings.tracked(path)):
             cleaned = settings.remove(text, settings.is_entires_command, adapter.FORM)
-        new = settings.install(cleaned or None, name, adapter.HOOKS, command, adapter.FORM)
+        new = settings.install(cleaned or None, name, adapter.list_hooks(), command, adapter.FORM)
     except UnicodeDecodeError:
         raise InputError(f"'{path}': not UTF-8") from None
     except (InputError, ValueError) as e:

@@ -89,9 +89,8 @@ def build_files(adapter: Client, path: str, baked: tuple[str, str] | None) -> di
         }
         with open(os.path.join(os.path.dirname(agents.__file__), adapter.PLUGIN), "rb") as f:
             return {path: (_HEAD % values).encode() + f.read()}
-    return {
-        os.path.join(path, name): _build_script(adapter, name, baked) for name, *_ in adapter.HOOKS
-    }
+    names = [name for name, *_ in adapter.list_hooks()]
+    return {os.path.join(path, name): _build_script(adapter, name, baked) for name in names}
 
 
 def _build_json_files(

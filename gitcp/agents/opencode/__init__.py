@@ -21,77 +21,119 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Event, Tool
 
-NAME = "opencode"
-AGENT_TYPE = "OpenCode"
-PROGRAM = "opencode"
-FOLDERS = (".opencode", ".config/opencode")
-SETTINGS = {
-    "shared": ".opencode/plugins/gitcp.js",
-    "user": ".config/opencode/plugins/gitcp.js",
-}
-SESSION_ENV = ("OPENCODE_SESSION_ID",)  # the plugin sets it
-FORM = "plugin"
-PLUGIN = "opencode/plugin.js"
-SECONDS = 0  # the plugin waits
-RESUME = "opencode --session {}"
-PATHS = ("filePath",)
-KINDS = agents.make_kinds(
-    write="write edit multiedit patch apply_patch",
-    shell="bash",
-    task="task",
-    todo="todowrite",
-    read="""read glob grep list ls webfetch websearch codesearch todoread question skill plan_enter
-        plan_exit lsp invalid""",
-)
-EVENTS = {
-    "session.created": "session-start",
-    "chat.message": "turn-start",
-    "tool.execute.before": "tool-start",
-    "tool.execute.after": "tool-end",
-    "session.idle": "turn-end",
-    "dispose": "session-end",
-}
 
-
-def locate(home: str, path: str) -> str:
-    """A path of the client below home, or below the folder of XDG_CONFIG_HOME."""
-    return resolve_path(home, path, "XDG_CONFIG_HOME" if path.startswith(".config/") else "")
-
-
-def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """(the hook, its payload with Claude Code's keys); of a subagent's hooks only those of tools
-    are events."""
-    event, parent = EVENTS.get(name), fields.get("parent")
-    call, output = agents.get_object(fields, "input"), agents.get_object(fields, "output")
-    by_tool = event in ("tool-start", "tool-end")
-    if parent is not None and not by_tool:
-        return "", fields
-    session = call.get("sessionID")
-    common = {
-        "session_id": session if parent is None else parent,
-        "agent_id": session if parent is not None else None,
-        "cwd": fields.get("directory"),
+class Opencode(agents.Client):
+    NAME = "opencode"
+    AGENT_TYPE = "OpenCode"
+    PROGRAM = "opencode"
+    FOLDERS: tuple[str, ...] = (".opencode", ".config/opencode")
+    SETTINGS = {
+        "shared": ".opencode/plugins/gitcp.js",
+        "user": ".config/opencode/plugins/gitcp.js",
     }
-    if event == "turn-start":
-        message = agents.get_object(output, "message")
-        common["turn_id"] = message.get("id")
-        common["prompt"] = extract_prompt(agents.get_objects(output, "parts"))
-        common["model"] = agents.get_object(message, "model").get("modelID")
-    elif by_tool:
-        common["tool_name"], common["tool_use_id"] = call.get("tool"), call.get("callID")
-        common["tool_input"] = agents.get_object(output if event == "tool-start" else call, "args")
-        common["result"] = output if event == "tool-end" else {}
-    return name, common
+    SESSION_ENV = ("OPENCODE_SESSION_ID",)  # the plugin sets it
+    FORM = "plugin"
+    PLUGIN = "opencode/plugin.js"
+    SECONDS = 0  # the plugin waits
+    RESUME = "opencode --session {}"
+    PARTS = ("transcript",)
+    DATA = "opencode"  # the folder of its database, and the name of that
+    PATHS = ("filePath",)
+    KINDS = agents.make_kinds(
+        write="write edit multiedit patch apply_patch",
+        shell="bash",
+        task="task",
+        todo="todowrite",
+        read="""read glob grep list ls webfetch websearch codesearch todoread question skill
+            plan_enter plan_exit lsp invalid""",
+    )
+    EVENTS = {
+        "session.created": "session-start",
+        "chat.message": "turn-start",
+        "tool.execute.before": "tool-start",
+        "tool.execute.after": "tool-end",
+        "session.idle": "turn-end",
+        "dispose": "session-end",
+    }
 
+    def locate(self, home: str, path: str) -> str:
+        """A path of the client below home, or below the folder of XDG_CONFIG_HOME."""
+        return resolve_path(home, path, "XDG_CONFIG_HOME" if path.startswith(".config/") else "")
 
-def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
-    """The call of an adapted payload."""
-    tool, result = agents.read_tool(fields, KINDS, PATHS, cwd), fields["result"]
-    agents.add_output(tool, result.get("output"))
-    child = agents.get_object(result, "metadata").get("sessionId")
-    if tool["kind"] == "task" and child is not None:
-        tool["agent_id"] = formats.check_component(child, "sessionId")
-    return tool
+    def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """(the hook, its payload with Claude Code's keys); of a subagent's hooks only those of
+        tools are events."""
+        event, parent = self.EVENTS.get(name), fields.get("parent")
+        call, output = agents.get_object(fields, "input"), agents.get_object(fields, "output")
+        by_tool = event in ("tool-start", "tool-end")
+        if parent is not None and not by_tool:
+            return "", fields
+        session = call.get("sessionID")
+        common = {
+            "session_id": session if parent is None else parent,
+            "agent_id": session if parent is not None else None,
+            "cwd": fields.get("directory"),
+        }
+        if event == "turn-start":
+            message = agents.get_object(output, "message")
+            common["turn_id"] = message.get("id")
+            common["prompt"] = extract_prompt(agents.get_objects(output, "parts"))
+            common["model"] = agents.get_object(message, "model").get("modelID")
+        elif by_tool:
+            common["tool_name"], common["tool_use_id"] = call.get("tool"), call.get("callID")
+            source = output if event == "tool-start" else call
+            common["tool_input"] = agents.get_object(source, "args")
+            common["result"] = output if event == "tool-end" else {}
+        return name, common
+
+    def read_tool(self, name: str, fields: dict[str, Any], cwd: str) -> Tool:
+        """The call of an adapted payload."""
+        tool, result = agents.read_tool(fields, self.KINDS, self.PATHS, cwd), fields["result"]
+        agents.add_output(tool, result.get("output"))
+        child = agents.get_object(result, "metadata").get("sessionId")
+        if tool["kind"] == "task" and child is not None:
+            tool["agent_id"] = formats.check_component(child, "sessionId")
+        return tool
+
+    def locate_sessions(self, home: str, cwd: str) -> str:
+        """The folder of the client's database."""
+        data = os.environ.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
+        return os.path.join(data, self.DATA)
+
+    def _locate_database(self, home: str) -> str:
+        return os.path.join(self.locate_sessions(home, ""), f"{self.DATA}.db")
+
+    def export(self, record: Event, folder: str) -> None:
+        """Copy the session's new messages to a file in folder, and set that as transcript_path."""
+        home = os.path.expanduser("~")
+        database = self._locate_database(home)
+        agent = record.get("tool", {}).get("agent_id")
+        if agent and record["event"] == "subagent-end":
+            path = self.locate_subagent_transcript(os.path.join(folder, "x"), agent)
+            if messages.append_messages(database, agent, path):
+                record["agent_transcript_path"] = path
+        path = os.path.join(folder, formats.check_session_id(record["session_id"]) + ".jsonl")
+        done = record["event"] in ("turn-end", "session-end")
+        copied = messages.append_messages(database, record["session_id"], path, done)
+        if copied or os.path.exists(path):
+            record["transcript_path"] = path
+
+    def list_conversations(self, home: str, cwd: str) -> list[str]:
+        """The sessions of cwd or directories below it, each as `<database>#<id>`."""
+        database = self._locate_database(home)
+        return [f"{database}#{key}" for key in messages.list_sessions(database, cwd)]
+
+    def fetch(self, conversation: str, folder: str) -> str:
+        """Copy a session of list_conversations() into a folder; return the file."""
+        database, _, key = conversation.rpartition("#")
+        path = os.path.join(folder, formats.check_session_id(key) + ".jsonl")
+        messages.append_messages(database, key, path)
+        return path
+
+    def locate_subagent_transcript(self, transcript_path: str, agent_id: str) -> str:
+        """The path of a subagent's transcript by its session's, whether it exists or not."""
+        name = formats.check_component(agent_id, "agent_id") + ".jsonl"
+        return os.path.join(os.path.dirname(transcript_path), name)
 
 
 def extract_prompt(parts: Iterable[dict[str, Any]]) -> str:
@@ -105,49 +147,4 @@ def extract_prompt(parts: Iterable[dict[str, Any]]) -> str:
     return text
 
 
-def locate_sessions(home: str, cwd: str, name: str = NAME) -> str:
-    """The folder of the client's database.  name: of that folder."""
-    data = os.environ.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
-    return os.path.join(data, name)
-
-
-def export(record: Event, folder: str, name: str = NAME) -> None:
-    """Copy the session's new messages to a file in folder, and set that as transcript_path.
-
-    name: the folder of the database.
-    """
-
-    home = os.path.expanduser("~")
-    database = os.path.join(locate_sessions(home, "", name), f"{name}.db")
-    agent = record.get("tool", {}).get("agent_id")
-    if agent and record["event"] == "subagent-end":
-        path = locate_subagent_transcript(os.path.join(folder, "x"), agent)
-        if messages.append_messages(database, agent, path):
-            record["agent_transcript_path"] = path
-    path = os.path.join(folder, formats.check_session_id(record["session_id"]) + ".jsonl")
-    done = record["event"] in ("turn-end", "session-end")
-    if messages.append_messages(database, record["session_id"], path, done) or os.path.exists(path):
-        record["transcript_path"] = path
-
-
-def list_conversations(home: str, cwd: str, name: str = NAME) -> list[str]:
-    """The sessions of cwd or directories below it, each as `<database>#<id>`.  name: the folder of
-    the database."""
-
-    database = os.path.join(locate_sessions(home, "", name), f"{name}.db")
-    return [f"{database}#{key}" for key in messages.list_sessions(database, cwd)]
-
-
-def fetch(name: str, folder: str) -> str:
-    """Copy a session of list_conversations() into a folder; return the file."""
-
-    database, _, key = name.rpartition("#")
-    path = os.path.join(folder, formats.check_session_id(key) + ".jsonl")
-    messages.append_messages(database, key, path)
-    return path
-
-
-def locate_subagent_transcript(transcript_path: str, agent_id: str) -> str:
-    """The path of a subagent's transcript by its session's, whether it exists or not."""
-    name = formats.check_component(agent_id, "agent_id") + ".jsonl"
-    return os.path.join(os.path.dirname(transcript_path), name)
+CLIENT = Opencode()

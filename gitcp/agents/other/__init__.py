@@ -15,20 +15,25 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Event, Tool
 
-NAME = "other"
-SESSION_ENV = ("GITCP_SESSION_ID",)  # `gitcp run` sets it
-ANSWERS = "plain"
-SETTINGS: dict[str, str] = {}
-HOOKS = ()
-EVENTS = dict.fromkeys(
-    """session-start turn-start tool-start tool-end subagent-start subagent-end todo compact
-    turn-end session-end""".split(),
-    "",
-)
-KINDS = {kind: kind for kind in "write shell mcp task todo read other".split()}
 _TEXTS = """agent_type turn transcript_path agent_transcript_path source reason last_message
 model""".split()
 _LONGEST = 60  # characters of an agent's name
+
+
+class Other(agents.Client):
+    NAME = "other"
+    AGENT_TYPE = ""  # the name that the tool gives
+    SESSION_ENV = ("GITCP_SESSION_ID",)  # `gitcp run` sets it
+    ANSWERS = "plain"
+    PARTS = ("transcript",)
+    SETTINGS: dict[str, str] = {}
+    EVENTS = dict.fromkeys(
+        """session-start turn-start tool-start tool-end subagent-start subagent-end todo compact
+        turn-end session-end""".split(),
+        "",
+    )
+    NOT_HOOKED = tuple(EVENTS)
+    KINDS = {kind: kind for kind in "write shell mcp task todo read other".split()}
 
 
 def check_event(fields: dict[str, Any], cwd: str) -> dict[str, Any]:
@@ -37,7 +42,7 @@ def check_event(fields: dict[str, Any], cwd: str) -> dict[str, Any]:
     cwd: the default directory.  Raises InputError for an invalid field.
     """
     name = agents.get_text(fields, "event")
-    if name not in EVENTS:
+    if name not in Other.EVENTS:
         raise InputError(f"'event' is none of an agent's: {ascii(name)[:80]}")
     record: Event = {
         "type": "event",
@@ -69,7 +74,7 @@ def check_name(name: object) -> str:
 
 def _read_tool(fields: dict[str, Any], cwd: str) -> Tool:
     kind, input_paths = agents.get_text(fields, "kind") or "other", fields.get("input_paths")
-    if kind not in KINDS:
+    if kind not in Other.KINDS:
         raise InputError(f"'kind' is none of a tool's: {ascii(kind)[:80]}")
     if input_paths is not None and not isinstance(input_paths, list):
         raise InputError(f"'input_paths' is not a list: {ascii(input_paths)[:80]}")
@@ -88,3 +93,6 @@ def _read_tool(fields: dict[str, Any], cwd: str) -> Tool:
         tool["background"] = True
     agents.add_output(tool, fields.get("output"))
     return tool
+
+
+CLIENT = Other()

@@ -5,27 +5,32 @@ from __future__ import annotations
 
 from gitcp import agents
 
-NAME = "pi"
-AGENT_TYPE = "Pi"
-PROGRAM = "pi"
-FOLDERS = (".pi",)
-SETTINGS = {"shared": ".pi/extensions/gitcp.ts", "user": ".pi/agent/extensions/gitcp.ts"}
-FORM = "plugin"
-PLUGIN = "pi/plugin.ts"
-SECONDS = 0  # the plugin waits
-SESSION_ENV = ("PI_SESSION_ID",)  # the extension sets it
-TRUST = "asks for trust in extensions of a repository once"
-TRANSCRIPTS = ".pi/agent/sessions"  # below it <project>/<time>_<id>.jsonl
-RESUME = "pi --session {}"
-PATHS = ("path",)
-KINDS = agents.make_kinds(
-    write="write edit",
-    shell="bash",
-    read="read grep find ls",
-)
-EVENTS = agents.EVENTS
+
+class Pi(agents.Client):
+    NAME = "pi"
+    AGENT_TYPE = "Pi"
+    PROGRAM = "pi"
+    FOLDERS = (".pi",)
+    SETTINGS = {"shared": ".pi/extensions/gitcp.ts", "user": ".pi/agent/extensions/gitcp.ts"}
+    FORM = "plugin"
+    PLUGIN = "pi/plugin.ts"
+    SECONDS = 0  # the plugin waits
+    SESSION_ENV = ("PI_SESSION_ID",)  # the extension sets it
+    TRUST = "asks for trust in extensions of a repository once"
+    TRANSCRIPTS = ".pi/agent/sessions"  # below it <project>/<time>_<id>.jsonl
+    RESUME = "pi --session {}"
+    PARTS = ("transcript",)
+    PATHS = ("path",)
+    KINDS = agents.make_kinds(
+        write="write edit",
+        shell="bash",
+        read="read grep find ls",
+    )
+    EVENTS = agents.EVENTS
+
+    def name_project(self, home: str, cwd: str) -> str:
+        """The folder of cwd's sessions below TRANSCRIPTS."""
+        return f"--{cwd.strip('/').replace('/', '-')}--"
 
 
-def name_project(home: str, cwd: str) -> str:
-    """The folder of cwd's sessions below TRANSCRIPTS."""
-    return f"--{cwd.strip('/').replace('/', '-')}--"
+CLIENT = Pi()

@@ -9,54 +9,56 @@ from __future__ import annotations
 import os
 
 from gitcp import agents
-from gitcp.agents import claude_code
+from gitcp.agents.claude_code import ClaudeCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-NAME = "qwen-code"
-AGENT_TYPE = "Qwen Code"
-PROGRAM = "qwen"
-FOLDERS = (".qwen",)
-SESSION_ENV = ()  # its shell has QWEN_CODE=1 and no session
-PROJECT_ENV = "GEMINI_PROJECT_DIR"
-ANSWERS = "permission"
-FORM = "commented"
-SETTINGS = dict.fromkeys(("shared", "user"), ".qwen/settings.json")
-TRANSCRIPTS = ".qwen/projects"
-RESUME = "qwen --resume {}"
-KINDS = agents.make_kinds(
-    write="write_file edit replace notebook_edit",
-    shell="run_shell_command",
-    task="task agent",
-    todo="todo_write",
-    read="""read_file read_many_files list_directory glob grep_search search_file_content web_fetch
-        web_search google_web_search ask_user_question enter_plan_mode exit_plan_mode skill
-        tool_search lsp""",
-)
-EVENTS = {name: claude_code.EVENTS[name] for name, *_ in claude_code.HOOKS}
-_START = agents.build_matcher(KINDS, "read", "todo")
-_TOOLS = {
-    "PreToolUse": _START,
-    "PostToolUse": agents.build_matcher(KINDS, "read"),
-    "PostToolUseFailure": _START,
-}
-# (client's event, matcher or None, milliseconds or None)
-HOOKS = tuple((name, _TOOLS.get(name), None) for name in EVENTS)
-NAMES_CALLS = True
-PATHS = ("file_path", "path", "notebook_path")
+
+class QwenCode(agents.Client):
+    NAME = "qwen-code"
+    AGENT_TYPE = "Qwen Code"
+    PROGRAM = "qwen"
+    FOLDERS = (".qwen",)
+    SESSION_ENV = ()  # its shell has QWEN_CODE=1 and no session
+    PROJECT_ENV = "GEMINI_PROJECT_DIR"
+    ANSWERS = "permission"
+    FORM = "commented"
+    SETTINGS = dict.fromkeys(("shared", "user"), ".qwen/settings.json")
+    TRANSCRIPTS = ".qwen/projects"
+    RESUME = "qwen --resume {}"
+    PARTS = ("transcript",)
+    KINDS = agents.make_kinds(
+        write="write_file edit replace notebook_edit",
+        shell="run_shell_command",
+        task="task agent",
+        todo="todo_write",
+        read="""read_file read_many_files list_directory glob grep_search search_file_content
+            web_fetch web_search google_web_search ask_user_question enter_plan_mode exit_plan_mode
+            skill tool_search lsp""",
+    )
+    EVENTS = {name: event for name, event in ClaudeCode.EVENTS.items() if name != "PostToolBatch"}
+    _START = agents.build_matcher(KINDS, "read", "todo")
+    MATCHERS = {
+        "PreToolUse": _START,
+        "PostToolUse": agents.build_matcher(KINDS, "read"),
+        "PostToolUseFailure": _START,
+    }
+    NAMES_CALLS = True
+    PATHS = ("file_path", "path", "notebook_path")
+
+    def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """(the hook, its payload with Claude Code's keys); an empty prompt is no event."""
+        path = fields.get("transcript_path")
+        if isinstance(path, str) and path and not path.endswith(".jsonl"):
+            file = os.path.join(path, f"{fields.get('session_id')}.jsonl")
+            fields = {**fields, "transcript_path": file}  # it named the folder of all transcripts
+        return "" if name == "UserPromptSubmit" and not fields.get("prompt") else name, fields
+
+    def name_project(self, home: str, cwd: str) -> str:
+        """The folder of cwd's sessions below TRANSCRIPTS."""
+        return "".join(c if c.isascii() and c.isalnum() else "-" for c in cwd) + "/chats"
 
 
-def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """(the hook, its payload with Claude Code's keys); an empty prompt is no event."""
-    path = fields.get("transcript_path")
-    if isinstance(path, str) and path and not path.endswith(".jsonl"):
-        file = os.path.join(path, f"{fields.get('session_id')}.jsonl")
-        fields = {**fields, "transcript_path": file}  # it named the folder of all transcripts
-    return "" if name == "UserPromptSubmit" and not fields.get("prompt") else name, fields
-
-
-def name_project(home: str, cwd: str) -> str:
-    """The folder of cwd's sessions below TRANSCRIPTS."""
-    return "".join(c if c.isascii() and c.isalnum() else "-" for c in cwd) + "/chats"
+CLIENT = QwenCode()

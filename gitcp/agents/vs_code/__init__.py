@@ -16,57 +16,59 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Tool
 
-NAME = "vs-code"
-AGENT_TYPE = "VS Code"
-SETTINGS = {"shared": ".github/hooks/gitcp-vscode.json", "user": ".copilot/hooks/gitcp-vscode.json"}
-FORM = "vs-code"
-SECONDS = 30
-COVERED_BY = "copilot"
-UNSEEN = True
-KINDS = agents.make_kinds(
-    write="""create_file replace_string_in_file multi_replace_string_in_file insert_edit_into_file
-        apply_patch edit_notebook_file create_new_jupyter_notebook editFiles""",
-    shell="run_in_terminal",
-    task="runSubagent",
-    read="read_file list_dir file_search grep_search semantic_search",
-)
-EVENTS = {
-    **agents.omit_events("PostToolUseFailure", "SessionEnd"),
-    "SubagentStart": "subagent-start",
-}
-PATHS = ("filePath", "file_path", "path")
 
+class VsCode(agents.Client):
+    NAME = "vs-code"
+    AGENT_TYPE = "VS Code"
+    SETTINGS = {
+        "shared": ".github/hooks/gitcp-vscode.json",
+        "user": ".copilot/hooks/gitcp-vscode.json",
+    }
+    FORM = "vs-code"
+    SECONDS = 30
+    COVERED_BY = "copilot"
+    UNSEEN = True
+    KINDS = agents.make_kinds(
+        write="""create_file replace_string_in_file multi_replace_string_in_file
+            insert_edit_into_file apply_patch edit_notebook_file create_new_jupyter_notebook
+            editFiles""",
+        shell="run_in_terminal",
+        task="runSubagent",
+        read="read_file list_dir file_search grep_search semantic_search",
+    )
+    EVENTS = {
+        **agents.omit_events("PostToolUseFailure", "SessionEnd"),
+        "SubagentStart": "subagent-start",
+    }
+    PATHS = ("filePath", "file_path", "path")
 
-def is_payload(fields: Mapping[str, Any]) -> bool:
-    """Whether a payload for another client's hook is this one's."""
-    return "hookEventName" in fields and "workspaceRoot" not in fields
+    def is_payload(self, fields: Mapping[str, Any]) -> bool:
+        """Whether a payload for another client's hook is this one's."""
+        return "hookEventName" in fields and "workspaceRoot" not in fields
 
+    is_own = is_payload
 
-is_own = is_payload
+    def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """(the hook by the payload, the payload with Claude Code's keys); a turn of a subagent is
+        no event."""
+        name = agents.get_text(fields, "hookEventName") or name
+        event = self.EVENTS.get(name)
+        if event in ("turn-start", "turn-end") and fields.get("agent_id") is not None:
+            return "", fields
+        turn = {"turn_id": fields.get("timestamp")} if event == "turn-start" else {}
+        return name, {**fields, "session_id": fields.get("sessionId"), **turn}
 
-
-def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """(the hook by the payload, the payload with Claude Code's keys); a turn of a subagent is no
-    event."""
-    name = agents.get_text(fields, "hookEventName") or name
-    event = EVENTS.get(name)
-    if event in ("turn-start", "turn-end") and fields.get("agent_id") is not None:
-        return "", fields
-    turn = {"turn_id": fields.get("timestamp")} if event == "turn-start" else {}
-    return name, {**fields, "session_id": fields.get("sessionId"), **turn}
-
-
-def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
-    """The call of a payload."""
-    tool = agents.read_tool(fields, KINDS, PATHS, cwd)
-    arguments = agents.get_object(fields, "tool_input")
-    if tool["kind"] == "write" and not tool["input_paths"]:
-        paths = _list_replaced_paths(arguments)
-        tool["input_paths"] = agents.resolve_paths(paths, cwd, "filePath")
-    if tool["kind"] == "shell" and arguments.get("isBackground") is True:
-        tool["background"] = True
-    agents.take_response(tool, fields)
-    return tool
+    def read_tool(self, name: str, fields: dict[str, Any], cwd: str) -> Tool:
+        """The call of a payload."""
+        tool = agents.read_tool(fields, self.KINDS, self.PATHS, cwd)
+        arguments = agents.get_object(fields, "tool_input")
+        if tool["kind"] == "write" and not tool["input_paths"]:
+            paths = _list_replaced_paths(arguments)
+            tool["input_paths"] = agents.resolve_paths(paths, cwd, "filePath")
+        if tool["kind"] == "shell" and arguments.get("isBackground") is True:
+            tool["background"] = True
+        agents.take_response(tool, fields)
+        return tool
 
 
 def _list_replaced_paths(arguments: dict[str, Any]) -> list[str]:
@@ -75,3 +77,6 @@ def _list_replaced_paths(arguments: dict[str, Any]) -> list[str]:
     files = arguments.get("files")
     paths = [part.get("filePath") for part in replacements] + (files if type(files) is list else [])
     return list(dict.fromkeys(path for path in paths if isinstance(path, str)))
+
+
+CLIENT = VsCode()

@@ -348,7 +348,7 @@ def _find_in_settings(client: Client, texts: dict[str, str]) -> Iterator[Finding
             elif settings.is_entires_command(command):
                 reason = f"'{path}' runs the original program at {event}"
                 yield make_finding("entire", path, reason, remedy=f"gitcp enable --agent {name}")
-    absent = [event for event, *_ in client.HOOKS if event not in events]
+    absent = [event for event, *_ in client.list_hooks() if event not in events]
     if absent:
         which = f"runs no hook at {', '.join(absent)}" if events else "is not recorded"
         reason = f"{name} {which} in this worktree: its settings have no such hooks"

@@ -135,7 +135,7 @@ def find_conversation(
         st = os.stat(path)
         if st.st_mtime < since or not os.path.isfile(path):
             return None
-        head = (client.read_head or edits.read_head)(path)
+        head = client.read_head(path) or edits.read_head(path)
     except OSError:
         return None
     cwd = head["cwd"] or client.read_directory(path, default_root)

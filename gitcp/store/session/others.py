@@ -187,11 +187,9 @@ def leave_message(repo: Repo, session_id: str, text: str) -> None:
 def copy_conversation(repo: Repo, client: Client, event: Record) -> None:
     """Let a client's adapter export the session of an event, one hook at a time: two at once, as
     of parallel subagents, would add the same messages twice."""
-    export = client.export
     try:
         with exclusive(repo, f"transcript-{event['session_id']}", session._PATIENCE):
-            if export:
-                export(event, repo.join_shared("exports", client.NAME))
+            client.export(event, repo.join_shared("exports", client.NAME))
     except Busy:
         pass  # a later event exports it
 

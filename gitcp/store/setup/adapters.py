@@ -9,7 +9,7 @@ import shlex
 import subprocess
 
 from gitcp import files, git, jj
-from gitcp.agents import Client, list_names, other
+from gitcp.agents import list_names, other
 from gitcp.agents.reading import items
 from gitcp.core import config_table, installation
 from gitcp.core.findings import make_finding
@@ -57,26 +57,20 @@ def list_programs(path: str) -> dict[str, str]:
     return programs
 
 
-class External(Client):
+class External(other.Other):
     """A client whose adapter is a program."""
 
     FORM = "adapter"
-    SETTINGS = other.SETTINGS
-    HOOKS = ()
-    KINDS = other.KINDS
-    EVENTS = other.EVENTS
 
     def __init__(self, name: str, program: str, top: str) -> None:
         """Ask the program for its name and abilities.  top: of the repository.  Raises Error if
         the answer is invalid."""
         self.program, self._top = program, top
         self._is_entires = os.path.basename(program).startswith(ENTIRE)
-        self._module = other.__name__
         about = self._ask("info")
         key = "protocol_version" if self._is_entires else "protocol"
         if about.get(key) != PROTOCOL or about.get("name") != name:
             raise Error(f"'{program}' is not an adapter of '{name}' for protocol {PROTOCOL}")
-        self.export = self._write_transcript
         self.NAME, self.AGENT_TYPE = name, other.check_name(about.get("type"))
         self._entire_command = f"entire hooks {name} "
         self._folders = about.get("protected_dirs") or ()
@@ -127,7 +121,11 @@ class External(Client):
         if os.path.commonpath([folder, path]) != os.path.normpath(folder):
             raise InputError(f"'session_ref' is outside of {ascii(folder)[:80]}")
 
-    def _write_transcript(self, record: Event, folder: str) -> None:
+    def get_reader(self) -> Any:
+        """The module that reads gitcp's format, in which export() writes."""
+        return other.CLIENT.get_reader()
+
+    def export(self, record: Event, folder: str) -> None:
         """Set the record's transcript to one in gitcp's format below folder; append to it at the
         end of a turn."""
         path = record.get("transcript_path")
