@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from gitcp.cmd import rewind
 from tests.rewind.going import done, points, run, temporary
 from tests.rewind.test_crash import in_child
@@ -27,6 +29,22 @@ def test_a_commit_after_a_rewind_links_by_the_content_that_came_back(
     told = world.committed(checkpoint)[a.sid]
     assert told["files_touched"] == ["new.py"]
     assert told["files"]["new.py"]["prompt"] == "one"
+
+
+@pytest.mark.parametrize("tools", [False, True])
+@pytest.mark.parametrize("ended", [False, True])
+def test_what_an_agent_wrote_and_deleted_again_links_once_a_rewind_has_brought_it_back(
+    world: World, tools: bool, ended: bool
+) -> None:
+    a = world.agent("s1", tools=tools)
+    a.turn("one", {"new.py": "def one():\n    return 1\n"})
+    a.turn("two", {"new.py": None, "README.md": None})
+    if ended:
+        a.end()
+    done(world, "rewind", "--to", temporary(world)[-1])
+    assert files(a) == {"new.py": "1"}
+    (checkpoint,) = world.commit("new.py")
+    assert world.committed(checkpoint)[a.sid]["files"]["new.py"]["prompt"] == "one"
 
 
 def test_the_state_records_what_is_there_after_rewind_undo_and_redo(world: World, a: Agent) -> None:

@@ -59,16 +59,16 @@ class Stretch:
 
     before: the content that the first edit changed.  own: the content that the session made last.
     content: own with later changes by others.  live: whether the worktree has it; otherwise it
-    was put away, or a commit left it out.  left: that commit is linked with the session.  base: the
-    commit on which it was last seen, '' if unknown.
+    was put away, or a commit left it out.  left: that commit is linked with the session.  undone:
+    the session itself has taken it back.  base: the commit on which it was last seen, '' if unknown.
     """
 
-    __slots__ = ("_lost", "_seen", "base", "before", "content", "edits", "left", "live", "own")
+    __slots__ = tuple("_lost _seen base before content edits left live own undone".split())
 
     def __init__(self, before: Version) -> None:
         self.before = self.own = self.content = before
         self.edits: list[JournalLine] = []
-        self.live, self.left = True, False
+        self.live, self.left, self.undone = True, False, False
         self.base, self._seen, self._lost = "", 0, False
 
     def add(self, edit: JournalLine) -> None:
@@ -108,7 +108,7 @@ class Stretch:
     def note_return(self, line: JournalLine) -> None:
         """Note that a line restored a content that the stretch has had."""
         version = credit.parse_entry(line["after"])
-        self.live, self.left, self.content = True, False, version
+        self.live, self.left, self.undone, self.content = True, False, False, version
         self._note_seen(line)
         if self._has_written(version):
             self.own = version
@@ -178,7 +178,8 @@ class Work:
         self._looks = sorted((x["look"], x["base"]) for x in lines if "look" in x and "base" in x)
 
     def list_stretches(self, path: str) -> list[Stretch]:
-        """The session's stretches at a path, the newest last, less those that changed nothing.
+        """The session's stretches at a path, the newest last, less those that changed nothing or
+        are undone.
 
         An edit by the session continues the current stretch if a commit left out both or neither,
         else it begins one; it also begins one if the file was moved away.  A restored content
@@ -208,7 +209,7 @@ class Work:
                 current.live, current.left = not is_left, bool(line.get("left"))
             elif line["how"] == "restored" and not is_left:
                 if current and self._is_undoing(line) and not current.has_had(line):
-                    stretches.remove(current)
+                    current.undone = True
                 for stretch in stretches:
                     stretch.live = False
                 current = next((s for s in reversed(stretches) if s.has_had(line)), None)
@@ -219,7 +220,7 @@ class Work:
         for stretch in stretches:
             stretch.note_look(self._looks, _NEVER)
             stretch.live = stretch.live and self._is_here(stretch.base)
-        return [stretch for stretch in stretches if stretch.own != stretch.before]
+        return [s for s in stretches if s.own != s.before and not s.undone]
 
     def list_paths(self) -> list[str]:
         """The paths at which the session has open edits."""
