@@ -101,11 +101,12 @@ build/demo/.stamp: pyproject.toml $(SOURCES)
 	touch $@
 
 demo: build/demo/.stamp
-	build/demo/bin/python demo/run.py
+	build/demo/bin/gitcp demo
 
-# The moving picture of the README, drawn of what runs here.
+# The pictures of the README, made of what runs here.
 picture: $(TOOLS)
-	$(PY) demo/picture.py
+	$(PY) -m demo.picture
+	$(PY) -m demo.page
 
 # The extension for VS Code, as build/vscode/gitcp.vsix; tried in a real editor by test-vscode.
 vscode:

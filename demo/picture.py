@@ -1,7 +1,7 @@
 """The moving picture of the README: a terminal in which an agent deletes files and gitcp rewinds.
 
-The recorded session and all commands run as in the demo; only the pace is that of a reader.  The
-picture is SVG: its screens lie below one another, and CSS moves the strip.
+The session and the commands are those of 'gitcp demo' and run here; only the pace is that of a
+reader.  The picture is SVG: its screens lie below one another, and CSS moves the strip.
 """
 
 from __future__ import annotations
@@ -23,12 +23,9 @@ from xml.sax.saxutils import escape
 
 import pyte
 
-sys.path.append(str(Path(__file__).resolve().parents[1]))
+from gitcp.cmd.demo import Scene
 
-from demo import run
-from tests.support.replay import Call
-
-TO = run.TOP / "demo" / "rewind.svg"
+TO = Path(__file__).resolve().parent / "rewind.svg"
 COLUMNS, ROWS = 96, 26
 # Pixels: a character's width, a line's height, the font's size, what is left around them.
 CELL, LINE, SIZE, MARGIN = 8.4, 19, 14, 12
@@ -118,18 +115,14 @@ class Shell:
         return line == "$" if text == "$ " else line.endswith(text.rstrip())
 
 
-def act(film: Film, repo: Path, home: Path) -> None:
+def act(film: Film, scene: Scene) -> None:
     """The story of the picture."""
     shell = Shell(film)
     film.keep(0.8)
-
-    def see(call: Call) -> None:
-        if lines := run.describe(call):
-            coloured = f"\x1b[36m{lines}\x1b[0m" if lines.startswith(">") else lines
-            film.feed(b"\r" + coloured.replace("\n", "\r\n").encode() + b"\r\n")
-            film.keep(1.1)
-
-    run.replay("shell-deletes", repo, home, see)
+    for line in scene.play():
+        coloured = f"\x1b[36m{line}\x1b[0m" if line.startswith(">") else line
+        film.feed(b"\r" + coloured.replace("\n", "\r\n").encode() + b"\r\n")
+        film.keep(1.1)
     film.feed(b"$ ")
     shell.type("git status --short", stay=2)
     shell.type("gitcp rewind --list | head -n 3", stay=2.5)
@@ -192,11 +185,13 @@ def _write_animation(frames: list[tuple[list[list[Run]], float]], height: int) -
 
 def main() -> None:
     with tempfile.TemporaryDirectory(prefix="gitcp-demo-") as name:
-        scratch = Path(name).resolve()
-        repo, home = run.enter(scratch)
-        run.step("gitcp enable")
+        scene = Scene(os.path.realpath(name))
+        os.environ.clear()
+        os.environ.update(scene.env)
+        os.chdir(scene.repo)
+        scene.run("gitcp enable --agent claude-code")
         film = Film()
-        act(film, repo, home)
+        act(film, scene)
     TO.write_text(draw(film))
     print(f"{TO}: {len(film.frames)} screens, {TO.stat().st_size:,} bytes")
 

@@ -102,7 +102,7 @@ def format_overview() -> str:
     for purpose, names in commands.EVERYDAY.items():
         parts.append(f"\n{purpose}")
         parts += [f"   {name:9} {commands.get_summary(name)}" for name in names]
-    parts.append("\n'gitcp ui' shows sessions, commits and points to browse in.")
+    parts.append("\n'gitcp demo' shows how it works; 'gitcp ui' is a browser of all this.")
     parts.append("'gitcp help -a' lists all commands, 'gitcp help <command>' opens a page.")
     return "\n".join(parts)
 

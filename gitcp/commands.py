@@ -57,6 +57,7 @@ STAGES = {
 }
 # name, that of its file in gitcp/cmd -> its summary
 TOOLS = {
+    "demo": "show in a repository of its own how gitcp works",
     "enable": "install the hooks of git and of an agent",
     "disable": "silence or remove the hooks",
     "config": "list the settings of gitcp, and check them",

@@ -8,9 +8,8 @@ import shlex
 import sys
 import termios
 
-import gitcp
 from gitcp import console
-from gitcp.console import browser, cli, extras, make_value, term
+from gitcp.console import browser, cli, extras, make_value, shell, term
 from gitcp.core.render.panes import Browser
 from gitcp.errors import OK, Error
 from gitcp.repo import Repo
@@ -36,10 +35,6 @@ OPTIONS = (
     ),
 )
 _ENDED = 128 + 15  # as a shell says of SIGTERM
-_START = (
-    "import sys; sys.path.insert(0, sys.argv.pop(1)); sys.argv[0] = 'gitcp'; "
-    "from gitcp.__main__ import main; sys.exit(main())"
-)
 
 
 class Screen(Browser):
@@ -84,9 +79,8 @@ def do_action(action: Action) -> str:
 
 def _call(command: Sequence[str]) -> int:
     """Run a command of this gitcp at the terminal."""
-    top = os.path.dirname(os.path.dirname(os.path.abspath(gitcp.__file__)))
     sys.stdout.flush()
-    return term.run_foreground([sys.executable, "-P", "-c", _START, top, *command], os.environ)
+    return term.run_foreground([*shell.build_own_command(), *command], os.environ)
 
 
 def _ask(question: str) -> str:

@@ -137,6 +137,13 @@ def run_apart(
     return status if status >= 0 else 128 - status
 
 
+def build_own_command() -> list[str]:
+    """The words that run this gitcp, whatever of it is on PATH; a command's words follow them."""
+    start = f"import sys; sys.path[:] = {sys.path!r}; sys.argv[0] = 'gitcp'"
+    run = "from gitcp.__main__ import main; sys.exit(main())"
+    return [sys.executable, "-P", "-c", f"{start}; {run}"]
+
+
 def write(text: Iterable[str]) -> None:
     """Write text to stdout as it comes, the first part at once."""
     for number, part in enumerate(text):

@@ -60,7 +60,7 @@ class Stretch:
     before: the content that the first edit changed.  own: the content that the session made last.
     content: own with later changes by others.  live: whether the worktree has it; otherwise it
     was put away, or a commit left it out.  left: that commit is linked with the session.  undone:
-    the session itself has taken it back.  base: the commit on which it was last seen, '' if unknown.
+    the session has taken it back.  base: the commit on which it was last seen, '' if unknown.
     """
 
     __slots__ = tuple("_lost _seen base before content edits left live own undone".split())

@@ -1,0 +1,61 @@
+"""gitcp demo: its story holds, and nothing of the person's is touched."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.rewind.going import files
+from tests.support.paths import TOP
+
+COMMAND = [str(TOP / "bin" / "gitcp"), "demo"]
+
+
+def run(cwd: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(COMMAND, cwd=cwd, env=env, capture_output=True, text=True, timeout=120)
+
+
+def test_the_story_holds_and_leaves_nothing_of_the_persons_otherwise(
+    repo: Path, tmp_path: Path
+) -> None:
+    home, scratch = tmp_path / "home", tmp_path / 'it\'s a "place" $HOME'
+    for folder in (home, scratch):
+        folder.mkdir(exist_ok=True)
+    (home / ".gitconfig").write_text(
+        f"[core]\n\thooksPath = {home}\n[commit]\n\tgpgSign = true\n[gitcp]\n\tlink = none\n"
+    )
+    (repo / ".git" / "gitcp-sentinel").touch()
+    before = files(home), files(repo), files(repo / ".git")
+    env = {**os.environ, "HOME": str(home), "TMPDIR": str(scratch), "GIT_DIR": str(repo / ".git")}
+    done = run(repo, {**env, "GITCP_SESSION_ID": "s1", "CLAUDE_CONFIG_DIR": str(home)})
+    assert (done.returncode, done.stderr) == (0, "")
+    for shown in (
+        "> Tidy up",
+        "  Bash: rm -rf src tests",
+        "rewound: 3 created",
+        "Entire-Checkpoint",
+    ):
+        assert shown in done.stdout
+    assert (files(home), files(repo), files(repo / ".git")) == before
+    assert list(scratch.iterdir()) == []
+
+
+def test_it_ends_where_a_step_does_not_do_what_it_should(tmp_path: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("sh", "cat"):
+        (programs / name).symlink_to(f"/bin/{name}")
+    python = next(p for p in os.get_exec_path() if (Path(p) / "python3").exists())
+    (programs / "python3").symlink_to(Path(python) / "python3")
+    done = run(tmp_path, {**os.environ, "PATH": str(programs), "TMPDIR": str(tmp_path)})
+    assert done.returncode == 128
+    assert done.stderr.startswith("fatal: 'git init ") and "127" in done.stderr
+    assert not list(tmp_path.glob("gitcp-demo-*"))
+
+
+@pytest.mark.parametrize("file", ["events.jsonl", "transcript.jsonl"])
+def test_what_is_played_is_small(file: str) -> None:
+    assert (TOP / "gitcp" / "demo" / file).stat().st_size < 40_000
