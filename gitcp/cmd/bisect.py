@@ -19,6 +19,7 @@ from gitcp.store import pack_care, session
 from gitcp.store.back import points, restore, scratch, steps
 from gitcp.store.back.history import History
 from gitcp.store.back.restore import Present
+from gitcp.store.care import unfinished
 from gitcp.store.objects import Objects
 from gitcp.store.session import others
 from gitcp.store.turn import sessions
@@ -94,11 +95,10 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _bisect(repo: Repo, args: Namespace) -> int:
-    scratch.remove_abandoned(repo)
     undo.finish(repo)
-    mover = steps.Mover(repo, lambda prepared: True, lambda done, total: None)
-    if scratch.finish_in_place(repo, mover):
-        console.warn("an interrupted bisection in place was taken back")
+    for sentence in unfinished.finish_bisection(repo):
+        console.warn(sentence)
+    mover = unfinished.make_mover(repo)
     present = Present(repo, dry=True)
     session = _pick_session(present, args.session)
     history = History(present, args.good, args.bad, session)

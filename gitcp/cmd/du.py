@@ -9,7 +9,7 @@ from gitcp.core import findings
 from gitcp.core.render import spans
 from gitcp.errors import OK
 from gitcp.repo import Repo
-from gitcp.store.care import upkeep
+from gitcp.store.care import space
 from gitcp.store.reading import split_windows
 
 TYPE_CHECKING = False
@@ -37,7 +37,7 @@ OPTIONS = (
 def run(argv: Sequence[str]) -> int:
     """Show the sums."""
     args = cli.parse("du", OPTIONS, argv)
-    items = upkeep.list_items(Repo.find(), brief=args.by == "kind")
+    items = space.list_items(Repo.find(), brief=args.by == "kind")
     windows = term.iterate_counted("measuring objects", split_windows(items, _WINDOW))
     every = (item for window in windows for item in window)
     sums = findings.sum_items(every, args.by, time.time())

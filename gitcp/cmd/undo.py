@@ -12,8 +12,9 @@ from gitcp.core.render import answers
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import NO, OK, Error
 from gitcp.repo import Repo
-from gitcp.store import index, pack_care, split, undo
+from gitcp.store import pack_care, undo
 from gitcp.store.back import points, restore, steps
+from gitcp.store.care import unfinished
 from gitcp.store.objects import Objects
 from gitcp.store.snapshot import scan
 
@@ -98,11 +99,7 @@ def run_step(args: Namespace, move: Callable[[Mover], Outcome], word: str) -> in
 
 def finish(repo: Repo) -> None:
     """Finish the step that a kill left unfinished, and warn about it."""
-    if index.is_abandoned(repo):
-        undo.settle_index(repo)
-    if split.is_unlinked(repo):
-        split.finish(context.open_context(repo))
-    for sentence in steps.finish_interrupted(repo):
+    for sentence in unfinished.finish(context.open_context(repo)):
         console.warn(sentence)
 
 

@@ -448,10 +448,10 @@ def _limit_space(ctx: Context) -> None:
     """Delete edits of settled sessions beyond gitcp.max-edits, and copies of their transcripts."""
     ctx.leave()  # the locks of sessions are taken in their order
 
-    from gitcp.store.care import upkeep
+    from gitcp.store.care import space
 
-    upkeep.enforce_ceiling(ctx.repo)
-    upkeep.limit_copies(ctx.repo)
+    space.enforce_ceiling(ctx.repo)
+    space.limit_copies(ctx.repo)
 
 
 def _handle_session_start(ctx: Context, event: Record) -> list[Record]:

@@ -9,7 +9,6 @@ leaves nothing but that directory.
 from __future__ import annotations
 
 import os
-import shutil
 
 from gitcp import files
 from gitcp.console import term
@@ -395,10 +394,15 @@ def hold(repo: Repo) -> exclusive:
     return exclusive(repo, f"split-{repo.worktree_hash}", timeout=0)
 
 
+def list_scratch(repo: Repo) -> list[str]:
+    """The repositories of this worktree's splits.  Without the lock one of them may be in use."""
+    return [repo.join_own(FOLDER, name) for name in files.list_names(repo.join_own(FOLDER))]
+
+
 def remove_abandoned(repo: Repo) -> None:
     """Remove the repositories that kills left.  The caller holds the lock."""
-    for name in files.list_names(repo.join_own(FOLDER)):
-        shutil.rmtree(repo.join_own(FOLDER, name), ignore_errors=True)
+    for path in list_scratch(repo):
+        remove_folder(path)
 
 
 def publish(

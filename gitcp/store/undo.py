@@ -164,10 +164,10 @@ def withdraw_step(repo: Repo, written: tuple[str, str | None]) -> None:
     refs.update_refs(repo, [(get_ref(repo), tip, oid)], "gitcp: undo log")
 
 
-def hold_log(repo: Repo, worktree: str = "") -> exclusive:
+def hold_log(repo: Repo, worktree: str = "", timeout: float = 10.0) -> exclusive:
     """The lock under which one process at a time takes steps in a worktree (its hash, '' for this
-    one)."""
-    return exclusive(repo, f"rewind-{worktree or repo.worktree_hash}")
+    one); raises Busy after timeout seconds."""
+    return exclusive(repo, f"rewind-{worktree or repo.worktree_hash}", timeout)
 
 
 def find_tree(objects: Objects, commit: str, part: str) -> str | None:

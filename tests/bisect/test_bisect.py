@@ -311,6 +311,33 @@ def test_a_kill_leaves_nothing_that_the_next_run_does_not_remove(
     assert not left_over()
 
 
+@pytest.mark.parametrize("mends", ["clean --force", "doctor --fix --json"])
+def test_what_a_killed_bisection_left_is_cleaned_up(
+    world: World, a: Agent, tmp_path: Path, mends: str
+) -> None:
+    write_ten(a)
+    command = kill_in_run(world, tmp_path)
+    (place,) = left_over()
+    assert str(place) in run(world, "clean").stdout
+    assert str(place) in run(world, "doctor").stdout
+    run(world, *mends.split())
+    assert (left_over(), runs(command)) == ([], False)
+    assert run(world, "doctor").stdout == "nothing is wrong here\n"
+
+
+def test_status_tells_of_a_killed_bisection_in_place_and_doctor_takes_it_back(
+    world: World, a: Agent, tmp_path: Path
+) -> None:
+    write_ten(a)
+    before = files(world.path)
+    command = kill_in_run(world, tmp_path, "--in-place")
+    assert "bisect --in-place' was killed" in run(world, "status").stdout
+    run(world, "doctor", "--fix", "--json")
+    assert files(world.path) == before
+    assert not runs(command)
+    assert "killed" not in run(world, "status").stdout
+
+
 def test_a_signal_to_end_leaves_nothing(world: World, a: Agent, tmp_path: Path) -> None:
     write_ten(a)
     command = kill_in_run(world, tmp_path, by=signal.SIGTERM)

@@ -15,7 +15,7 @@ from gitcp.cmd import du
 from gitcp.core import findings
 from gitcp.repo import Repo
 from gitcp.store import refs
-from gitcp.store.care import upkeep
+from gitcp.store.care import space
 from gitcp.store.objects import Objects, edit_tree, write_commit
 from gitcp.store.v1 import committed_write
 from gitcp.store.v1.stored_transcripts import store_chunks
@@ -24,7 +24,7 @@ from tests.support.paths import TOP
 
 
 def sums(repo: Repo, by: str = "kind") -> dict[str, int]:
-    return {name: size for name, size, _ in findings.sum_items(upkeep.list_items(repo), by, 0)}
+    return {name: size for name, size, _ in findings.sum_items(space.list_items(repo), by, 0)}
 
 
 def noise(size: int) -> bytes:
@@ -65,7 +65,7 @@ def test_transcripts_of_the_real_sample_are_told_from_the_rest(tmp_path: Path) -
 def test_a_shared_piece_counts_once_and_for_the_permanent_store(
     repo: Path, window: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(upkeep, "_WINDOW", window)  # objects whose sizes are asked for at once
+    monkeypatch.setattr(space, "_WINDOW", window)  # objects whose sizes are asked for at once
     here = Repo.find()
     said = noise(100_000) + b"\n"
     with Objects(here):
@@ -117,7 +117,7 @@ def test_an_object_is_as_old_as_the_first_commit_that_has_it(
         git("update-ref", ref, git("commit-tree", tree, *parent, "-m", message))
         parent = ("-p", ref)
     by_time: dict[float, int] = {}
-    for item in upkeep.list_items(Repo.find()):
+    for item in space.list_items(Repo.find()):
         by_time[item["time"]] = by_time.get(item["time"], 0) + item["bytes"]
     assert by_time[946684800] > 50_000
     assert 0 < by_time[978307200] < 1000
@@ -175,7 +175,7 @@ def test_a_table_a_record_and_exact_bytes(
 @pytest.mark.parametrize("bare", [False, True])
 def test_an_empty_repository_has_nothing(tmp_path: Path, bare: bool) -> None:
     git("init", "-q", *(["--bare"] if bare else []), str(tmp_path / "r"))
-    assert list(upkeep.list_items(Repo.find(str(tmp_path / "r")))) == []
+    assert list(space.list_items(Repo.find(str(tmp_path / "r")))) == []
 
 
 def test_the_number_of_git_processes_does_not_grow(tmp_path: Path) -> None:

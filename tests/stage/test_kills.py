@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -9,7 +10,7 @@ import sys
 
 import pytest
 
-from tests.rewind.going import done
+from tests.rewind.going import done, run
 from tests.stage.test_split import everything, hook, subjects
 from tests.stage.test_stage import both
 from tests.support.harness import Agent, World
@@ -99,6 +100,55 @@ def test_a_kill_while_an_undo_moves_head_is_finished_by_the_next_command(
     unhook(world, "reference-transaction")
     subprocess.run([sys.executable, str(BIN / "gitcp-undo"), "--list"], cwd=world.path, check=True)
     assert everything(world)[:2] == before[:2]
+
+
+def found(world: World, *args: str) -> dict[str, str]:
+    """kind -> reason of what `gitcp doctor` finds of killed commands."""
+    ended = run(world, "doctor", "--json", *args)
+    items = map(json.loads, ended.stdout.splitlines())
+    return {i["kind"]: i["reason"] for i in items if i["kind"] in ("unfinished", "leftover")}
+
+
+def test_status_and_doctor_know_of_a_split_that_was_killed_as_head_had_moved(
+    world: World, a: Agent, b: Agent
+) -> None:
+    both(world, a, b)
+    at = 'test "$1" != committed || ! grep -q refs/heads/main'
+    kill_at(world, "reference-transaction", f"{at} || {{ KILL; exit 1; }}")
+    killed(world, "split")
+    unhook(world, "reference-transaction")
+    assert "killed half way, and the index is locked: 'gitcp doctor --fix'" in done(world, "status")
+    assert "unfinished" in found(world)
+    assert done(world, "doctor", "--fix", "--json")
+    assert not (world.path / ".git" / "index.lock").exists()
+    assert world.git("diff", "--cached") == ""
+    for commit, agent in (("HEAD~1", a), ("HEAD", b)):
+        (checkpoint,) = world.ids(commit)
+        assert list(world.committed(checkpoint)) == [agent.sid]
+    assert (found(world), "killed" in done(world, "status")) == ({}, False)
+
+
+def test_doctor_and_clean_remove_what_a_killed_split_left_and_not_of_one_that_runs(
+    world: World, a: Agent, b: Agent
+) -> None:
+    both(world, a, b)
+    left = world.path / ".git" / "gitcp" / "split"
+    kill_at(world, "pre-commit", "KILL")
+    for mends in ("doctor --fix --json", "clean --force"):
+        killed(world, "split")
+        assert len([*left.iterdir()]) == 1
+        assert "leftover" in found(world)
+        assert str(left) in done(world, "clean")
+        done(world, *mends.split())
+        assert [*left.iterdir()] == []
+    unhook(world, "pre-commit")
+    seen = world.path.parent / "seen"
+    tidy = f"{BIN}/gitcp-clean --force && {BIN}/gitcp-doctor --json"
+    hook(world, "pre-commit", f"({tidy}) >>{seen}; exit 0")
+    done(world, "split", "--no-edit")
+    assert subjects(world, "HEAD~2..") == ["Two", "Three"]
+    assert seen.exists()
+    assert not {"leftover", "unfinished"} & {word.strip('":,') for word in seen.read_text().split()}
 
 
 @pytest.mark.parametrize("command", ["stage --session 1111", "split"])

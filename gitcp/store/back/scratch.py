@@ -277,12 +277,16 @@ def remove_abandoned(repo: Repo) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(left["pid"], signal.SIGKILL)
     private.remove_private(repo, path)
-    for name in files.list_names(repo.join_own(FOLDER)):
-        record = repo.join_own(FOLDER, name)
-        place = os.fsdecode(read_file(record) or b"") if name.startswith(PREFIX) else ""
-        if os.path.basename(place) == name:
-            remove_folder(place)
-            private.remove_private(repo, record)
+    for place in list_scratch(repo):
+        remove_folder(place)
+        private.remove_private(repo, repo.join_own(FOLDER, os.path.basename(place)))
+
+
+def list_scratch(repo: Repo) -> list[str]:
+    """The scratch worktrees that are noted here.  Without the lock one of them may be in use."""
+    names = [n for n in files.list_names(repo.join_own(FOLDER)) if n.startswith(PREFIX)]
+    places = [(n, os.fsdecode(read_file(repo.join_own(FOLDER, n)) or b"")) for n in names]
+    return [place for name, place in places if os.path.basename(place) == name]
 
 
 def remove_folder(place: str) -> None:
@@ -361,6 +365,11 @@ def finish_in_place(repo: Repo, mover: Mover) -> bool:
     for path in (_get_process_path(repo), _get_output(repo), _get_place(repo)):
         private.remove_private(repo, path)
     return is_left
+
+
+def is_in_place(repo: Repo) -> bool:
+    """Whether a bisection in place runs, or was killed."""
+    return os.path.exists(_get_place(repo))
 
 
 def _get_place(repo: Repo) -> str:

@@ -15,6 +15,7 @@ from gitcp.core.render.spans import count_noun
 from gitcp.errors import Error, GitError
 from gitcp.record import decode_lines, encode_lines, parse_json
 from gitcp.store import journal, notes, objects, packs, reading, redaction, refs, repair
+from gitcp.store.care import unfinished
 from gitcp.store.care.case import OURS
 from gitcp.store.link import unhooked
 from gitcp.store.match import candidates
@@ -594,17 +595,27 @@ def _list_files(path: str) -> Iterator[str]:
 
 def look_at_scratch(case: Case) -> Iterator[Finding]:
     """Report scratch files that a killed process left behind."""
-    for path in list_leftovers(case.survey):
-        yield make_finding("leftover", path, "nothing has touched it for an hour")
+    for path, reason in list_leftovers(case.repo):
+        yield make_finding("leftover", path, reason)
 
 
-def list_leftovers(survey: Survey) -> Iterator[str]:
-    """The scratch files and directories that are too old for a process to be writing them."""
-    folder = survey.repo.join_shared("tmp")
+def list_leftovers(repo: Repo) -> Iterator[tuple[str, str]]:
+    """(path, why) of the scratch files and directories that no process is writing."""
+    folder = repo.join_shared("tmp")
     for name in files.list_names(folder):
         path = os.path.join(folder, name)
         if files.is_older(path, SCRATCH_AGE):
-            yield path
+            yield path, "nothing has touched it for an hour"
+    if repo.top:
+        yield from unfinished.list_scratch(repo)
+
+
+def remove_leftover(repo: Repo, path: str) -> str:
+    """Remove a path of list_leftovers() if it is still one; return what was done, '' for
+    nothing."""
+    if unfinished.remove_scratch(repo, path):
+        return "removed the directory"
+    return repair.remove_leftover(repo, path, SCRATCH_AGE)
 
 
 def look_at_installed(case: Case) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from gitcp.core import formats
 from gitcp.core.findings import ERROR, NOTE, WARNING
 from gitcp.errors import Busy, Error, GitError, Moved, hide_passwords
 from gitcp.store import refs, repair, stashes
-from gitcp.store.care import installation, session_findings, stored
+from gitcp.store.care import installation, session_findings, stored, unfinished
 from gitcp.store.care.case import Case, Row, search_case
 from gitcp.store.care.installation import ENABLE
 from gitcp.store.guard import reports
@@ -61,8 +61,8 @@ def _draw_graph(mend: Repair) -> Mend:
     return mend_and_draw
 
 
-def _remove(age: int) -> Mend:
-    return lambda case, item: repair.remove_leftover(case.repo, item["subject"], age)
+def _remove_lock(case: Case, item: Finding) -> str:
+    return repair.remove_leftover(case.repo, item["subject"], repair.LOCK_AGE)
 
 
 def _mend_either(mend: Repair) -> Repair:
@@ -97,7 +97,7 @@ STORED: Checks = {
     stored.look_at_refs: (
         _BAD_REF,
         Row("lock", WARNING, "the lock file of a ref was left behind",
-            "repair", _remove(repair.LOCK_AGE)),
+            "repair", _remove_lock),
     ),
     stored.look_at_objects: (
         Row("broken-stream", ERROR, "a stream lacks objects", *_STREAM),
@@ -124,8 +124,9 @@ STORED: Checks = {
             remedy="rename it, or delete it, if it is not yours"),
     ),
     stored.look_at_scratch: (
-        Row("leftover", WARNING, "a temporary file was left behind",
-            "repair", _remove(repair.SCRATCH_AGE)),
+        Row("leftover", WARNING,
+            "a temporary file, or the scratch directory of a command, was left behind",
+            "repair", _mend(stored.remove_leftover)),
     ),
     stored.look_at_installed: (
         Row("no-hook", WARNING, "a file that enable writes is missing"),
@@ -168,6 +169,12 @@ STORE: Checks = {
         Row("withheld", WARNING, "a push leaves out what looks like a secret"),
     ),
 }  # fmt: skip
+_UNFINISHED: Checks = {
+    unfinished.look_at_unfinished: (
+        Row("unfinished", WARNING, "a command was killed half way",
+            "finish", unfinished.finish_all),
+    ),
+}  # fmt: skip
 _SESSIONS: Checks = {
     session_findings.look_at_processes: (
         Row("unseen-processes", WARNING, "no process can be seen here"),
@@ -207,6 +214,7 @@ DOCTOR: dict[Check, tuple[Row, ...]] = {
     **installation.FAILURES,
     **installation.OLD,
     **STORE,
+    **_UNFINISHED,
     **_SESSIONS,
     **STORED,
     **_LINKS,
@@ -302,13 +310,19 @@ def _add_remedy(row: Row, item: Finding) -> Finding:
     }
 
 
-_INSTALLED = {**installation.CHECKS, **installation.CLIENT_CHECKS, **installation.FAILURES, **STORE}
+_SHOWN = {
+    **installation.CHECKS,
+    **installation.CLIENT_CHECKS,
+    **installation.FAILURES,
+    **STORE,
+    **_UNFINISHED,
+}
 
 
 def list_findings(repo: Repo, states: list[State]) -> list[Finding]:
-    """The findings on the installation.  states: show which agents have run a hook."""
+    """The findings that a status shows.  states: show which agents have run a hook."""
     with Case(repo, states=states) as case:
-        findings = [_add_remedy(row, finding) for row, finding in search_case(case, _INSTALLED)]
+        findings = [_add_remedy(row, finding) for row, finding in search_case(case, _SHOWN)]
     return list({(f["kind"], f["subject"], f["reason"]): f for f in findings}.values())
 
 

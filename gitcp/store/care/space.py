@@ -1,0 +1,312 @@
+"""The disk space that gitcp takes; each object counts once, for the oldest commit with it."""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+
+from gitcp import files
+from gitcp.core import orphan_rules, transcripts
+from gitcp.core.formats import CHECKPOINTS, parse_checkpoint_ref
+from gitcp.errors import Busy
+from gitcp.git import decode_name
+from gitcp.lock import exclusive
+from gitcp.record import encode_lines
+from gitcp.store import journal, notes, pack_care, packs, private, refs
+from gitcp.store.care.case import OURS
+from gitcp.store.refs import MEMORY
+from gitcp.store.session import (
+    RESTING,
+    is_alive,
+    lacks_transcript,
+    list_marked_ids,
+    others,
+)
+from gitcp.store.stream import ARCHIVE
+from gitcp.store.turn import sessions as turn_sessions
+from gitcp.store.turn.sessions import parse_time
+from gitcp.store.v1 import checkpoint_list, checkpoints
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from gitcp.core.findings import Item
+    from gitcp.core.record_types import State
+    from gitcp.repo import Repo
+
+    Owner = tuple[str, str, float]  # kind, session id or '', time
+    Place = dict[str, tuple[str, float]]  # <xx>/<rest>/<n> -> session id, time
+
+_WINDOW = 20_000  # objects that one process of git is asked the sizes of
+_SHARED = ("/entire/checkpoints/v1", "/entire/sessions")
+# Objects of the person's own commits do not count: the trees of all branches and of the bases of
+# streams are excluded.
+_WALK = ("rev-list", "--objects-edge-aggressive", "--in-commit-order", "--reverse", "--stdin")
+_EDITS = ("for-each-ref", "--format=%(refname)", journal.PREFIX)
+_BRANCHES = ("for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags", "refs/remotes")
+_LOG = (
+    "log",
+    "--no-show-signature",
+    "--no-notes",
+    "-z",
+    "--format=%H%x00%S%x00%ct%x00%(trailers:key=Entire-Session,valueonly,separator=%x2C)"
+    "%x00%(trailers:key=Base-Commit,valueonly,separator=%x2C)",
+    "--stdin",
+)
+
+
+def list_items(repo: Repo, brief: bool = False) -> Iterator[Item]:
+    """Every object that only gitcp's refs reach or gitcp's packs keep, then every file of gitcp.
+
+    brief: leave out the session and time of checkpoints.  An object's size is that on disk, packed
+    or not; a missing one does not count.  It keeps the ids of commits, checkpoints and the objects
+    of gitcp's packs in memory, not those of all objects.
+    """
+    pinned = dict(pack_care.list_objects(repo))
+
+    def list_owned() -> Iterator[tuple[str, Owner]]:
+        for oid, owner in _list_objects(repo, brief):
+            pinned.pop(oid, None)
+            yield oid, owner
+
+    yield from _measure_objects(repo, list_owned())
+    yield from _measure_objects(repo, ((oid, ("packs", "", time)) for oid, time in pinned.items()))
+    yield from _list_files(repo)
+
+
+def list_edits(repo: Repo) -> Iterator[Item]:
+    """Every object that only the edits of sessions reach, and neither HEAD nor a branch."""
+    ours = [decode_name(line) for line in repo.git.read_records(*_EDITS, sep=b"\n")]
+    theirs = [decode_name(line) for line in repo.git.read_records(*_BRANCHES, sep=b"\n")]
+    if ours:
+        owners, _ = _read_commits(repo, ours)
+        yield from _measure_objects(
+            repo, _name_owners(_walk(repo, ours, ["HEAD", *theirs]), owners, {})
+        )
+
+
+def _list_objects(repo: Repo, brief: bool) -> Iterator[tuple[str, Owner]]:
+    """(oid, owner) of every object that only gitcp's refs reach."""
+    lines = repo.git.read_records("for-each-ref", "--format=%(refname) %(objectname)", sep=b"\n")
+    refs = dict(decode_name(line).split(" ") for line in lines)
+    present = _read_sizes(repo, list(refs.values()))
+    refs = {ref: oid for ref, oid in refs.items() if oid in present and ref != MEMORY}
+    sources = [ref for ref in checkpoints.list_sources(repo) if ref in refs]
+    sources += [ref for ref in refs if parse_checkpoint_ref(ref)]
+    ours = [ref for ref in refs if ref.startswith(OURS) or ref in sources]
+    if not ours:
+        return
+    owners, bases = _read_commits(repo, ours)
+    theirs = [ref for ref in refs if ref not in ours and not ref.endswith(_SHARED)]
+    permanent = [ref for ref in ours if ref in sources or ref == notes.REF]
+    places: Place = {} if brief else _map_places(repo)
+    without = ["HEAD", *theirs, *bases]
+    temporary = [ref for ref in ours if ref not in permanent]
+    # An object that a checkpoint has too counts as the checkpoint's.
+    remaining = dict(_name_owners(_walk(repo, temporary, without), owners, places))
+    # Checkpoints share no history with the person's commits; excluding those would take long.
+    for oid, owner in _name_owners(_walk(repo, permanent, []), owners, places):
+        remaining.pop(oid, None)
+        yield oid, owner
+    yield from remaining.items()
+
+
+def _name_owners(
+    objects: Iterable[tuple[str, str]], owners: Mapping[str, Owner], places: Place
+) -> Iterator[tuple[str, Owner]]:
+    """(oid, owner) of objects and their paths, each after the commit that first had it."""
+    owner: Owner = ("", "", 0.0)
+    for oid, path in objects:
+        owner = owners.get(oid, owner)
+        yield oid, _choose_owner(owner, path, places)
+
+
+def _measure_objects(repo: Repo, owned: Iterable[tuple[str, Owner]]) -> Iterator[Item]:
+    pairs = iter(owned)
+    while window := dict(islice(pairs, _WINDOW)):
+        for oid, size in _read_sizes(repo, list(window)).items():
+            kind, session_id, time = window[oid]
+            yield {"kind": kind, "session_id": session_id, "time": time, "bytes": size}
+
+
+def _read_commits(repo: Repo, refs: list[str]) -> tuple[dict[str, Owner], list[str]]:
+    """(commit -> its owner, for the commits of gitcp's refs; the base commits of streams)."""
+    _, out = repo.git.run(*_LOG, stdin=encode_lines(refs))
+    owners, bases, known = {}, set(), frozenset(others.list_state_ids(repo))
+    fields = iter(decode_name(out).split("\0"))
+    for oid, ref, when, sessions, base in zip(fields, fields, fields, fields, fields, strict=False):
+        session = journal.find_session(ref, known)
+        session = session or ("" if "," in sessions else sessions)
+        owners[oid] = (_choose_kind(ref), session, float(when or 0))
+        if base.strip("0"):
+            bases.add(base)
+    return owners, sorted(bases)
+
+
+def _choose_kind(ref: str) -> str:
+    if ref == notes.REF:
+        return "notes"
+    if ref.startswith(journal.PREFIX):
+        return "edits"
+    if ref.startswith(ARCHIVE):
+        return "archives"
+    own = ref.startswith(CHECKPOINTS)
+    return "checkpoints" if own or ref.endswith(_SHARED) else "streams"
+
+
+def _walk(repo: Repo, ours: list[str], without: list[str]) -> Iterator[tuple[str, str]]:
+    """(oid, path) of each object that ours reach and without do not, after the oldest commit that
+    has it."""
+    if not ours:
+        return
+    present = _read_sizes(repo, without)
+    names = [*ours, *(f"^{name}" for name in without if name in present)]
+    args = (*_WALK, "--missing=allow-any")
+    for line in repo.git.stream_records(*args, sep=b"\n", stdin=encode_lines(names)):
+        oid, _, path = decode_name(line).partition(" ")
+        yield oid, path
+
+
+def _choose_owner(owner: Owner, path: str, places: Place) -> Owner:
+    kind, session_id, time = owner
+    if kind != "checkpoints":
+        return owner
+    parts = path.split("/")
+    if len(parts) > 1 and transcripts.parse_number(parts[-1]) is not None:
+        kind = "transcripts"
+    entry = places and (places.get("/".join(parts[:3])) or places.get("/".join(parts[:2])))
+    return (kind, *entry) if entry else (kind, session_id, time)
+
+
+def _map_places(repo: Repo) -> Place:
+    places: Place = {}
+    for checkpoint in checkpoint_list.list_checkpoints(repo, brief=True):
+        cid = checkpoint["checkpoint_id"]
+        for entry in checkpoint["sessions"]:
+            path = f"{cid[:2]}/{cid[2:]}/{entry['directory']}".rstrip("/")
+            places[path] = entry["session_id"], parse_time(entry["metadata"].get("created_at"))
+    return places
+
+
+def _read_sizes(repo: Repo, oids: list[str]) -> dict[str, int]:
+    """name -> bytes on disk, of each object that exists."""
+    if not oids:
+        return {}
+    form = "--batch-check=%(objectsize:disk)"
+    _, out = repo.git.run("cat-file", form, stdin=encode_lines(oids))
+    pairs = zip(oids, out.splitlines(), strict=True)
+    return {name: int(size) for name, size in pairs if size.isdigit()}
+
+
+def _list_files(repo: Repo) -> Iterator[Item]:
+    """Every file of gitcp outside the object database."""
+    for name in files.list_names(os.path.join(repo.common, "entire-sessions")):
+        path = os.path.join(repo.common, "entire-sessions", name)
+        yield from _measure_file(path, "states", name.removesuffix(".json"))
+    for top in repo.list_folders():
+        for folder, _, names in os.walk(top):
+            for name in sorted(names):
+                session = ""
+                if os.path.basename(folder) in ("transcript", "turn", "open", RESTING):
+                    session = min(orphan_rules.list_possible_owners(name), key=len)
+                yield from _measure_file(os.path.join(folder, name), "caches", session)
+
+
+def _measure_file(path: str, kind: str, session_id: str) -> Iterator[Item]:
+    try:
+        st = os.lstat(path)
+    except OSError:
+        return  # gone meanwhile
+    yield {"kind": kind, "session_id": session_id, "time": st.st_mtime, "bytes": st.st_size}
+
+
+def list_surplus(repo: Repo) -> list[str]:
+    """The settled sessions whose edits exceed gitcp.max-edits, the oldest first."""
+    ceiling = repo.config.get_option("gitcp.max-edits")
+    if _count_pinned(repo) <= ceiling:
+        return []
+    sizes: dict[str, int] = {}
+    for item in list_edits(repo):
+        sizes[item["session_id"]] = sizes.get(item["session_id"], 0) + item["bytes"]
+    return orphan_rules.choose_surplus(sizes, _list_settled(repo, sizes), ceiling)
+
+
+def enforce_ceiling(repo: Repo) -> None:
+    """Delete the edits of the sessions of list_surplus(), except of one that is at work again."""
+    tips = refs.list_refs(repo, journal.PREFIX)
+    known, gone = set(others.list_state_ids(repo)), list[str]()
+    for session_id in list_surplus(repo):
+        doomed = [ref for ref in tips if journal.find_session(ref, known) == session_id]
+        try:
+            with exclusive(repo, f"session-{session_id}", 0):
+                if is_settled(repo, session_id):
+                    updates = [(ref, None, tips[ref]) for ref in doomed]
+                    refs.update_refs(repo, updates, "gitcp: max-edits")
+                    gone += [tips[ref] for ref in doomed]
+        except Busy:
+            continue
+    pack_care.unpin_tips(repo, gone)
+
+
+_COPIED = 8 << 20  # bytes of the copies of transcripts that settled sessions may keep
+
+
+def limit_copies(repo: Repo) -> None:
+    """Remove copies of the transcripts of settled sessions, the oldest first, until all copies take
+    at most _COPIED bytes.  A session that goes on copies its transcript again."""
+    known, copies = set(others.list_state_ids(repo)), dict[str, list[str]]()
+    sizes: dict[str, int] = {}
+    for name in files.list_names(repo.join_shared("transcript")):
+        path = repo.join_shared("transcript", name)
+        owners = orphan_rules.list_possible_owners(name)
+        session_id = min(owners & known or owners, key=len)
+        copies.setdefault(session_id, []).append(path)
+        size = os.lstat(path).st_size if os.path.lexists(path) else 0
+        sizes[session_id] = sizes.get(session_id, 0) + size
+    settled = _list_settled(repo, sizes) if sum(sizes.values()) > _COPIED else []
+    for session_id in orphan_rules.choose_surplus(sizes, settled, _COPIED):
+        try:
+            with exclusive(repo, f"transcript-{session_id}", 0):
+                state = others.peek_state(repo, session_id)
+                if is_settled(repo, session_id) and not (state and lacks_transcript(state)):
+                    for path in copies[session_id]:
+                        private.remove_private(repo, path)
+        except Busy:
+            continue
+
+
+def is_settled(repo: Repo, session_id: str) -> bool:
+    """Whether a session has no open work, or neither a state nor a marker."""
+    if session_id in others.list_state_ids(repo):
+        return orphan_rules.is_settled(turn_sessions.read_state(repo, session_id))
+    return session_id not in list_marked_ids(repo)
+
+
+def get_last_seen(state: State) -> float:
+    """The time of a session's last event, in seconds since 1970; 0 if unknown."""
+    keys = ("last_interaction_time", "ended_at", "started_at")
+    return max(turn_sessions.parse_time(state.get(key)) for key in keys)
+
+
+def _list_settled(repo: Repo, sessions: Iterable[str]) -> list[str]:
+    """The settled sessions, the oldest first; those whose agent still runs come last."""
+    order: list[tuple[bool, float, str]] = []
+    known = set(others.list_state_ids(repo))
+    for session_id in filter(None, sessions):
+        if is_settled(repo, session_id):
+            state = turn_sessions.read_state(repo, session_id) if session_id in known else None
+            runs = bool(state and is_alive(state.get("agent_process")))
+            order.append((runs, get_last_seen(state) if state else 0.0, session_id))
+    return [session_id for _, _, session_id in sorted(order)]
+
+
+def _count_pinned(repo: Repo) -> int:
+    """The bytes of gitcp's own packs, which hold the edits until git packs them."""
+    folder, total = packs.locate_folder(repo), 0
+    for name in packs.list_packs(repo):
+        try:
+            total += os.stat(os.path.join(folder, f"{name}.pack")).st_size
+        except OSError:
+            continue  # merged into another pack meanwhile
+    return total
