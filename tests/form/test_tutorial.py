@@ -1,25 +1,16 @@
-"""gitcp-tutorial(7) is true: its commands are run, its prompts played, its output compared."""
+"""gitcp-tutorial(7) is true: its session is played, its commands are run, their output compared."""
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
-from tests.support.copies import plant
-from tests.support.harness import World
+from gitcp.cmd.demo import Scene
 from tests.support.paths import TOP
 
 PAGE = TOP / "man" / "gitcp-tutorial.7"
-GREET = 'def greet(name):\n    return f"hello, {name}"\n'
-FAREWELL = '\n\ndef farewell(name):\n    return f"good bye, {name}"\n'
-# What the agent writes when it is asked.
-ANSWERS = {
-    "Add a function that greets": {"greet.py": GREET},
-    "Say good bye too": {"greet.py": GREET + FAREWELL},
-    "Shout": {"greet.py": GREET.replace("hello", "HELLO") + FAREWELL + 'print(greet("you"))\n'},
-}
+LAST = "> Tidy up: remove the files that nobody uses"
 # What differs each time: ids, dates, ages.
 CHANGING = re.compile(
     r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-f]{7,40}\b"
@@ -42,31 +33,31 @@ def same(printed: str, shown: str) -> bool:
     return bool(re.fullmatch(re.escape(want).replace(re.escape("[...]"), ".*"), got, re.S))
 
 
-def test_the_tutorial_happens_as_it_says(template: Path, tmp_path: Path) -> None:
-    world = World(plant(template, tmp_path / "repo"), tmp_path / "home")
-    agent = world.agent("8f76b0e8-b8f1-4a87-9186-848bdd83d62e", tools=True)
-    search = f"{TOP / 'bin'}:{os.environ['PATH']}"
-    wrong, point = [], ""
+def make(place: Path) -> Scene:
+    place.mkdir()
+    return Scene(str(place))
+
+
+def play_turn(seen: Iterator[str], shown: str) -> str:
+    """What the next turn shows, which the page does in as many lines; the client ends after the
+    last one."""
+    lines = [line for _, line in zip(shown.splitlines(), seen, strict=False)]
+    return "\n".join(lines if lines[0] != LAST else [*lines, *seen])
+
+
+def test_the_tutorial_happens_as_it_says(tmp_path: Path) -> None:
+    scene = make(tmp_path / "scene")
+    session, wrong = scene.play(), []
     for block in blocks(PAGE.read_text()):
         for step in re.split(r"^(?=[$>] )", block, flags=re.M):
             line, _, shown = step.partition("\n")
             if line.startswith("> "):
-                agent.turn(line[2:], ANSWERS[line[2:]])
+                status, said, shown = 0, play_turn(session, step), step
             elif line.startswith("$ "):
-                done = subprocess.run(
-                    ["sh", "-c", line[2:].replace("<point>", point)],
-                    cwd=world.path,
-                    env={**os.environ, "PATH": search},
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                    text=True,
-                )
-                point = next(
-                    iter(re.findall(r"^(\w+) .*before the prompt", done.stdout, re.M)), point
-                )
-                print(line + "\n" + done.stdout, end="")
-                if done.returncode or not same(done.stdout, shown):
-                    wrong.append(f"{line}\nstatus {done.returncode}\n{done.stdout}")
-    world.close()
+                status, said = scene.call(line[2:])
+            else:
+                continue
+            if status or not same(said, shown):
+                wrong.append(f"{line}\nstatus {status}\n{said}")
+    assert list(session) == [], "the last turn is not in the page"
     assert not wrong, "\n".join(wrong)
