@@ -172,10 +172,6 @@ class Client:
         """False if a payload may be of another client that runs this one's hooks."""
         return True
 
-    def is_payload(self, fields: Mapping[str, Any]) -> bool:
-        """Whether a payload for another client's hook is of this one."""
-        return False
-
     def scan(self, data: bytes, previous: Scan | None = None) -> Scan:
         """The scan of a transcript (gitcp.core.transcripts.Scan)."""
 
@@ -326,12 +322,26 @@ def locate_subagent_transcript(agent: str, transcript_path: str, agent_id: str) 
 
 
 def recognise(client: Client, fields: Mapping[str, Any]) -> Client:
-    """The client of a payload: some clients run the hooks that are installed for another."""
-    if not client.is_own(fields):
-        for guest in map(get_client, list_names()):
-            if guest.is_payload(fields):
-                return guest
-    return client
+    """The client of a payload: some clients run the hooks that are installed for another.  No third
+    one is loaded."""
+    return client if client.is_own(fields) else get_client(_name_guest(fields) or client.NAME)
+
+
+def _name_guest(fields: Mapping[str, Any]) -> str:
+    """The client whose payload came to another's hook, by its keys; '' if they name none."""
+    if "hookEventName" in fields:
+        return "grok-build" if "workspaceRoot" in fields else "vs-code"
+    if "sessionId" in fields or "parentAgentId" in fields:
+        return "copilot"
+    if os.path.basename(str(fields.get("transcript_path"))) == "events.jsonl":
+        return "copilot"
+    if "timestamp" in fields and "transcript_path" not in fields and "cursor_version" not in fields:
+        return "copilot"
+    if "cursor_version" in fields or ("conversation_id" in fields and "workspace_roots" in fields):
+        return "cursor"
+    if "cwd" not in fields and "hook_event_name" in fields and "DEVIN_PROJECT_DIR" in os.environ:
+        return "devin"
+    return ""
 
 
 # Checked access to the payload of a client's hook, and the records made of it.

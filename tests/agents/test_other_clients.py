@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +52,28 @@ def test_a_client_that_runs_claude_codes_hooks_is_known_by_its_payload(
 ) -> None:
     assert name == agents.recognise(agents.get_client("claude-code"), fields).NAME
     assert agents.recognise(agents.get_client("codex"), fields).NAME == "codex"
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        ({**CLAUDE, "transcript_path": "/h/resumed.jsonl"}, "claude_code"),
+        ({"sessionId": "s1", "cwd": "/repo"}, "copilot"),
+        (CURSOR, "cursor"),
+        ({"hookEventName": "stop"}, "vs_code"),
+        ({"hookEventName": "stop", "workspaceRoot": "/repo"}, "grok_build"),
+        ({"hook_event_name": "Stop"}, "devin"),
+    ],
+)
+def test_recognising_a_payload_loads_no_third_client(fields: dict[str, Any], name: str) -> None:
+    code = (
+        "import sys; from gitcp import agents\n"
+        f"agents.recognise(agents.get_client('claude-code'), {fields!r})\n"
+        "print(*(m for m in agents.CLIENTS.values() if m in sys.modules))"
+    )
+    env = {**os.environ, "DEVIN_PROJECT_DIR": "/repo"}
+    loaded = subprocess.run([sys.executable, "-c", code], env=env, stdout=-1, check=True).stdout
+    assert {*loaded.decode().split()} == {"gitcp.agents.claude_code", f"gitcp.agents.{name}"}
 
 
 def test_every_recorded_payload_is_recognised() -> None:

@@ -69,21 +69,6 @@ class Copilot(agents.Client):
         """False for a payload of VS Code, which also runs this client's hooks."""
         return "hookEventName" not in fields
 
-    def is_payload(self, fields: Mapping[str, Any]) -> bool:
-        """Whether a payload for a hook of Claude Code is this client's."""
-        if not self.is_own(fields):
-            return False
-        if "sessionId" in fields or "parentAgentId" in fields:
-            return True
-        transcript = fields.get("transcript_path")
-        if isinstance(transcript, str):
-            return os.path.basename(transcript) == "events.jsonl"
-        return (
-            "timestamp" in fields
-            and "transcript_path" not in fields
-            and "cursor_version" not in fields
-        )
-
     def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """(the hook in Copilot's spelling, its payload with Claude Code's keys); a turn of a
         subagent is no event."""

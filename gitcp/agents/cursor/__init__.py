@@ -59,12 +59,6 @@ class Cursor(agents.Client):
         """False for a payload of Grok Build, which also runs this client's hooks."""
         return "hookEventName" not in fields
 
-    def is_payload(self, fields: Mapping[str, Any]) -> bool:
-        """Whether a payload for a hook of Claude Code is this client's."""
-        return "cursor_version" in fields or (
-            "conversation_id" in fields and "workspace_roots" in fields
-        )
-
     def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """(the hook in Cursor's spelling, its payload with Claude Code's keys)."""
         output = fields.get("tool_output")

@@ -12,7 +12,6 @@ from gitcp import agents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
 
@@ -37,12 +36,6 @@ class Devin(agents.Client):
         read="read grep glob web_search webfetch",
     )
     EVENTS = {**agents.CORE, "SessionEnd": "session-end"}
-
-    def is_payload(self, fields: Mapping[str, Any]) -> bool:
-        """Whether a payload for a hook of Claude Code is this client's."""
-        return (
-            self.PROJECT_ENV in os.environ and "cwd" not in fields and "hook_event_name" in fields
-        )
 
     def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """(the hook, its payload with the project's directory)."""

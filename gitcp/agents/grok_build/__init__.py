@@ -10,7 +10,7 @@ from gitcp import agents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from typing import Any
 
 _LIMIT = 60  # seconds
@@ -52,10 +52,6 @@ class GrokBuild(agents.Client):
     }
     # It ignores matchers of some events, and supports no lookahead: there are none.
     LIMITS = dict.fromkeys(EVENTS, _LIMIT)
-
-    def is_payload(self, fields: Mapping[str, Any]) -> bool:
-        """Whether a payload for another client's hook is this one's."""
-        return "hookEventName" in fields and "workspaceRoot" in fields
 
     def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """(the hook that the payload names, the payload).  A Stop at the end of a session is no

@@ -42,11 +42,9 @@ class VsCode(agents.Client):
     }
     PATHS = ("filePath", "file_path", "path")
 
-    def is_payload(self, fields: Mapping[str, Any]) -> bool:
-        """Whether a payload for another client's hook is this one's."""
+    def is_own(self, fields: Mapping[str, Any]) -> bool:
+        """False for a payload of Grok Build, which also runs this client's hooks."""
         return "hookEventName" in fields and "workspaceRoot" not in fields
-
-    is_own = is_payload
 
     def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """(the hook by the payload, the payload with Claude Code's keys); a turn of a subagent is
