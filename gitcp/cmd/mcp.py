@@ -111,7 +111,7 @@ def _search(repository: Repository, query: str, limit: int) -> Iterator[str]:
 
 
 def _format_why(origins: Iterable[Record]) -> Iterator[str]:
-    return spans.list_texts(answers.draw_origins(origins, False))
+    return spans.list_texts(answers.draw_origins(origins, term.format_time, False))
 
 
 def _format_texts(repository: Repository, name: str, talk: bool) -> Iterator[str]:

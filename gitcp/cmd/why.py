@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.console import JSON, cli, make_flag, make_value
+from gitcp.console import JSON, cli, make_flag, make_value, term
 from gitcp.core.render import answers
 from gitcp.errors import OK
 from gitcp.jj import choose_git
@@ -20,7 +20,9 @@ OPTIONS = (
     make_flag("--full", "nothing shortened"),
     JSON,
     make_value("revision", "<revision>", "default: worktree", nargs="?", default=""),
-    make_value("lines", "<file>:<line>[,<last>]", "lines of a file, as it is there"),
+    make_value(
+        "lines", "<file>[:<line>[-<last>]]", "lines of a file; without numbers its newest change"
+    ),
 )
 
 
@@ -35,5 +37,5 @@ def run(argv: Sequence[str]) -> int:
         records = list(blame.list_origins(repo, git, evidence, lines, args.revision))
     if args.json:
         return cli.write_records(records)
-    cli.page_lines(answers.draw_origins(records, args.full))
+    cli.page_lines(answers.draw_origins(records, term.format_time, args.full))
     return OK

@@ -463,6 +463,7 @@ class Replay:
         self._texts: dict[bytes, int] = dict(zip(self._keys, self.numbers, strict=True))
         self.first = first
         self.cause: Writer = UNKNOWN  # the call that makes the next step, whoever wrote its lines
+        self.at = 0  # when the next step is made, in ns; 0 if unknown
 
     def copy(self) -> Replay:
         """A copy that takes steps of its own."""

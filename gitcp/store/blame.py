@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from itertools import groupby
 
 from gitcp import files
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from gitcp.store.objects import Objects
 
     Label = tuple[bytes, bytes]  # abbreviated name, date
+    Credited = list[tuple[BlameEntry, Author]]  # neighbouring lines of one edit or commit
     # The session's transcript, and those of its subagents by the id of the call that started them.
     Transcripts = tuple[bytes, dict[str, bytes]]
 
@@ -41,36 +43,49 @@ if TYPE_CHECKING:
 def read_dates(
     repo: Repo, entries: Iterable[BlameEntry], mode: str
 ) -> tuple[dict[str, Label], int]:
-    """(commit -> its label, the columns of a date), for the commits of complete() entries.
+    """(name of choose_date() -> its label, the columns of a date), of complete entries.
     mode: a format of git's --date.
 
-    Runs `git log` once.  git formats a date only as that of a commit, so the zero commit's date is
-    that of a commit in a scratch directory; so is 1970, whose date gives the columns of a template.
+    Runs `git log` once.  git formats a date only as that of a commit, so the date of an uncommitted
+    line is that of a commit in a scratch directory; so is 1970, whose date gives the columns of a
+    template.
     """
-    headers = blame_format.map_headers(entries)
-    times = {
-        oid: headers[oid][b"author-time"] + b" " + headers[oid][b"author-tz"]
-        for oid in headers
-        if not oid.strip("0")
-    }
+    stored: dict[str, None] = {}
+    times: dict[str, bytes] = {}
+    for entry in entries:
+        if entry["oid"].strip("0"):
+            stored[entry["oid"]] = None
+        else:
+            times[choose_date(entry)] = format_raw_time(entry)
     width = blame_format.get_date_width(mode)
     if width is None:
         times[""] = b"0 +0000"
-    stored = [oid for oid in headers if oid.strip("0")]
     if times:
-        labels = _read_with_scratch(repo, stored, times, mode)
+        labels = _read_with_scratch(repo, [*stored], times, mode)
     else:
-        labels = _read_log(repo.git, stored, mode)
+        labels = _read_log(repo.git, [*stored], mode)
     if width is None:
         width = blame_format.count_columns(labels.pop("")[1])
     return labels, width
 
 
+def choose_date(entry: BlameEntry) -> str:
+    """The name of an entry's date: its commit; for an uncommitted line its time."""
+    is_stored = entry["oid"].strip("0")
+    return entry["oid"] if is_stored else decode_name(format_raw_time(entry))
+
+
+def format_raw_time(entry: BlameEntry) -> bytes:
+    """The author's time of an entry, as in a commit: seconds since 1970 and a time zone."""
+    headers = dict(entry["headers"])
+    return headers[b"author-time"] + b" " + headers[b"author-tz"]
+
+
 def pad_dates(labels: Mapping[str, Label], width: int) -> dict[str, bytes]:
-    """The date of each commit, padded to width columns."""
+    """The date of each name, padded to width columns."""
     return {
-        oid: date + b" " * (width - blame_format.count_columns(date))
-        for oid, (_, date) in labels.items()
+        name: date + b" " * (width - blame_format.count_columns(date))
+        for name, (_, date) in labels.items()
     }
 
 
@@ -106,19 +121,22 @@ def _read_log(
     return {decode_name(oid.strip()): (name, date) for oid, name, date in rows}
 
 
-def parse_place(text: str) -> tuple[str, int, int]:
-    """(file, first line, last line) of `<file>:<line>` or `<file>:<first>,<last>`.
+def parse_place(text: str) -> tuple[str, tuple[int, int] | None]:
+    """(file, (first line, last line)) of `<file>:<line>` and `<file>:<first>-<last>`, which may have
+    a comma too; (file, None) of a file alone.
 
     Raises InputError for another text.
     """
-    path, _, span = text.rpartition(":")
-    numbers = span.split(",")
+    path, colon, span = text.rpartition(":")
+    if not colon:
+        return text, None
+    numbers = span.replace("-", ",").split(",")
     if not path or len(numbers) > 2 or not all(map(_is_line_number, numbers)):
-        raise InputError(f"not <file>:<line>: '{text}'")
+        raise InputError(f"no line or range of lines after the colon, as in 'a.c:5-8': '{text}'")
     first, last = int(numbers[0]), int(numbers[-1])
     if last < first:
         raise InputError(f"the last line is before the first: '{text}'")
-    return path, first, last
+    return path, (first, last)
 
 
 def _is_line_number(text: str) -> bool:
@@ -130,15 +148,39 @@ def list_origins(
 ) -> Iterator[Record]:
     """Yield a record `origin` (gitcp-record(5)) for each run of lines that one edit or commit made.
 
-    place: as for parse_place().
+    place: as for parse_place(); of a file alone, the runs of its newest change.
     """
-    path, first, last = parse_place(place)
-    options = blame_format.ask_file(path, revision, "-L", f"{first},{last}")
+    path, span = parse_place(place)
+    words = ("-L", f"{span[0]},{span[1]}") if span else ()
+    options = blame_format.ask_file(path, revision, *words)
     lines = evidence.blame_lines(git, options, contents=True)
+    if not lines:
+        raise Error(f"'{path}' has no lines")
     file = decode_name(history.find_asked_path(repo, git, options, [entry for entry, _ in lines]))
-    for _, group in groupby(lines, _get_key):
-        entries, authors = zip(*group, strict=True)
-        yield _build_origin(repo, file, entries, authors[0])
+    runs = [[*run] for _, run in groupby(lines, _get_key)]
+    for run in runs if span else _choose_newest(evidence, runs):
+        entries, authors = zip(*run, strict=True)
+        at = evidence.find_time(*run[0])
+        yield _build_origin(repo, file, entries, authors[0], at)
+
+
+def _choose_newest(evidence: Evidence, runs: Sequence[Credited]) -> list[Credited]:
+    """The runs of lines that the newest turn wrote, or, if no session did, the newest commit.
+
+    A line that is not committed is newer than one that is.
+    """
+
+    def get_age(run: Credited) -> tuple[bool, int, int]:
+        entry, author = run[0]
+        is_open = not entry["oid"].strip("0")
+        return is_open, evidence.find_time(entry, author) or 0, author["number"] or 0
+
+    def get_change(run: Credited) -> tuple[str, ...]:
+        entry, author = run[0]
+        return entry["oid"], author["who"], author["session_id"], author["turn_id"]
+
+    newest = get_change(max(runs, key=get_age))
+    return [run for run in runs if get_change(run) == newest]
 
 
 def _get_key(line: tuple[BlameEntry, Author]) -> tuple[object, ...]:
@@ -146,7 +188,9 @@ def _get_key(line: tuple[BlameEntry, Author]) -> tuple[object, ...]:
     return (entry["oid"], entry["path"], *author.values())
 
 
-def _build_origin(repo: Repo, file: str, entries: Sequence[BlameEntry], author: Author) -> Record:
+def _build_origin(
+    repo: Repo, file: str, entries: Sequence[BlameEntry], author: Author, at: int | None
+) -> Record:
     entry, headers = entries[0], dict(entries[0]["headers"])
     commit = {
         "oid": entry["oid"],
@@ -163,6 +207,7 @@ def _build_origin(repo: Repo, file: str, entries: Sequence[BlameEntry], author: 
         "content": [decode_name(line["content"] or b"") for line in entries],
         **author,
         "author": decode_name(headers.get(b"author", b"")),
+        "time": at,
         "commit": commit if entry["oid"].strip("0") else None,
         "call": _find_call(repo, author),
         "resume": _build_resume_command(author),
@@ -268,11 +313,14 @@ def format_output(
 
     blamed: the result of start_blame() with these options.
     """
-    if not blame_format.choose_format(options):
+    form = blame_format.choose_format(options)
+    if not form:
         yield from _format_table(repo, git, options, blamed, evidence)
         return
     entries, rest = blamed
     lines = _Lines(repo, options, evidence, entries)
+    if form == "line-porcelain":  # the others have one time for all uncommitted lines
+        entries = [lines.date_entry(entry) for entry in entries]
     for row in blame_format.rewrite_entries(entries, lines.name_author):
         yield row + b"\n"
     yield rest
@@ -295,6 +343,7 @@ def build_records(
             "path": entry["path"],
             **author,
             "author": decode_name(dict(entry["headers"]).get(b"author", b"")),
+            "time": lines.find_time(entry, author),
             "content": decode_name(entry["content"] or b""),
             **({"guess": guess} if guess else {}),
         }
@@ -320,6 +369,21 @@ class _Lines:
         if author["who"] != "unknown" or "coarse" not in self._flags:
             return None
         return self._evidence.guess_author(entry["oid"], entry["path"])
+
+    def date_entry(self, entry: BlameEntry) -> BlameEntry:
+        """The entry; that of an uncommitted line with the time of its edit, if that is known."""
+        seconds = (
+            None if entry["oid"].strip("0") else self.find_time(entry, self.find_author(entry))
+        )
+        if not seconds:
+            return entry
+        zone = time.strftime("%z", time.localtime(seconds)).encode()
+        edited = {b"author-time": b"%d" % seconds, b"author-tz": zone}
+        return {**entry, "headers": [*{**dict(entry["headers"]), **edited}.items()]}
+
+    def find_time(self, entry: BlameEntry, author: Author) -> int | None:
+        """When a line was committed or written, in seconds since 1970; None: not known."""
+        return self._evidence.find_time(entry, author)
 
     def name_author(self, entry: BlameEntry, offset: int = 0) -> tuple[bytes, bytes] | None:
         """The name and mail to show in place of the commit's author; None: git's own."""
@@ -352,17 +416,15 @@ def _format_table(
         yield rest
         return
     lines = _Lines(repo, options, evidence, entries)
+    entries = [lines.date_entry(entry) for entry in entries]
     config, flags = repo.config, set(options["flags"])
     flags |= {"e"} if config.get_flag("blame.showemail") and "no-e" not in flags else set()
     flags |= {"b"} if config.get_flag("blame.blankboundary") else set()
     labels, width = read_dates(repo, entries, options["date"] or config.get("blame.date") or "iso")
-    padded, headers = pad_dates(labels, width), blame_format.map_headers(entries)
-    rows = [
-        _build_row(flags, entry, headers[entry["oid"]], padded, lines.name_author(entry))
-        for entry in entries
-    ]
+    padded = pad_dates(labels, width)
+    rows = [_build_row(flags, entry, padded, lines.name_author(entry)) for entry in entries]
     margins = history.read_margins(git, options, entries) if _needs_margins(flags, config) else None
-    abbrev = _choose_abbrev(options, labels)
+    abbrev = _choose_abbrev(options, labels, len(entries[0]["oid"]))
     path = history.find_asked_path(repo, git, options, entries)
     yield from blame_format.format_table(rows, flags, abbrev, path, margins)
     yield rest
@@ -375,12 +437,11 @@ def _needs_margins(flags: set[str], config: Config) -> bool:
 def _build_row(
     flags: set[str],
     entry: BlameEntry,
-    headers: dict[bytes, bytes],
     padded: dict[str, bytes],
     author: tuple[bytes, bytes] | None,
 ) -> Row:
+    headers = dict(entry["headers"])
     name, mail = author or (headers[b"author"], headers[b"author-mail"])
-    raw_time = headers[b"author-time"] + b" " + headers[b"author-tz"]
     return {
         "oid": entry["oid"],
         "orig": entry["orig"],
@@ -388,14 +449,14 @@ def _build_row(
         "path": encode_name(entry["path"]),
         "boundary": b"boundary" in headers,
         "name": mail if "e" in flags else name,
-        "date": raw_time if "t" in flags else padded[entry["oid"]],
+        "date": format_raw_time(entry) if "t" in flags else padded[choose_date(entry)],
         "content": entry["content"] or b"",
     }
 
 
-def _choose_abbrev(options: Options, labels: Mapping[str, Label]) -> int:
-    """The digits of a commit in the table."""
-    abbrev, size = options["abbrev"], len(next(iter(labels)))
+def _choose_abbrev(options: Options, labels: Mapping[str, Label], size: int) -> int:
+    """The digits of a commit in the table.  size: of a whole id."""
+    abbrev = options["abbrev"]
     if abbrev == 0:
         return size
     # One digit more than git's choice: a boundary commit spends one on its mark.

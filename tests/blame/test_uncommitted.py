@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.blame.told_lines import blame_names, text
@@ -103,3 +105,19 @@ def test_lines_of_a_large_file_are_named_after_who_alone_has_written_them(
     assert blame_names(world, "large.txt")[-1] == "session-b"
     world.write("large.txt", 2 * long + text("the person", 1) + text("a session", 1))
     assert blame_names(world, "large.txt")[-2:] == ["unknown", "unknown"]
+
+
+def test_an_uncommitted_line_has_the_time_of_its_edit(world: World, agent: Agent) -> None:
+    agent.turn("more", {"g.txt": world.read("g.txt") + text("a session", 3)})
+    journal = world.path / ".git" / "gitcp" / "journal"
+    lines = [json.loads(line) for line in journal.read_text().splitlines()]
+    edit = [line for line in lines if line.get("path") == "g.txt" and "after" in line][-1]
+    earlier = edit["at"] // 10**9 - 86400  # a time that is not now
+    journal.write_text(journal.read_text().replace(str(edit["at"]), str(earlier * 10**9)))
+    row = json.loads(world.gitcp("blame", "--json", "g.txt").splitlines()[-1])
+    assert row["time"] == earlier
+    for option, want in (("-t", f"{earlier} +0000"), ("--date=unix", str(earlier))):
+        assert f" {want} " in world.gitcp("blame", option, "g.txt").splitlines()[-1]
+    assert f"\nauthor-time {earlier}\n" in world.gitcp("blame", "--line-porcelain", "g.txt")
+    committed = json.loads(world.gitcp("blame", "--json", "HEAD", "--", "g.txt").splitlines()[-1])
+    assert committed["time"] == int(world.git("log", "-1", "--format=%ct"))

@@ -88,7 +88,7 @@ def test_the_four_tools_and_a_checkpoint_answer_and_change_nothing(story: Story)
     )
     assert "> Please add hello" in found and story.checkpoint in found
     assert nothing == "no turn has all of these words"
-    assert "hello.txt:1,2" in why and "Please add hello" in why
+    assert "hello.txt:1-2" in why and "Please add hello" in why
     assert "Try something" in session and ALPHA in session
     assert commit == checkpoint and "[Assistant]" in commit and story.linked[:12] in commit
     oid = story.linked[:12]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from tests.support.paths import DATA
 
 A = "a1b2c3d4e5f6"
 SESSION = "1f0c5d6e-0000-4000-8000-000000000001"
+COMMITTED = "2005-04-01 11:14"  # the tests' date
 
 
 def why(*argv: str) -> subprocess.CompletedProcess[str]:
@@ -69,7 +71,7 @@ def test_a_sessions_line_is_told_with_prompt_words_edit_commit_and_how_to_go_on(
         "    +two and a half",
         "  said after:",
         "    Halves are counted now.",
-        f"  commit {git('rev-parse', 'HEAD')[:12]} count, committed by C O Mitter",
+        f"  commit {git('rev-parse', 'HEAD')[:12]} count, committed by C O Mitter on {COMMITTED}",
         f"  checkpoint {A}",
         f"  go on: claude -r {SESSION}",
     ]
@@ -85,11 +87,40 @@ def test_lines_of_one_origin_stand_together_and_others_apart(explained: Path) ->
         (4, 4, "person"),
     ]
     assert records[3]["commit"] is None
-    assert "  written here, by no session" in why("f.txt:4").stdout.splitlines()
+    assert "  yours: no agent wrote it" in why("f.txt:4").stdout.splitlines()
     assert [
         r["first"]
         for r in map(json.loads, why("--json", "HEAD~1", "README.md:1,3").stdout.splitlines())
     ] == [1]
+
+
+def test_a_range_is_given_as_in_git_or_with_a_hyphen(explained: Path) -> None:
+    shown = why("f.txt:2-3").stdout
+    assert shown.startswith("f.txt:2\n") and "\n\nf.txt:3\n" in shown
+    assert why("f.txt:2,3").stdout == shown
+    (explained / "new.txt").write_text("one\ntwo\n")
+    assert why("new.txt:1-2").stdout.startswith("new.txt:1-2\n")
+
+
+def test_a_file_alone_is_asked_for_its_newest_change(world: World) -> None:
+    world.write("f.txt", "one\n")
+    world.commit()
+    agent = world.agent("session-a", tools=True)
+    agent.turn("add two", {"f.txt": "one\ntwo\n"})
+    agent.turn("add three and zero", {"f.txt": "zero\none\ntwo\nthree\n"})
+    shown = world.gitcp("why", "f.txt")
+    world.commit()
+    committed = world.gitcp("why", "f.txt")
+    for text in (shown, committed):
+        heads = [line for line in text.splitlines() if line.startswith("f.txt:")]
+        assert heads == ["f.txt:1", "f.txt:4"] and "prompt 2" in text and "prompt 1" not in text
+    world.write("f.txt", "zero\none\ntwo\nthree\n\nfour\n")
+    assert world.gitcp("why", "f.txt").splitlines()[:2] == ["f.txt:5-6", "    "]
+    assert world.gitcp("why", "HEAD", "f.txt") == committed
+    world.write("empty.txt", "")
+    assert warm.run("why", "empty.txt", cwd=world.path).stderr == (
+        "fatal: 'empty.txt' has no lines\n"
+    )
 
 
 def test_a_transcript_that_is_gone_leaves_prompt_and_commit(explained: Path) -> None:
@@ -102,8 +133,9 @@ def test_a_transcript_that_is_gone_leaves_prompt_and_commit(explained: Path) -> 
 @pytest.mark.parametrize(
     "argv",
     [
-        "f.txt",
         "f.txt:",
+        "f.txt:5-",
+        "nofile",
         "f.txt:0",
         "f.txt:x",
         "f.txt:3,2",
@@ -157,7 +189,7 @@ def test_a_renamed_files_line_is_shown_where_it_is_and_where_it_came_from(explai
     git("commit", "-qm", "move")
     shown = why("src/f.txt:3").stdout.splitlines()
     assert shown[0] == "src/f.txt:3"
-    assert shown[-3].endswith(" count, committed by C O Mitter, there f.txt:2")
+    assert shown[-3].endswith(f" count, committed by C O Mitter on {COMMITTED}, as f.txt:2")
     record = json.loads(why("--json", "src/f.txt:3").stdout)
     assert (record["file"], record["first"]) == ("src/f.txt", 3)
     assert (record["path"], record["original_line"]) == ("f.txt", 2)
@@ -167,7 +199,10 @@ def test_what_is_not_committed_yet_is_told_from_the_conversation_as_it_is(world:
     world.write("f.txt", "one\n")
     world.commit()
     world.agent("session-a", tools=True).turn("go on", {"f.txt": "one\ntwo\n"})
-    assert world.gitcp("why", "f.txt:2").splitlines() == [
+    shown = world.gitcp("why", "f.txt:2")
+    assert re.sub(
+        r"written 20..-..-.. ..:..$", "written <time>", shown, flags=re.M
+    ).splitlines() == [
         "f.txt:2",
         "    two",
         "  Claude Code  session session-a, prompt 1",
@@ -179,7 +214,7 @@ def test_what_is_not_committed_yet_is_told_from_the_conversation_as_it_is(world:
         "    ",
         "  said after:",
         "    done",
-        "  not committed yet",
+        "  not committed yet, written <time>",
         "  go on: claude -r session-a",
     ]
 

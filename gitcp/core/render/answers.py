@@ -155,32 +155,33 @@ def format_turn(record: LineRecord, words: Words, subject: str) -> str:
 _LONG = 30  # lines of a text that is not shown in full
 
 
-def draw_origins(origins: Iterable[Record], full: bool) -> Iterator[Line]:
-    """The origins of a range of lines, as of store.blame.origin."""
+def draw_origins(origins: Iterable[Record], when: When, full: bool) -> Iterator[Line]:
+    """The lines of records `origin`, with a blank line between two of them."""
     for n, origin in enumerate(origins):
         if n:
             yield []
-        yield from _draw_origin(origin, full)
+        yield from _draw_origin(origin, when, full)
 
 
-def _draw_origin(origin: Record, full: bool) -> Iterator[Line]:
+def _draw_origin(origin: Record, when: When, full: bool) -> Iterator[Line]:
     where = f"{origin['file']}:{origin['first']}"
     if origin["last"] != origin["first"]:
-        where += f",{origin['last']}"
+        where += f"-{origin['last']}"
     yield [(where, "bold")]
     yield from _draw_rows("\n".join(origin["content"]), full)
     if origin["who"] != "session":
         yield [("  " + describe_other_author(origin, origin["commit"]), "")]
     else:
         yield from _draw_session(origin, full)
-    commit = origin["commit"]
+    commit, time = origin["commit"], when(origin["time"]) if origin["time"] else ""
     if commit:
         name = f"  commit {commit['oid'][:12]} ", "yellow"
-        old_place = f", there {origin['path']}:{origin['original_line']}"
+        old_place = f", as {origin['path']}:{origin['original_line']}"
         moved = "" if origin["path"] == origin["file"] else old_place
-        yield [name, (f"{commit['subject']}, committed by {commit['committer']}{moved}", "")]
+        by = f"committed by {commit['committer']}{f' on {time}' if time else ''}{moved}"
+        yield [name, (f"{commit['subject']}, {by}", "")]
     else:
-        yield [("  not committed yet", "yellow")]
+        yield [("  not committed yet", "yellow"), (f", written {time}" if time else "", "")]
     if origin["checkpoint_id"]:
         yield [("  checkpoint ", ""), (origin["checkpoint_id"], "cyan")]
     if origin["resume"]:
@@ -192,7 +193,7 @@ def describe_other_author(record: Mapping[str, Any], commit: object) -> str:
     if record["who"] == "unknown":
         return "written by an unknown author: nothing was recorded about this line"
     if not commit:
-        return "written here, by no session"
+        return "yours: no agent wrote it"
     if record["who"] == "unrecorded":
         agent = f"; the commit names {record['agent']}" if record["agent"] else ""
         return f"committed where nothing was recorded{agent}"

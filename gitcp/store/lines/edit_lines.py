@@ -124,6 +124,7 @@ class Edits:
         oid, is_after_gap = start.oid, first is None
         for line in chain:
             before, after = self._read_content(line["before"]), self._read_content(line["after"])
+            lines.at = int(line["at"])
             if before is not None and before.oid != oid and "follows" not in line:
                 # HEAD has moved: the missing lines are in a commit, or their edit is away.
                 recorded = committed(line["path"], before.oid, "") if committed else {}

@@ -245,6 +245,17 @@ class Evidence:
                 return line_authors.build_nobody("unknown")
         return author
 
+    def find_time(self, entry: BlameEntry, author: Author) -> int | None:
+        """When a line was committed, or, if it is not, written, in seconds since 1970; None if
+        that is not known.  author: the result of find_author()."""
+        if entry["oid"].strip("0"):
+            return int(dict(entry["headers"]).get(b"committer-time", b"0")) or None
+        if author["who"] == "unknown":  # the line may be another one than in the journal
+            return None
+        return (
+            self.get_place(entry["oid"], entry["path"]).times.get(entry["orig"], 0) // 10**9 or None
+        )
+
     def find_default_author(self, commit: str) -> Author:
         """The author of a commit's lines for which nothing is recorded.
 
@@ -278,7 +289,7 @@ class Evidence:
         note of Git AI attests, else those of the earlier lines that they are traced to."""
         place = self.get_place(commit, path)
         if place.authors is None and not commit.strip("0"):
-            place.authors, place.content = self._read_uncommitted(path)
+            place.authors, place.times, place.content = self._read_uncommitted(path)
         elif place.authors is None:
             origins = {
                 n: self._find_origin((commit, path, n)) for n, spot in place.before.items() if spot
@@ -335,16 +346,19 @@ class Evidence:
         self._defaults.clear()
         self._places.clear()
 
-    def _read_uncommitted(self, path: str) -> tuple[LineAuthors, Sequence[bytes]]:
-        """The authors of the lines of path in the worktree, and these lines."""
+    def _read_uncommitted(
+        self, path: str
+    ) -> tuple[LineAuthors, Mapping[int, int], Sequence[bytes]]:
+        """(the authors of the lines of path in the worktree, when each was written, these lines);
+        times are as in Place."""
         about = self._repo, path
         content = uncommitted.read_content(*about) if self._journalled else None
         if content is None:
-            return {}, ()
+            return {}, {}, ()
         committed = history.History(self._repo, self, "HEAD").find_authors
-        edited = uncommitted.find_authors(*about, content, committed)
+        edited, times = uncommitted.find_authors(*about, content, committed)
         ids = uncommitted.list_brought_ids(*about, content.oid)
         self.readers.recorded.prefetch(ids)
         records = self.readers.recorded.read_all_records(ids)
         brought = self.readers.credit_blob(records, path, content.oid)
-        return line_authors.prefer_sessions(edited, brought), content.lines
+        return line_authors.prefer_sessions(edited, brought), times, content.lines

@@ -19,7 +19,7 @@ from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
     from typing import Any
 
     from gitcp.core.exports import Log
@@ -401,7 +401,8 @@ class Place:
 
     hunks: of git's diff of the commit; None if they were not read.  before: line -> its earlier
     spot, None for a new line; only of the lines that were traced.  authors: the result of
-    Evidence.find_line_authors(); None until it is called.
+    Evidence.find_line_authors(); None until it is called.  times: line -> when it was written, in
+    ns, of uncommitted lines; 0 if unknown.
     """
 
     def __init__(self, readers: Readers, commit: Commit, path: str) -> None:
@@ -409,6 +410,7 @@ class Place:
         self.hunks: Sequence[Hunk] | None = None
         self.before: dict[int, Spot | None] = {}
         self.authors: LineAuthors | None = None
+        self.times: Mapping[int, int] = {}
 
     @property
     def spec(self) -> str:

@@ -18,7 +18,7 @@ from gitcp.store.snapshot.through_git import open_quarantine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from gitcp.core.line_authors import Author
     from gitcp.core.line_replay import Version
@@ -57,10 +57,26 @@ def _convert_content(repo: Repo, path: str, oid: str, data: bytes) -> bytes:
         return repo.git.run("cat-file", "blob", out.strip(), env=env)[1]
 
 
+class _Dated(line_replay.Replay):
+    """A replay that notes when each line was added."""
+
+    def __init__(
+        self, first: Version, before: Callable[[], Mapping[int, Writer]] | None = None
+    ) -> None:
+        super().__init__(first, before)
+        self.times: dict[int, int] = {}  # number of a line -> ns
+
+    def _add_line(self, who: Writer) -> int:
+        number = super()._add_line(who)
+        self.times[number] = self.at
+        return number
+
+
 def find_authors(
     repo: Repo, path: str, content: Version, committed: Committed
-) -> dict[int, Author]:
-    """The authors of the lines of path, 1-based, as a commit made now would have them.
+) -> tuple[dict[int, Author], dict[int, int]]:
+    """(line -> its author as a commit made now would have it, line -> when it was written, in ns),
+    of the lines of path, from 1 on.  A line whose time is unknown has 0 or is missing.
 
     content: of read_content().  In a file without lines (has_no_lines()) all have the only
     author of its edits.  committed: as for edit_lines.Edits."""
@@ -68,16 +84,18 @@ def find_authors(
     edits = edit_lines.Edits(repo.objects, _look_at_path(repo, path), committed)
     parent = edits.get_content("100644", base[0] if base else None)
     if parent is None:
-        return {}
+        return {}, {}
     data = repo.objects.need(content.oid, "blob")
     if line_replay.has_no_lines(data):
         author = _build_author(repo, _find_sole_writer(edits.trace_content(path), parent.oid))
-        return dict.fromkeys(range(1, data.count(b"\n") + 2), author)
-    replayed = edits.replay_path(path, parent, reading=True)
+        return dict.fromkeys(range(1, data.count(b"\n") + 2), author), {}
+    replayed = edits.replay_as(_Dated, path, parent, reading=True)
     if not replayed.knows(content):
+        replayed.at = 0
         replayed.add_step(content, credit.PERSON, edit_lines.choose_regains(credit.BETWEEN))
-    numbers = enumerate(replayed.find_numbers(content, credit.PERSON), 1)
-    return {n: _build_author(repo, replayed.get_author(number)) for n, number in numbers}
+    numbers = dict(enumerate(replayed.find_numbers(content, credit.PERSON), 1))
+    authors = {n: _build_author(repo, replayed.get_author(i)) for n, i in numbers.items()}
+    return authors, {n: replayed.times.get(i, 0) for n, i in numbers.items()}
 
 
 def _find_sole_writer(chain: Sequence[JournalLine], committed: str) -> Writer:
