@@ -60,7 +60,7 @@ TOOLS = {
     "demo": "show in a repository of its own how gitcp works",
     "enable": "install the hooks of git and of an agent",
     "disable": "silence or remove the hooks",
-    "config": "list the settings of gitcp, and check them",
+    "config": "list the settings of gitcp, set one, and check them",
     "import": "link commits to conversations from before gitcp was here",
     "attach": "link a session that was not recorded, by its transcript",
     "adopt": "let a session that moved continue in this worktree",

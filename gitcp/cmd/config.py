@@ -1,10 +1,11 @@
-"""gitcp-config - list the settings of gitcp, and check them"""
+"""gitcp-config - list the settings of gitcp, set one, and check them"""
 
 from __future__ import annotations
 
+from gitcp import console
 from gitcp.console import JSON, cli, make_flag, make_value
 from gitcp.core import config_table
-from gitcp.errors import NO, OK
+from gitcp.errors import NO, OK, UsageError
 from gitcp.repo import Repo
 from gitcp.store.setup import adapters
 
@@ -17,14 +18,24 @@ if TYPE_CHECKING:
 OPTIONS = (
     make_flag("--check", "show only what is wrong"),
     JSON,
-    make_value("key", "<key>", "only these keys", nargs="*", choices=[[], *config_table.KEYS]),
+    make_value("key", "<key>", "only this key", nargs="?", choices=[*config_table.KEYS]),
+    make_value("value", "<value>", "set the key to it; or further keys to show", nargs="*"),
 )
 
 
 def run(argv: Sequence[str]) -> int:
-    """Show the settings; with --check the status is NO if one is wrong."""
+    """Show the settings, or set one; with --check the status is NO if one is wrong."""
     args = cli.parse("config", OPTIONS, argv)
-    records = adapters.list_settings(Repo.find_here(), args.key)
+    repo, keys = Repo.find_here(), [args.key, *args.value] if args.key else []
+    if len(keys) == 2 and keys[1] not in config_table.KEYS:
+        if args.check or args.json:
+            raise UsageError("--check and --json show settings: they go with no value")
+        adapters.set_setting(repo, *keys)
+        return OK
+    for key in keys:
+        if key not in config_table.KEYS:
+            raise UsageError(console.describe_unknown(key, [*config_table.KEYS]))
+    records = adapters.list_settings(repo, keys)
     if args.check:
         records = [setting for setting in records if setting["complaint"]]
     if args.json:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gitcp.core.config_table import KEYS
 from tests.support import warm
+from tests.support.checkpoints import git
 
 
 def records(repo: Path, *args: str) -> dict[str, dict[str, str]]:
@@ -55,3 +56,24 @@ def test_a_key_that_is_none_is_misuse_that_names_the_nearest(repo: Path) -> None
     assert done.returncode == 129 and "gitcp.guard" in done.stderr
     far = warm.run("config", "nonsense", cwd=repo)
     assert far.stderr.splitlines()[0] == "error: argument <key>: unknown value 'nonsense'"
+
+
+def test_a_key_with_a_value_sets_it_in_this_repository(repo: Path) -> None:
+    assert warm.run("config", "gitcp.streams", "suffix", cwd=repo).stdout == ""
+    assert git("config", "--local", "gitcp.streams", cwd=repo) == "suffix"
+    assert records(repo, "gitcp.streams")["gitcp.streams"]["value"] == "suffix"
+    for pattern in ("one", "two"):
+        assert warm.run("config", "gitcp.redact", pattern, cwd=repo).returncode == 0
+    assert git("config", "--get-all", "gitcp.redact", cwd=repo) == "one\ntwo"
+
+
+def test_a_value_that_a_key_cannot_have_is_refused_and_nothing_is_set(repo: Path) -> None:
+    before = (repo / ".git" / "config").read_text()
+    done = warm.run("config", "gitcp.streams", "foo", cwd=repo)
+    assert (done.returncode, done.stderr) == (
+        128,
+        "fatal: 'gitcp.streams' cannot be 'foo': it must be overlap or suffix\n",
+    )
+    assert warm.run("config", "--json", "gitcp.streams", "suffix", cwd=repo).returncode == 129
+    assert warm.run("config", "gitcp.streams", "gitcp.guard", "x", cwd=repo).returncode == 129
+    assert (repo / ".git" / "config").read_text() == before

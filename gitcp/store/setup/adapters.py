@@ -13,7 +13,7 @@ from gitcp.agents import list_names, other
 from gitcp.agents.reading import items
 from gitcp.core import config_table, installation
 from gitcp.core.findings import make_finding
-from gitcp.errors import Error, InputError, UnknownAgent
+from gitcp.errors import Error, GitError, InputError, UnknownAgent
 from gitcp.store.objects import Objects
 from gitcp.store.setup import git_hooks, guard_files
 
@@ -416,6 +416,19 @@ def list_settings(repo: Repo, keys: Sequence[str] = ()) -> list[Record]:
         for text in texts or [""]:
             records.append(_make_setting(repo, key, about, text, wrong.get((key, text), "")))
     return records
+
+
+def set_setting(repo: Repo, key: str, text: str) -> None:
+    """Set a key of the table in the repository's configuration; a key that may have several values
+    gets one more.  Raises InputError for a value that it cannot have."""
+    about = config_table.KEYS[key]
+    if complaint := config_table.find_complaint(about, text):
+        raise InputError(f"'{key}' cannot be '{text}': it {complaint}")
+    add = ["--add"] if about.get("many") else []
+    try:
+        repo.git.run("config", "--local", *add, key, text)
+    except GitError as e:
+        raise e.shorten() from None
 
 
 def _make_setting(repo: Repo, key: str, about: Key | None, text: str, complaint: str) -> Record:
