@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from itertools import chain
+
 from gitcp.console import JSON, OFFLINE, cli, make_flag, make_value, term
 from gitcp.core.render import answers, history
 from gitcp.errors import OK
 from gitcp.git import decode_name
 from gitcp.repo import Repo
+from gitcp.store import pack_care
 from gitcp.store.back import steps
 from gitcp.store.objects import Objects
 from gitcp.store.show import commits, reports
@@ -21,9 +25,11 @@ if TYPE_CHECKING:
 OPTIONS = (
     [
         make_flag("--full", "the whole session, nothing shortened or left out"),
+        make_flag("--all", "the whole conversation, also of other commits' turns"),
         make_flag("--no-transcript", "without the conversation"),
         make_flag("--transcript", "only the transcript, as stored"),
     ],
+    make_flag("-p --patch", "show what it changed as well"),
     JSON,
     OFFLINE,
     make_value(
@@ -38,8 +44,10 @@ OPTIONS = (
 
 def run(argv: Sequence[str]) -> int:
     """Show the records of a name."""
-    args, repo = cli.parse("show", OPTIONS, argv), Repo.find_here()
-    with Objects(repo):
+    args = cli.parse("show", OPTIONS, argv)
+    if args.patch and (args.json or args.transcript):
+        args.error("-p goes without --json and --transcript")
+    with pack_care.open_scratch(Repo.find_here(), args.patch) as repo, Objects(repo):
         commits.fetch_missing(repo, args.name, offline=args.offline)
         records = steps.show_trees(repo, args.name, lazy=not args.json)
         if args.transcript:
@@ -47,8 +55,21 @@ def run(argv: Sequence[str]) -> int:
         elif args.json:
             cli.write_records(_build_plain(r, args.full) for r in records)
         else:
-            cli.page_lines(draw_records(records, args.full, not args.no_transcript))
+            talk, whole = not args.no_transcript, args.all or args.full
+            patches = [steps.choose_patch(repo, r) for r in records] if args.patch else []
+            texts = cli.choose_drawing()(draw_records(records, args.full, talk, whole))
+            cli.page_texts(chain(texts, _read_patches(repo, patches)))
     return OK
+
+
+def _read_patches(repo: Repo, asked: Iterable[Sequence[str]]) -> Iterator[str]:
+    """git's lines about what some records changed, in the forms of choose_patch()."""
+    escape = cli.show_escaped if sys.stdout.isatty() else str
+    colour = f"--color={'always' if cli.has_colour() else 'never'}"
+    for name, *rest in filter(None, asked):
+        yield "\n"
+        for line in repo.git.stream_records(name, colour, "-p", *rest, "--", sep=b"\n"):
+            yield f"{escape(decode_name(line))}\n"
 
 
 def list_transcripts(records: Iterable[Record]) -> Iterator[bytes]:
@@ -74,9 +95,9 @@ def _build_plain(entry: Record, full: bool) -> Record:
 
 
 def draw_records(
-    records: Iterable[Record], full: bool = False, talk: bool = True
+    records: Iterable[Record], full: bool = False, talk: bool = True, whole: bool = False
 ) -> Iterator[Line]:
-    """The lines of records, with a blank line between them; talk: with the conversation."""
+    """The lines of records, with a blank line between them; flags as for draw_committed()."""
     for n, entry in enumerate(records):
         if n:
             yield []
@@ -87,4 +108,4 @@ def draw_records(
         else:
             committed = "checkpoint_id" in entry
             draw = history.draw_committed if committed else answers.draw_shown_temporary
-            yield from draw(entry, term.format_time, full, talk)
+            yield from draw(entry, term.format_time, full, talk, whole)

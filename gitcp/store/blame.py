@@ -122,8 +122,8 @@ def _read_log(
 
 
 def parse_place(text: str) -> tuple[str, tuple[int, int] | None]:
-    """(file, (first line, last line)) of `<file>:<line>` and `<file>:<first>-<last>`, which may have
-    a comma too; (file, None) of a file alone.
+    """(file, (first line, last line)) of `<file>:<line>`, `<file>:<first>-<last>` and
+    `<file>:<first>,<last>`; (file, None) of a file alone.
 
     Raises InputError for another text.
     """

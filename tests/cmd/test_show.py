@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -236,3 +237,48 @@ def test_a_start_that_is_no_number_is_the_beginning(start: object) -> None:
     entry = {"transcript": line, "checkpoint_transcript_start": start, "agent": ""}
     plain = show._build_plain({**entry, "checkpoint_transcript_start": 0}, False)
     assert show._build_plain(entry, False)["turns"] == plain["turns"] != []
+
+
+@pytest.fixture
+def two_files(world: World) -> World:
+    """A session whose first turn is in HEAD~1 and whose second in HEAD, committed after both."""
+    agent = world.agent(ALPHA, tools=True)
+    agent.turn("write the first", {"a.txt": "one\n"})
+    agent.turn("write the second", {"b.txt": "two\n"})
+    world.commit("a.txt")
+    world.commit("b.txt")
+    return world
+
+
+def test_a_commit_shows_the_conversation_of_its_own_turns(two_files: World) -> None:
+    for commit, own, other in (("HEAD", "second", "first"), ("HEAD~1", "first", "second")):
+        text = two_files.gitcp("show", commit)
+        assert f"[User] write the {own}" in text and f"write the {other}" not in text
+        assert "\n    … 1 other prompt of the session: --all\n" in text
+        whole = two_files.gitcp("show", "--all", commit)
+        assert f"[User] write the {own}" in whole and f"[User] write the {other}" in whole
+    record = json.loads(two_files.gitcp("show", "--json"))
+    (turn,) = record["contents"][0]["linked_turns"]
+    assert (turn["number"], turn["prompt"]) == (2, "write the second")
+
+
+def test_the_change_is_shown_as_git_shows_it(two_files: World) -> None:
+    text = two_files.gitcp("show", "-p")
+    assert text.endswith("\n" + two_files.git("show", "--format=", "HEAD") + "\n")
+    agent = two_files.agent(ALPHA, tools=True)
+    agent.turn("go on", {"a.txt": "one\nmore\n", "b.txt": "two\nmore\n"})
+    points = [
+        json.loads(line) for line in two_files.gitcp("rewind", "--list", "--json").splitlines()
+    ]
+    changed = {p["kind"]: two_files.gitcp("show", "-p", p["id"]) for p in reversed(points)}
+    for kind in ("temporary", "prompt"):
+        added = [line for line in changed[kind].splitlines() if line.startswith("+more")]
+        assert len(added) == 2, kind
+    assert "+++ b/b.txt" in changed["tool"] and "+++ b/a.txt" not in changed["tool"]
+    refused = run("show", "-p", ALPHA, cwd=two_files.path)
+    assert refused.returncode == 128 and "'gitcp diff --session 8f76b0e8'" in refused.stderr
+    assert run("show", "-p", "--json", cwd=two_files.path).returncode == 129
+
+
+def test_every_time_is_shown_in_one_form(two_files: World) -> None:
+    assert not re.search(r"\d\d:\d\d:\d\d|\dT\d|Z\b", two_files.gitcp("show"))

@@ -12,7 +12,7 @@ from gitcp.core.transcripts import parse_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any, TypedDict
 
     from gitcp.core.transcripts import Prompt
@@ -56,14 +56,21 @@ def list_entries(data: bytes, start: int = 0) -> Iterator[Entry]:
 
 def list_turn_entries(data: bytes, turn: object) -> list[Entry]:
     """The messages in a recorded turn {number, prompt}; [] if the transcript does not have it."""
+    return select_turns(data, [turn])[0]
+
+
+def select_turns(data: bytes, turns: Iterable[object]) -> tuple[list[Entry], int]:
+    """(the messages in some recorded turns {number, prompt}, in order; the number of other turns in
+    the transcript).  A turn that the transcript does not have is left out."""
     spoken: list[list[Entry]] = [[]]
     for role, text in list_entries(data):
         if role == "User":
             spoken.append([])
         spoken[-1].append((role, text))
     asked = {number: own[0][1] for number, own in enumerate(spoken) if number}
-    number = commit_message.find_number(asked, turn)
-    return spoken[number] if number else []
+    numbers = {commit_message.find_number(asked, turn) for turn in turns} - {0}
+    messages = [entry for number in sorted(numbers) for entry in spoken[number]]
+    return messages, len(asked) - len(numbers)
 
 
 def _format_call(name: str, arguments: object) -> Entry:

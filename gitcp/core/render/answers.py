@@ -473,9 +473,9 @@ _CHANGES = {"added": ("A", "green"), "modified": ("M", "yellow"), "deleted": ("D
 
 
 def draw_shown_temporary(
-    checkpoint: Record, when: When, full: bool, transcript: bool
+    checkpoint: Record, when: When, full: bool, talk: bool, whole: bool = False
 ) -> Iterator[Line]:
-    """A temporary checkpoint as gitcp.store.show.commits makes it."""
+    """A temporary checkpoint as read_temporary() makes it; flags as for draw_committed()."""
     yield [("temporary checkpoint ", ""), (checkpoint["oid"], "cyan")]
     yield [(f"  {when(checkpoint['time'])}  {checkpoint['message']}", "")]
     agent = checkpoint["agent"] or "Agent"
@@ -485,8 +485,9 @@ def draw_shown_temporary(
     yield [(f"  {where}{task}", "")]
     yield from draw_prompts([checkpoint["prompt"]] if checkpoint["prompt"] else [])
     yield from _draw_changes("Files since the one before", checkpoint["files"])
-    if transcript:
-        yield from draw_excerpt(checkpoint["transcript"], checkpoint["start"], full)
+    if talk:
+        start = 0 if whole else checkpoint["start"]
+        yield from draw_excerpt(checkpoint["transcript"], start, full)
 
 
 def draw_other_point(record: Record, when: When) -> Iterator[Line]:

@@ -22,7 +22,7 @@ from gitcp.core.render.spans import (
     shorten_ids,
     split_rows,
 )
-from gitcp.core.transcripts import ensure_object
+from gitcp.core.transcripts import ensure_object, parse_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -246,8 +246,14 @@ _LINES = 12  # of an entry that is not shown in full
 _SHOWN_PROMPT = 60
 
 
-def draw_committed(checkpoint: Record, when: When, full: bool, transcript: bool) -> Iterator[Line]:
-    """A committed checkpoint as gitcp.store.show.commits makes it."""
+def draw_committed(
+    checkpoint: Record, when: When, full: bool, talk: bool, whole: bool = False
+) -> Iterator[Line]:
+    """A committed checkpoint as read_committed() makes it.
+
+    talk: with the conversation; whole: with all turns of it, not only those that made the
+    commit's files; full: nothing shortened.
+    """
     yield [("checkpoint ", ""), (checkpoint["checkpoint_id"], "cyan")]
     if checkpoint.get("missing"):
         yield [("  is not stored here; 'gitcp relink' or 'gitcp fetch' may bring it", "dim")]
@@ -262,24 +268,37 @@ def draw_committed(checkpoint: Record, when: When, full: bool, transcript: bool)
         yield [("  no commit carries it", "dim")]
     branch = f"branch {checkpoint['branch']}" if checkpoint["branch"] else ""
     files = count_noun(len(checkpoint["files_touched"]), "file")
-    facts = [checkpoint["strategy"], branch, files, _format_time(checkpoint["created_at"])]
+    facts = [checkpoint["strategy"], branch, files, _format_time(checkpoint["created_at"], when)]
     yield [("  " + ", ".join(filter(None, facts)), "")]
     for session in checkpoint["contents"]:
         yield []
-        yield from _draw_session(session)
-        if transcript:
-            start = session.get("checkpoint_transcript_start")
-            yield from draw_excerpt(session["transcript"], start, full)
+        yield from _draw_session(session, when, whole)
+        if talk:
+            yield from _draw_talk(session, full, whole)
 
 
-def _draw_session(record: Record) -> Iterator[Line]:
+def _draw_talk(session: Record, full: bool, whole: bool) -> Iterator[Line]:
+    """The conversation of the turns that made the commit's files; where they are not known, all
+    since the session's commit before."""
+    turns = [] if whole else session["linked_turns"]
+    entries, others = conversation.select_turns(session["transcript"], turns) if turns else ([], 0)
+    if not entries:
+        start = None if whole else session.get("checkpoint_transcript_start")
+        yield from draw_excerpt(session["transcript"], start, full)
+        return
+    yield from _draw_entries(entries, full)
+    if others:
+        yield [(f"    … {count_noun(others, 'other prompt')} of the session: --all", "dim")]
+
+
+def _draw_session(record: Record, when: When, whole: bool) -> Iterator[Line]:
     agent = record["agent"] or "Agent"
     yield [("session ", ""), (record["session_id"], "yellow"), (f"  {agent}", "green")]
     branch = f"branch {record['branch']}" if record.get("branch") else ""
-    facts = [_format_time(record.get("created_at", "")), branch]
+    facts = [_format_time(record.get("created_at", ""), when), branch]
     yield [("  " + ", ".join(filter(None, facts)), "")]
     if record.get("forgotten"):
-        time = _format_time(str(record["forgotten"]))
+        time = _format_time(str(record["forgotten"]), when)
         yield [(f"  forgotten {time}: 'gitcp forget' took it out", "")]
     for key, name in (("token_usage_delta", "this commit"), ("token_usage", "whole session")):
         if used := format_usage(record.get(key), agent):
@@ -291,17 +310,17 @@ def _draw_session(record: Record) -> Iterator[Line]:
         yield [(f"  {intent}", "")]
     if record["hash"] == "differs":
         yield [("  the transcript does not match its content hash", "red")]
-    yield from draw_prompts(record["prompts"])
+    yield from draw_prompts(record["prompts"], [] if whole else record["linked_turns"])
     yield from _draw_files(record["files"])
     if record["tasks"]:
         yield [("  Tasks:", "bold")]
         yield from ([(f"    {path}", "")] for path in record["tasks"])
 
 
-def _format_time(stored: str) -> str:
-    """A stored time without its fraction of a second."""
-    seconds, dot, _ = stored.partition(".")
-    return f"{seconds}Z" if dot else stored
+def _format_time(stored: str, when: When) -> str:
+    """A stored time as other times are shown; as it is stored if it cannot be read."""
+    time = parse_time(stored)
+    return stored if time is None else when(time / 10**9)
 
 
 def _draw_attribution(credit: Record) -> Iterator[Line]:
@@ -319,12 +338,14 @@ def _draw_attribution(credit: Record) -> Iterator[Line]:
         yield [(f"  lines: {hands}", "")]
 
 
-def draw_prompts(texts: Sequence[str]) -> Iterator[Line]:
-    """The prompts, numbered, a line for each."""
+def draw_prompts(texts: Sequence[str], turns: Iterable[Mapping[str, Any]] = ()) -> Iterator[Line]:
+    """The prompts, numbered, a line for each; turns: only the prompts of these, if any is there."""
+    asked = dict(enumerate(texts, 1))
+    numbers = {commit_message.find_number(asked, turn) for turn in turns} & asked.keys()
     if texts:
         yield [("  Prompts:", "bold")]
-    for number, prompt in enumerate(texts, 1):
-        yield [(f"    {number:2}  {shorten(prompt, 100)}", "")]
+    for number in sorted(numbers or asked):
+        yield [(f"    {number:2}  {shorten(asked[number], 100)}", "")]
 
 
 def _draw_files(files: dict[str, Record]) -> Iterator[Line]:
@@ -338,7 +359,10 @@ def _draw_files(files: dict[str, Record]) -> Iterator[Line]:
 def draw_excerpt(transcript: bytes, start: object, full: bool) -> Iterator[Line]:
     """The conversation in a transcript: shortened from item start on, or in full."""
     first = start if isinstance(start, int) and not full else 0
-    entries = conversation.list_entries(transcript, first)
+    yield from _draw_entries(conversation.list_entries(transcript, first), full)
+
+
+def _draw_entries(entries: Iterable[tuple[str, str]], full: bool) -> Iterator[Line]:
     for number, (role, text) in enumerate(entries):
         if not number:
             yield [("  Transcript:", "bold")]

@@ -519,18 +519,41 @@ def show_trees(repo: Repo, name: str, lazy: bool = False) -> list[Record]:
     point, target = _find(repo, name)
     if point is None:
         return commits.read_subject(repo, target, lazy)
-    if point["kind"] == "safety":
-        after = undo.find_tree(repo.objects, point["id"], "after") or point["tree"]
-        changes = {
-            p: (old, new) for p, old, new in compare_trees(repo.objects, point["tree"], after)
-        }
-    else:
-        changes = points.list_changes(restore.KeptEdits(repo), point)
     files = {
         path: "added" if before is None else "deleted" if after is None else "modified"
-        for path, (before, after) in changes.items()
+        for path, (before, after) in _list_changes(repo, point).items()
     }
     return [{**points.make_record(point), "files": files}]
+
+
+def _list_changes(repo: Repo, point: Point) -> dict[str, tuple[Version, Version]]:
+    """path -> its entries before and after the turn, tool use or step of a point."""
+    if point["kind"] != "safety":
+        return points.list_changes(restore.KeptEdits(repo), point)
+    after = undo.find_tree(repo.objects, point["id"], "after") or point["tree"]
+    return {
+        path: (old, new) for path, old, new in compare_trees(repo.objects, point["tree"], after)
+    }
+
+
+def choose_patch(repo: Repo, record: Record) -> list[str]:
+    """The arguments with which git prints what a record of show_trees() changed: of its first
+    commit, or of two trees, which have the changed files alone.  [] for a checkpoint that no commit
+    has.  Raises Error for a session."""
+    if record["type"] == "session":
+        remedy = f"'gitcp diff --session {record['session_id'][:8]}' shows its work"
+        raise Error(f"-p shows the change of a commit, a checkpoint or a point; {remedy}")
+    if "checkpoint_id" in record:
+        commits = record.get("commits") or ()
+        return next((["show", "--format=", "-m", "--first-parent", c["oid"]] for c in commits), [])
+    if record["type"] == "point":
+        changes = _list_changes(repo, points.find_point(repo, record["id"]))
+    else:
+        tips = (record["parent"] or record["base_commit"], record["oid"])
+        before, after = (Lookup(repo.objects, need_commit(repo.objects, c)["tree"]) for c in tips)
+        changes = {path: (before(path), after(path)) for path in record["files"]}
+    sides = ({path: pair[n] for path, pair in changes.items()} for n in (0, 1))
+    return ["diff", *(edit_tree(repo.objects, None, side) for side in sides)]
 
 
 def _strip(objects: Objects, tree: str) -> str:

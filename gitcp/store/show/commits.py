@@ -11,6 +11,7 @@ from gitcp.agents.reading import conversation
 from gitcp.console import term
 from gitcp.core import credit, formats, line_replay, links, v1_format, v1_schema
 from gitcp.core.linking import build_change
+from gitcp.core.transcripts import ensure_object
 from gitcp.errors import Error, GitError, InputError
 from gitcp.git import Running, decode_name
 from gitcp.store import journal, notes, objects, reading, redaction, refs, stream
@@ -564,8 +565,8 @@ def read_linked(repo: Repo, oid: str) -> list[Record]:
 
 def read_committed(repo: Repo, ids: list[str], first: str = "") -> list[Record]:
     """A record for each checkpoint id: that of list-checkpoints, with its commits on any branch
-    (the commit first at the front), and contents: each session's part, prompts and transcript
-    (bytes)."""
+    (the commit first at the front), and contents: each session's part, prompts, transcript
+    (bytes), and linked_turns, the turns {turn_id, number, prompt} that made the commit's files."""
     carrying = checkpoint_list.find_carriers(repo, ids)
     names = read_names(repo, {oid for oids in carrying.values() for oid in oids})
     records = []
@@ -578,10 +579,18 @@ def read_committed(repo: Repo, ids: list[str], first: str = "") -> list[Record]:
             content = checkpoints.read_session(repo.objects, checkpoint, entry["index"])
             part = v1_schema.build_part(content["metadata"], content["prompts"])
             more = {key: content[key] for key in ("prompts", "hash", "tasks", "transcript")}
-            contents.append({"index": entry["index"], **part, **more})
+            turns = {"linked_turns": _list_linked_turns(content["metadata"])}
+            contents.append({"index": entry["index"], **part, **more, **turns})
         listed = checkpoint_list.build_record(checkpoint)
         records.append({**listed, "commits": commits, "contents": contents})
     return records
+
+
+def _list_linked_turns(metadata: Record) -> list[Record]:
+    """The turns in a session's metadata, by number; [] in data of the original program."""
+    turns = ensure_object(metadata.get("turns"))
+    rows = [{"turn_id": name, **ensure_object(turn)} for name, turn in turns.items()]
+    return sorted(rows, key=lambda row: n if isinstance(n := row.get("number"), int) else 0)
 
 
 def _describe_commit(objects: Objects, oid: str, author: str) -> Record:

@@ -226,6 +226,7 @@ def test_what_is_new_since_the_commit_before_is_shown_unless_all_is_asked_for() 
 )
 def test_strange_metadata_is_no_crash(metadata: Json) -> None:
     part: Json = {"session_id": "s", "agent": "", "hash": "absent", "prompts": [], "files": {}}
+    part["linked_turns"] = []
     checkpoint: Json = {
         "checkpoint_id": "0" * 12,
         "commits": [],
