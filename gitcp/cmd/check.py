@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.console import JSON, cli, make_value
-from gitcp.core.render.spans import count_noun
+from gitcp.core.render.spans import abbreviate, count_noun
 from gitcp.errors import NO, OK
 from gitcp.repo import Repo
 from gitcp.store.show import reports
@@ -42,5 +42,5 @@ def _format_lines(record: Record) -> Iterator[str]:
     rules = count_noun(len(record["rules"]), "rule")
     yield f"{record['verdict']}: {commits}, {rules} of '{record['target']}'"
     for reason in record["reasons"]:
-        where = f"{reason['commit'][:12]} " if reason["commit"] else ""
+        where = f"{abbreviate(reason['commit'])} " if reason["commit"] else ""
         yield f"  {reason['rule']}: {where}{reason['reason']}"

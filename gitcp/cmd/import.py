@@ -6,7 +6,7 @@ import os
 
 from gitcp import agents, context
 from gitcp.console import JSON, cli, make_flag, make_value
-from gitcp.core.render.spans import count_noun
+from gitcp.core.render.spans import abbreviate, count_noun
 from gitcp.errors import OK
 from gitcp.store.imports import imports
 from gitcp.store.objects import need_commit
@@ -96,7 +96,7 @@ def show(plan: Plan, objects: Objects) -> None:
         subject = "no commit"
         if link["commit"]:
             subject = need_commit(objects, link["commit"])["message"].partition("\n")[0][:50]
-        cli.show(f"  {link['commit'][:10] or '-'} {subject}")
+        cli.show(f"  {abbreviate(link['commit']) or '-'} {subject}")
         for part in link["parts"]:
             agent = plan.gathered.sessions[part["session"]].client.AGENT_TYPE
             files = count_noun(len(part["files"]), "file")

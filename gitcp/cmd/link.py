@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gitcp import context
 from gitcp.console import JSON, cli, make_value
+from gitcp.core.render.spans import abbreviate
 from gitcp.errors import OK
 from gitcp.store.objects import need_commit
 from gitcp.store.relink import relink
@@ -36,4 +37,4 @@ def tell(as_records: bool, what: str, commit: str, checkpoint_ids: Sequence[str]
         cli.write_records({**common, "checkpoint_id": cid} for cid in checkpoint_ids)
         return
     for checkpoint_id in checkpoint_ids:
-        print(f"{what}: {commit[:12]} {checkpoint_id}")
+        print(f"{what}: {abbreviate(commit)} {checkpoint_id}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitcp import console, context
 from gitcp.cmd import stage, undo
 from gitcp.console import JSON, cli, make_flag, make_value
-from gitcp.core.render.spans import count_noun
+from gitcp.core.render.spans import abbreviate, count_noun
 from gitcp.errors import NO, OK
 from gitcp.repo import Repo
 from gitcp.store import auto, pack_care, refs, split
@@ -138,7 +138,7 @@ class _Splitting:
             cli.write_records(_make_records(shares, made, step))
         else:
             for n, share in enumerate(shares):
-                head = made[n]["commit"][:7] if made else "-" * 7
+                head = abbreviate(made[n]["commit"] if made else "-" * 40)
                 message = (
                     need_commit(self._repo.objects, made[n]["commit"])["message"] if made else ""
                 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitcp.console import JSON, REVISIONS, cli, make_flag, term
+from gitcp.core.render.spans import abbreviate
 from gitcp.errors import NO, OK
 from gitcp.repo import Repo
 from gitcp.store.show import reports
@@ -34,7 +35,7 @@ def run(argv: Sequence[str]) -> int:
 
 def _format_lines(record: Record) -> list[str]:
     verdict = "fails" if record["failures"] else "holds"
-    head = f"{record['commit'][:12]} {record['checkpoint_id']} {verdict}"
+    head = f"{abbreviate(record['commit'])} {record['checkpoint_id']} {verdict}"
     signed = f"signature {record['signature']}" if "signature" in record else ""
     by = f" by {record['signer']}" if record.get("signer") else ""
     return [f"{head}  {signed}{by}".rstrip(), *(f"    {why}" for why in record["failures"])]

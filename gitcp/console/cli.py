@@ -91,6 +91,7 @@ def _run_body(body: Callable[[], int]) -> int:
     """The status of body, or of its error, which is printed."""
     _open_streams()
     allow_fetch()
+    spans.set_digits(_count_digits)
     console.wait_for_end()
     try:
         status = body()
@@ -323,6 +324,14 @@ def _show_alone(items: Iterable[Shown], hide: Callable[[], None]) -> Iterator[Sh
         if at_terminal:
             hide()
         yield item
+
+
+def _count_digits() -> int:
+    """The digits of a commit that git shows here (core.abbrev)."""
+    try:
+        return len(Repo.find_here().git.read_line("rev-parse", "--short", "HEAD"))
+    except Error:
+        return 7  # no repository, or no commit yet
 
 
 def read_width() -> int:

@@ -12,6 +12,7 @@ import time
 from gitcp import console, files
 from gitcp.core import json
 from gitcp.core.formats import is_count
+from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Busy, Changed
 from gitcp.git import decode_name
 from gitcp.store import private
@@ -107,8 +108,8 @@ def warn_of_reverts(repo: Repo, changes: Changes, head: str) -> None:
             more = f" and {len(old) - 1} more" if len(old) > 1 else ""
             subject = commit["message"].partition("\n")[0]
             console.warn(
-                f"'{old[0]}'{more} is staged as it was before {oid[:7]} ({subject}): the index is"
-                " older ('git restore --staged <path>' brings it up to date)"
+                f"'{old[0]}'{more} is staged as it was before {abbreviate(oid)} ({subject}): the"
+                " index is older ('git restore --staged <path>' brings it up to date)"
             )
 
 

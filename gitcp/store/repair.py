@@ -8,6 +8,7 @@ import shutil
 
 from gitcp import files
 from gitcp.core import credit, formats, transcripts
+from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error, GitError, InputError
 from gitcp.files import Damaged, choose_place_aside, move_aside, read_file
 from gitcp.git import decode_name, encode_name
@@ -326,7 +327,9 @@ def mend_ref(repo: Repo, ref: str) -> str:
             os.rename(log_path, choose_place_aside(repo.common, f"logs/{ref}"))
         if oid != packed:
             refs.update_refs(repo, [(ref, oid, packed)], "gitcp: fsck")
-    return f"{f'put it back to {oid[:7]}, ' if oid else ''}moved what stood there to '{aside}'"
+    return (
+        f"{f'put it back to {abbreviate(oid)}, ' if oid else ''}moved what stood there to '{aside}'"
+    )
 
 
 def _is_no_folder(path: str | bytes) -> bool:

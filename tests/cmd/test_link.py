@@ -33,7 +33,7 @@ def text(world: World, commit: str = "HEAD") -> str:
 @pytest.mark.parametrize("digits", [12, 4])
 def test_a_commit_is_linked_to_a_checkpoint(at: World, digits: int) -> None:
     [one] = ids(at, "HEAD~")
-    assert run("link", "HEAD", one[:digits]).stdout == f"linked: {at.head[:12]} {one}\n"
+    assert run("link", "HEAD", one[:digits]).stdout == f"linked: {at.head[:7]} {one}\n"
     assert noted(at) == [one] and ids(at) == []
     assert one in run("log", "HEAD~..HEAD").stdout
     run("link", "HEAD", one)

@@ -201,3 +201,19 @@ def test_paths_limit_a_bare_repository_too(story: Story, tmp_path: Path) -> None
     done = run("log", "--json", "--", "hello.txt", cwd=tmp_path / "bare")
     assert [json.loads(line)["oid"] for line in done.stdout.splitlines()] == want, done.stderr
     assert 0 < len(want) < len(git("log", "--format=%H").splitlines())
+
+
+def test_commits_are_abbreviated_as_git_abbreviates_them(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "core.abbrev")
+    for digits in ("10", "no"):
+        monkeypatch.setenv("GIT_CONFIG_VALUE_0", digits)
+        short = story.world.git("log", "-1", "--format=%h", story.linked)
+        assert len(short) == (10 if digits == "10" else 40)
+        for command in ("log", "show", "log --oneline", "log --graph"):
+            name, *words = command.split()
+            words += [story.linked] if name == "show" else []
+            told = story.world.gitcp(name, *words)
+            assert re.search(rf"\b{short}\b", told), command

@@ -95,12 +95,14 @@ async def test_a_line_tells_session_prompt_answer_and_commit(
     client: LanguageClient, work: World
 ) -> None:
     uri = opened(client, work.path / "src" / "one.py")
-    first = work.git("rev-parse", "--short=12", "HEAD~1")
-    assert (await hover(client, uri, 0)).split("\n\n") == [
+    *told, commit = (await hover(client, uri, 0)).split("\n\n")
+    name, oid, subject = commit.split(maxsplit=2)  # git says how many digits
+    assert (name, subject) == ("commit", "commit src/one.py")
+    assert len(oid) >= 7 and work.git("rev-parse", "HEAD~1").startswith(oid)
+    assert told == [
         "Claude Code #1, session session-",
         "> Write one",
         "I write the function.",
-        f"commit {first}  commit src/one.py",
     ]
     assert "written by A U Thor" in await hover(client, uri, 2)
     text = await hover(client, uri, 3)
@@ -132,7 +134,7 @@ async def test_what_is_committed_meanwhile_is_told_at_the_next_question(
     uri = opened(client, work.path / "src" / "one.py")
     assert "not committed yet" in await hover(client, uri, 3)
     work.commit("src/one.py")
-    assert f"commit {work.head[:12]}" in await hover(client, uri, 3)
+    assert f"commit {work.head[:7]}" in await hover(client, uri, 3)
 
 
 @pytest.mark.asyncio

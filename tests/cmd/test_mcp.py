@@ -90,8 +90,8 @@ def test_the_four_tools_and_a_checkpoint_answer_and_change_nothing(story: Story)
     assert nothing == "no turn has all of these words"
     assert "hello.txt:1-2" in why and "Please add hello" in why
     assert "Try something" in session and ALPHA in session
-    assert commit == checkpoint and "[Assistant]" in commit and story.linked[:12] in commit
-    oid = story.linked[:12]
+    assert commit == checkpoint and "[Assistant]" in commit and story.linked[:7] in commit
+    oid = story.linked[:7]
     assert blame == f"1-2  {oid}  Claude Code, session 8f76b0e8 #2: Please add hello"
     assert contents(path) == before
 

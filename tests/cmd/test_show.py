@@ -36,7 +36,7 @@ def show_record(*argv: str, cwd: Path | None = None) -> dict[str, Any]:
 
 def test_a_commit_shows_its_checkpoint_session_prompts_files_and_transcript(story: Story) -> None:
     text = shown(story.linked)
-    assert text.startswith(f"checkpoint {story.checkpoint}\n  commit {story.linked[:12]}  ")
+    assert text.startswith(f"checkpoint {story.checkpoint}\n  commit {story.linked[:7]}  ")
     for wanted in (
         f"\nsession {ALPHA}  Claude Code\n",
         ", branch main\n",
@@ -113,7 +113,7 @@ def test_a_temporary_checkpoint_is_shown(story: Story) -> None:
     oid = git("rev-parse", story.world.branch())
     assert text.startswith(f"temporary checkpoint {oid}\n")
     assert f"session {ALPHA}  Claude Code\n" in text
-    assert "\n    A a b.txt\n" in text and f"base {story.plain[:12]}" in text
+    assert "\n    A a b.txt\n" in text and f"base {story.plain[:7]}" in text
     assert "[User] Make it" in text
     assert show_record(oid[:10])["oid"] == oid
 
@@ -154,7 +154,7 @@ def test_a_commit_without_a_checkpoint_says_so(story: Story) -> None:
     done = run("show")
     assert (done.returncode, done.stdout) == (128, "")
     why = "has no checkpoint: no session is behind it"
-    assert done.stderr == f"fatal: commit '{story.plain[:12]}' {why}\n"
+    assert done.stderr == f"fatal: commit '{story.plain[:7]}' {why}\n"
 
 
 def test_all_commits_that_carry_an_id_are_listed_the_one_that_was_named_first(repo: Path) -> None:
@@ -228,7 +228,7 @@ def test_commits_of_the_original_program_are_looked_up(
     for oid in git("rev-list", *branches, "--grep=^Entire-Checkpoint:", cwd=at).split():
         ids = git("log", "-1", "--format=%(trailers:key=Entire-Checkpoint,valueonly)", oid, cwd=at)
         text = shown(oid, cwd=at)
-        assert f"checkpoint {ids.split()[0]}\n" in text and f"commit {oid[:12]}" in text
+        assert f"checkpoint {ids.split()[0]}\n" in text and f"commit {oid[:7]}" in text
 
 
 @pytest.mark.parametrize("start", ["x", [], {}, None, 2.5])

@@ -9,6 +9,7 @@ from gitcp.core.back import describe_lacking
 from gitcp.core.render.history import draw_excerpt, draw_prompts
 from gitcp.core.render.spans import (
     SHORTEST,
+    abbreviate,
     count_cells,
     count_noun,
     cut_rows,
@@ -69,7 +70,7 @@ def _get_author_fields(record: AnswerLine) -> tuple[object, ...]:
 def _format_run(run: list[AnswerLine]) -> str:
     first, last = run[0], run[-1]
     where = f"{first['line']}-{last['line']}" if len(run) > 1 else f"{first['line']}"
-    commit = first["commit"][:12] if first["commit"].strip("0") else "not committed"
+    commit = abbreviate(first["commit"]) if first["commit"].strip("0") else "not committed"
     return f"{where}  {commit}  {name_author(first)}"
 
 
@@ -97,7 +98,7 @@ def format_hover(record: LineRecord, words: Words, subject: str) -> str:
         name = commit_message.name_prompt(record["prompt"])
         lines += [f"> {shorten(name, _LINE)}"] if name else []
         lines += [answer] if (answer := _choose_answer(words)) else []
-    name = f"commit {record['commit'][:12]}  {subject}"
+    name = f"commit {abbreviate(record['commit'])}  {subject}"
     return "\n\n".join([*lines, name if record["commit"].strip("0") else "not committed yet"])
 
 
@@ -175,7 +176,7 @@ def _draw_origin(origin: Record, when: When, full: bool) -> Iterator[Line]:
         yield from _draw_session(origin, full)
     commit, time = origin["commit"], when(origin["time"]) if origin["time"] else ""
     if commit:
-        name = f"  commit {commit['oid'][:12]} ", "yellow"
+        name = f"  commit {abbreviate(commit['oid'])} ", "yellow"
         old_place = f", as {origin['path']}:{origin['original_line']}"
         moved = "" if origin["path"] == origin["file"] else old_place
         by = f"committed by {commit['committer']}{f' on {time}' if time else ''}{moved}"
@@ -273,7 +274,7 @@ def draw_branch(branch: str, rows: Iterable[Record], when: When) -> Iterator[Lin
         prompt = f' "{shorten(name, _TURN_PROMPT)}"' if name else ""
         yield [(f"[{row['id'][:12]}]", "cyan"), (kinds, "dim"), (prompt, "")]
         for commit in row["rows"]:
-            at = f"  {when(commit['time'])[5:]} ({commit['oid'][:7]}) "
+            at = f"  {when(commit['time'])[5:]} ({abbreviate(commit['oid'])}) "
             yield [(at, "dim"), (commit["message"], "")]
 
 
@@ -300,7 +301,7 @@ def draw_committed(checkpoint: Record, when: When, how: str) -> Iterator[Line]:
         if not number:
             yield [(f"Commits: ({len(checkpoint['commits'])})", "bold")]
             for commit in checkpoint["commits"]:
-                at = f"  {commit['oid'][:7]} {when(commit['time'])[:10]} "
+                at = f"  {abbreviate(commit['oid'])} {when(commit['time'])[:10]} "
                 yield [(at, "dim"), (commit["message"], "")]
         yield []
         yield from _draw_summary(ensure_object(session.get("summary")), session["asked"])
@@ -480,7 +481,7 @@ def draw_shown_temporary(
     yield [(f"  {when(checkpoint['time'])}  {checkpoint['message']}", "")]
     agent = checkpoint["agent"] or "Agent"
     yield [("  session ", ""), (checkpoint["session_id"], "yellow"), (f"  {agent}", "green")]
-    where = f"stream {checkpoint['stream']}, base {checkpoint['base_commit'][:12] or '?'}"
+    where = f"stream {checkpoint['stream']}, base {abbreviate(checkpoint['base_commit']) or '?'}"
     task = f", task {checkpoint['tool_use_id']}" if checkpoint["tool_use_id"] else ""
     yield [(f"  {where}{task}", "")]
     yield from draw_prompts([checkpoint["prompt"]] if checkpoint["prompt"] else [])
@@ -524,7 +525,9 @@ def draw_session(record: Record, when: When, full: bool) -> Iterator[Line]:
     phase = record.get("phase") or "without a state"
     facts = [f"{phase}, {record['strategy']}, started {record['started_at'] or 'at no known time'}"]
     if record.get("worktree_path"):
-        facts.append(f"in {record['worktree_path']} at {str(record.get('base_commit'))[:12]}")
+        facts.append(
+            f"in {record['worktree_path']} at {abbreviate(str(record.get('base_commit')))}"
+        )
     yield from ([(f"  {fact}", "")] for fact in [*facts, shorten(record["description"], 100)])
     if used := format_usage(record.get("token_usage"), agent):
         yield [(f"  {used}", "")]
@@ -614,7 +617,7 @@ def draw_status(
 def _draw_head(about: Record) -> Line:
     """Whether and where gitcp records, and what to do."""
     state, branch = about["state"], about["branch"] or "detached HEAD"
-    at = f" at {about['head'][:7]}" if about["head"] else ", no commit yet"
+    at = f" at {abbreviate(about['head'])}" if about["head"] else ", no commit yet"
     if state == "enabled":
         return [("enabled", "green"), (f", {about['strategy']}, on {branch}{at}", "")]
     remedy = explain_beginning(state, about.get("bare"))

@@ -8,6 +8,7 @@ from gitcp.core.render import spans
 from gitcp.core.render.spans import (
     AUTHORS,
     SHORTEST,
+    abbreviate,
     clip,
     count_noun,
     cut_rows,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     Shown = Mapping[str, Any]
     Hit = Mapping[str, Any]
 
-SHORT = 7  # digits of a commit
 _PROMPT = 72
 
 
@@ -46,7 +46,7 @@ def draw_log(commits: Iterable[Record]) -> Iterator[Line]:
     """A line for each commit, and two for each session behind it."""
     for commit in commits:
         yield [
-            (commit["oid"][:SHORT], "yellow"),
+            (abbreviate(commit["oid"]), "yellow"),
             (f" {commit['day']} {commit['author']}  ", "dim"),
             (commit["message"], "bold" if commit["checkpoints"] else ""),
         ]
@@ -61,7 +61,7 @@ def draw_oneline(commits: Iterable[Record]) -> Iterator[Line]:
         names = [f"{p['agent'] or 'Agent'} {p['session_id'][:SHORTEST]}" for p in parts]
         names += ["a checkpoint not stored here"] if _lacks_checkpoint(commit) else []
         yield [
-            (commit["oid"][:SHORT], "yellow"),
+            (abbreviate(commit["oid"]), "yellow"),
             (f" {commit['message']}", "bold" if names else ""),
             (f"  ({', '.join(dict.fromkeys(names))})" if names else "", "green"),
         ]
@@ -116,7 +116,7 @@ def draw_graph(
         yield [
             *lanes.draw_row(n, dict.fromkeys(sessions, "+")),
             (before, ""),
-            (commit["oid"][:7], "yellow"),
+            (abbreviate(commit["oid"]), "yellow"),
             (f" {shorten(commit['message'], _LANE_PROMPT)}", "bold" if sessions else ""),
             *_draw_bar(_list_shares(added, lanes)),
         ]
@@ -261,7 +261,7 @@ def draw_committed(
     for commit in checkpoint["commits"]:
         yield [
             ("  commit ", ""),
-            (commit["oid"][:12], "yellow"),
+            (abbreviate(commit["oid"]), "yellow"),
             (f"  {when(commit['time'])}  {commit['author']}  {commit['message']}", ""),
         ]
     if not checkpoint["commits"]:
@@ -452,7 +452,7 @@ def _draw_recap_session(session: Shown) -> Iterator[Line]:
 def _draw_commits(commits: Sequence[Shown]) -> Iterator[Line]:
     for commit in commits[:_COMMITS]:
         subject = shorten(commit["message"], _WIDE)
-        yield [(f"    {commit['oid'][:7]} ", "yellow"), (subject, "")]
+        yield [(f"    {abbreviate(commit['oid'])} ", "yellow"), (subject, "")]
     if (left := len(commits) - _COMMITS) > 0:
         yield [(f"    … {count_noun(left, 'more commit')}", "dim")]
 
@@ -495,7 +495,7 @@ def format_markdown(records: Iterable[Shown]) -> Iterator[str]:
 
 
 def _format_commit(commit: Shown) -> str:
-    return f"  * {_quote_line(commit['oid'][:7])} {_quote_line(commit['message'])}"
+    return f"  * {_quote_line(abbreviate(commit['oid']))} {_quote_line(commit['message'])}"
 
 
 def _quote_line(text: str) -> str:
@@ -715,7 +715,7 @@ def draw_hits(listed: Sequence[Hit], left: int, ago: Ago) -> Iterator[Line]:
 def _draw_hit(hit: Hit, ago: Ago) -> Iterator[Line]:
     (commit, checkpoint), name = _find_link(hit), name_turn(hit)
     yield [
-        (commit["oid"][:7] if commit else "not committed", "yellow" if commit else "dim"),
+        (abbreviate(commit["oid"]) if commit else "not committed", "yellow" if commit else "dim"),
         (f"  {ago(hit['time'])}  " if hit["time"] else "  ", "dim"),
         (hit["agent"] or "Agent", "green"),
         (f" {name}", "cyan"),
@@ -762,7 +762,7 @@ def format_compact(hit: Hit) -> str:
     """A hit as one line of JSON of at most 200 bytes: ids, files, snippet."""
     commit, checkpoint = _find_link(hit)
     row: dict[str, Any] = {"turn": name_turn(hit)}
-    row |= {"commit": commit["oid"][:7]} if commit else {}
+    row |= {"commit": abbreviate(commit["oid"])} if commit else {}
     row |= {"checkpoint": checkpoint} if checkpoint else {}
     text = (hit["snippet"] or hit["prompt"]).replace("\1", "").replace("\2", "")
     files = list(hit["files"])

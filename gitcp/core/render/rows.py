@@ -9,6 +9,7 @@ from typing import Any
 from gitcp.core import back, transcripts
 from gitcp.core.render import answers, spans
 from gitcp.core.render.panes import Block, Row, count_changes
+from gitcp.core.render.spans import abbreviate
 from gitcp.core.transcripts import ensure_object
 
 TYPE_CHECKING = False
@@ -136,12 +137,12 @@ def build_commit(commit: Record) -> Row:
     share = spans.format_shares(parts[0].get("initial_attribution"), ("agent",)) if parts else ""
     oid, subject = commit["oid"], commit["message"]
     lines = [
-        [(oid[:7], "yellow"), (f" {subject}", "bold" if parts else "")],
+        [(abbreviate(oid), "yellow"), (f" {subject}", "bold" if parts else "")],
         [("  ", ""), (commit["author"], "dim"), (f"  {agents}", "cyan"), (f"  {share}", "")],
     ]
     prompts = " ".join(prompt for part in parts for prompt in part["asked"])
     words = f"{oid} {commit['day']} {subject} {commit['author']} {agents} {prompts}"
-    shown = ["show", oid[:7]] if parts else ["log", "-1", oid[:7]]
+    shown = ["show", abbreviate(oid)] if parts else ["log", "-1", abbreviate(oid)]
     return Row(oid, commit["day"], lines, words, shown, commit)
 
 
@@ -176,7 +177,7 @@ def build_commit_parts(
                 yield Row(row_id, "", [line], prompt, ["show", name], talk)
     for path, rows in files:
         line = [(path, ""), (f"  {count_changes(rows)}", "green")]
-        yield Row(f"/{path}", "", [line], path, ["show", row.id[:7]], [("diff", rows)])
+        yield Row(f"/{path}", "", [line], path, ["show", spans.abbreviate(row.id)], [("diff", rows)])
 
 
 def build_point(point: Point, name: str, when: Day) -> Row:
@@ -191,7 +192,7 @@ def build_point(point: Point, name: str, when: Day) -> Row:
     words = f"{point['id']} {day} {_join(head)} {text} {point['session_id']}"
     command = ["rewind", "--to", name.strip(), "--dry-run", "--patch"]
     if point["is_logs_only"]:
-        command = ["show", point["id"][:7]]
+        command = ["show", spans.abbreviate(point["id"])]
     return Row(point["id"], day, [head, [("  ", ""), (text, "")]], words, command, point)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from unicodedata import combining, east_asian_width
 
+from gitcp import memory
 from gitcp.core import transcripts
 from gitcp.core.transcripts import ensure_object
 
@@ -28,6 +29,23 @@ _MODIFIERS = frozenset(f"\ufe0e{_AS_EMOJI}\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3
 AUTHORS = {"agent": "agents", "person": "people", "unknown": "unknown", "unrecorded": "unrecorded"}
 SHORTEST = 8  # characters of a session id
 _UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1000, "k"))
+
+
+# How many digits of a commit git shows: kept as "digits" once it was asked for.
+_ABBREVIATION: dict[str, int] = memory.get_table("abbreviation")
+_ASK: list[Callable[[], int]] = [lambda: 7]
+
+
+def set_digits(ask: Callable[[], int]) -> None:
+    """Let abbreviate() ask for the number of digits, when the first commit is shown."""
+    _ASK[0] = ask
+
+
+def abbreviate(oid: str) -> str:
+    """The id of a commit, as short as git shows it; with 7 digits where nothing is known of git."""
+    if "digits" not in _ABBREVIATION:
+        _ABBREVIATION["digits"] = _ASK[0]()
+    return oid[: _ABBREVIATION["digits"]]
 
 
 def paint_lines(lines: Iterable[Line], ink: Ink) -> Iterator[str]:

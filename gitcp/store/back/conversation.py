@@ -12,6 +12,7 @@ import uuid
 
 from gitcp.agents import find_client
 from gitcp.agents.reading.conversation import find_prompt
+from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error
 from gitcp.files import read_bytes
 from gitcp.git import format_now
@@ -309,10 +310,10 @@ def _find_nearest_checkpoint(repo: Repo, oid: str) -> tuple[str, list[str]]:
         if present:
             return commit["oid"], present
         if ids:
-            missing = f"checkpoint '{ids[0]}' of commit '{commit['oid'][:12]}' is not here"
+            missing = f"checkpoint '{ids[0]}' of commit '{abbreviate(commit['oid'])}' is not here"
             raise Error(f"{missing}; 'gitcp fetch' may bring it")
         ancestor = commit["parents"][0] if commit["parents"] else None
-    raise Error(f"no checkpoint belongs to '{oid[:12]}' or the {DEPTH} commits before it")
+    raise Error(f"no checkpoint belongs to '{abbreviate(oid)}' or the {DEPTH} commits before it")
 
 
 def plan_restoring(repo: Repo, session: Stored, cwd: str, force: bool) -> Restored:

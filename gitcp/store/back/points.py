@@ -12,6 +12,7 @@ from functools import partial
 from gitcp import files
 from gitcp.core import back, credit, v1_format
 from gitcp.core.back import describe_lacking
+from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error, GitError
 from gitcp.git import decode_name
 from gitcp.store import objects as store_objects
@@ -245,7 +246,7 @@ def go_to_point(point: Point, scopes: Sequence[str]) -> Wisher:
         tree = point["tree"]
         if point["kind"] in KINDS:
             tree, commit = read_tree(present, point["id"])
-            note = f"the point is from before commit {commit[:7]}; HEAD stays where it is"
+            note = f"the point is from before commit {abbreviate(commit)}; HEAD stays where it is"
             notes = [note] if commit else []
         else:
             notes = _describe_base(point, present)
@@ -305,8 +306,10 @@ def _describe_base(point: Point, present: Present) -> list[str]:
     base = point["base_commit"]
     if not base or base == (present.head or "0" * len(base)):
         return []
-    head = (present.head or "")[:7] or "unborn"
-    return [f"the point stands on commit {base[:7]}, HEAD is {head}; HEAD stays where it is"]
+    head = abbreviate(present.head or "") or "unborn"
+    return [
+        f"the point stands on commit {abbreviate(base)}, HEAD is {head}; HEAD stays where it is"
+    ]
 
 
 def _describe_operations(present: Present) -> list[str]:
@@ -563,7 +566,7 @@ def find_point(repo: Repo, name: str, everywhere: bool = True) -> Point:
                 point = {**point, "id": point["id"] + after, "message": message}
                 return back.mark_lacking(point, ())
             return point
-    if commit := (_find_successor(repo, points, name) or "")[:7]:
+    if commit := abbreviate(_find_successor(repo, points, name) or ""):
         ways = f"'gitcp rewind --to HEAD' or 'gitcp show {commit}'"
         raise Error(f"point '{name}' became commit {commit}: {ways}")
     raise NoPoint(f"no such point: '{name}' ('gitcp rewind --list' shows them)")

@@ -11,7 +11,7 @@ from gitcp import files
 from gitcp.core import back
 from gitcp.core.back import list_effective
 from gitcp.core.credit import parse_entry
-from gitcp.core.render.spans import count_noun
+from gitcp.core.render.spans import abbreviate, count_noun
 from gitcp.errors import Busy, Changed, Error, GitError, Moved
 from gitcp.files import read_bytes
 from gitcp.git import decode_name, encode_name
@@ -571,7 +571,7 @@ def write_directory(repo: Repo, point: Point, folder: str, scopes: Sequence[str]
         raise Error(f"'{folder}' is there already and not empty")
     if point["kind"] == "committed" and not scopes:
         repo.git.run("worktree", "add", "--detach", "--", folder, point["id"], filters=True)
-        return f"worktree on commit {point['id'][:7]}"
+        return f"worktree on commit {abbreviate(point['id'])}"
     tree = read_tree(repo, point)
     if any(scopes):
         look = Lookup(repo.objects, tree)

@@ -8,7 +8,7 @@ import time
 from gitcp import files
 from gitcp.core import formats
 from gitcp.core.findings import make_finding
-from gitcp.core.render.spans import count_noun
+from gitcp.core.render.spans import abbreviate, count_noun
 from gitcp.errors import Error
 from gitcp.git import format_now
 from gitcp.lock import exclusive
@@ -215,12 +215,12 @@ def look_at_links(case: Case) -> Iterator[Finding]:
     dry_case = sources.MatchCase(case.repo, dry_run=True)
     for link in relink.reconcile(dry_case, sources.LOST):
         commit, checkpoint = link["commit"], link["checkpoint_id"]
-        reason = f"commit {commit[:12]} lost its checkpoint {checkpoint}"
+        reason = f"commit {abbreviate(commit)} lost its checkpoint {checkpoint}"
         remedy = "link it by a note"
         yield make_finding("lost-link", commit, reason, remedy=remedy, checkpoint_id=checkpoint)
     states = [state for state in case.states if not state.get("unreadable")]
     for commit in unhooked.list_unlinked(case.repo, states):
-        reason = f"no hook saw commit {commit[:12]} being made, which has a session's work"
+        reason = f"no hook saw commit {abbreviate(commit)} being made, which has a session's work"
         yield make_finding("lost-link", commit, reason, remedy="link it by a note")
 
 

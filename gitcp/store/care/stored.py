@@ -11,7 +11,7 @@ from gitcp.console import term
 from gitcp.core import formats, holding, links, transcripts, v1_format, v1_schema
 from gitcp.core.findings import make_finding
 from gitcp.core.formats import CHECKPOINTS, parse_checkpoint_ref
-from gitcp.core.render.spans import count_noun
+from gitcp.core.render.spans import abbreviate, count_noun
 from gitcp.errors import Error, GitError
 from gitcp.record import decode_lines, encode_lines, parse_json
 from gitcp.store import journal, notes, objects, packs, reading, redaction, refs, repair
@@ -513,7 +513,7 @@ def _check_notes(
             yield make_finding("dangling-note", oid, reason, checkpoint_id=name)
         elif carrier := _find_carrier(survey, oid, name, carriers.get(name, ())):
             wrong.add((oid, name))
-            reason = f"its note links it to '{name}', whose work is in {carrier[:12]} alone"
+            reason = f"its note links it to '{name}', whose work is in {abbreviate(carrier)} alone"
             yield make_finding("wrong-note", oid, reason, checkpoint_id=name)
     survey.repo.objects.ahead.forget()
     yield from _find_empty(survey, [link for link in noted if link not in wrong], stored)

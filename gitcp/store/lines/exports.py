@@ -8,6 +8,7 @@ from functools import partial
 from gitcp import VERSION
 from gitcp.console import term
 from gitcp.core import exports, line_authors, sums
+from gitcp.core.render.spans import abbreviate
 from gitcp.git import decode_name, encode_name
 from gitcp.store import notes, refs
 from gitcp.store.lines import history
@@ -61,7 +62,7 @@ def write_notes(repo: Repo, revisions: Sequence[str], *options: str) -> tuple[li
     with Objects(repo):
         for oid, lines in _list_commits(repo, revisions, *options):
             warnings += [
-                f"left out of the note on '{oid[:12]}': '{path}'"
+                f"left out of the note on '{abbreviate(oid)}': '{path}'"
                 for path in lines
                 if not exports.can_name(path)
                 and any(author["who"] == "session" for author in lines[path].values())
@@ -84,7 +85,7 @@ def _write_notes(repo: Repo, logs: Mapping[str, Log]) -> tuple[list[str], list[s
         old = repo.objects.need(entry[1], "blob") if entry else b""
         theirs = exports.parse_log(decode_name(old)) if old.strip() else None
         if old.strip() and theirs is None:
-            refused.append(f"the note on '{oid[:12]}' is no authorship log: left alone")
+            refused.append(f"the note on '{abbreviate(oid)}' is no authorship log: left alone")
             continue
         if not log["attested"] and not (theirs and exports.list_own_keys(theirs)):
             continue

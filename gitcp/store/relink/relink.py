@@ -6,6 +6,7 @@ from __future__ import annotations
 from gitcp import git
 from gitcp.core import links
 from gitcp.core.formats import pick_match
+from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error
 from gitcp.store import notes, objects, redaction, relink, session, undo
 from gitcp.store.journal import elsewhere
@@ -167,7 +168,7 @@ def unlink_commit(ctx: Context, commit: Commit, name: str, reason: str) -> list[
     ids = [i for i in linked if i.startswith(name)]
     if not ids:
         target = f"checkpoint '{name}'" if name else "any checkpoint"
-        raise Error(f"'{commit['oid'][:12]}' is not linked to {target}")
+        raise Error(f"'{abbreviate(commit['oid'])}' is not linked to {target}")
     if name:
         pick_match("checkpoint", name, ids)
     reason = redaction.redact_text(ctx.repo, reason)

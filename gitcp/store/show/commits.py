@@ -11,6 +11,7 @@ from gitcp.agents.reading import conversation
 from gitcp.console import term
 from gitcp.core import credit, formats, line_replay, links, v1_format, v1_schema
 from gitcp.core.linking import build_change
+from gitcp.core.render.spans import abbreviate
 from gitcp.core.transcripts import ensure_object
 from gitcp.errors import Error, GitError, InputError
 from gitcp.git import Running, decode_name
@@ -551,10 +552,10 @@ def read_linked(repo: Repo, oid: str) -> list[Record]:
     """The checkpoints of a commit.  Raises Error if it has none, or none is stored here."""
     names = checkpoint_list.list_ids(repo, oid)
     if not names:
-        raise Error(f"commit '{oid[:12]}' has no checkpoint: no session is behind it")
+        raise Error(f"commit '{abbreviate(oid)}' has no checkpoint: no session is behind it")
     here = [name for name in names if checkpoints.find_checkpoint(repo, name)]
     if not here:
-        absent = f"checkpoint '{names[0]}' of commit '{oid[:12]}' is not in this repository"
+        absent = f"checkpoint '{names[0]}' of commit '{abbreviate(oid)}' is not in this repository"
         raise Error(f"{absent}; 'gitcp fetch' may bring it")
     return read_committed(repo, here, oid) + [
         {"type": "checkpoint", "checkpoint_id": name, "missing": True}
