@@ -17,6 +17,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import NoReturn
 
+# What people type who know other tools, and the command that does it here.
+_SYNONYMS = {
+    "enable": "init install setup",
+    "disable --uninstall": "uninstall remove",
+    "sessions": "list ls ps",
+    "rewind": "restore checkout reset rollback back",
+    "rewind --list": "checkpoints points snapshots",
+    "undo": "revert",
+    "resume": "continue",
+    "stats --cost": "cost costs tokens usage",
+    "page": "html report",
+    "page --serve": "serve web",
+    "ui": "tui dashboard browse",
+    "log": "history timeline",
+    "blame": "annotate who",
+    "doctor --fix": "repair fix",
+    "clean": "gc prune cleanup",
+    "forget": "delete purge redact",
+    "fetch": "pull sync",
+    "config": "settings set",
+}
+_MEANT = {word: command for command, words in _SYNONYMS.items() for word in words.split()}
+
 
 def main() -> int:
     """Run the command named by argv[0] (gitcp-<name>, git-<name>) or by the first argument.
@@ -74,6 +97,8 @@ def _find_command(name: str) -> Callable[[Sequence[str]], int]:
 
 def _refuse_unknown(name: str) -> NoReturn:
     """Raise UsageError with suggestions."""
+    if command := _MEANT.get(name):
+        raise UsageError(f"'{name}' is not a gitcp command; did you mean 'gitcp {command}'?")
     meant = console.suggest(name, commands.NAMES) or "; see 'gitcp help -a'"
     raise UsageError(f"'{name}' is not a gitcp command{meant}")
 

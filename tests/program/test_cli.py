@@ -259,3 +259,19 @@ def test_a_checkout_uses_the_environment_that_make_setup_made(repo: Path, checko
     program = str(checkout / "bin/gitcp-list-refs")
     out = subprocess.check_output([sys.executable, "-S", program, "-x"], text=True)
     assert out == f"own: {program} -x\n"
+
+
+@pytest.mark.parametrize("word", "init install restore list cost serve revert repair".split())
+def test_what_other_programs_call_a_command_leads_to_it(word: str) -> None:
+    done = shell(f"gitcp {word}")
+    meant = done.stderr.removeprefix(
+        f"error: '{word}' is not a gitcp command; did you mean 'gitcp "
+    )
+    assert done.returncode == 129 and meant != done.stderr
+    name, *options = meant.removesuffix("'?\n").split()
+    assert set(options) <= set(shell(f"gitcp {name} -h").stdout.split())
+
+
+def test_a_word_that_leads_to_a_command_is_none_itself() -> None:
+    assert not main._MEANT.keys() & set(commands.NAMES)
+    assert {command.split()[0] for command in main._SYNONYMS} <= set(commands.NAMES)

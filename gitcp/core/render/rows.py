@@ -177,7 +177,9 @@ def build_commit_parts(
                 yield Row(row_id, "", [line], prompt, ["show", name], talk)
     for path, rows in files:
         line = [(path, ""), (f"  {count_changes(rows)}", "green")]
-        yield Row(f"/{path}", "", [line], path, ["show", spans.abbreviate(row.id)], [("diff", rows)])
+        yield Row(
+            f"/{path}", "", [line], path, ["show", spans.abbreviate(row.id)], [("diff", rows)]
+        )
 
 
 def build_point(point: Point, name: str, when: Day) -> Row:
