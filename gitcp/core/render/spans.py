@@ -31,21 +31,20 @@ SHORTEST = 8  # characters of a session id
 _UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1000, "k"))
 
 
-# How many digits of a commit git shows: kept as "digits" once it was asked for.
-_ABBREVIATION: dict[str, int] = memory.get_table("abbreviation")
-_ASK: list[Callable[[], int]] = [lambda: 7]
+# How many digits of a commit git shows: "ask", a function that asks git, and "digits", its answer.
+_ABBREVIATION: dict[str, Any] = memory.get_table("abbreviation")
 
 
 def set_digits(ask: Callable[[], int]) -> None:
     """Let abbreviate() ask for the number of digits, when the first commit is shown."""
-    _ASK[0] = ask
+    _ABBREVIATION["ask"] = ask
 
 
 def abbreviate(oid: str) -> str:
     """The id of a commit, as short as git shows it; with 7 digits where nothing is known of git."""
     if "digits" not in _ABBREVIATION:
-        _ABBREVIATION["digits"] = _ASK[0]()
-    return oid[: _ABBREVIATION["digits"]]
+        _ABBREVIATION["digits"] = _ABBREVIATION.get("ask", lambda: 7)()
+    return oid[: int(_ABBREVIATION["digits"])]
 
 
 def paint_lines(lines: Iterable[Line], ink: Ink) -> Iterator[str]:
