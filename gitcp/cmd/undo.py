@@ -12,10 +12,10 @@ from gitcp.core.render import answers
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import NO, OK, Error
 from gitcp.repo import Repo
-from gitcp.store import pack_care, undo
+from gitcp.store import pack_care, refs, undo
 from gitcp.store.back import points, restore, steps
 from gitcp.store.care import unfinished
-from gitcp.store.objects import Objects
+from gitcp.store.objects import Lookup, Objects, find_file
 from gitcp.store.snapshot import scan
 
 TYPE_CHECKING = False
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Iterator, Sequence
 
+    from gitcp.core.back import Step
     from gitcp.store.back.points import Prepared
     from gitcp.store.back.steps import Mover, Outcome
 
@@ -52,6 +53,7 @@ CONFLICT = make_value(
 PLAN = make_flag("-n --dry-run", "show the plan and stop")
 PATCH = make_flag("-p --patch", "show the plan as a diff too")
 TELL = make_flag("--tell", "let the next prompt tell the agents here which files changed")
+YES = make_flag("-y --yes", "do not ask")
 LIST = make_flag("--list", "list the steps, and change nothing")
 
 
@@ -60,7 +62,7 @@ def _count_or_step(text: str) -> str:
     return str(parse_positive(text)) if text == "0" else text
 
 
-COMMON = (LIST, PLAN, PATCH, CONFLICT, TELL, JSON)
+COMMON = (LIST, PLAN, PATCH, CONFLICT, TELL, YES, JSON)
 OPTIONS = (
     *COMMON,
     make_value(
@@ -81,7 +83,8 @@ def run(argv: Sequence[str]) -> int:
 
 
 def run_step(args: Namespace, move: Callable[[Mover], Outcome], word: str) -> int:
-    """Undo or redo steps by move, or list the undo log.  word: undone or redone."""
+    """Undo or redo steps by move, or list the undo log.  word: undone or redone; only undo asks
+    for consent, since its caller may not know which step was the last."""
     read_only = args.list or args.dry_run
     with pack_care.open_scratch(Repo.find_here(), read_only) as repo, Objects(repo):
         _ = repo.worktree  # raises without one
@@ -93,7 +96,8 @@ def run_step(args: Namespace, move: Callable[[Mover], Outcome], word: str) -> in
             cli.page_lines(answers.draw_undo_log(steps, term.format_since))
             return OK
         with scan.started(repo):
-            outcome = move(make_mover(repo, args))
+            agree = MoveAgreement(repo, args, _STEPS[word])
+            outcome = move(make_mover(repo, args, agree))
         return tell(repo, outcome, args, word)
 
 
@@ -114,7 +118,7 @@ class Agreement:
         self._repo, self._args = repo, args
         self._ask, self._force, self._terminal = ask, force, sys.stdin.isatty()
 
-    def __call__(self, prepared: Prepared) -> bool:
+    def __call__(self, prepared: Prepared, _: Sequence[Step]) -> bool:
         if not self._args.json:
             cli.page_lines(answers.draw_plan(prepared.plan), paged=False)
             if self._args.patch:
@@ -137,6 +141,49 @@ class Agreement:
     def _show_diff(self, prepared: Prepared) -> None:
         trees = (prepared.present.tree, prepared.tree)
         shell.run_git(self._repo.git, ["--no-pager", "diff", *trees, "--", ":(top)"])
+
+
+class MoveAgreement(Agreement):
+    """Agreement about the steps that undo or redo moves.
+
+    At a terminal it shows them too, and undo asks.  A file that is committed on another branch than
+    that of the step is not changed without consent: without a terminal that raises Error.
+    """
+
+    def __init__(self, repo: Repo, args: Namespace, word: str) -> None:
+        """word: undo or redo."""
+        super().__init__(repo, args)
+        self._word, self._terminal = word, self._terminal and sys.stdout.isatty()
+
+    def __call__(self, prepared: Prepared, moved: Sequence[Step]) -> bool:
+        oldest, args = moved[-1], self._args
+        other, here = undo.find_other_branch(self._repo, oldest), refs.read_branch(self._repo)
+        if self._terminal and not args.json:
+            since = undo.count_commits_since(self._repo, oldest)
+            branches = (other, undo.name_branch(here)) if other else ("", "")
+            lines = answers.draw_moved_steps(self._word, moved, since, branches, term.format_since)
+            cli.page_lines(lines, paged=False)
+        if not super().__call__(prepared, moved):
+            return False
+        committed = _list_committed(prepared) if other and not args.yes else []
+        asks = self._terminal and not args.yes and not args.json
+        if committed and not asks:
+            more = f" and {len(committed) - 1} more" if committed[1:] else ""
+            raise Error(
+                f"'{committed[0]}'{more} would change, as committed on '{undo.name_branch(here)}';"
+                f" the step was taken on '{other}': --yes takes it there too"
+            )
+        if not asks or (self._word != back.UNDO and not committed):
+            return True
+        warning = f"{count_noun(len(committed), 'committed file')} would change; "
+        question = f"{warning if committed else ''}{self._word} it? [y/N] "
+        return cli.ask_line(question) in ("y", "yes")
+
+
+def _list_committed(prepared: Prepared) -> list[str]:
+    """The paths that a plan changes and that are now as HEAD has them."""
+    look = Lookup(prepared.present.repo.objects, prepared.present.head_tree)
+    return [a["path"] for a in prepared.todo if a["was"] and find_file(look, a["path"]) == a["was"]]
 
 
 def make_mover(repo: Repo, args: Namespace, agree: Agreement | None = None) -> Mover:
@@ -172,8 +219,9 @@ def tell(repo: Repo, outcome: Outcome, args: Namespace, word: str) -> int:
         changed = ", ".join(filter(None, parts)) or "no file changed"
         done = f"{outcome['subject']} ({changed})" if outcome["subject"] else changed
         cli.show(f"{word}: {done}" if outcome["step"] else "nothing changed")
-        if outcome["step"] and word not in _STEPS:
-            print("'gitcp undo' takes it back")
+        if outcome["step"] and (word not in _STEPS or sys.stdout.isatty()):
+            takes = "redo' does it again" if word == "undone" else "undo' takes it back"
+            print(f"'gitcp {takes}")
         _tell_conversation(outcome)
     for path in outcome["differ"]:
         console.warn(f"'{path}' was changed again by another process")

@@ -208,7 +208,7 @@ STATE: dict[str, Shape] = {
 }
 _CONTENT = {"oid": NAME, "ranges": [RANGE], "others": [RANGE]}
 STEP: dict[str, Shape] = {
-    **dict.fromkeys("id kind parent position target".split(), NAME),
+    **dict.fromkeys("id kind parent position target head branch".split(), NAME),
     "reason": TEXT,
     "effects": [
         dict.fromkeys("stash index head branch note checkpoint ref file old new".split(), OPTIONAL)

@@ -17,6 +17,7 @@ from gitcp.core import back, json, v1_format, v1_schema
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import Changed, Error, GitError, Moved
 from gitcp.files import Damaged, hash_bytes, read_bytes, read_file, replace_file
+from gitcp.git import decode_name
 from gitcp.lock import exclusive
 from gitcp.store import index, notes, private, refs
 from gitcp.store.objects import (
@@ -127,8 +128,10 @@ def write_step(repo: Repo, step: Step, trees: tuple[str, str] | None) -> tuple[s
     trees: the worktree before and after.
     """
     tip, log = refs.read_ref(repo, get_ref(repo)), read_steps(repo)
+    place = {"head": refs.read_head(repo) or "", "branch": refs.read_branch(repo)}
     position = back.get_position(log)
-    recorded = {"parent": position, "position": step["id"], **step}  # an undo has its own position
+    # An undo has its own position.
+    recorded = {"parent": position, "position": step["id"], **place, **step}
     message = f"gitcp: {step['kind']}: {step['reason']}\n\n{json.dumps(recorded)}"
     entries = {"before": (TREE, trees[0]), "after": (TREE, trees[1])} if trees else {}
     # The tree and the parents keep what undo needs from git's pruning.
@@ -238,6 +241,32 @@ def _move_step(repo: Repo, oid: str, parent: str) -> str:
     first = parent or (write_empty_root(repo) if parents[1:] else "")
     parents[:1] = [b"parent %s" % first.encode()] if first else []
     return repo.objects.write("commit", b"\n".join([tree, *parents, *fields]) + b"\n\n" + message)
+
+
+def count_commits_since(repo: Repo, step: Step) -> tuple[int, str]:
+    """(how many commits HEAD has that it had not after a step, the newest as `1a2b3c4 Subject`).
+
+    (0, '') also if that is not known: a step of an older version does not name HEAD."""
+    moved = (effect["commits"][1] for effect in step["effects"] if "commits" in effect)
+    old = next(moved, step.get("head", ""))
+    if not old or refs.read_head(repo) in (None, old):
+        return 0, ""
+    status, count = repo.git.run("rev-list", "--count", f"{old}..HEAD", "--", ok=(0, 128))
+    if status or not int(count):
+        return 0, ""
+    shown = repo.git.run("log", "-1", "--no-show-signature", "--no-color", "--format=%h %s")[1]
+    return int(count), decode_name(shown.rstrip(b"\n"))
+
+
+def find_other_branch(repo: Repo, step: Step) -> str:
+    """The branch on which a step was taken, if another one is checked out now; else ''."""
+    branch = step.get("branch", "")
+    return name_branch(branch) if branch not in ("", refs.read_branch(repo)) else ""
+
+
+def name_branch(ref: str) -> str:
+    """A branch as git names it for people; a detached HEAD is `HEAD`."""
+    return ref.removeprefix("refs/heads/")
 
 
 def invert_effects(effects: Iterable[Effect]) -> list[Effect]:

@@ -158,7 +158,7 @@ def test_a_write_while_the_plan_is_shown_makes_it_void_and_it_is_shown_again(
     repo = Repo.find(str(world.path))
     seen: list[list[str]] = []
 
-    def agree(prepared: Prepared) -> bool:
+    def agree(prepared: Prepared, moved: object) -> bool:
         seen.append([a["path"] for a in back.list_effective(prepared.plan["actions"])])
         if len(seen) == 1:
             world.write("src/app.py", "an agent writes meanwhile\n")

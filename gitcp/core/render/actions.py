@@ -39,7 +39,8 @@ def list_actions(name: str, row: Row | None, part: Row | None) -> list[Action]:
             resume = Action("resume its conversations", ("resume", place))
             actions += [resume] if has_point else []
             actions.append(Action("open a page of it", ("page", "--open", place)))
-    actions.append(_plan("undo what gitcp changed last", "undo"))
+    undo = ("undo", "--yes"), ("undo", "--dry-run")
+    actions.append(Action("undo what gitcp changed last", *undo))
     if row:
         actions.append(Action("copy the id", copied=row.id))
     return actions

@@ -446,6 +446,24 @@ def draw_undo_log(steps: Sequence[Step], ago: Ago) -> Iterator[Line]:
             yield [("x ", "dim"), (step["id"], "dim"), age, (f"{text}  (undone)", "dim")]
 
 
+def draw_moved_steps(
+    word: str, steps: Sequence[Step], since: tuple[int, str], branches: tuple[str, str], ago: Ago
+) -> Iterator[Line]:
+    """What undo and redo are about to move, the word being one of these.
+
+    since: how many commits were made since, and the newest; branches: the one on which the oldest
+    step was taken and the present one, both '' if they are the same.
+    """
+    for step in steps:
+        text = f"{step['kind']}: {step['reason']}"
+        yield [(f"{word} ", "yellow"), (text, ""), (f"  {ago(step['time'])}", "dim")]
+    if since[0]:
+        what = f"{count_noun(since[0], 'commit')} since, the newest "
+        yield [("note: ", "cyan"), (what, ""), (since[1], "")]
+    if branches[0]:
+        yield [("note: ", "cyan"), ("it was done on '{}', and this is '{}'".format(*branches), "")]
+
+
 def draw_points(
     listed: Sequence[Point], changes: Callable[[Point], dict[str, int] | None], ago: Ago
 ) -> Iterator[Line]:

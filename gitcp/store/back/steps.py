@@ -48,7 +48,9 @@ if TYPE_CHECKING:
     from gitcp.store.objects import Objects
 
     Intent = dict[str, Any]  # step, id, commit, staging, actions, merged, effects, raw
-    Agree = Callable[[Prepared], bool]  # shows a plan; returns whether to carry it out
+    # Shows a plan, and the steps that it takes back or takes again, () for none; returns whether
+    # to carry it out.
+    Agree = Callable[[Prepared, Sequence[Step]], bool]
 
     class Outcome(TypedDict):
         """The outcome of a step.  step: its id in the undo log, '' if nothing was changed;
@@ -345,10 +347,17 @@ class Mover:
         self._repo, self._dry = repo, dry
         self._agree, self._progress = agree, progress
 
-    def take_step(self, wisher: Wisher, step: Step, talk: Conversation | None = None) -> Outcome:
+    def take_step(
+        self,
+        wisher: Wisher,
+        step: Step,
+        talk: Conversation | None = None,
+        moved: Sequence[Step] = (),
+    ) -> Outcome:
         """Make a plan, ask agree(), and carry it out as a step of make_step().
 
-        talk: the conversation that is put back; its files are among the step's effects.  If the
+        talk: the conversation that is put back; its files are among the step's effects.  moved: the
+        steps that this one undoes or redoes.  If the
         worktree changes meanwhile, the plan is made again, and agree() is asked again if it
         differs.  Raises Error for conflicts and Busy if the worktree keeps changing, with nothing
         changed.
@@ -360,7 +369,7 @@ class Mover:
             refuse_conflicts(prepared.plan["conflicts"])
             # Undo and redo move the position in the log even if they change nothing.
             is_needed = prepared.todo or step["effects"] or step["kind"] in back.MOVES
-            if (prepared.plan != agreed and not self._agree(prepared)) or not is_needed:
+            if (prepared.plan != agreed and not self._agree(prepared, moved)) or not is_needed:
                 return _build_outcome(prepared, "", [], [])
             agreed = prepared.plan
             try:
@@ -388,7 +397,7 @@ class Mover:
         if whole:
             edits = {path: [(pairs[0][0], pairs[-1][1])] for path, pairs in edits.items()}
         raw = restore.read_steps(self._repo.objects, targets, edits)
-        return self._leave_out(edits, raw, f"undo of {oldest['kind']}", step, conflict)
+        return self._leave_out(edits, raw, targets, step, conflict)
 
     def redo_step(self, name: str, conflict: str) -> Outcome:
         """Redo a step that was undone.  name: the beginning of its id, '' for the last one."""
@@ -407,16 +416,20 @@ class Mover:
         ids = [t for step in undone for t in step["targets"][: step["targets"].index(target["id"])]]
         newer = [back.map_steps(log)[step_id] for step_id in ids]
         raw = restore.read_steps(self._repo.objects, [*undone, *newer], edits)
-        return self._leave_out(edits, raw, f"redo of {target['kind']}", step, conflict)
+        return self._leave_out(edits, raw, [target], step, conflict)
 
-    def _leave_out(self, edits: Edits, raw: Known, why: str, step: Step, conflict: str) -> Outcome:
-        """Take a step of undo or redo, with those of its effects that are still possible."""
+    def _leave_out(
+        self, edits: Edits, raw: Known, moved: Sequence[Step], step: Step, conflict: str
+    ) -> Outcome:
+        """Take a step of undo or redo, with those of its effects that are still possible;
+        moved: the steps that it undoes or redoes, the newest first."""
+        why = f"{step['kind']} of {moved[-1]['kind']}"
         wisher = points.leave_out_edits(edits, conflict, why, raw)
         possible, notes, blocked = undo.find_possible(
             self._repo, step["effects"], conflict == points.KEEP
         )
         refuse_conflicts(blocked)
-        outcome = self.take_step(wisher, {**step, "effects": possible})
+        outcome = self.take_step(wisher, {**step, "effects": possible}, moved=moved)
         outcome["subject"], outcome["notes"] = step["reason"], [*outcome["notes"], *notes]
         outcome["beside"] = undo.summarize_effects(self._repo, possible)
         return outcome

@@ -83,7 +83,7 @@ def finish_bisection(repo: Repo) -> list[str]:
 
 def make_mover(repo: Repo) -> Mover:
     """One that asks nobody and shows no progress."""
-    return steps.Mover(repo, lambda prepared: True, lambda done, total: None)
+    return steps.Mover(repo, lambda prepared, moved: True, lambda done, total: None)
 
 
 def list_scratch(repo: Repo) -> Iterator[tuple[str, str]]:
