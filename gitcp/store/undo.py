@@ -13,7 +13,7 @@ from functools import partial
 from itertools import groupby
 
 from gitcp import agents, console
-from gitcp.core import back, json, v1_format, v1_schema
+from gitcp.core import back, formats, json, v1_format, v1_schema
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import Changed, Error, GitError, Moved
 from gitcp.files import Damaged, hash_bytes, read_bytes, read_file, replace_file
@@ -247,9 +247,9 @@ def count_commits_since(repo: Repo, step: Step) -> tuple[int, str]:
     """(how many commits HEAD has that it had not after a step, the newest as `1a2b3c4 Subject`).
 
     (0, '') also if that is not known: a step of an older version does not name HEAD."""
-    moved = (effect["commits"][1] for effect in step["effects"] if "commits" in effect)
-    old = next(moved, step.get("head", ""))
-    if not old or refs.read_head(repo) in (None, old):
+    moved = (effect["commits"][-1] for effect in step["effects"] if effect.get("commits"))
+    old = next(moved, step.get("head"))
+    if not old or not formats.is_object_name(old) or refs.read_head(repo) in (None, old):
         return 0, ""
     status, count = repo.git.run("rev-list", "--count", f"{old}..HEAD", "--", ok=(0, 128))
     if status or not int(count):

@@ -97,3 +97,11 @@ def test_nor_does_it_delete_there(world: World, a: Agent, path: str) -> None:
     craft(world, [], before={"b.py": "x\n"}, after={path: "good\n", "b.py": "x\n"})
     run_undo(world)
     assert target.read_text() == "good\n"
+
+
+@pytest.mark.parametrize("head", ["--all", "--output=a", "0" * 40, "", "nothing"])
+def test_a_commit_that_a_step_names_is_no_option_and_need_not_exist(
+    world: World, head: str
+) -> None:
+    repo = Repo.find(str(world.path))
+    assert undo.count_commits_since(repo, {"effects": [], "head": head}) == (0, "")
