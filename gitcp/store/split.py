@@ -12,14 +12,14 @@ import os
 
 from gitcp import files
 from gitcp.console import term
-from gitcp.core import back, commit_message, json
+from gitcp.core import back, commit_message, json, links
 from gitcp.core.commit_message import KEY
 from gitcp.core.credit import UNKNOWN
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import Busy, Changed, Error, Moved
 from gitcp.git import build_person_env, encode_name
 from gitcp.lock import exclusive
-from gitcp.store import auto, index, match, objects, private, redaction, refs, session, undo
+from gitcp.store import auto, index, match, notes, objects, private, redaction, refs, session, undo
 from gitcp.store.back.scratch import Copy, remove_folder
 from gitcp.store.journal import open_edits
 from gitcp.store.link import commit_sessions, unhooked
@@ -28,6 +28,7 @@ from gitcp.store.session import make_id, others
 from gitcp.store.stage import Selection, Stager, get_writer
 from gitcp.store.stream import writing
 from gitcp.store.v1 import checkpoints
+from gitcp.store.v1.checkpoints import read_session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Commit, JournalLine, Version, Writer
     from gitcp.repo import Repo
     from gitcp.store.stage import Change, Left, Part
+    from gitcp.store.v1.checkpoints import StoredCheckpoint
 
     Key = tuple[str, str]  # a session, and its turn or ''
 
@@ -213,6 +215,9 @@ class Splitter:
         agent = (state or {}).get("agent_type") or "an agent"
         prompts = [str(known.get(turn, {}).get("prompt") or "") for turn in turns]
         checkpoint_id = make_id() if state else ""
+        if not state and (stored := self._find_stored(session_id)):
+            checkpoint_id = stored["checkpoint_id"]
+            prompts = read_session(self._repo.objects, stored, session_id)["prompts"]
         draft = commit_message.make_draft(prompts, agent)
         draft = redaction.redact_text(self._repo, draft, session_id)
         link = checkpoint_id and self._repo.config.get_option("gitcp.link") != "note"
@@ -229,6 +234,15 @@ class Splitter:
             "message": message,
             "checkpoint_id": checkpoint_id,
         }
+
+    def _find_stored(self, session_id: str) -> StoredCheckpoint | None:
+        """The checkpoint of the commit that is split that has a session, whose state has gone."""
+        oid, message = (self.commit["oid"], self.commit["message"]) if self.commit else ("", "")
+        note = notes.read_note(self._repo.objects, oid) if oid else None
+        for checkpoint_id in links.list_links(encode_name(message), note or b""):
+            if session_id in checkpoints.list_session_ids(self._repo, checkpoint_id):
+                return checkpoints.read_checkpoint(self._repo, checkpoint_id)
+        return None
 
     def _list_turns(self, session_id: str, parts: Sequence[Part]) -> list[str]:
         """The turns of a session that edited the paths of parts, oldest first."""
@@ -515,9 +529,11 @@ def _store(ctx: Context, commit: Commit, one: Link, old: str) -> set[str] | None
     """Store the session of a commit as its checkpoint; the sessions that were settled."""
     repo, checkpoint_id = ctx.repo, one["checkpoint_id"]
     state = ctx.read_state(one["session_id"]) if checkpoint_id else None
-    if state is None:
-        return None
     noted = repo.config.get_option("gitcp.link") == "note"
+    if state is None:
+        if checkpoint_id and noted:
+            notes.add_link(repo, commit["oid"], checkpoint_id)
+        return None
     ids = commit_message.read_trailers(encode_name(commit["message"]))
     if not noted and checkpoint_id not in ids:  # the person has removed it
         commit_sessions.dismiss_sessions(repo, commit, [state], old)

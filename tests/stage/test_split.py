@@ -13,6 +13,7 @@ from tests.rewind.going import done, run
 from tests.stage.conftest import BASE
 from tests.stage.test_stage import both, change
 from tests.support.harness import Agent, World
+from tests.support.linking import noted
 
 
 def hook(world: World, name: str, text: str) -> None:
@@ -409,3 +410,26 @@ def test_no_commit_has_a_line_of_another_and_nothing_is_lost(
     assert {p.name: p.read_text() for p in world.path.glob("*.txt")} == before
     done(world, "undo", str(len(done(world, "undo", "--list").splitlines())))
     assert world.head == first
+
+
+@pytest.mark.parametrize("link", ["trailer", "note"])
+def test_the_last_commit_keeps_its_links_once_the_states_of_its_sessions_are_gone(
+    world: World, a: Agent, b: Agent, link: str
+) -> None:
+    world.git("config", "gitcp.link", link)
+    both(world, a, b)
+    world.commit()
+    for agent in (a, b):
+        agent.stop()
+        agent.end()
+        world.kill(agent)
+    read_ids = noted if link == "note" else World.ids
+    ids = read_ids(world, "HEAD")
+    assert len(ids) == 1
+    world.gitcp("clean", "--force", "--older-than", "0")
+    done(world, "split", "HEAD", "--no-edit")
+    assert subjects(world, "HEAD~3..")[:2] == ["Two", "Three"]
+    assert [read_ids(world, f"HEAD~{n}") for n in (2, 1, 0)] == [ids, ids, []]
+    rows = map(json.loads, world.gitcp("blame", "--json", "f.txt").splitlines())
+    authors = [row["session_id"] for row in rows if row.get("session_id")]
+    assert authors == [a.sid, b.sid]
