@@ -11,7 +11,7 @@ from gitcp.repo import Repo
 from gitcp.store import auto, pack_care, refs, split
 from gitcp.store.objects import Objects, find_tree, need_commit
 from gitcp.store.split import Bench, Splitter
-from gitcp.store.stage import select
+from gitcp.store.stage import need_index, select
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def run(argv: Sequence[str]) -> int:
     """Make the commits; NO if there is none to make, or something is left out."""
     args = cli.parse("split", OPTIONS, argv)
     with pack_care.open_scratch(Repo.find_here(), args.dry_run) as repo, Objects(repo):
-        _ = repo.worktree  # raises without one
+        need_index(repo)
         undo.finish(repo)
         with split.hold(repo):
             split.remove_abandoned(repo)

@@ -51,7 +51,7 @@ def run(argv: Sequence[str]) -> int:
     if not (args.session or args.own or args.by_hand):
         raise UsageError("whose work? name it by --session, --own or --by-hand")
     with pack_care.open_scratch(Repo.find_here(), args.dry_run) as repo, Objects(repo):
-        _ = repo.worktree  # raises without one
+        stage.need_index(repo)
         undo.finish(repo)
         names = [*args.session, *([stage.find_own_session(repo)] if args.own else [])]
         scopes = [name_in_worktree(repo, path) for path in args.path]

@@ -332,6 +332,12 @@ class Stager:
         return {"path": path, "old": old, "new": new, "added": counts[0], "removed": counts[1]}
 
 
+def need_index(repo: Repo) -> None:
+    """Raise Error unless there is a worktree with an index of the person's."""
+    if repo.worktree and not repo.has_git:
+        raise Error("jj has no index here: 'jj split <path>' divides its working copy")
+
+
 def read_text(objects: Objects, version: record_types.Version) -> bytes | None:
     """The text of a file, b"" for no file; None for what has no lines."""
     if version is None:

@@ -215,3 +215,20 @@ def test_streams_that_were_bookmarks_leave_jj_at_the_next_prompt(new_copy: NewCo
     copy.jj("commit", "-m", "both")
     a.prompt("next")
     assert not a.state.get("files_touched")
+
+
+@pytest.mark.parametrize("command", [["stage", "--session", A], ["split", "--no-edit"]])
+def test_a_part_is_staged_and_committed_only_where_git_is(worked: Work, command: list[str]) -> None:
+    copy, _ = worked
+    before = copy.jj("status")
+    out = warm.run(*command, cwd=copy.path)
+    if copy.kind == "colocated":
+        assert out.returncode == 0, out
+        undone = warm.run("undo", cwd=copy.path)
+        assert undone.returncode == 0, undone
+    else:
+        assert (out.returncode, out.stderr) == (
+            128,
+            "fatal: jj has no index here: 'jj split <path>' divides its working copy\n",
+        )
+    assert copy.jj("status") == before
