@@ -96,6 +96,8 @@ class Scene:
             for line in self._read("events.jsonl"):
                 event = json.loads(line)
                 payload, name = event["payload"], event["event"]
+                if name == "UserPromptSubmit":  # nobody types faster, and checkpoints have seconds
+                    time.sleep(1 - time.time() % 1)
                 env = {**event["env"], "CLAUDE_PID": pid, "CLAUDE_PROJECT_DIR": self.repo}
                 if name == "PostToolUse":
                     self._use_tool(payload["tool_input"], env)

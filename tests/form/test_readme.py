@@ -1,4 +1,4 @@
-"""The README names every command and every entry point, and no other."""
+"""What the README and HACKING.md name is there, and they name what they should."""
 
 from __future__ import annotations
 
@@ -13,15 +13,27 @@ from tests.support.paths import TOP
 README = (TOP / "README.md").read_text()
 
 
-def test_the_table_names_every_command_once() -> None:
-    rows = "\n".join(re.findall(r"^\|[^|]*\|(.*)\|$", README, re.M)[2:])
-    named = re.findall(r"`([a-z-]+)`", rows)
-    assert sorted(named) == sorted(commands.NAMES)
+def test_it_names_commands_and_pages_that_are_there() -> None:
+    named = set(re.findall(r"(?:`|\$ |\()gitcp ([a-z]+(?:-[a-z]+)*)", README)) - {"help"}
+    assert {name for names in commands.EVERYDAY.values() for name in names} <= named
+    none(named - set(commands.NAMES))
+    pages = re.findall(r"(gitcp[\w-]*)\((\d)\)", README)
+    none(f"{name}.{n}" for name, n in pages if not (TOP / "man" / f"{name}.{n}").exists())
 
 
-def test_the_entry_points_are_those_of_the_makefile() -> None:
+def test_it_and_hacking_name_the_entry_points_of_the_makefile() -> None:
     (phony,) = re.findall(r"^\.PHONY: (.*)", (TOP / "Makefile").read_text(), re.M)
-    assert f"`make {phony}`" in README
+    assert f"`make {phony}`" in (TOP / "HACKING.md").read_text()
+    named = {
+        word for words in re.findall(r"(?:`|\$ )make ([a-z -]+)", README) for word in words.split()
+    }
+    assert named == {"demo", "test", "bench", "check"}
+
+
+def test_it_has_as_many_agents_as_it_says() -> None:
+    (listed,) = re.findall(r"^It knows (.*?), and any other agent", README, re.M | re.S)
+    names = re.split(r", |,\n| and |\nand ", listed)
+    assert len(names) == len(set(names)) == int(re.findall(r"\| agents .* (\d+), more", README)[0])
 
 
 def test_its_pictures_are_there_and_small() -> None:

@@ -1,4 +1,5 @@
-"""gitcp-tutorial(7) is true: its session is played, its commands are run, their output compared."""
+"""gitcp-tutorial(7) is true: its session is played, its commands are run, their output compared.
+So are those of the README, which are some of them."""
 
 from __future__ import annotations
 
@@ -24,6 +25,14 @@ def blocks(text: str) -> list[str]:
     return [block.replace(r"\e", "\\").replace(r"\&", "") for block in found]
 
 
+def read_examples() -> dict[str, str]:
+    """Command line of the README -> the output that it shows there, less those without any."""
+    text = re.findall(r"^    (.*)\n|^\n", (TOP / "README.md").read_text(), re.M)
+    steps = re.split(r"^(?=\$ )", "\n".join(text), flags=re.M)
+    examples = {line: shown for line, _, shown in (step.partition("\n") for step in steps)}
+    return {line: shown for line, shown in examples.items() if line and shown.strip()}
+
+
 def same(printed: str, shown: str) -> bool:
     """Whether what was printed is what the page shows; `[...]` stands for any lines."""
     want, got = (
@@ -47,7 +56,7 @@ def play_turn(seen: Iterator[str], shown: str) -> str:
 
 def test_the_tutorial_happens_as_it_says(tmp_path: Path) -> None:
     scene = make(tmp_path / "scene")
-    session, wrong = scene.play(), []
+    session, wrong, examples = scene.play(), [], read_examples()
     for block in blocks(PAGE.read_text()):
         for step in re.split(r"^(?=[$>] )", block, flags=re.M):
             line, _, shown = step.partition("\n")
@@ -57,7 +66,9 @@ def test_the_tutorial_happens_as_it_says(tmp_path: Path) -> None:
                 status, said = scene.call(line[2:])
             else:
                 continue
-            if status or not same(said, shown):
+            told = same(said, shown) and same(said, examples.pop(line, shown))
+            if status or not told:
                 wrong.append(f"{line}\nstatus {status}\n{said}")
     assert list(session) == [], "the last turn is not in the page"
     assert not wrong, "\n".join(wrong)
+    assert not examples, "the README has what the page has not"
