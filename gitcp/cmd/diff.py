@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli, make_flag, make_value, shell
+import os
+
+from gitcp.console import JSON, cli, make_flag, make_value, shell
+from gitcp.core import patches
 from gitcp.errors import UsageError
+from gitcp.git import decode_name, encode_name
 from gitcp.repo import Repo
 from gitcp.store import pack_care, stage
 from gitcp.store.back import steps
-from gitcp.store.objects import Objects
+from gitcp.store.objects import Objects, compare_trees
 from gitcp.store.work import Work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from gitcp.core.record_types import Record
 
 OPTIONS = (
+    JSON,
     make_value("--session", "<id>", "the whole work of this session; the beginning of its id"),
     make_flag("--by-hand", "what no agent changed in the worktree since HEAD"),
     make_value(
@@ -39,13 +46,31 @@ def run(argv: Sequence[str]) -> int:
     args, options = reader.parse_known_args(list(argv[:end]))
     if (args.old is not None) + (args.session is not None) + args.by_hand > 1:
         raise UsageError("--session and --by-hand compare nothing else")
+    if args.json and options:
+        raise UsageError(f"--json goes with no option of git-diff(1): '{options[0]}'")
     with pack_care.open_scratch(Repo.find()) as repo:
         with Objects(repo):
             if args.old is None:
                 pair = _find_work(repo, args)
             else:
                 pair = [steps.find_tree(repo, name) for name in (args.old, args.new)]
+            if args.json:
+                return cli.write_records(_list_changes(repo, pair, argv[end + 1 :]))
         return shell.run_git(repo.git, ["diff", *options, *pair, "--", *argv[end + 1 :]])
+
+
+def _list_changes(repo: Repo, pair: Sequence[str], paths: Sequence[str]) -> Iterator[Record]:
+    """The records of what differs between two trees; paths: only what these match, if any."""
+    ask = ("diff-tree", "-r", "-z", "--no-renames", "--name-only", *pair, "--")
+    names = {
+        decode_name(name)
+        for name in repo.git.read_records(*ask, *(encode_name(os.path.abspath(p)) for p in paths))
+    }
+    for path, old, new in compare_trees(repo.objects, *pair):
+        if path in names:
+            mode, oid = new or ("000000", None)
+            change = patches.build_change(path, mode, oid, old)
+            yield {**change, "kind": "tracked"}
 
 
 def _find_work(repo: Repo, args: Namespace) -> Sequence[str]:

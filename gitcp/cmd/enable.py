@@ -8,7 +8,7 @@ import tempfile
 from importlib.util import find_spec
 
 from gitcp import agents, console
-from gitcp.console import cli, describe_unknown, make_flag, make_value, picker
+from gitcp.console import JSON, cli, describe_unknown, make_flag, make_value, picker
 from gitcp.core.render import completion
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK, Error, UsageError
@@ -62,6 +62,7 @@ OPTIONS = (
     make_flag("--worktree", "write only what the agents of another worktree look for here"),
     make_flag("-v --verbose", "name every file that is written"),
     make_flag("-n --dry-run", "only say what would be done"),
+    JSON,
     make_value("directory", "<directory>", "with --global: of repositories to set up", nargs="*"),
 )
 _TO_DO = {"wrote": "write", "took": "take", "removed": "remove"}
@@ -89,6 +90,10 @@ def _read_options(args: Namespace) -> Options:
 def run(argv: Sequence[str]) -> int:
     """Install the hooks; a second run changes nothing."""
     args = cli.parse("enable", OPTIONS, argv)
+    if args.json and (args.list or getattr(args, "global")):
+        args.error(
+            "--json is for the files of this repository: it goes without --list and --global"
+        )
     if args.list:
         return _print_agents()
     if getattr(args, "global"):
@@ -101,6 +106,8 @@ def run(argv: Sequence[str]) -> int:
         repo = _find_usable(Repo.find(init=""))
         options.destination = _choose_destination(repo, args)
         writes, done, notes = install.install(repo, options)
+        if args.json:
+            return _write_files(writes, notes, done=True)
         _say(repo, [*_format_summary(writes, args.verbose), *done], notes)
         if writes and not args.worktree:
             print("'gitcp status' shows what is recorded from now on")
@@ -114,8 +121,27 @@ def run(argv: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:  # a dry run writes nothing here
         repo = _find_usable(Repo.find(init=folder))
         writes, notes = install.plan_install(repo, options, takeover.load_manifest(repo))
+        if args.json:
+            return _write_files(writes, notes, done=False)
         _say(repo, [_announce(write["note"]) for write in writes], notes)
     return OK
+
+
+def _write_files(writes: Sequence[Write], notes: Sequence[str], *, done: bool) -> int:
+    """Write a record of each file that was written, or would be, and the notes as messages."""
+    for note in notes:
+        console.tell(note)
+    return cli.write_records(
+        {
+            "type": "file",
+            "path": write["path"],
+            "kind": write["kind"],
+            "agent": write.get("agent", ""),
+            "done": done,
+            "note": write["note"] if done else _announce(write["note"]),
+        }
+        for write in writes
+    )
 
 
 def _announce(note: str) -> str:
@@ -164,7 +190,7 @@ def _choose_destination(repo: Repo, args: Namespace) -> str:
         return checkpoint_list.check_destination(repo, args.checkpoints)
     proposed, file = takeover.find_proposal(repo)
     settled = bool(checkpoint_list.read_destination(repo))
-    asks = sys.stdin.isatty() and sys.stderr.isatty() and not args.worktree
+    asks = sys.stdin.isatty() and sys.stderr.isatty() and not (args.worktree or args.json)
     if not asks or (settled and not proposed):
         return ""
     usual = checkpoint_list.find_usual_remote(repo)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp import console
 from gitcp.cmd import show
-from gitcp.console import OFFLINE, cli, make_flag, make_value, term
+from gitcp.console import JSON, OFFLINE, cli, make_flag, make_value, term
 from gitcp.core.render import answers
 from gitcp.errors import OK, Error, UsageError
 from gitcp.repo import Repo
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterable, Iterator, Sequence
 
+    from gitcp.core.back import Point
     from gitcp.core.record_types import Record
     from gitcp.core.render.spans import Line
 
@@ -33,6 +34,7 @@ OPTIONS = (
     make_flag("--generate", "let a model summarize a committed checkpoint first (gitcp.summarize)"),
     make_flag("-f --force", "with --generate: replace existing summaries"),
     make_flag("--no-pager", "without a pager"),
+    JSON,
     OFFLINE,
     make_value(
         "name",
@@ -51,8 +53,12 @@ def run(argv: Sequence[str]) -> int:
     repo, name = Repo.find_here(), _find_name(args)
     if args.force and not args.generate:
         raise UsageError("--force is for --generate")
+    if args.json and args.raw_transcript:
+        raise UsageError("--raw-transcript writes no records")
     if args.generate:
         _generate(repo, name, args)
+    if args.json:
+        return cli.write_records(_list_plain(repo, name, args))
     if name is None:
         cli.page_lines(_draw_points(repo), not args.no_pager)
         return OK
@@ -62,6 +68,16 @@ def run(argv: Sequence[str]) -> int:
     else:
         cli.page_lines(_draw_lines(records, args), not args.no_pager)
     return OK
+
+
+def _list_plain(repo: Repo, name: str | None, args: Namespace) -> Iterator[Record]:
+    """The records of a name as gitcp show writes them, or the checkpoints of this branch."""
+    if name is None:
+        with Objects(repo):
+            yield from map(points.make_record, _list_branch(repo))
+        return
+    for entry in _read_records(repo, name, args.offline):
+        yield show.build_plain(entry, args.full, talk=not args.short)
 
 
 def _generate(repo: Repo, name: str | None, args: Namespace) -> None:
@@ -113,20 +129,25 @@ def _draw_lines(records: Iterable[Record], args: Namespace) -> Iterator[Line]:
         yield from draw(entry, term.format_time, mode)
 
 
+def _list_branch(repo: Repo) -> list[Point]:
+    """The checkpoints of this branch."""
+    listed = points.list_points(repo, depth=_COMMITS)
+    return [point for point in listed if point["kind"] in ("temporary", "archived", "committed")]
+
+
 def _draw_points(repo: Repo) -> Iterator[Line]:
     branch = refs.read_branch(repo)
     branch = "(detached)" if branch == "HEAD" else branch.removeprefix("refs/heads/")
     with Objects(repo):
-        branch_points = points.list_points(repo, depth=_COMMITS)
+        branch_points = _list_branch(repo)
     rows: dict[str, Record] = {}
     for point in branch_points:
-        if point["kind"] in ("temporary", "archived", "committed"):
-            key = point["condensation_id"] or point["id"]
-            kinds = ["Task"] if point["is_task_checkpoint"] else []
-            kinds += [] if point["condensation_id"] else ["temporary"]
-            prompt = point["session_prompt"]
-            row = rows.setdefault(key, {"id": key, "kinds": kinds, "prompt": prompt, "rows": []})
-            commit = {"time": point["time"], "oid": point["id"], "message": point["message"]}
-            row["rows"] += [] if commit in row["rows"] else [commit]
+        key = point["condensation_id"] or point["id"]
+        kinds = ["Task"] if point["is_task_checkpoint"] else []
+        kinds += [] if point["condensation_id"] else ["temporary"]
+        prompt = point["session_prompt"]
+        row = rows.setdefault(key, {"id": key, "kinds": kinds, "prompt": prompt, "rows": []})
+        commit = {"time": point["time"], "oid": point["id"], "message": point["message"]}
+        row["rows"] += [] if commit in row["rows"] else [commit]
     shown_rows = list(rows.values())[:_POINTS]
     yield from answers.draw_branch(branch, shown_rows, term.format_time)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
-from gitcp.console import cli, make_flag, make_value
+from gitcp.console import JSON, cli, make_flag, make_value
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK, Error, InputError, hide_passwords
 from gitcp.repo import Repo
@@ -20,7 +20,7 @@ from gitcp.store.v1 import checkpoint_list, conversion
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 OPTIONS = (
     [
@@ -31,6 +31,7 @@ OPTIONS = (
     make_flag("--remote", "at the destination too, whose history is replaced"),
     make_flag("-n --dry-run", "show how much would be forgotten, and forget nothing"),
     make_flag("-y --yes", "do not ask"),
+    JSON,
 )
 _ELSEWHERE = "copies that others have fetched, or that a forge keeps, cannot be deleted from here"
 
@@ -52,9 +53,16 @@ def _forget(repo: Repo, args: Namespace, choice: Choice) -> int:
     if not (args.yes or _ask_consent()):
         return OK
     moved, counts = forgetting.forget_chosen(repo, choice)
+    if args.json:
+        there = {"remote_refs": _forget_there(repo, remote)} if remote else {}
+        in_git = forgetting.is_still_in_git(repo, moved)
+        return _write_counts(counts, remote, done=True, in_git=in_git, **there)
     words = _join_counts(counts)
     print(f"forgotten: {words}" if words else "there was nothing to forget here")
     moved_there = _forget_there(repo, remote) if remote else 0
+    if remote:
+        has = "does not have it any more" if moved_there else "has nothing of it"
+        print(f"'{hide_passwords(remote)}' {has}")
     if forgetting.is_still_in_git(repo, moved):
         print("git still has it in packs of its own: 'git gc --prune=now' removes it")
     if counts["checkpoint part"] or moved_there:
@@ -63,12 +71,23 @@ def _forget(repo: Repo, args: Namespace, choice: Choice) -> int:
 
 
 def _show_counts(repo: Repo, args: Namespace, choice: Choice) -> int:
-    words = _join_counts(forgetting.count_chosen(repo, choice))
+    counts = forgetting.count_chosen(repo, choice)
+    if args.json:
+        remote = checkpoint_list.need_destination(repo) if args.remote else ""
+        return _write_counts(counts, remote, done=False)
+    words = _join_counts(counts)
     print(f"would forget: {words}" if words else "there is nothing to forget here")
     if args.remote:
         label = hide_passwords(checkpoint_list.need_destination(repo))
         print(f"would delete at '{label}' what it has of that")
     return OK
+
+
+def _write_counts(counts: Mapping[str, int], remote: str, **more: object) -> int:
+    """Write the record of what was forgotten, or would be."""
+    sums = {f"{what.replace(' ', '_')}s": count for what, count in counts.items()}
+    record = {"type": "forgotten", **sums, "remote": hide_passwords(remote), **more}
+    return cli.write_records([record])
 
 
 def _join_counts(counts: dict[str, int]) -> str:
@@ -115,6 +134,4 @@ def _forget_there(repo: Repo, name: str) -> int:
     if left:
         raise Error(f"'{name}' has changed meanwhile: {' '.join(left)}; run this again")
     sync.note_success(repo, name)
-    label = hide_passwords(name)
-    print(f"'{label}' does not have it any more" if count else f"'{label}' has nothing of it")
     return count

@@ -8,7 +8,7 @@ import webbrowser
 from urllib.parse import quote
 
 from gitcp import VERSION, console, files, memory
-from gitcp.console import cli, extras, make_flag, make_value, term
+from gitcp.console import JSON, cli, extras, make_flag, make_value, term
 from gitcp.errors import OK, Error
 from gitcp.git import allow_fetch, end_lasting
 from gitcp.repo import Repo
@@ -21,6 +21,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gitcp.store.page.render import Page
+
 _PACKAGES = "pages are made with cmarkgfm, Jinja2 and Pygments"
 OPTIONS = (
     make_value("-o", "<file>", "where to write it (default: below .git); - for stdout"),
@@ -29,6 +31,7 @@ OPTIONS = (
     make_flag(
         "--no-prompts", "leave prompts, answers and transcripts out, for places that others see"
     ),
+    JSON,
     make_value(
         "name",
         "<name>",
@@ -44,9 +47,13 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("page", OPTIONS, argv)
     repo = Repo.find()
     if args.serve:
-        if args.o:
-            args.error("--serve writes no file: -o cannot be given with it")
+        if args.o or args.json:
+            args.error("--serve writes no file: it goes without -o and --json")
         return _serve(repo, args.name, not args.no_prompts, args.open)
+    if args.json:
+        if args.o or args.open:
+            args.error("--json writes to standard output: it goes without -o and --open")
+        return cli.write_records([gather_page(repo, args.name, not args.no_prompts).build_record()])
     data = make_page(repo, args.name, not args.no_prompts).encode("utf-8", "replace")
     if args.o == "-":
         sys.stdout.buffer.write(data)
@@ -105,6 +112,11 @@ def _begin_anew() -> None:
 def make_page(repo: Repo, name: str, with_prompts: bool = True, made: str = "") -> str:
     """The HTML of a name's page.  made: the number of a page that is served.  Raises Error for a
     name without commits."""
+    return gather_page(repo, name, with_prompts).format_html(VERSION, made)
+
+
+def gather_page(repo: Repo, name: str, with_prompts: bool) -> Page:
+    """The page with all that it shows.  Raises Error as make_page()."""
     try:
         from gitcp.store.page import change, gather
         from gitcp.store.page.render import Page
@@ -132,7 +144,7 @@ def make_page(repo: Repo, name: str, with_prompts: bool = True, made: str = "") 
         about = repo, evidence.Evidence(repo), ends, steps, credited
         page.add_files(repo.objects, change.read_files(*about, term.show_line), removers)
     term.hide_progress()
-    return page.format_html(VERSION, made)
+    return page
 
 
 def _write(path: str, data: bytes) -> None:

@@ -53,7 +53,7 @@ def run(argv: Sequence[str]) -> int:
         if args.transcript:
             cli.write_bytes(t.removesuffix(b"\n") + b"\n" for t in list_transcripts(records))
         elif args.json:
-            cli.write_records(_build_plain(r, args.full) for r in records)
+            cli.write_records(build_plain(r, args.full) for r in records)
         else:
             talk, whole = not args.no_transcript, args.all or args.full
             patches = [steps.choose_patch(repo, r) for r in records] if args.patch else []
@@ -80,17 +80,17 @@ def list_transcripts(records: Iterable[Record]) -> Iterator[bytes]:
                 yield part["transcript"]
 
 
-def _build_plain(entry: Record, full: bool) -> Record:
-    """A record for JSON, with its own turns of the transcript; full: with the transcript's text."""
+def build_plain(entry: Record, full: bool, *, talk: bool = True) -> Record:
+    """A record for JSON; talk: with its own turns of the transcript; full: with all its text."""
     plain = {k: v for k, v in entry.items() if k != "transcript"}
-    if entry.get("transcript"):
+    if talk and entry.get("transcript"):
         start = entry.get("checkpoint_transcript_start", entry.get("start"))
         start = start if isinstance(start, int) else 0
         plain["turns"] = reports.list_turns(entry["transcript"], entry.get("agent"), start)
     if full and "transcript" in entry:
         plain["transcript"] = decode_name(entry["transcript"])
     if "contents" in entry:
-        plain["contents"] = [_build_plain(part, full) for part in entry["contents"]]
+        plain["contents"] = [build_plain(part, full, talk=talk) for part in entry["contents"]]
     return plain
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.rewind.going import done, run, temporary
@@ -50,3 +52,18 @@ def test_a_diff_touches_neither_index_nor_files(world: World, a: Agent) -> None:
     before = (index.read_bytes(), index.stat().st_mtime_ns)
     done(world, "diff", "HEAD")
     assert (index.read_bytes(), index.stat().st_mtime_ns) == before
+
+
+def test_records_of_a_difference_rebuild_the_second_tree_upon_the_first(
+    world: World, a: Agent
+) -> None:
+    a.turn("one", {"a.py": "1\n", "b.py": "1\n", "sub/c.py": "1\n"})
+    a.turn("two", {"a.py": "2\n", "b.py": None})
+    newest, oldest = temporary(world)
+    text = done(world, "diff", "--json", oldest, newest)
+    rows = [(r["path"], r["status"], r["type"]) for r in map(json.loads, text.splitlines())]
+    assert rows == [("a.py", "M", "blob"), ("b.py", "D", "change")]
+    tree = world.gitcp("write-tree", "--base", f"{oldest}^{{tree}}", stdin=text)
+    assert world.git("diff-tree", "-r", json.loads(tree)["oid"], newest, "--", "*.py") == ""
+    assert done(world, "diff", "--json", oldest, newest, "--", "sub") == ""
+    assert run(world, "diff", "--json", "--stat", oldest).returncode == 129

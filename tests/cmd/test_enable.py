@@ -219,3 +219,17 @@ def test_where_no_agent_is_found_claude_code_is_set_up(
     monkeypatch.setenv("HOME", str(tmp_path / "empty"))
     enable.run([])
     assert (repo / ".claude" / "settings.local.json").exists()
+
+
+def test_its_records_name_each_file_before_and_after(repo: Path) -> None:
+    asked = ("--agent=claude-code", "--json")
+    would, did = (
+        [json.loads(line) for line in run("enable", *more, *asked, cwd=repo).stdout.splitlines()]
+        for more in (["-n"], [])
+    )
+    assert [(r["path"], r["kind"]) for r in would] == [(r["path"], r["kind"]) for r in did]
+    assert {r["done"] for r in would} == {False} and {r["done"] for r in did} == {True}
+    assert all(Path(r["path"]).is_file() for r in did)
+    assert {r["agent"] for r in did if r["kind"] == "settings"} == {"claude-code"}
+    assert run("enable", *asked, cwd=repo).stdout == ""
+    assert run("enable", "--list", "--json", cwd=repo).returncode == 129

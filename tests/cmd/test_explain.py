@@ -171,3 +171,16 @@ def test_a_command_that_fails_is_named_with_what_it_says(world: World, a: Agent)
     a.turn("more", {"b.py": "1\n"})
     nothing = run(world, "explain", "--generate", temporary(world)[0])
     assert "has no committed checkpoint here" in nothing.stderr
+
+
+def test_its_records_are_those_of_show(world: World, a: Agent) -> None:
+    a.turn("one", {"a.py": "1\n"})
+    (checkpoint,) = world.commit()
+    a.turn("two", {"b.py": "1\n"})
+    shown = done(world, "show", "--json", checkpoint)
+    assert done(world, "explain", "--json", "HEAD") == shown
+    short = json.loads(done(world, "explain", "--json", "--short", "HEAD"))
+    assert "turns" not in short["contents"][0] and short["checkpoint_id"] == checkpoint
+    kinds = [json.loads(row)["kind"] for row in done(world, "explain", "--json").splitlines()]
+    assert sorted(kinds) == ["committed", "temporary"]
+    assert run(world, "explain", "--json", "--raw-transcript", "HEAD").returncode == 129

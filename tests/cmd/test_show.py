@@ -235,8 +235,8 @@ def test_commits_of_the_original_program_are_looked_up(
 def test_a_start_that_is_no_number_is_the_beginning(start: object) -> None:
     line = b'{"type": "user", "message": {"content": "hi"}}\n'
     entry = {"transcript": line, "checkpoint_transcript_start": start, "agent": ""}
-    plain = show._build_plain({**entry, "checkpoint_transcript_start": 0}, False)
-    assert show._build_plain(entry, False)["turns"] == plain["turns"] != []
+    plain = show.build_plain({**entry, "checkpoint_transcript_start": 0}, False)
+    assert show.build_plain(entry, False)["turns"] == plain["turns"] != []
 
 
 @pytest.fixture

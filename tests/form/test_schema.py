@@ -43,6 +43,12 @@ blame --json greet.py
 blame --json README.md
 stats --json --survival HEAD
 check --json HEAD~1..HEAD
+page --json HEAD~1..HEAD
+diff --json HEAD~1 HEAD
+explain --json
+explain --json HEAD
+enable --json --dry-run --agent=codex
+forget --json --dry-run --all
 search --json bye
 recap --json
 import --json --unlinked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 
 import pytest
@@ -50,6 +51,15 @@ def test_a_page_and_stats_of_a_range_agree_in_every_number(world: World) -> None
     assert summary in facts and summary == "3 commits, 2 linked, 2 checkpoints, 2 turns"
     (used,) = [line for line in markdown.splitlines() if re.match(r"[\d.]+k? tokens in", line)]
     assert used in facts
+    record = json.loads(run("page", "--json", wanted, cwd=world.path).stdout)
+    assert record["stats"] == json.loads(run("stats", "--json", wanted, cwd=world.path).stdout)
+    lines = {file["path"]: file["lines"] for file in record["files"]}
+    assert lines == {"a.txt": {"s1": 6}, "b.txt": {"person": 1}}
+    assert [c["added"] for c in record["commits"]] == [{"person": 1}, {"s1": 2}, {"s1": 6}]
+    (session,) = record["sessions"]
+    assert [t["line"] for t in session["turns"]] == ["Write it", "Write it anew"]
+    hidden = json.loads(run("page", "--json", "--no-prompts", wanted, cwd=world.path).stdout)
+    assert "Write it" not in json.dumps(hidden)
     said = run("stats", wanted, cwd=world.path).stdout
     assert "lines that each commit added and removed" in said
     assert "Lines that each commit added" in run("page", "-o", "-", wanted, cwd=world.path).stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Iterator
@@ -339,3 +340,14 @@ def test_streams_edits_and_steps_of_the_session_go_too(world: World, a: Agent) -
     world.git("gc", "-q", "--prune=now")
     assert held(world) == []
     assert world.git("for-each-ref", V1) == ""
+
+
+def test_the_record_of_it_has_the_numbers_that_are_said(recorded: World) -> None:
+    shared(recorded)
+    recorded.gitcp("push")
+    would = json.loads(recorded.gitcp("forget", "-n", "--json", "s-secret"))
+    did = json.loads(recorded.gitcp("forget", "--yes", "--remote", "--json", "s-secret"))
+    counts = ("type", "checkpoint_parts", "sessions", "streams")
+    assert [would[key] for key in counts] == [did[key] for key in counts]
+    assert would["checkpoint_parts"] and (would["done"], did["done"]) == (False, True)
+    assert (would["remote"], did["remote"]) == ("", "origin") and did["remote_refs"] == 1

@@ -342,6 +342,43 @@ class Page:
             view["name"] = self.clean_text(author)
         return view
 
+    def build_record(self) -> Record:
+        """What the page shows, as a record `page` (gitcp-record(5)): the sums, and its sessions,
+        commits and files with the lines of each author."""
+        ids: dict[str, str] = {session["id"]: session["title"] for session in self.sessions}
+
+        def count(bar: Sequence[Record]) -> Record:
+            names = (str(part["who"]) for part in bar)
+            return {
+                ids.get(name, name): part["lines"] for name, part in zip(names, bar, strict=True)
+            }
+
+        turns = ("number", "line", "start", "end")
+        sessions = [
+            {
+                "session_id": s["title"],
+                **{key: s[key] for key in ("agent", "model", "name", "resume", "added", "alive")},
+                "turns": [{key: turn[key] for key in turns} for turn in s["turns"]],
+            }
+            for s in self.sessions
+        ]
+        of_commit = ("oid", "subject", "author", "time", "checkpoints")
+        commits = [{**{k: c[k] for k in of_commit}, "added": count(c["bar"])} for c in self.commits]
+        of_file = ("path", "old", "state", "plus", "minus")
+        files = [{**{k: f[k] for k in of_file}, "lines": count(f["bar"])} for f in self.files]
+        about = {
+            "title": self.clean_text(self._title),
+            "tip": self.tip,
+            "stats": self.clean_text(self.stats),
+        }
+        return {
+            "type": "page",
+            **about,
+            "sessions": sessions,
+            "commits": commits,
+            "files": files,
+        }
+
     def format_html(self, version: str, made: str = "") -> str:
         """The HTML of the page.  made: the number of a page that is served."""
         self._link_commits()
