@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 
-from gitcp.console import JSON, cli, make_flag, make_value
-from gitcp.core.render import history
+from gitcp.console import JSON, cli, make_flag, make_value, term
+from gitcp.core.render import answers, history
 from gitcp.errors import OK
+from gitcp.git import decode_name
 from gitcp.repo import Repo
 from gitcp.stages.turns import look_at_head
+from gitcp.store import abandoned, pack_care
+from gitcp.store.back import restore
+from gitcp.store.objects import Objects
 from gitcp.store.show import commits
 from gitcp.store.v1 import checkpoint_list
 
@@ -19,12 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from gitcp.core.record_types import Record
+    from gitcp.core.render.spans import Line
 
 OPTIONS = (
     *cli.CHOICE,
     make_flag("--all", "commits of all branches and tags"),
     make_flag("--oneline", "one line for each commit"),
     make_flag("--graph", "draw git's graph, and sessions as lanes"),
+    make_flag("--abandoned", "turns whose work was given up before a commit took it; of paths"),
     make_flag("--stat", "show what each commit changes in each file"),
     make_flag("-p --patch", "show what each commit changes"),
     JSON,
@@ -35,6 +42,7 @@ OPTIONS = (
         nargs="*",
     ),
 )
+_DIFF = ("diff-tree", "-r", "-p", "--no-ext-diff", "--no-color")
 _PAGE = 1000  # commits at a terminal, where few people read on
 
 
@@ -42,6 +50,8 @@ def run(argv: Sequence[str]) -> int:
     """Show commits with their sessions."""
     before, after = cli.split_arguments(argv)
     args = cli.parse("log", OPTIONS, before)
+    if args.abandoned:
+        return _show_abandoned(args, after[1:])
     changes = _list_formats(args)
     if changes and (args.graph or args.json):
         args.error("--stat and -p go without --graph and --json")
@@ -72,6 +82,47 @@ def run(argv: Sequence[str]) -> int:
             texts = _add_changes(texts, found, spaced=not args.oneline)
         cli.page_texts(text for _, text in texts)
     return OK
+
+
+def _show_abandoned(args: Namespace, more: Sequence[str]) -> int:
+    """Show the turns whose work was given up; args.revision and more: paths."""
+    if args.all or args.graph or args.oneline or args.stat or args.author:
+        args.error("--abandoned goes with -n, --since, --until, --grep, -p, --json and paths")
+    found = Repo.find_here()
+    scopes = [restore.name_in_worktree(found, name) for name in (*args.revision, *more)]
+    with pack_care.open_scratch(found) as repo, Objects(repo):
+        times, listed = _read_times(repo, args), abandoned.list_turns(repo, scopes)
+        records = [r for r in listed if _is_chosen(r, args.grep or (), times)][: args.n]
+        if args.json:
+            cli.write_records(map(abandoned.make_plain, records))
+        else:
+            lines = (line for r in records for line in _draw_abandoned(repo, r, args.patch))
+            cli.page_lines(lines)
+    return OK
+
+
+def _read_times(repo: Repo, args: Namespace) -> tuple[float, float]:
+    """The times, in seconds since 1970, of --since and --until."""
+    times = [0.0, math.inf]
+    for n, (name, date) in enumerate((("since", args.since), ("until", args.until))):
+        if date is not None:
+            _, out = repo.git.run("rev-parse", f"--{name}={date}")
+            times[n] = float(out.partition(b"=")[2])
+    return times[0], times[1]
+
+
+def _is_chosen(record: Record, words: Iterable[str], times: tuple[float, float]) -> bool:
+    asked = f"{record['prompt']}\n{record['next_prompt']}".casefold()
+    has_word = any(word.casefold() in asked for word in words) or not words
+    return has_word and times[0] <= record["time"] <= times[1]
+
+
+def _draw_abandoned(repo: Repo, record: Record, patch: bool) -> Iterator[Line]:
+    yield from history.draw_abandoned(record, term.format_since)
+    if patch and (trees := abandoned.make_trees(repo, record)):
+        _, out = repo.git.run(*_DIFF, *trees)
+        yield from answers.draw_patch(decode_name(out).splitlines())
+        yield []
 
 
 def _list_formats(args: Namespace) -> list[str]:

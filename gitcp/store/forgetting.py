@@ -9,7 +9,7 @@ from gitcp import files
 from gitcp.core import formats, orphan_rules
 from gitcp.errors import Error
 from gitcp.record import decode_lines
-from gitcp.store import journal, pack_care, private, redaction, refs, session, undo
+from gitcp.store import abandoned, journal, pack_care, private, redaction, refs, session, undo
 from gitcp.store.care.case import Survey
 from gitcp.store.journal import edits
 from gitcp.store.objects import Objects
@@ -177,6 +177,7 @@ def _forget_files(
     if owners:
         shutil.rmtree(repo.join_shared("kept"), ignore_errors=True)
     stream_list.forget_expired(repo, owners)
+    abandoned.forget(repo, owners)
     index.remove_database(repo)
 
 

@@ -827,7 +827,8 @@ class Stash:
             ]
         return self._entries
 
-    def _list_all(self) -> list[Stashed]:
+    def list_all(self) -> list[Stashed]:
+        """The entries, and the autostashes of operations under way."""
         if self._every is None:
             oids = filter(None, refs.list_autostashes(self._repo))
             self._every = [
@@ -838,8 +839,8 @@ class Stash:
 
     def holds(self, path: str, entry: Entry) -> bool:
         """Whether an entry or an autostash has this entry at a path."""
-        return any(stashed.has(path, entry) for stashed in self._list_all())
+        return any(stashed.has(path, entry) for stashed in self.list_all())
 
     def changes(self, path: str) -> bool:
         """Whether an entry or an autostash has a change of a path."""
-        return any(stashed.changes(path) for stashed in self._list_all())
+        return any(stashed.changes(path) for stashed in self.list_all())

@@ -20,13 +20,16 @@ RECORDS = {rule["if"]["properties"]["type"]["const"] for rule in SCHEMA["allOf"]
 CALL = {"session_id": "s1", "cwd": "/", "tool_name": "Write", "tool_input": {"file_path": "/a"}}
 # The commands of one line are a pipeline; <point> is the newest prompt, <id> a checkpoint.
 COMMANDS = """
+list-orphans --older-than=0
+rewind --json --force --to <point>
+log --abandoned --json
+undo --json
 list-changes | write-blobs | write-tree | write-commit -m snap | update-ref refs/heads/snap
 list-refs refs/heads/
 list-streams
 read-stream <stream>
 list-sessions
 list-claims
-list-orphans --older-than=0
 list-checkpoints | find-commits
 match-commit HEAD
 status --json

@@ -94,11 +94,12 @@ class Place:
         return [one["kind"] for one in done]
 
     def snapshot(self) -> dict[str, bytes]:
-        """Refs and files of ours, but scratch and locks."""
+        """Refs and files of ours, but scratch, locks and the cache of pack indexes."""
         found = {ref: oid.encode() for ref, oid in refs.list_refs(self.repo).items()}
         for top in ("entire-sessions", "gitcp"):
             for path in sorted((self.git_dir / top).rglob("*")):
-                if path.is_file() and path.parent.name != "lock":
+                cached = path.parent.name == "lock" or path.name == "indexes"
+                if path.is_file() and not cached:
                     found[str(path)] = path.read_bytes()
         return found
 

@@ -103,6 +103,34 @@ _LANE_PROMPT = 60
 _LEGEND = ("lanes: + commit of a session, o prompt", "lines: # agent, = person, - unknown")
 
 
+_OUTCOMES = {
+    "rewound": "taken back by gitcp",
+    "discarded": "discarded",
+    "stashed": "put into a stash entry that is gone",
+    "overwritten": "overwritten",
+}
+
+
+def draw_abandoned(record: Record, ago: Ago) -> Iterator[Line]:
+    """A turn of which work was given up: what, how, the prompt after it, and the way back."""
+    ended_by = f" by session {record['by'][:SHORTEST]}" if record["by"] else ""
+    yield [
+        (record["turn"][:SHORTEST], "yellow"),
+        (f"  {ago(record['time'])}  ", "dim"),
+        (record["agent"] or "Agent", "green"),
+        (f" {record['session_id'][:SHORTEST]}", "cyan"),
+        (f"  {_OUTCOMES.get(record['how'], record['how'])}{ended_by}", ""),
+    ]
+    if prompt := commit_message.name_prompt(record["prompt"]):
+        yield [("    > ", "dim"), (shorten(prompt, _PROMPT), "bold")]
+    for path, file in record["files"].items():
+        yield [(f"      {path}  +{file.get('added', 0)} -{file.get('removed', 0)}", "")]
+    if prompt := commit_message.name_prompt(record["next_prompt"]):
+        yield [("    then > ", "dim"), (shorten(prompt, _PROMPT), "")]
+    yield [(f"    {record['restore'] or 'its contents are not kept any more'}", "dim")]
+    yield []
+
+
 def draw_graph(
     commits: Sequence[Record], drawn: Mapping[str, Drawn], *, with_prompts: bool = True
 ) -> Iterator[Line]:

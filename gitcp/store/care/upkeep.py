@@ -11,7 +11,7 @@ from gitcp.core import formats, orphan_rules
 from gitcp.core.orphan_rules import build_finding, format_days
 from gitcp.errors import Error, Moved
 from gitcp.lock import exclusive
-from gitcp.store import journal, pack_care, packs, refs, repair, undo
+from gitcp.store import abandoned, journal, pack_care, packs, refs, repair, undo
 from gitcp.store.care.case import Case
 from gitcp.store.care.space import get_last_seen, is_settled, list_surplus
 from gitcp.store.care.stored import list_leftovers, remove_leftover
@@ -276,6 +276,7 @@ def find_orphans(repo: Repo, ages: Ages) -> list[Finding]:
 #
 # After a kill in between there is an archive that no state names; the next run deletes it.
 _RELEASED = 3600.0  # seconds; objects of younger packs may not have their ref yet
+_WITH_EDITS = ("orphan-edits", "expired-archive", "left-stream", "orphan-stream", "settled-state")
 _FILES = ("transcript-cache", "turn-file", "session-lock", "leftover")
 
 
@@ -286,6 +287,8 @@ def delete_settled(repo: Repo, ages: Ages, findings: Iterable[Finding]) -> list[
     session is locked.
     """
     doomed = [finding for finding in findings if finding["settled"]]
+    if any(finding["kind"] in _WITH_EDITS for finding in doomed):
+        abandoned.keep_summaries(repo)
     done = _delete_refs(repo, [finding for finding in doomed if "ref" in finding])
     for finding in doomed:
         if finding["kind"] == "settled-state" and _delete_state(repo, finding, ages):

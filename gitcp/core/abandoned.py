@@ -1,0 +1,182 @@
+"""Which turns were given up: what they changed is in no commit, no stash, not in the index and not
+in the worktree (doc/behaviour.md "What was given up")."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from gitcp.core import credit
+from gitcp.core.credit import RESTORED, parse_entry
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import TypedDict
+
+    from gitcp.core.line_replay import Replay
+    from gitcp.core.line_replay import Version as Content
+    from gitcp.core.record_types import JournalLine, Version
+
+    Key = tuple[str, str]  # session, turn
+
+    class GivenUp(TypedDict):
+        """What a turn changed at a path and nothing has any more.  before, after: the entries
+        around it.  added, removed: numbers of lines.  how: 'rewound', 'discarded', 'stashed'
+        or 'overwritten'.  by: the session and turn that ended it, '' for the person.  at: the
+        time of the turn's last edit of the path, ns."""
+
+        path: str
+        before: Version
+        after: Version
+        added: int
+        removed: int
+        how: str
+        by: Key
+        at: int
+
+    # what turns gave up at a path; the turns with work that is left, each with a path of its edits
+    Found = tuple[list[tuple[Key, GivenUp]], set[tuple[Key, str]]]
+
+
+class History:
+    """What a path held at each of its edits."""
+
+    def __init__(
+        self,
+        chain: Sequence[JournalLine],
+        replay: Callable[[], Replay],
+        read: Callable[[Version], Content | None],
+    ) -> None:
+        """chain: credit.trace_content() of the path; replay: makes its replay, if one is needed;
+        read: the content of an entry, None if it is missing."""
+        self._chain, self._make_replay, self._read = chain, replay, read
+
+    @cached_property
+    def _replay(self) -> Replay:
+        return self._make_replay()
+
+    @cached_property
+    def _written(self) -> dict[Key, set[int]]:
+        """turn -> the numbers of the lines that it wrote."""
+        written: dict[Key, set[int]] = {}
+        for number in self._replay.authors:
+            session_id, turn, _ = self._replay.get_author(number)
+            written.setdefault((session_id, turn), set()).add(number)
+        return written
+
+    def list_given_up(self, kept: Sequence[Version]) -> Found:
+        """Divide the turns that changed the path.  kept: what the worktree, the index, the commits
+        and the stash have there; first what most likely has their work."""
+        turns: dict[Key, list[JournalLine]] = {}
+        for line in self._chain:
+            session_id, turn, _ = credit.get_author(line)
+            if session_id and turn:
+                turns.setdefault((session_id, turn), []).append(line)
+        # What a turn itself took back was not given up by anybody.
+        turns = {k: lines for k, lines in turns.items() if lines[0]["before"] != lines[-1]["after"]}
+        left, entries = dict(turns), set(kept) - {None}
+        for key, lines in turns.items():
+            if any(parse_entry(line["after"]) in entries for line in lines):
+                del left[key]
+        for entry in kept:
+            if not left:
+                break
+            numbers = set(self._list_numbers(entry))
+            for key, lines in [*left.items()]:
+                if self._has_work(key, lines, entry, numbers):
+                    del left[key]
+        others = {(key, line["path"]) for key in turns.keys() - left.keys() for line in turns[key]}
+        return [(key, self._describe(key, lines)) for key, lines in left.items()], others
+
+    def _list_numbers(self, entry: Version) -> Sequence[int]:
+        content = self._read(entry) if entry else None
+        return self._replay.find_numbers(content, credit.UNKNOWN) if content else ()
+
+    def _list_texts(self, entry: Version) -> set[bytes]:
+        content = self._read(entry) if entry else None
+        return set(content.lines) if content else set()
+
+    def _has_work(
+        self, key: Key, lines: Sequence[JournalLine], entry: Version, numbers: set[int]
+    ) -> bool:
+        """Whether an entry, whose lines have these numbers, has something of a turn's change: a
+        line that it wrote; without one, lacks a line that it removed, or has the mode."""
+        if written := self._written.get(key):
+            return not written.isdisjoint(numbers)
+        before, after = parse_entry(lines[0]["before"]), parse_entry(lines[-1]["after"])
+        if removed := self._list_texts(before) - self._list_texts(after):
+            return not removed <= self._list_texts(entry)
+        modes = [version[0] if version else "" for version in (before, after, entry)]
+        return modes[0] != modes[1] == modes[2]
+
+    def _describe(self, key: Key, lines: Sequence[JournalLine]) -> GivenUp:
+        before, after = parse_entry(lines[0]["before"]), parse_entry(lines[-1]["after"])
+        old, new = {*self._list_numbers(before)}, {*self._list_numbers(after)}
+        end = self._find_end(key, before, lines[-1])
+        return {
+            "path": lines[-1]["path"],
+            "before": before,
+            "after": after,
+            "added": len(new - old),
+            "removed": len(old - new),
+            "how": choose_outcome(end),
+            "by": credit.get_cause(end)[:2] if end else ("", ""),
+            "at": int(lines[-1]["at"]),
+        }
+
+    def _find_end(self, key: Key, before: Version, last: JournalLine) -> JournalLine | None:
+        """The first edit after a turn's last one that leaves nothing of its change; None if no
+        edit says so."""
+        written = self._written.get(key, set())
+        start = next(n for n, line in enumerate(self._chain) if line is last)
+        for line in self._chain[start + 1 :]:
+            entry = parse_entry(line["after"])
+            if entry == before or (written and written.isdisjoint(self._list_numbers(entry))):
+                return line
+        return None
+
+
+def choose_outcome(end: JournalLine | None) -> str:
+    """How a turn's change ended, by the edit after which nothing was left of it."""
+    if end is None:
+        return "discarded"
+    if "step" in end:
+        return "rewound"
+    if "stashed" in end:
+        return "stashed"
+    return "discarded" if end["how"] == RESTORED else "overwritten"
+
+
+def group_edits(edits: Iterable[JournalLine]) -> list[tuple[set[str], list[JournalLine]]]:
+    """(paths, their edits) of the files that were moved or copied to each other, by the first
+    edit."""
+    root: dict[str, str] = {}
+
+    def find(path: str) -> str:
+        while root.setdefault(path, path) != path:
+            path = root[path]
+        return path
+
+    edits = list(edits)
+    for line in edits:
+        if "follows" in line:
+            root[find(line["path"])] = find(line["follows"])
+    groups: dict[str, tuple[set[str], list[JournalLine]]] = {}
+    for line in edits:
+        paths, own = groups.setdefault(find(line["path"]), (set(), []))
+        paths.add(line["path"])
+        own.append(line)
+    return [*groups.values()]
+
+
+def unite(found: Iterable[Found]) -> Iterator[tuple[Key, list[GivenUp]]]:
+    """(the turn, what was given up of it), the newest first, of the results of each path.  The work
+    on a file that was moved counts where the file is now."""
+    turns: dict[Key, list[GivenUp]] = {}
+    found = list(found)
+    elsewhere = set[tuple["Key", str]]().union(*(others for _, others in found))
+    for given_up, _ in found:
+        for key, part in given_up:
+            if (key, part["path"]) not in elsewhere:
+                turns.setdefault(key, []).append(part)
+    yield from sorted(turns.items(), key=lambda item: -max(part["at"] for part in item[1]))

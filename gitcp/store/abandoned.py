@@ -1,0 +1,257 @@
+"""What was tried and given up, by the recorded edits of each worktree, and the summaries that stay
+when the edits have gone: <common>/gitcp/abandoned, a JSON object on each line, at most MOST."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from functools import partial
+
+from gitcp import git
+from gitcp.core import abandoned, transcripts
+from gitcp.core.back import is_below
+from gitcp.core.credit import get_author
+from gitcp.core.line_replay import Replay, Version
+from gitcp.errors import Error
+from gitcp.git import decode_name
+from gitcp.record import encode_lines
+from gitcp.repo import Repo
+from gitcp.store import pack_care, private, redaction
+from gitcp.store.back.restore import Present
+from gitcp.store.lines.edit_lines import Edits
+from gitcp.store.objects import Objects, Stash, edit_tree
+from gitcp.store.session import others
+from gitcp.store.v1 import checkpoint_list
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from gitcp.core import record_types
+    from gitcp.core.abandoned import Found, GivenUp, Key
+    from gitcp.core.record_types import JournalLine, Record
+
+    Entries = dict[str, dict[record_types.Version, None]]  # path -> its entries, without repeats
+
+MOST = 1000
+_LOG = "log --raw --no-abbrev --no-renames -z --ignore-missing --format="
+_SHOWN = ("--no-show-signature", "--diff-merges=first-parent", "--no-ext-diff", "--stdin")
+_TEXTS = ("session_id", "turn", "agent", "prompt", "how", "by", "next_prompt", "worktree")
+
+
+def list_turns(repo: Repo, scopes: Collection[str] = ()) -> list[Record]:
+    """A record of type "abandoned" for each turn of which work was given up, in any worktree, the
+    newest first; also those of which only the summary is left.  scopes: only work at or below these
+    paths."""
+    records: dict[tuple[str, str, str], Record] = {
+        _get_key(record): record
+        for record in read_summaries(repo)
+        if any(is_below(path, scopes) for path in record["files"])
+    }
+    found = [*_list_recorded(repo, scopes)] if repo.top else []
+    for top in _list_other_worktrees(repo):
+        found += _list_elsewhere(top, scopes)
+    for record in found:
+        known = records.get(_get_key(record), {})  # from when the session's state was there
+        kept = {k: known[k] for k in ("agent", "prompt", "next_prompt") if known.get(k)}
+        records[_get_key(record)] = {**record, **kept}
+    return sorted(records.values(), key=lambda record: -int(record["time"]))
+
+
+def _get_key(record: Record) -> tuple[str, str, str]:
+    return record["session_id"], record["turn"], record["worktree"]
+
+
+def _list_other_worktrees(repo: Repo) -> list[str]:
+    facts = map(decode_name, repo.git.read_records("worktree", "list", "--porcelain", "-z"))
+    tops = (fact.removeprefix("worktree ") for fact in facts if fact.startswith("worktree "))
+    own = os.path.realpath(repo.top) if repo.top else ""
+    return [top for top in tops if os.path.isdir(top) and os.path.realpath(top) != own]
+
+
+def _list_elsewhere(top: str, scopes: Collection[str]) -> list[Record]:
+    """The records of another worktree; none of a bare repository, or of one that cannot be read."""
+    try:
+        with pack_care.open_scratch(Repo.find(top)) as repo, Objects(repo):
+            return [*_list_recorded(repo, scopes)] if repo.top else []
+    except (Error, OSError) as e:
+        git.append_note("abandoned", f"'{top}' is not looked at: {e}")
+        return []
+
+
+def _list_recorded(repo: Repo, scopes: Collection[str]) -> Iterator[Record]:
+    present = Present(repo, dry=True)
+    lines = present.kept_edits.list_all()
+    groups = [
+        (paths, edits)
+        for paths, edits in abandoned.group_edits(lines)
+        if any(is_below(path, scopes) for path in paths)
+        and any(get_author(line)[0] for line in edits)
+    ]
+    written = [path for paths, _ in groups for path in paths]
+    kept = _read_kept(repo, present, lines, written) if written else {}
+    found: list[Found] = []
+    for paths, edits in groups:
+        found += _look_at_group(repo, Edits(repo.objects, edits), sorted(paths), kept)
+    for key, parts in abandoned.unite(found):
+        if own := [part for part in parts if is_below(part["path"], scopes)]:
+            yield _build_record(repo, present, key, own)
+
+
+def _look_at_group(
+    repo: Repo, edits: Edits, paths: Sequence[str], kept: Mapping[str, Iterable[Any]]
+) -> Iterator[Found]:
+    """What turns gave up in files that were moved to each other."""
+    edits.read_ahead(dict.fromkeys(paths, ("", None, "", None)))
+
+    def read(entry: record_types.Version) -> Version | None:
+        return edits.get_content(*entry) if entry else None
+
+    for path in paths:
+        chain = edits.trace_content(path)
+        replay = partial(edits.replay_as, Replay, path, Version("", ()))
+        history = abandoned.History(chain, replay, read)
+        yield history.list_given_up([*kept.get(path, ())])
+
+
+def _read_kept(
+    repo: Repo, present: Present, lines: Sequence[JournalLine], paths: Collection[str]
+) -> Entries:
+    """path -> its entries in the worktree, the index, the stash, and the commits since the one on
+    which the first edit was made."""
+    kept: Entries = {path: {present.get_file(path): None} for path in paths}
+    staged = repo.git.read_records("ls-files", "--stage", "-z")
+    for fact in map(decode_name, staged):
+        about, _, path = fact.partition("\t")
+        if path in kept:
+            mode, oid, _ = about.split(" ")
+            kept[path][mode, oid] = None
+    for stashed in Stash(repo).list_all():
+        for path, *ends in stashed.list_steps(paths):
+            if ends[0] != ends[1]:
+                kept[path][ends[1]] = None
+    base = next((line["base"] for line in lines if line.get("base")), "")
+    for path, entry in _list_committed(repo, present, base):
+        if path in kept:
+            kept[path][entry] = None
+    return kept
+
+
+def _list_committed(
+    repo: Repo, present: Present, base: str
+) -> Iterator[tuple[str, record_types.Version]]:
+    """What commits since base gave the paths that they changed: those of any branch, and those that
+    the journal names."""
+    named = [line["commit"] for line in present.lines if "commit" in line]
+    tips = [present.head, *named] if present.head else named
+    revisions = encode_lines([*tips, *([f"^{base}"] if base else [])])
+    _, out = repo.git.run(*_LOG.split(), *checkpoint_list.ALL, *_SHOWN, stdin=revisions)
+    fields = iter(out.split(b"\0"))
+    for field in fields:
+        if b":" in field[:2]:  # the newline that ends a commit's header may stand before it
+            _, mode, _, oid, status = decode_name(field.lstrip(b"\n:")).split(" ")
+            yield decode_name(next(fields)), None if status == "D" else (mode, oid)
+
+
+def _build_record(repo: Repo, present: Present, key: Key, parts: list[GivenUp]) -> Record:
+    session_id, turn_id = key
+    state = _read_state(repo, session_id)
+    turns = state.get("turns") or {}
+    newest = max(parts, key=lambda part: part["at"])
+    by_session, by_turn = newest["by"]
+    names = list(turns)
+    later = names[names.index(turn_id) + 1 :] if turn_id in names else []
+    ending = (_read_state(repo, by_session).get("turns") or {}).get(by_turn) if by_turn else None
+    ending = ending or (turns[later[0]] if later else {})
+    redact = redaction.make_redaction(repo, session_id)
+    return {
+        "type": "abandoned",
+        "session_id": session_id,
+        "turn": turn_id,
+        "agent": str(state.get("agent_type") or ""),
+        "prompt": redact(str((turns.get(turn_id) or {}).get("prompt") or "")),
+        "time": newest["at"] // 1_000_000_000,
+        "how": newest["how"],
+        "by": by_session,
+        "next_prompt": redact(str(ending.get("prompt") or "")),
+        "worktree": repo.worktree,
+        "files": {p["path"]: {k: p[k] for k in ("added", "removed", "how")} for p in parts},
+        "restore": _format_way_back(repo, present, turn_id, parts),
+        "parts": parts,
+    }
+
+
+def _read_state(repo: Repo, session_id: str) -> Mapping[str, Any]:
+    return (others.peek_state(repo, session_id) if session_id else None) or {}
+
+
+def _format_way_back(repo: Repo, present: Present, turn_id: str, parts: Sequence[GivenUp]) -> str:
+    """The command that brings the work back: as it was where nothing else has changed since, else
+    as a patch; "" if its contents are gone."""
+    ends = [part[side] for part in parts for side in ("before", "after")]
+    if any(end and repo.objects.read(end[1]) is None for end in ends):
+        return ""
+    paths = shlex.join(["--", *(part["path"] for part in parts)])
+    top = repo.worktree
+    at = "" if os.path.realpath(top) == os.path.realpath(os.curdir) else f" -C {shlex.quote(top)}"
+    if all(present.get_file(part["path"]) == part["before"] for part in parts):
+        return f"gitcp{at} rewind --all --files-only --to {turn_id}:after {paths}"
+    return f"gitcp{at} diff {turn_id} {turn_id}:after {paths} | git{at} apply --3way"
+
+
+def make_trees(repo: Repo, record: Record) -> list[str]:
+    """The trees of a record's files before and after the turn; [] if only its summary is left."""
+    parts: Sequence[Any] = record.get("parts") or ()
+    sides = ({part["path"]: part[side] for part in parts} for side in ("before", "after"))
+    return [edit_tree(repo.objects, None, side) for side in sides] if parts else []
+
+
+def make_plain(record: Record) -> Record:
+    """A record as others read it."""
+    return {k: v for k, v in record.items() if k != "parts"}
+
+
+def keep_summaries(repo: Repo) -> None:
+    """Keep the summaries of what was given up, before its edits are deleted."""
+    with Objects(repo):
+        kept = [{**make_plain(record), "restore": ""} for record in list_turns(repo)]
+    if kept != read_summaries(repo):
+        _write(repo, kept[:MOST])
+
+
+def read_summaries(repo: Repo) -> list[Record]:
+    """The records that were kept."""
+    data = private.read_cache(_get_path(repo))
+    loaded = (transcripts.load_entry(line) for line in data.split(b"\n") if line)
+    return [record for record in loaded if record and _is_record(record)]
+
+
+def forget(repo: Repo, sessions: Collection[str]) -> None:
+    """Remove the summaries of these sessions, and their prompts from those of others."""
+    records = read_summaries(repo)
+    left = [r for r in records if r["session_id"] not in sessions]
+    if left:
+        _write(repo, [{**r, "next_prompt": ""} if r["by"] in sessions else r for r in left])
+    elif records:
+        private.remove_private(repo, _get_path(repo))
+
+
+def _is_record(record: Record) -> bool:
+    files = record.get("files")
+    return (
+        all(isinstance(record.get(key), str) for key in (*_TEXTS, "restore"))
+        and isinstance(record.get("time"), int)
+        and isinstance(files, dict)
+        and all(isinstance(file, dict) for file in files.values())
+    )
+
+
+def _write(repo: Repo, records: Iterable[Record]) -> None:
+    lines = (json.dumps(record, separators=(",", ":")) + "\n" for record in records)
+    private.write_private(repo, _get_path(repo), "".join(lines).encode())
+
+
+def _get_path(repo: Repo) -> str:
+    return repo.join_shared("abandoned")

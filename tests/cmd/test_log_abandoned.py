@@ -1,0 +1,181 @@
+"""log --abandoned: what was tried and given up before a commit took it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.rewind.going import done, run
+from tests.support.harness import Agent, World
+from tests.support.paths import BIN
+
+A = "11111111-0000-4000-8000-000000000001"
+B = "22222222-0000-4000-8000-000000000002"
+
+
+@pytest.fixture
+def a(world: World) -> Agent:
+    world.write("f.txt", "one\ntwo\n")
+    world.commit()
+    return world.agent(A, tools=True)
+
+
+def listed(world: World, *args: str) -> list[dict[str, Any]]:
+    out = done(world, "log", "--abandoned", "--json", *args)
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def outcomes(world: World, *args: str) -> list[tuple[str, str]]:
+    return [(record["prompt"], record["how"]) for record in listed(world, *args)]
+
+
+def test_open_and_committed_work_is_not_given_up(world: World, a: Agent) -> None:
+    a.turn("add three", {"f.txt": "one\ntwo\nthree\n"})
+    assert listed(world) == []
+    world.commit("f.txt")
+    world.write("f.txt", "one\ntwo\n")
+    world.commit("f.txt")
+    assert listed(world) == []
+
+
+def test_a_discarded_turn_is_listed_with_the_next_prompt(world: World, a: Agent) -> None:
+    a.turn("add three", {"f.txt": "one\ntwo\nthree\n"})
+    world.git("checkout", "-q", "--", "f.txt")
+    a.turn("three was wrong, add four", {"f.txt": "one\ntwo\nfour\n"})
+    world.commit("f.txt")
+    (record,) = listed(world)
+    assert (record["prompt"], record["how"]) == ("add three", "discarded")
+    assert record["next_prompt"] == "three was wrong, add four"
+    assert record["files"]["f.txt"] == {"added": 1, "removed": 0, "how": "discarded"}
+
+
+def test_a_rewound_turn_can_be_had_back_by_the_command_shown(world: World, a: Agent) -> None:
+    a.turn("add three", {"f.txt": "one\ntwo\nthree\n"})
+    done(world, "rewind", "--turn", next(iter(world.state(A)["turns"])), "--files-only")
+    assert world.read("f.txt") == "one\ntwo\n"
+    (record,) = listed(world)
+    assert record["how"] == "rewound"
+    _, name, *argv = record["restore"].split()
+    done(world, name, *argv)
+    assert world.read("f.txt") == "one\ntwo\nthree\n"
+    assert listed(world) == []
+
+
+def test_an_overwritten_turn_is_listed_and_its_patch_shown(world: World, a: Agent) -> None:
+    a.turn("add three", {"f.txt": "one\ntwo\nthree\n"})
+    a.turn("four instead", {"f.txt": "one\ntwo\nfour\n"})
+    world.commit("f.txt")
+    assert outcomes(world) == [("add three", "overwritten")]
+    assert "+three" in done(world, "log", "--abandoned", "-p").splitlines()
+
+
+def test_a_stashed_turn_is_listed_once_the_entry_is_dropped(world: World, a: Agent) -> None:
+    a.turn("add three", {"f.txt": "one\ntwo\nthree\n"})
+    world.git("stash", "push", "-q")
+    assert listed(world) == []
+    world.git("stash", "drop", "-q")
+    assert [prompt for prompt, _ in outcomes(world)] == ["add three"]
+
+
+def test_paths_and_words_choose_turns(world: World, a: Agent) -> None:
+    a.turn("add three", {"f.txt": "one\ntwo\nthree\n", "d/g.txt": "x\n"})
+    world.git("reset", "-q", "--hard")
+    world.git("clean", "-qfd")
+    assert len(listed(world, "d")) == len(listed(world, "--grep", "THREE")) == 1
+    assert listed(world, "--grep", "nothing") == listed(world, "h.txt") == []
+
+
+def test_work_on_a_file_that_was_moved_is_not_given_up(world: World, a: Agent) -> None:
+    a.turn("add three", {"f.txt": "one\ntwo\nthree\n"})
+    world.git("mv", "f.txt", "g.txt")
+    world.git("commit", "-qm", "move")
+    assert listed(world) == []
+
+
+def test_a_summary_outlives_the_edits_until_it_is_forgotten(world: World, a: Agent) -> None:
+    a.turn("add three", {"f.txt": "one\ntwo\nthree\n"})
+    world.git("checkout", "-q", "--", "f.txt")
+    a.end()
+    done(world, "clean", "--older-than", "0", "--edits", "-f")
+    kept = outcomes(world)
+    assert kept == [("add three", "discarded")]
+    run(world, "forget", A, "-y")
+    assert listed(world) == []
+
+
+def test_what_a_rule_of_git_would_lose_is_kept(world: World, a: Agent) -> None:
+    """Work that only the index, an autostash or another branch has is not given up."""
+    a.turn("add three", {"f.txt": "one\ntwo\nthree\n"})
+    world.git("add", "f.txt")
+    world.write("f.txt", "one\ntwo\n")
+    assert listed(world) == []
+    world.git("commit", "-qm", "staged")
+    world.git("branch", "side")
+    world.git("reset", "-q", "--hard", "HEAD~1")
+    assert listed(world) == []
+
+
+def test_a_commit_of_an_agents_stash_word_names_how_it_ended(world: World, a: Agent) -> None:
+    a.turn("add three", {"f.txt": "one\ntwo\nthree\n"})
+    a.prompt("put that away")
+    world.git("stash", "push", "-q")
+    a.stop()
+    assert listed(world) == []
+    world.git("stash", "drop", "-q")
+    assert outcomes(world) == [("add three", "stashed")]
+
+
+def test_deletions_and_modes_are_given_up_too(world: World, a: Agent) -> None:
+    a.turn("drop two", {"f.txt": "one\n"})
+    world.git("checkout", "-q", "--", "f.txt")
+    a.turn("delete it", {"f.txt": None})
+    world.git("checkout", "-q", "--", "f.txt")
+    world.write("f.txt", "one\ntwo\nthree\n")
+    world.commit()
+    assert sorted(outcomes(world)) == [("delete it", "discarded"), ("drop two", "discarded")]
+
+
+def test_the_way_back_keeps_what_was_changed_since(world: World, a: Agent) -> None:
+    world.write("f.txt", "".join(f"{n}\n" for n in range(20)))
+    world.commit()
+    text = world.read("f.txt")
+    a.turn("add three", {"f.txt": text + "three\n"})
+    world.git("checkout", "-q", "--", "f.txt")
+    world.write("f.txt", "start\n" + text)
+    world.commit()
+    (record,) = listed(world)
+    env = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    subprocess.run(["sh", "-c", record["restore"]], check=True, cwd=world.path, env=env)
+    assert world.read("f.txt") == "start\n" + text + "three\n"
+
+
+def test_work_in_another_worktree_is_listed_with_its_place(
+    world: World, a: Agent, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    world.git("worktree", "add", "-q", str(other))
+    b = world.agent(B, cwd=other, tools=True)
+    b.turn("add three", {"f.txt": "one\ntwo\nthree\n"})
+    assert listed(world) == []
+    world.git("checkout", "-q", "--", "f.txt", cwd=other)
+    (record,) = listed(world)
+    assert (record["worktree"], record["restore"].split()[:3]) == (
+        str(other),
+        ["gitcp", "-C", str(other)],
+    )
+
+
+def test_a_time_a_number_and_other_options_of_log(world: World, a: Agent) -> None:
+    a.turn("add three", {"f.txt": "one\ntwo\nthree\n"})
+    a.turn("four instead", {"f.txt": "one\ntwo\nfour\n"})
+    world.git("checkout", "-q", "--", "f.txt")
+    assert outcomes(world, "-n", "1") == outcomes(world)[:1] == [("four instead", "discarded")]
+    assert outcomes(world, "--until", "1.week.ago") == []
+    assert len(outcomes(world, "--since", "1.week.ago")) == 2
+    refused = run(world, "log", "--abandoned", "--graph")
+    assert refused.returncode == 129

@@ -1,0 +1,118 @@
+"""Which turns were given up, and how: a table of what a path held."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from gitcp.core import abandoned, credit, line_replay
+from gitcp.core.line_replay import Replay, Version, split_text_lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.core import record_types
+    from gitcp.core.record_types import JournalLine, Writer
+
+A1: Writer = ("a", "1", "call")
+A2: Writer = ("a", "2", "call")
+B1: Writer = ("b", "1", "call")
+PERSON, UNKNOWN = credit.PERSON, credit.UNKNOWN
+BASE = "def base():\n    return None\n"
+ONE = BASE + "def first_try():\n    return first\n"
+TWO = BASE + "def second_try():\n    return second\n"
+BOTH = ONE + "def second_try():\n    return second\n"
+Step = tuple[str, "Writer", dict[str, object]]  # the content ('' for none), its author, more
+
+
+def make_entry(text: str, mode: str = "100644") -> record_types.Version:
+    return (mode, text) if text else None
+
+
+def read(entry: record_types.Version) -> Version | None:
+    text = entry[1] if entry else ""
+    return Version(text, split_text_lines("x", text.encode()))
+
+
+def list_given_up(steps: Sequence[Step], kept: Sequence[str], first: str = BASE) -> abandoned.Found:
+    replay = Replay(read(make_entry(first)) or Version("", ()))
+    chain: list[JournalLine] = []
+    before = make_entry(first)
+    for number, (text, who, more) in enumerate(steps, 1):
+        after = make_entry(text, str(more.get("mode", "100644")))
+        how = str(more.get("how", "tool"))
+        chain.append({**credit.build_edit("f", before, after, who, how, number), **more})
+        replay.add_step(read(after) or Version("", ()), who, line_replay.accepts_any_line)
+        before = after
+    history = abandoned.History(chain, lambda: replay, read)
+    return history.list_given_up([make_entry(text) for text in kept])
+
+
+def undone(**more: object) -> Step:
+    return BASE, UNKNOWN, {"how": credit.RESTORED, **more}
+
+
+@pytest.mark.parametrize(
+    ("steps", "kept", "wanted"),
+    [
+        pytest.param([(ONE, A1, {})], [ONE], [], id="it stands in the worktree"),
+        pytest.param([(ONE, A1, {}), undone()], [BASE], [("1", "discarded")], id="discarded"),
+        pytest.param([(ONE, A1, {}), undone()], [BASE, ONE], [], id="a commit has it"),
+        pytest.param([(ONE, A1, {}), undone()], [BASE, BOTH], [], id="a commit has its lines"),
+        pytest.param([(ONE, A1, {}), undone(step="s")], [BASE], [("1", "rewound")], id="rewound"),
+        pytest.param(
+            [(ONE, A1, {}), undone(stashed=True)], [BASE], [("1", "stashed")], id="stashed"
+        ),
+        pytest.param(
+            [(ONE, A1, {}), (TWO, A2, {})], [TWO], [("1", "overwritten")], id="the next overwrote"
+        ),
+        pytest.param([(ONE, A1, {}), (BOTH, A2, {})], [BOTH], [], id="the next added to it"),
+        pytest.param(
+            [(ONE, A1, {}), (TWO, PERSON, {})], [TWO], [("1", "overwritten")], id="a person did"
+        ),
+        pytest.param([(ONE, A1, {}), (BASE, A1, {})], [BASE], [], id="it took itself back"),
+        pytest.param([(ONE, PERSON, {}), undone()], [BASE], [], id="a person's work"),
+        pytest.param(
+            [("", A1, {}), undone()], [BASE, TWO], [("1", "discarded")], id="a deletion of all"
+        ),
+        pytest.param([("", A1, {})], [""], [], id="a deletion that stands"),
+        pytest.param(
+            [("def base():\n", A1, {}), undone()], [BASE], [("1", "discarded")], id="of a line"
+        ),
+        pytest.param(
+            [("def base():\n", A1, {}), undone()], [BASE, "def base():\n    x\n"], [], id="kept"
+        ),
+        pytest.param(
+            [(BASE, A1, {"mode": "100755"}), undone()], [BASE], [("1", "discarded")], id="a mode"
+        ),
+    ],
+)
+def test_a_turn_is_given_up_if_nothing_has_its_change(
+    steps: list[Step], kept: list[str], wanted: list[tuple[str, str]]
+) -> None:
+    given_up, others = list_given_up(steps, kept)
+    assert [(turn, part["how"]) for (_, turn), part in given_up] == wanted
+    assert not {key for key, _ in others} & {key for key, _ in given_up}
+
+
+def test_what_was_given_up_is_counted_and_tells_who_ended_it() -> None:
+    ((key, part),), others = list_given_up([(ONE, A1, {}), (TWO, B1, {})], [TWO])
+    assert (key, part["by"], part["at"]) == (("a", "1"), ("b", "1"), 1)
+    assert (part["added"], part["removed"]) == (2, 0)
+    assert others == {(("b", "1"), "f")}
+
+
+def test_files_that_were_moved_to_each_other_are_one_group() -> None:
+    def edit(path: str, follows: str = "") -> JournalLine:
+        line = credit.build_edit(path, None, ("100644", "x"), A1, "tool", 1)
+        return {**line, "follows": follows} if follows else line
+
+    edits = [edit("a"), edit("x"), edit("b", "a"), edit("y"), edit("c", "b"), edit("x")]
+    groups = [(sorted(paths), len(own)) for paths, own in abandoned.group_edits(edits)]
+    assert groups == [(["a", "b", "c"], 3), (["x"], 2), (["y"], 1)]
+
+
+def test_work_on_a_moved_file_counts_where_the_file_is() -> None:
+    ((key, part),), _ = gone = list_given_up([(ONE, A1, {}), undone()], [BASE])
+    assert [*abandoned.unite([gone])] == [(key, [part])]
+    assert [*abandoned.unite([gone, ([], {(key, part["path"])})])] == []
