@@ -26,7 +26,7 @@ import pyte
 from gitcp.cmd.demo import Scene
 
 TO = Path(__file__).resolve().parent / "rewind.svg"
-COLUMNS, ROWS = 96, 26
+COLUMNS, ROWS = 88, 24
 # Pixels: a character's width, a line's height, the font's size, what is left around them.
 CELL, LINE, SIZE, MARGIN = 8.4, 19, 14, 12
 COLOURS = {
@@ -125,7 +125,7 @@ def act(film: Film, scene: Scene) -> None:
         film.keep(1.1)
     film.feed(b"$ ")
     shell.type("git status --short", stay=2)
-    shell.type("gitcp rewind --list | head -n 3", stay=2.5)
+    shell.type("gitcp rewind --list | head -n 2", stay=2.5)
     (point,) = {line.split()[0] for line in film.screen.display if line.startswith("toolu_")}
     shell.type(f"gitcp rewind --to {point}", stay=3)
     shell.type("git status --short", stay=4)

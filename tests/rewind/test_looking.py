@@ -50,6 +50,15 @@ def test_a_moment_is_shown_and_compared_and_nothing_moves(world: World, a: Agent
     )
 
 
+def test_a_shell_call_is_named_by_its_command_and_another_by_its_path(
+    world: World, a: Agent
+) -> None:
+    a.turn("prompt 3", {"d/b.py": None})
+    rows = done(world, "rewind", "--list", "--json").splitlines()
+    points = {point["id"]: point["message"] for point in map(json.loads, rows)}
+    assert points["toolu_4"] == "before rm d/b.py" and points["toolu_3"] == "before d/b.py"
+
+
 def test_what_undo_kept_is_shown_and_compared(world: World, a: Agent) -> None:
     done(world, "rewind", "--files-only", "--to", "toolu_2")
     (safety,) = world.refs("refs/gitcp/undo").values()

@@ -140,12 +140,15 @@ def make_point(kind: str, point_id: str, seconds: int, message: str, **more: Any
 
 
 def list_moments(
-    edits: tuple[list[JournalLine], set[str]], prompts: Mapping[str, str]
+    edits: tuple[list[JournalLine], set[str]],
+    prompts: Mapping[str, str],
+    commands: Mapping[str, str],
 ) -> list[Point]:
     """A point before each tool use and each turn that begins in some edits, the newest first.
 
-    edits: as KeptEdits.list_moments() returns them.  prompts: turn id -> prompt.  A call without
-    edits is listed if it may have overwritten unseen content.
+    edits: as KeptEdits.list_moments() returns them.  prompts: turn id -> prompt.  commands: as
+    KeptEdits.map_commands() returns them.  A call is named by its command, else by the first path
+    that it changed; one without edits is listed if it may have overwritten unseen content.
     """
     lines, seen = edits[0], set(edits[1])
     lacking = {line["open"]: line["unseen"] for line in lines if "unseen" in line}
@@ -156,7 +159,8 @@ def list_moments(
             if session and name and name not in seen:
                 seen.add(name)
                 prompt, is_tool = prompts.get(turn, ""), kind == "tool"
-                about = line.get("path", "a call") if is_tool else prompt
+                path = line.get("path", "a call")
+                about = commands.get(name, path) if is_tool else prompt
                 point = make_point(
                     kind,
                     name,
@@ -535,8 +539,9 @@ def read_points(repo: Repo, everywhere: bool = False, depth: int = COMMITS) -> l
     number of commits that are searched.
     """
     points = [*_list_temporary(repo, everywhere), *_list_steps(repo)]
-    edits = KeptEdits(repo).list_moments(everywhere)
-    points += list_moments(edits, map_prompts(repo))
+    kept = KeptEdits(repo)
+    moments = kept.list_moments(everywhere)
+    points += list_moments(moments, map_prompts(repo), kept.map_commands())
     points += _list_committed(repo, depth)
     points += _list_expired(repo, {point["id"] for point in points}, everywhere)
     return back.sort_newest_first(points)

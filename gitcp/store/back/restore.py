@@ -136,6 +136,15 @@ class KeptEdits:
         lines = sorted([*edits, *calls], key=lambda line: int(line["at"]))
         return lines, set() if everywhere else self._cut
 
+    def map_commands(self) -> dict[str, str]:
+        """The id of each shell call that the journal has -> the words of its command, less
+        options."""
+        return {
+            line["open"]: " ".join(line["names"])
+            for line in self._lines
+            if "open" in line and line.get("kind") == "shell" and line.get("names")
+        }
+
     def find_since(self, name: str, after: bool) -> tuple[list[JournalLine], str] | None:
         """(the edits since the beginning of a turn or tool use, or since its end; the first commit
         that the journal has since then, '' for none); None for an unknown name."""
