@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.context import open_here
+from gitcp.store.relink import relink as relink_room
 from tests.support.harness import Agent, World
 from tests.support.linking import files, logged, noted, shell, sound
 
@@ -202,3 +204,45 @@ def test_commits_without_hooks_that_a_forge_merged_are_linked(client: Client, ev
     want = {"merged": [], "two": ["new_5.py"], "one": ["lib.py"], "theirs": []}
     assert links(world, f"{base}..") == want
     sound(world)
+
+
+def test_relink_of_a_branch_that_was_filtered_links_it_beside_one_of_the_old_commits(
+    client: Client,
+) -> None:
+    world = client.world
+    world.write("secret.txt", "taken out later\n")
+    world.commit()
+    client.works()
+    client.commits()
+    start(client)
+    world.git("branch", "left")
+    assert links(world, "main~1..") == {"gui": ["lib.py", "new_5.py"]}
+    taken_out = "git rm -q --cached --ignore-unmatch secret.txt"
+    squelch = "export FILTER_BRANCH_SQUELCH_WARNING=1; "
+    shell(world, f"{squelch}{BARE} filter-branch --index-filter '{taken_out}' -- main >/dev/null")
+    assert links(world, "main~1..") == {"gui": []}
+    world.gitcp("relink", "main~1..main")
+    assert links(world, "main~1..") == {"gui": ["lib.py", "new_5.py"]}
+    world.gitcp("relink", "main~1..main")
+    assert len(noted(world, "main")) == 1
+    sound(world)
+
+
+def test_sessions_that_one_event_has_no_time_for_are_settled_by_the_next(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relink_room, "SECONDS", -1)
+    world.write("a.txt", "a\n")
+    world.commit()
+    base = world.head
+    for at in range(3):
+        text = f"def number_{at}(): return {at}\n"
+        world.agent(f"session-{at}").turn("work", {f"{at}.py": text})
+    for at in range(3):
+        shell(world, f"git add {at}.py; {BARE} commit -qm {at}")
+    monkeypatch.chdir(world.path)
+    for settled in range(1, 4):
+        with open_here() as ctx:
+            relink_room.settle_links(ctx)
+        linked = [one for one in logged(world, f"{base}..") if noted(world, one.oid)]
+        assert len(linked) == settled

@@ -413,8 +413,8 @@ def find_lost(
     repo: Repo, among: str = "", lately: bool = False
 ) -> list[tuple[str, dict[str, str]]]:
     """Pairs (commit, {id: what shows it}) of commits and checkpoints that are on no commit of a
-    branch.  The commit changes what the checkpoint's own commit changed, as a reflog or the
-    checkpoint tells; of several equal commits none is taken.
+    branch, or of the history of among.  The commit changes what the checkpoint's own commit
+    changed, as a reflog or the checkpoint tells; of several equal commits none is taken.
 
     among: the revision range to search, '' for all branches.  lately: search only checkpoints of
     the recent reflog and the newest commits, not the whole store."""
@@ -437,7 +437,7 @@ def _pair_links(
     carried = checkpoint_list.find_carriers(repo, stored)
     refused = match.read_refused(repo)
     linked = {oid for oids in carried.values() for oid in oids}
-    unreached = _list_unreached(repo, linked)
+    unreached = _list_unreached(repo, linked, among)
     lost = [i for i in carried if i not in refused and unreached.issuperset(carried[i])]
     works = _read_works(repo, {i: carried[i] for i in sorted(lost)})
     free = _list_commits(repo, among, limit) if works else []
@@ -502,11 +502,23 @@ def _find_evidence(
     return Work(objects, original, edits).find_enough(change, relation)
 
 
-def _list_unreached(repo: Repo, commits: Iterable[str]) -> set[str]:
-    """The commits, with their history, that no branch has in its own, here or of a remote."""
+def _list_unreached(repo: Repo, commits: Iterable[str], among: str) -> set[str]:
+    """The commits, with their history, that the history of among lacks; '' for what no branch has,
+    here or of a remote."""
     # find_carriers() reads tags and notes too; a commit with a note may have been rewritten.
-    args = ("--stdin", "--not", "--branches", "--remotes")
+    # A branch that was left behind keeps the commits from before a rewrite.
+    tips = [oid for oid in _parse_range(repo, among) if oid[0] != "^"] if among else []
+    args = ("--stdin", "--not", *(tips or ("--branches", "--remotes")))
     return set(list_commits(repo, *args, stdin=encode_lines(commits)))
+
+
+def _parse_range(repo: Repo, among: str) -> list[str]:
+    """The names of commits that a range begins (with ^) and ends at."""
+    try:
+        args = ("rev-parse", "--revs-only", "--end-of-options", among)
+        return repo.git.run(*args)[1].decode().split()
+    except GitError as e:
+        raise e.shorten() from None
 
 
 def _list_commits(repo: Repo, among: str, limit: int) -> list[str]:

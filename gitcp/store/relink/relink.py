@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from time import monotonic
+
 from gitcp import git
 from gitcp.core import links
 from gitcp.core.formats import pick_match
@@ -13,7 +15,7 @@ from gitcp.store.journal import elsewhere
 from gitcp.store.lines import commit_lines
 from gitcp.store.link import condense, unhooked
 from gitcp.store.match import read_looked, sources, write_looked, write_refused
-from gitcp.store.match.sources import AMENDED, LONG, SETTLE, MatchCase
+from gitcp.store.match.sources import AMENDED, LONG, SECONDS, SETTLE, MatchCase
 from gitcp.store.objects import read_commit
 from gitcp.store.session import make_id, others
 from gitcp.store.show import commits
@@ -58,7 +60,7 @@ def settle_links(ctx: Context, settled: str = "") -> int:
     repo, head = ctx.repo, ctx.head
     case = MatchCase(repo, head, since=read_looked(repo))
     reconcile(case, AMENDED)
-    waiting = False
+    waiting, until = False, monotonic() + SECONDS
     for marker in session.read_here(repo):
         if marker["session_id"] == settled or marker["base_commit"] == head:
             continue
@@ -66,6 +68,9 @@ def settle_links(ctx: Context, settled: str = "") -> int:
             waiting = True  # it settles at its next event
             continue
         _settle_session(ctx, marker["session_id"], head)
+        if monotonic() > until:
+            waiting = True  # the next event goes on
+            break
     _settle_removed(ctx, case)
     links = reconcile(case, SETTLE)
     if case.done and not waiting:
@@ -83,13 +88,29 @@ def _settle_removed(ctx: Context, case: MatchCase) -> None:
         home = str(marker.get("worktree_id") or "")
         is_here = session.is_home(repo, marker) or elsewhere.find_worktree(repo, home)
         state = None if is_here else ctx.read_state(marker["session_id"])
+        if state is None or not session.is_unsettled(state):
+            continue
         try:
-            for commit in filter(None, (read_commit(repo.objects, oid) for oid in fresh if state)):
-                if state and unhooked.link_one(repo, state, commit):
+            for commit in filter(None, (read_commit(repo.objects, oid) for oid in fresh)):
+                if not _may_have_work(repo, state, commit):
+                    continue
+                if unhooked.link_one(repo, state, commit):
                     condense.finalize(repo, state)
                     ctx.keep(state)
         except (Error, OSError) as e:  # its data is damaged; the others go on
             git.append_note("settle", f"'{marker['session_id']}': {e}")
+
+
+def _may_have_work(repo: Repo, state: State, commit: Commit) -> bool:
+    """Whether a commit changes a file that a session has written and not committed, or has a new
+    file, which may be one of them under another name; True if the session was at work."""
+    if state.get("phase") == "active" or state.get("late_calls") or state.get("visits"):
+        return True
+    changes = objects.read_changes(repo.objects, commit)[1]
+    written = {path for stream in state["streams"] for path in stream["files"]}
+    written.update(state.get("unstored") or ())
+    added = any(change[1] is None for change in changes.values())
+    return added or not written.isdisjoint(changes)
 
 
 def follow_head_everywhere(ctx: Context) -> None:
