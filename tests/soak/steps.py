@@ -298,7 +298,7 @@ class Person:
         """A file gets another name, and in the next commit its old one."""
         self.commit_all()
         name, other = f"{self.folder}/two.py", f"{self.folder}/other.py"
-        if (self.desk.path / name).exists():
+        if (self.desk.path / name).exists() and not (self.desk.path / other).exists():
             for old, new in ((name, other), (other, name)):
                 self.desk.git("mv", old, new)
                 self.commit(what=f"{old} is now {new}")
