@@ -155,14 +155,14 @@ def test_fsck_tells_what_was_left_out_and_stores_it(world: World, sick: Agent) -
     path = unreadable(world)
     checkpoint, stored, _ = commit(world)
     assert stored == {WELL}
-    told = Store.check_at(world.path, repair=True)  # still damaged: it stays left out
+    told = Store.check_at(world.path, fix=True)  # still damaged: it stays left out
     assert [(f["checkpoint_id"], "repaired" in f) for f in told if f["kind"] == "left-out"] == [
         (checkpoint, False)
     ]
     mend(path)
     assert "left-out" in {f["kind"] for f in Store.check_at(world.path)}
     assert world.committed(checkpoint).keys() == {WELL}
-    mended = {f["kind"]: f.get("repaired") for f in Store.check_at(world.path, repair=True)}
+    mended = {f["kind"]: f.get("repaired") for f in Store.check_at(world.path, fix=True)}
     assert mended["left-out"] == "stored it"
     both = world.committed(checkpoint)
     assert both.keys() == {SICK, WELL} and both[SICK]["files_touched"] == ["sick.txt"]

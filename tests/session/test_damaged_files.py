@@ -90,7 +90,7 @@ def test_fsck_finds_and_mends_such_a_state(world: World, damaged: Agent) -> None
     path = files(world) / "entire-sessions" / "s-bad.json"
     for what in SOME:
         path.write_text(json.dumps({**json.loads(path.read_text()), **BAD_STATES[what]}))
-        kinds = [(f["kind"], bool(f.get("repaired"))) for f in store.check(repair=True)]
+        kinds = [(f["kind"], bool(f.get("repaired"))) for f in store.check(fix=True)]
         assert ("bad-state", True) in kinds, what
         assert [f for f in store.check() if f["severity"] == "error"] == []
 

@@ -115,7 +115,7 @@ class Campaign:
                 forget(self.git_dir, self.chance.choice(only))
                 # It may be in the graph that gc drew, which says so whether it is there or not.
                 (self.git_dir / "objects/info/commit-graph").unlink(missing_ok=True)
-                Store.check_at(self.world.path, repair=True)
+                Store.check_at(self.world.path, fix=True)
 
     def push(self) -> None:
         """To a remote that is gone, hangs or refuses."""
@@ -149,7 +149,7 @@ class Campaign:
 
     def settle(self) -> None:
         """Peace: each session has a quiet turn, all is committed."""
-        Store.check_at(self.world.path, repair=True)
+        Store.check_at(self.world.path, fix=True)
         for agent in self.agents:
             self.event(agent, "UserPromptSubmit", prompt="the end", prompt_id="end")
             agent.write(f"{agent.sid}/end.py", "end\n")
@@ -165,7 +165,7 @@ def test_whatever_happens_all_is_found_in_the_end(world: World) -> None:
     campaign = Campaign(world, seed)
     campaign.run()
     campaign.settle()
-    left = [f for f in Store.check_at(world.path, repair=True) if f["severity"] == "error"]
+    left = [f for f in Store.check_at(world.path, fix=True) if f["severity"] == "error"]
     assert [f for f in left if not f.get("repaired")] == []
     world.git("fsck", "--no-dangling")
     world.git("gc", "-q")

@@ -31,7 +31,7 @@ def lose(at: Path, spec: str) -> None:
 
 
 def mended(at: Path) -> str:
-    [done] = [f for f in Store.check_at(at, repair=True) if f["kind"] == "broken-store"]
+    [done] = [f for f in Store.check_at(at, fix=True) if f["kind"] == "broken-store"]
     git("gc", "-q", "--prune=now", cwd=at)
     git("fsck", "--no-dangling", cwd=at)
     assert not [f for f in Store.check_at(at) if f["kind"] in ("broken-store", "missing-object")]

@@ -37,7 +37,7 @@ def damaged(world: World, *specs: str) -> list[str]:
         store.forget(spec)
     for path in ("src/new.py", "top.txt", "src/app.py"):
         (world.path / path).write_text("by hand, meanwhile\n")
-    done = [f["repaired"] for f in store.check(repair=True) if f.get("repaired")]
+    done = [f["repaired"] for f in store.check(fix=True) if f.get("repaired")]
     assert [f for f in store.check() if f["kind"] == "broken-stream"] == []
     git("fsck", "--no-dangling", cwd=world.path)
     git("gc", "-q", "--prune=now", cwd=world.path)
@@ -107,7 +107,7 @@ def test_a_broken_branch_that_may_be_a_persons_goes_aside_with_its_commit(world:
     world.git("update-ref", "refs/heads/entire/1234567-e3b0c4", mine)
     store = Store(world.path)
     store.forget(mine)
-    found = [f for f in store.check(repair=True) if f["subject"].endswith("1234567-e3b0c4")]
+    found = [f for f in store.check(fix=True) if f["subject"].endswith("1234567-e3b0c4")]
     assert [f["kind"] for f in found] == ["broken-stream"]
     place = str(found[0]["repaired"]).rpartition(" to ")[2].strip("'")
     assert Path(place).read_text().strip() == mine

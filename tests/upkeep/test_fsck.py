@@ -61,7 +61,7 @@ def test_a_broken_promise_is_found_however_little_is_read_at_once(
     assert (code, severity) in [(f["kind"], f["severity"]) for f in found], found
     for limit in ("_WINDOW", "_LINK_WINDOW"):
         monkeypatch.setattr(stored, limit, 1)
-    left = [(f["kind"], f["subject"]) for f in store.check(repair=True)]
+    left = [(f["kind"], f["subject"]) for f in store.check(fix=True)]
     assert left == [(f["kind"], f["subject"]) for f in found]
 
 
@@ -70,7 +70,7 @@ def test_a_broken_promise_is_mended_where_that_is_safe(store: Store, what: str) 
     broken, code = MENDED[what]
     broken(store)
     assert code in [f["kind"] for f in store.check()]
-    mended = store.check(repair=True)
+    mended = store.check(fix=True)
     assert [f["kind"] for f in mended if f.get("repaired")] == [code], mended
     assert store.check() == []
 
@@ -83,7 +83,7 @@ def test_without_a_store_a_commit_whose_last_hook_was_killed_is_mended_all_the_s
     found = {item["kind"]: item for item in store.check()}
     assert set(found) == {"no-store", "dangling-trailer"}
     assert found["no-store"]["reason"] == "1 commit names a checkpoint, and none is stored here"
-    mended = [item["subject"] for item in store.check(repair=True) if item.get("repaired")]
+    mended = [item["subject"] for item in store.check(fix=True) if item.get("repaired")]
     assert (
         mended
         == [found["dangling-trailer"]["subject"]]
@@ -109,7 +109,7 @@ def test_the_page_has_every_code_with_its_severity() -> None:
 def test_a_rebuilt_state_has_the_work_that_was_not_committed(store: Store) -> None:
     before = json.loads(store.state.read_text())
     store.state.unlink()
-    store.check(repair=True)
+    store.check(fix=True)
     after = json.loads(store.state.read_text())
     assert after["streams"] == before["streams"]
     assert after["files_touched"] == ["b.txt", "c.txt"]
@@ -119,7 +119,7 @@ def test_a_state_that_cannot_be_read_is_kept(
     store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store.state.write_bytes(b"{")
-    store.check(repair=True)
+    store.check(fix=True)
     assert [p.read_bytes() for p in (store.git_dir / "gitcp/corrupt").iterdir()] == [b"{"]
     assert "kept as" in capsys.readouterr().err
 
@@ -127,7 +127,7 @@ def test_a_state_that_cannot_be_read_is_kept(
 def test_a_lock_somebody_holds_is_left(store: Store) -> None:
     lock = store.git_dir / "refs/heads/entire/checkpoints/v1.lock"
     lock.write_text("")
-    assert store.check(repair=True) == []
+    assert store.check(fix=True) == []
     assert lock.exists()
 
 
@@ -227,6 +227,6 @@ def test_a_repair_that_is_killed_leaves_a_damaged_pack_to_the_next_one(
     argv = [sys.executable, str(BIN / "gitcp-fsck"), "--repair"]
     assert subprocess.run(argv, cwd=store.path, env=env).returncode == -signal.SIGKILL
     for path in (store.path, other):
-        Store.check_at(path, repair=True)
+        Store.check_at(path, fix=True)
     listed = ("cat-file", "--batch-check", "--batch-all-objects")
     assert git(*listed, cwd=store.path) == git(*listed, cwd=other)
