@@ -1,7 +1,7 @@
 """The read interface for programs, editors and agents: what gitcp knows about a repository.
 
-Nothing here prints or changes directory.  Only snapshot() writes objects, and search() its index.
-Paths are relative to the repository's top, with slashes.
+Nothing here prints or changes directory.  Only snapshot() and abandoned() write objects, and
+search() its index.  Paths are relative to the repository's top, with slashes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gitcp.core import blame_format
 from gitcp.core.search_rules import add_filters, parse_query
 from gitcp.errors import Error
 from gitcp.repo import Repo
-from gitcp.store import blame
+from gitcp.store import abandoned, blame
 from gitcp.store.back import steps
 from gitcp.store.back.restore import Present
 from gitcp.store.lines import history
@@ -115,6 +115,12 @@ class Repository:
         add_filters(query, {"path": paths})
         with self._open_objects() as repo:
             return search.find_hits(repo, query, most=most, **options)
+
+    def abandoned(self, *paths: str) -> list[Record]:
+        """A record `abandoned` for each turn of which work was given up before a commit took it, at
+        or below paths, the newest first."""
+        with self._open_objects() as repo:
+            return [*map(abandoned.make_plain, abandoned.list_turns(repo, paths))]
 
     def snapshot(self) -> Record:
         """Store the worktree as it stands: the oids of its tree and of head; left_out: path -> why

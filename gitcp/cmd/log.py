@@ -7,6 +7,7 @@ import os
 import sys
 
 from gitcp.console import JSON, cli, make_flag, make_value, term
+from gitcp.core.abandoned import has_text
 from gitcp.core.render import answers, history
 from gitcp.errors import OK
 from gitcp.git import decode_name
@@ -92,7 +93,13 @@ def _show_abandoned(args: Namespace, more: Sequence[str]) -> int:
     scopes = [restore.name_in_worktree(found, name) for name in (*args.revision, *more)]
     with pack_care.open_scratch(found) as repo, Objects(repo):
         times, listed = _read_times(repo, args), abandoned.list_turns(repo, scopes)
-        records = [r for r in listed if _is_chosen(r, args.grep or (), times)][: args.n]
+        words = args.grep or [""]
+        records = [
+            record
+            for record in listed
+            if times[0] <= record["time"] <= times[1]
+            and any(has_text(record, word) for word in words)
+        ][: args.n]
         if args.json:
             cli.write_records(map(abandoned.make_plain, records))
         else:
@@ -109,12 +116,6 @@ def _read_times(repo: Repo, args: Namespace) -> tuple[float, float]:
             _, out = repo.git.run("rev-parse", f"--{name}={date}")
             times[n] = float(out.partition(b"=")[2])
     return times[0], times[1]
-
-
-def _is_chosen(record: Record, words: Iterable[str], times: tuple[float, float]) -> bool:
-    asked = f"{record['prompt']}\n{record['next_prompt']}".casefold()
-    has_word = any(word.casefold() in asked for word in words) or not words
-    return has_word and times[0] <= record["time"] <= times[1]
 
 
 def _draw_abandoned(repo: Repo, record: Record, patch: bool) -> Iterator[Line]:

@@ -3,9 +3,11 @@ in the worktree (doc/behaviour.md "What was given up")."""
 
 from __future__ import annotations
 
+import re
+import shlex
 from functools import cached_property
 
-from gitcp.core import credit
+from gitcp.core import credit, json
 from gitcp.core.credit import RESTORED, parse_entry
 
 TYPE_CHECKING = False
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.line_replay import Replay
     from gitcp.core.line_replay import Version as Content
-    from gitcp.core.record_types import JournalLine, Version
+    from gitcp.core.record_types import JournalLine, Record, Version
 
     Key = tuple[str, str]  # session, turn
 
@@ -180,3 +182,33 @@ def unite(found: Iterable[Found]) -> Iterator[tuple[Key, list[GivenUp]]]:
             if (key, part["path"]) not in elsewhere:
                 turns.setdefault(key, []).append(part)
     yield from sorted(turns.items(), key=lambda item: -max(part["at"] for part in item[1]))
+
+
+def has_text(record: Record, text: str) -> bool:
+    """Whether a prompt of a record "abandoned" has a text, in either case."""
+    return text.casefold() in f"{record['prompt']}\n{record['next_prompt']}".casefold()
+
+
+_WORD = re.compile(r"[^\s'\"`()<>\[\]{},;:!?]+")
+_QUOTED = 100  # characters of a prompt
+
+
+def find_named(prompt: str, paths: Iterable[str]) -> list[str]:
+    """The paths that a prompt names, whole or by their last parts; one without a `/` or a `.` is a
+    word like others."""
+    words = {word.lstrip("@").rstrip(".") for word in _WORD.findall(prompt)}
+    named = [word.removeprefix("./") for word in words if "/" in word or "." in word]
+    return [p for p in paths if any(p == word or p.endswith(f"/{word}") for word in named)]
+
+
+def format_hint(records: Sequence[Record], paths: Sequence[str]) -> str:
+    """A line for an agent about what was given up in paths; '' without records."""
+    if not records:
+        return ""
+    newest, more = records[0], len(records) - 1
+    asked = " ".join(newest["prompt"].split())[:_QUOTED]
+    about = f"the last for the prompt {json.dumps(asked)}, {newest['how']}"
+    files = ", ".join(f"'{path}'" for path in paths)
+    times = f"{more + 1} turns" if more else "1 turn"
+    command = f"gitcp log --abandoned -p -- {' '.join(map(shlex.quote, paths))}"
+    return f"gitcp: work on {files} was given up before: {times}, {about}; '{command}' shows it"

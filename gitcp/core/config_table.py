@@ -123,6 +123,11 @@ KEYS: dict[str, Key] = {
         "default": "true",
         "meaning": "whether a commit at a terminal tells to which sessions it was linked",
     },
+    "gitcp.tell-abandoned": {
+        "kind": "flag",
+        "default": "false",
+        "meaning": "whether a prompt that names a file tells its agent what was given up there",
+    },
     "gitcp.look-budget": {
         "kind": "number",
         "default": "20",

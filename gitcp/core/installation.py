@@ -281,6 +281,8 @@ a network, and these commands change nothing but what the last one stages.
   turns that have all words in prompts, answers, tool calls, paths or commit messages. `"a phrase"`
   and `-word` work; so do `--since='2 weeks ago'`, `agent:codex` and `-- <path>`. `--exact` finds
   parts of identifiers. Status 1: nothing was found.
+* What was tried in a file and given up before a commit took it: `gitcp log --abandoned <path>`. The
+  prompt that followed often says why.
 * What a hit's checkpoint or commit is about: `gitcp show --no-transcript <id>`, and without the
   option the conversation.
 * Who else is at work here, and with which files: `gitcp sessions --json`.

@@ -323,6 +323,11 @@ def _handle_turn_start(ctx: Context, event: Record) -> list[Record]:
     lines = [turn.move_home(repo, state), _begin_turn(ctx, state, event, began)]
     ctx.keep(state)
     to_agent = session.take_message(repo, state["session_id"])
+    if repo.config.get_flag("gitcp.tell-abandoned"):
+        from gitcp.store import abandoned
+
+        told = abandoned.format_hint(repo, str(event.get("prompt") or ""))
+        to_agent = "\n".join(filter(None, [to_agent, told]))
     messages = [{"type": "say", "message": message} for message in lines if message]
     return messages + ([{"type": "say", "message": to_agent, "to": "agent"}] if to_agent else [])
 

@@ -18,7 +18,7 @@ from gitcp.git import decode_name
 from gitcp.record import encode_lines
 from gitcp.repo import Repo
 from gitcp.store import pack_care, private, redaction
-from gitcp.store.back.restore import Present
+from gitcp.store.back.restore import KeptEdits, Present
 from gitcp.store.lines.edit_lines import Edits
 from gitcp.store.objects import Objects, Stash, edit_tree
 from gitcp.store.session import others
@@ -199,6 +199,28 @@ def _format_way_back(repo: Repo, present: Present, turn_id: str, parts: Sequence
     if all(present.get_file(part["path"]) == part["before"] for part in parts):
         return f"gitcp{at} rewind --all --files-only --to {turn_id}:after {paths}"
     return f"gitcp{at} diff {turn_id} {turn_id}:after {paths} | git{at} apply --3way"
+
+
+def format_hint(repo: Repo, prompt: str) -> str:
+    """A line for the agent of a prompt that names files in which work was given up; '' for none, or
+    if that cannot be found out: the prompt goes on."""
+    try:
+        return _format_hint(repo, prompt)
+    except (Error, OSError) as e:
+        git.append_note("abandoned", str(e))
+        return ""
+
+
+def _format_hint(repo: Repo, prompt: str) -> str:
+    edits = KeptEdits(repo).list_all()
+    known = {line["path"] for line in edits if get_author(line)[0]}
+    known |= {path for record in read_summaries(repo) for path in record["files"]}
+    if not (named := abandoned.find_named(prompt, sorted(known))):
+        return ""
+    with Objects(repo):
+        records = list_turns(repo, named)
+    files = {path for record in records for path in record["files"]}
+    return abandoned.format_hint(records, [path for path in named if path in files])
 
 
 def make_trees(repo: Repo, record: Record) -> list[str]:

@@ -179,3 +179,17 @@ def test_a_time_a_number_and_other_options_of_log(world: World, a: Agent) -> Non
     assert len(outcomes(world, "--since", "1.week.ago")) == 2
     refused = run(world, "log", "--abandoned", "--graph")
     assert refused.returncode == 129
+
+
+def test_an_agent_is_told_at_a_prompt_that_names_the_file_if_that_is_wanted(
+    world: World, a: Agent
+) -> None:
+    a.turn("add three", {"f.txt": "one\ntwo\nthree\n"})
+    world.git("checkout", "-q", "--", "f.txt")
+    assert "given up" not in a.prompt("again in f.txt").stdout
+    a.stop()
+    world.git("config", "gitcp.tell-abandoned", "true")
+    said = a.prompt("again in @f.txt, please").stdout
+    assert "work on 'f.txt' was given up before: 1 turn" in said and "add three" in said
+    a.stop()
+    assert "given up" not in a.prompt("now something else").stdout

@@ -69,7 +69,7 @@ def story(scenes: Scenes, monkeypatch: pytest.MonkeyPatch) -> Iterator[Story]:
     yield from scenes.play(check_out_linked, monkeypatch)
 
 
-def test_the_four_tools_and_a_checkpoint_answer_and_change_nothing(story: Story) -> None:
+def test_the_tools_and_a_checkpoint_answer_and_change_nothing(story: Story) -> None:
     path = story.world.path
     run("search", "hello", cwd=path)  # the index is there
     before = contents(path)
@@ -94,6 +94,26 @@ def test_the_four_tools_and_a_checkpoint_answer_and_change_nothing(story: Story)
     oid = story.linked[:7]
     assert blame == f"1-2  {oid}  Claude Code, session 8f76b0e8 #2: Please add hello"
     assert contents(path) == before
+
+
+def test_what_was_given_up_is_told_by_path_and_words(world: World) -> None:
+    agent = world.agent("session-a", tools=True)
+    agent.turn("Parse it by hand", {"parser.txt": "by hand\n"})
+    (world.path / "parser.txt").unlink()
+    agent.turn("That was too slow, use a table", {"table.txt": "table\n"})
+    all_of_it, by_path, by_words, elsewhere = map(
+        quoted,
+        ask(
+            world.path,
+            ("abandoned", {}),
+            ("abandoned", {"path": "parser.txt"}),
+            ("abandoned", {"words": "too SLOW"}),
+            ("abandoned", {"path": "table.txt"}),
+        ),
+    )
+    assert all_of_it == by_path == by_words
+    assert "> Parse it by hand" in by_path and "then > That was too slow" in by_path
+    assert elsewhere == "nothing that was given up is known there"
 
 
 def test_an_error_is_one_sentence_of_the_tool_and_the_server_goes_on(story: Story) -> None:

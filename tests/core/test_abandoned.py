@@ -116,3 +116,18 @@ def test_work_on_a_moved_file_counts_where_the_file_is() -> None:
     ((key, part),), _ = gone = list_given_up([(ONE, A1, {}), undone()], [BASE])
     assert [*abandoned.unite([gone])] == [(key, [part])]
     assert [*abandoned.unite([gone, ([], {(key, part["path"])})])] == []
+
+
+@pytest.mark.parametrize(
+    ("prompt", "named"),
+    [
+        ("mend src/parser.c", ["src/parser.c"]),
+        ("mend @parser.c, please.", ["src/parser.c"]),
+        ("what of `Makefile`?", []),
+        ("look at ./Makefile.", ["Makefile"]),
+        ("arser.c and c/parser.c", []),
+        ("end of it...", []),
+    ],
+)
+def test_a_prompt_names_a_file_by_its_last_parts(prompt: str, named: list[str]) -> None:
+    assert abandoned.find_named(prompt, ["Makefile", "src/parser.c"]) == named
