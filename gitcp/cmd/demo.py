@@ -195,7 +195,7 @@ class Teller:
         """The story."""
         self.remark("A repository with one commit.")
         self.step("gitcp enable --agent claude-code")
-        self.remark("An agent works: Claude Code, recorded with scripted answers, is played again.")
+        self.remark("An agent works: a recorded session of Claude Code, with scripted answers.")
         self.play()
         self.remark("By a shell it deleted what nobody had committed.")
         self.step("git status --short", r"^ D src/app\.py$")

@@ -1,4 +1,4 @@
-"""gitcp-doctor - find what is wrong here, and mend it"""
+"""gitcp-doctor - find what is wrong here, and repair it"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""gitcp-enable - install the hooks of git and of an agent"""
+"""gitcp-enable - begin to record: install the hooks of git and of agents"""
 
 from __future__ import annotations
 

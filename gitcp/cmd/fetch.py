@@ -1,4 +1,4 @@
-"""gitcp-fetch - bring checkpoints from a remote"""
+"""gitcp-fetch - bring what others have recorded from a remote"""
 
 from __future__ import annotations
 

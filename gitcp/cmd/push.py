@@ -1,4 +1,4 @@
-"""gitcp-push - send checkpoints to a remote"""
+"""gitcp-push - send what is recorded to a remote"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""gitcp-resume - put conversations back where their agents look"""
+"""gitcp-resume - bring a conversation back, also into a new clone"""
 
 from __future__ import annotations
 

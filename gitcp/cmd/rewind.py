@@ -1,4 +1,4 @@
-"""gitcp-rewind - go back to an earlier point"""
+"""gitcp-rewind - go back to before a prompt or a tool call"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""gitcp-show - show a checkpoint, found by commit or id"""
+"""gitcp-show - show the conversation behind a commit"""
 
 from __future__ import annotations
 

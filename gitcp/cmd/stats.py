@@ -1,4 +1,4 @@
-"""gitcp-stats - show how much of a range agents and people wrote"""
+"""gitcp-stats - count the lines that agents and people wrote"""
 
 from __future__ import annotations
 

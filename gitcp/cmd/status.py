@@ -1,4 +1,4 @@
-"""gitcp-status - show sessions and streams of this worktree"""
+"""gitcp-status - show who is at work here, and what is recorded"""
 
 from __future__ import annotations
 
