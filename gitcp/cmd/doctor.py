@@ -7,7 +7,7 @@ import os
 from gitcp import context
 from gitcp.console import JSON, cli, make_flag
 from gitcp.core import findings
-from gitcp.core.render.answers import explain_beginning, format_remedy
+from gitcp.core.render.answers import explain_beginning
 from gitcp.errors import NO, OK
 from gitcp.repo import Repo
 from gitcp.store.care import installation, table
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 OPTIONS = (
     make_flag("--fix", "mend it, asking at a terminal"),
     make_flag("-n --dry-run", "only show what is wrong, even with --fix"),
-    make_flag("-v --verbose", "show each finding, also of many that are alike"),
+    make_flag("-v --verbose", "show each finding, also of many with the same cause"),
     JSON,
 )
 
@@ -42,24 +42,26 @@ def run(argv: Sequence[str]) -> int:
     if args.json:
         cli.write_records(items)
     else:
-        _print_findings(repo, items, args.verbose)
+        _print_findings(repo, items, args.verbose, tried=args.fix and not args.dry_run)
     return NO if any("fixed" not in item for item in items) else OK
 
 
-def _print_findings(repo: Repo, items: Sequence[Record], everything: bool) -> None:
+def _print_findings(repo: Repo, items: Sequence[Record], everything: bool, tried: bool) -> None:
     rows = []
     for item in items:
-        remedy = f": {item.get('fixed') or format_remedy(item)}"
-        rows.append((f"{item['kind']}{remedy}", item["reason"], remedy))
-    lines = findings.fold_lines(rows, everything)
-    is_folded = len(lines) < len(rows)
+        remedy = item.get("fixed") or findings.format_remedy(item, tried=tried)
+        reason = str(item["reason"])
+        place = reason if reason.startswith(f"{item['subject']}: ") else ""
+        rows.append((table.find_row(item["kind"]).words if place else reason, place, remedy))
+    lines = findings.group_lines(rows, everything)
+    is_folded = lines != findings.group_lines(rows, True)
     if (state := installation.read_state(repo)) != installation.ENABLED:
         lines.append(f"gitcp is {state} here: {explain_beginning(state, not repo.top)}")
-    for line in lines or ["nothing is wrong here"]:
-        cli.show(line.replace("\n", " "))
+    cli.show(*lines or ["nothing is wrong here"])
     if is_folded:
         print("\n'gitcp doctor -v' shows each of them")
-    if any(item.get("fix") and "fixed" not in item for item in items):
+    others = [item for item, row in zip(items, rows, strict=True) if "--fix" not in row[2]]
+    if not tried and any(item.get("fix") for item in others):
         print("\n'gitcp doctor --fix' mends what it can")
     home = os.path.expanduser("~")
     cli.show(*imports.list_deletions(repo, home, imports.count_conversations(repo, home)))
@@ -70,7 +72,7 @@ def _fix(repo: Repo, quiet: bool) -> list[Finding]:
     chosen: dict[str, Mend | None] = {}
 
     def mend(row: Row, item: Finding) -> Finding:
-        question = f"{item['reason']}: {item['remedy']}"
+        question = _ask_for(item)
         if question not in chosen:
             chosen[question] = _choose_mend(row, item, quiet)
         with Case(repo, ctx=context.open_context(repo)) as case:
@@ -82,11 +84,18 @@ def _fix(repo: Repo, quiet: bool) -> list[Finding]:
     return table.mend_all(find, "fixed")
 
 
+def _ask_for(item: Finding) -> str:
+    """What is wrong and what would be done, as a question without its mark."""
+    remedy = str(item["remedy"])
+    does = f"{item['fix']} it" if remedy.startswith(("'", "gitcp doctor")) else remedy
+    return f"{item['reason']}: {does}"
+
+
 def _choose_mend(row: Row, item: Finding, quiet: bool) -> Mend | None:
     """The mend of a finding, None if it has none or the person wants none."""
     mend = row.mend if item["fix"] else None
     if mend and row.choices and not quiet:
         return row.choices.get(cli.ask_choice(f"{item['reason']}:", [*row.choices, "skip"]))
-    if mend and not quiet and not cli.ask_consent(f"{item['reason']}: {item['remedy']}?"):
+    if mend and not quiet and not cli.ask_consent(f"{_ask_for(item)}?"):
         return None
     return mend

@@ -7,27 +7,48 @@ from gitcp.core import findings
 from gitcp.errors import NO, OK
 from gitcp.stages import find_stage
 from gitcp.stages.upkeep import check_store
+from gitcp.store.care import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from gitcp.core.record_types import Finding
 
 OPTIONS = find_stage("check-store")[1]
 
 
 def run(argv: Sequence[str]) -> int:
     """Write the findings; NO if an error or a warning is not repaired."""
-    args, failures, rows = cli.parse("fsck", OPTIONS, argv), 0, list[tuple[str, str, str]]()
+    args, failures, listed = cli.parse("fsck", OPTIONS, argv), 0, list["Finding"]()
     for finding in check_store(args, ()):
         failures += findings.count_failures([finding])
         if args.json:
             term.hide_progress()
             cli.write_records([finding])
         else:
-            rows.append(findings.build_row(finding))
+            listed.append(finding)
     term.hide_progress()
-    lines = findings.fold_lines(rows, args.verbose)
+    rows = [_build_row(finding, args.fix) for finding in listed]
+    lines = findings.group_lines(rows, args.verbose)
     cli.show(*lines)
-    if len(lines) < len(rows):
+    if lines != findings.group_lines(rows, True):
         print("\n'gitcp fsck -v' shows each of them")
+    others = {item["kind"] for item, row in zip(listed, rows, strict=True) if "--fix" not in row[2]}
+    if not args.fix and any(table.find_row(kind).fix for kind in others):
+        print("\n'gitcp fsck --fix' repairs what it can")
     return NO if failures else OK
+
+
+def _build_row(finding: Finding, tried: bool) -> tuple[str, str, str]:
+    """The row of a finding for group_lines(); tried: whether to repair it was tried."""
+    row = table.find_row(finding["kind"])
+    about = f"{row.words} ({row.code})"
+    if done := finding.get("repaired"):
+        return f"repaired: {about}", f"{finding['subject']}: {done}", ""
+    remedy = {"remedy": row.remedy, "fix": row.fix}
+    helps = findings.format_remedy(remedy, "gitcp fsck --fix", tried=tried)
+    if finding["severity"] == findings.NOTE:  # nothing has to be done
+        helps = ""
+    place = f"{finding['subject']}: {finding['reason']}"
+    return f"{finding['severity']}: {about}", place, helps

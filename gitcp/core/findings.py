@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, TypedDict
 
-    from gitcp.core.record_types import Finding
+    from gitcp.core.record_types import Finding, Record
 
     class Item(TypedDict):
         """An object or file.  time: of its creation, seconds since 1970; 0 if not known."""
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # error: a promise is broken.  warning: something is left over, or blocks work.  note: a variation
 # of old data that every reader accepts, not a failure.
-_FEW = 3  # findings alike that are shown one by one
+_FEW = 3  # findings of one cause that are shown one by one
 ERROR, WARNING, NOTE = "error", "warning", "note"
 
 
@@ -32,27 +32,44 @@ def make_finding(code: str, subject: str, reason: str, old: bool = False, **fact
     return {**head, "subject": subject, "reason": reason, **facts}
 
 
-def build_row(item: Finding) -> tuple[str, str, str]:
-    """A row of fold_lines(): `<code> <severity>`, `<code> <severity> <subject>: <reason>`, and the
-    repair in parentheses."""
-    kind = f"{item['kind']} {item['severity']}"
-    repair = f" ({item['repaired']})" if item.get("repaired") else ""
-    return kind + repair, f"{kind} {item['subject']}: {item['reason']}", repair
+def format_remedy(
+    finding: Finding | Record, command: str = "gitcp doctor --fix", *, tried: bool = False
+) -> str:
+    """What helps against a finding: a quoted command, or a sentence; '' if nothing is left to try.
+
+    command: what mends a finding that has a fix; tried: it has been run.
+    """
+    remedy = str(finding["remedy"])
+    if remedy.startswith("gitcp "):
+        return "" if tried and remedy == command else f"'{remedy}'"
+    if not finding.get("fix") or remedy.startswith("'"):
+        return remedy
+    return "" if tried else f"'{command}' to {remedy}"
 
 
-def fold_lines(rows: Iterable[tuple[str, str, str]], everything: bool) -> list[str]:
-    """The lines of findings, each (what findings alike have in common, what is wrong, what is done
-    about it), in their order.  Of more than a few alike only the first is left, with the number of
-    the others; everything: all are left."""
-    alike: dict[object, list[tuple[str, str]]] = {}
-    for number, (common, wrong, remedy) in enumerate(rows):
-        alike.setdefault(number if everything else common, []).append((wrong, remedy))
+def group_lines(rows: Iterable[tuple[str, str, str]], everything: bool) -> list[str]:
+    """The lines of findings, those of one cause together, in the order of the first of each.
+
+    rows: (cause, where it is found, what helps); '' for what the cause says already, and where
+    nothing helps.  The places and the help stand indented below their cause; a cause without a
+    place is one line.  Of more than a few places only the first is left, with the number of the
+    others; everything: all are left.
+    """
+    groups: dict[tuple[str, str], list[str]] = {}
+    for cause, place, remedy in rows:
+        groups.setdefault((cause, remedy), []).append(place)
     lines: list[str] = []
-    for same in alike.values():
-        visible = same if len(same) <= _FEW else same[:1]
-        count = "" if visible is same else f", and {len(same) - 1} like it"
-        lines += [f"{wrong}{count}{remedy}".replace("\n", " ") for wrong, remedy in visible]
-    return lines
+    for (cause, remedy), listed in groups.items():
+        places = [place for place in listed if place]
+        if not places:
+            lines.append(f"{cause}: {remedy}" if remedy else cause)
+            continue
+        visible = places if everything or len(places) <= _FEW else places[:1]
+        lines += [cause, *(f"  {place}" for place in visible)]
+        if left := len(places) - len(visible):
+            lines.append(f"  and {left} more")
+        lines += [f"  {remedy}"] if remedy else []
+    return [line.replace("\n", " ") for line in lines]
 
 
 def count_failures(findings: Iterable[Finding]) -> int:

@@ -113,7 +113,7 @@ STAGES = {
         make_flag("--fix --repair", "mend what can be mended without loss"),
         make_flag("--secrets", "search what is stored for secrets"),
         make_flag("-q --quiet", "leave notes out"),
-        make_flag("-v --verbose", "show each finding, also of many that are alike"),
+        make_flag("-v --verbose", "show each finding, also of many with the same cause"),
         JSON,
     ),
     "list-orphans": (

@@ -10,7 +10,7 @@ import pytest
 from gitcp.cmd import fsck
 from tests.support.checkpoints import git, unbundle
 
-CHECKPOINT = "bad-number note bde5096363d6: its directories are 0 2\n"
+CHECKPOINT = "\n  bde5096363d6: its directories are 0 2\n"
 
 
 def test_notes_are_no_failure_and_quiet_leaves_them_out(
@@ -19,7 +19,9 @@ def test_notes_are_no_failure_and_quiet_leaves_them_out(
     unbundle("v1-sample", tmp_path / "r")
     monkeypatch.chdir(tmp_path / "r")
     assert fsck.run([]) == 0
-    assert CHECKPOINT in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert CHECKPOINT in said and " (bad-number)\n" in said
+    assert {line[:5] for line in said.splitlines() if line[:1].strip()} <= {"note:", "'gitc"}
     assert fsck.run(["-q"]) == 0
     assert capsys.readouterr().out == ""
 
@@ -30,8 +32,12 @@ def test_a_finding_is_a_line_or_a_record_and_status_1(
     git("branch", "entire/1234567-e3b0c4")
     ref, reason = "refs/heads/entire/1234567-e3b0c4", "it is not a stream of checkpoints"
     assert fsck.run([]) == 1
-    line = f"not-a-stream warning {ref}: {reason}: never touched\n"
-    assert capfdbinary.readouterr().out.decode() == line
+    lines = [
+        "warning: a branch has the name of a stream, and no checkpoints (not-a-stream)",
+        f"  {ref}: {reason}: never touched",
+        "  rename it, or delete it, if it is not yours",
+    ]
+    assert capfdbinary.readouterr().out.decode().splitlines() == lines
     assert fsck.run(["--json"]) == 1
     found = json.loads(capfdbinary.readouterr().out)
     assert (found["type"], found["kind"], found["subject"]) == ("finding", "not-a-stream", ref)

@@ -225,7 +225,7 @@ def test_fsck_finds_a_link_that_one_equal_line_made(world: World, tmp_path: Path
     world.git("notes", "--ref=gitcp", "append", "-m", f"Entire-Checkpoint: {one}")
     env = {**os.environ, **world.env}
     found = warm.command("fsck", ["--repair"], world.path, env, b"").stdout.decode()
-    assert f"wrong-note warning {world.head}" in found
+    assert f"(wrong-note)\n  {world.head}: " in found
     assert noted(world) == [] or world.head not in world.gitcp("find-commits", one)
 
 

@@ -268,7 +268,7 @@ def fsck(world: World, *args: str) -> str:
 
 def test_a_wrong_note_is_found_and_taken_back_and_that_can_be_undone(world: World) -> None:
     one, own = wrongly_noted(world)
-    assert f"wrong-note warning {own}" in fsck(world) and noted(world) == [one]
+    assert f"(wrong-note)\n  {own}: " in fsck(world) and noted(world) == [one]
     assert "took the link away" in fsck(world, "--repair")
     assert "wrong-note" not in fsck(world)
     assert own not in world.gitcp("find-commits", one)
@@ -289,7 +289,7 @@ def test_a_wrong_note_on_a_merge_that_had_a_conflict_is_found_and_taken_back(wor
         "git -c core.hooksPath=/dev/null commit -q -a --no-edit;"
         f"git notes --ref=gitcp append -m 'Entire-Checkpoint: {one}'",
     )
-    assert f"wrong-note warning {world.head}" in fsck(world)
+    assert f"(wrong-note)\n  {world.head}: " in fsck(world)
     assert "took the link away" in fsck(world, "--repair")
     assert "wrong-note" not in fsck(world)
     assert ids(world, "side") == [one]

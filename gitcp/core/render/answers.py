@@ -6,6 +6,7 @@ from itertools import groupby
 
 from gitcp.core import back, commit_message, formats
 from gitcp.core.back import describe_lacking
+from gitcp.core.findings import format_remedy
 from gitcp.core.render.history import draw_excerpt, draw_prompts
 from gitcp.core.render.spans import (
     SHORTEST,
@@ -645,12 +646,6 @@ def _draw_head(about: Record) -> Line:
 def explain_beginning(state: str, bare: object = False) -> str:
     """How to begin recording if gitcp is disabled or not set up; bare: there is no worktree."""
     return _WAKE if state == "disabled" else _BEGIN_ELSEWHERE if bare else _BEGIN
-
-
-def format_remedy(finding: Record) -> str:
-    """The remedy of a finding: a quoted command, or a sentence."""
-    remedy = str(finding["remedy"])
-    return f"'{remedy}'" if remedy.startswith("gitcp ") else remedy
 
 
 def _get_home(session: Record) -> str:

@@ -229,7 +229,8 @@ class Row:
     """A row of the table of findings.
 
     words: the meaning of the code, as gitcp-check-store(1) has it.  fix: the name of mend in the
-    records of gitcp-doctor(1), '' if only a person can mend it.  remedy: what the person can do.
+    records of gitcp-doctor(1), '' if only a person can mend it.  remedy: what the person can do,
+    a command or a sentence; of a finding that has a fix, what the fix does to it ("end it").
     choices: word -> another mend that the person may choose at a terminal.
     """
 
@@ -245,11 +246,12 @@ class Row:
     ) -> None:
         self.code, self.severity, self.words = code, severity, words
         self.fix, self.mend = fix, mend
-        self.remedy = remedy or ("mend it" if fix else "see gitcp-check-store(1)")
+        self.remedy = remedy or ("repair it" if fix else "")
         self.choices = choices or {}
 
 
-BLIND = Row("not-looked", ERROR, "something could not be checked because of other damage")
+BLIND = Row("not-looked", ERROR, "something could not be checked because of other damage",
+    remedy="repair what else is found, then check again")  # fmt: skip
 
 
 def search_case(case: Case, checks: Checks) -> Iterator[tuple[Row, Finding]]:

@@ -186,7 +186,10 @@ def _check_paths(
                 gone = f"sessions[{number}] names '{path}', which does not exist"
                 yield make_finding("bad-path", cid, gone, old or key != "metadata")
     if len(listed) != len(folders):
-        counts = f"it lists {len(listed)} sessions and has {len(folders)}"
+        is_are = "is" if len(folders) == 1 else "are"
+        counts = (
+            f"it lists {count_noun(len(listed), 'session')}, and {len(folders)} {is_are} stored"
+        )
         yield make_finding("bad-path", cid, counts, old)
     gaps = [name for n, name in enumerate(folders) if name != str(n)]
     if gaps:
@@ -439,7 +442,7 @@ def _find_lost(
         yield make_finding("no-store", "refs/heads/entire/checkpoints/v1", reason)
     for oid, name in lost:
         if (oid, name) not in unfetched:
-            reason = f"names '{name}', which is not stored"
+            reason = f"it refers to checkpoint '{name}', which is not stored"
             yield make_finding("dangling-trailer", oid, reason, checkpoint_id=name)
 
 
@@ -509,7 +512,7 @@ def _check_notes(
     wrong = set()
     for oid, name in noted:
         if name not in stored:
-            reason = f"its note names '{name}', which is not stored"
+            reason = f"its note refers to checkpoint '{name}', which is not stored"
             yield make_finding("dangling-note", oid, reason, checkpoint_id=name)
         elif carrier := _find_carrier(survey, oid, name, carriers.get(name, ())):
             wrong.add((oid, name))

@@ -14,7 +14,7 @@ from gitcp.core.findings import ERROR, NOTE, WARNING
 from gitcp.errors import Busy, Error, GitError, Moved, hide_passwords
 from gitcp.store import refs, repair, stashes
 from gitcp.store.care import installation, session_findings, stored, unfinished
-from gitcp.store.care.case import Case, Row, search_case
+from gitcp.store.care.case import BLIND, Case, Row, search_case
 from gitcp.store.care.installation import ENABLE
 from gitcp.store.guard import reports
 from gitcp.store.journal import edits
@@ -78,12 +78,14 @@ _JOURNAL = ("repair", _mend(repair.mend_journal))
 _PACK = ("repair", _mend(repair.mend_pack))
 _STORE_CHECKPOINT = (
     "repair", _mend(repair.store_missing_checkpoint, "checkpoint_id"),
-    "'gitcp fetch --all' brings it if it was sent, else the conversation is lost",
+    "'gitcp fetch --all' brings it if it was sent, else 'gitcp unlink <commit>' takes the link off",
 )  # fmt: skip
+_FORGET = "what can be read of it is shown; 'gitcp forget <checkpoint>' takes it out"
+_ENABLE = "gitcp enable"
 _BAD_REF = Row("bad-ref", ERROR, "a ref of gitcp has no commit",
     "repair", _mend(repair.mend_ref))  # fmt: skip
 _MISSING = Row("missing-object", ERROR, "an object that a ref of gitcp needs is missing",
-    remedy="gitcp fetch --all")  # fmt: skip
+    remedy="'gitcp fetch --all' brings it if a remote has it")  # fmt: skip
 # Packs are first, since everything is read from them; then the journal, since reading states moves
 # a damaged one aside.
 STORED: Checks = {
@@ -129,20 +131,25 @@ STORED: Checks = {
             "repair", _mend(stored.remove_leftover)),
     ),
     stored.look_at_installed: (
-        Row("no-hook", WARNING, "a file that enable writes is missing"),
-        Row("changed-hook", WARNING, "a file that enable wrote was changed"),
+        Row("no-hook", WARNING, "a file that enable writes is missing", remedy=_ENABLE),
+        Row("changed-hook", WARNING, "a file that enable wrote was changed", remedy=_ENABLE),
     ),
     stored.look_at_checkpoints: (
         Row("bad-summary", ERROR,
-            "the metadata.json of a checkpoint lacks a key, or has a wrong value"),
+            "the metadata.json of a checkpoint lacks a key, or has a wrong value",
+            remedy=_FORGET),
         Row("bad-metadata", ERROR,
-            "the metadata.json of a session lacks a key, or has a wrong value"),
-        Row("bad-path", ERROR, "a checkpoint lists other sessions than it has"),
+            "the metadata.json of a session lacks a key, or has a wrong value",
+            remedy=_FORGET),
+        Row("bad-path", ERROR, "a checkpoint lists other sessions than it has", remedy=_FORGET),
         Row("bad-number", ERROR,
-            "the directories of a checkpoint's sessions are not numbered 0, 1, 2"),
-        Row("bad-chunk", ERROR, "a chunk of a transcript is missing, or out of order"),
-        Row("bad-hash", ERROR, "the hash of a transcript is wrong, or missing"),
-        Row("stray", NOTE, "a file on the branch belongs to no checkpoint"),
+            "the directories of a checkpoint's sessions are not numbered 0, 1, 2",
+            remedy=_FORGET),
+        Row("bad-chunk", ERROR, "a chunk of a transcript is missing, or out of order",
+            remedy=_FORGET),
+        Row("bad-hash", ERROR, "the hash of a transcript is wrong, or missing", remedy=_FORGET),
+        Row("stray", NOTE, "a file on the branch belongs to no checkpoint",
+            remedy="it is not read, and does no harm"),
         _MISSING,
     ),
     stored.look_at_linked: (
@@ -151,9 +158,10 @@ STORED: Checks = {
         Row("left-out", WARNING, "a checkpoint lacks a session's part of its commit",
             *_STORE_CHECKPOINT),
         Row("dangling-note", WARNING, "a note names a checkpoint that is not stored",
-            remedy="gitcp fetch"),
+            remedy="'gitcp fetch --all' brings it if it was sent, else 'gitcp unlink <commit>'"),
         Row("empty-link", NOTE,
-            "a commit is linked to a checkpoint and has nothing of its content"),
+            "a commit is linked to a checkpoint and has nothing of its content",
+            remedy="'gitcp unlink <commit> <checkpoint>' if it is wrong"),
         Row("wrong-note", WARNING, "a note links a commit to a checkpoint of another commit",
             "repair", _mend(relink.take_link_back, "checkpoint_id")),
         Row("no-store", WARNING, "commits name checkpoints, and none is stored here",
@@ -247,6 +255,12 @@ def _repair_store(repo: Repo, secrets: bool) -> list[Finding]:
                 yield mend_finding(case, row.mend, item) if mends else item
 
     return mend_all(find, "repaired")
+
+
+def find_row(code: str) -> Row:
+    """The row of a code."""
+    rows = (row for table in (DOCTOR, STORED) for listed in table.values() for row in listed)
+    return next((row for row in rows if row.code == code), BLIND)
 
 
 def mend_all(find: Callable[[bool], Iterable[Finding]], word: str) -> list[Finding]:

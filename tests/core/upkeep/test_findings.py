@@ -1,34 +1,62 @@
-"""How findings become lines: of many that are alike the first is shown."""
+"""How findings become lines: those of one cause stand together, with what helps."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
 from gitcp.core import findings
 
-ROWS = [("gone", f"gone {number}", ": fetch") for number in range(5)]
+ROWS = [("objects are missing", f"object {number}", "'fetch'") for number in range(5)]
 
 
 @pytest.mark.parametrize(
     ("count", "everything", "lines"),
     [
         (0, False, []),
-        (1, False, ["gone 0: fetch"]),
-        (3, False, ["gone 0: fetch", "gone 1: fetch", "gone 2: fetch"]),
-        (4, False, ["gone 0, and 3 like it: fetch"]),
-        (5, True, [f"gone {number}: fetch" for number in range(5)]),
+        (1, False, ["objects are missing", "  object 0", "  'fetch'"]),
+        (
+            3,
+            False,
+            ["objects are missing", "  object 0", "  object 1", "  object 2", "  'fetch'"],
+        ),
+        (4, False, ["objects are missing", "  object 0", "  and 3 more", "  'fetch'"]),
+        (
+            5,
+            True,
+            ["objects are missing", *(f"  object {number}" for number in range(5)), "  'fetch'"],
+        ),
     ],
 )
-def test_of_many_findings_alike_the_first_is_shown_with_the_number_of_the_others(
+def test_a_cause_is_said_once_with_where_it_is_found_and_what_helps(
     count: int, everything: bool, lines: list[str]
 ) -> None:
-    assert findings.fold_lines(ROWS[:count], everything) == lines
+    assert findings.group_lines(ROWS[:count], everything) == lines
 
 
-def test_what_is_repaired_is_not_like_what_is_left() -> None:
-    found = findings.make_finding("stray", "a", "odd") | {"severity": "error"}
-    rows = [findings.build_row(found)] * 4 + [findings.build_row({**found, "repaired": "gone"})]
-    assert findings.fold_lines(rows, False) == [
-        "stray error a: odd, and 3 like it",
-        "stray error a: odd (gone)",
+def test_findings_of_one_cause_stand_together_in_the_order_of_the_first() -> None:
+    rows = [("a", "1", ""), ("the disk is full", "", "make room"), ("a", "2", ""), ("a", "3", "x")]
+    assert findings.group_lines(rows, False) == [
+        *("a", "  1", "  2"),
+        "the disk is full: make room",
+        *("a", "  3", "  x"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("finding", "before", "after"),
+    [
+        ({"remedy": "repair it", "fix": "repair"}, "'gitcp doctor --fix' to repair it", ""),
+        ({"remedy": "gitcp doctor --fix", "fix": "finish"}, "'gitcp doctor --fix'", ""),
+        ({"remedy": "gitcp enable", "fix": "enable"}, "'gitcp enable'", "'gitcp enable'"),
+        ({"remedy": "make room", "fix": ""}, "make room", "make room"),
+        ({"remedy": "make room"}, "make room", "make room"),
+        ({"remedy": "'git gc' frees it", "fix": "x"}, "'git gc' frees it", "'git gc' frees it"),
+    ],
+)
+def test_what_was_tried_is_not_named_again(
+    finding: dict[str, Any], before: str, after: str
+) -> None:
+    assert findings.format_remedy(finding) == before
+    assert findings.format_remedy(finding, tried=True) == after
