@@ -7,8 +7,8 @@ and go on; so do hooks, merges, fsck and doctor.
 from __future__ import annotations
 
 import json
-import re
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -128,7 +128,7 @@ def test_many_findings_of_a_cause_are_one_with_a_number_and_v_shows_all(
     assert f"'gitcp {command} -v' shows each of them" in short
     records = [line for line in run(command, "--json").stdout.splitlines() if line]
     causes = [line for line in full if not line.startswith("  ")]
-    assert len(records) >= len(full) - 2 * len(causes)  # each has a line of its own, and one of help
+    assert len(records) >= len(full) - 2 * len(causes)  # each has two lines more
 
 
 def test_what_is_whole_is_read_all_the_same(damaged: Damaged) -> None:
