@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,7 @@ from contextlib import contextmanager
 import gitcp
 from gitcp.console import cli, shell, term
 from gitcp.errors import OK, Error
+from gitcp.store.back.scratch import cleaned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,18 +67,26 @@ class Scene:
     def call(
         self, command: str, given: str = "", env: Mapping[str, str] | None = None
     ) -> tuple[int, str]:
-        """Run a command line in the repository; its status and what it said."""
-        done = subprocess.run(
+        """Run a command line in the repository; its status and what it said.  What it started ends
+        with this process."""
+        process = subprocess.Popen(
             ["sh", "-c", command],
             cwd=self.repo,
             env={**self.env, **(env or {})},
-            input=given,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",
             errors="backslashreplace",
+            start_new_session=True,
         )
-        return done.returncode, done.stdout
+        try:
+            said, _ = process.communicate(given)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            raise
+        return process.returncode, said
 
     def run(self, command: str) -> str:
         """What a command line in the repository says; raise Error if it fails."""
@@ -214,7 +224,8 @@ def run(argv: Sequence[str]) -> int:
     """Tell the story in a temporary directory, which is removed at the end."""
     cli.parse("demo", OPTIONS, argv)
     began = time.monotonic()
-    with tempfile.TemporaryDirectory("", "gitcp-demo-", ignore_cleanup_errors=True) as scratch:
+    place = tempfile.TemporaryDirectory(prefix="gitcp-demo-", ignore_cleanup_errors=True)
+    with cleaned(), place as scratch:
         Teller(Scene(os.path.realpath(scratch))).tell()
     seconds = time.monotonic() - began
     cli.show(f"That took {seconds:.0f} seconds; the repository of the demo is removed.")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ import pytest
 from tests.rewind.going import files
 from tests.support.paths import TOP
 
-COMMAND = [str(TOP / "bin" / "gitcp"), "demo"]
+COMMAND = [sys.executable, str(TOP / "bin" / "gitcp"), "demo"]  # a process of its own
 
 
 def run(cwd: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
@@ -53,6 +55,19 @@ def test_it_ends_where_a_step_does_not_do_what_it_should(tmp_path: Path) -> None
     done = run(tmp_path, {**os.environ, "PATH": str(programs), "TMPDIR": str(tmp_path)})
     assert done.returncode == 128
     assert done.stderr.startswith("fatal: 'git init ") and "127" in done.stderr
+    assert not list(tmp_path.glob("gitcp-demo-*"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGPIPE])
+def test_nothing_is_left_where_it_is_ended(tmp_path: Path, number: int) -> None:
+    env = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(COMMAND, env=env, stdout=subprocess.PIPE, start_new_session=True) as told:
+        assert told.stdout and told.stdout.readline()
+        if number == signal.SIGPIPE:
+            told.stdout.close()
+        else:
+            os.killpg(told.pid, number)
+    assert told.returncode in (-number, 128 + number)
     assert not list(tmp_path.glob("gitcp-demo-*"))
 
 

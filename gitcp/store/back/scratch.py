@@ -246,12 +246,14 @@ def hold(repo: Repo) -> exclusive:
 
 @contextmanager
 def cleaned() -> Iterator[None]:
-    """End by an exception, so that everything is cleaned up, when a signal asks for the end."""
+    """End by an exception, so that everything is cleaned up, when a signal asks for the end or
+    nobody reads the output any more."""
 
     def end(number: int, _: object) -> None:
         raise SystemExit(128 + number)
 
-    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    numbers = signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE
+    before = {number: signal.signal(number, end) for number in numbers}
     try:
         yield
     finally:
