@@ -21,8 +21,9 @@ import pytest
 from bench import repos
 from bench.budgets import Budget, Cost, table
 from gitcp.repo import Repo
-from gitcp.store import refs, snapshot
+from gitcp.store import refs
 from gitcp.store.objects import Lookup, Objects, write_commit
+from gitcp.store.snapshot import own_index
 from gitcp.store.snapshot import scan as snapshot_scan
 from tests.conftest import sealed, search_path  # noqa: F401
 
@@ -91,7 +92,7 @@ class Work:
         repos.git(self.path, *repos.WHO, "stash", "create")
 
     def seed(self) -> None:
-        snapshot.seed_index(Repo.find(str(self.path)), force=True)
+        own_index.seed_index(Repo.find(str(self.path)), force=True)
 
 
 ROWS = "git_status list_changes whole_snapshot known_paths copied_index stash_create seed".split()

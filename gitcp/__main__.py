@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from importlib import import_module
 
-from gitcp import VERSION, commands, console, hook, stages
+from gitcp import VERSION, commands, console, hook, lazy_modules, stages
 from gitcp.console import cli
 from gitcp.errors import OK, Error, UsageError
-from gitcp.start import lazy_modules
-from gitcp.start.cpython import signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,8 +45,8 @@ def main() -> int:
 
     Ctrl-C during its import ends the process without a message, as it ends git.
     """
-    if signals.getsignal(signals.SIGINT) is signals.default_int_handler:
-        signals.signal(signals.SIGINT, signals.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     called = os.path.basename(sys.argv[0]).partition("-")[2]
     if called in commands.NAMES:
         return _run_command(called)

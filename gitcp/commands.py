@@ -1,5 +1,5 @@
-"""The one list of commands, and the built-in pipelines of hooks; pyproject, bin/ and tests are
-checked against it, man/ too.
+"""The one list of commands, their options as data, and the built-in pipelines of hooks; pyproject,
+bin/ and tests are checked against it, man/ too.
 
 Literal and import-free: every hook reads it, so reading it must cost nothing.
 """
@@ -7,6 +7,12 @@ Literal and import-free: every hook reads it, so reading it must cost nothing.
 from __future__ import annotations
 
 from gitcp.errors import Error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp import console
 
 # The one list of commands; pyproject, bin/, man/ and tests are checked against it.
 #
@@ -201,3 +207,51 @@ def parse_pipeline(text: str) -> list[list[str]]:
         if not argv or not (foreign or argv[0] in STAGES):
             raise Error(f"no such stage: '{' '.join(argv)}'")
     return stages
+
+
+# Options and arguments of commands, as data.
+
+
+def make_flag(spellings: str, text: str) -> console.Row:
+    """An option without a value; text: its help."""
+    return tuple(spellings.split()), {"action": "store_true", "help": text}
+
+
+def make_value(spellings: str, metavar: str, text: str, **more: Any) -> console.Row:
+    """An option with a value, or an argument if the spelling begins with no dash."""
+    return tuple(spellings.split()), {"metavar": metavar, "help": text, **more}
+
+
+def make_nul(key: str, text: str) -> console.Row:
+    """The option -z: print the value of key of each record, ended by NUL."""
+    return ("-z",), {"action": "store_const", "const": key, "help": text}
+
+
+JSON = make_flag("--json", "write records, one to a line")
+OFFLINE = make_flag("--offline", "ask no remote")
+REVISIONS = make_value("revision", "<revision>", "as in git-log(1) (default: HEAD)", nargs="*")
+
+
+def is_needed(row: console.Row | list[console.Row]) -> bool:
+    """Whether a command line without this argument is a mistake."""
+    if isinstance(row, list):
+        return False
+    names, more = row
+    optional = names[0].startswith("-") or more.get("nargs") in ("?", "*")
+    return bool(more.get("required", not optional))
+
+
+def flatten_rows(rows: console.Rows) -> list[console.Row]:
+    """All rows, with those of lists."""
+    return [row for group in rows for row in (group if isinstance(group, list) else [group])]
+
+
+def list_defaults(rows: console.Rows) -> dict[str, Any]:
+    """The arguments of an empty command line, as argparse has them."""
+    defaults = {}
+    for spellings, more in flatten_rows(rows):
+        longest = next((name for name in spellings if name.startswith("--")), spellings[0])
+        empty = [] if more.get("nargs") == "*" else more.get("action") != "store_true" and None
+        key = more.get("dest", longest.lstrip("-").replace("-", "_"))
+        defaults[key] = more.get("default", empty)
+    return defaults

@@ -28,7 +28,7 @@ import os
 from gitcp import git, memory
 from gitcp.core import formats
 from gitcp.errors import Error, Late, NoJj
-from gitcp.lock import exclusive
+from gitcp.files import exclusive
 from gitcp.repo import Repo
 from gitcp.store import refs, session
 

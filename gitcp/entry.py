@@ -1,19 +1,18 @@
 """The program of installed hooks, `python -I -S entry.py <event> …`: without site and scripts.
 
 The package's parent directory is added to sys.path; if installed, it has the other packages, too.
-Python compiles this file at each start, so it is short; the rest is in start/process.py.
+Python compiles this file at each start, so it is short; the rest is in hook.py.
 """
 
+import gc
 import sys
 
 if __name__ == "__main__":
-    sys.path.insert(0, __file__.rpartition("/")[0].rpartition("/")[0])
+    gc.set_threshold(50_000)  # objects; 700 would mean ten searches for garbage in the imports
+    sys.path.append(__file__.rpartition("/")[0].rpartition("/")[0])
     try:
-        from gitcp import start
-
-        start.import_os()
-        from gitcp.start import process
+        from gitcp import hook
     except OSError as e:  # no descriptor is left, or the disk cannot be read
         print(f"warning: gitcp cannot start: {e.strerror}", file=sys.stderr)
     else:
-        process.leave(process.main())
+        hook.leave(hook.start())

@@ -1,30 +1,44 @@
-"""Files that are not git's: read them in bounded time, replace them as a whole, move them aside."""
+"""Files that are not git's: read them in bounded time, replace them as a whole, move them aside;
+gitcp's private files, and the locks that several processes take.
+
+A private file is checked against its shape when it is read.  A damaged cache counts as absent, and
+the next one replaces it.  Any other damaged file is moved to <common>/gitcp/corrupt, with a
+warning.
+
+A lock is the one that filelock >= 4 takes; filelock itself, 38 ms to import, is loaded only by a
+process that has to wait (doc/git.md "Locks and refs").  Locks are taken in the order of ORDER,
+several of one kind in the order of their names, so that no two processes wait for each other.
+Under GITCP_TRACE any other order fails.
+"""
 
 from __future__ import annotations
 
 import errno
 import fcntl
+import marshal
 import os
 import stat
 import sys
 import time
+from zlib import crc32
 
-from gitcp import memory
-from gitcp.errors import Error
+from gitcp import git, memory
+from gitcp.core.formats import find_fault
+from gitcp.core.json import loads
+from gitcp.errors import Busy, Error, hide_passwords
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
     from typing import Any
+
+    from gitcp.core.formats import Shape
+    from gitcp.repo import Repo
 
     Stamp = list[int]  # inode, size and time (ns) of a file
 
 
-# gitcp's packs in an object database: list them, add one, leave one to git.
-#
-# A `.keep` file keeps a pack from git's pruning and repacking.  A repository that borrows objects
-# gets no such file: as soon as one of its packs is kept, git-repack(1) leaves out the objects of
-# the lender's kept packs, and they are lost when the repository is made independent.  There
-# gitcp's packs are listed in <common>/gitcp/packs, and git prunes their objects by age.
+# Files that are not git's: read them in bounded time, replace them as a whole, move them aside.
 
 
 def find_hasher(algo: str, much: bool = False) -> Any:
@@ -317,3 +331,287 @@ def put_file(common: str, new: str, path: str) -> None:
     except IsADirectoryError:
         move_aside(common, path)
         os.rename(new, path)
+
+
+# Private files: checked against their shape when they are read, and replaced as a whole.
+#
+# A damaged cache counts as absent, and the next one replaces it.  Any other damaged file is moved
+# to <common>/gitcp/corrupt, with a warning.
+# Files for everybody who shares a repository: none has words of a person or contents of files.
+_FOR_ALL = frozenset(
+    "open linked unpushed recording recording-unshared dismissed foreign expired pushed searched"
+    " heard journal journal-checked clock claims warnings unsigned push-said push-failed"
+    " withheld stashes".split()
+)
+_WRITES = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+
+
+def load_json(path: str, shape: Shape) -> Any:
+    """The value in a file of JSON; None if there is no file.
+
+    Raises Damaged if it does not have that shape, is no regular file or far too large, and Error if
+    it cannot be read for another reason.
+    """
+    data = read_file(path)
+    return None if data is None else parse_checked(path, data, shape)
+
+
+def parse_checked(path: str, data: bytes, shape: Shape) -> Any:
+    """The value in the data of a file; raises Damaged if it does not have that shape."""
+    if len(data) > LARGEST:
+        raise Damaged(path, f"larger than {LARGEST} bytes")
+    try:
+        value = loads(data)
+    except (ValueError, RecursionError) as e:
+        raise Damaged(path, str(e)) from None
+    if why := find_fault(value, shape):
+        raise Damaged(path, why)
+    return value
+
+
+def load_cache(path: str, shape: Shape) -> Any:
+    """load_json() of a cache; None also for a damaged one."""
+    try:
+        return load_json(path, shape)
+    except Error as e:
+        git.append_note("files", str(e))
+        return None
+
+
+def read_cache(path: str, tail: int = 0) -> bytes:
+    """The bytes of a cache, or its last tail bytes; b"" if it cannot be read."""
+    try:
+        return read_file(path, tail=tail) or b""
+    except Error as e:
+        git.append_note("files", str(e))
+        return b""
+
+
+def seal_value(version: int, value: Any) -> bytes:
+    """A value as marshal writes it, after a line with the version and a checksum: marshal reads
+    damaged data without a check, and may allocate any amount of memory for it."""
+    data = marshal.dumps(value, 4)
+    return b"gitcp %d %x\n" % (version, crc32(data)) + data
+
+
+def load_sealed(path: str, version: int) -> Any:
+    """The value that seal_value() wrote with this version; None for any other file."""
+    mark, _, data = read_cache(path).partition(b"\n")
+    return marshal.loads(data) if mark == b"gitcp %d %x" % (version, crc32(data)) else None
+
+
+def read_or_set_aside(repo: Repo, read: Callable[[], Any]) -> Any:
+    """The result of read(); None if it raises Damaged, after that file was set aside."""
+    try:
+        return read()
+    except Damaged as e:
+        set_aside(repo, e)
+        return None
+
+
+def set_aside(repo: Repo, error: Damaged) -> None:
+    """Move a damaged file to <common>/gitcp/corrupt, with a warning."""
+    try:
+        place = move_aside(repo.common, error.path)
+    except OSError as e:
+        raise Error(f"cannot set aside '{error.path}': {e.strerror}") from None
+    from gitcp import console
+
+    console.warn(f"{error}; kept as '{place}'")
+
+
+def write_private(repo: Repo, path: str, data: bytes, durable: bool = False) -> None:
+    """Replace a private file by data; a reader sees the old bytes or the new ones.
+
+    durable: the file survives a power cut, as a state has to.  A directory or link in its place is
+    moved to <common>/gitcp/corrupt.
+    """
+    tmp = repo.join_shared("tmp", f"{os.getpid()}-{time.monotonic_ns()}")
+    try:
+        fd = os.open(tmp, _WRITES, 0o600)
+    except FileNotFoundError:
+        repo.make_folder(os.path.dirname(tmp))
+        fd = os.open(tmp, _WRITES, 0o600)
+    try:
+        fill_file(fd, data, durable)
+        if _is_for_all(path):
+            repo.share_file(tmp)
+        try:
+            put_file(repo.common, tmp, path)
+        except FileNotFoundError:
+            repo.make_folder(os.path.dirname(path))
+            put_file(repo.common, tmp, path)
+    except OSError:
+        remove_file(tmp)
+        raise
+
+
+def open_private(repo: Repo, path: str, flags: int) -> int:
+    """A descriptor of a private file that only grows; a missing one is created.  A directory or
+    link in its place is set aside.  Raises OSError."""
+    flags |= os.O_NOFOLLOW
+    try:
+        return open_file(path, flags)
+    except FileNotFoundError:
+        repo.make_folder(os.path.dirname(path))
+    except Damaged as e:
+        set_aside(repo, e)
+    fd = open_file(path, flags | os.O_CREAT)
+    if _is_for_all(path):
+        repo.share_file(path)
+    return fd
+
+
+def _is_for_all(path: str) -> bool:
+    return path.rpartition("/gitcp/")[2].partition("/")[0] in _FOR_ALL
+
+
+def touch_private(repo: Repo, path: str) -> None:
+    """Create a file that is a marker, or set its time to now.  Whatever else has the name, except a
+    link, counts as the file."""
+    try:
+        os.utime(path)
+    except OSError:
+        if os.path.islink(path):
+            os.unlink(path)
+        os.close(open_private(repo, path, os.O_WRONLY))
+        os.utime(path)
+
+
+def remove_private(repo: Repo, path: str) -> None:
+    """Remove a private file; a directory in its place is moved to <common>/gitcp/corrupt."""
+    try:
+        remove_file(path)
+    except (IsADirectoryError, PermissionError):
+        if not os.path.isdir(path) or os.path.islink(path):
+            raise
+        move_aside(repo.common, path)
+
+
+def escape_remote(remote: str) -> str:
+    """The name of a file about a remote; remote: its name or URL, whose password is left out."""
+    return hide_passwords(remote).replace("%", "%25").replace("/", "%2F")[-200:]
+
+
+def read_words(path: str, fits: Callable[[object], bool]) -> list[str]:
+    """The words of a cache that write_words() wrote; [] if it cannot be read, or a word does not
+    fit."""
+    words = read_cache(path).decode("utf-8", "replace").split()
+    return words if all(map(fits, words)) else []
+
+
+def write_words(repo: Repo, path: str, words: Iterable[str]) -> None:
+    """Replace a private file by these words, one a line."""
+    write_private(repo, path, "".join(f"{word}\n" for word in words).encode())
+
+
+# Exclusion between processes, for what git's ref transactions cannot guard.
+#
+# The fast path takes the same lock as filelock >= 4; filelock itself, 38 ms to import, is loaded
+# only by a process that has to wait (doc/git.md "Locks and refs").
+#
+# Locks are taken in the order of ORDER, several of one kind in the order of their names, so that
+# no two processes wait for each other.  Under GITCP_TRACE any other order fails.
+# Kinds of locks: the name, or its part before the first dash (`session-<id>`).
+ORDER = (
+    "bisect split install rewind auto session claims"
+    " transcript journal stream v1 notes packs search"
+).split()
+_HELD: dict[tuple[int, str], bool] = memory.get_table("locks")
+_GIVEN_UP: dict[str, bool] = memory.get_table("locks that were waited for in vain")
+
+
+class exclusive:
+    """Hold the named lock of this repository, shared by all of its worktrees, in a `with`.
+
+    Waits up to timeout seconds, then raises Busy.  The file is never unlinked.
+    """
+
+    __slots__ = ("_fd", "_name", "_path", "_rank", "_repo", "_timeout", "_waited")
+
+    def __init__(self, repo: Repo, name: str, timeout: float = 10.0) -> None:
+        self._name, self._timeout, self._rank = name, timeout, rank_lock(name)
+        self._path, self._repo = repo.join_shared("lock", name.replace("/", "%")), repo
+        self._fd: int | None = None
+        self._waited: Any = None  # filelock's own lock, where it was needed
+
+    def __enter__(self) -> None:
+        if git.is_on():
+            _check_order(self._rank)
+        try:
+            try:
+                self._fd = _try_lock(self._path)
+            except FileNotFoundError:
+                self._make_file()
+                self._fd = _try_lock(self._path)
+            except Damaged:
+                move_aside(self._repo.common, self._path)
+                self._make_file()
+                self._fd = _try_lock(self._path)
+        except OSError as e:
+            raise Error(f"cannot lock '{self._name}': {e.strerror}") from None
+        if self._fd is None:
+            self._wait()
+        _HELD[self._rank] = True
+
+    def __exit__(self, *_: object) -> None:
+        _HELD.pop(self._rank, None)
+        if self._fd is None:
+            self._waited.release()
+        else:
+            fd, self._fd = self._fd, None
+            os.close(fd)  # releases the flock
+
+    def _make_file(self) -> None:
+        self._repo.make_folder(os.path.dirname(self._path))
+        os.close(open_file(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW))
+        self._repo.share_file(self._path)
+
+    def _wait(self) -> None:
+
+        from gitcp.packages import find_package
+
+        find_package("filelock")
+        import filelock
+
+        git.append_note("lock", f"waiting for '{self._name}'")
+        path, timeout, limit = self._path, self._timeout, git.count_seconds_left()
+        if limit is not None:  # a hook waits in vain once only for the same lock
+            timeout = 0.0 if path in _GIVEN_UP else min(timeout, limit)
+        self._waited = filelock.FileLock(path, timeout, poll_interval=0.01, fallback_to_soft=False)
+        try:
+            self._waited.acquire()
+        except filelock.Timeout:
+            if self._timeout:
+                _GIVEN_UP[path] = True
+            raise Busy(f"'{self._name}' is locked by another process") from None
+
+
+def rank_lock(name: str) -> tuple[int, str]:
+    """The place of a lock in the order; raise ValueError for an unknown kind."""
+    kind = name.partition("-")[0]
+    if kind not in ORDER:
+        raise ValueError(f"lock '{name}' is of no kind in lock.ORDER")
+    return ORDER.index(kind), name
+
+
+def _check_order(rank: tuple[int, str]) -> None:
+    git.append_note("lock", f"'{rank[1]}'")
+    last = max(_HELD, default=(-1, ""))
+    if rank <= last:
+        raise AssertionError(f"lock '{rank[1]}' is taken after '{last[1]}'")
+
+
+def _try_lock(path: str) -> int | None:
+    """A locked descriptor of the file; None if another process has the lock, or replaced the
+    file."""
+    fd = open_file(path, os.O_RDWR | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        held, named = os.fstat(fd), os.stat(path)
+        if (held.st_dev, held.st_ino) == (named.st_dev, named.st_ino):
+            return fd
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    os.close(fd)
+    return None

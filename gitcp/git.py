@@ -13,7 +13,11 @@ import time
 
 from gitcp import memory
 from gitcp.errors import GitError, Late, hide_passwords
-from gitcp.start.cpython import signals
+
+try:
+    import _signal as signals  # `signal` around it imports `enum`, which costs a hook 2 ms
+except ImportError:
+    import signal as signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -419,6 +423,14 @@ class Running:
             os.close(fd)
         self.terminate()
         raise Late(_decode_argv(self._argv), describe_overrun(limit))
+
+
+def reset_signals() -> None:
+    """Let Ctrl-C end this process at any point without a message, and keep the status of children:
+    some services start programs that ignore SIGCHLD."""
+    if signals.getsignal(signals.SIGINT) is signals.default_int_handler:
+        signals.signal(signals.SIGINT, signals.SIG_DFL)
+    signals.signal(signals.SIGCHLD, signals.SIG_DFL)
 
 
 def fill_pipe(fd: int, data: bytes) -> None:

@@ -14,8 +14,8 @@ import os
 import sys
 from time import time_ns
 
-from gitcp import commands, console, context, files, git
-from gitcp.console import make_flag, make_value
+from gitcp import commands, context, files, git
+from gitcp.commands import make_flag, make_value
 from gitcp.context import is_off, locate, locate_unheard
 from gitcp.core import json
 from gitcp.errors import (
@@ -39,7 +39,6 @@ from gitcp.stages import (
     list_pipelines,
     store_missing_checkpoint,
 )
-from gitcp.store import private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,6 +56,39 @@ OPTIONS = (
     make_value("hook", "<hook>", "a git hook, or an agent", nargs="?"),
     make_value("args", "<arg>", "what git gave, or the agent's event", nargs="*"),
 )
+
+
+def start() -> int:
+    """Run gitcp-hook as the process of an installed hook.
+
+    Ctrl-C at a `git commit` ends its hooks, too: the next event finds what is left to do.
+    """
+    git.reset_signals()
+    try:
+        return main()
+    except BaseException as e:  # as where stderr takes nothing
+        # 1 would be the status of a Python that cannot begin: another would do the work again
+        return _tell_death(e)
+
+
+def _tell_death(reason: BaseException) -> int:
+    """Say if possible why a hook ended in the middle; return the status, which refuses nothing."""
+    try:
+        print(f"warning: gitcp ended early: {type(reason).__name__}: {reason}", file=sys.stderr)
+    except OSError:
+        pass
+    return OK
+
+
+def leave(status: int) -> None:
+    """Print what is left and end this process at once; all its files are written.  Nothing is freed
+    object by object."""
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        pass  # the reader of its output is gone, or a disk takes no more
+    os._exit(status)
 
 
 def main() -> int:
@@ -103,6 +135,7 @@ def _warn_person(message: str) -> None:
 
 
 def _run_git_hook(event: str, args: Sequence[str]) -> int:
+
     from gitcp.record import decode_lines
 
     stdin = decode_lines(sys.stdin.buffer.read()) if event in commands.WITH_STDIN else []
@@ -187,6 +220,8 @@ def _refuse(first: Record, message: str) -> int:
 
 def _print_message(message: str) -> None:
     """Print a message on standard error, without control characters and passwords."""
+    from gitcp import console
+
     print(console.escape_unprintable(hide_passwords(message)), file=sys.stderr, end="")
 
 
@@ -219,12 +254,14 @@ def read_call(argv: Sequence[str]) -> Events:
     if len(argv) < 2:
         raise UsageError(f"no such hook: '{argv[0]}'")
     data = sys.stdin.buffer.read()
+
     from gitcp.agents import CLIENTS
 
     if argv[0] not in CLIENTS:
         yield from _read_external(argv[0], argv[1], data)
         return
     payload = parse_payload(data)
+
     from gitcp.agents import get_client, recognise
 
     client = recognise(get_client(argv[0]), payload)
@@ -267,6 +304,7 @@ def read_records(warn: Callable[[str], None]) -> Events:
             continue
         if came:
             event["came"] = came
+
         from gitcp.agents import find_client
 
         client = find_client(event["agent"])
@@ -330,6 +368,7 @@ def parse_payload(data: bytes) -> Record:
 
 def tell(event: Record, message: str, context: str = "") -> None:
     """Give messages to the agent, and to the person through the client if it shows messages."""
+
     from gitcp import agents
 
     print(agents.format_message(_find_form(event), message, context), end="")
@@ -337,6 +376,7 @@ def tell(event: Record, message: str, context: str = "") -> None:
 
 def refuse(event: Record, message: str) -> tuple[str, int]:
     """Refuse the event for the agent's client: (text for standard error, status)."""
+
     from gitcp import agents
 
     out, err, status = agents.format_refusal(_find_form(event), event["event"], message)
@@ -346,20 +386,10 @@ def refuse(event: Record, message: str) -> tuple[str, int]:
 
 def _find_form(event: Record) -> str:
     """The form of answers to an event's agent (gitcp.agents)."""
+
     from gitcp.agents import find_client
 
     return str(event.get("answers") or find_client(event["agent"]).ANSWERS)
-
-
-# Files by which git's hooks in sh decide without starting Python.
-#
-# <dir>/gitcp/configured/<hook> exists if a pipeline is configured for a hook: then the hook always
-# starts Python.  <dir> is the common directory, or the worktree's own git directory if
-# extensions.worktreeConfig is set.
-#
-# <git-dir>/gitcp/watched lists the agents' settings that enable wrote into the worktree, which
-# `git clean -fdx` would delete, one path a line.  The hook that finds one missing warns once and
-# removes the list.
 
 
 def note_event(repo: Repo, agent: str, name: str) -> None:
@@ -373,6 +403,6 @@ def note_event(repo: Repo, agent: str, name: str) -> None:
     if name not in ("session-start", "turn-start") and os.path.exists(path):
         return
     try:
-        private.touch_private(repo, path)
+        files.touch_private(repo, path)
     except (Error, OSError):
         pass  # no turn depends on it

@@ -44,6 +44,9 @@ def encode_lines(words: Iterable[str], end: str = "\n") -> bytes:
 
 def read_records(stream: BinaryIO) -> Iterator[Record]:
     """Yield the records of stream; raise InputError naming the line that is not one."""
+    from gitcp.packages import find_package
+
+    find_package("orjson")
     import orjson  # 13 ms: paid on the first record, not on start-up
 
     for n, line in enumerate(stream, 1):
@@ -89,6 +92,9 @@ def parse_json(data: bytes) -> Any:
         _COUNTS["parsed"] = _COUNTS.get("parsed", 0) + len(data)
         if _COUNTS["parsed"] < _MUCH:
             return json.loads(data)
+    from gitcp.packages import find_package
+
+    find_package("orjson")
     import orjson
 
     try:
@@ -104,6 +110,9 @@ def dump_record(record: Record) -> bytes:
     if few and (line := _dump_small(record)):
         _COUNTS["written"] = written + len(line)
         return line
+    from gitcp.packages import find_package
+
+    find_package("orjson")
     import orjson
 
     try:

@@ -215,10 +215,11 @@ class Repo:
         """Whether a directory is a registered jj workspace."""
         if folder not in self._has_jj:
             self._has_jj[folder] = os.path.isdir(f"{folder}/.jj")
-
+        if not self._has_jj[folder]:
+            return False
         from gitcp import jj
 
-        return self._has_jj[folder] and bool(jj.find_registered(folder))
+        return bool(jj.find_registered(folder))
 
     @property
     def has_git(self) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gitcp import context
-from gitcp.console import JSON, cli, make_value
+from gitcp.commands import JSON, make_value
+from gitcp.console import cli
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK
 from gitcp.repo import Repo

@@ -6,7 +6,8 @@ import importlib
 import os
 
 from gitcp import agents, context
-from gitcp.console import JSON, cli, make_flag, make_value
+from gitcp.commands import JSON, make_flag, make_value
+from gitcp.console import cli
 from gitcp.errors import NO, OK
 from gitcp.store.imports import imports
 from gitcp.store.objects import need_commit

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 
 from gitcp import console
 from gitcp.cmd import undo
-from gitcp.console import JSON, cli, make_flag, make_value, parse_positive, shell, term
+from gitcp.commands import JSON, make_flag, make_value
+from gitcp.console import cli, parse_positive, shell, term
 from gitcp.core import bisect, credit
 from gitcp.core.bisect import BAD, GOOD, SKIP
 from gitcp.core.render import spans

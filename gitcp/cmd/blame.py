@@ -7,7 +7,8 @@ import sys
 
 from gitcp import git, jj
 from gitcp.asked import find_top
-from gitcp.console import JSON, cli, make_flag, make_value, term
+from gitcp.commands import JSON, make_flag, make_value
+from gitcp.console import cli, term
 from gitcp.core import blame_format
 from gitcp.errors import OK
 from gitcp.git import Git

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gitcp.console import JSON, cli, make_value
+from gitcp.commands import JSON, make_value
+from gitcp.console import cli
 from gitcp.core.render.spans import abbreviate, count_noun
 from gitcp.errors import NO, OK
 from gitcp.repo import Repo

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gitcp.console import JSON, cli, make_flag, make_value, parse_number, term
+from gitcp.commands import JSON, make_flag, make_value
+from gitcp.console import cli, parse_number, term
 from gitcp.core.orphan_rules import KINDS
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK

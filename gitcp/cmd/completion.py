@@ -6,7 +6,8 @@ import sys
 from importlib import import_module
 
 from gitcp import agents, commands, repo, stages
-from gitcp.console import cli, escape_unprintable, flatten_rows, make_flag, make_value
+from gitcp.commands import flatten_rows, make_flag, make_value
+from gitcp.console import cli, escape_unprintable
 from gitcp.core import config_table
 from gitcp.core.render import completion
 from gitcp.errors import NO, OK, Error, InputError

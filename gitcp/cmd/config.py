@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gitcp import console
-from gitcp.console import JSON, cli, make_flag, make_value
+from gitcp.commands import JSON, make_flag, make_value
+from gitcp.console import cli
 from gitcp.core import config_table
 from gitcp.errors import NO, OK, UsageError
 from gitcp.repo import Repo

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli, make_flag, term
+from gitcp.commands import make_flag
+from gitcp.console import cli, term
 from gitcp.errors import OK
 from gitcp.repo import Repo
 from gitcp.store import refs

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from gitcp.console import JSON, cli, make_flag, make_value, shell
+from gitcp.commands import JSON, make_flag, make_value
+from gitcp.console import cli, shell
 from gitcp.core import patches
 from gitcp.errors import UsageError
 from gitcp.git import decode_name, encode_name

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 
 from gitcp import console, files, jj, registered
-from gitcp.console import cli, make_flag
+from gitcp.commands import make_flag
+from gitcp.console import cli
 from gitcp.errors import OK, Error, NoRepository, UsageError, format_error
-from gitcp.lock import exclusive
+from gitcp.files import exclusive
 from gitcp.repo import Repo
 from gitcp.store import packs
 from gitcp.store.setup import adapters, git_hooks, guard_files, install, takeover

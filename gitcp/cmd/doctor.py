@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from gitcp import context
-from gitcp.console import JSON, cli, make_flag
+from gitcp.commands import JSON, make_flag
+from gitcp.console import cli
 from gitcp.core import findings
 from gitcp.core.render.answers import explain_beginning
 from gitcp.errors import NO, OK

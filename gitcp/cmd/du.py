@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 
-from gitcp.console import JSON, cli, make_flag, make_value, term
+from gitcp.commands import JSON, make_flag, make_value
+from gitcp.console import cli, term
 from gitcp.core import findings
 from gitcp.core.render import spans
 from gitcp.errors import OK

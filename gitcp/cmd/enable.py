@@ -8,7 +8,8 @@ import tempfile
 from importlib.util import find_spec
 
 from gitcp import agents, console
-from gitcp.console import JSON, cli, describe_unknown, make_flag, make_value, picker
+from gitcp.commands import JSON, make_flag, make_value
+from gitcp.console import cli, describe_unknown, picker
 from gitcp.core.render import completion
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK, Error, UsageError

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from gitcp import console
 from gitcp.cmd import show
-from gitcp.console import JSON, OFFLINE, cli, make_flag, make_value, term
+from gitcp.commands import JSON, OFFLINE, make_flag, make_value
+from gitcp.console import cli, term
 from gitcp.core.render import answers
 from gitcp.errors import OK, Error, UsageError
 from gitcp.repo import Repo

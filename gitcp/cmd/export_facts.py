@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gitcp.console import JSON, REVISIONS, cli, extras, make_flag, make_value, term
+from gitcp.commands import JSON, REVISIONS, make_flag, make_value
+from gitcp.console import cli, extras, term
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK
 from gitcp.repo import Repo

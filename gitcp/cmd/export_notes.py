@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gitcp import console
-from gitcp.console import REVISIONS, cli
+from gitcp.commands import REVISIONS
+from gitcp.console import cli
 from gitcp.errors import OK
 from gitcp.repo import Repo
 from gitcp.store.lines import exports

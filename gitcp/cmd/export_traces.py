@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gitcp.console import REVISIONS, cli
+from gitcp.commands import REVISIONS
+from gitcp.console import cli
 from gitcp.repo import Repo
 from gitcp.store.lines import exports
 

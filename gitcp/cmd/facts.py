@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gitcp.console import JSON, cli, make_flag, make_value
+from gitcp.commands import JSON, make_flag, make_value
+from gitcp.console import cli
 from gitcp.core.fact_tables import QUESTIONS
 from gitcp.errors import OK, UsageError
 from gitcp.store import facts

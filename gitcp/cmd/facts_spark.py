@@ -6,7 +6,8 @@ import os
 import sys
 
 from gitcp.cmd import facts as cmd_facts
-from gitcp.console import JSON, cli, make_flag, make_value
+from gitcp.commands import JSON, make_flag, make_value
+from gitcp.console import cli
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import NO, OK, UsageError
 from gitcp.store import facts

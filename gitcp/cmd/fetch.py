@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gitcp.console import JSON, cli, term
+from gitcp.commands import JSON
+from gitcp.console import cli, term
 from gitcp.core import formats
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK

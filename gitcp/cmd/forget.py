@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import time
 
-from gitcp.console import JSON, cli, make_flag, make_value
+from gitcp.commands import JSON, make_flag, make_value
+from gitcp.console import cli
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK, Error, InputError, hide_passwords
 from gitcp.repo import Repo

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from gitcp import agents, context
-from gitcp.console import JSON, cli, make_flag, make_value
+from gitcp.commands import JSON, make_flag, make_value
+from gitcp.console import cli
 from gitcp.core.render.spans import abbreviate, count_noun
 from gitcp.errors import OK
 from gitcp.store.imports import imports

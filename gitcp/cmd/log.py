@@ -6,7 +6,8 @@ import math
 import os
 import sys
 
-from gitcp.console import JSON, cli, make_flag, make_value, term
+from gitcp.commands import JSON, make_flag, make_value
+from gitcp.console import cli, term
 from gitcp.core.abandoned import has_text
 from gitcp.core.render import answers, history
 from gitcp.errors import OK

@@ -8,11 +8,12 @@ import webbrowser
 from urllib.parse import quote
 
 from gitcp import VERSION, console, files, memory
-from gitcp.console import JSON, cli, extras, make_flag, make_value, term
+from gitcp.commands import JSON, make_flag, make_value
+from gitcp.console import cli, extras, term
 from gitcp.errors import OK, Error
 from gitcp.git import allow_fetch, end_lasting
 from gitcp.repo import Repo
-from gitcp.store import pack_care, private, redaction
+from gitcp.store import pack_care, redaction
 from gitcp.store.lines import evidence
 from gitcp.store.objects import Objects
 from gitcp.store.page import serve
@@ -62,7 +63,7 @@ def run(argv: Sequence[str]) -> int:
     if args.o:
         _write(path, data)
     else:
-        private.write_private(repo, path, data)
+        files.write_private(repo, path, data)
     print(path)
     if args.open:
         _show("file://" + quote(path))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gitcp.console import JSON, cli, make_value, term
+from gitcp.commands import JSON, make_value
+from gitcp.console import cli, term
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK, Error, hide_passwords
 from gitcp.repo import Repo

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gitcp.cmd import undo
-from gitcp.console import cli, make_value
+from gitcp.commands import make_value
+from gitcp.console import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from gitcp.console import JSON, OFFLINE, cli, make_flag, make_value
+from gitcp.commands import JSON, OFFLINE, make_flag, make_value
+from gitcp.console import cli
 from gitcp.errors import NO, OK, Error
 from gitcp.repo import Repo
 from gitcp.store.back import conversation

@@ -8,7 +8,8 @@ from contextlib import nullcontext
 
 from gitcp import console
 from gitcp.cmd import undo
-from gitcp.console import JSON, cli, make_flag, make_value, picker, term
+from gitcp.commands import JSON, make_flag, make_value
+from gitcp.console import cli, picker, term
 from gitcp.core import back
 from gitcp.core.render import answers
 from gitcp.errors import OK, Error, UsageError

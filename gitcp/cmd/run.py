@@ -11,7 +11,8 @@ from shutil import which
 import gitcp
 from gitcp import console, record
 from gitcp.agents import find_client, other
-from gitcp.console import cli, make_value, shell, term
+from gitcp.commands import make_value
+from gitcp.console import cli, shell, term
 from gitcp.core import formats
 from gitcp.core.render import answers
 from gitcp.errors import FATAL, OK, Error

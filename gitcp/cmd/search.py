@@ -7,7 +7,8 @@ import re
 import sys
 from functools import partial
 
-from gitcp.console import JSON, cli, make_flag, make_value, parse_positive, term
+from gitcp.commands import JSON, make_flag, make_value
+from gitcp.console import cli, parse_positive, term
 from gitcp.core.render import history
 from gitcp.core.search_rules import add_filters, parse_query
 from gitcp.errors import NO, OK, UsageError

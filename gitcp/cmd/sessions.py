@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from gitcp.console import JSON, cli, make_flag, make_value, term
+from gitcp.commands import JSON, make_flag, make_value
+from gitcp.console import cli, term
 from gitcp.core.render import history
 from gitcp.errors import NO, OK
 from gitcp.store.show import reports

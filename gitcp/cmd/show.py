@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from itertools import chain
 
-from gitcp.console import JSON, OFFLINE, cli, make_flag, make_value, term
+from gitcp.commands import JSON, OFFLINE, make_flag, make_value
+from gitcp.console import cli, term
 from gitcp.core.render import answers, history
 from gitcp.errors import OK
 from gitcp.git import decode_name

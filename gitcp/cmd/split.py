@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from gitcp import console, context
 from gitcp.cmd import stage, undo
-from gitcp.console import JSON, cli, make_flag, make_value
+from gitcp.commands import JSON, make_flag, make_value
+from gitcp.console import cli
 from gitcp.core.render.spans import abbreviate, count_noun
 from gitcp.errors import NO, OK
 from gitcp.repo import Repo

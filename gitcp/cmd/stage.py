@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from gitcp import console
 from gitcp.cmd import undo
-from gitcp.console import JSON, cli, make_flag, make_value
+from gitcp.commands import JSON, make_flag, make_value
+from gitcp.console import cli
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import NO, OK, Changed, UsageError
 from gitcp.repo import Repo

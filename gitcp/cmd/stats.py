@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import os
 
-from gitcp.console import JSON, cli, extras, make_flag, make_value
+from gitcp.commands import JSON, make_flag, make_value
+from gitcp.console import cli, extras
 from gitcp.core import sums
 from gitcp.core.render import history
 from gitcp.errors import OK, Error

@@ -7,7 +7,8 @@ import time
 from itertools import islice
 from shutil import get_terminal_size
 
-from gitcp.console import JSON, cli, make_flag, term
+from gitcp.commands import JSON, make_flag
+from gitcp.console import cli, term
 from gitcp.core.render import answers, history
 from gitcp.errors import OK, Error, GitError, UsageError
 from gitcp.repo import Repo

@@ -9,7 +9,8 @@ import sys
 import termios
 
 from gitcp import console
-from gitcp.console import browser, cli, extras, make_value, shell, term
+from gitcp.commands import make_value
+from gitcp.console import browser, cli, extras, shell, term
 from gitcp.core.render.panes import Browser
 from gitcp.errors import OK, Error
 from gitcp.repo import Repo

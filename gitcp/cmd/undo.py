@@ -6,7 +6,8 @@ import sys
 from functools import partial
 
 from gitcp import console, context
-from gitcp.console import JSON, cli, make_flag, make_value, parse_positive, shell, term
+from gitcp.commands import JSON, make_flag, make_value
+from gitcp.console import cli, parse_positive, shell, term
 from gitcp.core import back
 from gitcp.core.render import answers
 from gitcp.core.render.spans import count_noun

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from gitcp import context
 from gitcp.cmd.link import tell
-from gitcp.console import JSON, cli, make_value
+from gitcp.commands import JSON, make_value
+from gitcp.console import cli
 from gitcp.errors import OK
 from gitcp.store.objects import need_commit
 from gitcp.store.relink import relink

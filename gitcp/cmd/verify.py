@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gitcp.console import JSON, REVISIONS, cli, make_flag, term
+from gitcp.commands import JSON, REVISIONS, make_flag
+from gitcp.console import cli, term
 from gitcp.core.render.spans import abbreviate
 from gitcp.errors import NO, OK
 from gitcp.repo import Repo

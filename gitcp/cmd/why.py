@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gitcp.console import JSON, cli, make_flag, make_value, term
+from gitcp.commands import JSON, make_flag, make_value
+from gitcp.console import cli, term
 from gitcp.core.render import answers
 from gitcp.errors import OK
 from gitcp.jj import choose_git

@@ -8,6 +8,7 @@ import gc
 import os
 import re
 import shutil
+import signal
 import sys
 from importlib import import_module
 
@@ -28,7 +29,6 @@ from gitcp.errors import (
 )
 from gitcp.git import Git, abandon_pending, allow_fetch, end_lasting
 from gitcp.repo import Repo
-from gitcp.start.cpython import signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,16 +52,12 @@ _LACKING = {
     console.TRANSCRIPT: "transcripts are not here",
     console.ABSENT: "parts of checkpoints are not here",
     console.DAMAGED: "checkpoints are damaged and read in part",
-    console.CONTENT: "contents of files are not here",
-    console.HISTORY: "parts of the history are not here",
 }
 _FETCH = "'gitcp fetch --all' brings what a remote has"
 _REMEDIES = {
     console.TRANSCRIPT: _FETCH,
     console.ABSENT: _FETCH,
     console.DAMAGED: "'gitcp fsck' lists what is damaged",
-    console.CONTENT: "'git fetch' has to reach the remote that has them",
-    console.HISTORY: "'git fetch --unshallow' brings them",
 }
 
 
@@ -72,11 +68,11 @@ def run_guarded(body: Callable[[], int]) -> int:
     in the shell ends too.
     """
     gc.set_threshold(_FEW)
-    signals.signal(signals.SIGPIPE, signals.SIG_DFL)  # end quietly under `| head`
-    signals.signal(signals.SIGCHLD, signals.SIG_DFL)  # if it is ignored, the status of git is lost
-    before = signals.getsignal(signals.SIGINT)
-    if before == signals.SIG_DFL:  # from here on there is something to clean up
-        signals.signal(signals.SIGINT, signals.default_int_handler)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # end quietly under `| head`
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # if it is ignored, the status of git is lost
+    before = signal.getsignal(signal.SIGINT)
+    if before == signal.SIG_DFL:  # from here on there is something to clean up
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return _run_body(body)
     except KeyboardInterrupt:
@@ -85,10 +81,10 @@ def run_guarded(body: Callable[[], int]) -> int:
         term.hide_progress()
         abandon_pending()
         end_lasting()
-        signals.signal(signals.SIGINT, before)
-    signals.signal(signals.SIGINT, signals.SIG_DFL)
-    os.kill(os.getpid(), signals.SIGINT)
-    return 128 + int(signals.SIGINT)  # the signal is blocked
+        signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGINT)
+    return 128 + int(signal.SIGINT)  # the signal is blocked
 
 
 def _run_body(body: Callable[[], int]) -> int:
@@ -266,13 +262,13 @@ class Parser(argparse.ArgumentParser):
 
 # The options by which git log chooses commits.
 CHOICE: Rows = (
-    console.make_value("-n", "<number>", "at most that many commits", type=console.parse_positive),
-    console.make_value("--since --after", "<date>", "only commits later than a date"),
-    console.make_value("--until --before", "<date>", "only commits earlier than a date"),
-    console.make_value(
+    commands.make_value("-n", "<number>", "at most that many commits", type=console.parse_positive),
+    commands.make_value("--since --after", "<date>", "only commits later than a date"),
+    commands.make_value("--until --before", "<date>", "only commits earlier than a date"),
+    commands.make_value(
         "--author", "<pattern>", "only commits of matching authors", action="append"
     ),
-    console.make_value(
+    commands.make_value(
         "--grep", "<pattern>", "only commits whose message matches", action="append"
     ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from contextlib import suppress
@@ -13,7 +14,7 @@ from gitcp import record
 from gitcp.console import term
 from gitcp.errors import Error, InputError
 from gitcp.git import build_person_env, run_pending
-from gitcp.start.cpython import signals
+from gitcp.packages import find_package
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def page_text(text: Iterable[str], core: str = "", own: str = "") -> None:
     except Error:
         write(text)
         return
-    before = signals.signal(signals.SIGPIPE, signals.SIG_IGN)
+    before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     try:
         for number, part in enumerate(text):
             process.stdin.write(part.encode("utf-8", "backslashreplace"))
@@ -88,10 +89,10 @@ def page_text(text: Iterable[str], core: str = "", own: str = "") -> None:
         pass  # the person has left the pager
     finally:
         # Ctrl-C is for the pager, which has the terminal.
-        keyboard = signals.signal(signals.SIGINT, signals.SIG_IGN)
+        keyboard = signal.signal(signal.SIGINT, signal.SIG_IGN)
         process.communicate()
-        signals.signal(signals.SIGINT, keyboard)
-        signals.signal(signals.SIGPIPE, before)
+        signal.signal(signal.SIGINT, keyboard)
+        signal.signal(signal.SIGPIPE, before)
 
 
 def feed(words: Sequence[str], data: bytes) -> int:
@@ -132,7 +133,7 @@ def run_apart(
             process.communicate(b"go\n")
         finally:
             with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signals.SIGKILL)
+                os.killpg(process.pid, signal.SIGKILL)
             status = process.wait()
     return status if status >= 0 else 128 - status
 
@@ -168,6 +169,7 @@ def _start_program(
     more: Mapping[str, str] | None = None,
     cwd: str | None = None,
 ) -> Any:
+    find_package("plumbum")
     from plumbum import CommandNotFound, local  # 84 ms
 
     env = {**os.environ, **(more or {})}  # plumbum's own copy is as old as its import

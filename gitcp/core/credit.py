@@ -13,8 +13,6 @@ they were then; out: files that streams no longer have (stream -> paths).
 
 from __future__ import annotations
 
-import posixpath
-
 from gitcp.core import formats, json
 from gitcp.core.formats import find_fault
 
@@ -73,12 +71,6 @@ if TYPE_CHECKING:
         how: str
         shared: bool
         by: Window | None
-
-
-# The contents before and after a file tool, derived from its input and its response.
-#
-# The input has `content`, the whole new content, or `edits`, [old, new, whether everywhere].  The
-# response may have `original`, the content that the tool found.
 
 
 def derive_contents(
@@ -511,12 +503,6 @@ def get_edit_name(edit: JournalLine) -> list[Any]:
     return [edit["at"], version[1] if version else ""]
 
 
-def get_latest_time(stamp: int) -> int:
-    """The latest time, in ns, that a file's time stamp can mean on a file system that stores whole
-    seconds."""
-    return stamp if stamp % 1_000_000_000 else stamp + 999_999_999
-
-
 # Decide which session, or the person, made a change that a look found.
 #
 # A window is the time in which a call could write without naming its paths: a shell, an unknown
@@ -525,190 +511,3 @@ def get_latest_time(stamp: int) -> int:
 TOOL, WINDOW, TRANSCRIPT, TURN = "tool", "window", "transcript", "turn"
 SHELL, WAITING, CUT = "shell", "waiting", "cut"
 BETWEEN, RESTORED, HOOK, STRANGER = "between", "restored", "hook", "stranger"
-# Commands of git that take content out of the worktree without losing it.
-_AWAY = frozenset(("stash", "checkout", "restore", "reset", "switch", "clean"))
-# Commands, and commands of git, that bring content from elsewhere into the worktree.
-_BRINGING = frozenset(
-    """cp mv cat patch rsync install checkout restore show cat-file cherry-pick merge stash apply
-    revert am diff read-tree checkout-index archive reset switch rebase pull""".split()
-)
-_BREAKS = str.maketrans(dict.fromkeys("\"'`;|&<>(){}=,:\n\t\r\0", " "))
-_MOST = 400  # stored words of a call
-
-
-def attribute_change(change: Change, windows: Sequence[Window], added: str = "") -> Verdict:
-    """Attribute a change to a window that explains it, else to the person.  A file tool at its path
-    comes first, then a call that names the path, then other calls, then a turn.  A restored
-    content has no author, unless a tool or a transcript names the path.
-
-    added: the added lines; their words decide between sessions that explain the change alike."""
-    windows = [w for w in windows if w["kind"] != TOOL or _is_named(w, change["path"])]
-    able = [w for w in windows if explains(w, change)]
-    best = _find_best(able, change["path"])
-    if change["restored"] and not (best and best["kind"] in (TOOL, TRANSCRIPT)):
-        return {"who": UNKNOWN, "how": RESTORED, "shared": False, "by": best}
-    if best is None:
-        who = UNKNOWN if any(_may_explain(w, change) for w in windows) else PERSON
-        return {"who": who, "how": BETWEEN, "shared": False, "by": None}
-    rank = _rank_window(best, change["path"])
-    rivals = [w for w in able if _rank_window(w, change["path"]) == rank]
-    if len({w["who"][0] for w in rivals}) > 1:
-        words = frozenset(list_words(added))
-        counts = [len(words.intersection(w["names"])) for w in rivals]
-        rivals = [w for w, count in zip(rivals, counts, strict=True) if count == max(counts)]
-        best = max(rivals, key=lambda w: w["begin"])
-    how = WINDOW if best["kind"] in (SHELL, CUT) else best["kind"]
-    shared = len({w["who"][0] for w in rivals}) > 1
-    return {"who": best["who"], "how": how, "shared": shared, "by": best}
-
-
-def explains(window: Window, change: Change) -> bool:
-    """Whether a change was made in a window, as far as its times tell.
-
-    What runs on after its call is often a server, at which the person works: it explains only new
-    files that the command names.  A file that was there before may be what it reads."""
-    at, named = change["at"], _is_named(window, change["path"])
-    if window["kind"] == WAITING:
-        return False
-    if "writes" in window:
-        has_its_content = window["writes"].get(change["path"]) == change.get("oid")
-        return has_its_content and at is not None and window["begin"] <= get_latest_time(at)
-    if _is_after_call(window, at):
-        is_own = change["new"] and _is_file_named(window["names"], change["path"])
-        return is_own and _touches(window, at)
-    if window["kind"] in (TRANSCRIPT, CUT):
-        return named and (at is None or window["begin"] <= get_latest_time(at))
-    seen_before = window["opened"] <= change["seen"]
-    if not change["gone"]:
-        return _touches(window, at) and (named or _holds(window, at, seen_before))
-    return _overlaps(window, change) and (named or seen_before)
-
-
-def _is_after_call(window: Window, at: int | None) -> bool:
-    """Whether a change came, or may have come, when of the call only the background was left."""
-    left = window.get("left")
-    if left is None or window.get("closing"):
-        return False
-    return at is None or get_latest_time(at) > left
-
-
-def _touches(window: Window, at: int | None) -> bool:
-    """Whether the time that a stamp can mean overlaps a window."""
-    end = window["end"]
-    return at is not None and window["begin"] <= get_latest_time(at) and (end is None or at <= end)
-
-
-def _holds(window: Window, at: int | None, seen_before: bool) -> bool:
-    """Whether all of the time that a stamp can mean is in a window that it touches.
-
-    seen_before: a look at the path came after the opening, so the change did not precede it.
-    """
-    if at is None or get_latest_time(at) == at:
-        return at is not None
-    begins, end = seen_before or get_latest_time(window["begin"]) <= at, window["end"]
-    return begins and (end is None or window.get("closing", False) or get_latest_time(at) <= end)
-
-
-def _may_explain(window: Window, change: Change) -> bool:
-    """Whether a window that does not explain a change cannot be excluded either.
-
-    A deletion has no time of its own, a stamp of whole seconds no order within the second.  What
-    runs on in the background may have made any new file, after its turn no other change to a file
-    that its command does not name.
-    """
-    if change["gone"]:
-        return _overlaps(window, change)
-    if "writes" in window:  # a later author may have changed what it wrote
-        begun, at = window["begin"], change["at"]
-        return change["seen"] <= begun and at is not None and begun <= get_latest_time(at)
-    if _is_after_call(window, change["at"]):
-        able = change["new"] or not window["late"] or _is_named(window, change["path"])
-        return able and _touches(window, change["at"])
-    return window["kind"] in (SHELL, WAITING, TURN) and _touches(window, change["at"])
-
-
-def _overlaps(window: Window, change: Change) -> bool:
-    """Whether a path can have been deleted in a window."""
-    at, end = change["at"], window["end"]
-    return (end is None or change["seen"] < end) and (at is None or window["begin"] <= at)
-
-
-def can_put_away(window: Window) -> bool:
-    """Whether a call may be a command of git that takes content out of the worktree."""
-    return "git" in window["names"] and not _AWAY.isdisjoint(window["names"])
-
-
-def can_bring_in(window: Window) -> bool:
-    """Whether a call may be a command that brings content from elsewhere."""
-    return window["kind"] in (SHELL, CUT) and not _BRINGING.isdisjoint(window["names"])
-
-
-def _find_best(windows: Sequence[Window], path: str) -> Window | None:
-    return max(windows, key=lambda w: (_rank_window(w, path), w["begin"]), default=None)
-
-
-def _rank_window(window: Window, path: str) -> int:
-    if _is_named(window, path):
-        return 3 if window["kind"] == TOOL else 2
-    return int(window["kind"] != TURN)
-
-
-def _is_named(window: Window, path: str) -> bool:
-    exact = window["kind"] in (TOOL, TRANSCRIPT)
-    return path in window["names"] if exact else is_path_named(window["names"], path)
-
-
-def _is_file_named(words: Collection[str], path: str) -> bool:
-    """Whether a word of a command names exactly this path, seen from a directory above or below."""
-    plain = (word.removeprefix("./") for word in words)
-    return any(f"/{word}".endswith(f"/{path}") or path.endswith(f"/{word}") for word in plain)
-
-
-def is_path_named(words: Collection[str], path: str) -> bool:
-    """Whether a word of a command names the path, a directory above it, or a matching pattern."""
-    base = posixpath.basename(path)
-    return any(_fits_word(word, path, base) for word in words)
-
-
-def _fits_word(word: str, path: str, base: str) -> bool:
-    if "*" in word or "?" in word:
-        return _fits(word, path) or _fits(word, base)
-    plain = word.rstrip("/").removeprefix("./")
-    return bool(plain) and (
-        plain == path
-        or plain.endswith("/" + path)
-        or path.startswith(plain + "/")
-        or plain.rpartition("/")[2] == base
-    )
-
-
-def _fits(pattern: str, name: str) -> bool:
-    """Whether a glob of `*` and `?` matches; `*` also matches a slash."""
-    parts = pattern.split("*")
-    if len(parts) == 1:
-        return len(pattern) == len(name) and _is_alike(pattern, name)
-    first, last = parts[0], parts[-1]
-    if len(name) < len(first) + len(last) or not _is_alike(first, name[: len(first)]):
-        return False
-    if last and not _is_alike(last, name[-len(last) :]):
-        return False
-    start, end = len(first), len(name) - len(last)
-    for part in parts[1:-1]:
-        while start < end and not _is_alike(part, name[start : start + len(part)]):
-            start += 1
-        start += len(part)
-    return start <= end
-
-
-def _is_alike(pattern: str, text: str) -> bool:
-    return len(pattern) == len(text) and all(
-        p in ("?", c) for p, c in zip(pattern, text, strict=True)
-    )
-
-
-def list_words(text: str) -> list[str]:
-    """The words of a command or its output that could name a path, each once, without options."""
-    candidates = dict.fromkeys(text[: 1 << 16].translate(_BREAKS).split())
-    return [w for w in candidates if len(w) < 256 and not w.startswith("-") and w.strip("./*")][
-        :_MOST
-    ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from gitcp.core import commit_message
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -91,6 +89,7 @@ _OWNER = b"for session "  # before the session's id
 
 def read_sessions(message: bytes, keys: Sequence[str] = KEYS) -> list[str]:
     """The sessions that the last trailer block of a message names by any of keys."""
+    from gitcp.core import commit_message
 
     return [value for key in keys for value in commit_message.read_trailers(message, key) if value]
 

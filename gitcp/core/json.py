@@ -6,8 +6,6 @@ imported only for what the C code does not accept: another encoding, or an error
 
 from __future__ import annotations
 
-from gitcp.start.cpython import import_json_parts
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,8 +32,10 @@ def _refuse(value: object) -> Any:
     raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
 
 
-_parts = import_json_parts()
 try:
+    import _json
+
+    _parts: Any = _json
     _scan: Any = _parts.make_scanner(_Options)
     _ascii, _plain = _parts.encode_basestring_ascii, _parts.encode_basestring
 
@@ -44,7 +44,7 @@ try:
 
     _spaced, _dense = _make_encoder(_ascii, ": ", ", "), _make_encoder(_ascii, ":", ",")
     _unescaped = _make_encoder(_plain, ":", ",")
-except (AttributeError, TypeError):  # this Python has no such C code
+except (ImportError, AttributeError, TypeError):  # this Python has no such C code
     _scan = None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 
-from gitcp import commands, console, context
+from gitcp import commands, context
 from gitcp.errors import OK, Error, UsageError
 
 TYPE_CHECKING = False
@@ -24,13 +24,6 @@ if TYPE_CHECKING:
     Function = Callable[[Any, Iterable[Record]], Iterable[Record]]
     Stages = list[list[str]]
     Pipeline = Stages | str
-
-
-# Stages of pipelines: records in, records out.  A file has the stages of a subject.
-#
-# Each file ends with STAGES: name -> (function, rows of gitcp.console).  The function
-# takes the arguments and the records of the stage before.  As a program a stage reads its records
-# from standard input and writes them to standard output.
 
 
 class Bare:
@@ -55,12 +48,12 @@ def bind_stage(name: str, argv: Sequence[str]) -> Stage:
     function, rows = find_stage(name)
     args: Any = Bare()
     if argv or rows:
-        if argv or any(map(console.is_needed, rows)):
+        if argv or any(map(commands.is_needed, rows)):
             from gitcp.console import cli
 
             args = cli.parse(name, rows, argv)
         else:
-            vars(args).update(console.list_defaults(rows), hook=True)
+            vars(args).update(commands.list_defaults(rows), hook=True)
     return lambda records: function(args, records)
 
 
@@ -82,6 +75,7 @@ def run(name: str, argv: Sequence[str]) -> int:
     from gitcp.console import cli
 
     args = cli.parse(name, rows, argv)
+
     from gitcp import record
 
     records = function(args, record.read_records(sys.stdin.buffer))
@@ -90,9 +84,6 @@ def run(name: str, argv: Sequence[str]) -> int:
     for value in dict.fromkeys(item[key] for item in records):
         sys.stdout.write(value + "\0")
     return OK
-
-
-# The pipelines in force for an event, and the stages of a pipeline chained in one process.
 
 
 def list_pipelines(repo: Repo, event: str) -> list[Pipeline]:

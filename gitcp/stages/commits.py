@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
-from gitcp import console, context, files
-from gitcp.console import make_value
+from gitcp import context, files
+from gitcp.commands import make_value
 from gitcp.core import commit_message, linking
 from gitcp.errors import format_error
 from gitcp.repo import Repo
-from gitcp.store import objects, private, refs, session
+from gitcp.store import objects, refs, session
 from gitcp.store.journal import open_edits
 from gitcp.store.link import commit as link_commit
 from gitcp.store.match import add_judged, is_replaying, is_unseen, mark_told, read_judged, sources
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from gitcp.context import Context
     from gitcp.core.record_types import Marker, Record
     from gitcp.store.refs import Update
-
 
 # The stages that write a commit's message: its ids, and emptying one that has nothing else.
 _KEEPING = ("scissors", "whitespace", "verbatim")  # cleanup modes that keep comments
@@ -134,9 +133,9 @@ def _keep_template(repo: Repo, text: bytes | None) -> None:
     """Store the template that git gave, for check-message: a message that equals it is empty."""
     path = repo.join_own("template")
     if text is None:
-        private.remove_private(repo, path)
+        files.remove_private(repo, path)
     else:
-        private.write_private(repo, path, text)
+        files.write_private(repo, path, text)
 
 
 def _list_prompts(repo: Repo, match: Record) -> list[str]:
@@ -178,7 +177,7 @@ def _check_file(repo: Repo, path: str) -> None:
     with open(path, "rb") as f:
         text = f.read()
     comment = _find_comment_char(repo, text)
-    template = private.read_cache(repo.join_own("template"))
+    template = files.read_cache(repo.join_own("template"))
     mode = link_commit.find_cleanup_mode(repo)
     if mode in _KEEPING or (mode != "strip" and os.environ.get("GIT_EDITOR") == ":"):
         # Comments are text here; what is below the scissors line is not.
@@ -330,6 +329,8 @@ def _leave_out(match: Record, failed: Mapping[str, Exception]) -> None:
     """Remove sessions that failed from a match: their own next events store them."""
     for session_id, error in failed.items():
         message = f"session '{session_id}' is left out of its commit for now: {format_error(error)}"
+        from gitcp import console
+
         console.warn(message)
 
         from gitcp.store import hook_warnings

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from gitcp import context
-from gitcp.console import make_flag, make_value
+from gitcp.commands import make_flag, make_value
 from gitcp.errors import UsageError
-from gitcp.store import match, session
+from gitcp.store import match
 from gitcp.store.lines import carried, commit_lines
 from gitcp.store.link import condense, unhooked
 from gitcp.store.match import candidates, sources
 from gitcp.store.match.sources import MatchCase
 from gitcp.store.relink import relink
+from gitcp.store.session import others
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def _relink_rewritten(event: Record) -> Iterator[Record]:
         rewrite = candidates.read_rewrite(repo, command, event["stdin"])
         case = MatchCase(repo, rewrite=rewrite)
         noted, replayed = relink.reconcile(case, sources.REWRITE), rewrite.list_replayed()
-        for marker in session.read_here(repo) if replayed else ():
+        for marker in others.read_here(repo) if replayed else ():
             if state := ctx.read_state(marker["session_id"], rebuild=False):
                 relink.link_replayed(repo, state, replayed)
                 ctx.keep(state)

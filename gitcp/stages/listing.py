@@ -5,14 +5,15 @@ from __future__ import annotations
 import sys
 
 from gitcp import agents
-from gitcp.console import make_flag, make_value
+from gitcp.commands import make_flag, make_value
 from gitcp.core import formats, v1_format
 from gitcp.errors import InputError
 from gitcp.git import decode_name
 from gitcp.repo import Repo
 from gitcp.store import session
 from gitcp.store.guard import reports
-from gitcp.store.objects import Lookup, Objects, list_files, need_commit
+from gitcp.store.object_lists import list_files
+from gitcp.store.objects import Lookup, Objects, need_commit
 from gitcp.store.stream import METADATA, build_ref, stream_list
 from gitcp.store.turn import sessions as turn_sessions
 from gitcp.store.v1 import checkpoints
@@ -25,18 +26,12 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Record
 
 
-# The stages of the guard, which keeps sessions in a worktree from colliding.
-
-
 def list_claims(args: Namespace, _: object) -> Iterator[Record]:
     """A record for each session at work here, and for each path that a call claims."""
 
     for record in reports.list_records(Repo.find_here()):
         if record["path"] or not args.held:
             yield record
-
-
-# The stages of streams of temporary checkpoints.
 
 
 def list_streams(args: Namespace, _: object) -> list[Record]:
@@ -103,9 +98,6 @@ def _read_metadata(objects: Objects, checkpoint: Record, args: Namespace) -> Rec
         pieces = checkpoints.read_pieces(objects, lookup.read_folder(folder))
         more["transcript"] = decode_name(b"\n".join(pieces))
     return more
-
-
-# The stages of sessions: update their states, finalize their turns, list them.
 
 
 def read_event(args: Namespace, _: object) -> Iterator[Record]:

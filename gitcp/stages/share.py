@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gitcp import console
-from gitcp.console import make_flag, make_value, parse_number
+from gitcp.commands import make_flag, make_value
+from gitcp.console import parse_number
 from gitcp.core.render import spans
 from gitcp.errors import hide_passwords
 from gitcp.repo import Repo

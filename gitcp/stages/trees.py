@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp import git
-from gitcp.console import make_value
+from gitcp.commands import make_value
 from gitcp.core import patches
 from gitcp.core.formats import COMMIT, GONE, check_path
 from gitcp.errors import Error, InputError, Moved, UsageError

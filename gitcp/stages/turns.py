@@ -6,13 +6,13 @@ import os
 import sys
 import time
 
-from gitcp import console, context, git
+from gitcp import context, git
 from gitcp.agents import get_agent_type
-from gitcp.console import make_value
+from gitcp.commands import make_value
 from gitcp.errors import Error
 from gitcp.repo import Repo
 from gitcp.stages import map_events
-from gitcp.store import claims, refs, session, snapshot
+from gitcp.store import claims, refs, session
 from gitcp.store.journal import calls
 
 TYPE_CHECKING = False
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from gitcp.store.guard import Held
 
     Result = TypeVar("Result")
-
-
-# The stages of the guard, which keeps sessions in a worktree from colliding.
 
 
 def check_claim(args: object, records: Iterable[Record]) -> Iterator[Record]:
@@ -95,6 +92,8 @@ def _run_guarded(work: Callable[..., Result], *args: object) -> Result | None:
     try:
         return work(*args)
     except Exception as e:
+        from gitcp import console
+
         console.warn(f"the guard is not at work: {e}")
         return None
 
@@ -158,9 +157,6 @@ def _let_go(event: Record, held: Held) -> None:
         claims.leave_claim(Repo.find_here(), event)
 
 
-# The stages of streams of temporary checkpoints.
-
-
 def match_stream(args: object, records: Iterable[Record]) -> Iterator[Record]:
     """Decide the stream of each turn-start event; the verdict is stored in the session's state and
     passed on."""
@@ -193,6 +189,7 @@ def _describe_left(ctx: Context, verdict: Verdict) -> str:
     """The message about the stream that the turn leaves, '' for none."""
     if verdict["verdict"] not in ("reset", "new"):
         return ""
+
     from gitcp.store import stream
 
     tip = stream.peek_tip(ctx.repo.objects, verdict["ref"])
@@ -246,6 +243,7 @@ def _write(event: Record) -> Iterator[Record]:
             state = ctx.read_state(event["session_id"], rebuild=False) or state
             yield from _describe_over_limit(state, known)
             return
+
         from gitcp.store import relink
 
         oid = relink.write_checkpoint(ctx.repo, state, event, ctx.head)
@@ -262,6 +260,8 @@ def _describe_unread(repo: Repo, state: State) -> Iterator[Record]:
     from gitcp.store.v1 import stored_transcripts
 
     if why := stored_transcripts.explain_unreadable(repo, state.get("transcript_path")):
+        from gitcp import console
+
         console.mute(why)
         yield {"type": "say", "message": f"gitcp: {why}"}
 
@@ -278,6 +278,7 @@ def _makes_commits(repo: Repo) -> bool:
     """Whether the strategy makes a real commit of a turn."""
     if repo.config.get_option("gitcp.strategy") == "manual-commit":
         return False
+
     from gitcp.store.setup import guard_files
 
     return guard_files.get_strategy(repo) == guard_files.AUTO
@@ -345,7 +346,9 @@ def _make_state(ctx: Context, event: Record) -> State:
 def _begin_turn(ctx: Context, state: State, event: Record, began: int) -> str:
     """Begin the turn, or continue it, from one look at the worktree; return a message or ''."""
     repo = ctx.repo
-    snapshot.seed_stale(repo)
+    from gitcp.store.snapshot import scan
+
+    scan.seed_stale(repo)
     message = _put_refs_in_place(ctx)
     look = calls.Look(repo)
     head = look.scan.head or refs.get_zeros(repo)
@@ -353,8 +356,6 @@ def _begin_turn(ctx: Context, state: State, event: Record, began: int) -> str:
     from gitcp.store import relink
 
     relink.settle_leftovers(repo, state, event, head, look)
-
-    from gitcp.store.snapshot import scan
 
     dirty = scan.resolve_changes(repo.objects, look.scan, write=False)
     telling = event["session_id"] if event.get("notification") else ""
@@ -380,12 +381,13 @@ def _put_refs_in_place(ctx: Context) -> str:
 
     stream.move_home(ctx.repo)
 
-    from gitcp.store.v1 import committed_write
+    if ctx.repo.jj_root:
+        from gitcp.store.v1 import committed_write
 
-    if ctx.repo.jj_root and committed_write.restore_branch(ctx.repo):
-        from gitcp.store.v1 import conversion
+        if committed_write.restore_branch(ctx.repo):
+            from gitcp.store.v1 import conversion
 
-        return conversion.leave_branch(ctx.repo)
+            return conversion.leave_branch(ctx.repo)
 
     from gitcp.store import relink
 
@@ -460,12 +462,15 @@ def _limit_space(ctx: Context) -> None:
 
 
 def _handle_session_start(ctx: Context, event: Record) -> list[Record]:
+    from gitcp import registered
+    from gitcp.store import turn
+    from gitcp.store.lines import recorded
+    from gitcp.store.setup import adapters
+    from gitcp.store.snapshot import own_index
+
     repo, session_id = ctx.repo, event["session_id"]
-    snapshot.seed_index(repo)
-
+    own_index.seed_index(repo)
     try:
-        from gitcp import registered
-
         registered.add_repository(repo)
     except Error as e:
         git.append_note("registered", str(e))
@@ -476,26 +481,13 @@ def _handle_session_start(ctx: Context, event: Record) -> list[Record]:
         from gitcp.store import relink
 
         relink.settle_leftovers(repo, state, event, ctx.head)
-
-        from gitcp.store import turn
-
         turn.start_session(repo, state, event)
         ctx.keep(state)
-
-    from gitcp.store import turn
-
     greeted = turn.format_greeting(repo, session_id, ctx.head)
     _limit_space(ctx)
-
-    from gitcp.store.setup import adapters
-
     if complaints := adapters.list_notices(repo):
-        from gitcp.store.lines import recorded
-
         recorded.end_recording(repo, noticed=True)
     else:
-        from gitcp.store.lines import recorded
-
         recorded.begin_recording(repo)
     return [{"type": "say", "message": "\n".join(filter(None, [greeted, moved, *complaints]))}]
 
@@ -520,6 +512,7 @@ def finalize_turns(args: object, records: Iterable[Record]) -> Iterator[Record]:
                 if record["event"] in _STARTS and not record.get("refused"):
                     if len(session.list_recent_ids(ctx.repo)) > session.MOST:
                         ctx.leave()
+
                         from gitcp.store.session import others
 
                         others.put_away(ctx.repo)

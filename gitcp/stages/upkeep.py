@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import time
 
-from gitcp.console import JSON, make_flag, make_value, parse_number
+from gitcp.commands import JSON, make_flag, make_value
+from gitcp.console import parse_number
 from gitcp.core import findings, orphan_rules
 from gitcp.errors import Error, InputError
 from gitcp.git import decode_name

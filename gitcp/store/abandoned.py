@@ -8,7 +8,7 @@ import os
 import shlex
 from functools import partial
 
-from gitcp import git
+from gitcp import files, git
 from gitcp.core import abandoned, transcripts
 from gitcp.core.back import is_below
 from gitcp.core.credit import get_author
@@ -17,7 +17,7 @@ from gitcp.errors import Error
 from gitcp.git import decode_name
 from gitcp.record import encode_lines
 from gitcp.repo import Repo
-from gitcp.store import pack_care, private, redaction
+from gitcp.store import pack_care, redaction
 from gitcp.store.back.restore import KeptEdits, Present
 from gitcp.store.lines.edit_lines import Edits
 from gitcp.store.objects import Objects, Stash, edit_tree
@@ -245,7 +245,7 @@ def keep_summaries(repo: Repo) -> None:
 
 def read_summaries(repo: Repo) -> list[Record]:
     """The records that were kept."""
-    data = private.read_cache(_get_path(repo))
+    data = files.read_cache(_get_path(repo))
     loaded = (transcripts.load_entry(line) for line in data.split(b"\n") if line)
     return [record for record in loaded if record and _is_record(record)]
 
@@ -257,7 +257,7 @@ def forget(repo: Repo, sessions: Collection[str]) -> None:
     if left:
         _write(repo, [{**r, "next_prompt": ""} if r["by"] in sessions else r for r in left])
     elif records:
-        private.remove_private(repo, _get_path(repo))
+        files.remove_private(repo, _get_path(repo))
 
 
 def _is_record(record: Record) -> bool:
@@ -272,7 +272,7 @@ def _is_record(record: Record) -> bool:
 
 def _write(repo: Repo, records: Iterable[Record]) -> None:
     lines = (json.dumps(record, separators=(",", ":")) + "\n" for record in records)
-    private.write_private(repo, _get_path(repo), "".join(lines).encode())
+    files.write_private(repo, _get_path(repo), "".join(lines).encode())
 
 
 def _get_path(repo: Repo) -> str:

@@ -10,8 +10,8 @@ from gitcp.core import credit, formats, linking
 from gitcp.core.commit_message import KEY
 from gitcp.core.credit import UNKNOWN
 from gitcp.errors import Busy, Error, GitError, Late, Moved
+from gitcp.files import exclusive
 from gitcp.git import Running, decode_name, encode_name
-from gitcp.lock import exclusive
 from gitcp.record import encode_lines
 from gitcp.store import journal, notes, refs, relink, session
 from gitcp.store.index import IndexFile, Lock, copy_index, install_index, list_staged
@@ -19,7 +19,8 @@ from gitcp.store.journal import Journal, LastSeen, open_edits, read_clock
 from gitcp.store.journal.edits import read_streams
 from gitcp.store.lines import edit_lines
 from gitcp.store.link import condense, unhooked
-from gitcp.store.objects import TREE, Lookup, compare_trees, find_tree, is_ancestor, need_commit
+from gitcp.store.object_lists import is_ancestor
+from gitcp.store.objects import TREE, Lookup, compare_trees, find_tree, need_commit
 from gitcp.store.session import make_id, others
 from gitcp.store.setup.guard_files import AUTO
 from gitcp.store.snapshot import scan

@@ -13,9 +13,8 @@ from _sha1 import sha1
 from gitcp import files, git
 from gitcp.core import formats, json
 from gitcp.errors import InputError, NoJj
-from gitcp.files import Damaged
-from gitcp.lock import exclusive
-from gitcp.store import private, refs, session
+from gitcp.files import Damaged, exclusive
+from gitcp.store import refs, session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ def _make_git_base(repo: Repo, name: str, oid: str | None) -> Base:
 
         return guard_rules.make_base("git", name, _UNBORN, b"", ())
     keys = list_keys(repo)
-    cached = private.load_cache(repo.join_own("guard-head"), formats.GUARD_HEAD) or {}
+    cached = files.load_cache(repo.join_own("guard-head"), formats.GUARD_HEAD) or {}
     if cached.get("id") != oid or cached.get("keys") != list(keys):
         message = repo.objects.need(oid, "commit").partition(b"\n\n")[2]
 
@@ -111,7 +110,7 @@ def _make_git_base(repo: Repo, name: str, oid: str | None) -> Base:
 
 def _write_cache(repo: Repo, cached: dict[str, Any]) -> None:
     try:
-        private.write_private(repo, repo.join_own("guard-head"), json.dumps(cached).encode())
+        files.write_private(repo, repo.join_own("guard-head"), json.dumps(cached).encode())
     except OSError:
         pass  # git is asked again next time: a full disk must not refuse a tool call
 
@@ -221,9 +220,9 @@ def _list_living(repo: Repo) -> list[Claim]:
     living: list[Claim] = []
     for name in files.list_names(repo.join_own("claims")):
         try:
-            claim = private.load_json(repo.join_own("claims", name), formats.CLAIM)
+            claim = files.load_json(repo.join_own("claims", name), formats.CLAIM)
         except Damaged as e:
-            private.set_aside(repo, e)
+            files.set_aside(repo, e)
             continue
         if claim and claim["key"] == name and _is_held(repo, claim):
             living.append(claim)
@@ -242,7 +241,9 @@ def _is_held(repo: Repo, claim: Claim) -> bool:
         return False
     owner: Any = claim["process"]
 
-    return session.is_agent_working(owner, written)
+    from gitcp.store.session import process
+
+    return process.is_agent_working(owner, written)
 
 
 def _drop_earlier(repo: Repo, mine: Claim, held: Iterable[Claim]) -> None:
@@ -259,18 +260,18 @@ def select_claims(repo: Repo, match: Callable[[Claim], bool]) -> list[Claim]:
     """The readable claims that match; nothing is changed."""
     claims: list[Claim] = []
     for name in files.list_names(repo.join_own("claims")):
-        claim: Claim | None = private.load_cache(repo.join_own("claims", name), formats.CLAIM)
+        claim: Claim | None = files.load_cache(repo.join_own("claims", name), formats.CLAIM)
         if claim and claim["key"] == name and match(claim):
             claims.append(claim)
     return claims
 
 
 def _write(repo: Repo, claim: Claim) -> None:
-    private.write_private(repo, repo.join_own("claims", claim["key"]), json.dumps(claim).encode())
+    files.write_private(repo, repo.join_own("claims", claim["key"]), json.dumps(claim).encode())
 
 
 def _remove(repo: Repo, key: str) -> None:
-    private.remove_private(repo, repo.join_own("claims", key))
+    files.remove_private(repo, repo.join_own("claims", key))
 
 
 def leave_claim(repo: Repo, event: Record) -> None:
@@ -284,6 +285,7 @@ def leave_claim(repo: Repo, event: Record) -> None:
 
 def is_at_work(repo: Repo, marker: Marker) -> bool:
     """Whether a session is in a turn here and its agent runs, if that can be seen."""
+
     from gitcp.store.session import others
 
     return session.is_home(repo, marker) and others.is_at_work(repo, marker)
@@ -300,9 +302,9 @@ def _is_open(repo: Repo, marker: Marker) -> bool:
     if marker["phase"] == "ended" or not session.is_home(repo, marker):
         return False
 
-    from gitcp.store.session import others
+    from gitcp.store.session import others, process
 
-    return session.is_agent_working(marker["agent_process"], others.read_last_heard(repo, marker))
+    return process.is_agent_working(marker["agent_process"], others.read_last_heard(repo, marker))
 
 
 def select_live(repo: Repo, session_ids: Iterable[str]) -> set[str]:

@@ -9,7 +9,7 @@ from gitcp import files
 from gitcp.core import formats, orphan_rules
 from gitcp.errors import Error
 from gitcp.record import decode_lines
-from gitcp.store import abandoned, journal, pack_care, private, redaction, refs, session, undo
+from gitcp.store import abandoned, journal, pack_care, redaction, refs, session, undo
 from gitcp.store.care.case import Survey
 from gitcp.store.journal import edits
 from gitcp.store.objects import Objects
@@ -50,7 +50,7 @@ class Choice:
             return []
         if self._session:
             return [self._session]
-        known = {*others.list_state_ids(repo), *session.list_marked_ids(repo)}
+        known = {*others.list_state_ids(repo), *others.list_marked_ids(repo)}
         known |= {journal.find_session(ref, known) for ref in refs.list_refs(repo, journal.PREFIX)}
         return sorted(name for name in known if not self._before or self._is_over(repo, name))
 
@@ -102,7 +102,7 @@ def _survey_sessions(
 
 
 def _count_kinds(repo: Repo, sessions: Iterable[str], streams: Collection[str]) -> dict[str, int]:
-    known = {*others.list_state_ids(repo), *session.list_marked_ids(repo)}
+    known = {*others.list_state_ids(repo), *others.list_marked_ids(repo)}
     return {
         "checkpoint part": 0,
         "session": len(known.intersection(sessions)),
@@ -171,8 +171,8 @@ def _forget_files(
             for name in files.list_names(os.path.join(top, folder)):
                 if orphan_rules.list_possible_owners(name) & owners:
                     redaction.forget_pictures(repo, files.peek(os.path.join(top, folder, name)))
-                    private.remove_private(repo, os.path.join(top, folder, name))
-        private.remove_private(repo, os.path.join(top, "page.html"))
+                    files.remove_private(repo, os.path.join(top, folder, name))
+        files.remove_private(repo, os.path.join(top, "page.html"))
         journal.leave_out(repo, os.path.dirname(top), lambda line: _is_about(line, owners))
     if owners:
         shutil.rmtree(repo.join_shared("kept"), ignore_errors=True)
@@ -220,7 +220,7 @@ def _find_used(repo: Repo, survey: Survey) -> list[str]:
         named |= {line.split()[1] for line in decode_lines(listed)}
     for name in files.list_names(repo.join_shared("transcript")):
         if name.endswith(".json"):
-            copy = private.load_cache(repo.join_shared("transcript", name), formats.TRANSCRIPT)
+            copy = files.load_cache(repo.join_shared("transcript", name), formats.TRANSCRIPT)
             named |= {chunk[0] for chunk in (copy or {}).get("chunks", ())}
     with Objects(repo):
         return sorted(named - repo.objects.list_absent(named))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import time
 
-from gitcp import git
+from gitcp import files, git
 from gitcp.errors import Error, hide_passwords
 from gitcp.repo import Repo
-from gitcp.store import private
 
 KEPT = 20  # warnings
 _ROOM = 16384  # bytes of them, before the oldest go
@@ -31,13 +30,13 @@ def keep_warning(repo: Repo, message: str) -> None:
     try:
         if not os.path.isdir(repo.join_shared()):
             return
-        fd = private.open_private(repo, path, os.O_WRONLY | os.O_APPEND)
+        fd = files.open_private(repo, path, os.O_WRONLY | os.O_APPEND)
         os.write(fd, line)
         size = os.fstat(fd).st_size
         os.close(fd)
         if size > _ROOM:
-            lines = private.read_cache(path, _ROOM).splitlines()[-KEPT:]
-            private.write_private(repo, path, b"".join(line + b"\n" for line in lines))
+            lines = files.read_cache(path, _ROOM).splitlines()[-KEPT:]
+            files.write_private(repo, path, b"".join(line + b"\n" for line in lines))
     except (Error, OSError):
         pass
 
@@ -45,7 +44,7 @@ def keep_warning(repo: Repo, message: str) -> None:
 def list_warnings(repo: Repo) -> list[tuple[int, str]]:
     """(seconds since 1970, text) of the last KEPT warnings, the oldest first."""
     warnings = []
-    for line in private.read_cache(repo.join_shared("warnings"), _ROOM).splitlines()[-KEPT:]:
+    for line in files.read_cache(repo.join_shared("warnings"), _ROOM).splitlines()[-KEPT:]:
         seconds, _, message = line.decode("utf-8", "replace").partition(" ")
         if seconds.isdigit():
             warnings.append((int(seconds), message))
@@ -55,7 +54,7 @@ def list_warnings(repo: Repo) -> list[tuple[int, str]]:
 def drop_warnings(repo: Repo, *hooks: str) -> None:
     """Drop the warnings of hooks that have succeeded."""
     path = repo.join_shared("warnings")
-    lines = private.read_cache(path, _ROOM).splitlines(True)
+    lines = files.read_cache(path, _ROOM).splitlines(True)
     marks = [f" {hook}: ".encode() for hook in hooks]
     remaining = [
         line
@@ -63,6 +62,6 @@ def drop_warnings(repo: Repo, *hooks: str) -> None:
         if not any(line.lstrip(b"0123456789").startswith(mark) for mark in marks)
     ]
     if remaining and len(remaining) < len(lines):
-        private.write_private(repo, path, b"".join(remaining))
+        files.write_private(repo, path, b"".join(remaining))
     elif lines and not remaining:
-        private.remove_private(repo, path)
+        files.remove_private(repo, path)

@@ -15,18 +15,10 @@ from gitcp.core.formats import is_count
 from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Busy, Changed
 from gitcp.git import decode_name
-from gitcp.store import private
-from gitcp.store.objects import (
-    Lookup,
-    edit_tree,
-    encode_index_info,
-    find_file,
-    find_tree,
-    list_commits,
-    need_commit,
-    read_changes,
-)
-from gitcp.store.snapshot import copy_dated, scan
+from gitcp.store.object_lists import encode_index_info, list_commits
+from gitcp.store.objects import Lookup, edit_tree, find_file, find_tree, need_commit, read_changes
+from gitcp.store.snapshot import scan
+from gitcp.store.snapshot.own_index import copy_dated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,7 +118,7 @@ def replace_entries(repo: Repo, old: Entries, new: Entries, record: Callable[[],
     """
     release_abandoned(repo)
     lock = Lock(repo, name="stage-lock")
-    mark = private.write_private
+    mark = files.write_private
     mark(repo, _get_mark_path(repo), json.dumps(lock.prepare()).encode(), durable=True)
     lock.take()
     index = copy_index(repo, "staged-index")
@@ -139,7 +131,7 @@ def replace_entries(repo: Repo, old: Entries, new: Entries, record: Callable[[],
     finally:
         lock.let_go()
         index.remove()
-        private.remove_private(repo, _get_mark_path(repo))
+        files.remove_private(repo, _get_mark_path(repo))
 
 
 def is_abandoned(repo: Repo) -> bool:
@@ -151,9 +143,9 @@ def release_abandoned(repo: Repo) -> None:
     """Release the index.lock that a killed replace_entries() left.  The caller holds the lock of
     the undo log."""
     if is_abandoned(repo):
-        mark = private.load_cache(_get_mark_path(repo), [is_count])
+        mark = files.load_cache(_get_mark_path(repo), [is_count])
         Lock(repo, mark).let_go()
-        private.remove_private(repo, _get_mark_path(repo))
+        files.remove_private(repo, _get_mark_path(repo))
 
 
 def _get_mark_path(repo: Repo) -> str:

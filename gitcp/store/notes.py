@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from gitcp.core import formats
 from gitcp.store import refs
-from gitcp.store.objects import TREE, edit_tree, list_files, read_commit, read_tree, write_commit
+from gitcp.store.objects import TREE, edit_tree, read_commit, read_tree, write_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,6 +110,8 @@ class Reader:
 def list_links(objects: Objects) -> Iterator[tuple[str, list[str]]]:
     """(commit, ids) of every note, whatever its fan-out."""
     tip = read_commit(objects, REF)
+    from gitcp.store.object_lists import list_files
+
     for path, (_, oid) in list_files(objects, tip["tree"]) if tip else ():
         blob = objects.read(oid)
         names = parse_note(blob[2]) if blob and blob[1] == "blob" else []

@@ -11,7 +11,7 @@ from itertools import islice
 
 from gitcp import files, git, memory
 from gitcp.core import formats
-from gitcp.errors import Error, GitError
+from gitcp.errors import Error
 from gitcp.git import decode_name, encode_name
 from gitcp.store import refs
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from gitcp.store.reading import Ahead
 
     Changes = dict[str, Staged]
-
 
 # Read small objects without git, from loose files and packs; git reads all others, and many.
 _TREE = "^{tree}"
@@ -371,13 +370,10 @@ def hash_stream(f: BinaryIO, size: int, algo: str) -> str | None:
 
 
 _SHARED: dict[str, Objects] = memory.get_table("objects")  # git directory -> database
-
-
 # Trees: read one, look a path up, edit a few paths, compare two.
 #
 # Only the directories of the paths in question are read and written.
 TREE = "040000"
-_DEEPEST, _MOST = 200, 10_000_000
 _SMALL_TREE, _KEPT = 1 << 13, 256  # bytes of a tree that stays parsed, and how many of them
 _MODES = {"40000": TREE, "100644": "100644", "100755": "100755"}
 
@@ -433,13 +429,6 @@ def write_tree(objects: Objects, entries: Tree) -> str:
         for _, name, (mode, oid) in keyed
     ]
     return objects.write("tree", b"".join(data))
-
-
-def encode_index_info(entries: Mapping[str, Entry]) -> bytes:
-    """Entries by path as `git update-index -z --index-info` reads them."""
-    from gitcp.record import encode_lines
-
-    return encode_lines((f"{mode} {oid}\t{path}" for path, (mode, oid) in entries.items()), "\0")
 
 
 def edit_tree(objects: Objects, base: str | None, edits: Mapping[str, Entry | None]) -> str:
@@ -510,31 +499,6 @@ class Lookup:
         return self._seen[path]
 
 
-def list_files(objects: Objects, tree: str, most: int = _MOST) -> Iterator[tuple[str, Entry]]:
-    """Yield (path, entry) of every file below a tree.
-
-    Raises Error for more than `most` entries, and for directories nested too deep: a few objects
-    can refer to each other so often that they make up any number of paths.
-    """
-    yield from _list_files(objects, tree, "", [most])
-
-
-def _list_files(
-    objects: Objects, tree: str, prefix: str, left: list[int]
-) -> Iterator[tuple[str, Entry]]:
-    if prefix.count("/") > _DEEPEST:
-        raise Error(f"directories nested more than {_DEEPEST} deep: '{prefix[:60]}'")
-    entries = read_tree(objects, tree)
-    left[0] -= len(entries) + 1
-    if left[0] < 0:
-        raise Error(f"too many entries below '{tree}'")
-    for name, (mode, oid) in entries.items():
-        if mode == TREE:
-            yield from _list_files(objects, oid, f"{prefix}{name}/", left)
-        else:
-            yield prefix + name, (mode, oid)
-
-
 def compare_trees(
     objects: Objects, old: str | None, new: str | None, prefix: str = ""
 ) -> Iterator[tuple[str, Entry | None, Entry | None]]:
@@ -586,19 +550,6 @@ def parse_ident(ident: str) -> tuple[str, int]:
     return f"{name}>", int(seconds) if seconds.isdecimal() else 0
 
 
-def read_names(repo: Repo, commits: Iterable[str]) -> dict[str, str]:
-    """oid -> the name of its author by the mailmap, as git log and git blame show it, of commits
-    (full oids)."""
-    from gitcp.record import encode_lines
-
-    if not (oids := encode_lines(commits)):
-        return {}
-    options = "--no-walk=unsorted", "--no-show-signature", "--no-notes", "--format=%H %aN"
-    _, out = repo.git.run("log", *options, "--stdin", stdin=oids)
-    rows = (line.split(b" ", 1) for line in out.splitlines())
-    return {oid.decode(): decode_name(name) for oid, name in rows}
-
-
 def write_commit(repo: Repo, tree: str, parents: Sequence[str], message: str) -> str:
     """Store a commit by the person, now; return its oid."""
     head = [f"tree {tree}", *(f"parent {p}" for p in parents)]
@@ -614,24 +565,6 @@ def read_commit(objects: Objects, spec: str) -> Commit | None:
     if obj and obj[1] == "tag":
         obj = objects.read(f"{spec}^{{commit}}")
     return parse_commit(obj[0], obj[2]) if obj and obj[1] == "commit" else None
-
-
-def build_log_args(
-    options: Sequence[str], revisions: Sequence[str], paths: Sequence[str]
-) -> list[str | bytes]:
-    """The arguments of `git log` for options, revisions and paths that a person gives."""
-    return [*options, "--end-of-options", *revisions, "--", *map(encode_name, paths)]
-
-
-def list_commits(repo: Repo, *args: str, stdin: bytes = b"") -> list[str]:
-    """The oids that git rev-list prints for these arguments, in its order."""
-    return repo.git.run("rev-list", *args, stdin=stdin)[1].decode().split()
-
-
-def is_ancestor(repo: Repo, ancestor: str, commit: str) -> bool | None:
-    """Whether a commit has ancestor in its history, or is it; None if one of them is not here."""
-    status, _ = repo.git.run("merge-base", "--is-ancestor", ancestor, commit, ok=(0, 1, 128))
-    return None if status == 128 else status == 0
 
 
 def need_commit(objects: Objects, spec: str) -> Commit:
@@ -678,7 +611,7 @@ def parse_commit(oid: str, data: bytes) -> Commit:
 
 
 # What a commit changes: before it is made by its index, afterwards by its trees.
-_OURS = ".entire/"
+OURS = ".entire/"
 
 
 def read_staged(git: Git, parent: str) -> Changes:
@@ -686,12 +619,12 @@ def read_staged(git: Git, parent: str) -> Changes:
     args = "diff-index --cached --raw -z --no-renames --no-abbrev --ignore-submodules=none"
     out = git.read_records(*args.split(), parent)
     return {
-        decode_name(path): _parse_change(head)
+        decode_name(path): parse_change(head)
         for head, path in zip(out[::2], out[1::2], strict=True)
     }
 
 
-def _parse_change(raw: bytes) -> Staged:
+def parse_change(raw: bytes) -> Staged:
     """The change in git's raw format: `:<mode> <mode> <oid> <oid> <status>`."""
     old_mode, mode, *oids, _ = raw[1:].decode().split(" ")
     old, new = (oid if oid.strip("0") else None for oid in oids)
@@ -706,7 +639,7 @@ def read_tree_changes(objects: Objects, old: str | None, new: str) -> Changes:
     return {
         path: linking.build_change(before, after)
         for path, before, after in compare_trees(objects, old, new)
-        if not path.startswith(_OURS)
+        if not path.startswith(OURS)
     }
 
 
@@ -725,62 +658,6 @@ def compare_with_parents(objects: Objects, commit: Commit) -> list[Changes]:
     sides = [read_tree_changes(objects, tree, commit["tree"]) for tree in trees]
     own = set(sides[0]).intersection(*sides)
     return [{path: side[path] for path in side if path in own} for side in sides]
-
-
-def read_many_changes(repo: Repo, commits: Iterable[Commit]) -> dict[str, Changes]:
-    """oid -> the changes of a commit, for many at once; a commit that cannot be read is left
-    out."""
-    by_oid = {commit["oid"]: commit for commit in commits}
-    single = [oid for oid, commit in by_oid.items() if len(commit["parents"]) < 2]
-    changes = _ask_changes(repo, single) if single else {}
-    for oid in by_oid.keys() - changes.keys():
-        import contextlib
-
-        with contextlib.suppress(Error):
-            changes[oid] = read_changes(repo.objects, by_oid[oid])[1]
-    return changes
-
-
-def _ask_changes(repo: Repo, oids: list[str]) -> dict[str, Changes]:
-    args = "diff-tree --stdin --always --root -r -z --no-renames --no-abbrev"
-    changes: dict[str, Changes] = {}
-    try:
-        from gitcp.record import encode_lines
-
-        _, out = repo.git.run(*args.split(), stdin=encode_lines(oids))
-    except GitError:
-        return {}  # an object is missing: each commit is read alone
-    fields = iter(out.split(b"\0")[:-1])
-    for field in fields:
-        if not field.startswith(b":"):
-            own = changes[field.decode()] = {}
-        elif not (path := decode_name(next(fields))).startswith(_OURS):
-            own[path] = _parse_change(field)
-    return changes
-
-
-def subtract_changes(objects: Objects, changes: Changes, commits: Iterable[Commit]) -> Changes:
-    """The changes that none of the other commits makes too, whatever its parent has."""
-    other_changes = [read_changes(objects, other)[1] for other in commits]
-    return {
-        path: change
-        for path, change in changes.items()
-        if not any(
-            path in other and _is_same(objects, other[path], change) for other in other_changes
-        )
-    }
-
-
-def _is_same(objects: Objects, entry: Staged, other: Staged) -> bool:
-    return entry[2:] == other[2:] or _list_added(objects, entry) == _list_added(objects, other)
-
-
-def _list_added(objects: Objects, change: Staged) -> set[bytes]:
-    _, old, _, new = change
-
-    from gitcp.core import linking
-
-    return linking.find_added_lines(objects.read_blob(old), objects.read_blob(new))
 
 
 # Transactions of refs by one git, as many as a process makes.

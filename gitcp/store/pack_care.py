@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from gitcp import files
 from gitcp.core import formats
 from gitcp.errors import Error
+from gitcp.files import exclusive
 from gitcp.git import encode_name
-from gitcp.lock import exclusive
 from gitcp.record import encode_lines
 from gitcp.store import packs
 

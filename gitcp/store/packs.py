@@ -20,7 +20,7 @@ from zlib import crc32
 from gitcp import files, git, memory
 from gitcp.core import formats
 from gitcp.errors import Error
-from gitcp.lock import exclusive
+from gitcp.files import exclusive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,6 +110,7 @@ class Packs:
         if not oids:
             return
         base, env = os.path.join(folder, "pack"), {"GIT_OBJECT_DIRECTORY": folder}
+
         from gitcp.record import encode_lines
 
         _, out = self._repo.git.run(*_AS_GIVEN.split(), base, stdin=encode_lines(oids), env=env)

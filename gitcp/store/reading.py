@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import marshal
 import os
+import signal
 from collections import deque
 from itertools import islice
 from unicodedata import normalize
@@ -16,9 +17,6 @@ from gitcp import console, git
 from gitcp.errors import GitError, Late
 from gitcp.git import encode_name, fill_pipe
 from gitcp.record import encode_lines
-from gitcp.start import bundle
-from gitcp.start.cpython import signals
-from gitcp.store.cat_file import list_missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -267,7 +265,7 @@ class _Worker:
     def close(self) -> None:
         """End the worker, also in the middle of a batch."""
         if self.busy:
-            os.kill(self._pid, signals.SIGKILL)
+            os.kill(self._pid, signal.SIGKILL)
         os.close(self._in)
         self._out.close()
         os.waitpid(self._pid, 0)
@@ -279,13 +277,11 @@ def _serve(
     """Work on one batch after the other, until their pipe is closed."""
     try:
         # It is ignored under nohup, and in a script's background job.
-        if signals.getsignal(signals.SIGINT) is not signals.SIG_IGN:
-            signals.signal(signals.SIGINT, signals.SIG_DFL)
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.dup2(batches, 0)
         os.dup2(answers, 1)
-        code = max(2, bundle.get_descriptor())  # functions that were not called yet are read there
-        os.closerange(3, code)
-        os.closerange(code + 1, _OPEN)
+        os.closerange(3, _OPEN)
         with objects.reopen() as own, os.fdopen(0, "rb") as stream:
             work = begin(own)
             while True:
@@ -329,11 +325,10 @@ _FETCH = (
 
 def find_remote(repo: Repo) -> str:
     """The remote of a partial clone; '' in a complete clone, or if fetching is not allowed."""
-    return find_promisor(repo) if git.is_fetch_allowed() else ""
+    return _find_promisor(repo) if git.is_fetch_allowed() else ""
 
 
-def find_promisor(repo: Repo) -> str:
-    """The remote of a partial clone; '' in a complete clone."""
+def _find_promisor(repo: Repo) -> str:
     if name := repo.config.get("extensions.partialclone"):
         return name
     for key in repo.config.list_keys("remote.", ".promisor"):
@@ -344,7 +339,7 @@ def find_promisor(repo: Repo) -> str:
 
 def list_unpromised(repo: Repo, oids: Sequence[str], missing: set[str]) -> set[str]:
     """The oids of missing that oids need and that no remote has promised."""
-    if not missing or not find_promisor(repo):
+    if not missing or not _find_promisor(repo):
         return missing
     _, out = repo.git.run(*_LOST.split(), *oids, ok=range(256))
     lost = (line.split() for line in out.decode(errors="replace").splitlines())
@@ -359,13 +354,8 @@ def forbid_fetch(repo: Repo) -> None:
 
 def lacks_objects(repo: Repo, oids: Sequence[str]) -> bool:
     """Whether an object of these trees is missing here."""
-    return bool(_list_below(repo, oids))
-
-
-def _list_below(repo: Repo, oids: Sequence[str]) -> list[str]:
-    """The missing objects that these trees refer to."""
     _, out = repo.git.run(*_WHICH.split(), stdin=encode_lines(oids))
-    return [oid[1:] for oid in out.decode().split() if oid[0] == "?"]
+    return b"?" in out
 
 
 def fetch_missing(
@@ -377,7 +367,10 @@ def fetch_missing(
     """
     oids = [oid for oid in oids if len(oid) == len(repo.empty_tree) and _HEX.issuperset(oid)]
     try:
-        away = encode_lines([*list_missing(repo, oids), *(_list_below(repo, oids) if walk else ())])
+        _, out = repo.git.run(*_WHICH.split(), stdin=encode_lines(oids))
+        listed = out.decode().split()
+        below = [oid[1:] for oid in listed if oid[0] == "?"] if walk else []
+        away = encode_lines([*below, *(oid for oid in oids if oid not in set(listed))])
         if away:
             env = {"GITCP_ACTIVE": "1"}
             running = repo.git.start(

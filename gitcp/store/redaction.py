@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import marshal
 import os
-from zlib import crc32
 
 from gitcp import VERSION, files, memory
 from gitcp.core import config_table
 from gitcp.errors import InputError
-from gitcp.start import cpython
-from gitcp.store import private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from gitcp.core.redact.personal import Personal
     from gitcp.core.redact.redactor import Redactor
     from gitcp.repo import Repo
-    from gitcp.start.cpython import Code
 
 _WORDS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 .,;!?'()\n"
 _LONGEST = 15  # bytes of a word: what follows `Bearer ` is a secret from 16 on
 # Stands for a text while a rule is invalid and its secrets cannot be found.
 WITHHELD = "(withheld: a rule of gitcp.redact cannot be read)"
 _REDACTORS: dict[str, Redactor] = memory.get_table("redactors")
-_LARGEST = 1 << 22  # bytes, many times what all rules need
 
 
 def get_redactor(repo: Repo, session: str = "") -> Redactor:
@@ -37,7 +30,9 @@ def get_redactor(repo: Repo, session: str = "") -> Redactor:
     Raises InputError that names an invalid rule.
     """
     if repo.common not in _REDACTORS:
-        load_patterns()
+        from gitcp import patterns
+
+        patterns.load_patterns()
         rules = repo.config.get_all("gitcp.redact"), _list_readable(repo, "gitcp.redact-allow")
 
         from gitcp.core.redact import redactor
@@ -45,7 +40,7 @@ def get_redactor(repo: Repo, session: str = "") -> Redactor:
         _REDACTORS[repo.common] = redactor.Redactor(
             *rules, _read_personal(repo), _choose_replacer(repo)
         )
-        save_patterns()
+        patterns.save_patterns(_prepare_patterns)
     return _REDACTORS[repo.common].bind_session(session)
 
 
@@ -91,7 +86,9 @@ def hash_rules(repo: Repo) -> str:
     own = repo.config.get_all("gitcp.redact"), repo.config.get_all("gitcp.redact-allow")
     import hashlib
 
-    return hashlib.sha256(repr((VERSION, stat_table(), own)).encode()).hexdigest()
+    from gitcp import patterns
+
+    return hashlib.sha256(repr((VERSION, patterns.stat_table(), own)).encode()).hexdigest()
 
 
 def can_read_rules(repo: Repo) -> bool:
@@ -163,68 +160,16 @@ def is_words_only(data: bytes) -> bool:
     return not data.translate(None, _WORDS) and max(map(len, data.split()), default=0) <= _LONGEST
 
 
-def load_patterns() -> None:
-    """Read the stored patterns, before the modules that compile patterns are imported."""
-    if stored := _read_patterns(locate_patterns()):
-        from gitcp.core.redact import patterns
-
-        patterns.READY.update(stored[0])
-        patterns.FORMATS.update(stored[1])
-
-
-def save_patterns() -> None:
-    """Store the patterns of all rules if one had to be compiled."""
-
-    from gitcp.core.redact import patterns
-
-    if not patterns.COMPILED:
-        return
+def _prepare_patterns() -> None:
+    """Have the patterns of all rules compiled."""
 
     from gitcp.core.redact import rules
 
     for rule in rules.read_rules():
+        from gitcp import patterns
+
         patterns.load_pattern(rule["pattern"].encode())
-    patterns.COMPILED.clear()
     rules.prepare_formats()
-    data = marshal.dumps((patterns.READY, patterns.FORMATS))
-    cpython.write(locate_patterns(), lambda: _mark_patterns(data) + data)
-
-
-def locate_patterns() -> str:
-    """The file with the stored patterns of this build of Python."""
-    return cpython.get_path("patterns")
-
-
-def stat_table() -> tuple[int, ...]:
-    """(bytes, time of change in ns) of the file with the rules and of the module that reads it."""
-
-    from gitcp.core.redact import patterns
-
-    folder = os.path.dirname(patterns.__file__)
-    stats = [os.stat(os.path.join(folder, name)) for name in ("secrets.json", "rules.py")]
-    return tuple(number for st in stats for number in (st.st_size, st.st_mtime_ns))
-
-
-def _mark_patterns(data: bytes) -> bytes:
-    """The line before the data: the build of Python, the files of rules and a checksum."""
-    parts = (*cpython.get_regex_build(), *stat_table(), crc32(data))
-    return cpython.MARK + b"%d " * len(parts) % parts + b"\n"
-
-
-def _read_patterns(path: str) -> tuple[dict[bytes, Code], dict[str, Any]] | None:
-    """The patterns and formats in a file; None if it does not fit."""
-    try:
-        with open(cpython.open_own(path), "rb", buffering=0) as f:
-            mark, _, data = f.read(_LARGEST).partition(b"\n")
-        if mark + b"\n" != _mark_patterns(data):
-            return None
-    except OSError:
-        return None
-    stored = marshal.loads(data)
-    return stored if isinstance(stored, tuple) else None  # earlier versions wrote a dict
-
-
-# Pictures of transcripts, moved to private files that are named by their hash and never pushed.
 
 
 def make_replacer(repo: Repo) -> Callable[[bytes], bytes]:
@@ -241,13 +186,14 @@ def move_pictures(repo: Repo, data: bytes) -> bytes:
     """Write the pictures of lines to files; return the lines with marks in their place."""
 
     def put(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
+
         from gitcp.core.redact import images
 
         if body.startswith(images.MARK) or body == images.DOT[1]:
             return kind, body
         name = files.hash_bytes(body)
         if not os.path.exists(_locate_picture(repo, name)):
-            private.write_private(repo, _locate_picture(repo, name), body, durable=True)
+            files.write_private(repo, _locate_picture(repo, name), body, durable=True)
         return kind, images.MARK + name.encode()
 
     from gitcp.core.redact import images
@@ -259,6 +205,7 @@ def restore_pictures(repo: Repo, data: bytes) -> bytes:
     """Lines with their marks replaced by the pictures; a dot for a missing one."""
 
     def get(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
+
         from gitcp.core.redact import images
 
         if not body.startswith(images.MARK):
@@ -275,10 +222,11 @@ def forget_pictures(repo: Repo, data: bytes) -> None:
     """Remove the pictures whose marks are in lines of a transcript."""
 
     def drop(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
+
         from gitcp.core.redact import images
 
         if body.startswith(images.MARK):
-            private.remove_private(repo, _locate_picture(repo, _parse_name(body)))
+            files.remove_private(repo, _locate_picture(repo, _parse_name(body)))
         return kind, body
 
     from gitcp.core.redact import images
@@ -292,6 +240,7 @@ def locate_folder(repo: Repo) -> str:
 
 
 def _parse_name(body: bytes) -> str:
+
     from gitcp.core.redact import images
 
     return body.removeprefix(images.MARK).decode("ascii").replace("/", "")

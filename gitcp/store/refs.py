@@ -7,9 +7,8 @@ import time
 
 from gitcp import files, git, memory
 from gitcp.errors import Error, GitError, Moved
+from gitcp.files import exclusive
 from gitcp.git import ANY, decode_name, encode_name, fill_pipe
-from gitcp.lock import exclusive
-from gitcp.store import private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ _RETRY = ("but expected", "reference already exists", "unable to resolve referen
 def set_markers(repo: Repo) -> None:
     """Set the markers that there is data and that it is not pushed, before a ref moves."""
     for name in ("linked", "unpushed"):
-        private.touch_private(repo, repo.join_shared(name))
+        files.touch_private(repo, repo.join_shared(name))
 
 
 def update_refs(repo: Repo, updates: Sequence[Update], reason: str) -> None:

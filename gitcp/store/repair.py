@@ -10,9 +10,8 @@ from gitcp import files
 from gitcp.core import credit, formats, transcripts
 from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error, GitError, InputError
-from gitcp.files import Damaged, choose_place_aside, move_aside, read_file
+from gitcp.files import Damaged, choose_place_aside, exclusive, move_aside, read_file
 from gitcp.git import decode_name, encode_name
-from gitcp.lock import exclusive
 from gitcp.store import journal, packs, reading, refs, session
 from gitcp.store.journal import edits
 from gitcp.store.link import unhooked

@@ -17,9 +17,20 @@ from gitcp.core.commit_message import KEY
 from gitcp.core.credit import UNKNOWN
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import Busy, Changed, Error, Moved
+from gitcp.files import exclusive
 from gitcp.git import build_person_env, encode_name
-from gitcp.lock import exclusive
-from gitcp.store import auto, index, match, notes, objects, private, redaction, refs, session, undo
+from gitcp.store import (
+    auto,
+    index,
+    match,
+    notes,
+    object_lists,
+    objects,
+    redaction,
+    refs,
+    session,
+    undo,
+)
 from gitcp.store.back.scratch import Copy, remove_folder
 from gitcp.store.journal import open_edits
 from gitcp.store.link import commit_sessions, unhooked
@@ -482,7 +493,7 @@ def note_links(repo: Repo, made: Sequence[Made], replaced: str) -> None:
         for one in made
     ]
     data = json.dumps(links).encode()
-    private.write_private(repo, _get_links_path(repo), data, durable=True)
+    files.write_private(repo, _get_links_path(repo), data, durable=True)
 
 
 def is_unlinked(repo: Repo) -> bool:
@@ -502,11 +513,11 @@ def finish(ctx: Context) -> None:
 def link(ctx: Context) -> None:
     """Store the checkpoint of each commit that was noted and that HEAD has, and move the streams
     on.  The caller holds the lock."""
-    links: list[Link] = private.load_cache(_get_links_path(ctx.repo), [_LINK]) or []
-    if links and objects.is_ancestor(ctx.repo, links[-1]["commit"], "HEAD"):
+    links: list[Link] = files.load_cache(_get_links_path(ctx.repo), [_LINK]) or []
+    if links and object_lists.is_ancestor(ctx.repo, links[-1]["commit"], "HEAD"):
         for n, one in enumerate(links):
             _link_one(ctx, one, is_first=not n, is_last=one is links[-1])
-    private.remove_private(ctx.repo, _get_links_path(ctx.repo))
+    files.remove_private(ctx.repo, _get_links_path(ctx.repo))
 
 
 def _link_one(ctx: Context, one: Link, is_first: bool, is_last: bool) -> None:

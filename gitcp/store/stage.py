@@ -11,7 +11,7 @@ from gitcp.core.formats import EXECUTABLE, FILE
 from gitcp.core.line_replay import find_changed_lines, has_no_lines, split_lines
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import Error
-from gitcp.store import index, session, undo
+from gitcp.store import index, undo
 from gitcp.store.back.restore import Present
 from gitcp.store.lines.edit_lines import Edits
 from gitcp.store.link.commit import find_acting
@@ -84,7 +84,7 @@ class Selection:
 
 def find_own_session(repo: Repo) -> str:
     """The id of the session whose agent runs this command.  Raises Error if none is known."""
-    ids = sorted(find_acting(session.read_here(repo)))
+    ids = sorted(find_acting(others.read_here(repo)))
     if len(ids) == 1:
         return ids[0]
     which = f"several agents run this: {' '.join(ids)}" if ids else "no agent runs this"

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 
-from gitcp import git
+from gitcp import files, git
 from gitcp.core import formats, guard_rules, json
 from gitcp.core.discards import find_taken_entries
 from gitcp.files import Damaged
-from gitcp.store import private, refs, session
+from gitcp.store import refs, session
 from gitcp.store.objects import compare_trees, find_tree, read_commit
-from gitcp.store.session import others
+from gitcp.store.session import others, process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,11 +46,11 @@ def note_call(repo: Repo, who: Writer, before: Sequence[str], lines: Iterable[Jo
         for what, oid in sorted(notes)
     )
     if os.path.exists(path) and os.stat(path).st_size > _MOST:
-        kept = private.read_cache(path, tail=_MOST // 2).partition(b"\n")[2]
-        private.write_private(repo, path, kept + data)
+        kept = files.read_cache(path, tail=_MOST // 2).partition(b"\n")[2]
+        files.write_private(repo, path, kept + data)
         return
     try:
-        fd = private.open_private(repo, path, os.O_WRONLY | os.O_APPEND)
+        fd = files.open_private(repo, path, os.O_WRONLY | os.O_APPEND)
     except OSError as e:  # the call itself is recorded all the same
         git.append_note("stash", str(e))
         return
@@ -78,9 +78,9 @@ def _get_path(repo: Repo) -> str:
 def _read(repo: Repo, what: str) -> dict[str, Writer]:
     """oid -> the last call that is noted to have done this."""
     found: dict[str, Writer] = {}
-    for data in private.read_cache(_get_path(repo)).splitlines():
+    for data in files.read_cache(_get_path(repo)).splitlines():
         try:
-            line: Any = private.parse_checked(_get_path(repo), data, _LINE)
+            line: Any = files.parse_checked(_get_path(repo), data, _LINE)
         except Damaged:
             continue  # cut short by a kill
         if line["what"] == what and len(line["who"]) == 3:
@@ -129,7 +129,7 @@ def _is_live(repo: Repo, session_id: str) -> bool:
     marker = session.find_marker(repo, session_id)
     if marker is None or marker["phase"] == "ended":
         return False
-    return session.is_agent_working(marker["agent_process"], others.read_last_heard(repo, marker))
+    return process.is_agent_working(marker["agent_process"], others.read_last_heard(repo, marker))
 
 
 def _name_entry(repo: Repo, oid: str, entries: Sequence[str]) -> str:

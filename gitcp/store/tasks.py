@@ -12,7 +12,7 @@ from gitcp.core import commit_message, credit, json
 from gitcp.errors import InputError
 from gitcp.git import format_now
 from gitcp.store import journal, redaction
-from gitcp.store.objects import Lookup, list_files
+from gitcp.store.objects import Lookup
 from gitcp.store.stream import METADATA
 from gitcp.store.v1 import committed_write, stored_transcripts
 
@@ -215,6 +215,8 @@ def list_stored(objects: Objects, tip: Tip | None, session_id: str) -> dict[str,
     if tip is None:
         return {}
     entry = Lookup(objects, tip["tree"])(f"{METADATA}{session_id}/tasks")
+    from gitcp.store.object_lists import list_files
+
     return {path: oid for path, (_, oid) in list_files(objects, entry[1])} if entry else {}
 
 

@@ -12,23 +12,15 @@ import sys
 from functools import partial
 from itertools import groupby
 
-from gitcp import agents, console
+from gitcp import agents, console, files
 from gitcp.core import back, formats, json, v1_format, v1_schema
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import Changed, Error, GitError, Moved
-from gitcp.files import Damaged, hash_bytes, read_bytes, read_file, replace_file
+from gitcp.files import Damaged, exclusive, hash_bytes, read_bytes, read_file, replace_file
 from gitcp.git import decode_name
-from gitcp.lock import exclusive
-from gitcp.store import index, notes, private, refs
-from gitcp.store.objects import (
-    TREE,
-    Lookup,
-    list_commits,
-    list_files,
-    need_commit,
-    write_commit,
-    write_tree,
-)
+from gitcp.store import index, notes, refs
+from gitcp.store.object_lists import list_commits, list_files
+from gitcp.store.objects import TREE, Lookup, need_commit, write_commit, write_tree
 from gitcp.store.session import make_id, others
 from gitcp.store.v1 import committed_write
 
@@ -564,7 +556,7 @@ def keep_bytes(repo: Repo, data: bytes | None) -> str | None:
     if _read_file(path) == data:
         os.utime(path)  # so that clean does not remove it
     else:
-        private.write_private(repo, path, data, durable=True)
+        files.write_private(repo, path, data, durable=True)
     return name
 
 

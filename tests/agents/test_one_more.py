@@ -28,8 +28,8 @@ class MadeUp:
 
     def __init__(self, tmp: Path) -> None:
         self.lib, self.top, self.home = tmp / "lib", tmp / "work", tmp / "home"
-        bundles = shutil.ignore_patterns("hooks*.c*", "patterns.c*")
-        shutil.copytree(paths.TOP / "gitcp", self.lib / "gitcp", ignore=bundles)
+        kept = shutil.ignore_patterns("patterns.c*")
+        shutil.copytree(paths.TOP / "gitcp", self.lib / "gitcp", ignore=kept)
         shutil.copytree(paths.TOP / "bin", self.lib / "bin", symlinks=True)
         (self.lib / "gitcp/agents/made_up").mkdir()
         for name, where in MODULES.items():

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp import VERSION, commands, console
+from gitcp import VERSION, commands
 from gitcp.cmd import completion
 from gitcp.console import cli
 from gitcp.core.config_table import KEYS, LABELS
@@ -74,7 +74,7 @@ def test_page_and_help_have_the_same_options() -> None:
 
 
 def test_a_dry_run_is_asked_for_by_the_same_two_names_everywhere() -> None:
-    rows = {name: console.flatten_rows(completion.list_rows(name)) for name in NAMES}
+    rows = {name: commands.flatten_rows(completion.list_rows(name)) for name in NAMES}
     names = [(name, spellings) for name, row in rows.items() for spellings, _ in row]
     none(n for n, o in names if "--dry-run" in o and o != ("-n", "--dry-run"))
     none(n for n, o in names if "--repair" in o and "--fix" not in o)

@@ -11,7 +11,7 @@ import pytest
 from gitcp.repo import Repo
 from gitcp.store import packs
 from gitcp.store.objects import Objects
-from gitcp.store.snapshot import sweep_leftovers
+from gitcp.store.snapshot.own_index import sweep_leftovers
 from tests.support.checkpoints import git
 from tests.support.harness import Agent, World
 from tests.support.scenes import Scenes

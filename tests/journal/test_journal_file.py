@@ -12,7 +12,7 @@ import pytest
 from gitcp import memory
 from gitcp.core import credit
 from gitcp.errors import Error
-from gitcp.lock import exclusive
+from gitcp.files import exclusive
 from gitcp.repo import Repo
 from gitcp.store import journal, repair
 from gitcp.store.objects import Objects

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from gitcp import context
+from gitcp import context, files
 from gitcp.repo import Repo
-from gitcp.store import match, private, session
+from gitcp.store import match, session
 from tests.support.harness import World
 
 ID, OTHER = "a1b2c3d4e5f6", "0123456789ab"
@@ -63,8 +63,8 @@ def test_a_commit_is_pending_while_the_git_that_makes_it_runs(repo: Repo) -> Non
 
 def test_what_was_judged_is_read_from_where_it_was_kept_before(repo: Repo) -> None:
     first, second = (f"{n}" * 40 for n in "12")
-    private.write_words(repo, repo.join_own("judged"), [first])
-    private.write_words(repo, repo.join_own("looked"), [second])
+    files.write_words(repo, repo.join_own("judged"), [first])
+    files.write_words(repo, repo.join_own("looked"), [second])
     assert match.read_judged(repo) == [first]
     match.add_judged(repo, "3" * 40, second)
     assert match.read_judged(repo) == [first, "3" * 40]

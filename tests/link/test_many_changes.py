@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from gitcp.repo import Repo
-from gitcp.store import objects
+from gitcp.store import object_lists, objects
 from gitcp.store.objects import Objects, need_commit
 from tests.support.checkpoints import git
 
@@ -41,7 +41,7 @@ def test_many_commits_change_what_each_of_them_changes(repo: Path) -> None:
     oids, here = history(repo), Repo.find()
     with Objects(here):
         commits = [need_commit(here.objects, oid) for oid in oids]
-        changes = objects.read_many_changes(here, commits)
+        changes = object_lists.read_many_changes(here, commits)
         assert changes == {c["oid"]: objects.read_changes(here.objects, c)[1] for c in commits}
     merged = changes[git("rev-parse", "main").strip()]
     assert [*merged] == ["a.py", "evil.py"]  # the mode of one side, the content of the other
@@ -54,6 +54,6 @@ def test_a_commit_that_cannot_be_read_does_not_hide_the_others(repo: Path) -> No
         commits = [need_commit(here.objects, oid) for oid in oids]
     (repo / ".git" / "objects" / gone[:2] / gone[2:]).unlink()
     with Objects(here):
-        changes = objects.read_many_changes(here, commits)
+        changes = object_lists.read_many_changes(here, commits)
     assert git("rev-parse", "HEAD~1").strip() not in changes
     assert {git("rev-parse", "side").strip(), git("rev-parse", "HEAD~3").strip()} <= changes.keys()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.store import session
+from gitcp.store.session import ps
 from tests.support.paths import TOP
 
 _MAC = """
@@ -42,4 +42,4 @@ def test_it_is_the_uuid_of_the_host_unless_the_system_refuses_it(
 
 @pytest.mark.linux
 def test_it_is_the_host_s_name_where_the_system_has_no_such_call() -> None:
-    assert session.read_hardware_id() == os.uname().nodename
+    assert ps.read_hardware_id() == os.uname().nodename

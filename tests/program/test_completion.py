@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.cmd import completion
-from gitcp.console import flatten_rows, make_flag, make_value
+from gitcp.commands import flatten_rows, make_flag, make_value
 from gitcp.core.render.completion import STARTS, format_script, list_candidates, split_words
 from tests.support.harness import Agent, World
 from tests.support.paths import BIN, TOP

@@ -9,7 +9,7 @@ import pytest
 
 from gitcp import context
 from gitcp.errors import Error
-from gitcp.lock import exclusive
+from gitcp.files import exclusive
 from gitcp.repo import Repo
 from gitcp.store import session
 from tests.git.traced import processes

@@ -19,7 +19,7 @@ import builtins, runpy, sys
 usual = builtins.__import__
 def without(name, *more, **named):
     ours = sys._getframe(1).f_globals["__name__"].startswith("gitcp")
-    if ours and name in ("_json", "_sre", "_signal", "_frozen_importlib_external"):
+    if ours and name in ("_json", "_sre", "_signal"):
         raise ImportError(name)
     return usual(name, *more, **named)
 builtins.__import__ = without
@@ -70,81 +70,15 @@ def test_a_turn_and_its_commit_are_recorded_on_a_python_without_its_inner_parts(
     assert world.git("rev-parse", "--verify", "-q", "entire/checkpoints/v1")
 
 
-def test_a_module_in_c_is_found_where_python_finds_it_and_no_other_module_is() -> None:
-    _run_isolated("""
-import sys
-sys.path.insert(0, sys.argv[1])
-from gitcp.start import cpython
-from importlib.machinery import PathFinder
-names = ["_json", "_bisect", "fcntl", "zlib", "math", "os", "json", "gitcp", "time", "no_module"]
-for name in names:
-    found, usual = cpython.find_extension(name), PathFinder.find_spec(name)
-    built_in = name in sys.builtin_module_names
-    if not built_in and usual and "lib-dynload" in usual.origin:
-        assert (found.origin, type(found.loader)) == (usual.origin, type(usual.loader)), name
-    else:
-        assert found is None, name
-""")
-
-
-def test_nothing_is_read_or_written_where_a_python_keeps_no_bytecode(tmp_path: Path) -> None:
+def test_no_pattern_is_stored_where_a_python_keeps_no_bytecode(tmp_path: Path) -> None:
     code = """
 import sys
 sys.path.insert(0, sys.argv[1])
 sys.implementation.cache_tag = None
-from gitcp.start import bundle, cpython
-assert cpython.get_path("hooks") == ""
-bundle.use()
-import gitcp.errors
-bundle.complete()
+from gitcp import patterns
+assert patterns.locate_patterns() == ""
+patterns.COMPILED[b"a"] = True
+patterns.save_patterns(lambda: None)
 """
     subprocess.run([sys.executable, "-I", "-c", code, str(TOP)], cwd=tmp_path, check=True)
     assert os.listdir(tmp_path) == ["home"]  # the tests' own
-
-
-def _run_isolated(code: str) -> None:
-    argv = [sys.executable, "-I", "-S", "-c", code, str(TOP)]
-    subprocess.run(argv, check=True, env={**os.environ, "GIVEN": "1"})
-
-
-@pytest.mark.parametrize(
-    "asked",
-    ["sorted(os.environ.items())", "os.environ.pop('GIVEN')", "[*os.environ.values()]"],
-)
-def test_the_environment_of_a_hook_becomes_a_mapping_when_more_is_asked_of_it(asked: str) -> None:
-    _run_isolated(f"""
-import sys
-sys.path.insert(0, sys.argv[1])
-from gitcp import start
-start.import_os()
-import os
-assert "_collections_abc" not in sys.modules, "what it saves"
-assert os.environ.get("GIVEN") == "1" and "GIVEN" in os.environ
-assert os.environ.get("WANTED", "3") == "3" and "WANTED" not in os.environ
-assert {{**os.environ, "OF_GIT": "2"}} == os.environ | {{"OF_GIT": "2"}}
-os.environ["EMPTY"] = ""
-assert "EMPTY" in os.environ
-assert not hasattr(os.environ, "unheard") and not isinstance(1, os.PathLike)
-usual = {{**os.environ}}
-assert {asked} == {asked.replace("os.environ", "usual")}
-from collections.abc import MutableMapping
-assert isinstance(os.environ, MutableMapping)
-""")
-
-
-def test_an_os_that_needs_more_of_its_classes_is_imported_with_all_of_them() -> None:
-    _run_isolated("""
-import builtins, sys
-sys.path.insert(0, sys.argv[1])
-from gitcp import start
-usual = builtins.__import__
-def wanting(name, space=None, *more):
-    if name == "_collections_abc" and space["__name__"] == "os":
-        usual(name, space, *more).Hashable
-    return usual(name, space, *more)
-builtins.__import__ = wanting
-start.import_os()
-import os
-from collections.abc import Hashable, MutableMapping
-assert isinstance(os.environ, MutableMapping)
-""")

@@ -10,9 +10,9 @@ from pathlib import Path
 import filelock
 import pytest
 
-from gitcp import git, lock
+from gitcp import files, git
 from gitcp.errors import Busy
-from gitcp.lock import exclusive
+from gitcp.files import exclusive
 from gitcp.repo import Repo
 from gitcp.store.session import others
 
@@ -40,7 +40,7 @@ def test_who_waited_in_vain_does_not_wait_again_but_who_only_looked_does(
     here: Repo, monkeypatch: pytest.MonkeyPatch, first: float, waits: bool
 ) -> None:
     monkeypatch.setattr(git, "_limits", {})
-    monkeypatch.setattr(lock, "_GIVEN_UP", {})
+    monkeypatch.setattr(files, "_GIVEN_UP", {})
     git.begin_deadline()
     held = exclusive(here, "v1")
     held.__enter__()

@@ -14,11 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from gitcp import files
+from gitcp import files, patterns
 from gitcp.errors import Error, GitError
 from gitcp.git import Running
 from gitcp.stages import bind_stage
-from gitcp.start import cpython
 from tests.support.broken import Store
 from tests.support.harness import Agent, World
 from tests.support.paths import BIN, ENTRY, TOP
@@ -86,9 +85,9 @@ def test_a_commit_is_made_where_any_hook_can_run(world: World, a: Agent) -> None
 
 def test_a_hook_that_dies_in_its_work_is_not_taken_for_a_python_that_cannot_begin() -> None:
     """For that one another gitcp would do the work, a second time."""
-    dies = "from gitcp import hook; hook.main = lambda: [][0]; from gitcp.start import process"
+    dies = "from gitcp import hook; hook.main = lambda: [][0]"
     for stderr in (subprocess.PIPE, subprocess.DEVNULL):
-        argv = [sys.executable, "-c", f"{dies}; process.leave(process.main())"]
+        argv = [sys.executable, "-c", f"{dies}; hook.leave(hook.start())"]
         done = subprocess.run(argv, cwd=TOP, stdout=subprocess.PIPE, stderr=stderr, text=True)
         assert done.returncode == 0
         assert done.stderr in (
@@ -156,15 +155,20 @@ def test_a_lock_of_another_git_stays(world: World) -> None:
     assert lock.exists()
 
 
-def test_bytecode_that_cannot_be_written_leaves_no_file_behind(
+def test_patterns_that_cannot_be_written_leave_no_file_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    folder = tmp_path / "bytecode"
+    folder.mkdir()
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(patterns, "locate_patterns", lambda: str(folder / "patterns"))
+    monkeypatch.setattr(patterns, "COMPILED", {b"a": True})
     with _no_room():
-        cpython.write(str(tmp_path / "hooks"), lambda: b"code")
-    assert not list(tmp_path.glob("hooks*"))
-    cpython.write(str(tmp_path / "hooks"), lambda: b"code")
-    assert [path.name for path in tmp_path.glob("hooks*")] == ["hooks"]
+        patterns.save_patterns(lambda: None)
+    assert not list(folder.iterdir())
+    patterns.COMPILED[b"a"] = True
+    patterns.save_patterns(lambda: None)
+    assert [path.name for path in folder.iterdir()] == ["patterns"]
 
 
 @contextmanager

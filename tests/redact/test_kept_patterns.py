@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.core.redact import patterns, rules
+from gitcp import patterns
+from gitcp.core.redact import rules
 from gitcp.store import redaction
 from tests.support.paths import TOP
 
@@ -23,7 +24,7 @@ RULES = [rule["pattern"].encode() for rule in rules.read_rules()]
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file of its own to keep patterns in, and a process that has compiled none."""
     path = tmp_path / "patterns"
-    monkeypatch.setattr(redaction, "locate_patterns", lambda: str(path))
+    monkeypatch.setattr(patterns, "locate_patterns", lambda: str(path))
     monkeypatch.setattr(patterns, "READY", {})
     monkeypatch.setattr(patterns, "FORMATS", {})
     monkeypatch.setattr(patterns, "COMPILED", {})
@@ -34,19 +35,19 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def anew() -> set[bytes]:
     """What another process finds kept."""
     patterns.READY.clear()
-    redaction.load_patterns()
+    patterns.load_patterns()
     return set(patterns.READY)
 
 
 def test_where_one_pattern_had_to_be_compiled_every_rule_is_kept(place: Path) -> None:
     patterns.load_pattern(b"tw(o)")
-    redaction.save_patterns()
+    patterns.save_patterns(redaction._prepare_patterns)
     assert anew() == {b"tw(o)", *RULES}
 
 
 def test_what_was_kept_is_what_re_makes(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     patterns.load_pattern(b"tw(o)")
-    redaction.save_patterns()
+    patterns.save_patterns(redaction._prepare_patterns)
     anew()
     monkeypatch.setitem(sys.modules, "re", None)  # whoever imports it now fails
     assert [patterns.load_pattern(source) for source in RULES] == [*map(re.compile, RULES)]
@@ -56,7 +57,7 @@ def test_a_detector_takes_the_formats_that_were_kept(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     patterns.load_pattern(b"tw(o)")
-    redaction.save_patterns()
+    patterns.save_patterns(redaction._prepare_patterns)
     made = {**patterns.FORMATS}
     patterns.FORMATS.clear()
     anew()
@@ -67,7 +68,7 @@ def test_a_detector_takes_the_formats_that_were_kept(
 
 
 def test_nothing_is_written_where_nothing_was_compiled(place: Path) -> None:
-    redaction.save_patterns()
+    patterns.save_patterns(redaction._prepare_patterns)
     assert not place.exists()
 
 
@@ -104,7 +105,7 @@ def _a_pipe(place: Path) -> None:
 
 def _by_an_earlier_version(place: Path) -> None:
     data = marshal.dumps(patterns.READY)
-    place.write_bytes(redaction._mark_patterns(data) + data)
+    place.write_bytes(patterns.build_mark(data) + data)
 
 
 SPOILT = (
@@ -121,11 +122,11 @@ SPOILT = (
 @pytest.mark.parametrize("spoil", SPOILT)
 def test_a_file_that_does_not_fit_is_made_again(place: Path, spoil: Callable[[Path], None]) -> None:
     patterns.load_pattern(b"a+")
-    redaction.save_patterns()
+    patterns.save_patterns(redaction._prepare_patterns)
     spoil(place)
     assert anew() == set()
     assert patterns.load_pattern(b"a+").fullmatch(b"aaa")
-    redaction.save_patterns()
+    patterns.save_patterns(redaction._prepare_patterns)
     assert anew() >= {b"a+"}
 
 
@@ -133,9 +134,8 @@ def test_another_table_of_rules_makes_the_file_again(
     place: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     patterns.load_pattern(b"a+")
-    redaction.save_patterns()
-    monkeypatch.setattr(patterns, "__file__", str(tmp_path / "patterns.py"))
-    (tmp_path / "patterns.py").touch()
+    patterns.save_patterns(redaction._prepare_patterns)
+    monkeypatch.setattr(patterns, "RULES", str(tmp_path))
     (tmp_path / "rules.py").touch()
     (tmp_path / "secrets.json").write_text("{}")
     assert anew() == set()
@@ -150,19 +150,20 @@ def test_words_that_are_no_code_are_compiled_anew(monkeypatch: pytest.MonkeyPatc
 def test_where_nothing_may_be_written_patterns_work(
     place: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(redaction, "locate_patterns", lambda: str(tmp_path / "no" / "folder"))
+    monkeypatch.setattr(patterns, "locate_patterns", lambda: str(tmp_path / "no" / "folder"))
     assert patterns.load_pattern(b"a+").fullmatch(b"aaa")
-    redaction.save_patterns()
+    patterns.save_patterns(redaction._prepare_patterns)
     assert anew() == set()
 
 
 def test_redaction_needs_no_re_once_its_patterns_are_kept() -> None:
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from gitcp.store import redaction; redaction.load_patterns()\n"
+        "from gitcp import patterns\n"
+        "from gitcp.store.redaction import _prepare_patterns; patterns.load_patterns()\n"
         "from gitcp.core.redact.redactor import Redactor\n"
         "line = b'{\"a\": \"password = \\'hunter2!x\\' and AKIA' + b'Q' * 16 + b'\"}'\n"
-        "redacted = Redactor().redact_jsonl(line); redaction.save_patterns()\n"
+        "redacted = Redactor().redact_jsonl(line); patterns.save_patterns(_prepare_patterns)\n"
         "sys.exit('re' in sys.modules or redacted.count(b'REDACTED') != 2)"
     )
     argv = [sys.executable, "-I", "-S", "-c", code, str(TOP)]

@@ -17,8 +17,9 @@ from pathlib import Path
 
 import pytest
 
+from gitcp import files
 from gitcp.repo import Repo
-from gitcp.store import hook_warnings, private, session
+from gitcp.store import hook_warnings, session
 from gitcp.store.snapshot.scan import StatCache
 from gitcp.store.v1 import checkpoint_list
 from tests.support.harness import World
@@ -104,12 +105,12 @@ def lived(world: World) -> None:
     world.gitcp("rewind", "--to", before, "--force", "--tell")
     repo = Repo.find(str(world.path))
     for name in ("judged", "looked", "taken-back"):
-        private.write_words(repo, repo.join_own(name), [world.head])
-    private.write_words(repo, repo.join_shared("dismissed"), ["123456789abc"])
-    private.write_words(repo, repo.join_shared("foreign"), ["refs/heads/entire/1234567"])
-    private.write_private(repo, repo.join_own("template"), b"# a template\n")
-    private.write_private(repo, repo.join_own("index-stale"), b"1")
-    private.touch_private(repo, repo.join_own("copy"))
+        files.write_words(repo, repo.join_own(name), [world.head])
+    files.write_words(repo, repo.join_shared("dismissed"), ["123456789abc"])
+    files.write_words(repo, repo.join_shared("foreign"), ["refs/heads/entire/1234567"])
+    files.write_private(repo, repo.join_own("template"), b"# a template\n")
+    files.write_private(repo, repo.join_own("index-stale"), b"1")
+    files.touch_private(repo, repo.join_own("copy"))
     hook_warnings.keep_warning(repo, "stop: a hook failed")
     checkpoint_list.set_pushed(repo, "origin", {"refs/heads/entire/checkpoints/v1": world.head})
     checkpoint_list.set_searched(repo, "rules", {"refs/heads/entire/checkpoints/v1": world.head})

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from gitcp import files
 from gitcp.repo import Repo
-from gitcp.store import private, session
+from gitcp.store import session
 from gitcp.store.session import others
 from tests.link.test_commit_files import crowd
 from tests.support.harness import World
@@ -41,7 +42,7 @@ def away(world: World) -> set[str]:
 
 def sign(repo: Repo) -> dict[str, str]:
     """Every session that has a marker, with what that says."""
-    return {m["session_id"]: m["phase"] for m in session.read_markers(repo)}
+    return {m["session_id"]: m["phase"] for m in others.read_markers(repo)}
 
 
 def test_where_there_are_many_those_at_rest_are_put_aside(left: World) -> None:
@@ -49,7 +50,7 @@ def test_where_there_are_many_those_at_rest_are_put_aside(left: World) -> None:
     assert "session-a" not in away(left)
     assert len(left.open()) == MANY + 2
     repo = Repo.find(str(left.path))
-    assert session.list_marked_ids(repo) == left.open() == sorted(sign(repo))
+    assert others.list_marked_ids(repo) == left.open() == sorted(sign(repo))
 
 
 def test_few_stay_where_they_are(world: World) -> None:
@@ -101,15 +102,15 @@ def test_a_hook_reads_none_that_it_is_not_about(
 ) -> None:
     """However many there are: what is read are those not put aside, and the one concerned."""
     repo, read = Repo.find(str(left.path)), list[str]()
-    session.list_marked_ids(repo)
+    others.list_marked_ids(repo)
     session._PARSED.clear()
-    load = private.load_json
+    load = files.load_json
 
     def noted(path: str, shape: dict[str, object]) -> object:
         read.append(os.path.basename(path))
         return load(path, shape)
 
-    monkeypatch.setattr(private, "load_json", noted)
+    monkeypatch.setattr(files, "load_json", noted)
     near = session.read_concerned(repo)
     assert sorted(read) == [m["session_id"] for m in near] == session.list_recent_ids(repo)
     assert len(read) < 4
@@ -122,16 +123,16 @@ def test_one_that_a_kill_left_twice_is_there_once_and_goes_for_good(left: World)
     repo = Repo.find(str(left.path))
     folder = Path(session.get_resting_folder(repo))
     marker = json.loads((folder / "stale-001").read_text())
-    private.write_private(
+    files.write_private(
         repo,
         repo.join_shared("open", "stale-001"),
         json.dumps({**marker, "phase": "ended"}).encode(),
     )
-    assert [m["phase"] for m in session.read_markers(repo) if m["session_id"] == "stale-001"] == [
+    assert [m["phase"] for m in others.read_markers(repo) if m["session_id"] == "stale-001"] == [
         "ended"
     ]
     session.forget_marker(repo, "stale-001")
-    assert "stale-001" not in session.list_marked_ids(repo)
+    assert "stale-001" not in others.list_marked_ids(repo)
 
 
 def test_a_session_at_work_or_locked_is_not_put_aside(left: World) -> None:
@@ -139,11 +140,11 @@ def test_a_session_at_work_or_locked_is_not_put_aside(left: World) -> None:
     for n, phase in enumerate(["active", "idle", "idle"]):
         folder = Path(session.get_resting_folder(repo))
         marker = json.loads((folder / f"stale-{n:03d}").read_text()) | {"phase": phase}
-        private.write_private(
+        files.write_private(
             repo, repo.join_shared("open", f"stale-{n:03d}"), json.dumps(marker).encode()
         )
     for n in range(MANY):
-        private.write_private(
+        files.write_private(
             repo, repo.join_shared("open", f"more-{n}"), _rename(marker, f"more-{n}")
         )
     with others.held_state(repo, ["stale-001"]):
@@ -159,7 +160,7 @@ def _rename(marker: dict[str, object], name: str) -> bytes:
 def test_whatever_comes_and_goes_each_marker_is_seen_as_it_is(left: World) -> None:
     """Against a plain table of what each marker should say."""
     repo, chance = Repo.find(str(left.path)), random.Random(19)
-    known = {one: session.read_stored(repo, one) for one in session.list_marked_ids(repo)}
+    known = {one: session.read_stored(repo, one) for one in others.list_marked_ids(repo)}
     names = sorted(known)[:12]
     for step in range(200):
         name = chance.choice(names)
@@ -178,7 +179,7 @@ def test_whatever_comes_and_goes_each_marker_is_seen_as_it_is(left: World) -> No
                 session.write_marker(repo, state)
                 known[name] = session.build_marker(state)
         assert {
-            one: session.read_stored(repo, one) for one in session.list_marked_ids(repo)
+            one: session.read_stored(repo, one) for one in others.list_marked_ids(repo)
         } == known
         near = {m["session_id"] for m in session.read_concerned(repo, names[:3])}
         assert near == known.keys() & {*names[:3], *session.list_recent_ids(repo)}

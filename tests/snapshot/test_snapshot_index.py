@@ -11,6 +11,7 @@ import pytest
 
 from gitcp.repo import Repo
 from gitcp.store import snapshot
+from gitcp.store.snapshot import own_index
 from tests.support.harness import World
 from tests.support.snapshots import assert_exact, both_ways, git, listing, oracle, seed, sh, take
 
@@ -167,7 +168,7 @@ def test_same_size_and_a_restored_date_are_seen_by_the_time_of_change(repo: Path
     seed()
     path = Path(".git/gitcp/index")  # as if the edit came an hour after the commit
     data = bytearray(path.read_bytes())
-    for at, changed, _ in snapshot.list_entries(data, "sha1"):
+    for at, changed, _ in own_index.list_entries(data, "sha1"):
         data[at : at + 4] = (changed - 3600).to_bytes(4)
         data[at + 36 : at + 40] = os.stat(bytes(data[at + 62 :]).split(b"\0")[0]).st_size.to_bytes(
             4
@@ -205,12 +206,12 @@ def test_our_index_that_is_broken_is_made_anew(repo: Path) -> None:
 def test_an_index_that_is_stale_is_seeded_at_the_next_occasion(repo: Path) -> None:
     sh("for i in $(seq 300); do echo $i >f$i; done")
     seed()
-    assert not snapshot.seed_index(Repo.find())
+    assert not own_index.seed_index(Repo.find())
     sh("git add .; git commit -qm many; touch -d '1 hour ago' .git/index")
     took, scan = take()
     assert not scan.changes or all(not c.sure for c in scan.changes.values())
     assert listing(took) == oracle(repo.parent / "i")
-    assert snapshot.seed_index(Repo.find())
+    assert own_index.seed_index(Repo.find())
     assert not take()[1].changes
 
 
@@ -268,8 +269,8 @@ def test_an_index_of_files_too_young_to_believe_is_made_anew_later(repo: Path, o
             os.utime(f"file{n}", (1e9, 1e9))
     sh("git add .; git commit -q -m x")
     here = Repo.find()
-    snapshot.seed_index(here, force=True)
-    assert snapshot.seed_index(here) is True
+    own_index.seed_index(here, force=True)
+    assert own_index.seed_index(here) is True
 
 
 def test_files_of_the_second_of_their_checkout_are_believed_from_a_later_prompt_on(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.core import credit
-from gitcp.lock import exclusive
+from gitcp.files import exclusive
 from gitcp.repo import Repo
 from gitcp.store.journal import LARGEST
 from tests.support.harness import World

@@ -12,13 +12,13 @@ import pytest
 
 from gitcp.git import decode_name
 from gitcp.repo import Repo
-from gitcp.store import snapshot
 from gitcp.store.objects import Objects
+from gitcp.store.snapshot import own_index
 from gitcp.store.snapshot import scan as snapshot_scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.store.snapshot import Scan
+    from gitcp.store.snapshot.scan import Scan
 
 Listing = dict[str, tuple[str, str]]
 
@@ -44,7 +44,7 @@ def git(*args: str, env: dict[str, str] | None = None) -> bytes:
 
 
 def seed() -> None:
-    snapshot.seed_index(Repo.find(), force=True)
+    own_index.seed_index(Repo.find(), force=True)
 
 
 def take() -> tuple[str, Scan]:

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store import refs, snapshot
+from gitcp.store import refs
 from gitcp.store.care import table, upkeep
+from gitcp.store.snapshot import own_index
 from gitcp.store.turn import sessions
 from tests.support.checkpoints import V1, git, unbundle
 from tests.support.copies import plant
@@ -352,7 +353,7 @@ def test_what_a_client_exported_goes_when_its_session_is_settled(place: Place) -
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("what was said")
         place.age(f"gitcp/exports/opencode/{sid}.jsonl", 0.05)
-    snapshot.sweep_leftovers(place.repo)
+    own_index.sweep_leftovers(place.repo)
     assert [p.name for p in path.parent.iterdir()] == ["s-live.jsonl"]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.redact.patterns import load_pattern
+from gitcp.patterns import load_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import re
 
 from gitcp.core import json
 from gitcp.core.formats import start_sha256
-from gitcp.core.redact.patterns import compile_option, load_pattern
+from gitcp.patterns import compile_option, load_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from itertools import accumulate
 from gitcp.core import json
 from gitcp.core.formats import start_sha256
 from gitcp.core.redact import rules
-from gitcp.core.redact.patterns import compile_option, load_pattern
 from gitcp.core.redact.rules import (
     REDACTED,
     Detector,
@@ -20,6 +19,7 @@ from gitcp.core.redact.rules import (
     merge_secrets,
     replace_secrets,
 )
+from gitcp.patterns import compile_option, load_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from __future__ import annotations
 import os
 from itertools import chain, pairwise
 
+from gitcp import patterns
 from gitcp.core import json
-from gitcp.core.redact import patterns
-from gitcp.core.redact.patterns import load_pattern
+from gitcp.patterns import load_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error
 from gitcp.files import read_bytes
 from gitcp.git import format_now
-from gitcp.store import redaction, session, stream, undo
+from gitcp.store import redaction, stream, undo
 from gitcp.store.back.points import AFTER, KINDS
 from gitcp.store.objects import Lookup, read_commit
-from gitcp.store.session import others
+from gitcp.store.session import others, process
 from gitcp.store.show import commits as show_commits
 from gitcp.store.stream import stream_list
 from gitcp.store.v1 import checkpoint_list, checkpoints
@@ -224,7 +224,7 @@ def _copy_subagents(repo: Repo, state: State, path: str, data: bytes) -> list[di
 
 def _refuse_open(state: State, agent: Client, session_id: str) -> None:
     owner, home = state.get("agent_process"), os.path.expanduser("~")
-    alive = state.get("phase") != "ended" and bool(owner) and session.is_alive(owner)
+    alive = state.get("phase") != "ended" and bool(owner) and process.is_alive(owner)
     if alive or agent.is_open(home, session_id):
         raise Error(f"session '{session_id[:8]}' is open in its client")
 

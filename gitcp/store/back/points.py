@@ -20,13 +20,13 @@ from gitcp.store import refs, stream, undo
 from gitcp.store.auto import list_under_way
 from gitcp.store.back import restore
 from gitcp.store.back.restore import KeptEdits, Owners, Present, find_other_names, read_signatures
+from gitcp.store.object_lists import list_commits
 from gitcp.store.objects import (
     Lookup,
     compare_trees,
     edit_tree,
     find_file,
     find_tree,
-    list_commits,
     parse_ident,
     read_commit,
 )

@@ -16,8 +16,8 @@ from gitcp.core.back import list_effective
 from gitcp.core.credit import RESTORED
 from gitcp.core.formats import EXECUTABLE, FILE, GONE, LINK
 from gitcp.errors import Busy, Changed, Error, Moved
+from gitcp.files import exclusive
 from gitcp.git import encode_name
-from gitcp.lock import exclusive
 from gitcp.store import journal, refs, session, undo
 from gitcp.store.journal import Journal, LastSeen, calls, pack_edits, read_clock, read_journal
 from gitcp.store.journal import edits as journal_edits

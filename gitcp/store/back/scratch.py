@@ -27,12 +27,13 @@ from gitcp.console import shell
 from gitcp.core import back, formats
 from gitcp.core.formats import COMMIT
 from gitcp.errors import Error, GitError
-from gitcp.files import read_file
+from gitcp.files import exclusive, read_file
 from gitcp.git import Git, build_person_env, decode_name
-from gitcp.lock import exclusive
-from gitcp.store import private, session, undo
+from gitcp.store import session, undo
 from gitcp.store.back import points
-from gitcp.store.objects import compare_trees, list_files
+from gitcp.store.object_lists import list_files
+from gitcp.store.objects import compare_trees
+from gitcp.store.session import process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Scratch:
         self._times: dict[str, int] = {}  # path -> the second that its file was given
 
     def __enter__(self) -> Self:
-        private.write_private(self._repo, self._record, os.fsencode(self._place), durable=True)
+        files.write_private(self._repo, self._record, os.fsencode(self._place), durable=True)
         try:
             os.mkdir(self._place, 0o700)
             self._copy = Copy(self.top, self._repo.git, self._repo.git_dir, self._repo.common)
@@ -89,7 +90,7 @@ class Scratch:
     def __exit__(self, *_: object) -> None:
         remove_folder(self._place)
         for path in (_get_process_path(self._repo), self._record):
-            private.remove_private(self._repo, path)
+            files.remove_private(self._repo, path)
 
     def share_path(self, path: str) -> None:
         """Copy what stands at a path of the worktree, whose links stay as they are."""
@@ -263,7 +264,7 @@ def cleaned() -> Iterator[None]:
 
 def _note_process(repo: Repo, pid: int) -> None:
     data = json.dumps(session.describe(pid)).encode()
-    private.write_private(repo, _get_process_path(repo), data)
+    files.write_private(repo, _get_process_path(repo), data)
 
 
 def _get_process_path(repo: Repo) -> str:
@@ -274,14 +275,14 @@ def remove_abandoned(repo: Repo) -> None:
     """End the command that a kill left running, and remove its scratch worktree.  The caller holds
     the lock."""
     path = _get_process_path(repo)
-    left = private.load_cache(path, formats.PROCESS)
-    if left and session.is_alive(left):
+    left = files.load_cache(path, formats.PROCESS)
+    if left and process.is_alive(left):
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(left["pid"], signal.SIGKILL)
-    private.remove_private(repo, path)
+    files.remove_private(repo, path)
     for place in list_scratch(repo):
         remove_folder(place)
-        private.remove_private(repo, repo.join_own(FOLDER, os.path.basename(place)))
+        files.remove_private(repo, repo.join_own(FOLDER, os.path.basename(place)))
 
 
 def list_scratch(repo: Repo) -> list[str]:
@@ -339,7 +340,7 @@ class InPlace:
         step = undo.make_step("bisect", f"test {tree[:10]}")
         if not self._first:
             self._first = step["id"]
-            private.write_private(
+            files.write_private(
                 self._repo, _get_place(self._repo), self._first.encode(), durable=True
             )
         self._mover.take_step(points.go_to_tree(tree, "for a test"), step)
@@ -365,7 +366,7 @@ def finish_in_place(repo: Repo, mover: Mover) -> bool:
         way = f"'gitcp undo --conflict=keep {first}'"
         raise Error(f"the worktree is at a tested state, from which {way} goes back: {e}") from None
     for path in (_get_process_path(repo), _get_output(repo), _get_place(repo)):
-        private.remove_private(repo, path)
+        files.remove_private(repo, path)
     return is_left
 
 

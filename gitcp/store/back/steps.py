@@ -16,19 +16,12 @@ from gitcp.errors import Busy, Changed, Error, GitError, Moved
 from gitcp.files import read_bytes
 from gitcp.git import decode_name, encode_name
 from gitcp.record import encode_lines
-from gitcp.store import private, stream, undo
+from gitcp.store import stream, undo
 from gitcp.store.back import points, restore
 from gitcp.store.back.points import Prepared, refuse_conflicts
 from gitcp.store.back.restore import Apply, Present, find_other_names, read_signatures
-from gitcp.store.objects import (
-    Lookup,
-    compare_trees,
-    edit_tree,
-    encode_index_info,
-    find_file,
-    list_files,
-    need_commit,
-)
+from gitcp.store.object_lists import encode_index_info, list_files
+from gitcp.store.objects import Lookup, compare_trees, edit_tree, find_file, need_commit
 from gitcp.store.show import commits
 from gitcp.store.snapshot import scan
 from gitcp.store.stream import stream_list
@@ -126,7 +119,7 @@ def _do_step(
     top = prepared.present.worktree.top
     job = Apply(top, staging, prepared.todo, prepared.signs, record["raw"])
     data = json.dumps(record).encode()
-    private.write_private(repo, _get_intent_path(repo), data, durable=True)
+    files.write_private(repo, _get_intent_path(repo), data, durable=True)
     logged = False
     try:
         undo.append_step(repo, written)

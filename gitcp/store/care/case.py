@@ -44,7 +44,7 @@ class Survey:
         for number, state in enumerate(self.states):
             for key in _list_keys(state):
                 self._naming.setdefault(key, set()).add(number)
-        self.markers = {name: _read_marker(repo, name) for name in session.list_marked_ids(repo)}
+        self.markers = {name: _read_marker(repo, name) for name in others.list_marked_ids(repo)}
         self._named = {s["id"] for state in self.states for s in state["streams"]}
         for marker in filter(None, self.markers.values()):
             self._named.update(stream["id"] for stream in marker["streams"])

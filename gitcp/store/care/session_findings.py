@@ -10,15 +10,15 @@ from gitcp.core import formats
 from gitcp.core.findings import make_finding
 from gitcp.core.render.spans import abbreviate, count_noun
 from gitcp.errors import Error
+from gitcp.files import exclusive
 from gitcp.git import format_now
-from gitcp.lock import exclusive
 from gitcp.store import claims, journal, notes, refs, repair, session
 from gitcp.store import relink as store_relink
 from gitcp.store.journal import open_edits
 from gitcp.store.link import condense, unhooked
 from gitcp.store.match import sources
 from gitcp.store.relink import relink
-from gitcp.store.session import make_id
+from gitcp.store.session import make_id, others, process
 from gitcp.store.stream import ARCHIVE, archive_stream, peek_tip
 from gitcp.store.turn import sessions
 from gitcp.store.v1 import committed_write, stored_transcripts
@@ -178,7 +178,7 @@ def _check_session(repo: Repo, state: State) -> Iterator[Finding]:
 def _explain_left(state: State) -> str:
     """The reason why a turn will not end; '' if its agent runs, or may run."""
     agent = state.get("agent_process")
-    if session.is_alive(agent):
+    if process.is_alive(agent):
         return ""
     if session.is_gone(agent):
         return "in a turn, and its agent is gone"
@@ -334,7 +334,7 @@ def _find_unshared(ctx: Context, session_id: str, stream: Stream) -> Tip | None:
         return None
     sessions = {
         marker["session_id"]
-        for marker in session.read_markers(ctx.repo)
+        for marker in others.read_markers(ctx.repo)
         if any(marked["id"] == stream["id"] for marked in marker["streams"])
     }
     return None if sessions - {session_id} else tip

@@ -9,19 +9,15 @@ from gitcp import files
 from gitcp.core import orphan_rules, transcripts
 from gitcp.core.formats import CHECKPOINTS, parse_checkpoint_ref
 from gitcp.errors import Busy
+from gitcp.files import exclusive
 from gitcp.git import decode_name
-from gitcp.lock import exclusive
 from gitcp.record import encode_lines
-from gitcp.store import journal, notes, pack_care, packs, private, refs
+from gitcp.store import journal, notes, pack_care, packs, refs
 from gitcp.store.care.case import OURS
 from gitcp.store.refs import MEMORY
-from gitcp.store.session import (
-    RESTING,
-    is_alive,
-    lacks_transcript,
-    list_marked_ids,
-    others,
-)
+from gitcp.store.session import RESTING, lacks_transcript, others
+from gitcp.store.session.others import list_marked_ids
+from gitcp.store.session.process import is_alive
 from gitcp.store.stream import ARCHIVE
 from gitcp.store.turn import sessions as turn_sessions
 from gitcp.store.turn.sessions import parse_time
@@ -271,7 +267,7 @@ def limit_copies(repo: Repo) -> None:
                 state = others.peek_state(repo, session_id)
                 if is_settled(repo, session_id) and not (state and lacks_transcript(state)):
                     for path in copies[session_id]:
-                        private.remove_private(repo, path)
+                        files.remove_private(repo, path)
         except Busy:
             continue
 

@@ -14,12 +14,23 @@ from gitcp.core.formats import CHECKPOINTS, parse_checkpoint_ref
 from gitcp.core.render.spans import abbreviate, count_noun
 from gitcp.errors import Error, GitError
 from gitcp.record import decode_lines, encode_lines, parse_json
-from gitcp.store import journal, notes, objects, packs, reading, redaction, refs, repair
+from gitcp.store import (
+    journal,
+    notes,
+    object_lists,
+    objects,
+    packs,
+    reading,
+    redaction,
+    refs,
+    repair,
+)
 from gitcp.store.care import unfinished
 from gitcp.store.care.case import OURS
 from gitcp.store.link import unhooked
 from gitcp.store.match import candidates
-from gitcp.store.objects import TREE, is_ancestor, read_commit, read_tree
+from gitcp.store.object_lists import is_ancestor
+from gitcp.store.objects import TREE, read_commit, read_tree
 from gitcp.store.reading import split_windows, spread_batches
 from gitcp.store.repair import LOCK_AGE, SCRATCH_AGE, WALK, is_stream, list_lacking
 from gitcp.store.session import is_unsettled
@@ -470,7 +481,7 @@ def _list_empty(
     repo.objects.ahead.fetch(oid for oid, _ in links)
     commits = [commit for oid, _ in links if (commit := read_commit(repo.objects, oid))]
     with console.Collected():  # other checks report what cannot be read
-        changed = objects.read_many_changes(repo, commits)
+        changed = object_lists.read_many_changes(repo, commits)
         loader = checkpoint_list.Loader(repo.objects, brief=True)
         loader.prepare(stored[name] for _, name in links)
         loaded = [(oid, loader.load(name, "", stored[name])) for oid, name in links]

@@ -23,7 +23,8 @@ from gitcp.store.match import sources
 from gitcp.store.match.sources import MatchCase
 from gitcp.store.objects import Objects
 from gitcp.store.relink import relink
-from gitcp.store.session import find_marker, is_alive, is_gone, is_home
+from gitcp.store.session import find_marker, is_gone, is_home
+from gitcp.store.session.process import is_alive
 from gitcp.store.setup import guard_files
 from gitcp.store.share import remote
 from gitcp.store.stream import stream_list

@@ -10,7 +10,7 @@ from gitcp import files
 from gitcp.core import formats, orphan_rules
 from gitcp.core.orphan_rules import build_finding, format_days
 from gitcp.errors import Error, Moved
-from gitcp.lock import exclusive
+from gitcp.files import exclusive
 from gitcp.store import abandoned, journal, pack_care, packs, refs, repair, undo
 from gitcp.store.care.case import Case
 from gitcp.store.care.space import get_last_seen, is_settled, list_surplus
@@ -18,13 +18,9 @@ from gitcp.store.care.stored import list_leftovers, remove_leftover
 from gitcp.store.journal import edits, open_edits
 from gitcp.store.objects import Objects, parse_ident, read_commit
 from gitcp.store.repair import SCRATCH_AGE
-from gitcp.store.session import (
-    forget_marker,
-    is_alive,
-    list_marked_ids,
-    load_state,
-    others,
-)
+from gitcp.store.session import forget_marker, load_state, others
+from gitcp.store.session.others import list_marked_ids
+from gitcp.store.session.process import is_alive
 from gitcp.store.stream import ARCHIVE, read_changes, stream_list
 
 TYPE_CHECKING = False

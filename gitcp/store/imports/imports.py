@@ -18,13 +18,13 @@ from gitcp.core import formats, import_rules, line_replay, links, transcripts
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import Error, InputError
 from gitcp.git import decode_name
-from gitcp.store import notes, redaction, undo
-from gitcp.store import objects as store_objects
+from gitcp.store import notes, object_lists, redaction, undo
 from gitcp.store.imports import find
 from gitcp.store.imports.find import Calls, Contents, Gathered
 from gitcp.store.lines import commit_lines, edit_lines
 from gitcp.store.link import condense
-from gitcp.store.objects import is_ancestor, need_commit
+from gitcp.store.object_lists import is_ancestor
+from gitcp.store.objects import need_commit
 from gitcp.store.session import others
 from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write, stored_transcripts
 
@@ -253,7 +253,7 @@ class Planner:
         paths, remaining = set(self._gathered.list_paths()), iter(commits)
         while window := list(islice(remaining, 500)):
             objects = (need_commit(self._contents, commit.oid) for commit in window)
-            changed = store_objects.read_many_changes(self._repo, objects)
+            changed = object_lists.read_many_changes(self._repo, objects)
             for commit in window:
                 changes = changed.get(commit.oid, {})
                 if not paths.isdisjoint(changes):

@@ -18,11 +18,10 @@ from gitcp import VERSION, files, git, memory
 from gitcp.core import credit, formats, json
 from gitcp.core.formats import hash_worktree, parse_shadow
 from gitcp.errors import Error
-from gitcp.files import Damaged, open_file
+from gitcp.files import Damaged, exclusive, open_file
 from gitcp.git import encode_name
-from gitcp.lock import exclusive
 from gitcp.repo import Repo
-from gitcp.store import private, refs, session
+from gitcp.store import refs, session
 from gitcp.store.objects import (
     TREE,
     Lookup,
@@ -30,7 +29,6 @@ from gitcp.store.objects import (
     find_entry,
     find_file,
     find_tree,
-    list_commits,
     read_commit,
     write_commit,
 )
@@ -117,7 +115,7 @@ def _read_raw(repo: Repo, git_dir: str | None = None) -> tuple[list[JournalLine]
     except (FileNotFoundError, PermissionError):
         return [], False
     except Damaged as e:
-        private.set_aside(repo, e)
+        files.set_aside(repo, e)
         return [], False
     end = data.rfind(b"\n") + 1  # a line that is still being written is read again
     is_complete = True
@@ -133,7 +131,7 @@ def _read_raw(repo: Repo, git_dir: str | None = None) -> tuple[list[JournalLine]
 def _parse_whole(repo: Repo, path: str, data: bytes) -> tuple[list[JournalLine], bool]:
     """The lines of a journal, and whether it begins with what was checked of it, which is not
     checked again."""
-    mark = private.read_cache(f"{path}-checked", tail=64)
+    mark = files.read_cache(f"{path}-checked", tail=64)
     size = int(words[1]) if len(words := mark.split()) > 1 and words[1].isdigit() else 0
     same = _build_mark(data[:size])
     is_complete = not size or words[1:] == same.split()[1:]  # whichever version checked it
@@ -148,7 +146,7 @@ def _note_checked(repo: Repo, path: str, data: bytes, lines: list[JournalLine]) 
     """Note that a journal has these bytes and lines, unless some of its lines are damaged."""
     if len(lines) == data.count(b"\n"):
         try:
-            private.write_private(repo, f"{path}-checked", _build_mark(data))
+            files.write_private(repo, f"{path}-checked", _build_mark(data))
         except OSError as e:
             git.append_note("files", f"{path}-checked: {e.strerror}")
 
@@ -200,7 +198,7 @@ def read_end(repo: Repo) -> tuple[int, int]:
 def read_clock(repo: Repo) -> int:
     """The time in ns, by the clock that stamps the worktree's files."""
     path = repo.join_own("clock")
-    private.touch_private(repo, path)
+    files.touch_private(repo, path)
     return os.stat(path).st_mtime_ns
 
 
@@ -307,7 +305,7 @@ class Journal:
             self.repo.objects.packs.flush_named(data)
         path = self.repo.join_own(NAME)
         file, size, read = _READ.pop(path, (0, 0, []))
-        fd = private.open_private(self.repo, path, os.O_RDWR | os.O_APPEND)
+        fd = files.open_private(self.repo, path, os.O_RDWR | os.O_APPEND)
         try:
             st = os.fstat(fd)
             torn = st.st_size and os.pread(fd, 1, st.st_size - 1) != b"\n"
@@ -345,7 +343,9 @@ class Journal:
         from gitcp.core import credit_cases
 
         lines = credit_cases.drop_repeated(_read_raw(self.repo)[0])
-        active = {m["session_id"] for m in session.read_here(self.repo) if m["phase"] == "active"}
+        from gitcp.store.session import others
+
+        active = {m["session_id"] for m in others.read_here(self.repo) if m["phase"] == "active"}
         self._replace_lines(credit_cases.cut_back(lines, self.lines, active))
 
     def drop_repeated(self) -> None:
@@ -386,8 +386,8 @@ def leave_out(repo: Repo, git_dir: str, is_gone: Callable[[JournalLine], bool]) 
 def replace_journal(repo: Repo, git_dir: str, lines: list[JournalLine]) -> None:
     """Replace the journal of a worktree; the caller holds its lock."""
     path, data = os.path.join(git_dir, "gitcp", NAME), b"".join(map(credit.dump_line, lines))
-    private.remove_private(repo, f"{path}-checked")  # after a kill it would tell of a loss
-    private.write_private(repo, path, data)
+    files.remove_private(repo, f"{path}-checked")  # after a kill it would tell of a loss
+    files.write_private(repo, path, data)
     _note_checked(repo, path, data, lines)
 
 
@@ -413,13 +413,13 @@ _SLACK = 20_000_000  # ns by which the stamps of files may lag behind the clock
 
 def read_look(repo: Repo) -> dict[str, Any]:
     """The newest look at the whole worktree; {} before the first one."""
-    return private.load_cache(repo.join_own("look"), formats.LOOK) or {}
+    return files.load_cache(repo.join_own("look"), formats.LOOK) or {}
 
 
 def save_look(repo: Repo, head: str, at: int, dirty: Mapping[str, Version], cost: int) -> None:
     """Store the newest look: HEAD, its time in ns, the paths that differ, its cost in us."""
     last = {"head": head, "at": at, "dirty": dirty, "cost": cost}
-    private.write_private(repo, repo.join_own("look"), json.dumps(last).encode())
+    files.write_private(repo, repo.join_own("look"), json.dumps(last).encode())
 
 
 class LastSeen:
@@ -597,6 +597,7 @@ def rebuild_lines(repo: Repo, worktree_hash: str, left: list[JournalLine]) -> li
     for edit in credit.list_open_edits(lines) if lost else ():
         session_id, name = credit.get_author(edit)[0], credit.get_edit_name(edit)
         is_lost = name in names.get(edit["path"], ())
+
         from gitcp.store.session import others
 
         state = others.peek_state(repo, session_id) if session_id and is_lost else None
@@ -616,6 +617,8 @@ def read_lines(repo: Repo, worktree_hash: str, session_id: str = "") -> list[Jou
     lines: dict[bytes, JournalLine] = {}
     trailer = f"\nGitcp-Worktree: {worktree_hash}\n"
     glob = f"--glob={PREFIX}{session_id}*"
+    from gitcp.store.object_lists import list_commits
+
     for oid in list_commits(repo, "--first-parent", f"--max-count={_MOST}", glob):
         commit = read_commit(repo.objects, oid)
         is_wanted = commit is not None and trailer in commit["message"]
@@ -638,12 +641,6 @@ def _unite_lines(
     times = accumulate((int(line.get("at", 0)) for line in left), max)
     dated = [*zip(times, left, strict=True), *((int(line["at"]), line) for line in lost)]
     return [line for _, line in sorted(dated, key=lambda item: item[0])], lost
-
-
-# HEAD or `@` of a working copy, with the sessions that its message names.
-#
-# A git commit never changes, so its sessions are cached: a tool call on the same HEAD asks git
-# nothing.
 
 
 def group_by_working_copy(home: Repo, paths: Iterable[str]) -> list[tuple[Repo, list[str]]]:

@@ -78,8 +78,10 @@ def _is_at_home(repo: Repo, path: str) -> bool:
 def _list_other_roots(repo: Repo, event: dict[str, Any]) -> list[str]:
     """The roots of registered repositories, in the worktree or beside it, in which a command runs
     or whose paths it names."""
+    from gitcp.core import credit_cases
+
     folder = os.path.realpath(event.get("cwd") or repo.worktree)
-    words = credit.list_words(str(event["tool"].get("command") or ""))[:_NAMED]
+    words = credit_cases.list_words(str(event["tool"].get("command") or ""))[:_NAMED]
     paths = dict.fromkeys(os.path.join(folder, word) for word in (".", *words))
     named = (os.path.join(path, ".git") if os.path.isdir(path) else path for path in paths)
     roots = dict.fromkeys(find_root_above(path) for path in named)
@@ -128,8 +130,10 @@ def _close_call(
         _note_stashes(journal, state, call)
     closing: JournalLine = {"close": call.get("id", ""), "session": state["session_id"], "at": at}
     if call.get("duration_ms") is not None:
+        from gitcp.store.session import process
+
         # ns since the client began to report the call's end
-        age = time.time_ns() - event["came"] if "came" in event else session.measure_age()
+        age = time.time_ns() - event["came"] if "came" in event else process.measure_age()
         closing["since"] = at - age - int(call["duration_ms"]) * 1_000_000 - _SLACK
     words = _list_words(journal.repo, event, call.get("output") or "")
     output = [w for w in words if "/" in w or "." in w]
@@ -144,6 +148,7 @@ def _close_call(
         journal.take_back_edits(session_id, str(call.get("id", "")), int(closing["since"]))
         if journal.lines is not before:
             about = session_id, before, journal.lines
+
             from gitcp.store.journal import open_edits
 
             open_edits.unlink_unfounded(journal.repo, *about)
@@ -163,7 +168,9 @@ def _note_stashes(journal: Journal, state: State, call: JournalLine) -> None:
 
 def _list_words(repo: Repo, event: dict[str, Any], text: str) -> list[str]:
     """The words of a text that could name a path, and how the disk spells those that exist."""
-    words = credit.list_words(text)
+    from gitcp.core import credit_cases
+
+    words = credit_cases.list_words(text)
     if session.has_many_names(repo):
         folder = os.path.realpath(event.get("cwd") or repo.worktree)
         paths = (os.path.join(folder, word) for word in words)
@@ -220,7 +227,9 @@ def _has_left_running(call: JournalLine, state: State, journal: Journal) -> bool
     since = max(begun, default=time.time_ns())
     agent = state.get("agent_process")
 
-    return session.has_working_process(journal.repo.worktree, session_id, agent, since)
+    from gitcp.store.session import process
+
+    return process.has_working_process(journal.repo.worktree, session_id, agent, since)
 
 
 def close_calls(journal: Journal, state: State, at: int, tasks: set[str] | None = None) -> None:
@@ -235,13 +244,14 @@ def close_calls(journal: Journal, state: State, at: int, tasks: set[str] | None 
     for call in credit.list_calls(journal.lines):
         if call["session"] != session_id or call["end"] is not None or call["kind"] == "write":
             continue
+        from gitcp.store.session import process
+
         if running is None:
-            running = session.has_working_process(worktree, session_id)
+            running = process.has_working_process(worktree, session_id)
         continues = running or call.get("task", "") in (tasks or ())
         if call["goes_on"] and not continues:  # not every client names the session to its children
             agent = state.get("agent_process")
-
-            continues = session.has_working_process(worktree, session_id, agent, int(call["at"]))
+            continues = process.has_working_process(worktree, session_id, agent, int(call["at"]))
         if call["late"] and continues:
             continue
         closing: JournalLine = {"close": call["open"], "session": session_id, "at": at}
@@ -314,6 +324,7 @@ def end_call(journal: Journal, state: State, call: JournalLine, paths: list[str]
     lines, entries = [], _read_entries(reader, paths, ignored)
     if reader.omitted:
         found_by = writer, credit.TOOL
+
         from gitcp.store.journal import edits as journal_edits
 
         entries |= journal_edits.look_at_omitted(journal, reader.omitted, at, found_by)
@@ -436,6 +447,7 @@ class Look:
             newest = {line["path"]: credit.parse_entry(line["after"]) for line in edits}
 
             dirty, omitted = {**dirty, **newest}, self.scan.omitted
+
             from gitcp.store.journal import edits as journal_edits
 
             journal_edits.record_scan(journal, head, dirty, self.at, self._cost, omitted)
@@ -479,6 +491,7 @@ def group_by_worktree(repo: Repo, paths: Iterable[str]) -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {}
     for path in paths:
         root = find_root_above(path)
+
         from gitcp import registered
 
         git_dir = registered.find_git_dir(root) if root else repo.git_dir

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     _Open = tuple[tuple[int, int], list[JournalLine], list[JournalLine], dict[str, _Part]]
     Changed = dict[str, tuple[Version, Version]]
 
-
 # The open edits of a session in a worktree, which no commit has taken, and the streams that
 # hold them.
 _NEVER = 1 << 63  # ns
@@ -562,9 +561,11 @@ def look_at_omitted(
 
         entries = seen.get_entry(path), ("100644", "")
         change = describe_change(journal.repo, seen, path, *entries, restored=False)
-        from gitcp.store.journal import windows as journal_windows
 
-        verdict = credit.attribute_change(change, journal_windows.list_windows(journal))
+        from gitcp.core import credit_cases
+        from gitcp.store.journal import windows
+
+        verdict = credit_cases.attribute_change(change, windows.list_windows(journal))
         return _choose_author(journal, verdict)
 
     from gitcp.store.journal import large_files
@@ -635,27 +636,27 @@ def _record_changes(
     if not changed:
         return
 
+    from gitcp.core import credit_cases
     from gitcp.store.journal.windows import is_made_by_hook, list_windows, read_judged_files
 
     repo, windows = journal.repo, list_windows(journal)
     git_trees = GitTrees(repo, seen.head, seen.commits)
     origins = _find_moves(repo.objects, changed)
-    judged = read_judged_files(repo)
+    judged, lines = read_judged_files(repo), []
     sources: Sources | None = None
-    lines = []
     for path, (before, after) in sorted(changed.items()):
         restored = credit.had_content(journal.lines, path, after) or git_trees.has(path, after)
         change = describe_change(repo, seen, path, before, after, restored)
-        verdict = credit.attribute_change(change, windows)
+        verdict = credit_cases.attribute_change(change, windows)
         if verdict["shared"]:
             added = _read_added(repo.objects, before, after)
-            verdict = credit.attribute_change(change, windows, added)
+            verdict = credit_cases.attribute_change(change, windows, added)
         who, how = _choose_author(journal, verdict)
         if who == credit.PERSON and is_made_by_hook(judged, journal.lines, path, before):
             who, how = credit.UNKNOWN, credit.HOOK
         line = credit.build_edit(path, before, after, who, how, at)
         line |= _build_details(verdict, origins.get(path), change, at)
-        if verdict["by"] and credit.can_bring_in(verdict["by"]):
+        if verdict["by"] and credit_cases.can_bring_in(verdict["by"]):
             sources = sources or _open_sources(repo, journal, seen)
             line |= sources.describe_sources(verdict["by"], path, before, after)
         line |= {"away": True} if "by" in line and git_trees.is_stashed(path, before) else {}
@@ -712,7 +713,9 @@ def _build_details(verdict: Verdict, follows: str | None, change: Change, at: in
     window: Window | None = verdict["by"]
     if window and verdict["how"] == credit.RESTORED:
         details["by"] = list(window["who"])
-        if credit.can_put_away(window):
+        from gitcp.core import credit_cases
+
+        if credit_cases.can_put_away(window):
             details["away"] = True
     return details
 
@@ -739,7 +742,9 @@ def _find_change_time(repo: Repo, path: str, seen_at: int) -> int | None:
     """When a path changed, in ns: its own ctime, or that of a moved directory above it."""
     root = os.fsencode(repo.worktree)
     ctime = _read_ctime(os.path.join(root, encode_name(path)))
-    if ctime is not None and credit.get_latest_time(ctime) > seen_at:
+    from gitcp.core import credit_cases
+
+    if ctime is not None and credit_cases.get_latest_time(ctime) > seen_at:
         return ctime
     newest, folder = ctime, os.path.dirname(encode_name(path))
     while True:

@@ -7,11 +7,11 @@ import os
 import time
 
 from gitcp import files, git
-from gitcp.core import credit, discards, formats
+from gitcp.core import credit, credit_cases, discards, formats
 from gitcp.errors import Error, Late
 from gitcp.git import ANY, decode_name
 from gitcp.repo import Repo
-from gitcp.store import journal, private, reading, session
+from gitcp.store import journal, reading, session
 from gitcp.store.journal import Journal, LastSeen, read_clock, windows
 from gitcp.store.journal import edits as journal_edits
 from gitcp.store.journal.edits import Work, list_open_paths_in
@@ -161,9 +161,9 @@ def _look_as_stranger(other: Repo, starts: bool, paths: Collection[str] | None) 
             journal_edits.record_paths(held, paths, at)
         marker, open_edits = other.join_own(journal.VISITED), credit.list_open_edits(held.lines)
         if any(edit.get("how") == credit.STRANGER for edit in open_edits):
-            private.touch_private(other, marker)
+            files.touch_private(other, marker)
         elif os.path.lexists(marker):
-            private.remove_private(other, marker)
+            files.remove_private(other, marker)
 
 
 def build_edits(
@@ -184,7 +184,7 @@ def build_edits(
     edits = []
     for old, new, is_own in steps:
         change = journal_edits.describe_change(journal.repo, seen, path, old, new, False)
-        verdict = credit.attribute_change(change, [] if is_own else other_windows)
+        verdict = credit_cases.attribute_change(change, [] if is_own else other_windows)
         if is_own or (verdict["by"] is None and old != before):
             who, how = writer, "tool"
         else:

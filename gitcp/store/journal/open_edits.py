@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 
+from gitcp import files
 from gitcp.core import credit, linking
 from gitcp.errors import Error
-from gitcp.store import journal, private, refs, session
+from gitcp.store import journal, refs, session
 from gitcp.store.journal import Journal, LastSeen, edits, read_clock
 from gitcp.store.journal.edits import Work
 from gitcp.store.objects import TREE, Lookup, find_tree
@@ -149,6 +150,7 @@ def unlink_unfounded(
         from gitcp.store.v1 import checkpoint_list
 
         texts = checkpoint_list.read_texts(repo.objects, oid)
+
         from gitcp.core import links
 
         for checkpoint_id in links.list_carried(*texts).keys() - links.list_by_hand(texts[1]):
@@ -168,7 +170,7 @@ def unlink_unfounded(
 def _forget_strangers(repo: Repo, before: list[JournalLine], held: Journal) -> None:
     """Remove the marker of such edits if all that were open before are settled."""
     if _list_strange(before) and not _list_strange(credit.list_open_edits(held.lines)):
-        private.remove_private(repo, repo.join_own(journal.VISITED))
+        files.remove_private(repo, repo.join_own(journal.VISITED))
 
 
 def _build_file_lookup(objects: Objects, tree: str) -> Callable[[str], Version]:

@@ -112,7 +112,9 @@ def _find_end(repo: Repo, call: JournalLine, marker: Marker | None) -> tuple[int
     if call["goes_on"]:
         return None, False
     agent = marker.get("agent_process") if marker else None
-    if not session.is_gone(agent) or session.has_working_process(repo.worktree, call["session"]):
+    from gitcp.store.session import process
+
+    if not session.is_gone(agent) or process.has_working_process(repo.worktree, call["session"]):
         return None, False
     return max(int(call["at"]), transcripts.find_last_time(tail) or 0), True
 
@@ -122,12 +124,14 @@ def _is_waiting(repo: Repo, call: JournalLine, marker: Marker | None) -> bool:
 
     The commands of an editor may run beside its agent, unseen, unless they name their session."""
     agent = marker.get("agent_process") if marker else None
-    if call.get("kind") != credit.SHELL or call["goes_on"] or not session.is_alive(agent):
+    from gitcp.store.session import process
+
+    if call.get("kind") != credit.SHELL or call["goes_on"] or not process.is_alive(agent):
         return False
     begun = int(call["at"])
     return session.can_see_processes() and not (
-        session.has_started(agent, begun)
-        or session.has_working_process(repo.worktree, call["session"], agent, begun)
+        process.has_started(agent, begun)
+        or process.has_working_process(repo.worktree, call["session"], agent, begun)
     )
 
 
@@ -135,7 +139,9 @@ def _is_over(repo: Repo, call: JournalLine, marker: Marker | None) -> bool:
     """Whether no process is left of a call that ran on past its turn; False if unknown."""
     agent = marker.get("agent_process") if marker else None
     arguments = repo.worktree, call["session"], agent, int(call["at"])
-    return session.can_see_processes() and not session.has_working_process(*arguments)
+    from gitcp.store.session import process
+
+    return session.can_see_processes() and not process.has_working_process(*arguments)
 
 
 def _read_tail(path: str | None) -> bytes:
@@ -258,6 +264,7 @@ def read_judged_files(repo: Repo) -> Mapping[str, Version]:
     """path -> entry of an auto-commit while the repository's hooks run on it; {} otherwise."""
     if not os.path.exists(repo.join_own("auto")):
         return {}
+
     from gitcp.store.session import others
 
     commit_intent = others.read_intent(repo)

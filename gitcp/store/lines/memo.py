@@ -12,7 +12,7 @@ from zlib import crc32
 from gitcp import VERSION, git
 from gitcp.core.formats import CHECKPOINTS
 from gitcp.errors import Error
-from gitcp.store import private
+from gitcp.files import load_sealed, read_cache, seal_value, write_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,9 +71,9 @@ class Memo:
             if room < 0:
                 break
             kept.append((key, value))
-        data = private.seal_value(crc32(f"{VERSION} {_FORMAT}".encode()), kept[::-1])
+        data = seal_value(crc32(f"{VERSION} {_FORMAT}".encode()), kept[::-1])
         try:
-            private.write_private(self._repo, self._path, data)
+            write_private(self._repo, self._path, data)
         except (Error, OSError) as e:
             git.append_note("files", str(e))
         self._changed = False
@@ -81,7 +81,7 @@ class Memo:
     def _load(self) -> dict[str, Any]:
         if self._entries is None:
             number = crc32(f"{VERSION} {_FORMAT}".encode())
-            self._entries = dict(private.load_sealed(self._path, number) or ())
+            self._entries = dict(load_sealed(self._path, number) or ())
         return self._entries
 
     def _read_state(self) -> str:
@@ -92,6 +92,6 @@ class Memo:
             rows = repo.git.read_records("for-each-ref", form, *_WHERE, sep=b"\n")
             refs = [r for r in rows if b" refs/remotes/" not in r or b"/entire/" in r]
             files = (repo.join_shared("recording"), *(f"{repo.common}/{n}" for n in _SHALLOW))
-            parts = [*refs, *map(private.read_cache, files)]
+            parts = [*refs, *map(read_cache, files)]
             self._state = sha1(b"\n".join(parts)).hexdigest()
         return self._state

@@ -6,13 +6,13 @@ import os
 import re
 from functools import cached_property
 
-from gitcp import jj
+from gitcp import files, jj
 from gitcp.core import exports, line_authors, v1_format
 from gitcp.core.formats import CHECKPOINTS
 from gitcp.core.line_authors import BEGUN, ENDED
 from gitcp.errors import Error
 from gitcp.git import decode_name, encode_name
-from gitcp.store import notes, objects, private
+from gitcp.store import notes, objects
 from gitcp.store.lines.memo import Memo
 from gitcp.store.objects import parse_ident, read_commit, read_ident
 from gitcp.store.v1 import checkpoint_list, checkpoints
@@ -223,7 +223,7 @@ def begin_recording(repo: Repo) -> None:
     mail, seconds = _read_author(repo)
     event = _read_newest(repo)
     if event and event[1] == BEGUN and event[3] == mail:
-        private.touch_private(repo, repo.join_shared("recording"))
+        files.touch_private(repo, repo.join_shared("recording"))
         return
     if event is None:
         seconds = min([seconds, *(start for start, _ in _list_writers(repo).get(mail, ()))])
@@ -253,7 +253,7 @@ def share_recording(repo: Repo) -> None:
         return "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")
 
     notes.edit_note(repo, repo.empty_tree, edit)
-    private.remove_private(repo, repo.join_shared(UNSHARED))
+    files.remove_private(repo, repo.join_shared(UNSHARED))
 
 
 def read_periods(repo: Repo, reader: notes.Reader) -> Periods:
@@ -294,7 +294,7 @@ def _read_author(repo: Repo) -> tuple[str, int]:
 
 
 def _read(repo: Repo) -> str:
-    return decode_name(private.read_cache(repo.join_shared("recording")))
+    return decode_name(files.read_cache(repo.join_shared("recording")))
 
 
 def _read_newest(repo: Repo) -> tuple[str, str, int, str] | None:
@@ -306,8 +306,8 @@ def _read_newest(repo: Repo) -> tuple[str, str, int, str] | None:
 def _append(repo: Repo, events: list[tuple[str, str, int, str]]) -> None:
     path = repo.join_shared("recording")
     data = _read(repo) + "".join(line_authors.format_line(*event) for event in events)
-    private.write_private(repo, path, data.encode("utf-8", "surrogateescape"))
-    private.write_private(repo, repo.join_shared(UNSHARED), b"")
+    files.write_private(repo, path, data.encode("utf-8", "surrogateescape"))
+    files.write_private(repo, repo.join_shared(UNSHARED), b"")
 
 
 class Readers:

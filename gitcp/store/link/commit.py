@@ -235,7 +235,9 @@ def find_acting(open_markers: list[Marker]) -> dict[str, str]:
     above = set(session.list_ancestors())
     for marker in active:
         agent = marker["agent_process"]
-        if agent and agent["pid"] in above and session.is_alive(agent):
+        from gitcp.store.session import process
+
+        if agent and agent["pid"] in above and process.is_alive(agent):
             how[marker["session_id"]] = "process"
     return how
 
@@ -461,7 +463,9 @@ def _obey(repo: Repo, commit: Commit, verdict: Verdict | None, conclusion: Concl
     from gitcp.store.v1 import checkpoints
 
     if picked:  # a session may have resolved its conflict
-        fresh = objects.subtract_changes(repo.objects, fresh, [picked])
+        from gitcp.store import object_lists
+
+        fresh = object_lists.subtract_changes(repo.objects, fresh, [picked])
         conclusion["id"] = ids[-1] if ids else make_id()
         conclusion["noted"] = not ids
     elif ids and not any(checkpoints.list_session_ids(repo, i) for i in ids):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitcp.store import objects, refs, session
 from gitcp.store.journal import open_edits
 from gitcp.store.link import condense
-from gitcp.store.objects import list_commits, read_commit
+from gitcp.store.objects import read_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ def list_taken_back(repo: Repo, head: str) -> list[str]:
     """The commits, newest first, that the last move of HEAD left if it was a reset to head."""
     tips = refs.list_reset_from(repo, head)
     args = ("--first-parent", "--ignore-missing", f"--max-count={MOST_TAKEN_BACK}")
+    from gitcp.store.object_lists import list_commits
+
     return list_commits(repo, *args, *tips, "--not", head) if tips else []
 
 

@@ -12,14 +12,15 @@ from gitcp import files, git
 from gitcp.agents import find_client
 from gitcp.core import commit_message, holding
 from gitcp.errors import Error, GitError
-from gitcp.store import match, notes, private, refs, session
+from gitcp.store import match, notes, object_lists, refs, session
 from gitcp.store import objects as store_objects
 from gitcp.store.journal import open_edits
 from gitcp.store.link import commit as link_commit
 from gitcp.store.link import condense
 from gitcp.store.match import candidates, sources
 from gitcp.store.match.sources import MatchCase
-from gitcp.store.objects import is_ancestor, list_commits, read_commit
+from gitcp.store.object_lists import is_ancestor, list_commits
+from gitcp.store.objects import read_commit
 from gitcp.store.session import make_id, others
 from gitcp.store.v1 import checkpoint_list, checkpoints
 
@@ -164,7 +165,7 @@ def link_one(
 
 def _subtract_sources(objects: Objects, changes: Changes, sources: Sequence[str]) -> Changes:
     commits = filter(None, (read_commit(objects, oid) for oid in sources))
-    return store_objects.subtract_changes(objects, changes, [*commits])
+    return object_lists.subtract_changes(objects, changes, [*commits])
 
 
 def _settle_killed(repo: Repo, state: State, commit: Commit, checkpoint_id: str) -> None:
@@ -309,7 +310,7 @@ def _link_each(
 def list_resting(repo: Repo) -> Iterator[Marker]:
     """The unsettled sessions here that no agent works for; the others settle at their next
     event."""
-    for marker in session.read_here(repo):
+    for marker in others.read_here(repo):
         if not others.is_at_work(repo, marker):
             yield marker
 
@@ -374,7 +375,7 @@ def request_check(repo: Repo) -> None:
     """Have check-message read the coming message, which may get no other text."""
     path = repo.join_own("template")
     if not os.path.exists(path):
-        private.write_private(repo, path, b"")
+        files.write_private(repo, path, b"")
 
 
 # Commits that our hooks did not see and that HEAD left for another form of them, before an event
@@ -402,7 +403,7 @@ def find_replaced(
     brought = [
         one for oid in newer if oid not in made_here and (one := read_commit(repo.objects, oid))
     ]
-    changed = store_objects.read_many_changes(repo, brought) if brought else {}
+    changed = object_lists.read_many_changes(repo, brought) if brought else {}
     for commit in commits if changed else ():
         if commit["oid"] in lost:
             for other in brought:

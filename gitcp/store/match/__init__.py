@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import os
 
+from gitcp import files
 from gitcp.core import commit_message, formats, json, stream_rules
 from gitcp.git import encode_name
-from gitcp.store import private, session
 from gitcp.store.objects import read_commit
 
 TYPE_CHECKING = False
@@ -61,7 +61,7 @@ def is_replaying(repo: Repo) -> bool:
 
 def save_verdict(repo: Repo, verdict: Verdict) -> None:
     """Replace the worktree's stored verdict."""
-    private.write_private(repo, repo.join_own("verdict"), json.dumps(verdict).encode())
+    files.write_private(repo, repo.join_own("verdict"), json.dumps(verdict).encode())
 
 
 def mark_told(repo: Repo, commented: bool = False) -> None:
@@ -88,7 +88,7 @@ def read_left_out(repo: Repo, head: str, commit: Commit) -> set[str]:
 
 def load_verdict(repo: Repo) -> Verdict | None:
     """Return the worktree's stored verdict; None if there is none or it is unreadable."""
-    verdict: Verdict | None = private.load_cache(repo.join_own("verdict"), formats.COMMIT_VERDICT)
+    verdict: Verdict | None = files.load_cache(repo.join_own("verdict"), formats.COMMIT_VERDICT)
     return verdict
 
 
@@ -101,7 +101,9 @@ def is_pending(repo: Repo, ids: Container[str], parent: str) -> bool:
         return False
     decided = os.stat(repo.join_own("verdict")).st_mtime
 
-    return verdict["id"] in ids and session.is_agent_working(verdict.get("maker"), decided)
+    from gitcp.store.session import process
+
+    return verdict["id"] in ids and process.is_agent_working(verdict.get("maker"), decided)
 
 
 def lacks_checkpoint(ctx: Context) -> bool:
@@ -131,7 +133,7 @@ def list_unmade(repo: Repo) -> list[str]:
 
 def forget_verdict(repo: Repo) -> None:
     """Remove the stored verdict."""
-    private.remove_private(repo, repo.join_own("verdict"))
+    files.remove_private(repo, repo.join_own("verdict"))
 
 
 def clear_brought(repo: Repo) -> None:
@@ -143,15 +145,15 @@ def clear_brought(repo: Repo) -> None:
 
 def _read(repo: Repo) -> tuple[str, list[str]]:
     """Return (the HEAD up to which all commits are judged, '' if unknown; the judged commits)."""
-    head, *judged = private.read_words(repo.join_own("looked"), formats.is_object_name) or [""]
+    head, *judged = files.read_words(repo.join_own("looked"), formats.is_object_name) or [""]
     # Older versions keep the judged commits in a file of their own.
-    judged = judged or private.read_words(repo.join_own("judged"), formats.is_object_name)
+    judged = judged or files.read_words(repo.join_own("judged"), formats.is_object_name)
     return head if head.strip("0") else "", judged
 
 
 def _write(repo: Repo, head: str, judged: list[str]) -> None:
-    private.write_words(repo, repo.join_own("looked"), [head or "0", *judged[-_MOST:]])
-    private.remove_private(repo, repo.join_own("judged"))
+    files.write_words(repo, repo.join_own("looked"), [head or "0", *judged[-_MOST:]])
+    files.remove_private(repo, repo.join_own("judged"))
 
 
 def read_judged(repo: Repo) -> list[str]:
@@ -184,10 +186,10 @@ def is_unseen(repo: Repo, head: str) -> bool:
 
 def read_refused(repo: Repo) -> set[str]:
     """Return the ids that a person refused in this repository; only `gitcp link` links them."""
-    return set(private.read_words(repo.join_shared("dismissed"), formats.is_short_id))
+    return set(files.read_words(repo.join_shared("dismissed"), formats.is_short_id))
 
 
 def write_refused(repo: Repo, ids: Iterable[str], allowed: str = "") -> None:
     """Add ids to those that a person refused, and take out the one that is allowed again."""
     refused = {*read_refused(repo), *ids} - {allowed}
-    private.write_words(repo, repo.join_shared("dismissed"), sorted(refused))
+    files.write_words(repo, repo.join_shared("dismissed"), sorted(refused))

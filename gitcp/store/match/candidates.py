@@ -11,21 +11,15 @@ import os
 import time
 from contextlib import suppress
 
-from gitcp import git, jj
+from gitcp import files, git, jj
 from gitcp.core import commit_message, holding, line_authors, linking
 from gitcp.core.formats import is_object_name
 from gitcp.core.linking import ABSENT
 from gitcp.errors import Error, GitError
 from gitcp.record import encode_lines
-from gitcp.store import match, objects, private, refs
-from gitcp.store.objects import (
-    Lookup,
-    find_tree,
-    is_ancestor,
-    list_commits,
-    parse_ident,
-    read_commit,
-)
+from gitcp.store import match, object_lists, objects, refs
+from gitcp.store.object_lists import is_ancestor, list_commits
+from gitcp.store.objects import Lookup, find_tree, parse_ident, read_commit
 from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
@@ -445,7 +439,7 @@ def _pair_links(
     commits = [
         commit for oid in free if oid not in linked and (commit := read_commit(repo.objects, oid))
     ]
-    changed = objects.read_many_changes(repo, commits)
+    changed = object_lists.read_many_changes(repo, commits)
     pairs: list[tuple[str, dict[str, str]]] = []
     for checkpoint_id, (edits, original) in works.items() if changed else ():
         for oid in _choose_commits(repo, edits, changed, original):
@@ -597,7 +591,7 @@ def _find_replayed(repo: Repo, new: Iterable[str]) -> tuple[list[str], Collectio
 def _read_rebase_file(repo: Repo, name: str) -> str:
     """The oid in a file of the rebase that is under way, '' if there is none."""
     for folder in ("rebase-merge", "rebase-apply"):
-        oids = private.read_words(os.path.join(repo.git_dir, folder, name), is_object_name)
+        oids = files.read_words(os.path.join(repo.git_dir, folder, name), is_object_name)
         if oids:
             return oids[0]
     return ""

@@ -11,8 +11,8 @@ from gitcp.core.formats import is_object_name
 from gitcp.core.linking import build_change
 from gitcp.errors import Error
 from gitcp.git import decode_name, encode_name
-from gitcp.store import match, objects, private, refs
-from gitcp.store.objects import Lookup, find_tree, list_commits, need_commit, read_commit
+from gitcp.store import match, objects, refs
+from gitcp.store.objects import Lookup, find_tree, need_commit, read_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,6 +112,8 @@ class MatchCase:
             # Not only first parents: a pull that merges brings its commits as second ones.
             args = ("--topo-order", "--reverse", "--no-merges", f"--max-count={MOST}")
             exists = self.since and read_commit(self.repo.objects, self.since)
+            from gitcp.store.object_lists import list_commits
+
             oids = list_commits(self.repo, *args, self.head, f"^{self.since}") if exists else []
             judged = set(match.read_judged(self.repo)) if oids else ()
             self._fresh = [oid for oid in oids if oid not in judged]
@@ -457,6 +459,8 @@ def _list_beside(case: MatchCase, fresh: Sequence[str]) -> list[Commit]:
     for oid in fresh:
         for checkpoint_id in _list_linked(case, oid):
             carriers.setdefault(checkpoint_id, set()).add(oid)
+    from gitcp.store.object_lists import list_commits
+
     has_merge = list_commits(repo, "--merges", "--max-count=1", case.head, f"^{case.since}")
 
     def is_unplaced(commit: Commit) -> bool:
@@ -477,6 +481,7 @@ def list_merged(case: MatchCase) -> Iterator[Answer]:
     args = ("--reverse", "--no-merges", f"--max-count={_RANGE}", f"^{out.decode().split()[0]}")
 
     from gitcp.store.match import candidates
+    from gitcp.store.object_lists import list_commits
 
     branch = candidates.select_linked(case.repo.objects, list_commits(case.repo, *args, tip))
     if branch:
@@ -525,7 +530,7 @@ _RECENT = 50  # entries of HEAD's reflog
 def find_lost(repo: Repo, head: str) -> list[Commit]:
     """The linked commits that HEAD, at head, has lost: those listed, then those that a reset
     left since, oldest first."""
-    listed = private.read_words(repo.join_own("taken-back"), is_object_name)
+    listed = files.read_words(repo.join_own("taken-back"), is_object_name)
     lost = [*listed, *_list_reset(repo, head)]
     if not lost:
         return []
@@ -548,9 +553,9 @@ def keep_pending(repo: Repo, search: Search | None, head: str, changes: Changes)
     path = repo.join_own("taken-back")
     if pending:
         git.append_note("commit", f"taken back, and still to come: {pending}")
-        private.write_words(repo, path, pending[-_MOST_LOST:])
+        files.write_words(repo, path, pending[-_MOST_LOST:])
     else:
-        private.remove_private(repo, path)
+        files.remove_private(repo, path)
 
 
 class _Pending:
@@ -606,8 +611,8 @@ def _has_work(
 def add_commits(repo: Repo, commits: Iterable[str]) -> None:
     """List commits as lost: their content may be committed again."""
     path = repo.join_own("taken-back")
-    private.write_words(
-        repo, path, list(dict.fromkeys([*private.read_words(path, is_object_name), *commits]))
+    files.write_words(
+        repo, path, list(dict.fromkeys([*files.read_words(path, is_object_name), *commits]))
     )
 
 
@@ -635,14 +640,14 @@ def _get_orig_head(repo: Repo) -> str:
 
 def look_again(repo: Repo, head: str) -> None:
     """Have ORIG_HEAD read again if it names head: a reset from there does not replace the file."""
-    if private.read_words(_get_orig_head(repo), is_object_name) == [head]:
-        private.remove_private(repo, repo.join_own("orig-head"))
+    if files.read_words(_get_orig_head(repo), is_object_name) == [head]:
+        files.remove_private(repo, repo.join_own("orig-head"))
 
 
 def _mark_read(repo: Repo) -> None:
     """Note that ORIG_HEAD was read.  A file system without hard links has it read every time."""
     mark = repo.join_own("orig-head")
-    private.remove_private(repo, mark)
+    files.remove_private(repo, mark)
     try:
         repo.make_folder(os.path.dirname(mark))
         os.link(_get_orig_head(repo), mark)
@@ -662,11 +667,11 @@ def _list_reset(repo: Repo, head: str) -> list[str]:
     """The commits that only ORIG_HEAD and resets of the reflog reach, oldest first; [] if
     ORIG_HEAD was read before.  A commit whose ids are on commits that replaced it, as after a
     rebase, is not lost."""
-    orig = "".join(private.read_words(_get_orig_head(repo), is_object_name))
+    orig = "".join(files.read_words(_get_orig_head(repo), is_object_name))
     if not orig or (orig != head and _was_read(repo)):
         return []
     if orig == head:  # nothing is lost yet; a reset from here does not replace the file
-        private.remove_private(repo, repo.join_own("orig-head"))
+        files.remove_private(repo, repo.join_own("orig-head"))
     else:
         _mark_read(repo)
     # A stash ends in a reset too and overwrites ORIG_HEAD; the reflog has the resets before it.
@@ -678,11 +683,15 @@ def _list_reset(repo: Repo, head: str) -> list[str]:
         return []
     args = ["--first-parent", f"--max-count={_MOST_LOST}", *tips]
     born = head.strip("0")
+    from gitcp.store.object_lists import list_commits
+
     lost = list_commits(repo, *args, *([f"^{head}"] if born else []))[::-1]
     return _drop_replaced(repo, lost, head, tips) if lost and born else lost
 
 
 def _drop_replaced(repo: Repo, lost: list[str], head: str, tips: Iterable[str]) -> list[str]:
+    from gitcp.store.object_lists import list_commits
+
     fresh = list_commits(repo, f"--max-count={_MOST_LOST}", head, *(f"^{oid}" for oid in tips))
 
     from gitcp.store.v1 import checkpoint_list

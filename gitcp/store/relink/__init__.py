@@ -9,7 +9,7 @@ from __future__ import annotations
 from gitcp import git
 from gitcp.core import stream_rules
 from gitcp.errors import Busy, Error, Moved
-from gitcp.lock import exclusive
+from gitcp.files import exclusive
 from gitcp.store import refs, session, turn
 from gitcp.store.snapshot import scan
 from gitcp.store.stream import (
@@ -147,10 +147,6 @@ def _follow_base(repo: Repo, state: State, tip: Tip, head: str) -> None:
     git.append_note("stream", f"'{tip['ref']}' -> '{updates[0][0]}': base moved")
 
 
-# The directory of one checkpoint: read to be changed, and written, its sessions numbered without
-# gaps.
-
-
 def remember_branch(repo: Repo) -> str:
     """Remember where the branch is, whoever moved it; return explain_deletion()."""
     memory, tip = refs.read_ref(repo, refs.MEMORY), refs.read_ref(repo, refs.REF)
@@ -159,6 +155,9 @@ def remember_branch(repo: Repo) -> str:
             refs.update_refs(repo, [(refs.MEMORY, tip, memory)], "gitcp: the branch was moved")
         except Moved:
             pass  # by another process, which remembers it
+    if tip:
+        return ""
+
     from gitcp.store.v1 import checkpoints
 
-    return "" if tip else checkpoints.explain_deletion(repo)
+    return checkpoints.explain_deletion(repo)

@@ -61,7 +61,7 @@ def settle_links(ctx: Context, settled: str = "") -> int:
     case = MatchCase(repo, head, since=read_looked(repo))
     reconcile(case, AMENDED)
     waiting, until = False, monotonic() + SECONDS
-    for marker in session.read_here(repo):
+    for marker in others.read_here(repo):
         if marker["session_id"] == settled or marker["base_commit"] == head:
             continue
         if others.is_at_work(repo, marker):
@@ -84,7 +84,7 @@ def _settle_removed(ctx: Context, case: MatchCase) -> None:
     """Link the open work of sessions whose worktree was removed in commits that are new here: a
     branch of that worktree was merged, and no hook may have seen its commits."""
     repo, fresh = ctx.repo, case.list_fresh()
-    for marker in session.read_markers(repo) if fresh else ():
+    for marker in others.read_markers(repo) if fresh else ():
         home = str(marker.get("worktree_id") or "")
         is_here = session.is_home(repo, marker) or elsewhere.find_worktree(repo, home)
         state = None if is_here else ctx.read_state(marker["session_id"])
@@ -115,7 +115,7 @@ def _may_have_work(repo: Repo, state: State, commit: Commit) -> bool:
 
 def follow_head_everywhere(ctx: Context) -> None:
     """Have every session here follow a HEAD that moved, also those at work."""
-    for marker in session.read_here(ctx.repo):
+    for marker in others.read_here(ctx.repo):
         if marker["base_commit"] != ctx.head:
             is_over = not others.is_at_work(ctx.repo, marker)
             _settle_session(ctx, marker["session_id"], ctx.head, is_over)

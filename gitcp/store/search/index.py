@@ -19,17 +19,8 @@ from gitcp.git import decode_name, encode_name
 from gitcp.record import encode_lines
 from gitcp.store import notes, redaction, stream
 from gitcp.store.back import conversation as back_conversation
-from gitcp.store.objects import (
-    Lookup,
-    Objects,
-    find_tree,
-    is_ancestor,
-    list_commits,
-    parse_ident,
-    read_commit,
-    read_names,
-    read_tree,
-)
+from gitcp.store.object_lists import is_ancestor, list_commits, read_names
+from gitcp.store.objects import Lookup, Objects, find_tree, parse_ident, read_commit, read_tree
 from gitcp.store.reading import run_task, split_windows, spread_batches
 from gitcp.store.session import others
 from gitcp.store.v1 import checkpoint_list, checkpoints

@@ -6,7 +6,7 @@ import time
 from typing import NamedTuple
 
 from gitcp.core import json, search_rules
-from gitcp.lock import exclusive
+from gitcp.files import exclusive
 from gitcp.store.back import points
 from gitcp.store.objects import Objects
 from gitcp.store.search import index

@@ -5,14 +5,12 @@ and the process of its agent.
 from __future__ import annotations
 
 import os
-import time
 
 from gitcp import VERSION, files, git, memory
 from gitcp.core import credit, formats, json
-from gitcp.errors import Error, GitError
+from gitcp.errors import Error
 from gitcp.files import Damaged, read_file
-from gitcp.git import Running, format_now
-from gitcp.store import private
+from gitcp.git import format_now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,14 +66,14 @@ def load_state(repo: Repo, session_id: str) -> State | None:
     try:
         return read_state(repo, session_id)
     except Damaged as e:
-        private.set_aside(repo, e)
+        files.set_aside(repo, e)
         return None
 
 
 def read_state(repo: Repo, session_id: str) -> State | None:
     """Read a state as load_state() does, but change nothing: raises Damaged."""
     file = get_state_path(repo, session_id)
-    state: State | None = private.load_json(file, formats.STATE)
+    state: State | None = files.load_json(file, formats.STATE)
     if state is not None and state["session_id"] != session_id:
         raise Damaged(file, f"it is the state of '{state['session_id'][:60]}'")
     return update_fields(state) if state is not None else None
@@ -149,7 +147,7 @@ def dump_state(state: State) -> bytes:
 def put_state(repo: Repo, session_id: str, data: bytes) -> None:
     """Write encoded data durably as the state of a session."""
     git.append_note("state", f"save '{session_id}'")
-    private.write_private(repo, get_state_path(repo, session_id), data, durable=True)
+    files.write_private(repo, get_state_path(repo, session_id), data, durable=True)
 
 
 def get_state_path(repo: Repo, session_id: str) -> str:
@@ -168,7 +166,6 @@ def get_state_path(repo: Repo, session_id: str) -> str:
 # read_recent() leaves these out; read_concerned() and read() see them.
 RESTING = "~aside"
 MOST = 32  # markers that do not rest
-_GONE = 3600.0  # seconds after which a session whose agent is gone is not at work
 # path -> (inode, size, ctime) of the file, its marker
 _PARSED: dict[str, tuple[tuple[int, int, int], Marker]] = memory.get_table("markers")
 
@@ -241,25 +238,18 @@ def write_marker(repo: Repo, state: State) -> None:
 
 def forget_marker(repo: Repo, session_id: str) -> None:
     """Remove a session's marker, if there is one."""
-    private.remove_private(repo, repo.join_shared("open", session_id))
+    files.remove_private(repo, repo.join_shared("open", session_id))
     _take_rested(repo, session_id)
 
 
 def _announce(repo: Repo, session_id: str, data: bytes) -> None:
     path = repo.join_shared("open", session_id)
-    if private.read_cache(path) == data:
+    if files.read_cache(path) == data:
         return
     new = not os.path.lexists(path)
-    private.write_private(repo, path, data)
+    files.write_private(repo, path, data)
     if new:
         _take_rested(repo, session_id)
-
-
-def list_marked_ids(repo: Repo) -> list[str]:
-    """The sessions that have a marker, sorted."""
-    before, resting = list_recent_ids(repo), files.list_names(get_resting_folder(repo))
-    # A marker that moves meanwhile is in the first list or in the last.
-    return sorted({*before, *resting, *list_recent_ids(repo)})
 
 
 def get_resting_folder(repo: Repo) -> str:
@@ -289,13 +279,6 @@ def _take_rested(repo: Repo, session_id: str) -> None:
         os.rmdir(get_resting_folder(repo))
     except OSError:
         pass  # there is none, or it is not the last
-
-
-def read_markers(repo: Repo) -> list[Marker]:
-    """Every marker of the repository, by session id, as find_marker() reads it."""
-    return [
-        marker for session_id in list_marked_ids(repo) if (marker := find_marker(repo, session_id))
-    ]
 
 
 def read_concerned(repo: Repo, sessions: Iterable[str] = ()) -> list[Marker]:
@@ -332,7 +315,7 @@ def read_stored(repo: Repo, session_id: str) -> Marker | None:
     stamp = (st.st_ino, st.st_size, st.st_ctime_ns) if st else None
     if stamp and _PARSED.get(path, (None, None))[0] == stamp:
         return _PARSED[path][1]
-    marker: Marker | None = private.load_json(path, formats.MARKER)
+    marker: Marker | None = files.load_json(path, formats.MARKER)
     if marker and marker["session_id"] != session_id:
         raise Damaged(path, f"it is the marker of '{marker['session_id'][:60]}'")
     if stamp and marker:
@@ -346,11 +329,6 @@ def is_home(repo: Repo, session: Mapping[str, Any]) -> bool:
     Git's name of the worktree decides, because the path changes when the worktree is moved.
     """
     return (session.get("worktree_id") or "") == repo.worktree_id
-
-
-def read_here(repo: Repo) -> list[Marker]:
-    """The markers of sessions whose home is this worktree."""
-    return [m for m in read_markers(repo) if is_home(repo, m)]
 
 
 def read_recent(repo: Repo) -> list[Marker]:
@@ -414,7 +392,7 @@ def begin_turn(
     repo: Repo, state: State, head: str, dirty: Mapping[str, Entry | None], time_ns: int, at: int
 ) -> None:
     """Write the baseline of a turn, or of its continuation after its Stop."""
-    private.remove_private(repo, repo.join_own("turn", f"{state['session_id']}.middle"))
+    files.remove_private(repo, repo.join_own("turn", f"{state['session_id']}.middle"))
     offset = read_size(state.get("transcript_path"))
     _write(repo, state, {"head": head, "time_ns": time_ns, "at": at, "dirty": dirty}, offset)
 
@@ -430,9 +408,7 @@ def read_size(transcript: str | None) -> int:
 def _write(repo: Repo, state: State, baseline: Baseline, offset: int) -> None:
     transcript, turn = state.get("transcript_path"), state.get("turn_id", "")
     data = {**baseline, "turn": turn, "transcript": transcript, "offset": offset}
-    private.write_private(
-        repo, repo.join_own("turn", state["session_id"]), json.dumps(data).encode()
-    )
+    files.write_private(repo, repo.join_own("turn", state["session_id"]), json.dumps(data).encode())
 
 
 def read_baseline(repo: Repo, session_id: str, git_dir: str | None = None) -> Baseline | None:
@@ -441,7 +417,7 @@ def read_baseline(repo: Repo, session_id: str, git_dir: str | None = None) -> Ba
     git_dir: that of the session's home; by default this worktree's.
     """
     path = os.path.join(git_dir or repo.git_dir, "gitcp", "turn", session_id)
-    baseline: Baseline | None = private.load_cache(path, formats.BASELINE)
+    baseline: Baseline | None = files.load_cache(path, formats.BASELINE)
     if baseline is not None:
         baseline["dirty"] = _make_tuples(baseline["dirty"])
     return baseline
@@ -454,12 +430,12 @@ def _make_tuples(entries: dict[str, Any]) -> dict[str, Entry | None]:
 def reach_middle(repo: Repo, session_id: str, dirty: dict[str, Entry | None]) -> None:
     """Store the dirty files of the last checkpoint within the turn."""
     path = repo.join_own("turn", f"{session_id}.middle")
-    private.write_private(repo, path, json.dumps(dirty).encode())
+    files.write_private(repo, path, json.dumps(dirty).encode())
 
 
 def read_middle(repo: Repo, session_id: str) -> dict[str, Entry | None] | None:
     """The dirty files of the last checkpoint within this turn; None without one."""
-    entries = private.load_cache(repo.join_own("turn", f"{session_id}.middle"), formats.is_entries)
+    entries = files.load_cache(repo.join_own("turn", f"{session_id}.middle"), formats.is_entries)
     return None if entries is None else _make_tuples(entries)
 
 
@@ -505,8 +481,8 @@ def has_many_names(repo: Repo) -> bool:
 def take_message(repo: Repo, session_id: str) -> str:
     """Remove and return the texts that wait; '' for none."""
     path = _get_path(repo, session_id)
-    data = private.read_or_set_aside(repo, lambda: read_file(path))
-    private.remove_private(repo, path)
+    data = files.read_or_set_aside(repo, lambda: read_file(path))
+    files.remove_private(repo, path)
     return (data or b"").decode("utf-8", "replace").strip()
 
 
@@ -514,29 +490,16 @@ def _get_path(repo: Repo, session_id: str) -> str:
     return repo.join_own("tell", session_id)
 
 
-# Copies of the conversations that clients keep in databases of their own.
-_PATIENCE = 2.0  # seconds
-
-
-# Processes: which agent runs a hook, and whether it still runs.
-#
-# The system is asked through /proc, or through `ps` without one.  A process that cannot be seen is
-# unknown, which is never taken for gone.
-_UNSEEN = 600  # seconds that an unknown agent counts as at work
-_HOOKS = (b"/gitcp/entry.py", b"gitcp-hook")
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "env"})
-_LIMIT = 5.0  # seconds for ps to answer
-_FRESH = 1.0  # seconds that an answer of ps is used
 _LINES: dict[int, list[tuple[int, str]]] = memory.get_table("processes above")
 _COMMANDS: dict[int, bytes] = memory.get_table("commands")  # of processes above this one
-_ANSWERS: dict[tuple[str, ...], tuple[float, dict[int, str]]] = memory.get_table("ps")
 
 
 def describe(pid: int, start: str = "") -> Process:
     """The identity of a process on this machine.  start: the start of the process, if known."""
     return {
         "pid": pid,
-        "start": start or _stat(pid)[2],
+        "start": start or stat_process(pid)[2],
         "boot_id": _read_boot_id(),
         "host": get_machine_id(),
     }
@@ -547,7 +510,7 @@ def find_agent(env: Mapping[str, str]) -> Process | None:
     shell; None if none is seen."""
     claude_pid = env.get("CLAUDE_PID", "")
     pid = int(claude_pid) if claude_pid.isdecimal() else 0
-    parent, _, start = _stat(pid) if pid > 1 else (0, "", "")
+    parent, _, start = stat_process(pid) if pid > 1 else (0, "", "")
     if pid > 1 and (parent or not can_see_processes()):
         return describe(pid, start)
     return next((describe(p) for p, name in _list_above() if name and name not in _SHELLS), None)
@@ -558,24 +521,12 @@ def find_git() -> Process | None:
     return next((describe(pid) for pid, name in _list_above() if name == "git"), None)
 
 
-def is_alive(process: Process | None) -> bool:
-    """Whether exactly this process is known to run here."""
-    return _is_running(process) is True
-
-
 def is_gone(process: Process | None) -> bool:
     """Whether exactly this process is known not to run any more."""
-    return _is_running(process) is False
+    return is_running(process) is False
 
 
-def is_agent_working(process: Process | None, heard: float) -> bool:
-    """Whether a process runs.  An unknown one counts as running for _UNSEEN seconds after it was
-    heard of (seconds since 1970)."""
-    runs = _is_running(process)
-    return abs(time.time() - heard) < _UNSEEN if runs is None else runs
-
-
-def _is_running(process: Process | None) -> bool | None:
+def is_running(process: Process | None) -> bool | None:
     """Whether a process runs; None if unknown, as on another machine."""
     if not process or process.get("host") != get_machine_id():
         return None
@@ -590,86 +541,8 @@ def _is_running(process: Process | None) -> bool | None:
         pass
     except (OSError, OverflowError, TypeError):
         return False
-    start = _stat(process["pid"])[2]
+    start = stat_process(process["pid"])[2]
     return not start or process.get("start") in ("", start)
-
-
-def measure_age() -> int:
-    """The ns since a client began to run this hook, by the age of the shell that runs this process.
-
-    Exact to a hundredth of a second; by ps up to a second too long; longer than any call if the
-    shell cannot be seen.
-    """
-    pid, parent = os.getpid(), os.getppid()
-    while _is_hook(parent):
-        pid, parent = parent, _stat(parent)[0]
-    start = _stat(pid)[2]
-    if start.isdecimal():
-        return max(0, time.clock_gettime_ns(time.CLOCK_BOOTTIME) - _convert_ticks(start))
-    return time.time_ns() - max(0, parse_start(start) - 1_000_000_000)
-
-
-def _read_start_time(pid: int) -> int:
-    """When a process was started, in ns since 1970: at most a tenth of a second too late, by ps a
-    second."""
-    start = _stat(pid)[2]
-    if start.isdecimal():
-        boot = time.time_ns() - time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-        return boot + _convert_ticks(start) + 100_000_000
-    return parse_start(start)
-
-
-def _convert_ticks(ticks: str) -> int:
-    return int(ticks) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
-
-
-def has_working_process(
-    top: str, session_id: str, agent: Process | None = None, since: int = 0
-) -> bool:
-    """Whether a process in the directory top, or below it, has the session in its environment;
-    False if processes cannot be seen.
-
-    agent: processes that it started since a time in ns count, too, because not every client sets
-    the session there.  This process, its ancestors, hooks and their git do not count.  ps shows no
-    directories: there a process counts in any directory.
-    """
-    excluded, mark = {os.getpid(), *list_ancestors()}, f"={session_id}\0".encode()
-    parent = int(agent["pid"]) if agent and is_alive(agent) else 0
-    root = os.path.realpath(top)
-    return any(
-        _belongs_to_session(pid, root, mark, parent, since)
-        for pid in _list_pids()
-        if pid not in excluded
-    )
-
-
-def has_started(agent: Process | None, since: int) -> bool:
-    """Whether a process below a running one was started since a time in ns: a command, the hook
-    that tells of its end, or the process that asks."""
-    parent = int(agent["pid"]) if agent else 0
-    return any(
-        _read_start_time(pid) >= since and parent in list_ancestors(pid) for pid in _list_pids()
-    )
-
-
-def _belongs_to_session(pid: int, top: str, mark: bytes, parent: int, since: int) -> bool:
-    if _has_proc():
-        try:
-            cwd = os.readlink(f"/proc/{pid}/cwd")
-        except OSError:
-            return False
-        if cwd != top and not cwd.startswith(top + os.sep):
-            return False
-    belongs = mark in _read(pid, "environ") + b"\0"
-    belongs = belongs or bool(
-        parent and _read_start_time(pid) >= since and parent in list_ancestors(pid)
-    )
-    return belongs and not _is_hook(pid) and not _is_hook(_stat(pid)[0])
-
-
-def _is_hook(pid: int) -> bool:
-    command = _read(pid, "cmdline")
-    return any(name in command for name in _HOOKS)
 
 
 def read_git_arguments(repo: Repo, command: str) -> list[str] | None:
@@ -677,7 +550,7 @@ def read_git_arguments(repo: Repo, command: str) -> list[str] | None:
     are unseen, or ambiguous because ps does not separate the words of a message."""
     for pid in list_ancestors()[:6]:
         if pid not in _COMMANDS:
-            _COMMANDS[pid] = _read(pid, "cmdline")
+            _COMMANDS[pid] = read_proc(pid, "cmdline")
         words = _COMMANDS[pid].decode("utf-8", "surrogateescape").split("\0")[:-1]
         if not words or os.path.basename(words[0]) != "git":
             continue
@@ -686,7 +559,7 @@ def read_git_arguments(repo: Repo, command: str) -> list[str] | None:
         if command not in words:
             return None
         words = words[words.index(command) + 1 :]
-        if command == "commit" and not _has_proc() and _is_confused(words):
+        if command == "commit" and not has_proc() and _is_confused(words):
             return None
         return words[: words.index("--") if "--" in words else None]
     return None
@@ -700,13 +573,15 @@ def _is_confused(words: list[str]) -> bool:
 
 def can_see_processes() -> bool:
     """Whether processes can be seen here."""
-    return bool(_stat(os.getpid())[1])
+    return bool(stat_process(os.getpid())[1])
 
 
 def list_ancestors(pid: int = 0) -> list[int]:
     """The pids above a process, by default this one, nearest first; only the parent if no others
     are seen."""
-    return [ancestor for ancestor, _ in (_trace_lineage(_stat(pid)[0]) if pid else _list_above())]
+    return [
+        ancestor for ancestor, _ in (_trace_lineage(stat_process(pid)[0]) if pid else _list_above())
+    ]
 
 
 def _list_above() -> list[tuple[int, str]]:
@@ -720,16 +595,18 @@ def _list_above() -> list[tuple[int, str]]:
 def _trace_lineage(pid: int) -> list[tuple[int, str]]:
     seen = dict[int, str]()
     while pid > 1 and pid not in seen:
-        parent, seen[pid], _ = _stat(pid)
+        parent, seen[pid], _ = stat_process(pid)
         pid = parent
     return [*seen.items()]
 
 
 def get_machine_id() -> str:
     """The id of this machine among those that see the same files."""
-    if _has_proc():
+    if has_proc():
         return os.uname().nodename
-    return read_hardware_id()  # a name changes with the network there
+    from gitcp.store.session import ps
+
+    return ps.read_hardware_id()  # a name changes with the network there
 
 
 def _read_boot_id() -> str:
@@ -741,93 +618,36 @@ def _read_boot_id() -> str:
         return ""
 
 
-def _has_proc() -> bool:
+def has_proc() -> bool:
     return os.path.exists("/proc/self/stat")
 
 
-def _list_pids() -> list[int]:
-    if _has_proc():
-        return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
-    return list(list_by_ps())
-
-
-def _stat(pid: int) -> tuple[int, str, str]:
+def stat_process(pid: int) -> tuple[int, str, str]:
     """(parent, name, start) of a process; 0 and '' if unseen."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
             line = f.read()
     except OSError:
-        if _has_proc():
+        if has_proc():
             return 0, "", ""
-        return list_by_ps().get(pid, (0, "", ""))
+        from gitcp.store.session import ps
+
+        return ps.list_by_ps().get(pid, (0, "", ""))
     name, _, tail = line.rpartition(")")  # the name itself may hold brackets and spaces
     fields = tail.split()
     return int(fields[1]), name.partition("(")[2], fields[19]
 
 
-def _read(pid: int, file: str) -> bytes:
+def read_proc(pid: int, file: str) -> bytes:
     """The words of a process's cmdline or environ, each ended by NUL; b"" if unseen.  By ps, words
     are split at their blanks, too, and the environ begins with the command line."""
     try:
         with open(f"/proc/{pid}/{file}", "rb") as f:
             return f.read()
     except OSError:
-        if _has_proc():
+        if has_proc():
             return b""
-        words = read_command_by_ps(pid, environment=file == "environ").split(" ")
+        from gitcp.store.session import ps
+
+        words = ps.read_command_by_ps(pid, environment=file == "environ").split(" ")
         return "".join(f"{word}\0" for word in words if word).encode("utf-8", "surrogateescape")
-
-
-def list_by_ps() -> dict[int, tuple[int, str, str]]:
-    """pid -> (parent, name without its directory, start in UTC as lstart prints it)."""
-    processes = {}
-    for pid, line in _ask_ps("-axo", "pid=,ppid=,lstart=,comm=").items():
-        parent, *start = line.split(None, 6)  # its start is five words
-        name = os.path.basename(start.pop()) if len(start) == 6 else ""
-        processes[pid] = int(parent), name.removeprefix("-"), " ".join(start)  # -zsh: for a login
-    return processes
-
-
-def read_command_by_ps(pid: int, environment: bool = False) -> str:
-    """The command line of a process, its words joined by blanks.  environment: append the
-    variables that the system shows."""
-    return _ask_ps("-axwwEo" if environment else "-axwwo", "pid=,command=").get(pid, "")
-
-
-def parse_start(start: str) -> int:
-    """A start of list_by_ps() in ns since 1970, at most a second too late; 0 if it is none."""
-    try:
-        import calendar
-
-        return (calendar.timegm(time.strptime(start)) + 1) * 1_000_000_000
-    except ValueError:
-        return 0
-
-
-def read_hardware_id() -> str:
-    """The id of this machine's hardware; its name if the system has none."""
-    try:
-        import ctypes
-
-        get_uuid: Any = ctypes.CDLL(None).gethostuuid
-    except (ImportError, OSError, AttributeError):
-        return os.uname().nodename
-    import ctypes
-
-    uuid, timeout = (ctypes.c_ubyte * 16)(), (ctypes.c_long * 2)(1, 0)  # a timespec
-    return os.uname().nodename if get_uuid(uuid, timeout) else bytes(uuid).hex()
-
-
-def _ask_ps(*args: str) -> dict[int, str]:
-    """pid -> the rest of its line by ps."""
-    answered, lines = _ANSWERS.get(args, (0.0, {}))
-    if not answered or time.monotonic() - answered > _FRESH:
-        try:
-            ps = Running(("ps", *args), {**os.environ, "LC_ALL": "C", "TZ": "UTC0"}, False)
-            out = ps.finish(ok=(0, 1), limit=_LIMIT)[1].decode("utf-8", "surrogateescape")
-        except GitError:
-            out = ""
-        rows = (line.strip().partition(" ") for line in out.split("\n"))
-        lines = {int(pid): text.lstrip() for pid, _, text in rows if pid.isdecimal()}
-        _ANSWERS[args] = time.monotonic(), lines
-    return lines

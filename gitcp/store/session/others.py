@@ -12,9 +12,9 @@ from gitcp import files, git
 from gitcp.agents import find_client
 from gitcp.core import json, transcripts
 from gitcp.errors import Busy, Error
-from gitcp.files import Damaged
-from gitcp.lock import exclusive
-from gitcp.store import private, session
+from gitcp.files import Damaged, exclusive
+from gitcp.store import session
+from gitcp.store.session import process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from gitcp.agents import Client
     from gitcp.core.record_types import Entry, Marker, Record, State
     from gitcp.repo import Repo
-
-
-# The state of a session: one JSON file, changed under its lock, never half written.
 
 
 def list_state_ids(repo: Repo) -> list[str]:
@@ -84,7 +81,7 @@ def is_at_work(repo: Repo, marker: Marker) -> bool:
     """Whether a session is in a turn and its agent runs, or may run."""
     active = marker["phase"] == "active"
 
-    return active and session.is_agent_working(
+    return active and process.is_agent_working(
         marker["agent_process"], read_last_heard(repo, marker)
     )
 
@@ -118,7 +115,7 @@ def _may_rest(repo: Repo, session_id: str) -> bool:
         return marker is not None
     age = time.time() - os.stat(repo.join_shared("open", session_id)).st_mtime
 
-    return age > session._GONE and not session.is_alive(marker["agent_process"])
+    return age > _GONE and not process.is_alive(marker["agent_process"])
 
 
 def take_over(repo: Repo, state: State) -> None:
@@ -142,7 +139,7 @@ def set_dirty(
 ) -> None:
     """Replace the dirty files of a turn's baseline."""
     data = json.dumps({**baseline, "dirty": dirty}).encode()
-    private.write_private(repo, repo.join_own("turn", session_id), data)
+    files.write_private(repo, repo.join_own("turn", session_id), data)
 
 
 def get_intent_path(repo: Repo) -> str:
@@ -151,13 +148,13 @@ def get_intent_path(repo: Repo) -> str:
 
 def write_intent(repo: Repo, intent: session.Intent) -> None:
     """Write the intent durably: from here on the next process can finish the commit."""
-    private.write_private(repo, get_intent_path(repo), json.dumps(intent).encode(), durable=True)
+    files.write_private(repo, get_intent_path(repo), json.dumps(intent).encode(), durable=True)
 
 
 def read_intent(repo: Repo) -> session.Intent | None:
     """The intent that is stored; None without one, or for any other file."""
     try:
-        intent: Any = json.loads(private.read_cache(get_intent_path(repo)))
+        intent: Any = json.loads(files.read_cache(get_intent_path(repo)))
     except (ValueError, RecursionError):
         return None
     parts = ("dirty", "entries")
@@ -179,7 +176,7 @@ def drop_intent(repo: Repo) -> None:
 def leave_message(repo: Repo, session_id: str, text: str) -> None:
     """Add a text to those for the session's next prompt in this worktree."""
     path = session._get_path(repo, session_id)
-    fd = private.open_private(repo, path, os.O_WRONLY | os.O_APPEND)
+    fd = files.open_private(repo, path, os.O_WRONLY | os.O_APPEND)
     with os.fdopen(fd, "a", encoding="utf-8", errors="backslashreplace") as f:
         f.write(text + "\n")
 
@@ -188,7 +185,7 @@ def copy_conversation(repo: Repo, client: Client, event: Record) -> None:
     """Let a client's adapter export the session of an event, one hook at a time: two at once, as
     of parallel subagents, would add the same messages twice."""
     try:
-        with exclusive(repo, f"transcript-{event['session_id']}", session._PATIENCE):
+        with exclusive(repo, f"transcript-{event['session_id']}", _PATIENCE):
             client.export(event, repo.join_shared("exports", client.NAME))
     except Busy:
         pass  # a later event exports it
@@ -202,3 +199,36 @@ def renew_copy(repo: Repo, session_id: str) -> None:
     if state and client and client.FORM == "run" and state.get("transcript_path"):
         cwd = state.get("worktree_path") or repo.worktree
         copy_conversation(repo, client, {"event": "commit", "session_id": session_id, "cwd": cwd})
+
+
+# The state of a session: one JSON file, changed under its lock, never half written; its marker,
+# and the process of its agent.
+_GONE = 3600.0  # seconds after which a session whose agent is gone is not at work
+
+
+def list_marked_ids(repo: Repo) -> list[str]:
+    """The sessions that have a marker, sorted."""
+    before, resting = (
+        session.list_recent_ids(repo),
+        files.list_names(session.get_resting_folder(repo)),
+    )
+    # A marker that moves meanwhile is in the first list or in the last.
+    return sorted({*before, *resting, *session.list_recent_ids(repo)})
+
+
+def read_markers(repo: Repo) -> list[Marker]:
+    """Every marker of the repository, by session id, as find_marker() reads it."""
+    return [
+        marker
+        for session_id in list_marked_ids(repo)
+        if (marker := session.find_marker(repo, session_id))
+    ]
+
+
+def read_here(repo: Repo) -> list[Marker]:
+    """The markers of sessions whose home is this worktree."""
+    return [m for m in read_markers(repo) if session.is_home(repo, m)]
+
+
+# Copies of the conversations that clients keep in databases of their own.
+_PATIENCE = 2.0  # seconds

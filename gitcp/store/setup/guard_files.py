@@ -15,8 +15,6 @@ import os
 
 from gitcp import files
 from gitcp.errors import Error
-from gitcp.record import encode_lines
-from gitcp.store import private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +26,7 @@ def write_configured(repo: Repo) -> None:
     """Create and remove the files of `configured` by the current configuration."""
     own = repo.config.get_flag("extensions.worktreeconfig")
     folder = repo.join_own("configured") if own else repo.join_shared("configured")
+
     from gitcp.core.installation import HOOKS
 
     wanted = {hook for hook in HOOKS if repo.config.get_all(f"gitcp.{hook}.pipeline")}
@@ -59,18 +58,16 @@ def write_watched(repo: Repo, record: Manifest) -> None:
     here = [path.removeprefix(top) for path in paths if path.startswith(top)]
     present = [path for path in here if os.path.exists(top + path) and "\n" not in path]
     if present:
-        private.write_private(repo, repo.join_own("watched"), encode_lines(present))
+        from gitcp.record import encode_lines
+
+        files.write_private(repo, repo.join_own("watched"), encode_lines(present))
     else:
         clear_watched(repo)
 
 
 def clear_watched(repo: Repo) -> None:
     """Remove `watched`."""
-    private.remove_private(repo, repo.join_own("watched"))
-
-
-# Note which agents have run a hook: the modification time of <common>/gitcp/heard/<agent> is that
-# of the agent's last prompt or session start.
+    files.remove_private(repo, repo.join_own("watched"))
 
 
 def read_last(repo: Repo, agent: str) -> float:
@@ -92,6 +89,7 @@ def get_strategy(repo: Repo) -> str:
 
 def get_configured(repo: Repo) -> str:
     """gitcp.strategy: MANUAL (default; formerly 'shadow') or AUTO (formerly 'dual')."""
+
     from gitcp.core import installation
 
     return installation.find_strategy(repo.config.get_option("gitcp.strategy")) or MANUAL

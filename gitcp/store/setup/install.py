@@ -18,14 +18,14 @@ from gitcp.asked import is_tracked
 from gitcp.core import installation
 from gitcp.core.installation import ENTIRE_SWITCH
 from gitcp.errors import Error, format_error
-from gitcp.files import move_aside
+from gitcp.files import exclusive, move_aside
 from gitcp.git import Git, decode_name, encode_name
-from gitcp.lock import exclusive
 from gitcp.repo import Repo
-from gitcp.store import snapshot, stream
+from gitcp.store import stream
 from gitcp.store.lines import recorded
 from gitcp.store.objects import Objects
 from gitcp.store.setup import adapters, git_hooks, guard_files, takeover
+from gitcp.store.snapshot import own_index
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def _settle_worktree(repo: Repo, record: Manifest) -> None:
 
 def _prepare(repo: Repo, record: Manifest) -> list[str]:
     """Write the data that hooks need: gitcp's index, markers, states; return what was done."""
-    snapshot.seed_index(repo)
+    own_index.seed_index(repo)
     guard_files.write_configured(repo)
     guard_files.write_watched(repo, record)
     takeover.write_markers(repo)

@@ -17,7 +17,7 @@ from gitcp.errors import Error, InputError, hide_passwords
 from gitcp.files import Damaged
 from gitcp.git import decode_name, encode_name
 from gitcp.repo import Repo
-from gitcp.store import private, refs, session
+from gitcp.store import refs, session
 from gitcp.store.journal import Journal, edits, open_edits
 from gitcp.store.session import others
 from gitcp.store.setup import git_hooks
@@ -128,7 +128,7 @@ def write_markers(repo: Repo) -> None:
     for name, wanted in (("linked", bool(stored)), ("unpushed", unpushed)):
         path = repo.join_shared(name)
         if wanted and not os.path.exists(path):
-            private.touch_private(repo, path)
+            files.touch_private(repo, path)
 
 
 def adopt_settings(repo: Repo) -> list[str]:
@@ -298,11 +298,11 @@ def find_proposal(repo: Repo) -> tuple[str, str]:
 def answer_takeover(repo: Repo, choice: str) -> None:
     """Remember that a person has answered a proposal, by its value."""
     path = repo.join_shared("proposals-answered")
-    private.write_words(repo, path, [*_read_answers(repo), choice])
+    files.write_words(repo, path, [*_read_answers(repo), choice])
 
 
 def _read_answers(repo: Repo) -> list[str]:
-    return private.read_words(repo.join_shared("proposals-answered"), formats.is_printable)
+    return files.read_words(repo.join_shared("proposals-answered"), formats.is_printable)
 
 
 # The record of installed files and of what was in their place, so that disable restores it.
@@ -343,7 +343,7 @@ class Manifest:
         self, folder: str, home: str, share: Callable[[str], None] = lambda path: None
     ) -> None:
         self._folder, self._home, self._share = folder, home, share
-        known = private.load_json(os.path.join(folder, "manifest.json"), formats.MANIFEST)
+        known = files.load_json(os.path.join(folder, "manifest.json"), formats.MANIFEST)
         self.entries: list[Entry] = [{**_NOTHING, **e} for e in known["files"]] if known else []
 
     def find(self, path: str) -> Entry | None:

@@ -8,14 +8,15 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
-from gitcp import git
+from gitcp import files, git
 from gitcp.core import formats
 from gitcp.core.formats import CHECKPOINTS, is_checkpoint_id, parse_checkpoint_ref, parse_shadow
 from gitcp.errors import Error, GitError, Late
 from gitcp.git import decode_name, encode_name
 from gitcp.record import decode_lines, encode_lines
-from gitcp.store import notes, private, redaction, refs
-from gitcp.store.objects import edit_tree, find_entry, list_files, need_commit, read_commit
+from gitcp.store import notes, redaction, refs
+from gitcp.store.object_lists import list_files
+from gitcp.store.objects import edit_tree, find_entry, need_commit, read_commit
 from gitcp.store.reading import split_windows, spread_batches
 from gitcp.store.v1 import checkpoint_list, checkpoints
 
@@ -452,7 +453,7 @@ def describe_remedy(held: Held) -> str:
 def _read(repo: Repo, rules: str) -> dict[str, str] | None:
     """oid -> rule of what was found by these rules (a hash); None if that is not known."""
     path = repo.join_shared("withheld")
-    head, *lines = decode_name(private.read_cache(path)).splitlines() or [""]
+    head, *lines = decode_name(files.read_cache(path)).splitlines() or [""]
     pairs = [line.split() for line in lines]
     fits = all(len(pair) == 2 and formats.is_object_name(pair[0]) for pair in pairs)
     return {pair[0]: pair[1] for pair in pairs} if fits and head == rules else None
@@ -461,4 +462,4 @@ def _read(repo: Repo, rules: str) -> dict[str, str] | None:
 def _write(repo: Repo, rules: str, secrets: Secrets) -> None:
     lines = [rules, *(f"{oid} {rule}" for oid, rule in secrets.items())]
     data = encode_name("".join(f"{line}\n" for line in lines))
-    private.write_private(repo, repo.join_shared("withheld"), data)
+    files.write_private(repo, repo.join_shared("withheld"), data)

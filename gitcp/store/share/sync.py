@@ -13,15 +13,14 @@ from gitcp import console, files, git
 from gitcp.core import exports, formats
 from gitcp.core.formats import CHECKPOINTS, build_checkpoint_ref, parse_checkpoint_ref
 from gitcp.errors import Error, Moved
-from gitcp.lock import exclusive
+from gitcp.files import exclusive
 from gitcp.record import decode_lines, encode_lines
-from gitcp.store import hook_warnings, notes, private, refs
+from gitcp.store import hook_warnings, notes, refs
+from gitcp.store.object_lists import is_ancestor, list_commits
 from gitcp.store.objects import (
     Objects,
     compare_trees,
     edit_tree,
-    is_ancestor,
-    list_commits,
     need_commit,
     read_commit,
     write_commit,
@@ -91,15 +90,15 @@ def send_store(repo: Repo, name: str, timeout: float, leave: Container[str]) -> 
 def say_once(repo: Repo, what: str) -> bool:
     """Whether something is to be said: only the first time, until forget_words()."""
     path, word = repo.join_shared("push-said"), "%20".join(what.split())
-    earlier = private.read_words(path, formats.is_printable)
+    earlier = files.read_words(path, formats.is_printable)
     if word not in earlier:
-        private.write_words(repo, path, [*earlier[-_MOST:], word])
+        files.write_words(repo, path, [*earlier[-_MOST:], word])
     return word not in earlier
 
 
 def forget_words(repo: Repo) -> None:
     """Show all messages again: another destination is configured."""
-    private.remove_private(repo, repo.join_shared("push-said"))
+    files.remove_private(repo, repo.join_shared("push-said"))
 
 
 def has_failed(repo: Repo, destination: str) -> bool:
@@ -111,19 +110,19 @@ def has_failed(repo: Repo, destination: str) -> bool:
 def note_failure(repo: Repo, destination: str) -> None:
     """Note that a push failed, unless one of the last day is noted."""
     if not has_failed(repo, destination):
-        private.write_private(repo, _locate_failure(repo, destination), b"")
+        files.write_private(repo, _locate_failure(repo, destination), b"")
 
 
 def note_success(repo: Repo, destination: str) -> None:
     """Forget a failure, and the hook's warnings of it."""
     path = _locate_failure(repo, destination)
     if os.path.isfile(path):
-        private.remove_private(repo, path)
+        files.remove_private(repo, path)
         hook_warnings.drop_warnings(repo, "pre-push")
 
 
 def _locate_failure(repo: Repo, destination: str) -> str:
-    return repo.join_shared("push-failed", private.escape_remote(destination))
+    return repo.join_shared("push-failed", files.escape_remote(destination))
 
 
 _CHUNK = 200  # refs of one push
@@ -450,7 +449,7 @@ def _note_pushed(repo: Repo, name: str, tips: Tips) -> None:
         checkpoint_list.set_pushed(repo, name, tips)
         target = name == checkpoint_list.read_destination(repo)
         if target and _choose_outgoing(repo, tips).items() <= tips.items():
-            private.remove_private(repo, repo.join_shared("unpushed"))
+            files.remove_private(repo, repo.join_shared("unpushed"))
 
 
 def select_notes(repo: Repo, ours: str, theirs: str, joined: Join) -> str:

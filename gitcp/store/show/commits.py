@@ -15,18 +15,10 @@ from gitcp.core.render.spans import abbreviate
 from gitcp.core.transcripts import ensure_object
 from gitcp.errors import Error, GitError, InputError
 from gitcp.git import Running, decode_name
-from gitcp.store import journal, notes, objects, reading, redaction, refs, stream
+from gitcp.store import journal, notes, object_lists, reading, redaction, refs, stream
 from gitcp.store.lines import edit_lines
-from gitcp.store.objects import (
-    Lookup,
-    Objects,
-    build_log_args,
-    find_tree,
-    parse_commit,
-    parse_ident,
-    read_names,
-    read_tree,
-)
+from gitcp.store.object_lists import build_log_args, read_names
+from gitcp.store.objects import Lookup, Objects, find_tree, parse_commit, parse_ident, read_tree
 from gitcp.store.reading import run_tasks, split_windows, spread_batches
 from gitcp.store.session import others
 from gitcp.store.share import sync
@@ -699,6 +691,6 @@ def _list_ids(repo: Repo, name: str, depth: int) -> list[str]:
         return []
     commits = [oid]
     if depth > 1:
-        commits = objects.list_commits(repo, "--first-parent", f"--max-count={depth}", oid)
+        commits = object_lists.list_commits(repo, "--first-parent", f"--max-count={depth}", oid)
     linked = (checkpoint_list.list_ids(repo, commit) for commit in commits)
     return next(filter(None, linked), [])

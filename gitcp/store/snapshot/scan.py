@@ -9,27 +9,221 @@ import os
 import stat
 import time
 
-from gitcp import memory
+from gitcp import files, git, memory
 from gitcp.core import formats, stream_rules
 from gitcp.core.formats import COMMIT, GONE, Row, Status
 from gitcp.errors import Error, GitError, Late
-from gitcp.git import decode_name
-from gitcp.store import private, snapshot
+from gitcp.git import Running, build_person_env, decode_name
+from gitcp.store import snapshot
 from gitcp.store.objects import TREE, Lookup, edit_tree, find_file, find_tree, hash_stream
-from gitcp.store.snapshot import Change, Scan, Worktree
+from gitcp.store.snapshot import Worktree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from gitcp.core.record_types import Entries, Entry
-    from gitcp.git import Running
     from gitcp.repo import Repo
     from gitcp.store.objects import Objects
 
     Head = Callable[[str], Entry | None]
     Record = tuple[int, int, int, int, int, str, str]  # stat data, conversion, oid
     FindEntry = Callable[[str], Entry | None]
+
+
+# The files of a worktree, without following symbolic links.
+
+
+class Change:
+    """A path that differs from HEAD in the worktree, or may differ.
+
+    mode: GONE without a file.  oid: None until hashed.  kind: 'tracked' (by HEAD) or 'untracked'.
+    was: HEAD's entry.  sure: git has compared contents; otherwise hashing decides.
+    """
+
+    __slots__ = ("kind", "mode", "oid", "st", "sure", "was")
+
+    def __init__(
+        self, mode: str, head_entry: Entry | None, st: os.stat_result | None = None
+    ) -> None:
+        self.mode, self.was, self.st = mode, head_entry, st
+        self.oid: str | None = None
+        self.kind = "tracked" if head_entry else "untracked"
+        self.sure = True
+
+
+class Scan:
+    """A scan of the worktree.
+
+    head: HEAD's commit, None if unborn.  branch: its name, None if detached.  changes: path ->
+    Change, in no order.  omitted: [{'path', 'reason'}] of the paths that a snapshot leaves out
+    (doc/behaviour.md "Temporary checkpoints").
+    """
+
+    __slots__ = ("branch", "changes", "head", "omitted", "worktree")
+
+    def __init__(self, worktree: snapshot.Worktree, seen: Status) -> None:
+        self.worktree, self.head, self.branch = worktree, seen.head, seen.branch
+        self.changes: dict[str, Change] = {}
+        self.omitted: list[dict[str, str]] = []
+
+    def omit_path(self, path: str, reason: str) -> None:
+        self.omitted.append({"path": path, "reason": reason})
+
+    def take_rows(self, rows: Iterable[Row]) -> list[str]:
+        """Add the rows of the snapshot's index; return the paths that it has and HEAD lacks.
+
+        Those are from an earlier HEAD, and untracked or ignored now.
+        """
+        index_only = []
+        for row in rows:
+            st = None if row.y == "D" else self.look_at(row.path)
+            if row.head is None:
+                if st:
+                    index_only.append(row.path)
+            elif st is None:
+                self.changes[row.path] = Change(GONE, row.head)
+            else:
+                self.take_present(row.path, row.head, st, sure=row.x == ".")
+        return index_only
+
+    def look_at(self, path: str) -> os.stat_result | None:
+        """lstat() of a path, None without a file; raises Error if permission is denied."""
+        try:
+            return self.worktree.look_at(path)
+        except PermissionError:
+            raise Error(f"cannot read '{path}': Permission denied") from None
+
+    def take_untracked(self, path: str) -> None:
+        """Add a path that the snapshot's index lacks; a nested repository ends in '/'."""
+        name = path.rstrip("/")
+        workspace = self.worktree.find_workspace(name)
+        if workspace:
+            left_out = {"path": workspace, "reason": "worktree"}
+            self.omitted += [left_out] if left_out not in self.omitted else []
+            return
+        change = self.changes.get(name)
+        if change is None or change.mode == GONE:
+            st = self.look_at(name)
+            if st:
+                self.take_present(name, change.was if change else None, st)
+
+    def take_present(
+        self, path: str, was: Entry | None, st: os.stat_result, sure: bool = True
+    ) -> None:
+        """Add an existing path.  was: HEAD's entry."""
+        mode = self.worktree.choose_mode(st, was)
+        if mode == COMMIT:
+            self._take_folder(path, was)
+            return
+        if mode is None:
+            self.omit_path(path, self.worktree.name_special(st))
+            if was:
+                self.changes[path] = Change(GONE, was)
+            return
+        self.changes[path] = change = Change(mode, was, st)
+        change.sure = sure
+
+    def _take_folder(self, path: str, was: Entry | None) -> None:
+        if not self.worktree.has_git(path):
+            if was and was[0] != COMMIT:  # a directory replaced a file
+                self.changes[path] = Change(GONE, was)
+            return  # a submodule that is not checked out has not changed
+        oid, why = self.worktree.read_nested(path)
+        if oid and (COMMIT, oid) != was:
+            self.changes[path] = change = Change(COMMIT, was)
+            change.oid = oid
+        elif not oid:
+            self.omit_path(path, why)
+
+    def list_specials(self, folders: Iterable[str]) -> list[tuple[str, str]]:
+        """(path, reason) of the fifos, sockets and devices in these directories."""
+        listed = []
+        for folder in folders:
+            try:
+                with os.scandir(self.worktree.join_full(folder)) as entries:
+                    specials = [e for e in entries if not _is_plain(e)]
+            except OSError:
+                continue
+            for entry in specials:
+                path = os.path.join(folder, decode_name(entry.name))
+                listed.append((path, self.worktree.name_special(entry.stat(follow_symlinks=False))))
+        return listed
+
+
+def _is_plain(entry: os.DirEntry[bytes]) -> bool:
+    return (
+        entry.is_file(follow_symlinks=False)
+        or entry.is_dir(follow_symlinks=False)
+        or entry.is_symlink()
+    )
+
+
+# The snapshot's own index, with which a scan compares the worktree
+# (doc/git.md "The index of a snapshot").
+#
+# It is <git-dir>/gitcp/index.  No flag of the person hides a file in it, and git never locks it.
+# A stale one is still correct, but slow.
+_STATUS = (
+    "status --porcelain=v2 -z --branch --no-ahead-behind -uall --no-renames"
+    " --ignore-submodules=dirty"
+).split()
+_A_SECOND = 1 << 20  # bytes of an index whose files a slow disk can stat in a second
+_GROWN = 2.0  # seconds after which the times of a file are trusted
+
+
+def start_status(repo: Repo, converting: bool = True) -> Running:
+    """Start the scan of the worktree against the index, which is seeded first if there is none.
+
+    converting: False to switch off required filters, because git dies when one fails.  The files
+    that they convert then count as changed until they are hashed.
+    """
+    if not os.path.isfile(snapshot.locate_index(repo)):  # git would hang on a pipe
+        from gitcp.store.snapshot import own_index
+
+        own_index.seed_index(repo, force=True)
+    git.extend_deadline(_read_size(snapshot.locate_index(repo)) / _A_SECOND)
+    options = snapshot.list_off_options(repo) if snapshot.has_hung(repo) else []
+    return _start_status(
+        repo,
+        build_person_env(repo.git.env),
+        options if converting else snapshot.list_unfiltered_options(repo),
+    )
+
+
+def ask_complaints(repo: Repo) -> bytes:
+    """Git's untranslated warnings of a scan, which runs again without the person's filters: their
+    output must not be translated."""
+    running = _start_status(
+        repo, repo.git.env, snapshot.list_unfiltered_options(repo, ".clean", ".process")
+    )
+    running.finish(ok=range(256))
+    return running.errors
+
+
+def _start_status(repo: Repo, env: Mapping[str, str], options: Sequence[str]) -> Running:
+    argv = ("git", "-C", repo.worktree, *snapshot.HONEST, *options, *_STATUS)
+    return Running(argv, {**env, **snapshot.build_environment(snapshot.locate_index(repo))}, False)
+
+
+def _read_size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
+
+
+def seed_stale(repo: Repo) -> None:
+    """Seed a stale index again at a prompt, once files that were too young when it was noted have
+    trusted times."""
+    try:
+        age = time.time() - os.lstat(repo.join_own("index-stale")).st_mtime
+    except FileNotFoundError:
+        return
+    if age >= _GROWN:
+        from gitcp.store.snapshot import own_index
+
+        own_index.seed_index(repo)
 
 
 # A scan of the worktree against HEAD, and its tree (doc/behaviour.md "Temporary checkpoints").
@@ -56,8 +250,10 @@ def scan_worktree(repo: Repo) -> Scan:
     work = Worktree(repo)  # reads the configuration while git scans
     if not snapshot.fits_sparse(repo):
         running.finish(ok=range(256))
-        snapshot.seed_index(repo, force=True)
-        running = snapshot.start_status(repo)
+        from gitcp.store.snapshot import own_index
+
+        own_index.seed_index(repo, force=True)
+        running = start_status(repo)
     status, warnings = _read_status(repo, running, work)
     result = Scan(work, status)
     rows = [*status.rows, *_take_unseen(repo, result, warnings)]
@@ -93,7 +289,7 @@ class started:
 
 def _start_scan(repo: Repo) -> tuple[Running, Running | None]:
     refuse_root(repo.worktree)
-    running = snapshot.start_status(repo)
+    running = start_status(repo)
     return running, None if snapshot.has_head(repo) else _start_staged(repo, "HEAD")
 
 
@@ -113,19 +309,21 @@ def _read_status(repo: Repo, running: Running, work: Worktree) -> tuple[Status, 
         try:
             status = formats.parse_status(running.finish(limit=snapshot.compute_patience(repo))[1])
             if seeded or not any(_is_misled(row, work) for row in status.rows):
-                return status, snapshot.ask_complaints(repo) if running.errors else b""
+                return status, ask_complaints(repo) if running.errors else b""
         except GitError as e:
             if isinstance(e, Late) and snapshot.note_hang(repo):
-                running = snapshot.start_status(repo)
+                running = start_status(repo)
                 continue
             if converting and not isinstance(e, Late):  # a required filter may have failed
-                converting, running = False, snapshot.start_status(repo, converting=False)
+                converting, running = False, start_status(repo, converting=False)
                 continue
             if seeded:
                 raise
+        from gitcp.store.snapshot import own_index
+
         # The index may be damaged; seeding does not read it.
-        snapshot.seed_index(repo, force=True)
-        seeded, converting, running = True, True, snapshot.start_status(repo)
+        own_index.seed_index(repo, force=True)
+        seeded, converting, running = True, True, start_status(repo)
 
 
 def _is_misled(row: Row, work: Worktree) -> bool:
@@ -395,7 +593,7 @@ class StatCache:
     def __init__(self, repo: Repo) -> None:
         self._repo, self._file = repo, repo.join_own("stat-cache")
         self._new: dict[str, Record] = {}
-        self._old: dict[str, Record] = private.load_sealed(self._file, _VERSION) or {}
+        self._old: dict[str, Record] = files.load_sealed(self._file, _VERSION) or {}
         self._safe_before = time.time_ns() - _SAFE_AGE
 
     def find_oid(self, path: str, st: os.stat_result, conversion: str) -> str | None:
@@ -418,7 +616,7 @@ class StatCache:
         if records == self._old:
             return
         try:
-            private.write_private(self._repo, self._file, private.seal_value(_VERSION, records))
+            files.write_private(self._repo, self._file, files.seal_value(_VERSION, records))
         except OSError:
             pass
 

@@ -8,24 +8,15 @@ from __future__ import annotations
 
 import os
 
-from gitcp import console, git, memory
+from gitcp import git, memory
 from gitcp.core import credit, formats, json, stream_rules
 from gitcp.errors import Error, Foreign, InputError
-from gitcp.files import Damaged
+from gitcp.files import Damaged, exclusive, parse_checked, read_words, write_words
 from gitcp.git import decode_name, encode_name
-from gitcp.lock import exclusive
-from gitcp.store import journal, private, refs, session
+from gitcp.store import journal, refs, session
 from gitcp.store.journal import edits
 from gitcp.store.journal.edits import read_streams
-from gitcp.store.objects import (
-    TREE,
-    Lookup,
-    compare_trees,
-    find_tree,
-    list_files,
-    parse_commit,
-    parse_ident,
-)
+from gitcp.store.objects import TREE, Lookup, compare_trees, find_tree, parse_commit, parse_ident
 from gitcp.store.session import make_id
 
 TYPE_CHECKING = False
@@ -79,16 +70,14 @@ def get_prefix(repo: Repo) -> str:
 def read_foreign(repo: Repo) -> frozenset[str]:
     """The person's branches that are named like streams."""
     if repo.common not in _FOREIGN:
-        _FOREIGN[repo.common] = frozenset(
-            private.read_words(repo.join_shared("foreign"), formats.is_ref)
-        )
+        _FOREIGN[repo.common] = frozenset(read_words(repo.join_shared("foreign"), formats.is_ref))
     return _FOREIGN[repo.common]
 
 
 def add_foreign(repo: Repo, ref: str) -> None:
     """Note a branch as the person's: <common>/gitcp/foreign has a full ref on each line."""
     _FOREIGN[repo.common] = read_foreign(repo) | {ref}
-    private.write_words(repo, repo.join_shared("foreign"), sorted(_FOREIGN[repo.common]))
+    write_words(repo, repo.join_shared("foreign"), sorted(_FOREIGN[repo.common]))
 
 
 def build_ref(repo: Repo, base: str, suffix: int | None = None, worktree: str = "") -> str:
@@ -197,6 +186,7 @@ def list_refs(repo: Repo, *patterns: str, newest_first: bool = False) -> list[st
     status, out = repo.git.run(argv[0], *sort, *argv[1:], ok=(0, 128))
     if status:
         _, out = repo.git.run(*argv)
+
     from gitcp.record import decode_lines
 
     return [
@@ -289,6 +279,8 @@ def _read_own(repo: Repo, base: str) -> Tip | None:
         next_ref = build_ref(repo, base)
         if next_ref == ref:
             return tip
+        from gitcp import console
+
         console.warn(f"'{ref}' is not gitcp's; '{next_ref}' is taken instead")
 
 
@@ -394,9 +386,7 @@ def read_copy(objects: Objects, tip: Tip, session_id: str) -> State | None:
     if entry is None:
         return None
     try:
-        copy: State = private.parse_checked(
-            tip["ref"], objects.need(entry[1], "blob"), formats.STATE
-        )
+        copy: State = parse_checked(tip["ref"], objects.need(entry[1], "blob"), formats.STATE)
     except Damaged:
         return None
     return copy if copy["session_id"] == session_id else None
@@ -409,11 +399,11 @@ def read_with_turns(objects: Objects, tip: Tip, session_id: str) -> State | None
     if copy is None or folder is None:
         return copy
     turns: dict[str, Any] = {}
+    from gitcp.store.object_lists import list_files
+
     for _, (_, oid) in list_files(objects, folder[1]):
         try:
-            turns |= private.parse_checked(
-                tip["ref"], objects.need(oid, "blob"), formats.STATE_TURNS
-            )
+            turns |= parse_checked(tip["ref"], objects.need(oid, "blob"), formats.STATE_TURNS)
         except Damaged:
             continue
     turns |= copy.get("turns", {})
@@ -689,9 +679,6 @@ def _is_busy(repo: Repo, state: State, stream: str) -> bool:
     )
 
 
-# The verdict at a turn's start: which stream the turn continues.
-
-
 def _is_change_left(
     base: bytes | None, tip: bytes | None, worktree: bytes | None, rule: str
 ) -> bool:
@@ -734,6 +721,8 @@ def take_verdict(repo: Repo, state: State, head: str, dirty: dict[str, Entry | N
 
     verdict = stream_rules.choose_stream(mode, current, alternatives, dirty, is_left)
     if verdict["reason"] == stream_rules.UNREADABLE:
+        from gitcp import console
+
         console.warn(f"'{verdict['ref']}': {stream_rules.UNREADABLE}")
     state["should_reset_shadow_branch"] = verdict["verdict"] in ("reset", "new")
     state["verdict"] = verdict

@@ -8,11 +8,13 @@ import json
 from gitcp.core import formats, transcripts, v1_format
 from gitcp.core.formats import EXECUTABLE, FILE, LINK, check_path, check_session_id
 from gitcp.errors import Error, InputError
+from gitcp.files import read_cache, write_private
 from gitcp.git import decode_name
 from gitcp.record import encode_lines
-from gitcp.store import private, redaction, session
+from gitcp.store import redaction, session
 from gitcp.store.journal import edits, open_edits
 from gitcp.store.objects import Lookup, Stash, compare_trees, find_tree, read_commit
+from gitcp.store.session import others
 from gitcp.store.stream import (
     ARCHIVE,
     METADATA,
@@ -284,12 +286,12 @@ def forget_expired(repo: Repo, sessions: Collection[str]) -> None:
 
 def _write_records(repo: Repo, records: Iterable[Record]) -> None:
     lines = (json.dumps(record, separators=(",", ":")) + "\n" for record in records)
-    private.write_private(repo, _get_path(repo), "".join(lines).encode())
+    write_private(repo, _get_path(repo), "".join(lines).encode())
 
 
 def list_records(repo: Repo) -> list[Record]:
     """The records of the list, the newest last."""
-    data = private.read_cache(_get_path(repo))
+    data = read_cache(_get_path(repo))
     loaded = (transcripts.load_entry(line) for line in data.split(b"\n") if line)
     return [record for record in loaded if record and _is_record(record)]
 
@@ -324,7 +326,7 @@ def list_held(repo: Repo, streams: Iterable[Record]) -> list[Record]:
 def _match_stash(repo: Repo, refs: dict[str, str]) -> Iterator[Record]:
     """The records of list_held().  refs: stream id -> the ref that keeps it."""
     stash = Stash(repo).list_entries()
-    for marker in session.read_here(repo) if stash else ():
+    for marker in others.read_here(repo) if stash else ():
         for stream in edits.list_open_streams(repo, marker):
             files = [(path, (file["mode"], file["oid"])) for path, file in stream["files"].items()]
             for number, entries in enumerate(stash if stream["id"] in refs else ()):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from gitcp import git
 from gitcp.core import formats
 from gitcp.errors import Error, Moved
-from gitcp.lock import exclusive
+from gitcp.files import exclusive
 from gitcp.store import journal, refs, session, stream
 from gitcp.store.journal import Journal, edits
 from gitcp.store.journal.edits import list_withdrawn

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp import console, files
+from gitcp import files
 from gitcp.core import commit_message, json, stream_rules
 from gitcp.errors import Error, Moved
 from gitcp.store import redaction, refs
@@ -19,12 +19,10 @@ from gitcp.store.objects import Lookup, compare_trees, find_tree
 from gitcp.store.session import (
     clear_verdict,
     find_agent,
-    is_alive,
     is_home,
     make_id,
     reach_middle,
     read_baseline,
-    read_here,
     read_middle,
     take_event,
 )
@@ -42,7 +40,6 @@ if TYPE_CHECKING:
     from gitcp.store.journal.calls import Look
     from gitcp.store.objects import Objects
     from gitcp.store.stream import writing
-
 
 # The changes that an agent's events make to the state of their session.
 #
@@ -107,6 +104,8 @@ def refuse_elsewhere(repo: Repo, state: State) -> None:
     if not os.path.isdir(active_path):
         return
     agent = state.get("agent_process")
+    from gitcp.store.session.process import is_alive
+
     if is_alive(agent) and agent != find_agent(repo.git.env):
         raise SessionIDConflictError(state["session_id"], active_path, path)
 
@@ -266,9 +265,8 @@ def write_turn(
         from gitcp.store.stream import writing
 
         content = _build_content(repo.objects, state, turn, step)
-        oid = writing.write_checkpoint(
-            repo, state, content, "" if middle else format_subject(state)
-        )
+        subject = "" if middle else format_subject(state)
+        oid = writing.write_checkpoint(repo, state, content, subject)
         if step:
             tasks.forget_tasks(repo, state, [step["tool_use_id"]])
         if middle:
@@ -355,6 +353,8 @@ def list_company(repo: Repo, session_id: str, head: str) -> list[Marker]:
 
     The marker of a session whose stream a commit carried to this base may have an older base.
     """
+    from gitcp.store.session.others import read_here
+
     return [
         m
         for m in read_here(repo)
@@ -401,6 +401,8 @@ def wants_warning(repo: Repo) -> bool:
             repo.git.run(*scope, f"gitcp.{_NEW}", "true" if enabled else "false")
             repo.git.run(*scope, "--unset-all", f"gitcp.{_OLD}", ok=(0, 5))
     except Error as e:
+        from gitcp import console
+
         console.warn(str(e))
         return False
     return bool(enabled)

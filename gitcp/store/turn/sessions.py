@@ -26,11 +26,11 @@ from gitcp.store.session import (
     clear_verdict,
     get_folder,
     get_state_path,
-    list_marked_ids,
     make_state,
     others,
     take_event,
 )
+from gitcp.store.session.others import list_marked_ids
 from gitcp.store.snapshot import scan
 from gitcp.store.stream import list_tips, stream_list
 from gitcp.store.turn import move_home

@@ -8,9 +8,10 @@ from gitcp import console
 from gitcp.core import formats, links, urls, v1_format
 from gitcp.core.formats import CHECKPOINT_ID, is_object_name, is_ref, parse_checkpoint_ref
 from gitcp.errors import Error, GitError, InputError
+from gitcp.files import escape_remote, read_cache, write_private
 from gitcp.git import decode_name, encode_name
 from gitcp.record import decode_lines, parse_json
-from gitcp.store import notes, private, refs
+from gitcp.store import notes, refs
 from gitcp.store.objects import TREE, Objects, find_tree, need_commit, read_commit, read_tree
 from gitcp.store.reading import run_task, run_tasks, split_windows, spread_batches
 from gitcp.store.v1 import checkpoints
@@ -504,11 +505,11 @@ def set_searched(repo: Repo, rules: str, tips: Mapping[str, str]) -> None:
 
 
 def _join_pushed(repo: Repo, name: str) -> str:
-    return repo.join_shared("pushed", private.escape_remote(name))
+    return repo.join_shared("pushed", escape_remote(name))
 
 
 def _read_tips(path: str, head: str) -> Tips:
-    lines = decode_name(private.read_cache(path)).splitlines()
+    lines = decode_name(read_cache(path)).splitlines()
     if head and lines[:1] != [head]:
         return {}
     pairs = [line.split() for line in lines[bool(head) :]]
@@ -518,4 +519,4 @@ def _read_tips(path: str, head: str) -> Tips:
 
 def _write_tips(repo: Repo, path: str, head: str, tips: Mapping[str, str]) -> None:
     lines = [*([head] if head else []), *(f"{oid} {ref}" for ref, oid in tips.items())]
-    private.write_private(repo, path, encode_name("".join(f"{line}\n" for line in lines)))
+    write_private(repo, path, encode_name("".join(f"{line}\n" for line in lines)))

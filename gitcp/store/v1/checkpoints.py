@@ -3,21 +3,13 @@ gaps."""
 
 from __future__ import annotations
 
-from gitcp import VERSION, console
+from gitcp import VERSION, console, files
 from gitcp.core import formats, json, line_replay, transcripts, v1_format
 from gitcp.core.formats import CHECKPOINTS, build_checkpoint_ref, is_ulid, parse_checkpoint_ref
 from gitcp.errors import Error, GitError, Late
 from gitcp.git import decode_name, encode_name, format_now
-from gitcp.store import private, refs
-from gitcp.store.objects import (
-    TREE,
-    edit_tree,
-    list_files,
-    read_ident,
-    read_tree,
-    write_commit,
-    write_tree,
-)
+from gitcp.store import refs
+from gitcp.store.objects import TREE, edit_tree, read_ident, read_tree, write_commit, write_tree
 from gitcp.store.v1 import stored_transcripts
 
 TYPE_CHECKING = False
@@ -484,12 +476,12 @@ def write_signed(
     most 2 seconds.  about: its session.  After a failure, which is a warning, the session's commits
     are not signed."""
     path, session_id = repo.join_shared("unsigned"), about or "-"
-    failed = private.read_words(path, formats.is_printable) if is_wanted(repo) else [session_id]
+    failed = files.read_words(path, formats.is_printable) if is_wanted(repo) else [session_id]
     if session_id not in failed:
         try:
             return _write_signed(repo, tree, parents, message)
         except (Late, GitError) as e:
-            private.write_words(repo, path, [*failed[-_MOST_SIGNED:], session_id])
+            files.write_words(repo, path, [*failed[-_MOST_SIGNED:], session_id])
             why = "it takes too long" if isinstance(e, Late) else " ".join(e.complaint.split())
             console.warn(f"checkpoints are not signed, and wait no more: {why}")
     return write_commit(repo, tree, parents, message)
@@ -648,6 +640,8 @@ class Parts:
         paths: list[str] = []
         if entry and entry[0] == TREE:
             try:
+                from gitcp.store.object_lists import list_files
+
                 paths += (path for path, _ in list_files(self._objects, entry[1], most=_MOST))
             except Error as e:
                 self.note_lack(part, e, console.ABSENT)

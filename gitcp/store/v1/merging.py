@@ -11,20 +11,11 @@ from contextlib import suppress
 
 from gitcp import console
 from gitcp.core import formats, merge_rules, v1_format
-from gitcp.core.checkpoint_keys import SESSION_ORDER, SUMMARY_ORDER
 from gitcp.errors import Error, Moved
 from gitcp.git import format_now
 from gitcp.store import pack_care, redaction, refs
-from gitcp.store.objects import (
-    TREE,
-    edit_tree,
-    is_ancestor,
-    list_commits,
-    need_commit,
-    read_tree,
-    write_commit,
-    write_tree,
-)
+from gitcp.store.object_lists import is_ancestor, list_commits
+from gitcp.store.objects import TREE, edit_tree, need_commit, read_tree, write_commit, write_tree
 from gitcp.store.v1 import checkpoint_list, checkpoints
 from gitcp.store.v1.checkpoints import (
     BLOB,
@@ -125,8 +116,8 @@ class Union:
         joined = merge_rules.merge_directories(mine, theirs, size, pick)
         for session in joined["sessions"]:
             metadata = session["metadata"]
-            session["metadata"] = metadata and _order_keys(metadata, SESSION_ORDER)
-        joined["root"] = joined["root"] and _order_keys(joined["root"], SUMMARY_ORDER)
+            session["metadata"] = metadata and _order_keys(metadata, v1_format.SESSION_KEYS)
+        joined["root"] = joined["root"] and _order_keys(joined["root"], v1_format.ROOT_KEYS)
         return write_directory(self._objects, checkpoint_id, joined)
 
     def _read_directory(self, tree: str) -> Directory:

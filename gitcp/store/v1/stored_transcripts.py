@@ -6,12 +6,10 @@ import os
 import stat
 import zlib
 
-from gitcp import console, files, git
+from gitcp import files, git
 from gitcp.agents import find_client
 from gitcp.core import commit_message, formats, json, transcripts
-from gitcp.files import Damaged, move_aside, open_file, put_file
-from gitcp.lock import exclusive
-from gitcp.store import private
+from gitcp.files import Damaged, exclusive, move_aside, open_file, put_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -164,6 +162,8 @@ def _open_live(repo: Repo, path: str | None) -> int:
     unreadable."""
     fd, why = _try_open(repo, path)
     if why:
+        from gitcp import console
+
         console.warn_lacking(why)
     return fd
 
@@ -336,10 +336,10 @@ class Copy:
     def save(self) -> None:
         """Write known; the copy itself is written before."""
         data = json.dumps({**self.known, "version": _VERSION}).encode()
-        private.write_private(self._repo, self._json, data)
+        files.write_private(self._repo, self._json, data)
 
     def _load(self) -> None:
-        known = private.load_cache(self._json, formats.TRANSCRIPT) or {"version": 0}
+        known = files.load_cache(self._json, formats.TRANSCRIPT) or {"version": 0}
         try:
             self._open(os.O_RDWR)
         except FileNotFoundError:
@@ -354,7 +354,7 @@ class Copy:
 
     def _open(self, flags: int) -> None:
         if flags & os.O_CREAT:
-            self.fd = private.open_private(self._repo, self._path, flags)
+            self.fd = files.open_private(self._repo, self._path, flags)
             return
         try:
             self.fd = open_file(self._path, flags | os.O_NOFOLLOW)
@@ -370,7 +370,7 @@ class Copy:
 def remove_copy(repo: Repo, session_id: str, agent_id: str) -> None:
     """Remove the copy of a session's transcript, or of that of its subagent agent_id."""
     for end in (".json", ".redacted"):
-        private.remove_private(
+        files.remove_private(
             repo, repo.join_shared("transcript", name_copy(session_id, agent_id) + end)
         )
 

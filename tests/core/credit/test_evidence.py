@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import credit
+from gitcp.core import credit, credit_cases
 from gitcp.core.credit import PERSON, UNKNOWN
 
 A = ("session-a", "turn-1", "tool-1")
@@ -157,16 +157,16 @@ CASES: list[tuple[str, Any, list[Any], Any, str]] = [
 def test_a_change_belongs_to_what_explains_it(
     change: Any, windows: list[Any], who: Any, how: str
 ) -> None:
-    verdict = credit.attribute_change(change, windows)
+    verdict = credit_cases.attribute_change(change, windows)
     assert (verdict["who"], verdict["how"]) == (who, how)
 
 
 def test_what_two_sessions_explain_alike_is_shared() -> None:
     two = [window(1, 6), window(2, 6, who=B)]
-    assert credit.attribute_change(change(5), two)["shared"]
-    assert not credit.attribute_change(change(5), two[:1])["shared"]
-    assert not credit.attribute_change(change(5), [window(1, 6, "a.py"), two[1]])["shared"]
-    assert not credit.attribute_change(change(5), [window(1, 6), window(2, 6)])["shared"], (
+    assert credit_cases.attribute_change(change(5), two)["shared"]
+    assert not credit_cases.attribute_change(change(5), two[:1])["shared"]
+    assert not credit_cases.attribute_change(change(5), [window(1, 6, "a.py"), two[1]])["shared"]
+    assert not credit_cases.attribute_change(change(5), [window(1, 6), window(2, 6)])["shared"], (
         "one session"
     )
 
@@ -174,14 +174,14 @@ def test_what_two_sessions_explain_alike_is_shared() -> None:
 def test_of_two_sessions_that_explain_a_change_alike_the_one_that_says_its_words_made_it() -> None:
     two = [window(1, 6, "echo", "hello"), window(2, 6, "echo", "bye", who=B)]
     for added, who, shared in (("hello", A, False), ("bye", B, False), ("echo", B, True)):
-        verdict = credit.attribute_change(change(5), two, added)
+        verdict = credit_cases.attribute_change(change(5), two, added)
         assert (verdict["who"], verdict["shared"]) == (who, shared)
 
 
 def test_restored_content_names_the_window_it_went_through() -> None:
-    by = credit.attribute_change(change(5, restored=True), [window(4, 6)])["by"]
+    by = credit_cases.attribute_change(change(5, restored=True), [window(4, 6)])["by"]
     assert by is not None and by["who"] == A
-    assert credit.attribute_change(change(5, restored=True), [])["by"] is None
+    assert credit_cases.attribute_change(change(5, restored=True), [])["by"] is None
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_restored_content_names_the_window_it_went_through() -> None:
     ],
 )
 def test_a_command_names_paths(command: str, path: str, is_named: bool) -> None:
-    assert credit.is_path_named(credit.list_words(command), path) is is_named
+    assert credit_cases.is_path_named(credit_cases.list_words(command), path) is is_named
 
 
 def test_a_call_runs_from_its_start_or_as_long_as_its_client_says() -> None:
@@ -258,5 +258,7 @@ def test_who_is_not_an_author_is_unknown(who: object) -> None:
     ],
 )
 def test_which_commands_may_bring_content_in(command: str, brings: bool) -> None:
-    assert credit.can_bring_in(window(4, 6, *credit.list_words(command))) == brings
-    assert not credit.can_bring_in(window(4, 6, *credit.list_words(command), kind="tool"))
+    assert credit_cases.can_bring_in(window(4, 6, *credit_cases.list_words(command))) == brings
+    assert not credit_cases.can_bring_in(
+        window(4, 6, *credit_cases.list_words(command), kind="tool")
+    )

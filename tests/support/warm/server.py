@@ -200,10 +200,11 @@ class Program:
     ) -> None:
 
         self._link, self._tells, self._known, self._reuse = link, tells, modules, reuse
+
         from gitcp import memory
         from gitcp.store import session
 
-        self._tables, self._stat = memory._TABLES, session._stat
+        self._tables, self._stat = memory._TABLES, session.stat_process
         self._entries = {name: entries.copy() for name, entries in self._tables.items()}
         self._finders = [*sys.meta_path]
         self._handlers = {n: _signal.getsignal(n) for n in (signal.SIGINT, signal.SIGCHLD)}
@@ -235,9 +236,10 @@ class Program:
             status = main()
             if not self._reuse or not self._clear() or _list_left() != left:
                 self._tell()
-                from gitcp.start import process
 
-                process.leave(status)
+                from gitcp import hook
+
+                hook.leave(status)
             if _measure_size() > size + _GROWTH:
                 os._exit(status)
             self._link.send(str(status).encode())
@@ -252,9 +254,10 @@ class Program:
         now = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
         start = str(now * os.sysconf("SC_CLK_TCK") // 1_000_000_000)
         own, stat = os.getpid(), self._stat
+
         from gitcp.store import session
 
-        session._stat = lambda pid: (*stat(pid)[:2], start) if pid == own else stat(pid)
+        session.stat_process = lambda pid: (*stat(pid)[:2], start) if pid == own else stat(pid)
 
     def _clear(self) -> bool:
         """Take back what every program has and does; False where its output cannot be written."""
@@ -335,7 +338,6 @@ def main() -> None:
     hook = os.path.basename(program) == "entry.py"
     sys.path[:1] = [TOP, *sys.path[:1]] if hook else [TOP]
     sys.executable = executable
-    _read_no_bundle()
     _trust_young_files()
     import_module("gitcp.store.session")
     server = Server(socket.socket(fileno=int(listening)), int(life), os.path.isdir(_OPEN))
@@ -345,9 +347,9 @@ def main() -> None:
 
 def _run_hook() -> int:
 
-    from gitcp.start import process
+    from gitcp import hook
 
-    return process.main()
+    return hook.start()
 
 
 def _run_command() -> int:
@@ -362,18 +364,10 @@ def _run_command() -> int:
         return end.code
 
 
-def _read_no_bundle() -> None:
-    """What is imported comes out of memory: there is nothing to read, and nothing to write."""
-
-    from gitcp.start import bundle
-
-    bundle.use = bundle.complete = lambda: None
-
-
 def _forget_compiled() -> None:
     """What was compiled in here is in memory: no program has to write it for the next."""
 
-    from gitcp.core.redact import patterns
+    from gitcp import patterns
 
     patterns.COMPILED.clear()
 

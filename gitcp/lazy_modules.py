@@ -1,8 +1,8 @@
 """Let a module of gitcp run when it is first used: a command then imports at its top what it may
 need, and its parser, help and completion cost no more than its options.
 
-A module is used by `module.name`; `from module import name` runs it at once.  Hooks, which have no
-milliseconds for importlib.util, name their late modules in late.py.
+A module is used by `module.name`; `from module import name` runs it at once.  Hooks import what is
+rare inside functions.
 """
 
 from __future__ import annotations
