@@ -60,6 +60,7 @@ class Scene:
         self.run("git init -q -b main && git add . && git commit -q -m initial")
 
     def write(self, path: str, text: str, mode: str = "w") -> None:
+        """Write text, with mode "a" at the end of a file, whose directories are made."""
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, mode, encoding="utf-8") as f:
             f.write(text)
@@ -177,7 +178,7 @@ class Teller:
 
     def _show(self, line: str, colour: str) -> None:
         text = cli.printable(line)
-        print(term.paint(text, colour) if self._colours else text, flush=True)
+        print(term.paint(text, colour) if colour and self._colours else text, flush=True)
 
     def remark(self, text: str) -> None:
         self._show(f"# {text}", "dim")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -14,6 +16,20 @@ from tests.rewind.going import files
 from tests.support.paths import TOP
 
 COMMAND = [sys.executable, str(TOP / "bin" / "gitcp"), "demo"]  # a process of its own
+
+
+def run_at_terminal(cwd: Path, env: dict[str, str]) -> tuple[int, str, str]:
+    """The status, and what is written at a terminal and on standard error."""
+    ours, theirs = pty.openpty()
+    with open(ours, "rb", buffering=0) as shown:
+        done = subprocess.Popen(COMMAND, cwd=cwd, env=env, stdout=theirs, stderr=subprocess.PIPE)
+        os.close(theirs)
+        text = b""
+        with contextlib.suppress(OSError):  # EIO: no process has the other side any more
+            while part := shown.read(4096):
+                text += part
+        _, said = done.communicate()
+    return done.returncode, text.decode(), said.decode()
 
 
 def run(cwd: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
@@ -32,15 +48,17 @@ def test_the_story_holds_and_leaves_nothing_of_the_persons_otherwise(
     (repo / ".git" / "gitcp-sentinel").touch()
     before = files(home), files(repo), files(repo / ".git")
     env = {**os.environ, "HOME": str(home), "TMPDIR": str(scratch), "GIT_DIR": str(repo / ".git")}
-    done = run(repo, {**env, "GITCP_SESSION_ID": "s1", "CLAUDE_CONFIG_DIR": str(home)})
-    assert (done.returncode, done.stderr) == (0, "")
-    for shown in (
+    env |= {"GITCP_SESSION_ID": "s1", "CLAUDE_CONFIG_DIR": str(home), "TERM": "xterm"}
+    status, shown, said = run_at_terminal(repo, env)
+    assert (status, said) == (0, "")
+    for part in (
         "> Tidy up",
         "  Bash: rm -rf src tests",
         "rewound: 3 created",
         "Entire-Checkpoint",
     ):
-        assert shown in done.stdout
+        assert part in shown
+    assert "\x1b[1m$ gitcp why src/words.py:13\x1b[0m" in shown
     assert (files(home), files(repo), files(repo / ".git")) == before
     assert list(scratch.iterdir()) == []
 
