@@ -65,9 +65,11 @@ class GitError(Error):
         super().__init__(f"'{' '.join(_strip_options(argv))}': {why.removeprefix('fatal: ')}")
 
     def shorten(self) -> Error:
-        """The first line of git's message, without the command: for a person who named something
-        that git does not know."""
-        return Error(self.complaint.partition("\n")[0].removeprefix("fatal: "))
+        """The line of git's message that is fatal, else the first, without the command: for a
+        person who named something that git does not know."""
+        lines = self.complaint.splitlines()
+        fatal = (line for line in lines if line.startswith("fatal: "))
+        return Error(next(fatal, lines[0]).removeprefix("fatal: "))
 
 
 class Late(GitError):

@@ -77,7 +77,9 @@ _PRINTED: dict[str, bool] = memory.get_table("printed")  # message -> whether so
 _COLLECTED: dict[int, list[str]] = memory.get_table("collected")  # depth -> messages
 _KINDS: dict[str, str] = memory.get_table("kinds of messages")  # message -> kind
 _WAITS: dict[str, bool] = memory.get_table("messages wait")  # not empty: until the end
-TRANSCRIPT, ABSENT, DAMAGED = "transcript", "absent", "damaged"  # kinds
+# The kinds.
+TRANSCRIPT, ABSENT, DAMAGED = "transcript", "absent", "damaged"
+CONTENT, HISTORY = "content", "history"
 
 
 class Collected:

@@ -52,12 +52,16 @@ _LACKING = {
     console.TRANSCRIPT: "transcripts are not here",
     console.ABSENT: "parts of checkpoints are not here",
     console.DAMAGED: "checkpoints are damaged and read in part",
+    console.CONTENT: "contents of files are not here",
+    console.HISTORY: "parts of the history are not here",
 }
 _FETCH = "'gitcp fetch --all' brings what a remote has"
 _REMEDIES = {
     console.TRANSCRIPT: _FETCH,
     console.ABSENT: _FETCH,
     console.DAMAGED: "'gitcp fsck' lists what is damaged",
+    console.CONTENT: "'git fetch' has to reach the remote that has them",
+    console.HISTORY: "'git fetch --unshallow' brings them",
 }
 
 

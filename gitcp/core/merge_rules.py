@@ -11,6 +11,7 @@ import json
 import re
 
 from gitcp.core import transcripts, v1_format
+from gitcp.core.checkpoint_keys import list_keys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         files: Files
 
 
+_UNITED, _EARLIEST = frozenset(list_keys("union")), frozenset(list_keys("earliest"))
 _KINDS = {type(None): 0, bool: 1, int: 2, float: 2, str: 3, list: 4, dict: 5}
 _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)")
 TRAILER = "Gitcp-Forgets"  # of a commit: the root of a history that it replaces
@@ -100,8 +102,8 @@ def _merge_sessions(a: Session, b: Session, size: Size, pick: Pick) -> Session:
     forgotten = [s["metadata"] for s in (a, b) if v1_format.is_forgotten(s["metadata"])]
     if forgotten:
         metadata = _join_optional(forgotten[0], forgotten[-1])
-        named = (v1_format.list_strings((s["metadata"] or {}).get("tasks")) for s in (a, b))
-        tasks = {"tasks": united} if (united := sorted(set().union(*named))) else {}
+        united = v1_format.unite_strings(*((s["metadata"] or {}).get("tasks") for s in (a, b)))
+        tasks = {"tasks": united} if united else {}
         return {"metadata": {**(metadata or {}), **tasks}, "files": {}}
     metadata = _join_optional(a["metadata"], b["metadata"])
     mine, my_rest = _split_transcript(a["files"])
@@ -139,16 +141,16 @@ def _join_optional(a: dict[str, Any] | None, b: dict[str, Any] | None) -> dict[s
 
 
 def join_objects(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
-    """Two JSON objects joined key by key, with the earlier created_at."""
+    """Two JSON objects joined key by key (checkpoint_keys)."""
     joined = {**a, **b}
     for key in a.keys() & b.keys():
         mine, theirs = a[key], b[key]
         if json.dumps(mine) == json.dumps(theirs):
             continue
-        if key == "created_at" and isinstance(mine, str) and isinstance(theirs, str):
+        if key in _EARLIEST and isinstance(mine, str) and isinstance(theirs, str):
             joined[key] = min(mine, theirs, key=lambda t: (parse_time(t), t))
-        elif key == "files_touched":
-            joined[key] = sorted({*v1_format.list_strings(mine), *v1_format.list_strings(theirs)})
+        elif key in _UNITED:
+            joined[key] = v1_format.unite_strings(mine, theirs)
         elif isinstance(mine, dict) and isinstance(theirs, dict):
             joined[key] = join_objects(mine, theirs)
         else:

@@ -16,23 +16,14 @@ if TYPE_CHECKING:
 METADATA, PROMPT, CONTEXT, HASH = "metadata.json", "prompt.txt", "context.md", "content_hash.txt"
 LINES = "lines.json"
 SEPARATOR = "\n\n---\n\n"
-# The original program's order; other keys follow.
-ROOT_KEYS = """cli_version checkpoint_id strategy branch checkpoints_count files_touched sessions
-token_usage""".split()
-SESSION_KEYS = """cli_version checkpoint_id session_id strategy created_at branch checkpoints_count
-files_touched agent turn_id is_task tool_use_id transcript_identifier_at_start
-checkpoint_transcript_start transcript_lines_at_start token_usage summary initial_attribution
-transcript_path""".split()
 _COUNTS = """input_tokens cache_creation_tokens cache_read_tokens output_tokens
 api_call_count""".split()
-_TEXTS = ("checkpoint_id", "session_id", "strategy", "created_at", "branch", "agent")
 _LARGEST, _DEEPEST = 32 << 20, 100  # bytes, levels
 _STRING = rb'(?s)"[^"\\]*(?:\\.[^"\\]*)*"'
 _NO_BRACKETS = bytes({*range(256)} - {*b"{}[]"})
 _GO = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
 NAME = "transcript.jsonl"
 _FORGOTTEN = "forgotten"  # in a session's metadata: the time
-_KEPT = ("cli_version", "checkpoint_id", "session_id", "strategy", "created_at", "branch", "agent")
 _ROLES = ("user", "assistant")
 
 
@@ -78,80 +69,74 @@ def _is_too_deep(data: bytes) -> bool:
 
 def upgrade_metadata(record: Metadata) -> Metadata:
     """A session's metadata with present keys for former ones, without texts of a wrong type."""
+    from gitcp.core import checkpoint_keys
+
     metadata = dict(record)
-    if "checkpoints_count" not in metadata and isinstance(metadata.get("steps_count"), int):
-        metadata["checkpoints_count"] = metadata["steps_count"]
-    for new, old in (
-        ("transcript_identifier_at_start", "transcript_uuid_at_start"),
-        ("checkpoint_transcript_start", "transcript_lines_at_start"),
-    ):
-        if new not in metadata and old in metadata:
-            metadata[new] = metadata[old]
-    if "agent" not in metadata and isinstance(metadata.get("agents"), list) and metadata["agents"]:
-        metadata["agent"] = metadata["agents"][0]
+    for former, key in checkpoint_keys.FORMER.items():
+        value = metadata.get(former)
+        value = next(iter(value), None) if isinstance(value, list) else value
+        if value is not None:
+            metadata.setdefault(key, value)
     metadata["files_touched"] = list_strings(metadata.get("files_touched"))
-    for key in _TEXTS:
+    for key in checkpoint_keys.TEXTS:
         if key in metadata and not isinstance(metadata[key], str):
             del metadata[key]
     return metadata
 
 
 def merge_metadata(old: Metadata | None, new: Metadata) -> Metadata:
-    """A session's metadata when it is written again: old updated by new.
+    """A session's metadata when it is written again: old updated by new, and joined where
+    checkpoint_keys says so, because an amended commit holds both.  null in new removes a key."""
+    from gitcp.core.checkpoint_keys import SESSION_ORDER, list_keys
 
-    created_at and strategy stay.  files_touched and files are united, because an amended commit
-    holds both.  null in new removes a key.
-    """
-    metadata = {**(old or {}), **new}
-    for key in ("created_at", "strategy"):
-        if old and old.get(key):
+    old, metadata = old or {}, {**(old or {}), **new}
+    for key in (*list_keys("first"), *list_keys("earliest")):
+        if old.get(key):
             metadata[key] = old[key]
-    for key in ("files", "turns", "tools"):
-        if old and isinstance(old.get(key), dict) and isinstance(new.get(key), dict):
+    for key in list_keys("keys"):
+        if isinstance(old.get(key), dict) and isinstance(new.get(key), dict):
             metadata[key] = {**old[key], **new[key]}
-    if old and (old.get("tasks") or new.get("tasks")):
-        metadata["tasks"] = sorted(
-            {*list_strings(old.get("tasks")), *list_strings(new.get("tasks"))}
-        )
-    if old and (delta := _add_deltas(old, new)):
-        metadata["token_usage_delta"] = delta
-    touched = list_strings((old or {}).get("files_touched")) + list_strings(
-        new.get("files_touched")
-    )
-    metadata["files_touched"] = sorted(set(touched))
+    for key in list_keys("union"):
+        if old.get(key) or new.get(key):
+            metadata[key] = unite_strings(old.get(key), new.get(key))
+    for key in list_keys("sum"):
+        if isinstance(old.get(key), dict) and isinstance(new.get(key), dict):
+            metadata[key] = _add_usage(old, new, key)
+    metadata["files_touched"] = metadata.get("files_touched") or []
     metadata.setdefault("checkpoints_count", 0)
-    return order_keys({k: v for k, v in metadata.items() if v is not None}, SESSION_KEYS)
+    return order_keys({k: v for k, v in metadata.items() if v is not None}, SESSION_ORDER)
 
 
-def _add_deltas(old: Metadata, new: Metadata) -> Metadata | None:
-    """The usage of a checkpoint that is written again: the sum, or one part if both are equal."""
-    parts = [metadata.get("token_usage_delta") for metadata in (old, new)]
-    if not all(isinstance(part, dict) for part in parts):
-        return None
+def _add_usage(old: Metadata, new: Metadata, key: str) -> Metadata:
+    """The usage of a checkpoint that is written again: the sum, or one part if the session has used
+    nothing since."""
     if old.get("token_usage") == new.get("token_usage"):
-        return dict(parts[0] or {})
-    return dict(transcripts.add_tokens(*parts))
+        return dict(old[key])
+    return dict(transcripts.add_tokens(old[key], new[key]))
 
 
 def summarize(checkpoint_id: str, old: Metadata | None, sessions: Sequence[Session]) -> Metadata:
     """The summary of sessions, in the order of their directories; keys that only old has stay."""
+    from gitcp.core.checkpoint_keys import SUMMARY_ORDER, list_keys
+
     upgraded = [upgrade_metadata(m) if m else {} for m, _ in sessions]
     metadata = dict(old or {})
     metadata["checkpoint_id"] = checkpoint_id
-    for key in ("cli_version", "strategy", "branch"):
+    for key in list_keys("taken"):
         if old is None and (value := next((m[key] for m in upgraded if m.get(key)), None)):
             metadata[key] = value
     counts = [c for m in upgraded if isinstance(c := m.get("checkpoints_count"), int)]
     if counts or "checkpoints_count" not in metadata:
         metadata["checkpoints_count"] = sum(counts)
-    touched = [path for m in upgraded for path in m.get("files_touched", ())]
-    metadata["files_touched"] = sorted({*touched, *list_strings((old or {}).get("files_touched"))})
+    metadata["files_touched"] = unite_strings(
+        *(m.get("files_touched") for m in (old or {}, *upgraded))
+    )
     metadata["sessions"] = [
         build_paths(checkpoint_id, n, names) for n, (_, names) in enumerate(sessions)
     ]
     if usage := add_usages(m.get("token_usage") for m in upgraded):
         metadata["token_usage"] = usage
-    return order_keys(metadata, ROOT_KEYS)
+    return order_keys(metadata, SUMMARY_ORDER)
 
 
 def build_paths(checkpoint_id: str, number: int, files: Collection[str]) -> dict[str, str]:
@@ -191,12 +176,21 @@ def list_strings(value: Any) -> list[str]:
     return [v for v in value if isinstance(v, str)] if isinstance(value, list) else []
 
 
+def unite_strings(*values: Any) -> list[str]:
+    """The strings of several lists, sorted; another value has none."""
+    return sorted({text for value in values for text in list_strings(value)})
+
+
 def build_forgotten(metadata: Mapping[str, Any], at: str) -> dict[str, Any]:
     """The metadata of a forgotten session; at: the time.  `tasks` stays: the ids of subagents whose
     files have to go as well."""
-    kept = {key: metadata[key] for key in _KEPT if key in metadata}
-    tasks = {"tasks": metadata["tasks"]} if metadata.get("tasks") else {}
-    return {**kept, "checkpoints_count": 0, "files_touched": [], **tasks, _FORGOTTEN: at}
+    from gitcp.core.checkpoint_keys import ORIGINAL, OWN, list_keys
+
+    original, own = (
+        {key: metadata[key] for key in list_keys("kept", rows) if key in metadata}
+        for rows in (ORIGINAL, OWN)
+    )
+    return {**original, "checkpoints_count": 0, "files_touched": [], **own, _FORGOTTEN: at}
 
 
 def is_forgotten(metadata: Mapping[str, Any] | None) -> bool:

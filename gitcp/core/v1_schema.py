@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gitcp.core import checkpoint_keys as keys
 from gitcp.core import commit_message, formats, json, v1_format
 from gitcp.core.transcripts import ensure_object, list_objects
 from gitcp.errors import InputError
@@ -11,16 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
+    from gitcp.core.checkpoint_keys import Shape
     from gitcp.core.record_types import Record
 
     Complaints = list[tuple[str, bool]]  # (text, whether it is an accepted variation)
-    Shape = Any  # a kind; [the shape of each item]; {key: shape}, "*" for all other keys
 
-_FACTS = frozenset(
-    """token_usage token_usage_delta initial_attribution branch created_at turn_id strategy
-summary checkpoint_transcript_start transcript_path is_task tool_use_id commit omitted
-forgotten""".split()
-)
+_SHOWN = frozenset(keys.list_keys("shown"))
 
 
 def build_part(metadata: Record, prompts: Sequence[str] = ()) -> Record:
@@ -37,7 +34,7 @@ def build_part(metadata: Record, prompts: Sequence[str] = ()) -> Record:
         "agent": metadata.get("agent", ""),
         "asked": choose_prompts([f["prompt"] for f in files.values()], prompts),
         "files": files,
-        **{k: fact for k, fact in metadata.items() if k in _FACTS and fact is not None},
+        **{k: fact for k, fact in metadata.items() if k in _SHOWN and fact is not None},
     }
 
 
@@ -143,105 +140,19 @@ def _parse_object(text: str) -> object:
 #
 # Whoever may push may have written it.  Readers take what select_conforming() leaves of it: a
 # value is of the kind that is listed here, or missing.  fsck says what does not conform.
-# Kinds of values, in the words of a complaint.
-TEXT, NAME, COUNT, NUMBER, FLAG = "a text", "a name", "a count", "a number", "a boolean"
-SESSION_ID, LIST, OBJECT, RANGE = "a session's id", "a list", "an object", "a range of lines"
-ANY, OPTIONAL = "anything", "a name or null"
 _LONGEST = 1 << 12  # characters of a name: a path, an id
 _GREATEST = 1 << 53  # of the numbers that every program reads exactly
 _LINES = 1 << 22  # of one content, so that no range fills the memory
-_USAGE: dict[str, Shape] = {
-    **dict.fromkeys("input_tokens cache_creation_tokens cache_read_tokens".split(), NUMBER),
-    **dict.fromkeys("output_tokens api_call_count".split(), NUMBER),
-}
-_USAGE["subagent_tokens"] = _USAGE  # select_conforming() does not follow a value deeper than it is
-_PARTS = dict.fromkeys("agent others person unknown".split(), NUMBER)
-_FILE: dict[str, Shape] = {
-    **dict.fromkeys("oid mode turn_id".split(), NAME),
-    "prompt": TEXT,
-    "turns": [NAME],
-    "before": ANY,
-}
-SESSION: dict[str, Shape] = {
-    **dict.fromkeys("cli_version checkpoint_id strategy created_at branch agent".split(), NAME),
-    **dict.fromkeys("turn_id tool_use_id commit kind model forgotten".split(), NAME),
-    "session_id": SESSION_ID,
-    "transcript_identifier_at_start": NAME,
-    "transcript_path": NAME,
-    "checkpoints_count": COUNT,
-    "checkpoint_transcript_start": COUNT,
-    "transcript_lines_at_start": COUNT,
-    "compact_transcript_start": COUNT,
-    "files_touched": [NAME],
-    "omitted": LIST,
-    "tasks": [NAME],
-    "token_usage": _USAGE,
-    "token_usage_delta": _USAGE,
-    "summary": {
-        **dict.fromkeys(("intent", "outcome"), TEXT),
-        "friction": [TEXT],
-        "open_items": [TEXT],
-        "learnings": {
-            "repo": [TEXT],
-            "workflow": [TEXT],
-            "code": [{"path": NAME, "line": COUNT, "finding": TEXT}],
-        },
-    },
-    "files": {"*": _FILE},
-    "turns": {"*": {"number": COUNT, "prompt": TEXT, "model": NAME}},
-    "tools": {"*": {"model": NAME, "agent": NAME}},
-    "initial_attribution": {
-        **dict.fromkeys("agent_lines agent_removed human_added human_modified".split(), NUMBER),
-        **dict.fromkeys("human_removed total_committed agent_percentage".split(), NUMBER),
-        **dict.fromkeys(("lines_added", "lines_removed"), _PARTS),
-    },
-    "is_task": FLAG,
-    "coarse": FLAG,
-    "agents": ANY,
-    "steps_count": COUNT,
-    "transcript_uuid_at_start": NAME,
-}
-ROOT: dict[str, Shape] = {**SESSION, "sessions": LIST}  # in the legacy layout it is a session's
-STATE: dict[str, Shape] = {
-    **dict.fromkeys(("agent_type", "turn_id"), NAME),
-    "checkpoint_transcript_start": COUNT,
-}
-_CONTENT = {"oid": NAME, "ranges": [RANGE], "others": [RANGE]}
-STEP: dict[str, Shape] = {
-    **dict.fromkeys("id kind parent position target head branch".split(), NAME),
-    "reason": TEXT,
-    "effects": [
-        dict.fromkeys("stash index head branch note checkpoint ref file old new".split(), OPTIONAL)
-        | {"commits": [OPTIONAL]}
-    ],
-    "targets": [NAME],
-    "raw": OBJECT,
-}
-# Of files in a checkpoint, and of the copy of a session's state in a temporary one;
-# of the JSON of a step of the undo log.
-SHAPES = {
-    "root": ROOT,
-    "session": SESSION,
-    "lines": {"*": [_CONTENT]},
-    "state": STATE,
-    "step": STEP,
-}
-_NEEDED = {
-    "root": ("checkpoint_id", "strategy", "checkpoints_count", "sessions"),
-    "session": ("checkpoint_id", "session_id", "strategy", "created_at", "checkpoints_count"),
-}
-# former key -> present key
-LEGACY = {
-    "agents": "agent",
-    "steps_count": "checkpoints_count",
-    "transcript_uuid_at_start": "transcript_identifier_at_start",
-}
-_FORMER = {now: before for before, now in LEGACY.items()}
+SHAPES = keys.SHAPES
+_NEEDED = {"root": [key for key in keys.list_keys("needed") if key in keys.SUMMARY_ORDER]}
+_NEEDED["session"] = [key for key in keys.list_keys("needed") if key in SHAPES["session"]]
+# What the original program no longer writes, in place of the present key.
+_FORMER = {row.name: row.now for row in keys.OWN if row.now}
 
 
 def check_root(summary: Mapping[str, Any], checkpoint_id: str) -> Complaints:
     """The complaints about the summary of a checkpoint."""
-    complaints = _check_types(summary, ROOT, "root") + _check_id(summary, checkpoint_id)
+    complaints = _check_types(summary, "root") + _check_id(summary, checkpoint_id)
     entries = summary.get("sessions")
     for n, entry in enumerate(entries if isinstance(entries, list) else ()):
         if not isinstance(entry, dict) or not isinstance(entry.get("metadata"), str):
@@ -251,7 +162,7 @@ def check_root(summary: Mapping[str, Any], checkpoint_id: str) -> Complaints:
 
 def check_session(metadata: Mapping[str, Any], checkpoint_id: str) -> Complaints:
     """The complaints about the metadata of a session."""
-    complaints = _check_types(metadata, SESSION, "session") + _check_id(metadata, checkpoint_id)
+    complaints = _check_types(metadata, "session") + _check_id(metadata, checkpoint_id)
     if metadata.get("session_id") == "":
         complaints.append(("'session_id' is empty", False))
     if isinstance(metadata.get("created_at"), str) and not _is_time(metadata["created_at"]):
@@ -260,17 +171,18 @@ def check_session(metadata: Mapping[str, Any], checkpoint_id: str) -> Complaints
     if isinstance(turn, str) and turn and not formats.is_hex_id(turn):
         complaints.append(("'turn_id' is not 12 hex digits", False))
     complaints += [
-        (f"'{key}' is now '{now}'", True) for key, now in LEGACY.items() if key in metadata
+        (f"'{key}' is now '{now}'", True) for key, now in _FORMER.items() if key in metadata
     ]
     return complaints
 
 
-def _check_types(fields: Mapping[str, Any], table: Mapping[str, Shape], kind: str) -> Complaints:
-    complaints = [(text, False) for text in select_conforming(dict(fields), table)[1]]
+def _check_types(fields: Mapping[str, Any], kind: str) -> Complaints:
+    complaints = [(text, False) for text in select_conforming(dict(fields), SHAPES[kind])[1]]
+    written = {*(now for key, now in _FORMER.items() if fields.get(key) is not None)}
     if fields.get("files_touched", ()) is None:
         complaints.append(("'files_touched' is null", True))
     for key in _NEEDED[kind]:
-        if fields.get(key) is None and fields.get(_FORMER.get(key, "")) is None:
+        if fields.get(key) is None and key not in written:
             complaints.append((f"'{key}' is missing", False))
     return complaints
 
@@ -289,8 +201,10 @@ def select_conforming(
 
 def _take(value: Any, shape: Shape, place: str, complaints: list[str]) -> Any:
     """What conforms to a shape; None for nothing."""
-    kind = shape if isinstance(shape, str) else LIST if isinstance(shape, list) else OBJECT
-    if kind == ANY:
+    kind = (
+        keys.LIST if isinstance(shape, list) else keys.OBJECT if isinstance(shape, dict) else shape
+    )
+    if kind == keys.ANY:
         return value
     if not _CHECKS[kind](value):
         complaints.append(f"'{place}' is not {kind}")
@@ -304,7 +218,7 @@ def _take_items(value: list[Any], shape: Shape, place: str, complaints: list[str
     left, items = _LINES, []
     for number, item in enumerate(value):
         taken = _take(item, shape, f"{place}[{number}]", complaints)
-        if shape == RANGE and taken:
+        if shape == keys.RANGE and taken:
             left -= taken[1] - taken[0]
             if left < 0:
                 complaints.append(f"'{place}' has more lines than a file")
@@ -320,12 +234,12 @@ def _take_keys(
     every, taken = shape.get("*"), {}
     for key, inner in value.items():
         expected = shape.get(key, every)
-        if expected is None or (inner is None and expected in (ANY, OPTIONAL)):
+        if expected is None or (inner is None and expected in (keys.ANY, keys.OPTIONAL)):
             taken[key] = inner
         elif inner is not None:
             where = f"{place}/{key[:60]}" if place else key[:60]
             if every and not _is_name(key):
-                complaints.append(f"'{where}' is not {NAME}")
+                complaints.append(f"'{where}' is not {keys.NAME}")
             elif (kept := _take(inner, expected, where, complaints)) is not None:
                 taken[key] = kept
     return taken
@@ -365,16 +279,16 @@ def _is_range(value: Any) -> bool:
 
 
 _CHECKS = {
-    TEXT: lambda value: isinstance(value, str),
-    NAME: _is_name,
-    SESSION_ID: _is_session_id,
-    OPTIONAL: _is_name,
-    COUNT: _is_count,
-    NUMBER: _is_number,
-    FLAG: lambda value: isinstance(value, bool),
-    LIST: lambda value: isinstance(value, list),
-    OBJECT: lambda value: isinstance(value, dict),
-    RANGE: _is_range,
+    keys.TEXT: lambda value: isinstance(value, str),
+    keys.NAME: _is_name,
+    keys.SESSION_ID: _is_session_id,
+    keys.OPTIONAL: _is_name,
+    keys.COUNT: _is_count,
+    keys.NUMBER: _is_number,
+    keys.FLAG: lambda value: isinstance(value, bool),
+    keys.LIST: lambda value: isinstance(value, list),
+    keys.OBJECT: lambda value: isinstance(value, dict),
+    keys.RANGE: _is_range,
 }
 
 

@@ -8,7 +8,7 @@ import os
 from gitcp import console
 from gitcp.commands import make_flag, make_nul, make_value
 from gitcp.console import cli
-from gitcp.core import formats, transcripts, v1_schema
+from gitcp.core import checkpoint_keys, formats, transcripts, v1_schema
 from gitcp.errors import Error, InputError
 from gitcp.git import encode_name
 from gitcp.repo import Repo
@@ -116,9 +116,9 @@ def _list_linked(repo: Repo, spec: str) -> list[str]:
     return ids
 
 
-_METADATA = """strategy branch created_at checkpoints_count files_touched agent turn_id is_task
-tool_use_id checkpoint_transcript_start transcript_identifier_at_start token_usage summary
-initial_attribution""".split()
+# Keys of the metadata that mean something else in a record; the others may be in it as its own.
+_BESIDE = ("checkpoint_id", "session_id", "transcript_path")
+_METADATA = [key for key in checkpoint_keys.SESSION_ORDER if key not in _BESIDE]
 _EPOCH = "1970-01-01T00:00:00Z"
 _DEFAULT = {"strategy": "manual-commit", "created_at": _EPOCH, "checkpoints_count": 0}
 

@@ -11,7 +11,7 @@ from gitcp.git import ANY, encode_name, fill_pipe, is_fetch_allowed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, TypeVar
 
     from gitcp.git import Running
@@ -21,10 +21,25 @@ if TYPE_CHECKING:
     Head = tuple[str, str, int]  # oid, kind, bytes
     Answer = TypeVar("Answer")
 
-_NOWHERE = {"GIT_ALLOW_PROTOCOL": "none"}  # like GIT_NO_LAZY_FETCH, which git has since 2.44
+NOWHERE = {"GIT_ALLOW_PROTOCOL": "none"}  # like GIT_NO_LAZY_FETCH, which git has since 2.44
 # With --buffer git writes its answers together, at a flush.
 _COMMAND = ("cat-file", "--batch-command", "--buffer", "-z")
 _PIPE = 1 << 16  # bytes that a pipe holds
+# Without a walk below them, and without a fetch.
+_EXISTING = """rev-list --objects --no-object-names --ignore-missing --missing=print --no-walk
+--filter=tree:0 --stdin""".split()
+_HEX = frozenset("0123456789abcdef")
+
+
+def list_missing(repo: Repo, oids: Iterable[str]) -> set[str]:
+    """The objects among oids that are not here."""
+    wanted = {*oids}
+    listed = wanted
+    while wanted and listed:  # git lists no tree of a listed commit
+        lines = "".join(f"{oid}\n" for oid in wanted).encode()
+        listed = wanted.intersection(repo.git.run(*_EXISTING, stdin=lines)[1].decode().split())
+        wanted -= listed
+    return wanted
 
 
 class Ended(GitError):
@@ -38,15 +53,17 @@ class Batch:
     """`git cat-file --batch-command`, asked for one name or as many as a pipe holds.
 
     git dies at a damaged object, and at one that a partial clone lacks and cannot fetch.  Such an
-    object counts as missing, and a new git answers the next names.
+    object counts as missing, and a new git answers the next names.  From then on another git is
+    asked first which objects are here.
     """
 
     def __init__(self, repo: Repo) -> None:
         self._repo = repo
+        self._has_ended = False
         self._start()
 
     def _start(self) -> None:
-        env = None if is_fetch_allowed() else _NOWHERE
+        env = None if is_fetch_allowed() else NOWHERE
         self._run = self._repo.git.start(*_COMMAND, feed=True, env=env)
         self._in = self._run.get_pipes()[0]
         self._output = io.BufferedReader(_Output(self._run), _PIPE)
@@ -72,19 +89,33 @@ class Batch:
         self, command: str, specs: Sequence[str], answer: Callable[[], Answer | None]
     ) -> Iterator[Answer | None]:
         """Ask for all names at once; yield what answer() reads for each, in their order."""
-        self._ask(command, specs)
-        return self._read_answers(command, specs, answer)
+        missing = self._list_missing(specs) if self._has_ended else set()
+        self._ask(command, [spec for spec in specs if spec not in missing])
+        return self._read_answers(command, specs, missing, answer)
+
+    def _list_missing(self, specs: Sequence[str]) -> set[str]:
+        width = len(self._repo.empty_tree)
+        return list_missing(self._repo, [s for s in specs if len(s) == width and {*s} <= _HEX])
 
     def _read_answers(
-        self, command: str, specs: Sequence[str], answer: Callable[[], Answer | None]
+        self,
+        command: str,
+        specs: Sequence[str],
+        missing: set[str],
+        answer: Callable[[], Answer | None],
     ) -> Iterator[Answer | None]:
+        """missing: the names that were not asked."""
         for count, spec in enumerate(specs, 1):
+            if spec in missing:
+                yield None
+                continue
             try:
                 result = self._take_answer(spec, answer)
             except Ended:
                 # If a signal ended git, and not the object, the name is asked once more.
                 result = self._ask_again(command, spec, answer) if self._restart() < 0 else None
-                self._ask(command, specs[count:])
+                missing = self._list_missing(specs[count:])
+                self._ask(command, [spec for spec in specs[count:] if spec not in missing])
             yield result
 
     def _take_answer(self, spec: str, answer: Callable[[], Answer | None]) -> Answer | None:
@@ -123,6 +154,7 @@ class Batch:
         """Start another git after one that ended; return the status of that one, negative for a
         signal.  Raises GitError if git cannot start."""
         status, _ = self._run.finish(ok=ANY)
+        self._has_ended |= status >= 0
         self._start()
         self._ask("info", [self._repo.empty_tree])  # which no repository has to store
         self._read_head()

@@ -17,6 +17,7 @@ from gitcp import console, git
 from gitcp.errors import GitError, Late
 from gitcp.git import encode_name, fill_pipe
 from gitcp.record import encode_lines
+from gitcp.store.cat_file import list_missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -325,10 +326,11 @@ _FETCH = (
 
 def find_remote(repo: Repo) -> str:
     """The remote of a partial clone; '' in a complete clone, or if fetching is not allowed."""
-    return _find_promisor(repo) if git.is_fetch_allowed() else ""
+    return find_promisor(repo) if git.is_fetch_allowed() else ""
 
 
-def _find_promisor(repo: Repo) -> str:
+def find_promisor(repo: Repo) -> str:
+    """The remote of a partial clone; '' in a complete clone."""
     if name := repo.config.get("extensions.partialclone"):
         return name
     for key in repo.config.list_keys("remote.", ".promisor"):
@@ -339,7 +341,7 @@ def _find_promisor(repo: Repo) -> str:
 
 def list_unpromised(repo: Repo, oids: Sequence[str], missing: set[str]) -> set[str]:
     """The oids of missing that oids need and that no remote has promised."""
-    if not missing or not _find_promisor(repo):
+    if not missing or not find_promisor(repo):
         return missing
     _, out = repo.git.run(*_LOST.split(), *oids, ok=range(256))
     lost = (line.split() for line in out.decode(errors="replace").splitlines())
@@ -354,8 +356,13 @@ def forbid_fetch(repo: Repo) -> None:
 
 def lacks_objects(repo: Repo, oids: Sequence[str]) -> bool:
     """Whether an object of these trees is missing here."""
+    return bool(_list_below(repo, oids))
+
+
+def _list_below(repo: Repo, oids: Sequence[str]) -> list[str]:
+    """The missing objects that these trees refer to."""
     _, out = repo.git.run(*_WHICH.split(), stdin=encode_lines(oids))
-    return b"?" in out
+    return [oid[1:] for oid in out.decode().split() if oid[0] == "?"]
 
 
 def fetch_missing(
@@ -367,10 +374,7 @@ def fetch_missing(
     """
     oids = [oid for oid in oids if len(oid) == len(repo.empty_tree) and _HEX.issuperset(oid)]
     try:
-        _, out = repo.git.run(*_WHICH.split(), stdin=encode_lines(oids))
-        listed = out.decode().split()
-        below = [oid[1:] for oid in listed if oid[0] == "?"] if walk else []
-        away = encode_lines([*below, *(oid for oid in oids if oid not in set(listed))])
+        away = encode_lines([*list_missing(repo, oids), *(_list_below(repo, oids) if walk else ())])
         if away:
             env = {"GITCP_ACTIVE": "1"}
             running = repo.git.start(

@@ -99,6 +99,9 @@ def problems(text: str) -> Iterator[str]:
         if record["type"] != "session":  # its keys are those of gitcp-formats(5)
             there = SCHEMA["$defs"].get(record["type"], {"properties": {}})["properties"]
             yield from (f"{record['type']}: no '{key}'" for key in record.keys() - there.keys())
+        for part in record.get("contents", ()):
+            there = SCHEMA["$defs"]["content"]["properties"]
+            yield from (f"contents: no '{key}'" for key in part.keys() - there.keys())
 
 
 def test_the_schema_has_the_records_that_commands_write(world: World) -> None:

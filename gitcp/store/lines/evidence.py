@@ -8,7 +8,7 @@ from zlib import crc32
 
 from gitcp.core import blame_format, line_authors, line_replay, links
 from gitcp.git import decode_name, encode_name
-from gitcp.store.lines import history, recorded, uncommitted
+from gitcp.store.lines import absent, history, recorded, uncommitted
 from gitcp.store.lines.earlier import UNTOLD, Earlier
 from gitcp.store.lines.recorded import Commit, Place, Readers, read_periods
 from gitcp.store.objects import parse_ident
@@ -56,6 +56,7 @@ class Evidence:
         self._names: dict[str, str] = {}  # commit -> the result of _name_author()
         self._defaults: dict[str, Author] = {}  # commit -> the result of find_default_author()
         self._places: dict[Name, Place] = {}
+        self._cut: set[Name] = set()  # places of which it is not known what the commit added
 
     def get_commit(self, oid: str) -> Commit:
         """A commit, whose facts are read once until forget()."""
@@ -73,6 +74,7 @@ class Evidence:
         """Read in bulk what find_author() needs for these lines.
 
         contents: whether it will get the contents of the lines."""
+        self._cut |= absent.list_cut_places(self._repo, entries)
         places = history.group_by_place(entries)
         self._prefetch(places, contents)
         unstated = self._list_unstated({p: places[p] for p in places if p[0].strip("0")})
@@ -237,6 +239,8 @@ class Evidence:
         git has only guessed where it came from, and its author is unknown.
         """
         author = self.find_line_authors(commit, path).get(line)
+        if author is None and (commit, path) in self._cut:
+            return line_authors.build_nobody("unknown")
         if author is None:
             return self.find_default_author(commit)
         if content is not None:

@@ -9,6 +9,7 @@ from gitcp import VERSION
 from gitcp.console import term
 from gitcp.core import exports, line_authors, sums
 from gitcp.core.render.spans import abbreviate
+from gitcp.errors import GitError
 from gitcp.git import decode_name, encode_name
 from gitcp.store import notes, refs
 from gitcp.store.lines import history
@@ -134,7 +135,10 @@ def _find_recorded(evidence: Evidence, oid: str, path: str) -> dict[int, Author]
 def _list_resolved(repo: Repo, merge: str) -> list[str]:
     """The paths that differ in a merge from all its parents; git log shows no patch of a merge."""
     args = ("diff-tree", "-c", "-r", "-z", "--name-only", "--no-commit-id", merge)
-    return [decode_name(path) for path in repo.git.read_records(*args)]
+    try:
+        return [decode_name(path) for path in repo.git.read_records(*args)]
+    except GitError:  # a tree is missing, which was warned of
+        return []
 
 
 def _read_committer(objects: Objects, oid: str) -> tuple[str, int]:

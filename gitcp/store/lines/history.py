@@ -7,15 +7,19 @@ or restored, are those that blame finds.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from contextlib import contextmanager
+from itertools import islice
 
 from gitcp.core import blame_format, patches
 from gitcp.core.credit import PERSON, UNKNOWN
 from gitcp.errors import USAGE, Error, GitError, UsageError
 from gitcp.git import AS_UTF8, decode_name, encode_name
+from gitcp.repo import Repo
 from gitcp.store import refs
+from gitcp.store.lines import absent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,11 +29,13 @@ if TYPE_CHECKING:
     from gitcp.core.line_authors import Author
     from gitcp.core.patches import Change, Patch
     from gitcp.core.record_types import Writer
-    from gitcp.git import Git, Running
-    from gitcp.repo import Repo
+    from gitcp.git import Git
     from gitcp.store.lines.evidence import Evidence
 
     Blamed = tuple[list[BlameEntry], bytes]  # and the output behind them
+
+
+_OBJECT = re.compile(r"\b(?:[0-9a-f]{40}|[0-9a-f]{64})\b")
 
 
 def start_blame(git: Git, options: Options) -> Callable[[], Blamed]:
@@ -86,13 +92,25 @@ def _start_git(git: Git, candidates: Sequence[str], *args: str) -> Callable[[], 
 
     def finish() -> bytes:
         try:
-            return _finish_git(running)
-        except Error as refused:
-            with _add_to_index(git, candidates) as env:
-                if not env:
-                    raise refused from None
-                again = git.start(*options, *map(encode_name, args), env=env, filters=True)
-                return _finish_git(again)
+            return running.finish()[1]
+        except GitError as e:
+            refused = e
+        if refused.git_status == USAGE:
+            usage = str(refused.shorten()).replace("usage: git ", "no file given\nusage: gitcp ", 1)
+            raise UsageError(usage.removeprefix("error: ")) from None
+        named = _OBJECT.search(refused.complaint)  # it is missing
+        if named:
+            around = absent.stand_in_history(Repo.find(git.cwd), candidates)
+        else:
+            around = _add_to_index(git, candidates)
+        with around as env:
+            if not env:
+                raise refused.shorten() from None
+            again = git.start(*options, *map(encode_name, args), env=env, filters=True)
+            try:
+                return again.finish()[1]
+            except GitError as e:
+                raise e.shorten() from None
 
     return finish
 
@@ -134,16 +152,6 @@ def _add_to_index(git: Git, candidates: Sequence[str]) -> Iterator[dict[str, str
         yield env
 
 
-def _finish_git(running: Running) -> bytes:
-    try:
-        return running.finish()[1]
-    except GitError as e:
-        if e.git_status == USAGE:
-            usage = str(e.shorten()).replace("usage: git ", "no file given\nusage: gitcp ", 1)
-            raise UsageError(usage.removeprefix("error: ")) from None
-        raise e.shorten() from None
-
-
 def read_margins(
     git: Git, options: Options, entries: Sequence[BlameEntry]
 ) -> list[tuple[bytes, bytes]]:
@@ -176,32 +184,55 @@ _LOG = """log --no-color --no-follow --no-show-signature --no-notes -p -U0 -M --
 --submodule=short --no-color-moved""".split()
 
 
-def read_changes(repo: Repo, args: Sequence[str | bytes]) -> Iterator[Change]:
-    """Yield the commits of `git log` with these arguments.
+def read_changes(repo: Repo, chosen: Sequence[str | bytes], stdin: bytes = b"") -> Iterator[Change]:
+    """Yield the commits of `git log` with these arguments and this standard input.
 
-    Merges have no patches, unless an argument asks for them.  Raises Error with git's message for
-    a bad revision.
+    Merges have no patches, unless an argument asks for them.  What is not here is warned of: of a
+    file whose content is missing there are no hunks, and at the edge of a shallow clone no patches.
+    Raises Error with git's message for a bad revision.
     """
-    try:
-        yield from patches.parse_commits(
-            repo.git.stream_records(*_LOG, *patches.FORMAT, *args, sep=b"\n")
-        )
-    except GitError as e:
-        raise e.shorten() from None
+    shallow, question = absent.list_shallow(repo), absent.ask_log(*chosen, stdin=stdin)
+    done, lost = 0, False
+    while True:
+        with absent.stand_in(repo, question, lost) as stand_ins:
+            options = *_LOG, *patches.FORMAT
+            running = repo.git.start(*options, *chosen, feed=bool(stdin), env=stand_ins.env)
+            lines = running.stream_records(b"\n", stdin)
+            try:
+                for change in islice(patches.parse_commits(lines), done, None):
+                    done += 1
+                    change["patches"] = stand_ins.clear(change["patches"], change["oid"])
+                    if change["oid"] in shallow:
+                        absent.warn_shallow(change["oid"])
+                        change["patches"] = []
+                    yield change
+                return
+            except GitError as e:
+                if lost or stand_ins.env:
+                    raise e.shorten() from None
+                lost = True  # or the revision is bad, which git says again
 
 
 def read_path_changes(repo: Repo, commits: Sequence[str], paths: Sequence[bytes]) -> list[Change]:
     """The changes of these commits (full oids) in these paths, by one process of git."""
-    options = *_LOG, *patches.FORMAT, "--no-walk=unsorted", "--stdin"
-    args: tuple[str | bytes, ...] = (*options, "--", *paths)
-    _, out = repo.git.run(*args, stdin="\n".join(commits).encode() + b"\n")
-    return list(patches.parse_commits(out.split(b"\n")))
+    listed = "\n".join(commits).encode() + b"\n"
+    return list(read_changes(repo, ("--no-walk=unsorted", "--stdin", "--", *paths), listed))
 
 
 def compare_trees(repo: Repo, base: str, tip: str) -> list[Patch]:
     """The patches from base to tip, which are commits or trees."""
     args = "diff-tree", "-r", *_LOG[1:], "--end-of-options", base, tip, "--"
-    return patches.parse_patches(repo.git.stream_records(*args, sep=b"\n"))
+    question = absent.ask_difference(base, tip)
+
+    def read(lost: bool) -> list[Patch]:
+        with absent.stand_in(repo, question, lost) as stand_ins:
+            lines = repo.git.start(*args, env=stand_ins.env).stream_records(b"\n")
+            return stand_ins.clear(patches.parse_patches(lines))
+
+    try:
+        return read(lost=False)
+    except GitError:
+        return read(lost=True)
 
 
 _MOST = 100  # commits that HEAD was at

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 from gitcp.core import blame_format, line_authors
 from gitcp.core.linking import is_binary
 from gitcp.core.page_parts import list_added, trace_lines
 from gitcp.errors import Error, GitError
 from gitcp.git import decode_name, encode_name
-from gitcp.store.lines import history
+from gitcp.store.lines import absent, history
 from gitcp.store.object_lists import read_names
 from gitcp.store.page import gather
 
@@ -83,17 +83,21 @@ def read_files(
     patches = [p for p in every if p["path"] in steps or p["old"] in steps]
     oids = repo.objects.ahead.resolve([f"{base}:{p['old']}" for p in patches if p["old"]])
     lines = AddedLines(repo, evidence, tip, credited)
-    for start in range(0, len(patches), _WINDOW):
-        say(f"files: {start} of {len(patches)}")
-        window = patches[start : start + _WINDOW]
-        repo.objects.ahead.fetch_small(
-            oid for p in window for oid in (p["was"], p["oid"]) if oid.strip("0")
-        )
-        authors_by_path = lines.find_writers(window, steps)
-        for patch in window:
-            old = repo.objects.read_blob(oids.get(f"{base}:{patch['old']}")) or b""
-            new = old if not patch["oid"] else repo.objects.read_blob(patch["oid"]) or b""
-            yield _build_file(patch, old, new, authors_by_path.get(patch["path"], {}))
+    with ExitStack() as stack:
+        if absent.is_needed():
+            env = stack.enter_context(absent.stand_in_history(repo, [tip]))
+            lines.git = repo.git.copy_with(None, env)
+        for start in range(0, len(patches), _WINDOW):
+            say(f"files: {start} of {len(patches)}")
+            window = patches[start : start + _WINDOW]
+            repo.objects.ahead.fetch_small(
+                oid for p in window for oid in (p["was"], p["oid"]) if oid.strip("0")
+            )
+            authors_by_path = lines.find_writers(window, steps)
+            for patch in window:
+                old = repo.objects.read_blob(oids.get(f"{base}:{patch['old']}")) or b""
+                new = old if not patch["oid"] else repo.objects.read_blob(patch["oid"]) or b""
+                yield _build_file(patch, old, new, authors_by_path.get(patch["path"], {}))
 
 
 def _build_file(patch: Patch, old: bytes, new: bytes, writers: dict[int, Writer]) -> File:
@@ -126,6 +130,7 @@ class AddedLines:
         credited: Credits,
     ) -> None:
         self._repo, self._evidence, self._tip = repo, evidence, tip
+        self.git = repo.git  # that blames
         self._credited = credited
         # Only git follows blame.ignoreRevsFile.
         self._may_trace = not repo.config.get("blame.ignorerevsfile")
@@ -193,7 +198,7 @@ class AddedLines:
             for path in paths[start : start + _BESIDE]:
                 ranges = [f"-L{first},{last}" for first, last in spans[path]]
                 request = blame_format.parse_arguments([*ranges, self._tip, "--", path])
-                running[path] = history.start_blame(self._repo.git, request)
+                running[path] = history.start_blame(self.git, request)
             for path, wait in running.items():
                 with suppress(Error):
                     entries[path] = blame_format.complete_entries(wait()[0])

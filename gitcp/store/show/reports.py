@@ -15,7 +15,7 @@ from gitcp.record import decode_lines
 from gitcp.repo import Config, Repo
 from gitcp.store import objects as store_objects
 from gitcp.store.imports.find import list_own_addresses
-from gitcp.store.lines import exports
+from gitcp.store.lines import absent, exports
 from gitcp.store.match import candidates
 from gitcp.store.objects import Objects, read_commit
 from gitcp.store.session import is_gone
@@ -242,10 +242,12 @@ class Replay:
         return self.survival.build_record()
 
     def _stream_log(self, *args: str) -> Iterator[bytes]:
-        try:
-            yield from self._repo.git.stream_records("log", "-z", *args, *self._where)
-        except GitError as e:
-            raise e.shorten() from None
+        with absent.stand_in(self._repo, absent.ask_log(*self._where)) as stand_ins:
+            running = self._repo.git.start("log", "-z", *args, *self._where, env=stand_ins.env)
+            try:
+                yield from running.stream_records()
+            except GitError as e:
+                raise e.shorten() from None
 
     def _count_commits(self) -> tuple[int, int]:
         """(number of commits, number of merges); fills _children."""

@@ -11,6 +11,7 @@ from contextlib import suppress
 
 from gitcp import console
 from gitcp.core import formats, merge_rules, v1_format
+from gitcp.core.checkpoint_keys import SESSION_ORDER, SUMMARY_ORDER
 from gitcp.errors import Error, Moved
 from gitcp.git import format_now
 from gitcp.store import pack_care, redaction, refs
@@ -116,8 +117,8 @@ class Union:
         joined = merge_rules.merge_directories(mine, theirs, size, pick)
         for session in joined["sessions"]:
             metadata = session["metadata"]
-            session["metadata"] = metadata and _order_keys(metadata, v1_format.SESSION_KEYS)
-        joined["root"] = joined["root"] and _order_keys(joined["root"], v1_format.ROOT_KEYS)
+            session["metadata"] = metadata and _order_keys(metadata, SESSION_ORDER)
+        joined["root"] = joined["root"] and _order_keys(joined["root"], SUMMARY_ORDER)
         return write_directory(self._objects, checkpoint_id, joined)
 
     def _read_directory(self, tree: str) -> Directory:
