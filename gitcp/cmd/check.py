@@ -39,6 +39,9 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _format_lines(record: Record) -> Iterator[str]:
+    if not record["rules"]:
+        yield f"nothing to check: '{record['target']}' has no rules ('.gitcp.toml', gitcp-check(1))"
+        return
     commits = count_noun(record["commits"], "commit")
     rules = count_noun(len(record["rules"]), "rule")
     yield f"{record['verdict']}: {commits}, {rules} of '{record['target']}'"

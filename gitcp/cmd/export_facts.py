@@ -21,7 +21,7 @@ OPTIONS = (
     JSON,
     REVISIONS,
 )
-_PACKAGES = "tables are written with the package 'pyarrow'"
+_PACKAGES = "gitcp export-facts needs the Python package 'pyarrow'"
 _EACH = 100  # commits between two reports of progress
 
 

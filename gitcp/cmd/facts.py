@@ -30,7 +30,7 @@ def run(argv: Sequence[str]) -> int:
             print(f"{name:16} {summary}")
         return OK
     if not args.question or not (args.sql or args.directory):
-        raise UsageError("a question and '--in <directory>' are needed; '--list' lists questions")
+        raise UsageError("give a question and '--in <directory>': '--list' shows the questions")
     if args.sql:
         print(QUESTIONS[args.question][1] if args.question in QUESTIONS else args.question)
         return OK

@@ -50,4 +50,4 @@ def _format_line(remote: Record, local: str | None) -> str:
     name = formats.parse_checkpoint_ref(remote["ref"]) or remote["ref"].removeprefix("refs/heads/")
     if local == remote["oid"]:
         return f"{name}  here"
-    return f"{name}  {'here, another one there' if local else 'only there'}"
+    return f"{name}  {'differs from the remote' if local else 'only at the remote'}"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Record
     from gitcp.core.render.answers import Words
 
-_PACKAGES = "an editor is answered with the package 'pygls'"
+_PACKAGES = "gitcp lsp needs the Python package 'pygls'"
 _SHOW = "gitcp.showTurn"
 _READ = "gitcp.readLine"
 OPTIONS = ()

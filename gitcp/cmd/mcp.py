@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Record
     from gitcp.library import Repository
 
-_PACKAGES = "an agent is answered with the package 'mcp'"
+_PACKAGES = "gitcp mcp needs the Python package 'mcp'"
 _WHEN = """gitcp recorded who wrote which line of this repository, in which session, for which \
 prompt. Ask `why` before you change a line that you did not write, `search` and `abandoned` before \
 you do again what may have been tried, `session` for a conversation and what became of it. Answers \

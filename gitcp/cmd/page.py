@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from gitcp.store.page.render import Page
 
-_PACKAGES = "pages are made with cmarkgfm, Jinja2 and Pygments"
+_PACKAGES = "gitcp page needs cmarkgfm, Jinja2 and Pygments"
 OPTIONS = (
     make_value("-o", "<file>", "where to write it (default: below .git); - for stdout"),
     make_flag("--open", "show it in the browser"),

@@ -65,8 +65,8 @@ def run(argv: Sequence[str]) -> int:
 def _load_prices(repo: Repo) -> Prices:
     """The known prices.  Raises Error if there are none."""
     if (table := prices.load(repo)) is None:
-        how = f"name a file of them by 'gitcp.prices', or {extras.describe_install('prices')}"
-        raise Error(f"no prices are here: {how}")
+        install = extras.describe_install("prices")
+        raise Error(f"no price list found: set gitcp.prices to a file, or install one: {install}")
     return table
 
 

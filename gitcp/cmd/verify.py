@@ -35,8 +35,11 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _format_lines(record: Record) -> list[str]:
-    verdict = "fails" if record["failures"] else "holds"
-    head = f"{abbreviate(record['commit'])} {record['checkpoint_id']} {verdict}"
-    signed = f"signature {record['signature']}" if "signature" in record else ""
+    verdict = "fails" if record["failures"] else "intact"
+    head = f"{abbreviate(record['commit'])} checkpoint {record['checkpoint_id']} {verdict}"
+    signature = record.get("signature")
+    signed = f", signature {signature}" if signature else ""
+    if signature == "none":
+        signed = ", not signed"
     by = f" by {record['signer']}" if record.get("signer") else ""
-    return [f"{head}  {signed}{by}".rstrip(), *(f"    {why}" for why in record["failures"])]
+    return [f"{head}{signed}{by}", *(f"    {why}" for why in record["failures"])]

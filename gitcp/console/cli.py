@@ -260,6 +260,7 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, console.describe_unknown(str(value), names))
 
     def error(self, message: str) -> NoReturn:
+        message = message.removeprefix("argument ")
         message = message.replace("ignored explicit argument", "takes no value, but has")
         raise UsageError(f"{message}\n{self.format_usage().rstrip()}")
 

@@ -498,11 +498,12 @@ def list_steps_to_undo(log: Sequence[Step], name: str = "1") -> list[Step]:
     if len(name) >= SHORTEST and matching:
         count = matching[0] + 1
     elif not name.isdecimal() or not int(name):
-        raise Error(f"no such step in force: '{name}' ('gitcp undo --list' shows them)")
+        raise Error(f"no such step to undo: '{name}' ('gitcp undo --list' shows them)")
     else:
         count = int(name)
     if count > len(path):
-        raise Error(f"cannot undo {count} steps: {len(path)} in force; nothing is changed")
+        only = "1 step" if len(path) == 1 else f"{len(path)} steps"
+        raise Error(f"only {only} can be undone; nothing was changed")
     return [steps[step_id] for step_id in path[:count]]
 
 

@@ -376,7 +376,7 @@ def _read(seen: Set[str], prompts: bool, evidence: Evidence, change: Change) -> 
 #
 # The dataset is in a directory that all workers see.  An export is atomic and adds no commit
 # twice, so that Spark may run a task again, or twice at once.
-_SPARK_PACKAGES = "a job of Spark needs the package 'pyspark'"
+_SPARK_PACKAGES = "gitcp facts-spark needs the Python package 'pyspark'"
 _TRIES = 4  # attempts of a task by Spark
 _STORE = ("refs/heads/entire/checkpoints/v1", "refs/entire/checkpoints/*", "refs/notes/gitcp")
 _TABLES = (".parquet", ".csv", ".json")
@@ -504,7 +504,7 @@ def ask_fleet(spark: Any, directory: str, question: str) -> tuple[list[str], lis
 
 
 # Queries a dataset of facts in SQL by DuckDB, in this process.
-_PACKAGES = "questions are answered by the package 'duckdb'"
+_PACKAGES = "gitcp facts needs the Python package 'duckdb'"
 _DUCKDB_TYPES = {
     fact_tables.TEXT: "VARCHAR",
     fact_tables.INTEGER: "BIGINT",

@@ -187,7 +187,9 @@ def test_the_agents_that_are_known_are_listed_with_the_place_of_their_hooks(
     assert enable.run(["--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert ["claude-code", ".claude/settings.local.json"] in map(str.split, lines)
-    unseen = [line.split()[0] for line in lines if line.endswith("(unseen)")]
+    unseen = [
+        line.split()[0] for line in lines if line.endswith("(never tried with the real client)")
+    ]
     assert unseen == [name for name in agents.list_names() if agents.get_client(name).UNSEEN]
     assert "cursor" in unseen and "claude-code" not in unseen
     assert snapshot(repo) == before

@@ -75,7 +75,7 @@ def test_the_agents_lines_are_those_of_its_share(world: World) -> None:
     world.agent("session-a").turn("tidy", {"old.txt": None, "new.txt": "new\n"})
     world.write("mine.txt", "mine\n")
     world.commit("old.txt", "new.txt", "mine.txt")
-    attribution = "attribution: 4 of 5 lines by the agent (80 %), 1 added by the person\n"
+    attribution = "attribution: 4 of 5 lines by the agent (80 %), a person added 1\n"
     assert attribution in world.gitcp("show", "HEAD")
 
 

@@ -37,7 +37,7 @@ def test_status_shows_the_sessions_of_this_worktree(story: Story) -> None:
     assert first == f"enabled, manual-commit, on main at {story.plain[:7]}"
     here = text[: text.index("Other worktrees:")]
     assert "8f76b0e8  Claude Code  idle" in here and "8f76c111  Claude Code  active" in here
-    assert f"2 uncommitted files on {story.world.branch()}, 1 more stashed or left behind" in here
+    assert f"2 uncommitted files on {story.world.branch()}, 1 more in a stash or undone" in here
     assert "Review the tests" in here and GAMMA[:8] not in here
 
 
@@ -62,7 +62,7 @@ def test_each_worktree_counts_the_work_that_lies_in_it(world: World) -> None:
 
     stream = f"on {world.branch()}, 1 more in another worktree"
     assert f"idle  just now  1 uncommitted file {stream}\n" in show(here)
-    left = "1 uncommitted file, which no checkpoint has, 1 more in another worktree"
+    left = "1 uncommitted file, in no checkpoint, 1 more in another worktree"
     assert f"idle  just now  {left}, at home in {here}\n" in show(there)
     agent.cwd = there
     agent.turn("go on there", {"c.py": "c\n"})

@@ -171,7 +171,7 @@ def test_without_a_library_one_line_says_how_to_get_it(hostile: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
     assert done.returncode == 128
     assert done.stderr == (
-        f"fatal: pages are made with cmarkgfm, Jinja2 and Pygments: make -C {BIN.parent} setup\n"
+        f"fatal: gitcp page needs cmarkgfm, Jinja2 and Pygments: make -C {BIN.parent} setup\n"
     )
 
 

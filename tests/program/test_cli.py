@@ -122,10 +122,10 @@ def test_ctrl_c_does_not_reach_a_command_that_runs_behind_a_script(repo: Path) -
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("log -n many", "argument -n: not a positive number: 'many'"),
-        ("undo 0", "argument <count>|<step>: not a positive number: '0'"),
-        ("push --timeout=-1", "argument --timeout: not a number: '-1'"),
-        ("clean --older-than=1.5", "argument --older-than: not a number: '1.5'"),
+        ("log -n many", "-n: not a positive number: 'many'"),
+        ("undo 0", "<count>|<step>: not a positive number: '0'"),
+        ("push --timeout=-1", "--timeout: not a number: '-1'"),
+        ("clean --older-than=1.5", "--older-than: not a number: '1.5'"),
     ],
 )
 def test_what_is_no_number_is_said_in_plain_words(repo: Path, line: str, says: str) -> None:
@@ -155,7 +155,7 @@ def test_what_cannot_be_done_is_one_line_that_says_why(
         (
             "facts",
             129,
-            "error: a question and '--in <directory>' are needed; '--list' lists questions",
+            "error: give a question and '--in <directory>': '--list' shows the questions",
         ),
         ("read-stream --worktree=x", 129, "error: --worktree needs --base"),
         ("sessions", 1, "no session is open, or has uncommitted work; -a lists others"),

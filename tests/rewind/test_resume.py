@@ -77,7 +77,7 @@ def test_a_clone_whose_remote_does_not_have_it_either_says_so(
     for command in ("show", "explain", "resume"):
         missing = run(world, command, "HEAD", cwd=clone)
         assert missing.returncode == 128, missing.stdout
-        assert "'origin' does not have the missing checkpoints" in missing.stderr
+        assert "'origin' does not have checkpoint" in missing.stderr
 
 
 def test_a_fresh_clone_resumes_a_commit_that_a_forge_squashed(

@@ -87,10 +87,10 @@ def test_a_secret_in_a_checkpoint_is_found_by_the_rules_of_today(change: World) 
 @pytest.mark.parametrize(
     ("args", "status", "words"),
     [
-        (["topic"], 128, "no range"),
+        (["topic"], 128, "give a range such as main..HEAD"),
         (["nowhere..topic"], 128, "no such revision: 'nowhere'"),
         (["main...topic"], 0, "passes"),
-        (["--rules=main~1", "main..topic"], 0, "0 rules"),
+        (["--rules=main~1", "main..topic"], 0, "nothing to check: 'main~1' has no rules"),
         (["--rules=broken", "main..topic"], 128, "'.gitcp.toml' of 'broken' is not TOML"),
     ],
 )

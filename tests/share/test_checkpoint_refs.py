@@ -279,7 +279,7 @@ def test_what_the_destination_has_is_listed_and_not_fetched(own: World) -> None:
     listed = there.gitcp("fetch", "--list").splitlines()
     assert {line for line in listed if "refs/" not in line} == {
         f"{ids[0]}  here",
-        f"{ids[1]}  only there",
+        f"{ids[1]}  only at the remote",
     }
     assert refs(there) == [own_ref(ids[0])]
     assert tips(own) == {
@@ -374,7 +374,7 @@ def test_fsck_mends_a_ref_that_lacks_an_object_and_keeps_what_can_be_read(own: W
     gone = own.git("rev-parse", f"{ref}:0/prompt.txt")
     forget(own.path / ".git", gone)
     done = subprocess.run([str(BIN / "gitcp-fsck")], cwd=own.path, capture_output=True, text=True)
-    assert done.returncode == 1 and f"broken-store error {ref}:" in done.stdout
+    assert done.returncode == 1 and f"(broken-store)\n  {ref}: " in done.stdout
     own.gitcp("fsck", "--repair")
     assert tips(own)[own_ref(whole)] == before[own_ref(whole)]
     assert own.git("rev-list", "--objects", ref) and "write one" in own.gitcp("show", broken)

@@ -182,7 +182,7 @@ def test_verify_says_who_signed(signing: World) -> None:
     assert record["checkpoint_id"] == checkpoint_id
     assert record["signature"] == "good" and record["signer"] == MAIL
     assert record["hashes"] == {"s-one": "match"} and record["content"] is True
-    assert f"holds  signature good by {MAIL}" in signing.gitcp("verify")
+    assert f" intact, signature good by {MAIL}" in signing.gitcp("verify")
 
 
 def test_verify_without_a_signature_fails_on_request_alone(world: World) -> None:

@@ -43,7 +43,9 @@ def check_event(fields: dict[str, Any], cwd: str) -> dict[str, Any]:
     """
     name = agents.get_text(fields, "event")
     if name not in Other.EVENTS:
-        raise InputError(f"'event' is none of an agent's: {ascii(name)[:80]}")
+        raise InputError(
+            f"unknown event {ascii(name)[:80]}: 'event' is one of {', '.join(Other.EVENTS)}"
+        )
     record: Event = {
         "type": "event",
         "event": name,
@@ -68,14 +70,18 @@ def check_name(name: object) -> str:
     if not isinstance(name, str) or not name.strip():
         raise InputError("'agent' must be a text that is not empty")
     if len(name) > _LONGEST or not name.isprintable():
-        raise InputError(f"'agent' is too long or no line of text: {ascii(name)[:80]}")
+        raise InputError(
+            f"'agent' is longer than {_LONGEST} characters or not printable: {ascii(name)[:80]}"
+        )
     return name
 
 
 def _read_tool(fields: dict[str, Any], cwd: str) -> Tool:
     kind, input_paths = agents.get_text(fields, "kind") or "other", fields.get("input_paths")
     if kind not in Other.KINDS:
-        raise InputError(f"'kind' is none of a tool's: {ascii(kind)[:80]}")
+        raise InputError(
+            f"unknown kind of tool {ascii(kind)[:80]}: 'kind' is one of {', '.join(Other.KINDS)}"
+        )
     if input_paths is not None and not isinstance(input_paths, list):
         raise InputError(f"'input_paths' is not a list: {ascii(input_paths)[:80]}")
     name = agents.get_text(fields, "name") or kind

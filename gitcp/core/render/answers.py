@@ -198,7 +198,7 @@ def describe_other_author(record: Mapping[str, Any], commit: object) -> str:
         return "yours: no agent wrote it"
     if record["who"] == "unrecorded":
         agent = f"; the commit names {record['agent']}" if record["agent"] else ""
-        return f"committed where nothing was recorded{agent}"
+        return f"committed where gitcp recorded nothing{agent}"
     return f"written by {record['author']}"
 
 
@@ -620,7 +620,7 @@ def draw_status(
                 session, about, names[session["session_id"]], ago, verbose
             )
     elif about["settled"]:
-        yield [("no session is at work here, or has work that no commit holds", "dim")]
+        yield [("no session is running, and all their work is committed", "dim")]
     elif about["state"] == "enabled":
         yield [("no session yet: one begins with the next prompt of an agent", "dim")]
     if more := about["settled"] + (0 if verbose else len(here[_SESSIONS:])):
@@ -723,7 +723,7 @@ def _format_work_here(session: Record, about: Record, files: set[str]) -> str:
     if fresh == len(files):
         return f"{uncommitted} of this turn"
     if not streams:
-        return f"{uncommitted}, which no checkpoint has"
+        return f"{uncommitted}, in no checkpoint"
     if not ref:
         return f"{uncommitted}, whose stream is gone"
     if ref.startswith(_ARCHIVE) and not fresh:
@@ -733,7 +733,7 @@ def _format_work_here(session: Record, about: Record, files: set[str]) -> str:
     if fresh:
         parts.append(f"{fresh} more of this turn")
     if left := len(files) - fresh - newest:
-        parts.append(f"{left} more stashed or left behind")
+        parts.append(f"{left} more in a stash or undone")
     return ", ".join(parts)
 
 

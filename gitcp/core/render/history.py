@@ -360,7 +360,8 @@ def _draw_attribution(credit: Record) -> Iterator[Line]:
         percent = f" ({share:.0f} %)" if isinstance(share, (int, float)) else ""
         words = [f"{added + removed} of {count_noun(total, 'line')} by the agent{percent}"]
         people = {k: credit.get(f"human_{k}") or 0 for k in ("added", "modified", "removed")}
-        words += [f"{count} {verb} by the person" for verb, count in people.items() if count]
+        done = [f"{verb} {count}" for verb, count in people.items() if count]
+        words += [f"a person {' and '.join(done)}"] if done else []
         yield [(f"  attribution: {', '.join(words)}", "")]
     if hands := format_shares(credit, ("agent", "others", "person", "unknown")):
         yield [(f"  lines: {hands}", "")]

@@ -371,7 +371,10 @@ class Mover:
             except (Changed, Moved):
                 continue
             return {**_build_outcome(prepared, step["id"], differ, notes), "conversation": talk}
-        raise Busy("the worktree changes faster than it can be taken back; nothing is changed")
+        raise Busy(
+            "files keep changing while they are restored; nothing was changed:"
+            " stop the agent, and try again"
+        )
 
     def undo_steps(self, name: str, conflict: str, whole: bool = False) -> Outcome:
         """Undo the newest steps, as one step.  name: how many, or the beginning of the id of the

@@ -130,7 +130,7 @@ def find_in_hooks(repo: Repo) -> Iterator[Finding]:
         remedy = "gitcp enable" if inside else "gitcp enable --force"
         yield make_finding("git-hook", where, reason, remedy=remedy)
     if any(installation.is_entire_hook(texts[""]) for texts in hooks.values()):
-        reason = "the original program's hooks are back: two programs record the same work"
+        reason = "Entire's hooks are back: two programs record the same work"
         yield make_finding("entire", where, reason, remedy="gitcp enable")
     for path in git_hooks.list_forgotten([where]):
         remedy = "call it from there, or remove it"
@@ -212,7 +212,7 @@ def enable_again(case: Case, item: Finding) -> str:
 
 
 _MENDED = (ENABLE, enable_again)
-ENTIRE = Row("entire", WARNING, "the original program records the same work too", *_MENDED)
+ENTIRE = Row("entire", WARNING, "Entire records the same work too", *_MENDED)
 PROGRAM = Row("program", WARNING, "what hooks start is gone or cannot run", *_MENDED)
 CHECKS: Checks = {
     look_at_record: (
@@ -346,7 +346,7 @@ def _find_in_settings(client: Client, texts: dict[str, str]) -> Iterator[Finding
                 events.add(event)
                 programs.add(tuple(settings.parse_programs(command)))
             elif settings.is_entires_command(command):
-                reason = f"'{path}' runs the original program at {event}"
+                reason = f"Entire is still configured in '{path}' ({event})"
                 yield make_finding("entire", path, reason, remedy=f"gitcp enable --agent {name}")
     absent = [event for event, *_ in client.list_hooks() if event not in events]
     if absent:

@@ -669,8 +669,9 @@ def _fetch_store(repo: Repo, name: str, depth: int) -> None:
     except Error as e:
         console.warn_lacking(str(e))
         return
-    if _list_lacking(repo, name, depth):
-        console.tell(f"'{source}' does not have the missing checkpoints")
+    if left := _list_lacking(repo, name, depth):
+        what = f"checkpoint{'s' if len(left) > 1 else ''} {' '.join(left)}"
+        console.tell(f"'{source}' does not have {what}: perhaps it was not pushed yet")
 
 
 def _list_lacking(repo: Repo, name: str, depth: int) -> list[str]:

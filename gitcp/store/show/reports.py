@@ -400,7 +400,7 @@ def _find_target(revisions: Sequence[str]) -> str:
             begin, mark, _ = word.partition(dots)
             if mark:
                 return begin or "HEAD"
-    raise Error("no range '<target>..<head>' names the target branch: give one, or '--rules'")
+    raise Error("give a range such as main..HEAD, or name the rules: '--rules <revision>'")
 
 
 def _find_secrets(

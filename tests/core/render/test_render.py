@@ -113,7 +113,7 @@ ABOUT: Json = {
         ({"branch": "", "head": ""}, "enabled, manual-commit, on detached HEAD, no commit yet"),
         ({"state": "disabled"}, "disabled, on main at 1234567: 'gitcp enable' wakes it"),
         ({}, "no session yet: one begins with the next prompt of an agent"),
-        ({"settled": 2}, "no session is at work here, or has work that no commit holds"),
+        ({"settled": 2}, "no session is running, and all their work is committed"),
         ({"settled": 2}, "  2 earlier sessions (gitcp list-sessions)"),
         (
             {"destination": "o", "reachable": True, "unpushed": 1},
@@ -151,7 +151,7 @@ def test_a_session_in_a_status() -> None:
     text = drawn(answers.draw_status(ABOUT, [session], [], ago))
     assert (
         "  s1  Agent  active  9s  1 uncommitted file on entire/1234567-e3b0c4,"
-        " 2 more of this turn, 1 more stashed or left behind\n" in text
+        " 2 more of this turn, 1 more in a stash or undone\n" in text
     )
     assert f"      {'x' * 59}…\n" in text and "reset: " not in text
     told = drawn(answers.draw_status(ABOUT, [session], [], ago, verbose=True))
