@@ -136,12 +136,14 @@ STATE = {
     **dict.fromkeys(("transcript_lines_at_start?", "condensed_transcript_lines?"), is_count),
     **dict.fromkeys("worktree_path? worktree_id? agent_type? cli_version?".split(), str),
     **dict.fromkeys("transcript_path? first_prompt? prompt_id? started_at?".split(), str),
-    **dict.fromkeys(("ended_at?", "last_interaction_time?"), str),
+    **dict.fromkeys(("ended_at?", "last_interaction_time?", "phase?", "strategy?"), str),
+    **dict.fromkeys(("resumed?", "late_calls?", "tool_events?"), bool),
     "transcript_identifier_at_start?": str,
     "streams?": [
         {"id": is_short_id, "ref": is_ref, "base_commit?": is_object_name, "files?": is_files}
     ],
-    **{key: [str] for key in ("files_touched?", "visits?")},
+    **{key: [str] for key in ("files_touched?", "visits?", "unstored?")},
+    "over_limit?": {None: str},
     "turn_id?": str,
     "turns?": STATE_TURNS,
     "last_checkpoint_id?": is_short_id,
@@ -149,6 +151,7 @@ STATE = {
     "pending_finalize?": {"ids": [is_short_id], "size?": int, "live?": [int]},
     "shadow_ref?": is_ref,
     "shadow_branch_suffix?": is_count,
+    "should_reset_shadow_branch?": bool,
     "verdict?": _VERDICT,
     "last_verdict?": _VERDICT,
     "agent_process?": PROCESS,
@@ -163,6 +166,7 @@ MARKER = {
     "agent_process?": PROCESS,
     "prompt?": str,
     "count": is_count,
+    "tool_events?": bool,
     "visits?": [str],
     "streams": [{"id": is_short_id, "ref": is_ref}],
 }

@@ -156,53 +156,56 @@ class Verdict(TypedDict):
 
 
 class State(TypedDict, total=False):
-    """A session, <common>/entire-sessions/<id>.json; other keys are preserved."""
+    """A session, <common>/entire-sessions/<id>.json; other keys are preserved.
 
-    session_id: str
-    agent_type: str
-    cli_version: str
-    strategy: str
-    phase: str  # idle, active, ended
-    revision: int  # counts the times it was saved
-    started_at: str
-    ended_at: str
-    last_interaction_time: str
-    worktree_path: str
-    worktree_id: str  # git's name of a linked worktree
-    transcript_path: str
-    transcript_identifier_at_start: str
-    checkpoint_transcript_start: int  # lines that committed checkpoints have
-    first_prompt: str
-    base_commit: str
-    attribution_base_commit: str
-    turn_id: str
-    prompt_id: str  # the client's own name of the turn
-    turns: dict[str, dict[str, Any]]  # turn id -> number, prompt, model
-    tasks: dict[str, dict[str, Any]]  # tool use id -> a running subagent
-    ended_tasks: dict[str, dict[str, Any]]  # likewise, ended and not yet in a checkpoint
-    streams: list[Stream]  # the last one is where the session is
-    files_touched: list[str]
-    checkpoint_count: int
-    shadow_ref: str
-    shadow_branch_suffix: int
-    should_reset_shadow_branch: bool
-    verdict: Verdict
-    last_verdict: Verdict
-    last_checkpoint_id: str
-    turn_checkpoint_ids: list[str]
-    pending_finalize: dict[str, Any]
-    token_usage: Usage
-    tokens_at_condensation: Usage
-    tokens_before: Usage  # used in its transcript before the session began
-    agent_process: Process | None
-    multisession_warned: dict[str, Any]
-    resumed: bool  # until its next prompt
-    late_calls: bool  # calls of an ended turn still run
-    visits: list[str]  # ids of other worktrees in which it has open edits
-    over_limit: dict[str, str]  # path -> the setting that keeps it out of checkpoints
-    unstored: list[str]  # its new files over a limit that no commit has yet
-    tool_events: bool  # its client reports tool calls
-    unreadable: str  # why its file cannot be read
+    Each comment is the key's meaning in gitcp-formats(5), where `make generate` writes it.
+    """
+
+    session_id: str  # the agent's own id of the session
+    agent_type: str  # the name of the agent
+    cli_version: str  # the version of the program that made the state
+    strategy: str  # how it is recorded
+    phase: str  # idle, active or ended
+    revision: int  # how often it was saved
+    started_at: str  # the time when it started, as in RFC 3339
+    ended_at: str  # the time when it ended
+    last_interaction_time: str  # the time of its last event
+    worktree_path: str  # where the session works
+    worktree_id: str  # git's name of that worktree, if it is a linked one
+    transcript_path: str  # the agent's own transcript
+    transcript_identifier_at_start: str  # its last entry that a committed checkpoint has
+    checkpoint_transcript_start: int  # the number of its lines that committed checkpoints have
+    first_prompt: str  # the first prompt, redacted
+    base_commit: str  # the commit on which the session works
+    attribution_base_commit: str  # the commit since which lines are counted
+    turn_id: str  # the present turn
+    prompt_id: str  # the agent's own name of it
+    turns: dict[str, dict[str, Any]]  # the number, prompt and model of each turn
+    tasks: dict[str, dict[str, Any]]  # the subagents that run, each by the call that started it
+    ended_tasks: dict[str, dict[str, Any]]  # likewise those that ended and are in no checkpoint yet
+    streams: list[Stream]  # the id, ref and base of each stream; the session is on the last one
+    files_touched: list[str]  # the paths that the session wrote and no commit has settled
+    checkpoint_count: int  # the number of temporary checkpoints since the last commit
+    shadow_ref: str  # the stream in use
+    shadow_branch_suffix: int  # the number at the end of its name
+    should_reset_shadow_branch: bool  # true if its next checkpoint begins it anew
+    verdict: Verdict  # the decision about the stream, until it is carried out
+    last_verdict: Verdict  # the last such decision
+    last_checkpoint_id: str  # the last committed checkpoint
+    turn_checkpoint_ids: list[str]  # those of the turn, which get the rest of its transcript
+    pending_finalize: dict[str, Any]  # those of an ended turn that still lack it
+    token_usage: Usage  # the tokens of the session
+    tokens_at_condensation: Usage  # the same at the last commit
+    tokens_before: Usage  # what the transcript counts of calls before the session, as in a fork
+    agent_process: Process | None  # the process id, start, boot and host of the agent
+    multisession_warned: dict[str, Any]  # the other sessions of which the agent was told
+    resumed: bool  # true from the start of a resumed session to its next prompt
+    late_calls: bool  # true while calls of an ended turn still run
+    visits: list[str]  # git's names of other worktrees in which the session has open edits
+    over_limit: dict[str, str]  # the paths too large for the last checkpoint, each with the limit
+    unstored: list[str]  # the new files of the session over a limit that are in no commit yet
+    tool_events: bool  # true if the agent tells of its calls
+    unreadable: str  # not stored: why its file cannot be read
 
 
 class Marker(TypedDict):

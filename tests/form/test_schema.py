@@ -96,9 +96,8 @@ def problems(text: str) -> Iterator[str]:
         yield from (
             f"{record['type']}{e.json_path}: {e.message}" for e in valid.iter_errors(record)
         )
-        if record["type"] != "session":  # its keys are those of gitcp-formats(5)
-            there = SCHEMA["$defs"].get(record["type"], {"properties": {}})["properties"]
-            yield from (f"{record['type']}: no '{key}'" for key in record.keys() - there.keys())
+        there = SCHEMA["$defs"].get(record["type"], {"properties": {}})["properties"]
+        yield from (f"{record['type']}: no '{key}'" for key in record.keys() - there.keys())
         for part in record.get("contents", ()):
             there = SCHEMA["$defs"]["content"]["properties"]
             yield from (f"contents: no '{key}'" for key in part.keys() - there.keys())

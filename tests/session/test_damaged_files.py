@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gitcp.agents import get_client
-from gitcp.core import formats
+from gitcp.core import formats, record_types
 from gitcp.core.formats import find_fault
 from gitcp.files import LARGEST
 from tests.support import recording
@@ -83,6 +83,20 @@ def goes_on(world: World, agent: Agent, warns: str) -> None:
 @pytest.mark.parametrize("what", BAD_STATES)
 def test_a_state_of_wrong_types_is_known_as_such(what: str) -> None:
     assert find_fault({"session_id": "s", **BAD_STATES[what]}, formats.STATE)
+
+
+@pytest.mark.parametrize(
+    ("declared", "shape"),
+    [(record_types.State, formats.STATE), (record_types.Marker, formats.MARKER)],
+    ids=["state", "marker"],
+)
+def test_each_key_of_a_type_is_checked_in_its_file(declared: Any, shape: dict[str, Any]) -> None:
+    checked = {f"{key.removesuffix('?')}?": inner for key, inner in shape.items()}
+    for key, annotation in declared.__annotations__.items():
+        named = getattr(annotation, "__forward_arg__", annotation)
+        wrong: object = "7" if named in ("int", "bool") else 7
+        # Why a file is unreadable is not in it.
+        assert key == "unreadable" or find_fault({key: wrong}, checked), key
 
 
 def test_fsck_finds_and_mends_such_a_state(world: World, damaged: Agent) -> None:
