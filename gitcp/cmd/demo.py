@@ -210,7 +210,7 @@ class Teller:
         self.play()
         self.remark("By a shell it deleted what nobody had committed.")
         self.step("git status --short", r"^ D src/app\.py$")
-        point = self.step("gitcp rewind --list", r"^(toolu_\w+) .*, creates 3\)$")
+        point = self.step("gitcp rewind --list", r"^(toolu_\w+) .*\(creates 3\)$")
         self.step(f"gitcp rewind --to {point}", "^rewound: 3 created$")
         self.remark("All is back.  The person commits it; a line of the message names the session.")
         self.step("git add src tests && git commit -q -m 'Count words'")

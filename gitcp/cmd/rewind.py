@@ -154,17 +154,19 @@ def _print_points(repo: Repo, args: Namespace) -> int:
     listed = points.list_points(repo, args.all)
     if args.json:
         return cli.write_records(map(points.make_record, listed))
+    listed = list(filter(back.can_be_gone_to, listed))
     if not listed:
         print("no point to go back to")
         return OK
-    preview = points.Preview(repo)
-    cli.page_lines(answers.draw_points(listed, preview.count_verbs, term.format_since))
+    preview, width = points.Preview(repo), cli.read_width()
+    cli.page_lines(answers.draw_points(listed, preview.count_verbs, term.format_since, width))
     return OK
 
 
 def _choose_point(repo: Repo, args: Namespace) -> Point | None:
     if args.to is None:
-        return _pick(repo, points.list_points(repo, args.all)[:LISTED])
+        listed = filter(back.can_be_gone_to, points.list_points(repo, args.all))
+        return _pick(repo, list(listed)[:LISTED])
     return points.find_point(repo, args.to, args.all)
 
 

@@ -159,12 +159,13 @@ class MoveAgreement(Agreement):
     def __call__(self, prepared: Prepared, moved: Sequence[Step]) -> bool:
         oldest, args = moved[-1], self._args
         other, here = undo.find_other_branch(self._repo, oldest), refs.read_branch(self._repo)
-        if self._terminal and not args.json:
+        agreed = super().__call__(prepared, moved)
+        if self._terminal and not args.json:  # below the plan, which may be long
             since = undo.count_commits_since(self._repo, oldest)
             branches = (other, undo.name_branch(here)) if other else ("", "")
             lines = answers.draw_moved_steps(self._word, moved, since, branches, term.format_since)
             cli.page_lines(lines, paged=False)
-        if not super().__call__(prepared, moved):
+        if not agreed:
             return False
         committed = _list_committed(prepared) if other and not args.yes else []
         asks = self._terminal and not args.yes and not args.json

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _COLOURS = ("red", "green", "yellow", "blue", "magenta", "cyan")
 _CODES = {"bold": 1, "dim": 2} | {name: 31 + n for n, name in enumerate(_COLOURS)}
+_RECENT = 20 * 3600  # seconds
 _AGES = ((365 * 86400, "y"), (30 * 86400, "mo"), (86400, "d"), (3600, "h"), (60, "m"))
 
 
@@ -43,6 +44,12 @@ def format_since(then: float) -> str:
 def format_time(seconds: float) -> str:
     """A local time, as in `2026-11-22 09:30`."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+
+
+def format_clock(seconds: float) -> str:
+    """A local time without its date, as in `09:30`, if it is not older than _RECENT."""
+    is_recent = time.time() - seconds <= _RECENT
+    return time.strftime("%H:%M" if is_recent else "%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
 # Show what a long task does in a line on standard error, if it is a terminal.  A timer draws the

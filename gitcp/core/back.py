@@ -350,6 +350,12 @@ def sort_newest_first(points: Iterable[Point]) -> list[Point]:
     return sorted(points, key=lambda p: -p["time"])
 
 
+def can_be_gone_to(point: Point) -> bool:
+    """Whether going to a point can change the worktree: not to a commit that has a conversation
+    alone, and not to a point whose content is gone."""
+    return not (point["is_logs_only"] or point["gone"])
+
+
 def fold_points(points: Sequence[Point]) -> list[Point]:
     """Points without those that have the worktree of the next older point of their session; of the
     points that undo stored for the same worktree, only the oldest."""
@@ -474,9 +480,9 @@ def get_position(log: Sequence[Step]) -> str:
     return str(log[-1].get("position", "")) if log else ""
 
 
-def name_worktree_before(step: Step) -> str:
-    """The name of the point for the worktree before a step."""
-    return f"before {step['kind']}: {step['reason']}"
+def name_worktree_before(step: Step, clock: str) -> str:
+    """The name of the point for the worktree before a step; clock: when it was, for people."""
+    return f"before 'gitcp {step['kind']}' at {clock}"
 
 
 def map_steps(log: Iterable[Step]) -> dict[str, Step]:

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 
-from gitcp.core import credit
+from gitcp.core import back, credit
 from gitcp.core.render import answers, spans
 from gitcp.core.render.panes import Row, cut_patch
 from gitcp.core.render.rows import (
@@ -250,7 +250,7 @@ class Points:
         self._preview = None
         if not self._repo.top:
             return
-        listed = points.list_points(self._repo)
+        listed = list(filter(back.can_be_gone_to, points.list_points(self._repo)))
         names = answers.name_points(listed)
         for point in listed:
             yield build_point(point, names[point["id"]], split_time)

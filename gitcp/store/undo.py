@@ -13,6 +13,7 @@ from functools import partial
 from itertools import groupby
 
 from gitcp import agents, console, files
+from gitcp.console import term
 from gitcp.core import back, formats, json, v1_format, v1_schema
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import Changed, Error, GitError, Moved
@@ -214,7 +215,7 @@ def list_points(objects: Objects, ref: str, steps: Iterable[Step]) -> list[Recor
             "id": step["commit"],
             "kind": "safety",
             "time": step["time"],
-            "message": back.name_worktree_before(step),
+            "message": back.name_worktree_before(step, term.format_clock(step["time"])),
             "session_id": "",
             "base_commit": "",
             "worktree": ref.removeprefix(PREFIX),

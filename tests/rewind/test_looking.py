@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
+from gitcp.core.record_types import Record
 from tests.rewind.conftest import SID
-from tests.rewind.going import done, files, run, temporary
+from tests.rewind.going import done, files, points, run, temporary
 from tests.support.harness import Agent, World
 
 
@@ -32,7 +34,7 @@ def test_a_moment_is_shown_and_compared_and_nothing_moves(world: World, a: Agent
     assert "Files that this tool use changed:\n    A d/b.py\n" in shown
     later = done(world, "show", "toolu_3:after")
     assert "point toolu_3:after  after a tool use" in later
-    assert "  after d/b.py\n" in later
+    assert "  after writing d/b.py\n" in later
     turn = done(world, "show", a.state["turn_id"])
     assert "Files that this turn changed:\n    M a.py\n    A d/b.py\n" in turn
     names = ("diff", "--name-status")
@@ -56,7 +58,40 @@ def test_a_shell_call_is_named_by_its_command_and_another_by_its_path(
     a.turn("prompt 3", {"d/b.py": None})
     rows = done(world, "rewind", "--list", "--json").splitlines()
     points = {point["id"]: point["message"] for point in map(json.loads, rows)}
-    assert points["toolu_4"] == "before rm d/b.py" and points["toolu_3"] == "before d/b.py"
+    assert points["toolu_4"] == "before `rm d/b.py`"
+    assert points["toolu_3"] == "before writing d/b.py"
+
+
+def test_a_command_is_named_with_its_options_while_its_transcript_is_there(
+    world: World, a: Agent
+) -> None:
+    given = {"command": "rm -rf --  d"}
+    tool: Record = {"tool_name": "Bash", "tool_input": given, "tool_use_id": "toolu_rm"}
+    a.prompt("prompt 3")
+    a.event("PreToolUse", **tool)
+    shutil.rmtree(world.path / "d")
+    a.answer([{"type": "tool_use", "id": "toolu_rm", "name": "Bash", "input": given}])
+    a.event("PostToolUse", **tool, tool_response={})
+    a.stop()
+
+    def read_message() -> str:
+        rows = done(world, "rewind", "--list", "--json").splitlines()
+        return next(str(p["message"]) for p in map(json.loads, rows) if p["id"] == "toolu_rm")
+
+    assert read_message() == "before `rm -rf -- d`"
+    a.transcript.unlink()
+    assert read_message() == "before `rm d`"
+
+
+def test_what_cannot_be_gone_to_is_not_offered(world: World, a: Agent) -> None:
+    world.commit("a.py", "d")
+    (committed,) = [p["id"] for p in points(world) if p["is_logs_only"]]
+    shown = done(world, "rewind", "--list")
+    assert committed[:10] not in shown and "toolu_3" in shown
+    words = done(world, "completion", "--words", "--", "gitcp", "rewind", "--to", "")
+    assert committed not in words
+    assert "toolu_3\tbefore writing d/b.py\n" in words
+    assert 'before "prompt 2"\n' in words
 
 
 def test_what_undo_kept_is_shown_and_compared(world: World, a: Agent) -> None:

@@ -5,14 +5,16 @@ The agent is recognised by the shape of the transcript: its name in stored data 
 
 from __future__ import annotations
 
+import re
+
 from gitcp.agents import NAMED, is_call
 from gitcp.agents.reading.items import list_items
 from gitcp.core import agent_words, commit_message, formats
-from gitcp.core.transcripts import parse_time
+from gitcp.core.transcripts import load_entry, parse_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any, TypedDict
 
     from gitcp.core.transcripts import Prompt
@@ -74,6 +76,12 @@ def select_turns(data: bytes, turns: Iterable[object]) -> tuple[list[Entry], int
 
 
 def _format_call(name: str, arguments: object) -> Entry:
+    detail = _find_detail(arguments)
+    return "Tool", f"{name}: {detail}" if detail else name
+
+
+def _find_detail(arguments: object) -> str:
+    """The part of a call's input that describes it, on one line; '' for none."""
     detail = ""
     if isinstance(arguments, str):
         paths = agent_words.list_paths(arguments)
@@ -81,9 +89,32 @@ def _format_call(name: str, arguments: object) -> Entry:
     elif isinstance(arguments, dict):
         values = (arguments.get(key) for key in _TELLING)
         value = next((v for v in values if v), "")
-        detail = " ".join(map(str, value)) if isinstance(value, list) else str(value)
-    detail = formats.replace_surrogates(" ".join(detail.split()))
-    return "Tool", f"{name}: {detail}" if detail else name
+        if isinstance(value, list):  # ["bash", "-lc", command], or several words
+            value = " ".join(map(str, value[2:] if value[1:2] in (["-c"], ["-lc"]) else value))
+        detail = str(value)
+    return formats.replace_surrogates(" ".join(detail.split()))
+
+
+def describe_calls(data: bytes, ids: Collection[str]) -> dict[str, str]:
+    """id -> the command of a call, or another part of its input that describes it, on one line;
+    for those of the calls that the transcript has."""
+    found: dict[str, str] = {}
+    for item in list_items(_pick_lines(data, ids)):
+        if item["kind"] == "call":
+            for call_id in (i for i in ids if is_call(i, item["id"], item["input"])):
+                found[call_id] = _find_detail(item["input"]) or item["name"]
+    return found
+
+
+def _pick_lines(data: bytes, ids: Iterable[str]) -> bytes:
+    """The first line of a transcript and those that name one of the calls; all of one that is a
+    single document, or if a call is named by its input."""
+    first, newline, rest = data.partition(b"\n")
+    named = any(call_id.startswith(NAMED) for call_id in ids)
+    if named or not ids or load_entry(first) is None:
+        return data
+    pattern = re.compile(b"|".join(re.escape(call_id.encode()) for call_id in ids))
+    return first + newline + b"\n".join(line for line in rest.split(b"\n") if pattern.search(line))
 
 
 def find_call(data: bytes, tasks: Mapping[str, bytes], tool_use_id: str) -> Around | None:

@@ -365,15 +365,10 @@ def _draw_transcript(session: Record, start: Any, how: str) -> Iterator[Line]:
 # Draw points, plans and the undo log as lines.
 _COLOURS = {back.CREATE: "green", back.MODIFY: "yellow", back.DELETE: "red", back.KEEP: "dim"}
 _PATCH = {"+": "green", "-": "red", "@": "cyan"}
-_KINDS = {
-    "temporary": "",
-    "archived": "archived",
-    "committed": "conversation only",
-    "safety": "kept by undo",
-    "prompt": "before the prompt",
-    "tool": "before a tool",
-}
-_POINT_PROMPT, _PROMPT_FIRST = 60, 20  # cells of a prompt, at most; and before other facts
+_WHEN = {"prompt": "before", "temporary": "after", "archived": "after"}
+# Cells of a point's words: at most; before its session; before what going there would change.
+_POINT_TEXT, _TEXT_FIRST, _TEXT_LEAST = 70, 40, 20
+_QUOTES = '"`'
 _WIDEST = 10_000
 _KEPT = 20  # paths that stay that a plan names
 
@@ -382,24 +377,37 @@ def draw_point(
     point: Point, name: str, changes: dict[str, int] | None, ago: Ago, width: int = _WIDEST
 ) -> Line:
     """A point on a line of at most width cells, under a name; changes: verb -> number of paths.  If
-    the line is too long, the marks are left out, then the session."""
-    kind, message = point["kind"], point["message"]
-    facts = ["gone" if point["gone"] else "", back.describe_lacking(kind, point["lacking"])]
+    the line is too long, the session is left out, then what going there would change."""
+    facts = ["archived" if point["kind"] == "archived" else "", "gone" if point["gone"] else ""]
+    facts += [back.describe_lacking(point["kind"], point["lacking"])]
     facts += [format_effect(changes) if changes else ""]
-    marks = [_format_marks([_KINDS[kind], *facts]), _format_marks(facts), ""]
+    marks = _format_marks(facts)
     session = f"{point['session_id'][:8] or '-':<8}  "
-    asked = commit_message.name_prompt(point["session_prompt"])
-    prompt = join_words(message if kind == "tool" else asked or message)
+    words = describe_point(point)
     age = f"  {ago(point['time']):>9}  "
     room = width - count_cells(name) - count_cells(age)
-    least = min(_PROMPT_FIRST, count_cells(prompt))
-    forms = [(who, mark) for who in (session, "") for mark in marks]
-    fitting = (form for form in forms if room - sum(map(count_cells, form)) >= least)
-    who, mark = next(fitting, ("", ""))
-    left = max(1, min(_POINT_PROMPT, room - count_cells(who) - count_cells(mark)))
-    prompt = prompt if count_cells(prompt) <= left else prompt.removeprefix("before ")
-    text = fit_words(prompt, left)
+    size = count_cells(words)
+    forms = [(session, marks, _TEXT_FIRST), ("", marks, _TEXT_LEAST)]
+    fitting = (f for f in forms if room - count_cells(f[0] + f[1]) >= min(f[2], size))
+    who, mark, _ = next(fitting, ("", "", 0))
+    left = max(1, min(_POINT_TEXT, room - count_cells(who) - count_cells(mark)))
+    is_cut = point["kind"] == "tool" and left < min(_TEXT_LEAST, size)
+    text = _fit_quoted(words.removeprefix("before ") if is_cut else words, left)
     return [(name, "yellow"), (age, "dim"), (who, "cyan"), (text, ""), (mark, "dim")]
+
+
+def describe_point(point: Point) -> str:
+    """What a point is before or after, on one line: `before "Add a test"`."""
+    asked = commit_message.name_prompt(point["session_prompt"])
+    if asked and point["kind"] in _WHEN:
+        return join_words(f'{_WHEN[point["kind"]]} "{asked}"')
+    return join_words(point["message"])
+
+
+def _fit_quoted(text: str, size: int) -> str:
+    """fit_words() of a text that may end in a quotation mark, which stays."""
+    end = text[-1:] if size > 2 and text[-1:] in _QUOTES else ""
+    return fit_words(text.removesuffix(end), size - len(end)) + end
 
 
 def _format_marks(words: Iterable[str]) -> str:
@@ -466,12 +474,15 @@ def draw_moved_steps(
 
 
 def draw_points(
-    listed: Sequence[Point], changes: Callable[[Point], dict[str, int] | None], ago: Ago
+    listed: Sequence[Point],
+    changes: Callable[[Point], dict[str, int] | None],
+    ago: Ago,
+    width: int = 0,
 ) -> Iterator[Line]:
-    """All points, a line each."""
+    """All points, a line each; width: the cells of a line, 0 for any number."""
     names = name_points(listed)
     for point in listed:
-        yield draw_point(point, names[point["id"]], changes(point), ago)
+        yield draw_point(point, names[point["id"]], changes(point), ago, width or _WIDEST)
 
 
 def name_points(listed: Iterable[Point]) -> dict[str, str]:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _STATES = {"open": "green", "waiting": "yellow"}
 _COLOURS = {back.CREATE: "green", back.MODIFY: "yellow", back.DELETE: "red", back.KEEP: "dim"}
-_KINDS = {"committed": "conversation only", "safety": "kept by undo", "archived": "archived"}
 _WORDS = 400  # characters of a text in one row
 
 
@@ -185,16 +184,13 @@ def build_commit_parts(
 def build_point(point: Point, name: str, when: Day) -> Row:
     """The row of a point to go back to."""
     day, time = when(point["time"])
-    prompt = point["message"] if point["kind"] == "tool" else point["session_prompt"]
-    facts = [_KINDS.get(point["kind"], ""), "expired" if point["gone"] else ""]
+    facts = ["archived" if point["kind"] == "archived" else ""]
     facts.append(back.describe_lacking(point["kind"], point["lacking"]))
     about = ", ".join(filter(None, facts))
     head = [(name, "yellow"), (f" {time}", "dim"), (f"  {about}" if about else "", "dim")]
-    text = spans.shorten(prompt or point["message"], _WORDS)
+    text = spans.shorten(answers.describe_point(point), _WORDS)
     words = f"{point['id']} {day} {_join(head)} {text} {point['session_id']}"
     command = ["rewind", "--to", name.strip(), "--dry-run", "--patch"]
-    if point["is_logs_only"]:
-        command = ["show", spans.abbreviate(point["id"])]
     return Row(point["id"], day, [head, [("  ", ""), (text, "")]], words, command, point)
 
 

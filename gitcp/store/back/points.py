@@ -10,13 +10,15 @@ import time
 from functools import partial
 
 from gitcp import files
+from gitcp.agents.reading.conversation import describe_calls
+from gitcp.console import term
 from gitcp.core import back, credit, v1_format
 from gitcp.core.back import describe_lacking
 from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error, GitError
 from gitcp.git import decode_name
 from gitcp.store import objects as store_objects
-from gitcp.store import refs, stream, undo
+from gitcp.store import redaction, refs, stream, undo
 from gitcp.store.auto import list_under_way
 from gitcp.store.back import restore
 from gitcp.store.back.restore import KeptEdits, Owners, Present, find_other_names, read_signatures
@@ -30,10 +32,12 @@ from gitcp.store.objects import (
     parse_ident,
     read_commit,
 )
+from gitcp.store.session import others
 from gitcp.store.show import commits as show_commits
 from gitcp.store.snapshot import scan
 from gitcp.store.stream import stream_list
 from gitcp.store.turn import sessions
+from gitcp.store.v1 import stored_transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,6 +70,9 @@ if TYPE_CHECKING:
 # Edits that were cut from the journal are read from the refs of their sessions.
 AFTER = ":after"
 KINDS = ("prompt", "tool")  # of the points that are moments inside a turn
+_COMMAND = "a command"  # stands for one whose words are not known
+_UNNAMED = ("before `", f"before {_COMMAND}")  # messages of points that are shell calls
+_OF_TOOLS = (credit.TOOL, credit.TRANSCRIPT, credit.STATED)  # `how` of edits by file tools
 
 
 def find_edits(
@@ -159,8 +166,7 @@ def list_moments(
             if session and name and name not in seen:
                 seen.add(name)
                 prompt, is_tool = prompts.get(turn, ""), kind == "tool"
-                path = line.get("path", "a call")
-                about = commands.get(name, path) if is_tool else prompt
+                about = _describe_call(line, commands.get(name, "")) if is_tool else prompt
                 point = make_point(
                     kind,
                     name,
@@ -172,6 +178,38 @@ def list_moments(
                 )
                 points.append(back.mark_lacking(point, lacking.get(tool, ()) if is_tool else ()))
     return points[::-1]
+
+
+def _describe_call(line: JournalLine, command: str) -> str:
+    """What a call did: its command, else its first edit.  line: that edit, or the opening of a call
+    without edits."""
+    if command:
+        return f"`{command}`"
+    if line.get("how") not in _OF_TOOLS:
+        return _COMMAND + (f" that changed {line['path']}" if "path" in line else "")
+    if line["before"] is None:
+        return f"writing {line['path']}"
+    return f"{'deleting' if line['after'] is None else 'editing'} {line['path']}"
+
+
+def _name_commands(repo: Repo, points: Iterable[Point]) -> None:
+    """Put the commands of shell calls into the messages of their points, as far as the transcripts
+    of their clients are there; the journal has a command without its options."""
+    by_session: dict[str, list[Point]] = {}
+    for point in points:
+        if point["kind"] == "tool" and point["message"].startswith(_UNNAMED):
+            by_session.setdefault(point["session_id"], []).append(point)
+    for session_id, own in by_session.items():
+        path = (others.peek_state(repo, session_id) or {}).get("transcript_path")
+        try:
+            data = stored_transcripts.read_live(path) if isinstance(path, str) else b""
+        except OSError:
+            continue
+        commands = describe_calls(data, {point["id"] for point in own})
+        redact = redaction.make_redaction(repo, session_id) if commands else str
+        for point in own:
+            if command := commands.get(point["id"]):
+                point["message"] = f"before `{redact(command)}`"
 
 
 def read_tree(present: Present, name: str) -> tuple[str, str]:
@@ -233,7 +271,6 @@ def merge_blobs(repo: Repo, base: str, ours: str, theirs: str) -> tuple[str, boo
 # What a step wants of the worktree: that of a point, or the present one without some edits.
 REFUSE, MARKERS, KEEP = CONFLICTS = ("refuse", "markers", "keep")
 _EMPTY: Wish = {"actions": [], "conflicts": [], "notes": [], "merged": [], "raw": {}}
-_RECENT = 20 * 3600  # seconds during which a time is shown without its date
 _BOTH = "changed since in the same place (--conflict=markers keeps both, =keep what is there)"
 
 
@@ -348,9 +385,7 @@ def _format_time(edit: JournalLine | None) -> str:
     """The local time of an edit, with the date if it is old; '' for None."""
     if edit is None:
         return ""
-    seconds = back.time_made(edit) // 10**9
-    days = time.time() - seconds > _RECENT
-    return time.strftime("%Y-%m-%d %H:%M" if days else "%H:%M", time.localtime(seconds))
+    return term.format_clock(back.time_made(edit) // 10**9)
 
 
 def leave_out_edits(edits: Edits, conflict: str, why: str, raw: Known | None = None) -> Wisher:
@@ -498,9 +533,9 @@ def _find_file_above(work: Worktree, path: str, gone: Collection[str]) -> str:
 
 def _find_file_below(work: Worktree, path: str, gone: Collection[str]) -> str:
     """The conflict with a file in the directory at path that the plan does not delete."""
-    for folder, folders, others in os.walk(work.join_full(path)):
+    for folder, folders, names in os.walk(work.join_full(path)):
         links = [n for n in folders if os.path.islink(os.path.join(folder, n))]
-        for name in [*others, *links]:
+        for name in [*names, *links]:
             inside = decode_name(os.path.relpath(os.path.join(folder, name), work.top))
             if inside not in gone:
                 return f"'{inside}' would be lost with its directory"
@@ -528,8 +563,11 @@ COMMITS = 50  # of HEAD's history that are searched for committed points
 
 
 def list_points(repo: Repo, everywhere: bool = False, depth: int = COMMITS) -> list[Point]:
-    """The points of read_points(), with those that change nothing folded."""
-    return back.fold_points(read_points(repo, everywhere, depth))
+    """The points of read_points(), with those that change nothing folded and
+    each call named by its command."""
+    points = back.fold_points(read_points(repo, everywhere, depth))
+    _name_commands(repo, points)
+    return points
 
 
 def read_points(repo: Repo, everywhere: bool = False, depth: int = COMMITS) -> list[Point]:
@@ -668,7 +706,7 @@ def _list_steps(repo: Repo) -> Iterator[Point]:
                 "safety",
                 step["commit"],
                 step["time"],
-                back.name_worktree_before(step),
+                back.name_worktree_before(step, term.format_clock(step["time"])),
                 ref=undo.get_ref(repo),
                 tree=tree,
                 content=_join_content(store_objects.read_tree(repo.objects, tree)),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
-from gitcp.core import json, search_rules
+from gitcp.core import back, json, search_rules
+from gitcp.core.render import answers, spans
 from gitcp.files import exclusive
 from gitcp.store.back import points
 from gitcp.store.objects import Objects
@@ -43,7 +44,11 @@ def find_candidates(repo: Repo, kind: str, begun: str) -> Candidates:
         return {**_list_sessions(repo, begun), **dict.fromkeys(ids, "checkpoint")}
     if kind == "point":
         with Objects(repo):
-            return {point["id"]: str(point["kind"]) for point in points.list_points(repo)}
+            listed = filter(back.can_be_gone_to, points.list_points(repo))
+            return {
+                point["id"]: spans.shorten(answers.describe_point(point), _PROMPT)
+                for point in listed
+            }
     if kind == "remote":
         return dict.fromkeys(_list_lines(repo, "remote"), "remote")
     form = "%(refname)" if kind == "ref" else "%(refname:short)"
