@@ -206,6 +206,13 @@ def test_commits_without_hooks_that_a_forge_merged_are_linked(client: Client, ev
     sound(world)
 
 
+def take_out(world: World, path: str) -> None:
+    """A file is taken out of all commits of main, without hooks."""
+    script = f"git rm -q --cached --ignore-unmatch {path}"
+    squelch = "export FILTER_BRANCH_SQUELCH_WARNING=1; "
+    shell(world, f"{squelch}{BARE} filter-branch --index-filter '{script}' -- main >/dev/null")
+
+
 def test_relink_of_a_branch_that_was_filtered_links_it_beside_one_of_the_old_commits(
     client: Client,
 ) -> None:
@@ -217,14 +224,32 @@ def test_relink_of_a_branch_that_was_filtered_links_it_beside_one_of_the_old_com
     start(client)
     world.git("branch", "left")
     assert links(world, "main~1..") == {"gui": ["lib.py", "new_5.py"]}
-    taken_out = "git rm -q --cached --ignore-unmatch secret.txt"
-    squelch = "export FILTER_BRANCH_SQUELCH_WARNING=1; "
-    shell(world, f"{squelch}{BARE} filter-branch --index-filter '{taken_out}' -- main >/dev/null")
+    take_out(world, "secret.txt")
     assert links(world, "main~1..") == {"gui": []}
-    world.gitcp("relink", "main~1..main")
-    assert links(world, "main~1..") == {"gui": ["lib.py", "new_5.py"]}
-    world.gitcp("relink", "main~1..main")
+    for _ in range(2):
+        world.gitcp("relink", "main~1..main")
+        assert links(world, "main~1..") == {"gui": ["lib.py", "new_5.py"]}
     assert len(noted(world, "main")) == 1
+    sound(world)
+
+
+def test_of_equal_changes_the_commit_with_the_author_and_time_is_the_rewritten_one(
+    client: Client,
+) -> None:
+    world = client.world
+    world.write("secret.txt", "taken out later\n")
+    world.commit()
+    base = world.head
+    client.agent.turn("work", {"new.py": NEW})
+    client.commits()
+    start(client)
+    shell(world, f"git rm -q new.py; {LATER}{BARE} commit -qm gone")
+    shell(world, f"git checkout -q HEAD~1 -- new.py; {LATER}{BARE} commit -qm back")
+    expected = {"gui": ["new.py"], "gone": [], "back": []}
+    assert links(world, f"{base}..") == expected
+    take_out(world, "secret.txt")
+    world.gitcp("relink", "main")
+    assert links(world, "main~3..") == expected
     sound(world)
 
 

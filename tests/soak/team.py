@@ -92,6 +92,8 @@ class Team:
         desk = Desk(name, place, home, self.before if program else None, self.clock)
         desk.hooks = name != WITHOUT_HOOKS
         run(["git", "clone", "-q", str(self.origin), str(place)], self.at, desk.env)
+        for key in ("reflogExpire", "reflogExpireUnreachable"):  # by the clock it is long ago
+            desk.git("config", f"gc.{key}", "never")
         if program:
             desk.enable()
             desk.gitcp("fetch")

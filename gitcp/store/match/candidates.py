@@ -471,29 +471,25 @@ def _choose_commits(
 ) -> list[str]:
     """The commits that have edits of a checkpoint, without those that its original commit is based
     on.  One is left out if another one has all of its edits; if both have the same, both are.
+    Commits with the author and time of the original one come before all others.
 
     Edits without their old content match only by their exact blobs."""
     paths, oids = {edit["path"] for edit in edits}, {edit["oid"] for edit in edits}
     knows_before = all("before" in edit for edit in edits)
-    evidence: list[dict[str, linking.Evidence]] = []
+    replayed: list[dict[str, linking.Evidence]] = []
+    others: list[dict[str, linking.Evidence]] = []
+    work = Work(repo.objects, original, edits)
     for oid, changes in changed.items():
         if paths.isdisjoint(changes) and oids.isdisjoint(c[3] for c in changes.values()):
             continue
         if knows_before or tell_how(edits, changes) == BLOBS:
-            shared = _find_evidence(repo.objects, edits, oid, changes, original)
+            commit = read_commit(repo.objects, oid)
+            relation = relate(original, commit) if original else holding.SAME
+            change = holding.Change(changes, repo.objects.read_blob)
+            shared = work.find_enough(change, relation)
             if shared and not (original and is_ancestor(repo, oid, original["oid"])):
-                evidence.append({oid: shared})
-    return linking.choose_candidate(evidence)
-
-
-def _find_evidence(
-    objects: Objects, edits: list[Recorded], oid: str, changes: Changes, original: Commit | None
-) -> linking.Evidence:
-    """What a commit with these changes has of edits, if it is enough."""
-    commit = read_commit(objects, oid)
-    relation = relate(original, commit) if original else holding.SAME
-    change = holding.Change(changes, objects.read_blob)
-    return Work(objects, original, edits).find_enough(change, relation)
+                (replayed if relation == holding.REPLAYED else others).append({oid: shared})
+    return linking.choose_candidate(replayed or others)
 
 
 def _list_unreached(repo: Repo, commits: Iterable[str], among: str) -> set[str]:
