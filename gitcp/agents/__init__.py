@@ -71,6 +71,7 @@ class Client:
     DELETES = ("", 0)  # the key of its settings for deleting them, the days by default
     ASKED_BY: tuple[str, ...] = ()  # the options of its program that have a prompt
     RESUME = ""  # the command that continues a session
+    BEGIN = ""  # the command that begins a session with a prompt
     PARTS: tuple[str, ...] = ()  # the modules beside its own: transcript, cut
 
     def list_hooks(self) -> list[Hook]:
@@ -252,6 +253,11 @@ class Client:
         import shlex
 
         return self.RESUME.format(shlex.quote(session_id))
+
+    def format_begin_command(self, prompt: str) -> str:
+        """The command that begins a session.  prompt: a word of sh; '' for a client that takes no
+        prompt at its start."""
+        return self.BEGIN.format(prompt)
 
     def _import_part(self, name: str) -> ModuleType:
         return __import__(f"{type(self).__module__}.{name}", fromlist=["scan"])

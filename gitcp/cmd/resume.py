@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import os
+import shlex
 
+from gitcp.agents import CLIENTS, get_client
 from gitcp.commands import JSON, OFFLINE, make_flag, make_value
-from gitcp.console import cli
+from gitcp.console import cli, parse_positive
+from gitcp.core import handover
+from gitcp.core.render.spans import count_noun
 from gitcp.errors import NO, OK, Error
 from gitcp.repo import Repo
+from gitcp.store import handover as store_handover
+from gitcp.store import pack_care
 from gitcp.store.back import conversation
 from gitcp.store.objects import Objects
 from gitcp.store.show import commits
@@ -17,6 +23,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
+    from gitcp.agents import Client
     from gitcp.store.back.conversation import Restored
 
 OPTIONS = (
@@ -28,6 +35,16 @@ OPTIONS = (
             "check the commit out in a new worktree there, and go on in it",
         ),
     ],
+    make_value(
+        "--with", "<client>", "hand it over to another client: the command that begins a session"
+    ),
+    make_flag("--print", "with --with: the first prompt itself"),
+    make_value(
+        "--size",
+        "<bytes>",
+        f"with --with: the most that the prompt may have (default: {handover.DEFAULT})",
+        type=parse_positive,
+    ),
     make_flag(
         "-f --force", "replace a conversation here that has diverged, instead of using a new id"
     ),
@@ -54,6 +71,10 @@ def run(argv: Sequence[str]) -> int:
     """Restore the conversations of a name; NO if one cannot be restored."""
     args = cli.parse("resume", OPTIONS, argv)
     repo = Repo.find()
+    if getattr(args, "with") is not None:
+        return _hand_over(repo, args)
+    if args.print or args.size:
+        args.error("--print and --size go with --with")
     if args.switch:
         if repo.git.run("status", "--porcelain", "-z", filters=True)[1]:
             raise Error("there are uncommitted changes: nothing is switched")
@@ -69,6 +90,45 @@ def run(argv: Sequence[str]) -> int:
         conversation.write_restored(repo, restored, args.name)
     _report_restored(restored, args)
     return NO if any(outcome["what"] == conversation.IMPOSSIBLE for outcome in restored) else OK
+
+
+def _hand_over(repo: Repo, args: Namespace) -> int:
+    """Write the prompt by which another client goes on, or the command that gives it that."""
+    if args.switch or args.worktree or args.force or (args.print and args.json):
+        args.error("--with goes with --print or --json, --size, --offline and a name")
+    client, size = _find_client(getattr(args, "with")), args.size or handover.DEFAULT
+    if not handover.LEAST <= size <= handover.MOST:
+        args.error(f"--size is from {handover.LEAST} to {handover.MOST} bytes")
+    with pack_care.open_scratch(repo) as scratch, Objects(scratch):
+        commits.fetch_missing(scratch, args.name, conversation.DEPTH, offline=args.offline)
+        made = store_handover.make_handover(scratch, args.name, size)
+    if args.print:
+        cli.write_bytes([made["text"].encode("utf-8", "replace")])
+        return OK
+    words = ["gitcp", "resume", "--with", client.NAME, "--print"]
+    words += [f"--size={args.size}"] if args.size else []
+    printed = shlex.join([*words, made["session_id"]])
+    command = client.format_begin_command(f'"$({printed})"')
+    notes = (
+        [] if command else [f"{client.AGENT_TYPE} takes no prompt at its start: give it this one"]
+    )
+    about = {"session_id": made["session_id"], "agent": made["agent"]}
+    if args.json:
+        told = {"what": "handed-over", "command": command or printed, "notes": notes}
+        return cli.write_records([{"type": "conversation", **about, **told}])
+    count = f"{made['turns']} of {count_noun(made['of'], 'turn')}"
+    size = len(made["text"].encode("utf-8", "replace"))
+    cli.show(f"session {made['session_id']} ({made['agent']}): {count} in {size} bytes")
+    for note in notes:
+        cli.show(f"  note: {note}")
+    cli.show(f"  {command or printed}")
+    return OK
+
+
+def _find_client(name: str) -> Client:
+    """A client by its name, or by that of its program."""
+    known = (each for each in (name, f"{name}-code", f"{name}-cli") if each in CLIENTS)
+    return get_client(next(known, name))
 
 
 def _find_folder(repo: Repo, args: Namespace, commit: str) -> str:

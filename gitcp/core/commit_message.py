@@ -447,13 +447,20 @@ def extract_typed(prompt: str) -> str:
     return "" if is_notification(text) or text.startswith(_CONTEXT) else text
 
 
+# A hand-over of a session to another client begins with these and a title between them.
+CONTINUE, HANDED_OVER = "Continue: ", "(gitcp hand-over of session "
+
+
 def name_prompt(prompt: str) -> str:
     """The text of a prompt that may name its turn or session; "" if nobody typed it.
 
-    Of an accepted plan it is the first heading.  What is all in brackets, such as
-    `[Image #1]`, is a mark of the client.
+    Of an accepted plan it is the first heading, of a hand-over its title.  What is all in brackets,
+    such as `[Image #1]`, is a mark of the client.
     """
     text = extract_typed(prompt)
+    title, handed_over, _ = text.partition(HANDED_OVER)
+    if handed_over and title.startswith(CONTINUE):
+        return title.strip()
     start = text[:_LONGEST].lower()
     if start.startswith(_PLAN):
         lines = [line.strip() for line in text[len(_PLAN) :].splitlines()]

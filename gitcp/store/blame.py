@@ -11,10 +11,11 @@ from gitcp import files
 from gitcp.agents import find_client, locate_subagent_transcript
 from gitcp.agents.reading import conversation
 from gitcp.core import blame_format, line_authors
+from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error, InputError
 from gitcp.git import decode_name, encode_name
 from gitcp.store import journal, tasks
-from gitcp.store.back.conversation import read_live
+from gitcp.store.back.conversation import has_local, read_live
 from gitcp.store.lines import history
 from gitcp.store.session import others
 from gitcp.store.stream import read_tips
@@ -210,15 +211,20 @@ def _build_origin(
         "time": at,
         "commit": commit if entry["oid"].strip("0") else None,
         "call": _find_call(repo, author),
-        "resume": _build_resume_command(author),
+        "resume": _build_resume_command(repo, author, entry["oid"]),
     }
 
 
-def _build_resume_command(author: Author) -> str:
-    """The client's command that resumes the session; '' for none."""
+def _build_resume_command(repo: Repo, author: Author, oid: str) -> str:
+    """The command that goes on with a session here: the client's, or gitcp's where the client does
+    not have the conversation; '' for none.  oid: of its commit, zeros for none."""
     if author["who"] != "session":
         return ""
-    return find_client(author["agent"]).format_resume_command(author["session_id"])
+    client = find_client(author["agent"])
+    if has_local(repo, client, author["session_id"]):
+        return client.format_resume_command(author["session_id"])
+    name = abbreviate(oid) if oid.strip("0") else author["session_id"]
+    return f"gitcp resume {name}" if client.can_cut() else ""
 
 
 def _find_call(repo: Repo, author: Author) -> Around | None:

@@ -73,7 +73,7 @@ def test_a_sessions_line_is_told_with_prompt_words_edit_commit_and_how_to_go_on(
         "    Halves are counted now.",
         f"  commit {git('rev-parse', 'HEAD')[:7]} count, committed by C O Mitter on {COMMITTED}",
         f"  checkpoint {A}",
-        f"  go on: claude -r {SESSION}",
+        f"  go on: gitcp resume {git('rev-parse', 'HEAD')[:7]}",
     ]
 
 

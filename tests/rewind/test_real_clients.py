@@ -106,3 +106,26 @@ def test_in_a_fresh_clone_on_another_machine_the_client_goes_on_from_the_commit(
     world.env["HOME"] = str(tmp_path / "other")
     client.repo, client.home = clone, tmp_path / "other"
     assert sent(client, done(world, "resume", cwd=clone)) == [*FIRST, *SECOND]
+
+
+@pytest.mark.parametrize(
+    ("client", "name"),
+    [("claude", "codex"), ("codex", "gemini"), ("gemini", "claude")],
+    indirect=["client"],
+)
+def test_another_client_goes_on_with_a_hand_over_and_names_where_it_came_from(
+    world: World, client: Client, name: str
+) -> None:
+    before = session(world)
+    world.git("add", "a.txt", "b.txt", "c.txt")
+    text = done(world, "resume", "--with", name, "--print", before)
+    world.gitcp("enable", "--agent", AGENTS[name])
+    other = Client(name, world.path, world.home, [write_file(world.path, name, "d.txt", "d\n")])
+    try:
+        heard = "\n".join(other.run(text))
+    finally:
+        other.model.close()
+    for part in ("Continue: the first prompt", before, "second is done", "* c.txt: changed"):
+        assert part in heard, heard
+    world.commit("d.txt")
+    assert f"goes on from session {before[:8]}" in done(world, "log", "-n", "1")

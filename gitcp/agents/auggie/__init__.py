@@ -26,6 +26,7 @@ class Auggie(agents.Client):
     UNSEEN = True
     PROJECT_ENV = "AUGMENT_PROJECT_DIR"
     RESUME = "auggie --resume {}"
+    BEGIN = "auggie {}"
     KEYS = {
         "conversation_id": "session_id",
         "user_prompt": "prompt",

@@ -43,6 +43,7 @@ class ClaudeCode(agents.Client):
     TRANSCRIPTS = ".claude/projects"
     DELETES = ("cleanupPeriodDays", 30)
     RESUME = "claude -r {}"
+    BEGIN = "claude {}"
     PARTS = ("transcript", "cut")
     KINDS = agents.make_kinds(
         write="Write Edit MultiEdit NotebookEdit mcp__acp__Write mcp__acp__Edit",

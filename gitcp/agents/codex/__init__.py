@@ -30,6 +30,7 @@ class Codex(agents.Client):
         ".codex/sessions"  # below it <year>/<month>/<day>/rollout-<time>-<session id>.jsonl
     )
     RESUME = "codex resume {}"
+    BEGIN = "codex {}"
     PARTS = ("transcript", "cut")
     TRUST = "asks for trust in new hooks once, in its terminal (/hooks), and skips them till then"
     KINDS = agents.make_kinds(

@@ -38,6 +38,7 @@ class Copilot(agents.Client):
     CONVERSATION = "events.jsonl"
     SECONDS = 30
     RESUME = "copilot --resume={}"
+    BEGIN = "copilot -i {}"
     PARTS = ("transcript",)
     PROJECT_ENV = "CLAUDE_PROJECT_DIR"  # in the hooks of Claude Code's settings
     COVERED_BY = "claude-code"

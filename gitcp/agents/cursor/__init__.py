@@ -31,6 +31,7 @@ class Cursor(agents.Client):
     SETTINGS = dict.fromkeys(("shared", "user"), ".cursor/hooks.json")
     TRANSCRIPTS = ".cursor/projects"
     RESUME = "cursor-agent --resume {}"
+    BEGIN = "cursor-agent {}"
     PARTS = ("transcript",)
     TRUST = "runs hooks of a repository only in a workspace that you trust"
     KINDS = agents.make_kinds(

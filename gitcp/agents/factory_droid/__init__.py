@@ -18,6 +18,7 @@ class FactoryDroid(agents.Client):
     PROJECT_ENV = "CLAUDE_PROJECT_DIR"
     TRANSCRIPTS = ".factory/sessions"
     RESUME = "droid --resume {}"
+    BEGIN = "droid {}"
     PARTS = ("transcript",)
     KINDS = agents.make_kinds(
         write="Create Edit",

@@ -30,6 +30,7 @@ class GeminiCli(agents.Client):
     SETTINGS = dict.fromkeys(("shared", "user"), ".gemini/settings.json")
     TRANSCRIPTS = ".gemini/tmp"
     RESUME = "gemini --resume {}"
+    BEGIN = "gemini -i {}"
     PARTS = ("transcript", "cut")
     TRUST = "asks for trust in new hooks of a repository once"
     KINDS = agents.make_kinds(

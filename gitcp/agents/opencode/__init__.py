@@ -26,6 +26,7 @@ class Opencode(agents.Client):
     NAME = "opencode"
     AGENT_TYPE = "OpenCode"
     PROGRAM = "opencode"
+    BEGIN = "opencode --prompt {}"
     FOLDERS: tuple[str, ...] = (".opencode", ".config/opencode")
     SETTINGS = {
         "shared": ".opencode/plugins/gitcp.js",

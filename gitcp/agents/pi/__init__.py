@@ -10,6 +10,7 @@ class Pi(agents.Client):
     NAME = "pi"
     AGENT_TYPE = "Pi"
     PROGRAM = "pi"
+    BEGIN = "pi {}"
     FOLDERS = (".pi",)
     SETTINGS = {"shared": ".pi/extensions/gitcp.ts", "user": ".pi/agent/extensions/gitcp.ts"}
     FORM = "plugin"

@@ -28,6 +28,7 @@ class QwenCode(agents.Client):
     SETTINGS = dict.fromkeys(("shared", "user"), ".qwen/settings.json")
     TRANSCRIPTS = ".qwen/projects"
     RESUME = "qwen --resume {}"
+    BEGIN = "qwen -i {}"
     PARTS = ("transcript",)
     KINDS = agents.make_kinds(
         write="write_file edit replace notebook_edit",

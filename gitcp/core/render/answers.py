@@ -7,7 +7,7 @@ from itertools import groupby
 from gitcp.core import back, commit_message, formats
 from gitcp.core.back import describe_lacking
 from gitcp.core.findings import format_remedy
-from gitcp.core.render.history import draw_excerpt, draw_prompts
+from gitcp.core.render.history import draw_excerpt, draw_parent, draw_prompts
 from gitcp.core.render.spans import (
     SHORTEST,
     abbreviate,
@@ -587,6 +587,7 @@ def _draw_checkpoint(checkpoint: Record, when: When, full: bool) -> Iterator[Lin
         (kind, "dim"),
         (f"  {', '.join(folded)}" if folded and not full else "", "dim"),
     ]
+    yield from draw_parent(asked)
     for prompt in asked if full else asked[-1:]:
         yield [(f"      {shorten(prompt, 100)}", "")]
     for path, change in files.items() if full else ():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.agents.reading import conversation
-from gitcp.core import commit_message, json, page_parts, sums
+from gitcp.core import commit_message, handover, json, page_parts, sums
 from gitcp.core.render import spans
 from gitcp.core.render.spans import (
     AUTHORS,
@@ -85,12 +85,20 @@ def _draw_checkpoint(checkpoint: Record) -> Iterator[Line]:
         if session.get("forgotten"):
             facts = f"forgotten {str(session['forgotten'])[:10]}"
         yield [name, (f"  {session['agent'] or 'Agent'}", "green"), (f"  {facts}", "")]
+        yield from draw_parent(session["asked"])
         if prompts := commit_message.list_names(session["asked"]):
             more = f" (+{len(prompts) - 1} more)" if len(prompts) > 1 else ""
             yield [("        ", ""), (shorten(prompts[0], _PROMPT), ""), (more, "dim")]
     for session in checkpoint["contents"][:1]:
         if shares := format_shares(session.get("initial_attribution"), ("person", "unknown")):
             yield [("        ", ""), (shares, "dim")]
+
+
+def draw_parent(prompts: Sequence[str]) -> Iterator[Line]:
+    """The session that was handed over to the session of these prompts."""
+    parent, agent = handover.find_parent(prompts)
+    if parent:
+        yield [(f"        goes on from session {parent[:SHORTEST]} of {agent}", "dim")]
 
 
 # Draw sessions as lanes in a terminal: columns beside git's graph, or rows along the time.
@@ -338,6 +346,7 @@ def _draw_session(record: Record, when: When, whole: bool) -> Iterator[Line]:
         yield [(f"  {intent}", "")]
     if record["hash"] == "differs":
         yield [("  the transcript does not match its content hash", "red")]
+    yield from draw_parent(record["prompts"])
     yield from draw_prompts(record["prompts"], [] if whole else record["linked_turns"])
     yield from _draw_files(record["files"])
     if record["tasks"]:

@@ -392,6 +392,13 @@ def _find_local(repo: Repo, agent: Client, session_id: str, cwd: str) -> str:
     return os.path.join(folder, agent.name_transcript(session_id, format_now()))
 
 
+def has_local(repo: Repo, agent: Client, session_id: str) -> bool:
+    """Whether the client has a conversation for this worktree."""
+    if agent.can_cut() and repo.top:
+        return os.path.exists(_find_local(repo, agent, session_id, os.path.realpath(repo.top)))
+    return bool(_find_conversation(repo, session_id))
+
+
 def _is_named(agent: Client, name: str, session_id: str) -> bool:
     """Whether a file has the name that the client gives to a session with this whole id, at any
     time."""

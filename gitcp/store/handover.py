@@ -1,0 +1,180 @@
+"""What is handed over of a conversation to another client (doc/behaviour.md "Handing over")."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from gitcp import console
+from gitcp.agents.reading import conversation as talk
+from gitcp.agents.reading.items import list_items
+from gitcp.core import handover
+from gitcp.core.commit_message import is_notification
+from gitcp.core.render.spans import abbreviate
+from gitcp.errors import Error
+from gitcp.git import decode_name
+from gitcp.store import abandoned, redaction
+from gitcp.store.back import conversation, steps
+from gitcp.store.back.restore import Present
+from gitcp.store.objects import Lookup, find_file, read_commit
+from gitcp.store.session import others
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+    from typing import TypedDict
+
+    from gitcp.core.handover import Asked
+    from gitcp.core.record_types import Record
+    from gitcp.repo import Repo
+    from gitcp.store.back.conversation import Stored
+
+    class Handover(TypedDict):
+        """The prompt, and of how many turns it has how many."""
+
+        session_id: str
+        agent: str
+        text: str
+        turns: int
+        of: int
+
+
+_GIVEN_UP = 5  # turns
+_TRIES = 8  # to keep a size
+_STATES = {"completed": "[x]", "in_progress": "[>]"}
+
+
+def make_handover(repo: Repo, name: str, size: int) -> Handover:
+    """The hand-over of the session that a session's id, a commit, a branch or a checkpoint names,
+    redacted, in at most so many bytes.  Raises Error if they name several, or nothing is stored."""
+    stored = _find_session(repo, name)
+    session_id, agent, data = stored["session_id"], stored["agent"], stored["transcript"]
+    # The client's own has also the turns since the last checkpoint.
+    data = conversation.read_live(others.peek_state(repo, session_id) or {}) or data
+    if not data:
+        raise Error(f"no transcript is stored of session '{session_id}'")
+    redact = redaction.make_redaction(repo, session_id)
+    work = _gather(repo, session_id, agent, data, redact)
+    room = size
+    for _ in range(_TRIES):
+        made, count = handover.format_handover(work, room)
+        text = console.escape_unprintable(redact(made))  # which may be longer
+        over = len(text.encode("utf-8", "replace")) - size
+        if over <= 0:
+            break
+        room -= over
+    return {
+        "session_id": session_id,
+        "agent": agent,
+        "text": text,
+        "turns": count,
+        "of": len(work["turns"]),
+    }
+
+
+def _gather(
+    repo: Repo, session_id: str, agent: str, data: bytes, redact: Callable[[str], str]
+) -> handover.Work:
+    """What is handed over, its texts redacted before anything cuts them."""
+    touched = _list_files(repo, session_id)
+    present = Present(repo, dry=True)
+    decided, todo = _list_plans(data)
+    turns = _list_turns(data, f"{repo.worktree}{os.sep}")
+    for turn in turns:
+        turn["prompt"], turn["answer"] = redact(turn["prompt"]), redact(turn["answer"])
+        turn["calls"] = [*map(redact, turn["calls"])]
+    return {
+        "session_id": session_id,
+        "agent": agent,
+        "place": _describe_place(repo, present),
+        "files": {path: _describe_file(repo, present, path) for path in sorted(touched)},
+        "others": sorted(present.entries.keys() - touched),
+        "given_up": _list_given_up(repo, session_id, touched),
+        "decided": [*map(redact, decided)],
+        "todo": [*map(redact, todo)],
+        "turns": turns,
+    }
+
+
+def _find_session(repo: Repo, name: str) -> Stored:
+    stored = {s["session_id"]: s for s in conversation.read_stored(repo, name)[1]}
+    if len(stored) > 1:
+        raise Error(f"'{name}' has several sessions, name one: {', '.join(stored)}")
+    return next(iter(stored.values()))
+
+
+def _list_turns(data: bytes, top: str) -> list[Asked]:
+    """The turns of a transcript, oldest first.  top: what paths of calls begin with."""
+    turns: list[Asked] = []
+    for role, text in talk.list_entries(data):
+        if role == "User" and not is_notification(text):
+            turns.append({"prompt": text, "calls": [], "answer": ""})
+        elif turns and role == "Tool":
+            turns[-1]["calls"].append(text.replace(top, ""))
+        elif turns and role == "Assistant":
+            turns[-1]["answer"] = text
+    return turns
+
+
+def _list_plans(data: bytes) -> tuple[list[str], list[str]]:
+    """(the plans that were made and the questions that were answered; the newest list of work)."""
+    decided, todo, asked = [], list[str](), set[str]()
+    for item in list_items(data):
+        given: Any = item["input"] if isinstance(item["input"], dict) else {}
+        if item["kind"] == "result" and item["id"] in asked and not item["failed"]:
+            decided.append(" ".join(item["text"].split()))
+        elif item["kind"] == "call" and given.get("questions"):
+            asked.add(item["id"])
+        elif item["kind"] == "call" and isinstance(given.get("plan"), str):
+            decided.append(" ".join(given["plan"].split()))
+        elif item["kind"] == "call" and (rows := [*_list_work(given)]):
+            todo = rows
+    return decided, todo
+
+
+def _list_work(given: Any) -> Iterator[str]:
+    """The lines of a list of work, as clients write one."""
+    rows = given.get("todos") or given.get("plan")
+    for row in rows if isinstance(rows, list) else ():
+        text = (
+            next((row[k] for k in ("content", "step", "description") if row.get(k)), None)
+            if isinstance(row, dict)
+            else None
+        )
+        if isinstance(text, str):
+            yield f"{_STATES.get(str(row.get('status')), '[ ]')} {text}"
+
+
+def _list_files(repo: Repo, session_id: str) -> set[str]:
+    """The paths that a session changed, by its checkpoints and its open edits."""
+    touched: set[str] = set()
+    for record in steps.show_trees(repo, session_id):
+        if record["type"] == "session":
+            touched |= set(record.get("files_touched") or ())
+            for checkpoint in record["checkpoints"]:
+                if checkpoint["checkpoint_id"]:  # a temporary one has everybody's
+                    touched |= set(checkpoint.get("files") or ())
+    return touched
+
+
+def _describe_place(repo: Repo, present: Present) -> str:
+    _, out = repo.git.run("symbolic-ref", "--quiet", "--short", "HEAD", ok=(0, 1))
+    branch = f"On branch '{decode_name(out).strip()}'" if out else "With a detached HEAD"
+    commit = read_commit(repo.objects, present.head) if present.head else None
+    if commit is None:
+        return f"{branch}, without a commit."
+    subject = commit["message"].partition("\n")[0]
+    return f"{branch} at {abbreviate(commit['oid'])} ({subject})."
+
+
+def _describe_file(repo: Repo, present: Present, path: str) -> str:
+    if path in present.entries:
+        return "changed, not committed" if present.entries[path] else "deleted, not committed"
+    there = find_file(Lookup(repo.objects, present.head_tree), path)
+    return "as committed" if there else "not there"
+
+
+def _list_given_up(repo: Repo, session_id: str, paths: Collection[str]) -> list[Record]:
+    records: Iterable[Record] = abandoned.list_turns(repo)
+    chosen = (r for r in records if r["session_id"] == session_id or set(r["files"]) & set(paths))
+    return [*chosen][:_GIVEN_UP]
