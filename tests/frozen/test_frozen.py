@@ -1,8 +1,9 @@
 """What older versions of gitcp left is read, and gone on from, as they did it themselves.
 
-The commands that read print the same records, and may print more keys.  They leave every ref and
-state as it was.  What a session and a commit then put into the store is the same, byte for byte,
-but for ids and times; of a version before LATEST, what was in the store stays there.
+The commands that read print the same records, and may print more keys and say it in other words.
+They leave every ref and state as it was.  What a session and a commit then put into the store is
+the same, byte for byte, but for ids and times; of a version before LATEST, what was in the store
+stays there.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from tests.support.paths import TOP
 
 # Hooks answer and write as this version did; older ones lack what came since.
 LATEST = "900b4fec"
+# type of a record -> its keys that are sentences for people
+WORDS = {"point": ("message",), "finding": ("reason", "remedy")}
 _PROMISED = ("refs/heads/entire/checkpoints/v1:", "refs/entire/checkpoints/")
 ALL = sorted(make.FROZEN.glob("*/*.tar.xz"))
 
@@ -54,7 +57,7 @@ def test_reading_finds_what_the_older_version_found(frozen: tuple[Day, dict[str,
     for command, (status, out, said) in kept["reads"].items():
         ours, theirs = _parse(found[command][1]), _parse(out)
         kept_hooks = [record for record in ours if record.get("kind") != "changed-hook"]
-        assert found[command][2] == said, command
+        assert bool(found[command][2]) == bool(said), command
         if kept_hooks == ours:  # the hooks name the programs of today
             assert found[command][0] == status, command
         ours = kept_hooks
@@ -74,8 +77,10 @@ def _read_states(day: Day) -> dict[str, bytes]:
 
 
 def _take(ours: Any, theirs: Any) -> Any:
-    """Of our value what theirs has: a record may have got more keys."""
+    """Of our value what theirs has: a record may have got more keys, and say it in other words."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
+        words = WORDS.get(theirs.get("type", ""), ())
+        ours = {**ours, **{key: theirs[key] for key in words if ours.get(key) and key in theirs}}
         return {key: _take(ours[key], theirs[key]) for key in theirs if key in ours}
     if isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
         return [_take(our, their) for our, their in zip(ours, theirs, strict=True)]
