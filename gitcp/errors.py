@@ -69,7 +69,18 @@ class GitError(Error):
         person who named something that git does not know."""
         lines = self.complaint.splitlines()
         fatal = (line for line in lines if line.startswith("fatal: "))
-        return Error(next(fatal, lines[0]).removeprefix("fatal: "))
+        return Error(next(fatal, lines[0]).removeprefix("fatal: ").removeprefix("error: "))
+
+
+class NoGit(GitError):
+    """git, or another program that was to answer, cannot be started."""
+
+    def __init__(self, argv: tuple[str, ...], error: OSError) -> None:
+        reason = f"cannot start '{argv[0]}': {error.strerror}"
+        if isinstance(error, FileNotFoundError) and argv[0] == "git":
+            reason = "git is not installed, or not on PATH; gitcp needs git 2.39 or later"
+        super().__init__(argv, 127, reason.encode())
+        self.args = (reason,)
 
 
 class Late(GitError):

@@ -12,7 +12,7 @@ import sys
 import time
 
 from gitcp import memory
-from gitcp.errors import GitError, Late, hide_passwords
+from gitcp.errors import GitError, Late, NoGit, hide_passwords
 
 try:
     import _signal as signals  # `signal` around it imports `enum`, which costs a hook 2 ms
@@ -273,7 +273,7 @@ class Running:
             )
         except OSError as e:
             ends += (self._out, self._err, *([self._in] if feed else []))
-            raise GitError(_decode_argv(argv), 127, str(e).encode()) from None
+            raise NoGit(_decode_argv(argv), e) from None
         finally:
             for fd in ends:
                 os.close(fd)

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 # Errors that only a bug of gitcp causes; others are about the machine, a file or its permissions.
 _BUGS = (errno.EBADF, errno.EINVAL, errno.EFAULT, errno.ECHILD, errno.ESRCH, errno.EDOM)
 _FEW = 50_000  # objects that are made before a garbage collection: records leave no garbage
+_FULL = 1 << 20  # bytes: gitcp writes nothing to a disk that has less left
 PACKAGES = ("filelock", "orjson", "plumbum")
 # Of the kinds of notice.warn_lacking(): what several are called, and what helps.
 _LACKING = {
@@ -112,7 +113,7 @@ def _run_body(body: Callable[[], int]) -> int:
         if e.errno in _BUGS:
             sys.excepthook(*sys.exc_info())
             return BUG
-        print("fatal:", escape_unprintable(format_error(e)), file=sys.stderr)
+        print("fatal:", escape_unprintable(_explain_error(e)), file=sys.stderr)
         _drop_output()
         return FATAL
     except ImportError as e:
@@ -153,8 +154,21 @@ def _explain_refusal(e: NoRepository) -> str:
         lines = error.complaint.removeprefix("fatal: ").splitlines()
         reason, remedy = lines[0], lines[-1].strip()
         if not reason.startswith("not a git repository"):
-            return f"{reason}; '{remedy}' trusts it" if "safe.directory" in remedy else reason
+            if "safe.directory" in remedy:
+                refused = f"'{remedy.rpartition(' ')[2]}' belongs to another user"
+                return f"{refused}, so git does not use it; '{remedy}' trusts it"
+            return reason
     return str(e)
+
+
+def _explain_error(e: OSError) -> str:
+    """The message for an error of the system; of a full disk with what to do about it."""
+    if e.errno in (errno.ENOSPC, errno.EDQUOT):
+        for place in (".", os.environ.get("TMPDIR", "/tmp"), os.path.expanduser("~")):
+            if os.path.exists(place) and shutil.disk_usage(place).free < _FULL:
+                where = os.path.abspath(place)
+                return f"the disk of '{where}' is full: make room, and run this again"
+    return format_error(e)
 
 
 def _open_streams() -> None:

@@ -241,7 +241,9 @@ def test_a_repository_that_git_refuses_is_told_with_gits_reason(repo: Path) -> N
     argv = [sys.executable, str(BIN / "gitcp"), "status"]
     done = subprocess.run(argv, env=foreign, capture_output=True, text=True)
     assert done.returncode == 128
-    assert done.stderr.startswith("fatal: detected dubious ownership in repository at ")
-    assert done.stderr.endswith(f"safe.directory {repo}' trusts it\n")
+    assert done.stderr == (
+        f"fatal: '{repo}' belongs to another user, so git does not use it; "
+        f"'git config --global --add safe.directory {repo}' trusts it\n"
+    )
     (repo / ".git/config").write_text("[core\n")
     assert run("status").stderr.startswith("fatal: bad config line 1 in file ")

@@ -274,3 +274,14 @@ def test_what_other_programs_call_a_command_leads_to_it(word: str) -> None:
 def test_a_word_that_leads_to_a_command_is_none_itself() -> None:
     assert not main._MEANT.keys() & set(commands.NAMES)
     assert {command.split()[0] for command in main._SYNONYMS} <= set(commands.NAMES)
+
+
+@pytest.mark.parametrize("command", ["status", "log", "blame f", "enable", "sessions"])
+def test_without_git_one_line_says_so(repo: Path, tmp_path: Path, command: str) -> None:
+    argv = [sys.executable, str(TOP / "bin" / "gitcp"), *command.split()]
+    env = {**os.environ, "PATH": str(tmp_path)}
+    done = subprocess.run(argv, cwd=repo, env=env, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (128, "")
+    assert done.stderr == (
+        "fatal: git is not installed, or not on PATH; gitcp needs git 2.39 or later\n"
+    )

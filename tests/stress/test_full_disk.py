@@ -88,6 +88,20 @@ def test_doctor_says_that_the_disk_is_full(disk: World) -> None:
     assert warm.run("doctor", cwd=disk.path).stdout == "nothing is wrong here\n"
 
 
+def test_what_needs_room_names_the_disk_that_is_full(disk: World) -> None:
+    agent = disk.agent("session-a", tools=True)
+    agent.turn("write", {"a.py": "a\n"})
+    disk.write("a.py", "b\n")
+    ballast = fill(disk, 0)
+    for command in ("rewind --force --to toolu_1", "diff toolu_1"):
+        done = warm.run(*command.split(), cwd=disk.path)
+        assert (done.returncode, done.stdout) == (128, ""), done
+        want = f"fatal: the disk of '{disk.path}' is full: make room, and run this again\n"
+        assert done.stderr == want
+    assert "so nothing is recorded" in warm.run("doctor", cwd=disk.path).stdout
+    ballast.unlink()
+
+
 def test_a_stop_that_has_no_room_leaves_nothing_and_the_next_has_all_of_it(disk: World) -> None:
     agent = disk.agent("session-a", tools=True)
     agent.prompt("write")

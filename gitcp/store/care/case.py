@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 from functools import cached_property
 
+from gitcp import git
 from gitcp.console import term
 from gitcp.core import formats
 from gitcp.core.findings import ERROR, make_finding
-from gitcp.errors import Error
+from gitcp.errors import Error, format_error
 from gitcp.git import decode_name
 from gitcp.store import session
 from gitcp.store.objects import Objects
@@ -222,7 +224,12 @@ class Case:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._objects.__exit__()
+        try:
+            self._objects.__exit__()
+        except OSError as e:
+            if e.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            git.abandon_pending()  # what checks have built is built again; a finding names the disk
 
 
 class Row:
@@ -250,7 +257,7 @@ class Row:
         self.choices = choices or {}
 
 
-BLIND = Row("not-looked", ERROR, "something could not be checked because of other damage",
+BLIND = Row("not-looked", ERROR, "something could not be checked",
     remedy="repair what else is found, then check again")  # fmt: skip
 
 
@@ -263,8 +270,8 @@ def search_case(case: Case, checks: Checks) -> Iterator[tuple[Row, Finding]]:
             for finding in look(case):
                 row = table[finding["kind"]]
                 yield row, {**finding, "severity": finding["severity"] or row.severity}
-        except Error as e:  # a check that fails does not hide the findings of others
-            why = f"the check could not finish: {e}"
+        except (Error, OSError) as e:  # a check that fails does not hide the findings of others
+            why = f"the check could not finish: {format_error(e)}"
             finding = make_finding(BLIND.code, case.repo.common, why)
             yield BLIND, {**finding, "severity": BLIND.severity}
     term.hide_progress()
