@@ -163,7 +163,7 @@ def locate(event: Record, project: str = "") -> tuple[str, Repo] | None:
     """(directory, repository around it) of an agent's event: the worktree of its session.
 
     project: the directory in which the agent was started, if its client tells.  A prompt is about
-    its own directory, unless that is in a repository that is neither registered nor the project's.
+    its own directory, unless that is in another repository than the project.
     Tools and subagents may run elsewhere (`cd`, another worktree): for them the worktree in the
     session's state counts.
     """
@@ -178,13 +178,12 @@ def locate(event: Record, project: str = "") -> tuple[str, Repo] | None:
                 raise
             git.append_note("hook", str(e))
             continue
-        if fresh and project and folder != project and _is_strange(repo, project):
-            git.append_note("hook", f"'{folder}' is in a repository that is not registered")
+        if fresh and project and folder != project and _is_outside(repo, project):
             continue
         if fresh or is_off(repo):
             return folder, repo
         state = open_context(repo).read_state(event["session_id"], rebuild=False)
-        if state is None:
+        if state is None or state.get("guest"):
             leave_all()
             continue
         home = state.get("worktree_path")
@@ -195,15 +194,12 @@ def locate(event: Record, project: str = "") -> tuple[str, Repo] | None:
     return None
 
 
-def _is_strange(repo: Repo, project: str = "") -> bool:
-    """Whether a repository is neither registered nor the one around an agent's project."""
-
-    from gitcp import registered
-
-    if repo.top is None or registered.is_registered(repo.top):
+def _is_outside(repo: Repo, project: str) -> bool:
+    """Whether a repository is not the one around an agent's project."""
+    if os.path.realpath(project) == repo.top:
         return False
     try:
-        return not project or Repo.find_at(project).common != repo.common
+        return Repo.find_at(project).common != repo.common
     except Error:
         return True
 
@@ -229,6 +225,15 @@ def locate_unheard(event: Record, project: str = "") -> tuple[str, Repo] | None:
         repo = Repo.find_at(folder)
     except Error:
         return None
-    if not project and _is_strange(repo):
+    if repo.top is None or not os.path.isdir(repo.join_shared()):
         return None
-    return (folder, repo) if os.path.isdir(repo.join_shared()) else None
+    if not project:
+        from gitcp import registered
+
+        if not registered.is_registered(repo.top):
+            return None
+        known = open_context(repo).read_state(event["session_id"], rebuild=False)
+        leave_all()
+        if known:
+            return None  # a guest here
+    return folder, repo

@@ -184,7 +184,7 @@ def run(repo: Repo, first: Record) -> int:
     _store_warnings(repo, event, warnings)
     if refusal is not None:
         return _refuse(first, refusal)
-    if any(messages.values()):
+    if any(messages.values()) and not first.get("guest"):  # the answer is that of the home
         _send_messages(first, *("\n\n".join(texts) for texts in messages.values()))
     if event == "post-commit" and built_in:
         store_missing_checkpoint(repo, first)
@@ -313,6 +313,22 @@ def read_records(warn: Callable[[str], None]) -> Events:
 
 
 def _locate_event(client: Client | None, event: Record) -> Events:
+    """The event with the repository of its session, then with the others in which the session is;
+    changes into the worktree of each."""
+    home: Repo | None = None
+    for home, each in _locate_home(client, event):
+        yield home, each
+    visits = files.locate_state("visits", str(event.get("session_id")))
+    if home is None or event.get("elsewhere") or os.path.exists(visits):
+        from gitcp.store import visits as store_visits
+
+        visited = store_visits.list_events(event, home, lambda: _read_last_prompt(client, event))
+        for repo, each in visited:
+            os.chdir(repo.worktree)
+            yield repo, each
+
+
+def _locate_home(client: Client | None, event: Record) -> Events:
     """The event with the repository of its session; changes into its worktree.
 
     An unknown session began before gitcp was installed, or its prompt did not arrive: its first

@@ -205,6 +205,7 @@ class State(TypedDict, total=False):
     over_limit: dict[str, str]  # the paths too large for the last checkpoint, each with the limit
     unstored: list[str]  # the new files of the session over a limit that are in no commit yet
     tool_events: bool  # true if the agent tells of its calls
+    guest: bool  # true if the session's home, with its conversation, is another repository
     unreadable: str  # not stored: why its file cannot be read
 
 

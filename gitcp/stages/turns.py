@@ -340,7 +340,10 @@ def _build_refusal(event: Record, message: str) -> list[Record]:
 
 def _make_state(ctx: Context, event: Record) -> State:
     agent_type = get_agent_type(event["agent"])
-    return session.make_state(ctx.repo, event["session_id"], agent_type, ctx.head)
+    state = session.make_state(ctx.repo, event["session_id"], agent_type, ctx.head)
+    if event.get("guest"):
+        state["guest"] = True
+    return state
 
 
 def _begin_turn(ctx: Context, state: State, event: Record, began: int) -> str:
@@ -402,6 +405,10 @@ def _handle_tool(ctx: Context, event: Record) -> list[Record]:
         return []  # unknown or damaged; rebuilding it would delay the call
     changed = calls.take_call(repo, state, event)
     changed = _note_task(ctx, state, event) or changed
+    if event.get("guest") and event["event"] == "tool-end":
+        from gitcp.store import visits
+
+        changed = visits.take_prompt(repo, state, event) or changed
     if event["event"] == "tool-end" and ctx.head != state["base_commit"]:
         from gitcp.store import relink
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gitcp.registered import find_git_dir
 from gitcp.repo import Repo
 from gitcp.store.journal import edits
 from tests.support import warm
@@ -309,7 +310,8 @@ class World:
 
     def state(self, sid: str) -> Json:
         """The state of a session, its streams with the files that the journal tells of."""
-        path = self.path / ".git" / "entire-sessions" / f"{sid}.json"
+        git_dir = Path(find_git_dir(str(self.path)))
+        path = git_dir / "entire-sessions" / f"{sid}.json"
         state = dict(json.loads(path.read_text())) if path.exists() else {}
         if state.get("streams"):
             state["streams"] = edits.list_open_streams(Repo.find(str(self.path)), state)  # type: ignore[arg-type]
@@ -335,8 +337,8 @@ class World:
         found = {}
         for number in range(len(root["sessions"])):
             one = json.loads(self.object(f"{where}{number}/metadata.json").data)
-            transcript = self.object(f"{where}{number}/full.jsonl").data
-            one["transcript"] = transcript.decode().rstrip("\n")
+            if transcript := self.reader().read(f"{where}{number}/full.jsonl"):
+                one["transcript"] = transcript.data.decode().rstrip("\n")
             found[one["session_id"]] = one
         return found
 

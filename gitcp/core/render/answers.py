@@ -679,6 +679,8 @@ def _draw_open_session(
     ]
     if prompt := commit_message.name_prompt(session["prompt"]):
         yield [("      ", ""), (shorten(prompt, _STATUS_PROMPT), "")]
+    if also := session.get("also_in"):
+        yield [(f"      also in {', '.join(also)}", "dim")]
     verdict = session.get("last_verdict") if verbose else None
     if isinstance(verdict, dict) and verdict.get("reason") and verdict.get("verdict") != "none":
         yield [(f"      {verdict.get('verdict', '')}: {verdict['reason']}", "dim")]

@@ -12,7 +12,7 @@ from gitcp import console
 from gitcp.core import formats
 from gitcp.core.findings import ERROR, NOTE, WARNING
 from gitcp.errors import Busy, Error, GitError, Moved, hide_passwords
-from gitcp.store import refs, repair, stashes
+from gitcp.store import refs, repair, stashes, visits
 from gitcp.store.care import installation, session_findings, stored, unfinished
 from gitcp.store.care.case import BLIND, Case, Row, search_case
 from gitcp.store.care.installation import ENABLE
@@ -390,8 +390,8 @@ def _count_relinkable(recent: MatchCase) -> int:
 
 def _gather_facts(repo: Repo, state: State, refs: dict[str, str]) -> Record:
     """Further facts about a session.  dead: its agent's process has ended.  removed: its worktree
-    is gone.  open: worktree -> files with open work, if it has any outside its home.  refs: stream
-    id -> its current ref."""
+    is gone.  also_in: the worktrees of other repositories in which it is.  open: worktree -> files
+    with open work, if it has any outside its home.  refs: stream id -> its current ref."""
     worktree, last = repo.worktree_hash, state.get("last_interaction_time")
     streams = [s["id"] for s in state["streams"] if formats.is_in_worktree(s["ref"], worktree)]
     facts: Record = {
@@ -403,6 +403,10 @@ def _gather_facts(repo: Repo, state: State, refs: dict[str, str]) -> Record:
         facts["dead"] = True
     if _is_worktree_removed(repo, state):
         facts["removed"] = True
+    if also := [
+        path for path in visits.list_worktrees(state["session_id"]) if path != repo.worktree
+    ]:
+        facts["also_in"] = also
     if state.get("visits"):
         touched, session_id = state.get("files_touched", ()), state["session_id"]
         facts["open"] = {

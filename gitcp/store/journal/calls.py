@@ -43,14 +43,10 @@ def take_call(repo: Repo, state: State, event: dict[str, Any]) -> bool:
         visited = group_by_worktree(repo, paths)
         changed = take_call_elsewhere(repo, state, call, starts, visited)
         paths = [path for path in paths if not any(path in group for group in visited.values())]
-
-        from gitcp.store.journal import elsewhere
-
-        elsewhere.look_in_others(repo, paths, starts)
-    if call["kind"] == "shell" and (roots := _list_other_roots(repo, event)):
-        from gitcp.store.journal import elsewhere
-
-        elsewhere.scan_others(repo, roots, starts)
+        # store.visits goes on with those that are in another repository.
+        event["elsewhere"] = [path for path in paths if find_root_above(path)]
+    if call["kind"] == "shell" and (named := list_other_roots(repo.worktree, event)):
+        event["elsewhere"] = named
     tool_paths = session.resolve_paths(repo, paths)
     with Journal(repo) as journal:
         at, journal.telling = read_clock(repo), state["session_id"]
@@ -75,27 +71,27 @@ def _is_at_home(repo: Repo, path: str) -> bool:
     return folder == repo.worktree or not os.path.isabs(path)
 
 
-def _list_other_roots(repo: Repo, event: dict[str, Any]) -> list[str]:
-    """The roots of registered repositories, in the worktree or beside it, in which a command runs
+def list_other_roots(worktree: str, event: dict[str, Any]) -> list[str]:
+    """The `.git` of registered repositories, in the worktree or beside it, in which a command runs
     or whose paths it names."""
     from gitcp.core import credit_cases
 
-    folder = os.path.realpath(event.get("cwd") or repo.worktree)
+    folder = os.path.realpath(event.get("cwd") or worktree)
     words = credit_cases.list_words(str(event["tool"].get("command") or ""))[:_NAMED]
     paths = dict.fromkeys(os.path.join(folder, word) for word in (".", *words))
     named = (os.path.join(path, ".git") if os.path.isdir(path) else path for path in paths)
     roots = dict.fromkeys(find_root_above(path) for path in named)
-    inside, beside = repo.worktree + os.sep, os.path.dirname(repo.worktree)
+    inside, beside = worktree + os.sep, os.path.dirname(worktree)
     others = [
         root
         for root in roots
-        if root.startswith(inside) or (os.path.dirname(root) == beside and root != repo.worktree)
+        if root.startswith(inside) or (os.path.dirname(root) == beside and root != worktree)
     ]
     if others:
         from gitcp import registered
 
         others = [root for root in others if registered.is_registered(root)]
-    return others
+    return [os.path.join(root, ".git") for root in others]
 
 
 def _open_call(

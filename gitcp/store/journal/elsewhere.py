@@ -121,41 +121,20 @@ def _read_answers(
     return lost
 
 
-def look_in_others(repo: Repo, paths: Iterable[str], starts: bool) -> None:
-    """Look at those of the absolute paths that are in other repositories with gitcp.  starts:
-    whether the call that names them begins; after it, what changed there is unknown."""
-    for other, inside in journal.group_by_working_copy(repo, paths):
-        if other.common != repo.common:
-            _look_in(other, starts, inside)
+def look_as_stranger(other: Repo, paths: Iterable[str]) -> None:
+    """Look at these paths of another repository, by default at all if that is cheap: what changed
+    there is by a session whose call did not begin there, and is unknown.  What is wrong there
+    concerns no session here."""
+    try:
+        _look(other, session.resolve_paths(other, paths))
+    except (Error, OSError) as e:
+        git.append_note("journal", f"{other.worktree}: {e}")
 
 
-def scan_others(repo: Repo, roots: Iterable[str], starts: bool) -> None:
-    """Look at the worktrees of other repositories, by their roots, as look_in_others() does."""
-    env = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
-    for root in roots:
-        try:
-            other = Repo.find(root, env)
-        except Error:
-            continue
-        if other.common != repo.common:
-            _look_in(other, starts)
-
-
-def _look_in(other: Repo, starts: bool, paths: Collection[str] | None = None) -> None:
-    """Look at these paths of another repository, by default at all if that is cheap.  What is wrong
-    there concerns no session here."""
-    off = other.join_shared("off")
-    if os.path.isdir(other.join_shared()) and not os.path.exists(off):
-        try:
-            _look_as_stranger(other, starts, paths)
-        except (Error, OSError) as e:
-            git.append_note("journal", f"{other.worktree}: {e}")
-
-
-def _look_as_stranger(other: Repo, starts: bool, paths: Collection[str] | None) -> None:
+def _look(other: Repo, paths: Collection[str]) -> None:
     with Journal(other) as held:
-        held.stranger, at = not starts, read_clock(other)
-        if paths is None:
+        held.stranger, at = True, read_clock(other)
+        if not paths:
             journal_edits.scan_if_cheap(held, at, first=True)
         else:
             journal_edits.record_paths(held, paths, at)

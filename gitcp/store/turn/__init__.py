@@ -71,14 +71,10 @@ def begin_turn(
     state.pop("pending_finalize", None)
     if event.get("turn"):
         state["prompt_id"] = event["turn"]
-    prompt = redaction.redact_text(
-        repo, commit_message.clean_prompt(event.get("prompt") or ""), event["session_id"]
-    )
-    if (name := commit_message.name_prompt(prompt)) and not state.get("first_prompt"):
-        state["first_prompt"] = commit_message.shorten_prompt(name)
     turns = state.setdefault("turns", {})
     number = max((turn.get("number", 0) for turn in turns.values()), default=0) + 1
-    turns[state["turn_id"]] = {"number": number, "prompt": prompt[:_PROMPT]}
+    turns[state["turn_id"]] = {"number": number}
+    take_prompt(repo, state, event.get("prompt") or "")
     if event.get("model"):
         turns[state["turn_id"]]["model"] = event["model"]
     state.pop("resumed", None)
@@ -86,9 +82,17 @@ def begin_turn(
     store_session.begin_turn(repo, state, head, dirty, time_ns, at)
 
 
+def take_prompt(repo: Repo, state: State, text: str) -> None:
+    """Set the prompt of a session's turn."""
+    prompt = redaction.redact_text(repo, commit_message.clean_prompt(text), state["session_id"])
+    if (name := commit_message.name_prompt(prompt)) and not state.get("first_prompt"):
+        state["first_prompt"] = commit_message.shorten_prompt(name)
+    state["turns"][state["turn_id"]]["prompt"] = prompt[:_PROMPT]
+
+
 def note_process(repo: Repo, state: State, event: Record) -> None:
     """Note the agent's process and transcript, which every event names."""
-    if event.get("transcript_path") and not event.get("agent_id"):
+    if event.get("transcript_path") and not event.get("agent_id") and not state.get("guest"):
         state["transcript_path"] = event["transcript_path"]
     agent_process = find_agent(repo.git.env)
     if agent_process:
