@@ -137,13 +137,15 @@ def gather_page(repo: Repo, name: str, with_prompts: bool) -> Page:
         for n, story in enumerate(stories):
             term.show_line(f"sessions: {n} of {len(stories)}")
             page.add_session(story)
-        page.stats, lines, removers, steps, credited = gather.count_lines(repo, records)
+        counts = gather.count_lines(repo, records)
+        page.stats = counts.stats
         names = gather.list_refs(repo)
         for record in records:
-            page.add_commit(record, lines.get(record["oid"], {}), names.get(record["oid"], ()))
+            oid = record["oid"]
+            page.add_commit(record, counts.added.get(oid, {}), names.get(oid, ()))
         ends = change.find_ends(repo, records, name)
-        about = repo, evidence.Evidence(repo), ends, steps, credited
-        page.add_files(repo.objects, change.read_files(*about, term.show_line), removers)
+        about = repo, evidence.Evidence(repo), ends, counts.steps, counts.credited
+        page.add_files(repo.objects, change.read_files(*about, term.show_line), counts.removers)
     term.hide_progress()
     return page
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from itertools import groupby
+from typing import NamedTuple
 
 from gitcp.agents.reading.items import list_items
 from gitcp.core import agent_words, line_replay, linking
@@ -517,22 +518,32 @@ _AGENTS = {
 }
 
 
-def format_line(clone: str, word: str, seconds: int, mail: str) -> str:
-    """The line of a clone; word: BEGUN or ENDED."""
-    return f"{KEY}: {clone} {word} {seconds} {mail}\n"
+class Recording(NamedTuple):
+    """A line of a clone: from when on the work of its person is recorded, or no more."""
+
+    clone: str
+    word: str  # BEGUN or ENDED
+    seconds: int
+    mail: str
 
 
-def parse_lines(text: str) -> list[tuple[str, str, int, str]]:
-    """(clone, word, seconds, mail) of the lines in a text that format_line() wrote."""
+def format_line(line: Recording) -> str:
+    """The text of a line."""
+    return f"{KEY}: {' '.join(map(str, line))}\n"
+
+
+def parse_lines(text: str) -> list[Recording]:
+    """The lines in a text that format_line() wrote."""
     matches = map(_LINE.fullmatch, text.splitlines())
-    return [(m[1], m[2], int(m[3]), m[4]) for m in matches if m]
+    return [Recording(m[1], m[2], int(m[3]), m[4]) for m in matches if m]
 
 
-def build_periods(lines: Iterable[tuple[str, str, int, str]]) -> dict[str, list[Period]]:
-    """The recorded periods of each mail; lines: parse_lines() of all clones."""
+def build_periods(lines: Iterable[Recording]) -> dict[str, list[Period]]:
+    """The recorded periods of each mail; lines: of all clones."""
     periods: dict[str, list[Period]] = {}
     begun: dict[str, tuple[int, str]] = {}
-    for clone, word, seconds, mail in sorted(set(lines), key=lambda e: (e[2], e[1] == BEGUN)):
+    ordered = sorted(set(lines), key=lambda line: (line.seconds, line.word == BEGUN))
+    for clone, word, seconds, mail in ordered:
         if clone in begun and (word == ENDED or begun[clone][1] != mail):
             start, mail_before = begun.pop(clone)
             periods.setdefault(mail_before, []).append((start, seconds))

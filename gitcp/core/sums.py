@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from gitcp.core import line_authors, transcripts
 from gitcp.errors import Error, InputError
@@ -292,10 +293,17 @@ _KINDS = ("input", "cache-write", "cache-read", "output")
 _MILLION = 1_000_000
 
 
-def read_table(values: Iterable[tuple[str, str]]) -> tuple[dict[str, Price], str, str]:
-    """(pattern of models -> price, currency, date) of a file in git's format with the keys
-    `model.<pattern>.<kind>`, `prices.currency` and `prices.date`.  Raise InputError for a price
-    that is not a number."""
+class PriceTable(NamedTuple):
+    """What tokens cost."""
+
+    prices: dict[str, Price]  # by the pattern of the models
+    currency: str
+    date: str
+
+
+def read_table(values: Iterable[tuple[str, str]]) -> PriceTable:
+    """The table in a file in git's format with the keys `model.<pattern>.<kind>`, `prices.currency`
+    and `prices.date`.  Raise InputError for a price that is not a number."""
     table: dict[str, Price] = {}
     about = {"prices.currency": "USD", "prices.date": ""}
     for key, text in values:
@@ -308,7 +316,7 @@ def read_table(values: Iterable[tuple[str, str]]) -> tuple[dict[str, Price], str
                 table.setdefault(pattern, {})[kind] = float(text)
             except ValueError:
                 raise InputError(f"'{key}' is no price: {ascii(text)[:40]}") from None
-    return table, about["prices.currency"], about["prices.date"]
+    return PriceTable(table, about["prices.currency"], about["prices.date"])
 
 
 def build_cost(table: Mapping[str, Price]) -> Cost:

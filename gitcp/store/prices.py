@@ -56,9 +56,9 @@ def _load_file(repo: Repo, path: str) -> Prices:
     except GitError as e:
         raise Error(f"cannot read the prices in '{path}': {e.shorten()}") from None
     pairs = (entry.partition("\n") for entry in decode_name(out).split("\0") if entry)
-    table, currency, date = sums.read_table((key, value) for key, _, value in pairs)
-    source = f"'{os.path.basename(path)}'" + (f" of {date}" if date else "")
-    return Prices(sums.build_cost(table), currency, source)
+    table = sums.read_table((key, value) for key, _, value in pairs)
+    source = f"'{os.path.basename(path)}'" + (f" of {table.date}" if table.date else "")
+    return Prices(sums.build_cost(table.prices), table.currency, source)
 
 
 def list_price(model: str, used: Usage, day: datetime | None = None) -> float | None:

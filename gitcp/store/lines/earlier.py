@@ -10,6 +10,7 @@ from __future__ import annotations
 import bisect
 import re
 from itertools import islice
+from typing import NamedTuple
 
 from gitcp.core import line_moves, line_replay, linking
 from gitcp.core.line_moves import Text
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
     from gitcp.core.patches import Hunk
     from gitcp.repo import Repo
 
-    About = tuple[str, str, bytes]  # of a commit: author, committer, message
-    Classify = Callable[[str, About | None], str]
+    Classify = Callable[[str, "About | None"], str]
     Place = tuple[str, str]  # commit, path
     Spot = tuple[str, str, int]  # commit, path, line from 1: where the commit put it in
 
@@ -44,6 +44,14 @@ UNTOLD = frozenset(("unknown ", "unrecorded "))  # names of commits of which not
 def list_reverted(message: bytes) -> list[str]:
     """The commits (full oids) that a message says its commit reverts."""
     return [decode_name(oid) for oid in _REVERTS.findall(message)]
+
+
+class About(NamedTuple):
+    """What a commit says of itself."""
+
+    author: str  # `Name <mail> seconds`
+    committer: str
+    message: bytes
 
 
 class Walk:
@@ -85,7 +93,7 @@ class Walk:
                 author, committer = decode_name(next(tokens)), decode_name(next(tokens))
                 message = next(tokens)
                 if len(self.abouts) < _ABOUTS:
-                    self.abouts[commit] = author, committer, message
+                    self.abouts[commit] = About(author, committer, message)
             elif token[:2].lstrip(b"\n"):  # else the end of a commit's message
                 path = next(tokens)
                 self._rows.setdefault(path, {})[commit] = token

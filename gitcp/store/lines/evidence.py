@@ -9,7 +9,7 @@ from zlib import crc32
 from gitcp.core import blame_format, line_authors, line_replay, links
 from gitcp.git import decode_name, encode_name
 from gitcp.store.lines import absent, history, recorded, uncommitted
-from gitcp.store.lines.earlier import UNTOLD, Earlier
+from gitcp.store.lines.earlier import UNTOLD, About, Earlier
 from gitcp.store.lines.recorded import Commit, Place, Readers, read_periods
 from gitcp.store.objects import parse_ident
 from gitcp.store.reading import split_windows
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from gitcp.core.patches import Change, Hunk
     from gitcp.git import Git
     from gitcp.repo import Repo
-    from gitcp.store.lines.earlier import About
     from gitcp.store.lines.recorded import LineAuthors, Spot
 
     Name = tuple[str, str]  # of a place: commit, path
@@ -131,7 +130,7 @@ class Evidence:
         """Read in bulk what find_line_authors() needs for these commits."""
         self.readers.prefetch_notes([change["oid"] for change in window])
         for change in window:
-            about = change["author"], change["committer"], change["message"]
+            about = About(change["author"], change["committer"], change["message"])
             self.get_commit(change["oid"]).about = about
             for patch in change["patches"]:
                 if patch["hunks"]:
@@ -179,7 +178,7 @@ class Evidence:
             _, previous, hunks = places.get(name, ((), "", ()))
             question = [*lines], previous, [*hunks], bool(commit.ids)
             key = f"{name[0]} {crc32(marshal.dumps(question, 2)):08x} {name[1]}"
-            asked[name] = key, partial(find, name, *question, commit.about[2])
+            asked[name] = key, partial(find, name, *question, commit.about.message)
         unknown = [name for name, (key, _) in asked.items() if not memo.has(key)]
         if unknown:
             self._walk(unknown)

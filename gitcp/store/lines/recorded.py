@@ -9,10 +9,11 @@ from functools import cached_property
 from gitcp import files, jj
 from gitcp.core import exports, line_authors, v1_format
 from gitcp.core.formats import CHECKPOINTS
-from gitcp.core.line_authors import BEGUN, ENDED
+from gitcp.core.line_authors import BEGUN, ENDED, Recording
 from gitcp.errors import Error
 from gitcp.git import decode_name, encode_name
 from gitcp.store import notes, objects
+from gitcp.store.lines.earlier import About
 from gitcp.store.lines.memo import Memo
 from gitcp.store.objects import parse_ident, read_commit, read_ident
 from gitcp.store.v1 import checkpoint_list, checkpoints
@@ -221,25 +222,27 @@ def begin_recording(repo: Repo) -> None:
     first of them.
     """
     mail, seconds = _read_author(repo)
-    event = _read_newest(repo)
-    if event and event[1] == BEGUN and event[3] == mail:
+    newest = _read_newest(repo)
+    is_on = newest is not None and newest.word == BEGUN
+    if newest and is_on and newest.mail == mail:
         files.touch_private(repo, repo.join_shared("recording"))
         return
-    if event is None:
+    if newest is None:
         seconds = min([seconds, *(start for start, _ in _list_writers(repo).get(mail, ()))])
-    clone = event[0] if event else os.urandom(6).hex()
-    ended = [(clone, ENDED, seconds, event[3])] if event and event[1] == BEGUN else []
-    _append(repo, [*ended, (clone, BEGUN, seconds, mail)])
+    clone = newest.clone if newest else os.urandom(6).hex()
+    ended = [Recording(clone, ENDED, seconds, newest.mail)] if newest and is_on else []
+    _append(repo, [*ended, Recording(clone, BEGUN, seconds, mail)])
 
 
 def end_recording(repo: Repo, noticed: bool = False) -> None:
     """Note that recording has ended now; noticed: at the time of the last begin_recording()."""
-    event = _read_newest(repo)
-    if event and event[1] == BEGUN:
+    newest = _read_newest(repo)
+    if newest and newest.word == BEGUN:
         seconds = _read_author(repo)[1]
         if noticed:
             seconds = min(seconds, int(os.stat(repo.join_shared("recording")).st_mtime))
-        _append(repo, [(event[0], ENDED, max(seconds, event[2]), event[3])])
+        seconds = max(seconds, newest.seconds)
+        _append(repo, [newest._replace(word=ENDED, seconds=seconds)])
 
 
 def share_recording(repo: Repo) -> None:
@@ -297,15 +300,14 @@ def _read(repo: Repo) -> str:
     return decode_name(files.read_cache(repo.join_shared("recording")))
 
 
-def _read_newest(repo: Repo) -> tuple[str, str, int, str] | None:
-    """(clone, BEGUN or ENDED, time in seconds, mail) of the newest event."""
-    events = line_authors.parse_lines(_read(repo))
-    return events[-1] if events else None
+def _read_newest(repo: Repo) -> Recording | None:
+    lines = line_authors.parse_lines(_read(repo))
+    return lines[-1] if lines else None
 
 
-def _append(repo: Repo, events: list[tuple[str, str, int, str]]) -> None:
+def _append(repo: Repo, lines: list[Recording]) -> None:
     path = repo.join_shared("recording")
-    data = _read(repo) + "".join(line_authors.format_line(*event) for event in events)
+    data = _read(repo) + "".join(map(line_authors.format_line, lines))
     files.write_private(repo, path, data.encode("utf-8", "surrogateescape"))
     files.write_private(repo, repo.join_shared(UNSHARED), b"")
 
@@ -345,13 +347,12 @@ class Commit:
         self.oid, self._readers = oid, readers
 
     @cached_property
-    def about(self) -> tuple[str, str, bytes]:
-        """(its author as `Name <mail> seconds`, its committer, its message); empty if it is
-        missing."""
+    def about(self) -> About:
+        """What it says; empty if it is missing."""
         parsed = read_commit(self._readers.repo.objects, self.oid)
         if not parsed:
-            return "", "", b""
-        return parsed["author"], parsed["committer"], encode_name(parsed["message"])
+            return About("", "", b"")
+        return About(parsed["author"], parsed["committer"], encode_name(parsed["message"]))
 
     @cached_property
     def note(self) -> bytes:
@@ -362,7 +363,7 @@ class Commit:
     def ids(self) -> list[str]:
         """The ids of its checkpoints."""
         places = self._readers.recorded.places
-        return checkpoint_list.find_ids(self.about[2], self.note, places)
+        return checkpoint_list.find_ids(self.about.message, self.note, places)
 
     @cached_property
     def records(self) -> Sequence[LineRecord]:

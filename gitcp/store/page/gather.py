@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from gitcp.agents import find_client
 from gitcp.core import page_parts, sums, transcripts
 from gitcp.core.sums import find_model
@@ -151,12 +153,18 @@ def list_refs(repo: Repo) -> dict[str, list[str]]:
     return names
 
 
-def count_lines(
-    repo: Repo, records: Sequence[Record]
-) -> tuple[Record, dict[str, Any], Removers, Steps, Credits]:
-    """(the record `stats` of the commits; oid -> {path: {who: lines added}} of these; path -> who
-    may have removed lines of it; path -> the steps of commits, newest first; the authors of the
-    lines that the commits add)."""
+class Counts(NamedTuple):
+    """The lines of commits."""
+
+    stats: Record  # the record `stats`
+    added: dict[str, Any]  # oid -> {path: {who: lines added}}
+    removers: Removers  # path -> who may have removed lines of it
+    steps: Steps  # path -> the steps of commits, newest first
+    credited: Credits  # the authors of the lines that the commits add
+
+
+def count_lines(repo: Repo, records: Sequence[Record]) -> Counts:
+    """The lines of the commits of records."""
     names = [record["oid"] for record in records]
     authors = {record["oid"]: str(record["author"]) for record in records}
     counted = {}
@@ -183,7 +191,7 @@ def count_lines(
         by = _find_removers(commit, authors[commit["oid"]]) if cut else set()
         for path in cut:
             removers.setdefault(path, set()).update(by)
-    return counting.build_record(), counted, removers, steps, credited
+    return Counts(counting.build_record(), counted, removers, steps, credited)
 
 
 def _find_removers(commit: CommitCounts, author: str) -> set[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitcp.core import line_authors
-from gitcp.core.line_authors import BEGUN, ENDED
+from gitcp.core.line_authors import BEGUN, ENDED, Recording
 
 ME, YOU = "me@example.com", "you@example.com"
 
@@ -32,7 +32,7 @@ ME, YOU = "me@example.com", "you@example.com"
 def test_a_clone_records_from_a_line_that_says_so_to_the_next(
     events: list[tuple[str, str, int, str]], want: dict[str, list[tuple[int, int | None]]]
 ) -> None:
-    assert line_authors.build_periods(events) == want
+    assert line_authors.build_periods(map(Recording._make, events)) == want
 
 
 @pytest.mark.parametrize(
@@ -46,10 +46,9 @@ def test_a_moment_is_recorded_within_a_period_of_its_mail(
 
 
 def test_a_line_is_read_as_it_is_written_and_others_are_passed_over() -> None:
-    text = (
-        line_authors.format_line("a1b2", BEGUN, 10, ME) + "Entire-Checkpoint: a1b2c3d4e5f6\nodd\n"
-    )
-    assert line_authors.parse_lines(text) == [("a1b2", BEGUN, 10, ME)]
+    line = Recording("a1b2", BEGUN, 10, ME)
+    text = line_authors.format_line(line) + "Entire-Checkpoint: a1b2c3d4e5f6\nodd\n"
+    assert line_authors.parse_lines(text) == [line]
     assert line_authors.parse_lines(f"{line_authors.KEY}: a1b2 begun {'9' * 20} {ME}") == []
 
 
