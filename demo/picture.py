@@ -26,7 +26,7 @@ import pyte
 from gitcp.cmd.demo import Scene
 
 TO = Path(__file__).resolve().parent / "rewind.svg"
-COLUMNS, ROWS = 88, 24
+COLUMNS, ROWS = 98, 24
 # Pixels: a character's width, a line's height, the font's size, what is left around them.
 CELL, LINE, SIZE, MARGIN = 8.4, 19, 14, 12
 COLOURS = {
