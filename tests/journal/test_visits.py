@@ -282,3 +282,17 @@ def test_a_client_above_several_clones_may_change_into_one(world: World, tells: 
     a.end()
     assert "xyzzy" not in everything(second)
     second.close()
+
+
+def test_a_command_that_writes_there_and_commits_gives_its_prompt(
+    world: World, other: World, a: Agent
+) -> None:
+    where = os.path.relpath(other.path, world.path)
+    for n in (1, 2):
+        a.prompt(f"prompt {n}")
+        run(a, f"cd {where} && echo {n} >>f.txt && git add f.txt && git commit -q -m {n}")
+        a.stop()
+        [one] = ids(other)
+        assert f"prompt {n}" in other.gitcp("show", one)
+        assert not other.state(a.sid).get("pending_finalize")
+    assert other.gitcp("doctor") == "nothing is wrong here\n"

@@ -452,7 +452,8 @@ def finalize(repo: Repo, state: State) -> list[str]:
     task_files = tasks.list_all_ended_files(repo, state)
     fresh = bool(state.pop("turn_checkpoint_ids", None))
     size = stored.size if stored else pending["size"]
-    if not task_files and (stored is None or (not fresh and size == pending["size"])):
+    lacks_all = stored is None and not state.get("guest")  # a guest's turn gets its prompt late
+    if not task_files and (lacks_all or (not fresh and size == pending["size"])):
         return []
     data: SessionData = {
         "session_id": state["session_id"],
@@ -470,7 +471,7 @@ def finalize(repo: Repo, state: State) -> list[str]:
     committed_write.write_sessions(repo, items, subject=subject)
     tasks.forget_tasks(repo, state, done)
     state.pop("pending_finalize", None)
-    live = stored.live if stored else []
-    if fresh:
+    if fresh and (stored or not state.get("guest")):
+        live = stored.live if stored else []
         state["pending_finalize"] = {"ids": ids, "size": size, "live": live}
     return ids
