@@ -13,6 +13,7 @@ from gitcp.console import cli, extras, term
 from gitcp.errors import OK, Error
 from gitcp.git import allow_fetch, end_lasting
 from gitcp.repo import Repo
+from gitcp.store import abandoned as store_abandoned
 from gitcp.store import pack_care, redaction
 from gitcp.store.lines import evidence
 from gitcp.store.objects import Objects
@@ -20,6 +21,7 @@ from gitcp.store.page import serve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from argparse import Namespace
     from collections.abc import Sequence
 
     from gitcp.store.page.render import Page
@@ -29,6 +31,7 @@ OPTIONS = (
     make_value("-o", "<file>", "where to write it (default: below .git); - for stdout"),
     make_flag("--open", "show it in the browser"),
     make_flag("--serve", "serve it on this machine, and renew it when refs change"),
+    make_flag("--abandoned", "with a section of what its sessions tried and gave up"),
     make_flag(
         "--no-prompts", "leave prompts, answers and transcripts out, for places that others see"
     ),
@@ -50,12 +53,13 @@ def run(argv: Sequence[str]) -> int:
     if args.serve:
         if args.o or args.json:
             args.error("--serve writes no file: it goes without -o and --json")
-        return _serve(repo, args.name, not args.no_prompts, args.open)
+        return _serve(repo, args)
     if args.json:
-        if args.o or args.open:
-            args.error("--json writes to standard output: it goes without -o and --open")
+        if args.o or args.open or args.abandoned:
+            args.error("--json writes to standard output: it goes without -o, --open, --abandoned")
         return cli.write_records([gather_page(repo, args.name, not args.no_prompts).build_record()])
-    data = make_page(repo, args.name, not args.no_prompts).encode("utf-8", "replace")
+    text = make_page(repo, args.name, not args.no_prompts, abandoned=args.abandoned)
+    data = text.encode("utf-8", "replace")
     if args.o == "-":
         sys.stdout.buffer.write(data)
         return OK
@@ -75,15 +79,16 @@ def _show(address: str) -> None:
         raise Error("no browser could be opened")
 
 
-def _serve(repo: Repo, name: str, with_prompts: bool, shows: bool) -> int:
+def _serve(repo: Repo, args: Namespace) -> int:
     """Serve a name's page until Ctrl-C."""
+    with_prompts = not args.no_prompts
     text = ""
 
     def make() -> str:
         nonlocal text
         try:
             with pack_care.open_scratch(Repo.find(), always=True) as writable:
-                text = make_page(writable, name, with_prompts, serve.MADE)
+                text = make_page(writable, args.name, with_prompts, serve.MADE, args.abandoned)
         except Error as e:
             if not text:
                 raise
@@ -94,7 +99,7 @@ def _serve(repo: Repo, name: str, with_prompts: bool, shows: bool) -> int:
 
     def announce(address: str) -> None:
         print(address, flush=True)
-        if shows:
+        if args.open:
             _show(address)
 
     serve.serve(repo, make, announce)
@@ -110,10 +115,16 @@ def _begin_anew() -> None:
     console.wait_for_end()
 
 
-def make_page(repo: Repo, name: str, with_prompts: bool = True, made: str = "") -> str:
-    """The HTML of a name's page.  made: the number of a page that is served.  Raises Error for a
-    name without commits."""
-    return gather_page(repo, name, with_prompts).format_html(VERSION, made)
+def make_page(
+    repo: Repo, name: str, with_prompts: bool = True, made: str = "", abandoned: bool = False
+) -> str:
+    """The HTML of a name's page.  made: the number of a page that is served; abandoned: with what
+    its sessions gave up.  Raises Error for a name without commits."""
+    page = gather_page(repo, name, with_prompts)
+    if abandoned:
+        with pack_care.open_scratch(repo) as writable, Objects(writable):
+            page.add_abandoned(store_abandoned.list_turns(writable))
+    return page.format_html(VERSION, made)
 
 
 def gather_page(repo: Repo, name: str, with_prompts: bool) -> Page:

@@ -76,8 +76,9 @@ def _gather(
     repo: Repo, session_id: str, agent: str, data: bytes, redact: Callable[[str], str]
 ) -> handover.Work:
     """What is handed over, its texts redacted before anything cuts them."""
-    touched = _list_files(repo, session_id)
     present = Present(repo, dry=True)
+    touched = _list_files(repo, session_id)
+    open_first = sorted(touched, key=lambda path: (path not in present.entries, path))
     decided, todo = _list_plans(data)
     turns = _list_turns(data, f"{repo.worktree}{os.sep}")
     for turn in turns:
@@ -87,7 +88,7 @@ def _gather(
         "session_id": session_id,
         "agent": agent,
         "place": _describe_place(repo, present),
-        "files": {path: _describe_file(repo, present, path) for path in sorted(touched)},
+        "files": {path: _describe_file(repo, present, path) for path in open_first},
         "others": sorted(present.entries.keys() - touched),
         "given_up": _list_given_up(repo, session_id, touched),
         "decided": [*map(redact, decided)],

@@ -111,7 +111,7 @@ _LANE_PROMPT = 60
 _LEGEND = ("lanes: + commit of a session, o prompt", "lines: # agent, = person, - unknown")
 
 
-_OUTCOMES = {
+OUTCOMES = {
     "rewound": "taken back by gitcp",
     "discarded": "discarded",
     "stashed": "put into a stash entry that is gone",
@@ -127,7 +127,7 @@ def draw_abandoned(record: Record, ago: Ago) -> Iterator[Line]:
         (f"  {ago(record['time'])}  ", "dim"),
         (record["agent"] or "Agent", "green"),
         (f" {record['session_id'][:SHORTEST]}", "cyan"),
-        (f"  {_OUTCOMES.get(record['how'], record['how'])}{ended_by}", ""),
+        (f"  {OUTCOMES.get(record['how'], record['how'])}{ended_by}", ""),
     ]
     if prompt := commit_message.name_prompt(record["prompt"]):
         yield [("    > ", "dim"), (shorten(prompt, _PROMPT), "bold")]

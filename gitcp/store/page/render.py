@@ -10,9 +10,10 @@ from collections import Counter, deque
 from datetime import UTC, datetime
 
 from gitcp.core import page_parts, transcripts
+from gitcp.core.commit_message import name_prompt
 from gitcp.core.page_parts import map_strings
-from gitcp.core.render.history import COUNTED, format_stats_summary
-from gitcp.core.render.spans import AUTHORS, count_noun, format_usage, shorten
+from gitcp.core.render.history import COUNTED, OUTCOMES, format_stats_summary
+from gitcp.core.render.spans import AUTHORS, SHORTEST, count_noun, format_usage, shorten
 from gitcp.core.sums import Sums, share_percent
 from gitcp.store.page.highlight import highlight_lines
 from gitcp.store.page.talk import Talk, format_span, make_key, parse_seconds
@@ -73,6 +74,7 @@ class Page:
         self._cleaned: dict[str, str] = {}  # short texts: names, dates and paths come again
         self.stats: Record = Sums().build_record()  # of the commits
         self.tip = ""
+        self._abandoned: list[Record] | None = None
 
     def clean_text(self, value: Any) -> Any:
         """A value with every string redacted and its hidden characters escaped."""
@@ -342,6 +344,26 @@ class Page:
             view["name"] = self.clean_text(author)
         return view
 
+    def add_abandoned(self, records: Iterable[Record]) -> None:
+        """Add a section of what the sessions of the page gave up, of the records "abandoned"."""
+
+        def name(prompt: str) -> str:
+            return self.clean_text(shorten(name_prompt(prompt), 200)) if self._with_prompts else ""
+
+        self._abandoned = [
+            {
+                "session": record["session_id"][:SHORTEST],
+                "agent": self.clean_text(record["agent"]),
+                "day": str(datetime.fromtimestamp(record["time"], UTC).date()),
+                "how": OUTCOMES.get(record["how"], ""),
+                "prompt": name(record["prompt"]),
+                "then": name(record["next_prompt"]),
+                "files": [(self.clean_text(p), f) for p, f in record["files"].items()],
+            }
+            for record in records
+            if record["session_id"] in self._by_id
+        ]
+
     def build_record(self) -> Record:
         """What the page shows, as a record `page` (gitcp-record(5)): the sums, and its sessions,
         commits and files with the lines of each author."""
@@ -400,8 +422,7 @@ class Page:
             "counted_lines": COUNTED,
             "shares": self._list_kinds(self.stats["added"], share_percent(self.stats["added"])),
             "kinds": self._list_kinds(sums, share_percent(sums)),
-            "plus": sum(file["plus"] for file in self.files),
-            "minus": sum(file["minus"] for file in self.files),
+            **{sign: sum(file[sign] for file in self.files) for sign in ("plus", "minus")},
             "tokens": format_usage(self.stats["tokens"]) + self._spell_cost(),
             "models": sorted({s["model"] for s in self.sessions if s["model"]}),
             "first": first,
@@ -409,6 +430,7 @@ class Page:
             "authors": self._sort_sessions(),
             "plot": self._draw_plot(),
             "with_prompts": self._with_prompts,
+            "abandoned": self._abandoned,
             "many": count_noun,
             **self._place_in_time(),
         }
