@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from gitcp import console, files, jj, registered
-from gitcp.commands import make_flag
+from gitcp.cmd import enable
+from gitcp.commands import make_flag, make_value
 from gitcp.console import cli
 from gitcp.errors import OK, Error, NoRepository, UsageError, format_error
 from gitcp.files import exclusive
@@ -17,11 +18,22 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gitcp.store.setup.takeover import Entry, Manifest
+
 OPTIONS = (
-    make_flag("--uninstall", "remove what enable wrote; checkpoints stay"),
-    make_flag("--user", "with --uninstall: from your own settings as well"),
+    [
+        make_flag("--uninstall", "remove what enable wrote; checkpoints stay"),
+        make_value(
+            "--agent",
+            "<name>",
+            "remove the hooks of this agent alone; may be given again",
+            action="append",
+        ),
+    ],
+    make_flag("--user", "with --uninstall or --agent: from your own settings as well"),
     make_flag("-n --dry-run", "only say what would be done"),
 )
+_ASK_USER = " (--user looks into your own settings, too)"
 _OUTCOMES = {
     "restored": "restored '{}'",
     "removed": "removed '{}'",
@@ -34,8 +46,12 @@ _OUTCOMES = {
 def run(argv: Sequence[str]) -> int:
     """Silence gitcp in this repository, or remove exactly what enable wrote."""
     args = cli.parse("disable", OPTIONS, argv)
-    if args.user and not args.uninstall:
-        raise UsageError("--user goes with --uninstall")
+    if args.user and not (args.uninstall or args.agent):
+        raise UsageError("--user goes with --uninstall or --agent")
+    if args.agent:
+        enable.resolve_agents(args)
+        take_out(Repo.find(), args.agent, args.user, args.dry_run)
+        return OK
     try:
         repo = Repo.find()
     except NoRepository:
@@ -64,6 +80,40 @@ def silence(repo: Repo, dry_run: bool) -> None:
     print(f"{'would disable' if dry_run else 'disabled'} gitcp here; 'gitcp enable' wakes it")
 
 
+def take_out(repo: Repo, names: Sequence[str], user: bool, dry_run: bool) -> None:
+    """Restore the files of some agents from before enable; git's hooks stay.  Raise Error, with
+    nothing done, if one of the agents has none."""
+    manifests = [takeover.load_manifest(repo)] + ([takeover.load_person()] if user else [])
+    known = {entry.get("agent") for record in manifests for entry in record.entries}
+    if absent := [name for name in names if name not in known]:
+        raise Error(f"no hooks of '{absent[0]}' are installed here" + ("" if user else _ASK_USER))
+    for record in manifests:
+        chosen = [entry for entry in record.entries if entry.get("agent") in names]
+        if dry_run:
+            _announce_removal(record, chosen)
+            continue
+        with exclusive(repo, "install"):
+            _restore_entries(repo, record, chosen)
+    if not dry_run:
+        guard_files.write_configured(repo)
+        guard_files.write_watched(repo, manifests[0])
+
+
+def _announce_removal(record: Manifest, entries: Sequence[Entry]) -> None:
+    for entry in entries:
+        edited = "" if record.is_intact(entry) else " (edited since: only gitcp's part)"
+        cli.show_whole(f"would remove '{record.get_path(entry)}'{edited}")
+
+
+def _restore_entries(repo: Repo, record: Manifest, entries: Sequence[Entry]) -> None:
+    """Restore files, the last written first, and say what became of each."""
+    for entry in reversed(entries):
+        if entry["kind"] == adapters.KIND and not _uninstall_adapter(repo, entry["agent"]):
+            continue
+        outcome = _OUTCOMES[record.restore(entry, install.make_stripper(repo, record))]
+        cli.show_whole(outcome.format(record.get_path(entry)))
+
+
 def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
     """Restore the files from before enable; an edited file loses only gitcp's part."""
     if user and not dry_run and (done := install.remove_template()):
@@ -73,20 +123,14 @@ def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
         print("gitcp is not installed here")
     for record in manifests:
         if dry_run:
-            for entry in record.entries:
-                edited = "" if record.is_intact(entry) else " (edited since: only gitcp's part)"
-                cli.show_whole(f"would remove '{record.get_path(entry)}'{edited}")
+            _announce_removal(record, record.entries)
             continue
         with exclusive(repo, "install"):
             folders = install.hook_folders(repo, record)
             for write in git_hooks.plan_removal(record, folders):
                 git_hooks.clear_stray(write)
                 cli.show_whole(write["note"])
-            for entry in reversed(record.entries[:]):
-                if entry["kind"] == adapters.KIND and not _uninstall_adapter(repo, entry["agent"]):
-                    continue
-                outcome = _OUTCOMES[record.restore(entry, install.make_stripper(repo, record))]
-                cli.show_whole(outcome.format(record.get_path(entry)))
+            _restore_entries(repo, record, record.entries[:])
             for path in git_hooks.list_forgotten(folders):
                 cli.show_whole(f"left '{path}': it {git_hooks.FORGOTTEN}")
     if not dry_run:

@@ -12,7 +12,7 @@ from gitcp.commands import JSON, make_flag, make_value
 from gitcp.console import cli, describe_unknown, picker
 from gitcp.core.render import completion
 from gitcp.core.render.spans import count_noun
-from gitcp.errors import OK, Error, UsageError
+from gitcp.errors import OK, Error, UsageError, hide_passwords
 from gitcp.repo import Repo
 from gitcp.store.care import installation
 from gitcp.store.imports import imports
@@ -78,11 +78,29 @@ def install_silently(args: Namespace, records: Iterable[Record]) -> Iterator[Rec
 STAGES = {"enable": (install_silently, *OPTIONS)}
 
 
+def resolve_agents(args: Namespace) -> None:
+    """Put the names of the agents that a person means in the place of the words of --agent: a name,
+    a program or a title in any case, or the beginning of one name alone."""
+    names = [*_NAMES, *adapters.list_programs(os.environ.get("PATH", ""))]
+    found: list[str] = []
+    for word in args.agent or ():
+        meant = [word] if word in names else _find_agents(word.lower(), names)
+        if len(meant) != 1:
+            args.error(f"argument --agent: {describe_unknown(word, names)}")
+        found += meant
+    args.agent = list(dict.fromkeys(found))
+
+
+def _find_agents(word: str, names: Sequence[str]) -> list[str]:
+    """The agents whose name, program or title is word, or else whose name begins with it."""
+    if not word:
+        return []
+    clients = map(agents.get_client, _NAMES)
+    known = [c.NAME for c in clients if word in (c.NAME, c.PROGRAM.lower(), c.AGENT_TYPE.lower())]
+    return known or [name for name in names if name.startswith(word)]
+
+
 def _read_options(args: Namespace) -> Options:
-    names = dict.fromkeys([*_NAMES, *adapters.list_programs(os.environ.get("PATH", ""))])
-    for name in args.agent or ():
-        if name not in names:
-            args.error(f"argument --agent: {describe_unknown(name, list(names))}")
     scope = "shared" if args.shared else "user" if args.user else "local"
     options = scope, args.force, args.strategy, args.guard, args.worktree, args.checkpoints
     return install.Options(args.agent or (), *options, skills=args.skills)
@@ -97,6 +115,7 @@ def run(argv: Sequence[str]) -> int:
         )
     if args.list:
         return _print_agents()
+    resolve_agents(args)
     if getattr(args, "global"):
         return _enable_everywhere(args)
     if args.directory:
@@ -113,6 +132,7 @@ def run(argv: Sequence[str]) -> int:
         if writes and not args.worktree:
             print("'gitcp status' shows what is recorded from now on")
             if sys.stdout.isatty():
+                print(_describe_sending(repo))
                 home = os.path.expanduser("~")
                 cli.show(
                     *imports.describe_counts(repo, home, imports.count_conversations(repo, home))
@@ -233,15 +253,23 @@ def _format_summary(writes: Sequence[Write], verbose: bool) -> list[str]:
     clients = dict.fromkeys(write["agent"] for write in of_agents)
     lines = []
     if hooks:
-        chained = sum(" which calls " in write["note"] for write in hooks)
+        chained = [os.path.basename(w["path"]) for w in hooks if " which calls " in w["note"]]
         entires = sum(write["note"].startswith("took over") for write in hooks)
-        also = f", {chained} of which call yours too" if chained else ""
+        also = f", which call yours too: {', '.join(chained)}" if chained else ""
         also += f", took over {entires} from Entire" if entires else ""
         lines.append(f"wrote {count_noun(len(hooks), 'hook')} of git{also}")
     if clients:
         lines.append(f"wrote the hooks of {', '.join(clients)}")
     single = [w for w in writes if w["kind"] not in ("hook", "exclude") and w not in of_agents]
     return [*lines, *(write["note"] for write in single)]
+
+
+def _describe_sending(repo: Repo) -> str:
+    """Where prompts and transcripts go when the person pushes."""
+    name = checkpoint_list.find_destination(repo)
+    if name:
+        return f"git push sends checkpoints to '{hide_passwords(name)}', too"
+    return "nothing is sent anywhere: 'gitcp push --to <remote>' would send checkpoints"
 
 
 def _describe_completion(shell: str) -> list[str]:

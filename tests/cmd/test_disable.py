@@ -13,6 +13,7 @@ import pytest
 
 from gitcp.cmd import disable, enable
 from gitcp.core import installation
+from gitcp.errors import Error, UsageError
 from tests.support.installed import ENTIRE, commands, git, ours, snapshot, write
 
 ALL = ["--agent=claude-code", "--agent=gemini-cli", "--agent=codex"]
@@ -65,6 +66,27 @@ def test_what_was_not_there_is_gone_with_its_directories(repo: Path) -> None:
     enable.run(ALL)
     uninstall()
     assert snapshot(repo) == before and dirs(repo) == folders
+
+
+def test_one_agent_is_taken_out_and_the_others_are_still_recorded(
+    repo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    enable.run(["--agent=gemini-cli", "--agent=codex"])
+    before = snapshot(repo)
+    enable.run(["--agent=claude-code"])
+    capsys.readouterr()
+    assert disable.run(["-n", "--agent", "claude"]) == 0
+    path = repo / ".claude/settings.local.json"
+    assert capsys.readouterr().out == f"would remove '{path}'\n" and path.exists()
+    assert disable.run(["--agent", "claude"]) == 0
+    assert capsys.readouterr().out == f"removed '{path}'\n"
+    after = snapshot(repo)
+    assert after.keys() == before.keys() and ours(repo / ".git/hooks")
+    assert not path.parent.exists()
+    with pytest.raises(Error, match="no hooks of 'claude-code' are installed here"):
+        disable.run(["--agent=claude-code"])
+    with pytest.raises(UsageError, match="unknown value 'nobody'"):
+        disable.run(["--agent=nobody"])
 
 
 def test_a_touched_settings_file_loses_only_our_entries(repo: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from gitcp import agents
+from gitcp.agents.install import enabling
 from gitcp.cmd import enable
+from gitcp.console import cli
 from gitcp.errors import Error, UsageError
 from tests.support.installed import HOOKS, commands, git, ours, snapshot, write
 from tests.support.paths import TOP
@@ -206,13 +209,68 @@ def test_without_a_name_every_agent_that_is_here_is_set_up(
     monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
     enable.run([])
     out = capsys.readouterr().out
-    assert "found claude-code, codex, copilot, qwen-code" in out
+    found = re.sub(r" [\d.]+(?=,|$)", "", out.splitlines()[0])  # versions, if they are here
+    assert found == "found claude-code, codex, copilot, qwen-code"
     assert "copilot runs the hooks of claude-code" in out
     for path in (".claude/settings.local.json", ".codex/hooks.json", ".qwen/settings.json"):
         assert (repo / path).exists()
     for path in (".github/hooks/gitcp.json", ".gemini", ".cursor", ".clinerules"):
         assert not (repo / path).exists()
     assert git("status", "--porcelain", cwd=repo) == ""
+
+
+@pytest.mark.parametrize(
+    ("place", "package", "version"),
+    [
+        ("lib/node_modules/@openai/codex/bin/codex.js", '{"version": "0.63.1"}', ""),
+        ("lib/node_modules/x/bin/c.js", '{"version": "0.63.1", "bin": {"codex": "b"}}', "0.63.1"),
+        ("lib/node_modules/x/bin/c.js", '{"version": "1; rm", "bin": {"codex": "b"}}', ""),
+        ("lib/node_modules/x/bin/c.js", '{"version": 7, "bin": {"codex": "b"}}', ""),
+        ("lib/node_modules/x/bin/c.js", '{"version": "7.0.1", "bin": ["codex"]}', ""),
+        ("lib/node_modules/x/bin/c.js", "{", ""),
+        ("share/codex/versions/2.0.14-beta.1", "", "2.0.14-beta.1"),
+        ("Cellar/codex/0.30.0/bin/codex", "", "0.30.0"),
+        (".pyenv/versions/3.11.7/bin/codex", "", ""),
+    ],
+)
+def test_a_version_is_read_from_where_a_program_lies_and_nothing_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, package: str, version: str
+) -> None:
+    program = tmp_path / place
+    program.parent.mkdir(parents=True)
+    write(program, f"#!/bin/sh\n: >{tmp_path}/started\n")
+    if package:
+        (program.parent.parent / "package.json").write_text(package)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/codex").symlink_to(program)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    assert enabling.find_version("codex") == version
+    assert not (tmp_path / "started").exists()
+
+
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [
+        ("claude", "claude-code"),
+        ("Claude Code", "claude-code"),
+        ("CLAUDE-CODE", "claude-code"),
+        ("Gemini", "gemini-cli"),
+        ("copilot", "copilot"),
+        ("agy", "antigravity"),
+        ("qw", "qwen-code"),
+    ],
+)
+def test_an_agent_is_named_as_people_name_it(repo: Path, word: str, name: str) -> None:
+    args = cli.parse("enable", enable.OPTIONS, ["--agent", word])
+    enable.resolve_agents(args)
+    assert args.agent == [name]
+
+
+@pytest.mark.parametrize("word", ["c", "", "nobody"])
+def test_a_word_that_names_no_agent_alone_is_refused(repo: Path, word: str) -> None:
+    with pytest.raises(UsageError, match="unknown value"):
+        enable.run(["--agent", word])
+    assert ours(repo / ".git/hooks") == []
 
 
 def test_where_no_agent_is_found_claude_code_is_set_up(

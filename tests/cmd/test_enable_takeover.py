@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.cmd import enable
+from gitcp.cmd import doctor, enable
 from gitcp.errors import Error
 from tests.support.installed import ENTIRE, git, write
+
+_CALL = "entire hooks claude-code {}"
 
 
 @pytest.mark.parametrize("name", ["entire", "entire/checkpoints"])
@@ -24,6 +26,29 @@ def test_stored_data_that_is_there_is_announced(repo: Path) -> None:
     git("branch", "entire/checkpoints/v1")
     enable.run([])
     assert (repo / ".git/gitcp/linked").exists() and (repo / ".git/gitcp/unpushed").exists()
+
+
+def test_tracked_hooks_of_entire_that_enable_switched_off_are_no_finding(
+    repo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ("Stop", "SessionStart")
+    hooks = {n: [{"hooks": [{"type": "command", "command": _CALL.format(n)}]}] for n in names}
+    path = repo / ".claude/settings.json"
+    write(path, json.dumps({"hooks": hooks}), 0o644)
+    git("add", "-f", str(path))
+    enable.run(["--agent=claude-code"])
+    capsys.readouterr()
+    doctor.run([])
+    assert "Entire" not in capsys.readouterr().out
+    (repo / ".entire/settings.local.json").unlink()
+    doctor.run([])
+    said = capsys.readouterr().out
+    assert said.count("record the same work") == 1 and f"Entire's hooks in '{path}'" in said
+    assert "'gitcp enable --agent claude-code'" in said
+    enable.run(["--agent=claude-code"])
+    assert "do nothing in this clone" in capsys.readouterr().out
+    doctor.run([])
+    assert "Entire" not in capsys.readouterr().out
 
 
 def test_enable_takes_over_from_the_original_program(

@@ -79,7 +79,7 @@ def interrupt_enable(world: World) -> None:
         (interrupt_enable, "agent-hook", "no agent is recorded"),
         (lambda w: (w.path / ".git/hooks/post-commit").unlink(), "git-hook", "post-commit in"),
         (lambda w: (w.path / ".git/hooks/pre-push").chmod(0o644), "git-hook", "pre-push in"),
-        (lambda w: hook_tools.entire(w.path), "entire", "original program's hooks are back"),
+        (lambda w: hook_tools.entire(w.path), "entire", "Entire's hooks are back"),
         (lambda w: w.git("clean", "-q", "-fdx"), "agent-hook", "claude-code is not recorded"),
         (lambda w: hook_tools.husky(w.path), "git-hook", "(they are husky's)"),
         (lambda w: hook_tools.lefthook(w.path), "git-hook", "(they are lefthook's)"),

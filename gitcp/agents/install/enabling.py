@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 from shutil import which
 
-from gitcp import agents
-from gitcp.agents.install import own_files, settings
+from gitcp import agents, files
+from gitcp.agents.install import json_text, own_files, settings
 from gitcp.errors import InputError
+from gitcp.git import decode_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
+    from typing import Any
 
     from gitcp.agents import Client
     from gitcp.core.installation import Write
 
+_VERSION = re.compile(r"\d{1,6}(\.\d{1,6}){1,3}([-+][0-9A-Za-z.+-]{1,40})?")
+_ABOVE, _MOST = 4, 1 << 18  # directories above a program; bytes of a package.json
 _LOST = "gitcp is not installed where it was: nothing is recorded; 'gitcp enable' mends it"
 _OUTSIDE = "'{}' lies outside the repository and was left as it is: --force writes it"
 _TRACKED = "'{}' is tracked and was left as it is: --shared writes it for all who clone"
@@ -55,7 +60,8 @@ def find_clients(home: str, top: str, besides: Collection[str]) -> tuple[list[st
             clients[name] = client
     if not clients and not besides:
         return ["claude-code"], []
-    notes = ["found " + ", ".join([*clients, *besides])]
+    shown = (f"{name} {find_version(client.PROGRAM)}".strip() for name, client in clients.items())
+    notes = ["found " + ", ".join([*shown, *besides])]
     chosen = []
     for name, client in clients.items():
         if client.COVERED_BY in clients:
@@ -67,6 +73,38 @@ def find_clients(home: str, top: str, besides: Collection[str]) -> tuple[list[st
         else:
             chosen.append(name)
     return [*chosen, *besides], notes
+
+
+def find_version(program: str) -> str:
+    """The version of a program on PATH by where it lies, which starts nothing; '' if that does not
+    tell: the nearest package.json above it that names the program, the name of the file itself, or
+    the directory of Homebrew."""
+    path = which(program) if program else None
+    if path is None:
+        return ""
+    real = os.path.realpath(path)
+    folder = os.path.dirname(real)
+    for _ in range(_ABOVE):
+        package = _read_package(os.path.join(folder, "package.json"))
+        if program in package.get("bin", {}):
+            return _check_version(package.get("version"))
+        folder = os.path.dirname(folder)
+    parts = real.split(os.sep)
+    cellar = parts[parts.index("Cellar") + 2 :][:1] if "Cellar" in parts else []
+    return _check_version(parts[-1]) or _check_version("".join(cellar))
+
+
+def _read_package(path: str) -> dict[str, Any]:
+    """A package.json whose `bin` is a table; {} for none."""
+    try:
+        package = json_text.parse(decode_name(files.peek(path, 0, _MOST)) or "{}")
+    except InputError:
+        return {}
+    return package if isinstance(package.get("bin"), dict) else {}
+
+
+def _check_version(text: object) -> str:
+    return text if isinstance(text, str) and _VERSION.fullmatch(text) else ""
 
 
 def plan_client(

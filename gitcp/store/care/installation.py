@@ -263,6 +263,7 @@ def look_at_clients(case: Case) -> Iterator[Finding]:
         else:
             texts = _read_settings(repo, client)
             yield from _find_in_settings(client, texts)
+            yield from _find_entires(repo, client, texts)
             yield from find_switch(client, texts)
         if client.HERE_ONLY and os.getcwd() != os.path.realpath(repo.worktree):
             yield from _find_subdirectory(repo, client)
@@ -345,9 +346,6 @@ def _find_in_settings(client: Client, texts: dict[str, str]) -> Iterator[Finding
             if mine(command):
                 events.add(event)
                 programs.add(tuple(settings.parse_programs(command)))
-            elif settings.is_entires_command(command):
-                reason = f"Entire is still configured in '{path}' ({event})"
-                yield make_finding("entire", path, reason, remedy=f"gitcp enable --agent {name}")
     absent = [event for event, *_ in client.list_hooks() if event not in events]
     if absent:
         which = f"runs no hook at {', '.join(absent)}" if events else "is not recorded"
@@ -355,6 +353,26 @@ def _find_in_settings(client: Client, texts: dict[str, str]) -> Iterator[Finding
         yield make_finding("agent-hook", name, reason, remedy=f"gitcp enable --agent {name}")
     for program in sorted(program for program in programs if program):
         yield from find_in_program(name, program, f"the hooks of {name} start")
+
+
+def _find_entires(repo: Repo, client: Client, texts: dict[str, str]) -> Iterator[Finding]:
+    """Report settings with hooks of Entire's that do something here: not tracked ones that enable
+    has switched off."""
+    for path, content in texts.items():
+        try:
+            commands = settings.list_commands(
+                settings.parse(content or "{}", client.FORM), client.FORM
+            )
+        except (InputError, ValueError):
+            continue  # _find_in_settings() reports it
+        if not any(settings.is_entires_command(command) for _, command in commands):
+            continue
+        is_tracked = bool(git_hooks.list_tracked(repo, [path]))
+        writes, notes = takeover.plan_switch(repo) if is_tracked else ([], [])
+        if writes or notes or not is_tracked:
+            remedy = "entire disable" if notes else f"gitcp enable --agent {client.NAME}"
+            reason = f"Entire's hooks in '{path}' record the same work"
+            yield make_finding("entire", path, reason, remedy=remedy)
 
 
 CLIENT_CHECKS: Checks = {
