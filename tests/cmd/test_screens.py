@@ -51,7 +51,7 @@ SCREENS = {
     "no such name": ["gitcp", "show", "nix"],
     "no such point": ["gitcp", "rewind", "--to", "nix"],
     "no such line": ["gitcp", "why", "greet.py:99"],
-    "no such agent": ["gitcp", "enable", "--agent", "claude"],
+    "no such agent": ["gitcp", "enable", "--agent", "cladue"],
     "nothing found": ["gitcp", "search", "xylophone"],
 }
 # What differs from run to run, and what stands in its place, as long.
