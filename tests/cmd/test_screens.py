@@ -51,7 +51,7 @@ SCREENS = {
     "no such name": ["gitcp", "show", "nix"],
     "no such point": ["gitcp", "rewind", "--to", "nix"],
     "no such line": ["gitcp", "why", "greet.py:99"],
-    "no such agent": ["gitcp", "enable", "--agent", "cladue"],
+    "no such agent": ["gitcp", "enable", "--agent", "cluade-code"],
     "nothing found": ["gitcp", "search", "xylophone"],
 }
 # What differs from run to run, and what stands in its place, as long.

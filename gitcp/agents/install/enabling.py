@@ -6,10 +6,9 @@ import os
 import re
 from shutil import which
 
-from gitcp import agents, files
+from gitcp import agents
 from gitcp.agents.install import json_text, own_files, settings
 from gitcp.errors import InputError
-from gitcp.git import decode_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from gitcp.core.installation import Write
 
 _VERSION = re.compile(r"\d{1,6}(\.\d{1,6}){1,3}([-+][0-9A-Za-z.+-]{1,40})?")
-_ABOVE, _MOST = 4, 1 << 18  # directories above a program; bytes of a package.json
+_ABOVE, _MOST = 4, 1 << 18  # directories above a program; characters of a package.json
 _LOST = "gitcp is not installed where it was: nothing is recorded; 'gitcp enable' mends it"
 _OUTSIDE = "'{}' lies outside the repository and was left as it is: --force writes it"
 _TRACKED = "'{}' is tracked and was left as it is: --shared writes it for all who clone"
@@ -97,8 +96,9 @@ def find_version(program: str) -> str:
 def _read_package(path: str) -> dict[str, Any]:
     """A package.json whose `bin` is a table; {} for none."""
     try:
-        package = json_text.parse(decode_name(files.peek(path, 0, _MOST)) or "{}")
-    except InputError:
+        with open(path, encoding="utf-8") as f:
+            package = json_text.parse(f.read(_MOST))
+    except (OSError, UnicodeDecodeError, InputError):
         return {}
     return package if isinstance(package.get("bin"), dict) else {}
 
