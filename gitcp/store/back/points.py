@@ -8,6 +8,7 @@ import os
 import stat
 import time
 from functools import partial
+from typing import NamedTuple
 
 from gitcp import files
 from gitcp.agents.reading.conversation import describe_calls
@@ -455,30 +456,34 @@ def take_back_edits(lines: Sequence[JournalLine], scopes: Sequence[str], conflic
     return make_wish
 
 
-class Prepared:
-    """A plan and the scan of the worktree that it was made for.
+class Prepared(NamedTuple):
+    """A plan and the scan of the worktree that it was made for."""
 
-    tree: the worktree after the plan; signs: the current signature of each path that changes.
-    """
+    present: Present
+    merged: list[str]  # the paths whose contents were merged
+    raw: Known
+    plan: Plan
+    todo: list[Action]
+    tree: str  # the worktree after the plan
+    signs: dict[str, Signature]  # the current one of each path that changes
 
-    def __init__(self, present: Present, wisher: Wisher) -> None:
-        repo = present.repo
-        _ = present.lines  # unseen edits are recorded in the journal before the step is
-        self.present, wish = present, wisher(present)
-        self.merged, self.raw = wish["merged"], wish["raw"]
-        actions, conflicts = _check_disk(present, wish["actions"])
-        self.plan: Plan = {
-            "actions": sorted(actions, key=lambda a: a["path"]),
-            "conflicts": [*wish["conflicts"], *conflicts],
-            "notes": wish["notes"],
-        }
-        self.todo = back.list_effective(self.plan["actions"])
-        edits = {a["path"]: a["now"] for a in self.todo}
-        self.tree = edit_tree(repo.objects, self.present.tree, edits)
-        self.plan["conflicts"] += back.find_name_conflicts(self.todo)
-        if repo.config.get_flag("core.ignorecase"):
-            self.plan["conflicts"] += _find_twins(Lookup(repo.objects, self.tree), self.todo)
-        self.signs: dict[str, Signature] = read_signatures(repo, edits)
+
+def prepare(present: Present, wisher: Wisher) -> Prepared:
+    """Plan what a wisher wants, for a scan of the worktree."""
+    repo = present.repo
+    _ = present.lines  # unseen edits are recorded in the journal before the step is
+    wish = wisher(present)
+    actions, on_disk = _check_disk(present, wish["actions"])
+    actions.sort(key=lambda a: a["path"])
+    todo = back.list_effective(actions)
+    edits = {a["path"]: a["now"] for a in todo}
+    tree = edit_tree(repo.objects, present.tree, edits)
+    conflicts = [*wish["conflicts"], *on_disk, *back.find_name_conflicts(todo)]
+    if repo.config.get_flag("core.ignorecase"):
+        conflicts += _find_twins(Lookup(repo.objects, tree), todo)
+    plan: Plan = {"actions": actions, "conflicts": conflicts, "notes": wish["notes"]}
+    signs = read_signatures(repo, edits)
+    return Prepared(present, wish["merged"], wish["raw"], plan, todo, tree, signs)
 
 
 def refuse_conflicts(conflicts: Sequence[Conflict]) -> None:
@@ -795,9 +800,9 @@ class Preview:
             self._present = self._present or Present(self._repo, dry=True)
             way = go_to_point(point, ()) if _has_files(point) else wish_nothing()
             try:
-                prepared = Prepared(self._present, way)
+                prepared = prepare(self._present, way)
             except Error as e:
-                prepared = Prepared(self._present, wish_nothing(str(e)))
+                prepared = prepare(self._present, wish_nothing(str(e)))
             self._prepared[point["id"]] = prepared
         return self._prepared[point["id"]]
 

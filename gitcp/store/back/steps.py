@@ -18,7 +18,7 @@ from gitcp.git import decode_name, encode_name
 from gitcp.record import encode_lines
 from gitcp.store import stream, undo
 from gitcp.store.back import points, restore
-from gitcp.store.back.points import Prepared, refuse_conflicts
+from gitcp.store.back.points import prepare, refuse_conflicts
 from gitcp.store.back.restore import Apply, Present, find_other_names, read_signatures
 from gitcp.store.object_lists import encode_index_info, list_files
 from gitcp.store.objects import Lookup, compare_trees, edit_tree, find_file, need_commit
@@ -358,7 +358,7 @@ class Mover:
         repo = self._repo
         agreed: Plan | None = None
         for _ in range(_TRIES):
-            prepared = Prepared(Present(repo, self._dry), wisher)
+            prepared = prepare(Present(repo, self._dry), wisher)
             refuse_conflicts(prepared.plan["conflicts"])
             # Undo and redo move the position in the log even if they change nothing.
             is_needed = prepared.todo or step["effects"] or step["kind"] in back.MOVES

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from functools import partial
 from itertools import islice
+from typing import NamedTuple
 
 from gitcp import VERSION, agents, files
 from gitcp.agents.install import json_text
@@ -371,30 +372,34 @@ _PIECE = 1 << 20  # bytes of a conversation that are scanned at once
 _PROMPT = 2000  # characters of a turn's prompt
 
 
-class _Conversation:
-    """A session's stored conversation.  stored: its transcript.  usage: its token usage.  spent:
-    time of a link -> its token usage until then."""
+class _Conversation(NamedTuple):
+    """A session's stored conversation."""
 
-    __slots__ = ("prompts", "spent", "stored", "turns", "usage")
+    stored: stored_transcripts.StoredChunks | None  # its transcript
+    prompts: list[str]
+    usage: Usage | None
+    spent: dict[int, Usage | None]  # time of a link -> its token usage until then
+    turns: dict[str, dict[str, Any]]
 
-    def __init__(self, repo: Repo, session: Session, times: Sequence[int]) -> None:
-        name = session.session_id
-        scan, redactor = session.client.scan, redaction.Lazy(repo, name)
-        source = stored_transcripts.Source(name, session.path or None, redactor, scan)
-        stored = stored_transcripts.store_transcript(repo, source, complete=True)
-        self.stored = (
-            stored_transcripts.StoredChunks(stored.chunks, stored.content_hash) if stored else None
-        )
-        scanned = stored.scan if stored and stored.scan else None
-        self.prompts = list(scanned["prompts"]) if scanned else []
-        self.usage: Usage | None = scanned["usage"] if scanned else None
-        self.spent = _compute_spent(session, times, self.usage)
-        self.turns: dict[str, dict[str, Any]] = {}
-        for number, turn in enumerate(session.turns, 1):
-            prompt = redaction.redact_text(repo, turn["prompt"], name)[:_PROMPT]
-            facts = {"number": number, "prompt": prompt, "model": turn["model"]}
-            self.turns[session.make_turn_id(number)] = facts
-        stored_transcripts.remove_copy(repo, name, "")
+
+def _store_conversation(repo: Repo, session: Session, times: Sequence[int]) -> _Conversation:
+    name = session.session_id
+    scan, redactor = session.client.scan, redaction.Lazy(repo, name)
+    source = stored_transcripts.Source(name, session.path or None, redactor, scan)
+    stored = stored_transcripts.store_transcript(repo, source, complete=True)
+    store = stored_transcripts.StoredChunks
+    chunks = store(stored.chunks, stored.content_hash) if stored else None
+    scanned = stored.scan if stored and stored.scan else None
+    usage = scanned["usage"] if scanned else None
+    turns = {}
+    for number, turn in enumerate(session.turns, 1):
+        prompt = redaction.redact_text(repo, turn["prompt"], name)[:_PROMPT]
+        facts = {"number": number, "prompt": prompt, "model": turn["model"]}
+        turns[session.make_turn_id(number)] = facts
+    spent = _compute_spent(session, times, usage)
+    stored_transcripts.remove_copy(repo, name, "")
+    prompts = list(scanned["prompts"]) if scanned else []
+    return _Conversation(chunks, prompts, usage, spent, turns)
 
 
 def _compute_spent(
@@ -474,7 +479,7 @@ def _store_conversations(
         for part in link["parts"]:
             times.setdefault(part["session"], []).append(link["time"])
     return {
-        name: _Conversation(repo, gathered.sessions[name], times[name])
+        name: _store_conversation(repo, gathered.sessions[name], times[name])
         for name in term.iterate_shown("Storing conversations", sorted(times))
     }
 
