@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from gitcp.asked import Values
 
-_EMBEDDED = "'{}' is no repository for gitcp: the one around it tracks its files"
+_EMBEDDED = "'{}' is not a repository for gitcp: the one around it tracks its files"
 # Variables that tie git to an index, a subdirectory or a worktree: a Repo sets its own.
 _TIES = ("GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_INTERNAL_SUPER_PREFIX")
 

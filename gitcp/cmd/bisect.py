@@ -271,7 +271,7 @@ class Search:
     def _show(self, low: int, high: int, changes: Sequence[Change]) -> None:
         runs = spans.count_noun(len(self._runs), "run")
         if len(changes) == 1:
-            cli.show(f"the command begins to fail with this change ({runs} of it):")
+            cli.show(f"the command begins to fail with this change (found in {runs}):")
         else:
             why = "states between them cannot be tested" if high > low + 1 else "no test is between"
             cli.show(f"the command begins to fail with one of these changes ({why}):")
@@ -300,7 +300,7 @@ class Search:
         """Say that there is nothing to find, and why that may be."""
         good, bad = self._args.good, self._args.bad
         if outcome == "reversed":
-            cli.show(f"the command fails at '{good}' and passes at '{bad}': it was mended")
+            cli.show(f"the command fails at '{good}' and passes at '{bad}': it was repaired")
             return
         words, status = (
             ("passes", 0) if outcome == "both-good" else ("fails", self._runs[0]["status"])

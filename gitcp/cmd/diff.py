@@ -46,7 +46,9 @@ def run(argv: Sequence[str]) -> int:
     reader.epilog = "Other options are those of git-diff(1); paths follow after --."
     args, options = reader.parse_known_args(list(argv[:end]))
     if (args.old is not None) + (args.session is not None) + args.by_hand > 1:
-        raise UsageError("--session and --by-hand compare nothing else")
+        raise UsageError(
+            "--session and --by-hand go without each other, and without names to compare"
+        )
     if args.json and options:
         raise UsageError(f"--json goes with no option of git-diff(1): '{options[0]}'")
     with pack_care.open_scratch(Repo.find()) as repo:

@@ -53,7 +53,7 @@ def run(argv: Sequence[str]) -> int:
         for question in args.ask:
             cmd_facts.show(*facts.ask_fleet(spark, directory, question), args.json)
     if failed:
-        print(f"error: of {len(sources)} repositories {failed} failed", file=sys.stderr)
+        print(f"error: {failed} of {len(sources)} repositories failed", file=sys.stderr)
     return NO if failed else OK
 
 

@@ -80,7 +80,7 @@ def _show_counts(repo: Repo, args: Namespace, choice: Choice) -> int:
     print(f"would forget: {words}" if words else "there is nothing to forget here")
     if args.remote:
         label = hide_passwords(checkpoint_list.need_destination(repo))
-        print(f"would delete at '{label}' what it has of that")
+        print(f"would delete the same at '{label}'")
     return OK
 
 

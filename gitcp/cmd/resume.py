@@ -77,7 +77,7 @@ def run(argv: Sequence[str]) -> int:
         args.error("--print and --size go with --with")
     if args.switch:
         if repo.git.run("status", "--porcelain", "-z", filters=True)[1]:
-            raise Error("there are uncommitted changes: nothing is switched")
+            raise Error("commit or stash your changes first: nothing was switched")
         repo.git.run("switch", "--", args.name, filters=True)
     with Objects(repo):
         commits.fetch_missing(repo, args.name, conversation.DEPTH, offline=args.offline)

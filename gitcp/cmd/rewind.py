@@ -97,7 +97,7 @@ def run(argv: Sequence[str]) -> int:
             _check_words(repo, args.path, listed)
         if listed:
             if args.path:
-                raise UsageError("paths go with a point: name it by --to")
+                raise UsageError("give the point of these paths, too: --to <point>")
             return _print_points(repo, args)
         # No scan is started while a person chooses: files may change meanwhile.
         with nullcontext() if args.to is None else scan.started(repo):
@@ -111,7 +111,7 @@ def _make_directory(repo: Repo, args: Namespace) -> int:
     if any(getattr(args, name) for name in (*excluded, "tell", "json")):
         raise UsageError("--into makes files alone: it goes with --to, --all, --force and paths")
     if args.to is None and not sys.stdin.isatty():
-        raise UsageError("--into needs a point: name it by --to")
+        raise UsageError("--into needs a point: --to <point>")
     point = _choose_point(repo, args)
     if point is None:
         return OK
@@ -197,7 +197,9 @@ def _pick(repo: Repo, listed: Sequence[Point]) -> Point | None:
 def _go_to_point(repo: Repo, args: Namespace, point: Point) -> int:
     name = point["id"][:10]
     if args.path and (args.transcript_only or args.same_id):
-        raise UsageError("single paths have no conversation")
+        raise UsageError(
+            "paths have no conversation: --transcript-only and --same-id go without them"
+        )
     if point["is_logs_only"]:
         raise Error(f"'{name}' is a commit: 'gitcp resume {name}' restores its conversation")
     if not args.transcript_only or point["gone"]:
@@ -216,7 +218,9 @@ def _go_to_point(repo: Repo, args: Namespace, point: Point) -> int:
 def _take_back_edits(repo: Repo, args: Namespace) -> int:
     """Take back single edits, as one step."""
     if args.to or args.list or args.transcript_only or args.same_id:
-        raise UsageError("--session, --turn and --tool go to no point, and have no conversation")
+        raise UsageError(
+            "--session, --turn and --tool take back edits: they go without options for points"
+        )
     below = [restore.name_in_worktree(repo, path) for path in args.path]
     call, entries = stashes.find_taken(repo, args.tool) if not below else ("", [])
     try:

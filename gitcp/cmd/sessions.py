@@ -36,5 +36,5 @@ def run(argv: Sequence[str]) -> int:
     elif records:
         cli.page_lines(history.draw_sessions(records, term.format_since))
     else:
-        print("no session is open, or has uncommitted work; -a lists others", file=sys.stderr)
+        print("no session is running or has uncommitted work; -a lists all", file=sys.stderr)
     return OK if records else NO

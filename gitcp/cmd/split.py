@@ -127,9 +127,9 @@ class _Splitting:
     def _tell_nothing(self, shares: Sequence[Share], keys: Sequence[Key]) -> int:
         self._splitter.list_left(keys, self._splitter.first)
         if not self._args.json:
-            whose = f"all of it is of {self._name(shares[0])}" if shares else "no session wrote it"
+            whose = f"all of it is by {self._name(shares[0])}" if shares else "no session wrote it"
             what = "the last commit" if self._splitter.commit else "what is not committed"
-            cli.show(f"nothing to split of {what}: {whose}")
+            cli.show(f"nothing to split in {what}: {whose}")
         stage.warn_left(self._splitter.overlaps, self._splitter.needs)
         return NO
 

@@ -50,7 +50,7 @@ KEYS: dict[str, Key] = {
         "kind": "pattern",
         "default": "",
         "many": True,
-        "meaning": "a regular expression; a finding in which it matches is no secret",
+        "meaning": "a regular expression; a finding in which it matches is not a secret",
         "without": "it is left out",
     },
     "gitcp.redact-personal": {

@@ -263,5 +263,5 @@ def _check_entry(path: str, mode: object, oid: object, width: int) -> Entry:
     if not isinstance(mode, str) or mode not in (FILE, EXECUTABLE, LINK, COMMIT):
         raise InputError(f"'mode' of {path!a} is none of git's: {ascii(mode)[:40]}")
     if not isinstance(oid, str) or len(oid) != width or not _HEX.issuperset(oid):
-        raise InputError(f"'oid' of {path!a} is no object name: {ascii(oid)[:80]}")
+        raise InputError(f"'oid' of {path!a} is not the name of an object: {ascii(oid)[:80]}")
     return mode, oid

@@ -315,7 +315,7 @@ def read_table(values: Iterable[tuple[str, str]]) -> PriceTable:
             try:
                 table.setdefault(pattern, {})[kind] = float(text)
             except ValueError:
-                raise InputError(f"'{key}' is no price: {ascii(text)[:40]}") from None
+                raise InputError(f"'{key}' is not a price: {ascii(text)[:40]}") from None
     return PriceTable(table, about["prices.currency"], about["prices.date"])
 
 

@@ -101,7 +101,7 @@ def fetch_checkpoints(args: Namespace, _: object) -> Iterator[Record]:
 def _fetch_absent(repo: Repo, name: str, seconds: float) -> None:
     came, left = sync.fetch_absent(repo, name, seconds)
     count_noun = spans.count_noun
-    console.tell(f"{count_noun(came, 'missing part')} of checkpoints fetched")
+    console.tell(f"fetched {count_noun(came, 'missing part')} of checkpoints")
     if left:
         label = hide_passwords(name)
         console.warn_lacking(f"'{label}' lacks {count_noun(left, 'part')} of checkpoints, too")

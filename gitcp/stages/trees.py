@@ -102,7 +102,7 @@ def write_tree(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
     if not kinds:
         raise InputError("no records to build a tree from")
     if against.get("ends") and "end" not in kinds:
-        raise InputError("the records are cut short: one of type 'end' is missing")
+        raise InputError("the input ends too early: its last record, of type 'end', is missing")
     _check_objects(repo, edits)
     with Objects(repo):
         commit, tree = _find_base(repo.objects, args.base, against)
@@ -148,7 +148,7 @@ def write_commit(args: Namespace, records: Iterable[Record]) -> Iterator[Record]
                 continue
             tree, base = record.get("oid"), record.get("base")
             if not isinstance(tree, str) or not isinstance(base, str | None):
-                raise InputError("'oid' or 'base' of a tree record is no object name")
+                raise InputError("'oid' or 'base' of a tree record is not the name of an object")
             repo.objects.need(tree, "tree")
             parents = args.parents if args.parents is not None else [base] if base else []
             oids = [objects.need_commit(repo.objects, name)["oid"] for name in parents]
@@ -177,7 +177,7 @@ def _move_ref(repo: Repo, records: Iterable[Record], ref: str, old: str | None) 
             continue
         oid = record.get("oid")
         if not isinstance(oid, str) or len(oid) != len(repo.empty_tree):
-            raise InputError("'oid' of a commit record is no object name")
+            raise InputError("'oid' of a commit record is not the name of an object")
         refs.update_refs(repo, [(ref, oid, old)], "gitcp-update-ref")
         omitted = {"omitted": record["omitted"]} if "omitted" in record else {}
         yield {"type": "ref", "ref": ref, "oid": oid, "old": old, **omitted}

@@ -94,7 +94,7 @@ def _run_guarded(work: Callable[..., Result], *args: object) -> Result | None:
     except Exception as e:
         from gitcp import console
 
-        console.warn(f"the guard is not at work: {e}")
+        console.warn(f"the guard could not check this: {e}")
         return None
 
 

@@ -424,7 +424,7 @@ def read_sources(path: str) -> list[Source]:
         table = pyarrow.dataset.dataset(path, format=path.rpartition(".")[2]).to_table()
         repositories = table["repository"].to_pylist()
     except (KeyError, ValueError) as e:
-        raise Error(f"'{path}' is no table with a column 'repository': {e}") from None
+        raise Error(f"'{path}' is not a table with a column 'repository': {e}") from None
     has_stores = "checkpoints" in table.column_names
     stores = table["checkpoints"].to_pylist() if has_stores else [""] * len(repositories)
     pairs = zip(repositories, stores, strict=True)

@@ -387,7 +387,7 @@ def _read_current(repo: Repo, effect: Effect) -> str | None:
         return committed_write.find_tree_here(repo, effect["checkpoint"])
     if "ref" in effect:
         if not effect["ref"].startswith(_OWN):
-            raise Error(f"'{effect['ref']}' is no ref of gitcp: no step of gitcp changed it")
+            raise Error(f"'{effect['ref']}' is not a ref of gitcp: no step of gitcp changed it")
         return refs.read_ref(repo, effect["ref"])
     _check_file(repo, effect["file"])
     data = read_bytes(effect["file"])
@@ -406,7 +406,7 @@ def _check_file(repo: Repo, path: str) -> None:
         folders += [os.path.dirname(live)] if isinstance(live, str) and os.path.isabs(live) else []
     parent = os.path.realpath(os.path.dirname(path))
     if not any(f"{parent}/".startswith(f"{os.path.realpath(folder)}/") for folder in folders):
-        raise Error(f"'{path}' is no conversation of a client: no step of gitcp wrote it")
+        raise Error(f"'{path}' is not a conversation of a client: no step of gitcp wrote it")
 
 
 def describe_staging(repo: Repo, old: index.Entries, new: index.Entries) -> Effect:

@@ -67,7 +67,7 @@ def test_a_note_that_is_no_log_is_told(counted: Path) -> None:
     git("notes", f"--ref={AI}", "add", "-m", "a word of mine", "HEAD")
     done = tool("export-notes")
     assert (done.stdout, done.returncode) == ("", 0)
-    assert "is no authorship log: left alone" in done.stderr
+    assert "is not an authorship log: left alone" in done.stderr
     assert git("notes", f"--ref={AI}", "show", "HEAD") == "a word of mine"
 
 
@@ -88,5 +88,5 @@ def test_a_name_the_format_cannot_carry_is_told_where_a_session_wrote_in_it(coun
         linked(f"{ord(name[0]):012x}", "session-1", name, [[1, 1, who, None]])
     done = tool("export-notes")
     assert done.stderr.splitlines() == [
-        f"warning: left out of the note on '{git('rev-parse', '--short=12', 'HEAD~1')}': 'a\"b'"
+        f"warning: left out of the note on '{git('rev-parse', '--short', 'HEAD~1')}': 'a\"b'"
     ]

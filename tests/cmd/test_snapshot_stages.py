@@ -200,7 +200,7 @@ def test_a_ref_that_is_not_a_full_name_is_misuse(ref: str, repo: Path) -> None:
 def test_a_list_that_is_cut_short_makes_no_tree(repo: Path) -> None:
     sh("echo 2 >>README.md; echo 1 >new")
     records = list(bind_stage("write-blobs", [])(changes()))
-    with pytest.raises(InputError, match="the records are cut short"):
+    with pytest.raises(InputError, match="the input ends too early"):
         tree(*records[:-1])
 
 

@@ -64,7 +64,7 @@ def test_tokens_of_subagents_cost_too_and_those_without_a_price_are_counted() ->
 
 
 def test_a_price_that_is_no_number_is_named() -> None:
-    with pytest.raises(InputError, match=r"'model.a.input' is no price: 'cheap'"):
+    with pytest.raises(InputError, match=r"'model.a.input' is not a price: 'cheap'"):
         sums.read_table([("model.a.input", "cheap")])
 
 

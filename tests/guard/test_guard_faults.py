@@ -36,8 +36,8 @@ def test_a_place_that_cannot_be_written_stops_nobody(git_copy: Copy) -> None:
     """A full disk, a read-only git directory: a file where the folder should be is like them."""
     a, b = git_copy.pair()
     (git_copy.own / "claims").write_text("in the way")
-    assert "the guard is not at work" in one_line(warned(a, "PreToolUse"))
-    assert "the guard is not at work" in one_line(warned(b, "PreToolUse"))
+    assert "the guard could not check this" in one_line(warned(a, "PreToolUse"))
+    assert "the guard could not check this" in one_line(warned(b, "PreToolUse"))
 
 
 def test_a_full_disk_stops_nobody(git_copy: Copy) -> None:

@@ -158,7 +158,7 @@ def test_what_cannot_be_done_is_one_line_that_says_why(
             "error: give a question and '--in <directory>': '--list' shows the questions",
         ),
         ("read-stream --worktree=x", 129, "error: --worktree needs --base"),
-        ("sessions", 1, "no session is open, or has uncommitted work; -a lists others"),
+        ("sessions", 1, "no session is running or has uncommitted work; -a lists all"),
     ):
         done = warm.run(*line.split(), cwd=repo)
         assert (done.returncode, done.stderr.splitlines()[0]) == (status, says), line

@@ -156,7 +156,7 @@ def test_it_switches_only_on_request_and_only_when_all_is_committed(world: World
     committed(world, a, 2)
     world.write("README.md", "not committed\n")
     ended = run(world, "resume", "--switch", "main")
-    assert (ended.returncode, "nothing is switched" in ended.stderr) == (128, True)
+    assert (ended.returncode, "nothing was switched" in ended.stderr) == (128, True)
     world.git("checkout", "-q", "--", "README.md")
     done(world, "resume", "main")
     assert world.git("branch", "--show-current") == "other"

@@ -380,7 +380,7 @@ def test_a_branch_of_the_original_program_is_read(
 
 def test_a_branch_of_the_persons_with_such_a_name_is_never_touched(world: World, a: Agent) -> None:
     world.git("branch", world.branch())
-    a.prompt("work", warns="is not gitcp's")
+    a.prompt("work", warns="is a branch of yours")
     a.write("README.md", MORE)
     a.stop()
     assert world.git("rev-parse", world.branch()) == world.head

@@ -17,7 +17,7 @@ def test_a_branch_of_that_name_is_left_alone_and_the_session_recorded(
     world.git("branch", name)
     theirs = world.git("rev-parse", name)
     a = world.agent("session-a")
-    told = "is not gitcp's; 'refs/heads/entire/" if mode == "overlap" else ""
+    told = "is a branch of yours: gitcp uses 'refs/heads/entire/" if mode == "overlap" else ""
     a.prompt("work", warns=told)
     a.write("a.txt", "a line of the agent's\n")
     a.stop()
@@ -37,7 +37,7 @@ def test_a_branch_of_that_name_is_left_alone_and_the_session_recorded(
 def test_a_killed_stop_on_the_other_name_is_settled_all_the_same(world: World) -> None:
     world.git("branch", world.branch())
     a = world.agent("session-a")
-    a.prompt("work", warns="taken instead")
+    a.prompt("work", warns="is a branch of yours")
     a.write("a.txt", "a line of the agent's\n")
     before = (world.path / ".git" / "entire-sessions" / "session-a.json").read_bytes()
     a.stop()

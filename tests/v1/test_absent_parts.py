@@ -199,7 +199,7 @@ def test_transcripts_that_are_not_here_are_counted_in_a_line_and_fetched_by_one_
     assert "'gitcp fetch --all'" in lacking.stderr
     assert warm.run("search", "w0001").stderr == lacking.stderr  # it is said each time
     fetched = warm.run("fetch", "--all", str(whole))
-    assert (fetched.returncode, fetched.stderr) == (0, "2 missing parts of checkpoints fetched\n")
+    assert (fetched.returncode, fetched.stderr) == (0, "fetched 2 missing parts of checkpoints\n")
     found = warm.run("search", "w0001")
     assert "warning" not in found.stderr
     assert warm.run("read-checkpoint", FIRST, SECOND).returncode == 0
@@ -211,7 +211,7 @@ def test_what_the_remote_lacks_as_well_is_counted(stored: Repo, tmp_path: Path) 
     gone(f"{V1}:{AT}/1/full.jsonl")(stored)
     fetched = warm.run("fetch", "--all", str(other))
     assert fetched.returncode == 1
-    assert "1 missing part of checkpoints fetched" in fetched.stderr
+    assert "fetched 1 missing part of checkpoints" in fetched.stderr
     assert "lacks 1 part of checkpoints, too" in fetched.stderr
 
 

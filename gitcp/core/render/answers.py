@@ -840,7 +840,7 @@ def _draw_store(about: Record) -> Iterator[Line]:
     elif name == "none":
         line = "checkpoints stay here (gitcp.remote is none)", "dim"
     elif name:
-        line = f"gitcp.remote names '{name}', which is no remote ({to} names another)", "yellow"
+        line = f"gitcp.remote names '{name}', which is not a remote ({to} names another)", "yellow"
     elif remote:
         line = f"checkpoints stay here ({to} sends them)", "dim"
     else:

@@ -302,7 +302,7 @@ class Browser:
         if self._shows_help:
             self._shows_help = False
         elif key == "paste":
-            self._message = "pasted text is no key: nothing is done"
+            self._message = "pasted text is not a key: nothing was done"
         elif self._asks:
             self._type(key)
         elif self._menu.rows:

@@ -111,7 +111,7 @@ def _read_raw(repo: Repo, git_dir: str | None = None) -> tuple[list[JournalLine]
             f.seek(size)
             data = f.read()
             if not data.isascii():
-                raise Damaged(path, "it is no text")
+                raise Damaged(path, "it is not text")
     except (FileNotFoundError, PermissionError):
         return [], False
     except Damaged as e:

@@ -55,8 +55,8 @@ def build_traces(repo: Repo, revisions: Sequence[str]) -> Iterator[Record]:
 def write_notes(repo: Repo, revisions: Sequence[str], *options: str) -> tuple[list[str], list[str]]:
     """Write the authorship logs of the revisions' commits as notes under notes.AI, in one commit.
 
-    What other tools attested stays, as does a note that is no authorship log.  options: of git log,
-    to choose commits.  Returns (commits whose note changed, warnings).
+    What other tools attested stays, as does a note that is not an authorship log.  options: of git
+    log, to choose commits.  Returns (commits whose note changed, warnings).
     """
     logs: dict[str, Log] = {}
     warnings = []
@@ -86,7 +86,7 @@ def _write_notes(repo: Repo, logs: Mapping[str, Log]) -> tuple[list[str], list[s
         old = repo.objects.need(entry[1], "blob") if entry else b""
         theirs = exports.parse_log(decode_name(old)) if old.strip() else None
         if old.strip() and theirs is None:
-            refused.append(f"the note on '{abbreviate(oid)}' is no authorship log: left alone")
+            refused.append(f"the note on '{abbreviate(oid)}' is not an authorship log: left alone")
             continue
         if not log["attested"] and not (theirs and exports.list_own_keys(theirs)):
             continue

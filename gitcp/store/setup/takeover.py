@@ -469,7 +469,7 @@ class Manifest:
         name = entry["before"]
         data = files.read_bytes(os.path.join(self._folder, name)) if name else None
         if name and data is None:
-            raise Error(f"'{self._folder}/{name}', the bytes of '{entry['path']}', is missing")
+            raise Error(f"'{self._folder}/{name}', the kept copy of '{entry['path']}', is missing")
         return data
 
     def _keep(self, data: bytes) -> str:

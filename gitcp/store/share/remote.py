@@ -224,7 +224,7 @@ def _search_files(
 ) -> Iterator[Hit]:
     for piece in _group_files(files):
         if piece and end is not None and time.monotonic() > end:
-            raise Error("too much to search for secrets before 'git push': 'gitcp push' sends it")
+            raise Error("too much to search for secrets during 'git push': run 'gitcp push'")
         contents = [data for _, _, data in piece]
         suspects = redactor.find_suspects(contents) if len(piece) > 1 else range(len(piece))
         yield from _find_in_files(redactor, [piece[i] for i in suspects], stored)

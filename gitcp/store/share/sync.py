@@ -56,7 +56,7 @@ def explain_unsent(repo: Repo, name: str) -> str:
         return ""
     advice = f"'gitcp push --to {checkpoint_list.find_usual_remote(repo) or '<remote>'}'"
     if configured and say_once(repo, f"missing {configured}"):
-        why = f"gitcp.remote names '{configured}', which is no remote"
+        why = f"gitcp.remote names '{configured}', which is not a remote"
         return f"gitcp: {why}: no checkpoints are sent; {advice} names another"
     stored = checkpoints.has_checkpoints(repo)
     if not configured and stored and say_once(repo, "no destination"):
@@ -408,7 +408,7 @@ def _unite_all(repo: Repo, theirs: Tips, ours: Tips) -> None:
     repo.objects.read_ahead(theirs.values())
     strange = [ref for ref, oid in theirs.items() if read_commit(repo.objects, oid) is None]
     for ref in strange:
-        console.warn_lacking(f"'{ref}' of the remote is no commit")
+        console.warn_lacking(f"'{ref}' of the remote is not a commit")
     new = {r for r in theirs if parse_checkpoint_ref(r) and r not in ours and r not in strange}
     existing = theirs.keys() - strange - new
     try:

@@ -281,7 +281,7 @@ def _read_own(repo: Repo, base: str) -> Tip | None:
             return tip
         from gitcp import console
 
-        console.warn(f"'{ref}' is not gitcp's; '{next_ref}' is taken instead")
+        console.warn(f"'{ref}' is a branch of yours: gitcp uses '{next_ref}' instead")
 
 
 def _read(repo: Repo, ref: str) -> Tip | None:

@@ -168,7 +168,7 @@ def _list_branch_trees(objects: Objects, ref: str, prefix: str) -> Iterator[tupl
                 if mode == TREE:
                     yield shard + name, tree
                 else:
-                    message = f"checkpoint '{shard}{name}' is no directory"
+                    message = f"checkpoint '{shard}{name}' is not a directory"
                     console.warn_lacking(message, console.DAMAGED)
 
 
@@ -180,7 +180,7 @@ def _list_shards(ref: str, entries: Tree, prefix: str) -> Iterator[tuple[str, st
         if mode == TREE:
             yield shard, oid
         else:
-            console.warn_lacking(f"'{ref}:{shard}' is no directory", console.DAMAGED)
+            console.warn_lacking(f"'{ref}:{shard}' is not a directory", console.DAMAGED)
 
 
 def _read_entries(objects: Objects, tree: str, spec: str) -> Tree:
@@ -412,7 +412,7 @@ def need_destination(repo: Repo) -> str:
     if configured == NONE:
         raise Error(f"gitcp.remote is none: checkpoints stay here; {advice}")
     if configured:
-        raise Error(f"gitcp.remote names '{configured}', which is no remote; {advice}")
+        raise Error(f"gitcp.remote names '{configured}', which is not a remote; {advice}")
     raise Error(f"no destination is named for checkpoints; {advice}")
 
 

@@ -423,7 +423,7 @@ class Places:
                     return None
                 if entry[0] != TREE:
                     bad = f"'{place}:{shard}'" if name == shard else f"checkpoint '{checkpoint_id}'"
-                    raise Error(f"{bad} is no directory")
+                    raise Error(f"{bad} is not a directory")
                 tree = entry[1]
         except Error as e:
             trouble.append(Error(f"checkpoint '{checkpoint_id}': {e}"))
@@ -584,7 +584,7 @@ class Parts:
             return None
         where = f"{folder}/{name}" if folder else name
         if entry[0] not in FILES:
-            self.note_lack(where, f"it is no file (mode {entry[0]})")
+            self.note_lack(where, f"it is not a file (mode {entry[0]})")
             return None
         try:
             return self._objects.need(entry[1], "blob")

@@ -196,7 +196,7 @@ def _explain_strange(repo: Repo, path: str, fd: int) -> str:
     """Why a file is not taken for a client's transcript; '' if it is."""
     st = os.fstat(fd)
     if not stat.S_ISREG(st.st_mode):
-        return "it is no regular file"
+        return "it is not a regular file"
     if st.st_uid not in (os.geteuid(), os.stat(repo.top or repo.common).st_uid):
         return "it is another user's"
     if _is_below(path, {repo.common, repo.git_dir}) and not _is_below(

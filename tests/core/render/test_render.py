@@ -127,7 +127,8 @@ ABOUT: Json = {
         ({"remote": "o"}, "checkpoints stay here ('gitcp push --to o' sends them)"),
         (
             {"destination": "o", "remote": ""},
-            "gitcp.remote names 'o', which is no remote ('gitcp push --to <remote>' names another)",
+            "gitcp.remote names 'o', which is not a remote"
+            " ('gitcp push --to <remote>' names another)",
         ),
     ],
 )
