@@ -135,10 +135,11 @@ def _warn_person(message: str) -> None:
 
 
 def _run_git_hook(event: str, args: Sequence[str]) -> int:
+    stdin: list[str] = []
+    if event in commands.WITH_STDIN:
+        from gitcp.record import decode_lines
 
-    from gitcp.record import decode_lines
-
-    stdin = decode_lines(sys.stdin.buffer.read()) if event in commands.WITH_STDIN else []
+        stdin = decode_lines(sys.stdin.buffer.read())
     repo = Repo.find_here()
     if context.is_off(repo):
         return OK

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Event, Scan, Tool
 
     Reply = tuple[str, str, int]  # standard output, standard error, status
-
     Hook = tuple[str, str | None, int | None]  # its event, matcher of tools, time-out in its unit
 
 _NAMES = """aider amp antigravity auggie claude-code cline codex copilot crush cursor devin
@@ -184,13 +183,13 @@ class Client:
 
         written = getattr(reader, "list_written_paths", None)
 
-        from gitcp.core import transcripts
+        from gitcp.core import transcript_facts
 
-        written = written or transcripts.make_path_lister(self.KINDS, self.PATHS)
+        written = written or transcript_facts.make_path_lister(self.KINDS, self.PATHS)
         if hasattr(reader, "list_messages"):
             list_facts = getattr(reader, "list_scanned", reader.list_facts)
-            return transcripts.scan_document(data, reader.list_messages, list_facts, written)
-        return transcripts.make_scan(reader.list_facts, written)(data, previous)
+            return transcript_facts.scan_document(data, reader.list_messages, list_facts, written)
+        return transcript_facts.make_scan(reader.list_facts, written)(data, previous)
 
     def get_reader(self) -> Any:
         """The module that reads its transcripts; None without one."""
@@ -423,6 +422,7 @@ def read_event(agent: str, name: str, payload: Mapping[str, Any]) -> Event:
         record["agent_id"] = formats.check_component(payload["agent_id"], "agent_id")
     if name == "turn-start":
         prompt = get_words(payload, "prompt")
+
         from gitcp.core import commit_message
 
         record["prompt"] = commit_message.clean_prompt(prompt)

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from gitcp.core import transcripts
-from gitcp.core.transcripts import ensure_object, extract_text, join_prompt, list_objects
+from gitcp.core.transcript_facts import extract_text, join_prompt
+from gitcp.core.transcripts import ensure_object, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-from gitcp.core import commit_message, line_authors, sums, transcripts
+from gitcp.core import commit_message, line_authors, sums, transcript_facts, transcripts
 from gitcp.errors import Error
 
 TYPE_CHECKING = False
@@ -133,8 +133,6 @@ TABLES: dict[str, tuple[Column, ...]] = {
         ("taker", TEXT, "of lines that are gone: who removed them, agent, person or unknown"),
     ),
 }
-
-
 # Make the rows of a commit for each table (core/facts/schema), without the lead columns.
 _DAY = 86400  # seconds
 _BEFORE, _ERA = 719468, 146097  # days: from March 1st of the year 0 to 1970; of 400 years
@@ -295,7 +293,7 @@ def make_spoken_rows(record: LineRecord, items: Iterable[Item], text: bool) -> R
 
 
 def _parse_seconds(time: str) -> int | None:
-    return (transcripts.parse_time(time) or 0) // 1_000_000_000 or None if time else None
+    return (transcript_facts.parse_time(time) or 0) // 1_000_000_000 or None if time else None
 
 
 def make_survival_rows(events: Iterable[Event], time: int) -> list[Row]:

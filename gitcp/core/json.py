@@ -53,12 +53,14 @@ def loads(data: bytes | str) -> Any:
     try:
         text = data if isinstance(data, str) else data.decode("utf-8", "surrogatepass")
         text = text.strip(_BLANK)
-        if _scan:
+        if _scan and text:
             value, end = _scan(text, 0)
             if end == len(text):
                 return value
     except (ValueError, StopIteration, SystemError):
         pass  # SystemError: the scanner cannot raise JSONDecodeError before json is imported
+    if not data:  # of a file that is not there
+        raise ValueError("Expecting value: line 1 column 1 (char 0)")
     import json
 
     return json.loads(data)

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from gitcp.agents import name_call
 from gitcp.agents.reading.items import cut_parts, find_pictures, list_items
-from gitcp.core import commit_message, transcripts
+from gitcp.core import commit_message, transcript_facts, transcripts
 from gitcp.core.line_replay import pair_lines
 
 TYPE_CHECKING = False
@@ -527,7 +527,7 @@ def add_tokens(data: bytes, gathered: Sequence[Turn], scan: Callable[..., Scan])
     starts = [0, *(turn["line"] for turn in gathered[1:])]
     before: Scan | None = None
     for turn, part in zip(gathered, cut_parts(data, starts), strict=False):
-        after = scan(part, previous=before and transcripts.make_cursor(before))
+        after = scan(part, previous=before and transcript_facts.make_cursor(before))
         spent_before = before["usage"] if before else None
         turn["spent"] = (
             transcripts.subtract_tokens(after["usage"], spent_before) if after["usage"] else None

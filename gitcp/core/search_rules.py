@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gitcp.agents.reading.items import list_items
-from gitcp.core import agent_words, json, transcripts
+from gitcp.core import agent_words, json, transcript_facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class _Draft:
         """Add the texts of an item."""
         self.begun = True
         if not self._time and item["time"]:
-            self._time = (transcripts.parse_time(item["time"]) or 0) // 1_000_000_000
+            self._time = (transcript_facts.parse_time(item["time"]) or 0) // 1_000_000_000
         if item["kind"] == "answer":
             self._answers.append(item["text"])
         elif item["kind"] == "call":

@@ -206,9 +206,9 @@ def has_ended(claim: Claim) -> bool:
     data = files.peek(claim["transcript"], -_TAIL)
     since = int(claim["created"] * 1000 + 1) * 1_000_000  # a transcript has milliseconds
 
-    from gitcp.core import transcripts
+    from gitcp.core import transcript_facts
 
-    return transcripts.find_end(data, claim["tool_use_id"], since) is not None
+    return transcript_facts.find_end(data, claim["tool_use_id"], since) is not None
 
 
 def _lock_claims(repo: Repo) -> exclusive:

@@ -11,7 +11,8 @@ import json
 
 from gitcp.agents.claude_code.transcript import NOT_SAID
 from gitcp.core import transcripts
-from gitcp.core.transcripts import ensure_object, extract_prompt, list_objects
+from gitcp.core.transcript_facts import extract_prompt
+from gitcp.core.transcripts import ensure_object, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core import transcripts
+from gitcp.core import transcript_facts, transcripts
 from gitcp.core.transcripts import list_objects
 
 TYPE_CHECKING = False
@@ -31,13 +31,13 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     """The facts of a message (gitcp.core.transcripts)."""
     if isinstance(entry.get("ts"), int):
         yield "time", str(entry["ts"])
-    for kind, *fact in transcripts.list_block_facts(entry.get("role"), entry.get("content")):
+    for kind, *fact in transcript_facts.list_block_facts(entry.get("role"), entry.get("content")):
         yield kind, *(map(_extract_typed, fact) if kind == "prompt" else fact)
     if isinstance(counts := entry.get("metrics"), dict):
         yield (
             "usage",
             str(entry.get("id")),
-            transcripts.read_usage(counts, *_COUNTS, with_cache=True),
+            transcript_facts.read_usage(counts, *_COUNTS, with_cache=True),
         )
 
 

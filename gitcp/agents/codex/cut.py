@@ -6,7 +6,8 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from gitcp.core import transcripts
-from gitcp.core.transcripts import ensure_object, extract_prompt
+from gitcp.core.transcript_facts import extract_prompt
+from gitcp.core.transcripts import ensure_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core import agent_words, transcripts
+from gitcp.core import agent_words, transcript_facts, transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _CHANGES = ("FileChange", "patch_apply_end")  # the kinds of a change of files
 _PATCHED = "Success. Updated the following files"
 _HEAD = 600  # bytes at the beginning of a line that have its kind
-_list_patched = transcripts.make_path_lister({}, ())
+_list_patched = transcript_facts.make_path_lister({}, ())
 _KINDS = (
     b'"token_count"',
     b'"UserMessage"',
@@ -78,7 +78,7 @@ def _list_changes(path: str, change: object) -> Iterator[tuple[str, dict[str, An
         yield path, {"edits": agent_words.parse_edits(str(fields.get("unified_diff") or ""))}
 
 
-class _Reader(transcripts.Reader):
+class _Reader(transcript_facts.Reader):
     """The state of one scan, with the directory and the last token total.
 
     forked: the session is a fork of one whose lines are not copied, and whose usage is in the next
@@ -111,7 +111,9 @@ class _Reader(transcripts.Reader):
         if kind == "token_count":
             self.add_usage(item.get("info"))
         elif kind in ("UserMessage", "user_message"):
-            self.take_prompt(transcripts.join_texts(item.get("content") or item.get("message")))
+            self.take_prompt(
+                transcript_facts.join_texts(item.get("content") or item.get("message"))
+            )
         elif kind == "CollabAgentToolCall" and item.get("tool") == "spawn_agent":
             ids = item.get("receiver_thread_ids")
             for agent in ids if isinstance(ids, list) else ():

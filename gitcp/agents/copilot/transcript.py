@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core import transcripts
+from gitcp.core import transcript_facts
 from gitcp.core.transcripts import ensure_object, list_objects
 
 TYPE_CHECKING = False
@@ -35,14 +35,14 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
             key, name = str(call.get("toolCallId")), str(call.get("name"))
             yield "call", key, name, ensure_object(arguments)
     elif kind == "tool.execution_complete":
-        text = transcripts.extract_text(data.get("result") or data.get("error"))
+        text = transcript_facts.extract_text(data.get("result") or data.get("error"))
         yield "result", str(data.get("toolCallId")), data.get("success") is not True, text
     elif kind == "session.usage_record":
         counts = ensure_object(data.get("usage"))
         yield (
             "usage",
             str(entry.get("id")),
-            transcripts.read_usage(counts, *_COUNTS, with_cache=True),
+            transcript_facts.read_usage(counts, *_COUNTS, with_cache=True),
         )
 
 

@@ -6,7 +6,7 @@ ids.
 
 from __future__ import annotations
 
-from gitcp.core import formats, transcripts
+from gitcp.core import formats, transcript_facts
 from gitcp.core.transcripts import ensure_object, list_objects
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     """The facts of a line (gitcp.core.transcripts)."""
     content = ensure_object(entry.get("message")).get("content")
     if entry.get("role") == "user":
-        yield "prompt", _extract_typed(transcripts.join_texts(content))
+        yield "prompt", _extract_typed(transcript_facts.join_texts(content))
     elif entry.get("role") == "assistant":
         for block in list_objects(content):
             if block.get("type") == "tool_use":

@@ -5,7 +5,7 @@ The client's own texts are blocks of a prompt, and its hooks are messages withou
 
 from __future__ import annotations
 
-from gitcp.core import transcripts
+from gitcp.core import transcript_facts, transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,4 +25,4 @@ def is_first_entry(first: dict[str, Any]) -> bool:
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     """The facts of a line (gitcp.core.transcripts)."""
     message = transcripts.ensure_object(entry.get("message"))
-    return transcripts.list_block_facts(message.get("role"), message.get("content"))
+    return transcript_facts.list_block_facts(message.get("role"), message.get("content"))

@@ -6,7 +6,8 @@ import json
 
 from gitcp.agents import is_call
 from gitcp.core import transcripts
-from gitcp.core.transcripts import extract_prompt, list_objects
+from gitcp.core.transcript_facts import extract_prompt
+from gitcp.core.transcripts import list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ the document.  A resumed session sets all its messages again, without tokens, an
 
 from __future__ import annotations
 
-from gitcp.core import blocks, transcripts
+from gitcp.core import blocks, transcript_facts, transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     thoughts are left out."""
     yield from blocks.list_facts(entry)
     if isinstance(counts := entry.get("tokens"), dict):
-        usage = transcripts.read_usage(counts, "input", "", "cached", "output")
+        usage = transcript_facts.read_usage(counts, "input", "", "cached", "output")
         yield "usage", str(entry.get("id")), usage
 
 

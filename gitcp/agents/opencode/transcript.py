@@ -7,7 +7,7 @@ The first line is {"info"} of the session, each other line a message {"info", "p
 from __future__ import annotations
 
 from gitcp.agents.opencode import extract_prompt
-from gitcp.core import transcripts
+from gitcp.core import transcript_facts
 from gitcp.core.transcripts import ensure_object, list_objects
 
 TYPE_CHECKING = False
@@ -42,7 +42,7 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
             yield from _list_part_facts(part)
         spent = ensure_object(info.get("tokens"))
         counts = {**spent, **ensure_object(spent.get("cache"))}
-        usage = transcripts.read_usage(counts, "input", "write", "read", "output")
+        usage = transcript_facts.read_usage(counts, "input", "write", "read", "output")
         yield "usage", str(info.get("id")), usage
 
 
@@ -53,7 +53,7 @@ def _list_part_facts(part: dict[str, Any]) -> Iterator[Fact]:
         key, state = str(part.get("callID")), ensure_object(part.get("state"))
         yield "call", key, str(part.get("tool")), ensure_object(state.get("input"))
         if state.get("status") in ("completed", "error"):
-            text = transcripts.extract_text(state.get("output") or state.get("error"))
+            text = transcript_facts.extract_text(state.get("output") or state.get("error"))
             yield "result", key, state["status"] == "error", text
         child = ensure_object(state.get("metadata")).get("sessionId")
         if part.get("tool") == "task" and isinstance(child, str):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from gitcp.core import transcripts
+from gitcp.core import transcript_facts, transcripts
 from gitcp.core.transcripts import ensure_object
 
 TYPE_CHECKING = False
@@ -34,7 +34,7 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
         failed = entry.get("failed") is True
         yield "result", str(entry.get("id")), failed, str(entry.get("text") or "")
     elif kind == "usage":
-        usage = transcripts.read_usage(entry, *transcripts.KEYS[:4])
+        usage = transcript_facts.read_usage(entry, *transcripts.KEYS[:4])
         usage["api_call_count"] = transcripts.parse_count(entry.get("api_call_count")) or 1
         yield "usage", str(entry.get("id")), usage
 

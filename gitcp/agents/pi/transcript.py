@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core import transcripts
+from gitcp.core import transcript_facts
 from gitcp.core.transcripts import ensure_object, list_objects
 
 TYPE_CHECKING = False
@@ -25,10 +25,15 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     message = ensure_object(entry.get("message"))
     role, content = message.get("role"), message.get("content")
     if role == "user":
-        yield "prompt", transcripts.join_texts(content)
+        yield "prompt", transcript_facts.join_texts(content)
     elif role == "toolResult":
         failed = message.get("isError") is True
-        yield "result", str(message.get("toolCallId")), failed, transcripts.extract_text(content)
+        yield (
+            "result",
+            str(message.get("toolCallId")),
+            failed,
+            transcript_facts.extract_text(content),
+        )
     elif role == "assistant":
         for block in list_objects(content):
             if block.get("type") == "text":
@@ -37,5 +42,5 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
                 key, name = str(block.get("id")), str(block.get("name"))
                 yield "call", key, name, ensure_object(block.get("arguments"))
         counts = ensure_object(message.get("usage"))
-        usage = transcripts.read_usage(counts, "input", "cacheWrite", "cacheRead", "output")
+        usage = transcript_facts.read_usage(counts, "input", "cacheWrite", "cacheRead", "output")
         yield "usage", str(entry.get("id")), usage

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.agents.gemini_cli.transcript import read_display
-from gitcp.core import transcripts
+from gitcp.core import transcript_facts
 from gitcp.core.transcripts import ensure_object, list_objects
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     """The facts of a line (gitcp.core.transcripts)."""
     kind, parts = entry.get("type"), list_objects(ensure_object(entry.get("message")).get("parts"))
     if kind == "user":
-        yield "prompt", transcripts.join_texts(parts)
+        yield "prompt", transcript_facts.join_texts(parts)
     elif kind == "assistant":
         for part in parts:
             if call := ensure_object(part.get("functionCall")):
@@ -35,13 +35,13 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
             elif isinstance(part.get("text"), str) and part.get("thought") is not True:
                 yield "reply", part["text"]
         if isinstance(counts := entry.get("usageMetadata"), dict):
-            usage = transcripts.read_usage(counts, *_COUNTS, with_cache=True)
+            usage = transcript_facts.read_usage(counts, *_COUNTS, with_cache=True)
             yield "usage", str(entry.get("uuid")), usage
     elif kind == "tool_result":
         for part in parts:
             answer = ensure_object(part.get("functionResponse"))
             response = ensure_object(answer.get("response"))
-            text = transcripts.extract_text(response)
+            text = transcript_facts.extract_text(response)
             yield "result", str(answer.get("id")), bool(response.get("error")), text
 
 

@@ -10,7 +10,8 @@ import re
 from gitcp.agents import NAMED, is_call
 from gitcp.agents.reading.items import list_items
 from gitcp.core import agent_words, commit_message, formats
-from gitcp.core.transcripts import load_entry, parse_time
+from gitcp.core.transcript_facts import parse_time
+from gitcp.core.transcripts import load_entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from gitcp.agents.claude_code.transcript import NOT_SAID
 from gitcp.agents.reading import items
 from gitcp.agents.reading.sightings import Sightings
 from gitcp.core import agent_words, transcripts
-from gitcp.core.transcripts import ensure_object, find_model, list_objects, parse_time
+from gitcp.core.transcript_facts import find_model, parse_time
+from gitcp.core.transcripts import ensure_object, list_objects
 from gitcp.errors import InputError
 
 TYPE_CHECKING = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 from gitcp import agents
 from gitcp.agents.claude_code.transcript import NOT_SAID
 from gitcp.agents.other import transcript
-from gitcp.core import blocks, commit_message, formats, json, transcripts
+from gitcp.core import blocks, commit_message, formats, json, transcript_facts, transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _open_transcript(data: bytes) -> tuple[ModuleType | None, list[dict[str, Any
         # A document in several lines, which not every client's reader can read.
         split = getattr(reader, "split_document", None)
         return reader, split(document) if split else []
-    return reader, reader.list_messages(transcripts.load_parts(data)[0])
+    return reader, reader.list_messages(transcript_facts.load_parts(data)[0])
 
 
 def _list_entries(

@@ -23,7 +23,8 @@ from gitcp.core.render.spans import (
     shorten_ids,
     split_rows,
 )
-from gitcp.core.transcripts import ensure_object, parse_time
+from gitcp.core.transcript_facts import parse_time
+from gitcp.core.transcripts import ensure_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

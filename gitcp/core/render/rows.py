@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from gitcp.core import back, transcripts
+from gitcp.core import back, transcript_facts, transcripts
 from gitcp.core.render import answers, spans
-from gitcp.core.render.panes import Block, Row, count_changes
+from gitcp.core.render.panes import Row, count_changes
 from gitcp.core.render.spans import abbreviate
 from gitcp.core.transcripts import ensure_object
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gitcp.core.back import Plan, Point
     from gitcp.core.page_parts import Part, Turn
     from gitcp.core.record_types import Record
+    from gitcp.core.render.panes import Block
 
     Day = Callable[[float], tuple[str, str]]  # seconds since 1970 -> its day, its time
 
@@ -56,7 +57,7 @@ def build_session(record: Record, when: Day) -> Row:
 def build_turns(turns: Sequence[Turn], command: Sequence[str], when: Day) -> Iterator[Row]:
     """The rows of a conversation: prompts, answers and calls."""
     for turn in turns:
-        time = when((transcripts.parse_time(turn["start"]) or 0) / 1e9)[1]
+        time = when((transcript_facts.parse_time(turn["start"]) or 0) / 1e9)[1]
         head = [
             (f"#{turn['number']} ", "yellow"),
             (f"{time} " if time else "", "dim"),

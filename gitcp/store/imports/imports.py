@@ -15,7 +15,7 @@ from gitcp import VERSION, agents, files
 from gitcp.agents.install import json_text
 from gitcp.agents.reading import edits
 from gitcp.console import term
-from gitcp.core import formats, import_rules, line_replay, links, transcripts
+from gitcp.core import formats, import_rules, line_replay, links, transcript_facts, transcripts
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import Error, InputError
 from gitcp.git import decode_name
@@ -420,7 +420,7 @@ def _compute_spent(
                 time = edits.find_line_time(line) // 10**9
                 if time > remaining[0] or size > _PIECE:
                     scan = session.client.scan(b"".join(unscanned), scan)
-                    scan = transcripts.make_cursor(scan)
+                    scan = transcript_facts.make_cursor(scan)
                     unscanned.clear()
                     size = 0
                 while remaining and time > remaining[0]:

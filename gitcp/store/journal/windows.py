@@ -10,7 +10,7 @@ import os
 
 from gitcp import files
 from gitcp.agents import find_client
-from gitcp.core import credit, transcripts
+from gitcp.core import credit
 from gitcp.store import session
 from gitcp.store.journal import get_home, read_journal
 from gitcp.store.v1 import stored_transcripts
@@ -104,19 +104,22 @@ def _find_end(repo: Repo, call: JournalLine, marker: Marker | None) -> tuple[int
     then it may have run on)."""
     if call["end"] is not None:
         return int(call["end"]), False
+    from gitcp.core import transcript_facts
+
     tail = _read_tail(call.get("transcript"))
     call_key = str(call["open"]), int(call["at"]), bool(call["goes_on"])
-    ended = transcripts.find_end(tail, *call_key)
+    ended = transcript_facts.find_end(tail, *call_key)
     if ended is not None:
         return ended + 1_000_000, False  # a transcript has milliseconds
     if call["goes_on"]:
         return None, False
     agent = marker.get("agent_process") if marker else None
+
     from gitcp.store.session import process
 
     if not session.is_gone(agent) or process.has_working_process(repo.worktree, call["session"]):
         return None, False
-    return max(int(call["at"]), transcripts.find_last_time(tail) or 0), True
+    return max(int(call["at"]), transcript_facts.find_last_time(tail) or 0), True
 
 
 def _is_waiting(repo: Repo, call: JournalLine, marker: Marker | None) -> bool:
@@ -124,6 +127,7 @@ def _is_waiting(repo: Repo, call: JournalLine, marker: Marker | None) -> bool:
 
     The commands of an editor may run beside its agent, unseen, unless they name their session."""
     agent = marker.get("agent_process") if marker else None
+
     from gitcp.store.session import process
 
     if call.get("kind") != credit.SHELL or call["goes_on"] or not process.is_alive(agent):
@@ -139,6 +143,7 @@ def _is_over(repo: Repo, call: JournalLine, marker: Marker | None) -> bool:
     """Whether no process is left of a call that ran on past its turn; False if unknown."""
     agent = marker.get("agent_process") if marker else None
     arguments = repo.worktree, call["session"], agent, int(call["at"])
+
     from gitcp.store.session import process
 
     return session.can_see_processes() and not process.has_working_process(*arguments)
@@ -169,7 +174,11 @@ def _list_turn_windows(
     begun, agent = int(baseline.get("at") or baseline["time_ns"]), marker.get("agent_process")
     ended = None
     if session.is_gone(agent):
-        ended = max(begun, transcripts.find_last_time(_read_tail(baseline.get("transcript"))) or 0)
+        from gitcp.core import transcript_facts
+
+        ended = max(
+            begun, transcript_facts.find_last_time(_read_tail(baseline.get("transcript"))) or 0
+        )
     common: dict[str, Any] = {"who": writer, "opened": begun, "begin": begun, "end": ended}
     written = _list_uncommitted_paths(repo, marker, baseline, lines)
     written -= _list_tool_paths(lines, marker["session_id"], begun) | (naming or set())

@@ -11,8 +11,6 @@ from gitcp.git import encode_name
 from gitcp.store import match, objects, refs, session
 from gitcp.store.journal import open_edits
 from gitcp.store.journal.edits import Work
-from gitcp.store.match import sources
-from gitcp.store.match.sources import MatchCase, Target
 from gitcp.store.objects import need_commit, read_commit
 from gitcp.store.session import make_id
 
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Commit, JournalLine, Marker, Process
     from gitcp.repo import Repo
     from gitcp.store.match import Verdict
+    from gitcp.store.match.sources import MatchCase, Target
     from gitcp.store.objects import Changes, Objects
 
     class Prepared(TypedDict):
@@ -233,10 +232,10 @@ def find_acting(open_markers: list[Marker]) -> dict[str, str]:
         return how
 
     above = set(session.list_ancestors())
+    from gitcp.store.session import process
+
     for marker in active:
         agent = marker["agent_process"]
-        from gitcp.store.session import process
-
         if agent and agent["pid"] in above and process.is_alive(agent):
             how[marker["session_id"]] = "process"
     return how
@@ -261,13 +260,14 @@ def prepare_commit(repo: Repo, head: str, args: Sequence[str], moved: bool = Fal
     """prepare-commit-msg(file, source, revision) on HEAD: match the commit, store the verdict,
     return the ids.  A step of a rebase, cherry-pick or am gets no new id.  moved: whether HEAD has
     moved since the last event of a session."""
-    source = args[1] if len(args) > 1 else ""
-    when = _find_occasion(repo, source)
+    from gitcp.store.match import sources
+
+    source, when = args[1] if len(args) > 1 else "", _find_occasion(repo, args)
     amends = when != sources.MERGING and is_amend(repo, args)
     amended = read_commit(repo.objects, head) if amends else None
-    target = Target(repo.objects, parent=head, changes=lambda: sources.read_staged(repo, head))
+    target = sources.aim_at_index(repo, head)
     copied = args[2] if source == "commit" and args[2:] and not amended else ""
-    case = MatchCase(repo, head, target=target, amended=amended, copied=copied)
+    case = sources.MatchCase(repo, head, target=target, amended=amended, copied=copied)
     case.is_seen = source == "squash"
     replaced, brought, drop, merged = _ask(case, when)
     if when == sources.MERGING:
@@ -280,11 +280,10 @@ def prepare_commit(repo: Repo, head: str, args: Sequence[str], moved: bool = Fal
     tried = [] if amends else _find_tried(repo, unmade, args)
     checkpoint_id = replaced[-1] if replaced else _reuse_id(repo, tried)
     ids = list(dict.fromkeys([*replaced, *brought, *([checkpoint_id] if sessions else [])]))
-    parent = [*(amended["parents"] if amended else [head]), refs.get_zeros(repo)][0]
     verdict: Verdict = {
         "id": checkpoint_id if sessions else "",
         "head": head,
-        "parent": parent,
+        "parent": [*(amended["parents"] if amended else [head]), refs.get_zeros(repo)][0],
         "sessions": sessions,
         "ids": ids,
         "merged": merged,
@@ -296,7 +295,7 @@ def prepare_commit(repo: Repo, head: str, args: Sequence[str], moved: bool = Fal
         verdict["brings"] = True
     match.save_verdict(repo, verdict)
     drop = [i for i in (*drop, *tried) if i not in ids]
-    return {"ids": ids, "drop": drop, "gather": source == "squash", "sessions": sessions}
+    return {"ids": ids, "drop": drop, "gather": case.is_seen, "sessions": sessions}
 
 
 def _check_index(repo: Repo, head: str, target: Target, moved: bool) -> None:
@@ -317,11 +316,13 @@ def _may_be_old(repo: Repo, head: str, moved: bool) -> bool:
     return bool(moves) and moves[-1][1] != head
 
 
-def _find_occasion(repo: Repo, source: str) -> str:
+def _find_occasion(repo: Repo, args: Sequence[str]) -> str:
     """What kind of commit is made, as sources.ask_sources() takes it."""
+    from gitcp.store.match import sources
+
     if match.is_replaying(repo):
         return sources.REPLAYING
-    return sources.MERGING if source == "merge" else sources.MAKING
+    return sources.MERGING if "merge" in args[1:2] else sources.MAKING
 
 
 def _prepare_merge(repo: Repo, brought: list[str]) -> Prepared:
@@ -372,6 +373,8 @@ def _list_sessions(repo: Repo, checkpoint_ids: Sequence[str]) -> set[str]:
 def _ask(case: MatchCase, when: str) -> tuple[list[str], list[str], list[str], list[str]]:
     """(ids of the commit that is amended; ids of other commits; ids that the message must not
     have; the commits that it squashes)."""
+    from gitcp.store.match import sources
+
     replaced, brought, drop, merged = list[str](), list[str](), list[str](), list[str]()
     for target, ids, excluded, old_commits in sources.ask_sources(case, when):
         (brought if target is case.target else replaced).extend(ids)
@@ -410,7 +413,7 @@ def conclude_commit(repo: Repo) -> Conclusion:
     """Compare HEAD with the stored verdict."""
     match.clear_brought(repo)
     commit = need_commit(repo.objects, "HEAD")
-    sources.look_again(repo, commit["oid"])
+    match.look_again(repo, commit["oid"])
     parent = commit["parents"][0] if commit["parents"] else refs.get_zeros(repo)
     verdict = match.load_verdict(repo)
     holds = verdict is not None and verdict["parent"] == parent

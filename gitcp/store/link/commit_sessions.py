@@ -62,10 +62,12 @@ def _list_replaced(repo: Repo, commit: Commit, old: str) -> list[str]:
 def list_taken_back(repo: Repo, head: str) -> list[str]:
     """The commits, newest first, that the last move of HEAD left if it was a reset to head."""
     tips = refs.list_reset_from(repo, head)
-    args = ("--first-parent", "--ignore-missing", f"--max-count={MOST_TAKEN_BACK}")
+    if not tips:
+        return []
     from gitcp.store.object_lists import list_commits
 
-    return list_commits(repo, *args, *tips, "--not", head) if tips else []
+    args = ("--first-parent", "--ignore-missing", f"--max-count={MOST_TAKEN_BACK}")
+    return list_commits(repo, *args, *tips, "--not", head)
 
 
 def dismiss_sessions(repo: Repo, commit: Commit, sessions: Iterable[State], old: str) -> None:

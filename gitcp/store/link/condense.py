@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from itertools import islice
 
-from gitcp import console, git
+from gitcp import git
 from gitcp.agents import find_client, locate_subagent_transcript
 from gitcp.core import credit as core_credit
 from gitcp.core import transcripts
@@ -127,6 +127,8 @@ def _read_stream_tasks(repo: Repo, parent: str, state: State) -> dict[str, bytes
             for path, oid in tasks.list_stored(repo.objects, tip, state["session_id"]).items():
                 blobs[path] = repo.objects.need(oid, "blob")
         except Error as e:
+            from gitcp import console
+
             console.warn_lacking(f"tasks of session '{state['session_id']}' are left out: {e}")
     return blobs
 
@@ -238,12 +240,14 @@ def _list_older_lines(stored: StoredTranscript, state: State, client: Any) -> by
     """The lines of a transcript from before the session's start, by their times; none if all lines
     are older, since then its clock is another one."""
     lines: list[bytes] = []
-    began = transcripts.parse_time(str(state.get("started_at")))
-    newest = transcripts.parse_time(str(stored.scan["last_timestamp"]))
+    from gitcp.core import transcript_facts
+
+    began = transcript_facts.parse_time(str(state.get("started_at")))
+    newest = transcript_facts.parse_time(str(stored.scan["last_timestamp"]))
     if began is None or newest is None or newest < began - _SLACK:
         return b""
     for line in stored.list_lines():
-        time = transcripts.parse_time(str(client.scan(line)["last_timestamp"]))
+        time = transcript_facts.parse_time(str(client.scan(line)["last_timestamp"]))
         if time is not None and time < began:
             lines.append(line)
         elif b'"assistant"' in line:

@@ -13,6 +13,7 @@ import os
 
 from gitcp import files
 from gitcp.core import commit_message, formats, json, stream_rules
+from gitcp.core.formats import is_object_name
 from gitcp.git import encode_name
 from gitcp.store.objects import read_commit
 
@@ -193,3 +194,17 @@ def write_refused(repo: Repo, ids: Iterable[str], allowed: str = "") -> None:
     """Add ids to those that a person refused, and take out the one that is allowed again."""
     refused = {*read_refused(repo), *ids} - {allowed}
     files.write_words(repo, repo.join_shared("dismissed"), sorted(refused))
+
+
+# The sources of links that a commit lacks: each gives candidates, ask_sources() asks them all
+# (doc/behaviour.md "Three strengths").
+
+
+def get_orig_head(repo: Repo) -> str:
+    return os.path.join(repo.git_dir, "ORIG_HEAD")
+
+
+def look_again(repo: Repo, head: str) -> None:
+    """Have ORIG_HEAD read again if it names head: a reset from there does not replace the file."""
+    if files.read_words(get_orig_head(repo), is_object_name) == [head]:
+        files.remove_private(repo, repo.join_own("orig-head"))

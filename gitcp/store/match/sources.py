@@ -112,6 +112,7 @@ class MatchCase:
             # Not only first parents: a pull that merges brings its commits as second ones.
             args = ("--topo-order", "--reverse", "--no-merges", f"--max-count={MOST}")
             exists = self.since and read_commit(self.repo.objects, self.since)
+
             from gitcp.store.object_lists import list_commits
 
             oids = list_commits(self.repo, *args, self.head, f"^{self.since}") if exists else []
@@ -229,10 +230,7 @@ def list_replaced(case: MatchCase) -> Iterator[Answer]:
     """Ids of the commit that is being amended."""
     if case.amended:
         parent = (case.amended["parents"] or [refs.get_zeros(case.repo)])[0]
-        target = Target(
-            case.repo.objects, parent=parent, changes=lambda: read_staged(case.repo, parent)
-        )
-        yield _follow_commits(case, target, [case.amended["oid"]])
+        yield _follow_commits(case, aim_at_index(case.repo, parent), [case.amended["oid"]])
 
 
 def list_picked(case: MatchCase) -> Iterator[Answer]:
@@ -328,6 +326,11 @@ def _exists(case: MatchCase, name: str) -> bool:
 
 def _read_text(case: MatchCase, name: str) -> str:
     return decode_name(files.peek(os.path.join(case.repo.git_dir, name)))
+
+
+def aim_at_index(repo: Repo, parent: str) -> Target:
+    """The commit that git makes of its index on parent."""
+    return Target(repo.objects, parent=parent, changes=lambda: read_staged(repo, parent))
 
 
 def read_staged(repo: Repo, parent: str) -> Changes:
@@ -459,6 +462,7 @@ def _list_beside(case: MatchCase, fresh: Sequence[str]) -> list[Commit]:
     for oid in fresh:
         for checkpoint_id in _list_linked(case, oid):
             carriers.setdefault(checkpoint_id, set()).add(oid)
+
     from gitcp.store.object_lists import list_commits
 
     has_merge = list_commits(repo, "--merges", "--max-count=1", case.head, f"^{case.since}")
@@ -634,23 +638,13 @@ def add_stashed(repo: Repo, oid: str) -> None:
             return
 
 
-def _get_orig_head(repo: Repo) -> str:
-    return os.path.join(repo.git_dir, "ORIG_HEAD")
-
-
-def look_again(repo: Repo, head: str) -> None:
-    """Have ORIG_HEAD read again if it names head: a reset from there does not replace the file."""
-    if files.read_words(_get_orig_head(repo), is_object_name) == [head]:
-        files.remove_private(repo, repo.join_own("orig-head"))
-
-
 def _mark_read(repo: Repo) -> None:
     """Note that ORIG_HEAD was read.  A file system without hard links has it read every time."""
     mark = repo.join_own("orig-head")
     files.remove_private(repo, mark)
     try:
         repo.make_folder(os.path.dirname(mark))
-        os.link(_get_orig_head(repo), mark)
+        os.link(match.get_orig_head(repo), mark)
     except OSError as e:
         git.append_note("commit", f"ORIG_HEAD cannot be marked: {e}")
 
@@ -658,7 +652,7 @@ def _mark_read(repo: Repo) -> None:
 def _was_read(repo: Repo) -> bool:
     """Whether ORIG_HEAD is the file that was read last."""
     try:
-        return os.path.samefile(_get_orig_head(repo), repo.join_own("orig-head"))
+        return os.path.samefile(match.get_orig_head(repo), repo.join_own("orig-head"))
     except OSError:
         return False
 
@@ -667,7 +661,7 @@ def _list_reset(repo: Repo, head: str) -> list[str]:
     """The commits that only ORIG_HEAD and resets of the reflog reach, oldest first; [] if
     ORIG_HEAD was read before.  A commit whose ids are on commits that replaced it, as after a
     rebase, is not lost."""
-    orig = "".join(files.read_words(_get_orig_head(repo), is_object_name))
+    orig = "".join(files.read_words(match.get_orig_head(repo), is_object_name))
     if not orig or (orig != head and _was_read(repo)):
         return []
     if orig == head:  # nothing is lost yet; a reset from here does not replace the file
@@ -683,6 +677,7 @@ def _list_reset(repo: Repo, head: str) -> list[str]:
         return []
     args = ["--first-parent", f"--max-count={_MOST_LOST}", *tips]
     born = head.strip("0")
+
     from gitcp.store.object_lists import list_commits
 
     lost = list_commits(repo, *args, *([f"^{head}"] if born else []))[::-1]
@@ -690,6 +685,7 @@ def _list_reset(repo: Repo, head: str) -> list[str]:
 
 
 def _drop_replaced(repo: Repo, lost: list[str], head: str, tips: Iterable[str]) -> list[str]:
+
     from gitcp.store.object_lists import list_commits
 
     fresh = list_commits(repo, f"--max-count={_MOST_LOST}", head, *(f"^{oid}" for oid in tips))

@@ -10,7 +10,7 @@ from itertools import islice
 
 from gitcp import files, git
 from gitcp.agents import find_client
-from gitcp.core import json, transcripts
+from gitcp.core import json, transcript_facts
 from gitcp.errors import Busy, Error
 from gitcp.files import Damaged, exclusive
 from gitcp.store import session
@@ -122,7 +122,7 @@ def take_over(repo: Repo, state: State) -> None:
     """Write a baseline for a turn that began under the original program: nothing was dirty, and
     its transcript begins behind the condensed part."""
 
-    begun = transcripts.parse_time(str(state.get("last_interaction_time"))) or time.time_ns()
+    begun = transcript_facts.parse_time(str(state.get("last_interaction_time"))) or time.time_ns()
     start, offset = state.get("checkpoint_transcript_start", 0), 0
     try:
         with open(state.get("transcript_path") or "", "rb") as f:

@@ -500,7 +500,9 @@ class Reader:
             data = transcripts.read_line(_make_reader(live), 0, st.st_size)
         else:
             data = read_span(live, 0, st.st_size)
-        red = transcripts.merge_documents(copy.read(), self._redactor.redact_document(data))
+        from gitcp.core import transcript_facts
+
+        red = transcript_facts.merge_documents(copy.read(), self._redactor.redact_document(data))
         self.scan = self._scanner(red, None) if self._scanner else None
         copy.known = {"document": signature, "scan": self.scan, "lines": 1}
         copy.known["chunks"] = []

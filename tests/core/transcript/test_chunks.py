@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp.core import transcripts
+from gitcp.core import transcript_facts, transcripts
 
 # Lines of 20 to 50 KB: two to four make a chunk of the first 320.
 LINES = st.lists(st.integers(20_000, 50_000), max_size=20).map(
@@ -132,16 +132,18 @@ def test_messages_that_a_shorter_document_dropped_are_kept(
     def document(numbers: list[int], **more: object) -> bytes:
         return json.dumps({"messages": [{"id": str(n)} for n in numbers], **more}).encode()
 
-    made = json.loads(transcripts.merge_documents(document(old), document(new, unknown="kept")))
+    made = json.loads(
+        transcript_facts.merge_documents(document(old), document(new, unknown="kept"))
+    )
     assert [int(m["id"]) for m in made["messages"]] == ids
     assert made["unknown"] == "kept"
 
 
 def test_a_document_that_is_nested_too_deep_gives_nothing() -> None:
-    assert transcripts.merge_documents(b"[" * 100_000, b"{}") == b"{}"
+    assert transcript_facts.merge_documents(b"[" * 100_000, b"{}") == b"{}"
 
 
 def test_a_document_that_has_all_messages_stays_as_it_is() -> None:
     new = b'{ "messages" : [ {"id":"1"} ], "other": 1.0 }'
-    assert transcripts.merge_documents(b'{"messages":[{"id":"1"}]}', new) == new
-    assert transcripts.merge_documents(b"not json", new) == new
+    assert transcript_facts.merge_documents(b'{"messages":[{"id":"1"}]}', new) == new
+    assert transcript_facts.merge_documents(b"not json", new) == new

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import transcripts
+from gitcp.core import transcript_facts
 
 SECOND = 1_000_000_000
 
@@ -49,12 +49,12 @@ CASES: dict[str, tuple[list[bytes], bool, int | None]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_when_a_call_ended(case: str) -> None:
     lines, goes_on, expected = CASES[case]
-    at = transcripts.find_end(b"\n".join(lines), "c1", 0, goes_on)
+    at = transcript_facts.find_end(b"\n".join(lines), "c1", 0, goes_on)
     assert at == (None if expected is None else expected * SECOND)
 
 
 def test_what_was_before_the_call_is_not_its_end() -> None:
-    assert transcripts.find_end(ESCAPE, "c1", 3 * SECOND) is None
+    assert transcript_facts.find_end(ESCAPE, "c1", 3 * SECOND) is None
 
 
 def user(block: dict[str, Any], at: str = "2026-11-21T12:00:05.000Z") -> dict[str, Any]:
@@ -89,7 +89,7 @@ SINCE = 1795262400_001_000_000  # just after AT_ONCE
 
 
 def has_ended(data: bytes, call: str) -> bool:
-    return transcripts.find_end(data, call, SINCE) is not None
+    return transcript_facts.find_end(data, call, SINCE) is not None
 
 
 @pytest.mark.parametrize(

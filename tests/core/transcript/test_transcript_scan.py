@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitcp import agents
-from gitcp.core import transcripts
+from gitcp.core import transcript_facts
 from tests.support import recording
 
 ODD: list[Any] = [None, 7, "x", [], [1], {}, {"x": 1}, [[]], [{}]]
@@ -48,7 +48,7 @@ def test_a_scan_is_continued_many_times(cuts: list[int]) -> None:
 def test_a_cursor_makes_the_next_scan_tell_only_what_is_new(agent: str) -> None:
     scan, data = read(agent, "resume")
     first = scan(data[: data.index(b"Second prompt please")])
-    kept = json.loads(json.dumps(transcripts.make_cursor(first)))
+    kept = json.loads(json.dumps(transcript_facts.make_cursor(first)))
     later = scan(data[kept["bytes"] :], previous=kept)
     assert later["prompts"] == ["Second prompt please"]
     assert (later["items"], later["usage"]) == (scan(data)["items"], scan(data)["usage"])
@@ -117,4 +117,4 @@ def test_the_model_that_answered_is_told(agent: str) -> None:
     ],
 )
 def test_a_model_is_found_by_the_keys_of_clients(entry: dict[str, Any], model: str) -> None:
-    assert transcripts.find_model(entry) == model
+    assert transcript_facts.find_model(entry) == model
