@@ -100,8 +100,7 @@ def _make_id(program: str) -> str:
 def _send(events: Sequence[Record]) -> int:
     """Send events to the hook that agents run; return its status.
 
-    The hook is a child process, so that it takes this process for the agent's.
-    """
+    Run the hook as a child: it looks for the agent among its ancestors and finds this process."""
     entry = os.path.join(os.path.dirname(os.path.abspath(gitcp.__file__)), "entry.py")
     lines = b"".join(record.dump_record(event) + b"\n" for event in events)
     return shell.feed([sys.executable, "-I", "-S", entry, "event"], lines)

@@ -55,9 +55,9 @@ if TYPE_CHECKING:
         owner: the session that made a path, '' if not known.
         edited: the formatted time of the person's newest edit that is lost if a path becomes a
         version again; '' for none.
-        committed: whether HEAD has the present version of a path by a later commit.
-        left_out: path -> why snapshots leave it out, now or at the point.
-        hidden: paths that a sparse checkout does not have on disk."""
+        committed: whether the present version was committed after the point. left_out: path -> why
+        snapshots leave it out, now or at the point. hidden: paths that a sparse checkout does not
+        have on disk."""
 
         head: Callable[[str], Version]
         base: Callable[[str], Version]
@@ -71,11 +71,10 @@ if TYPE_CHECKING:
         """A moment of the worktree, of a conversation, or of both.
 
         kind: temporary, archived, committed, safety; prompt or tool for a moment within a turn.
-        tree: of the worktree, '' if the journal has it.  content: equal for equal worktrees.
-        incomplete: the content of the paths in lacking is not known; '.' stands for any path.
-        gone: the repository no longer has its content.  folded: number of equal points that this
-        one stands for.
-        """
+        tree: of the worktree, '' if the journal has it.  content: a fingerprint of the worktree.
+        incomplete: the content of the paths in lacking is not known; '.' stands for any path. gone:
+        the repository no longer has its content.  folded: number of equal points that this one
+        stands for."""
 
         id: str
         kind: str
@@ -332,7 +331,7 @@ EMPTY: Point = {
 
 
 def mark_lacking(point: Point, paths: Iterable[str]) -> Point:
-    """A point whose content of these paths is not known."""
+    """The point, marked as lacking the content of these paths."""
     lacking = list(paths)
     return {**point, "incomplete": bool(lacking), "lacking": lacking}
 
@@ -357,8 +356,8 @@ def can_be_gone_to(point: Point) -> bool:
 
 
 def fold_points(points: Sequence[Point]) -> list[Point]:
-    """Points without those that have the worktree of the next older point of their session; of the
-    points that undo stored for the same worktree, only the oldest."""
+    """Fold runs of a session's points with the same worktree into the oldest of them; do the same
+    for undo's points."""
     folded: list[Point] = []
     for point in _fold_steps(points):
         last = folded[-1] if folded else None

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
         """kind: size, number, flag, word, words, text, trailer, pattern, command, persons or
         pipeline.  default: as in a configuration file, '' if another rule decides.  values: all
         values of a word, or the values of a flag besides yes and no.  least, most: of a number.
-        many: all values of the key count.  without: the effect of a pattern that is not valid."""
+        many: the key may have several values.  without: the effect of a pattern that is not
+        valid."""
 
         kind: str
         default: str

@@ -1,10 +1,9 @@
 """Read and write the links of a commit to checkpoints, in its message and its note.
 
-A trailer or a line of the note links.  A line `Entire-Checkpoint-Removed: <id> <reason>` of the
-note removes a link, until a later line links again.  For reading, a line in the middle of a message
-counts, too, if such a checkpoint exists: a forge leaves one when it squashes
-(doc/behaviour.md "Commits without hooks").
-"""
+A trailer, or a line of the note, links a commit to a checkpoint.  A line
+`Entire-Checkpoint-Removed: <id> <reason>` of the note removes a link, until a later line links
+again.  For reading, a line in the middle of a message counts, too, if such a checkpoint exists: a
+forge leaves one when it squashes (doc/behaviour.md "Commits without hooks")."""
 
 from __future__ import annotations
 
@@ -70,7 +69,7 @@ def _list_further(message: bytes, note: bytes, ids: Collection[str]) -> list[str
 
 
 def add_link(note: bytes, checkpoint_id: str) -> bytes:
-    """The note with a line that links."""
+    """The note with a link to the checkpoint added."""
     line = f"{LINK_KEY}: {checkpoint_id}"
     return note if checkpoint_id in list_carried(b"", note) else _append_line(note, line)
 

@@ -410,10 +410,9 @@ def _import_pyspark() -> Any:
 def read_sources(path: str) -> list[Source]:
     """The sources in a file or a table.
 
-    A line of a file has a repository, and behind a tab that of its checkpoints if it is another.
-    A table has the columns repository and, if needed, checkpoints.  Raises Error for a table
-    without repositories, and OSError.
-    """
+    Each line: a repository's URL, then, if different, a tab and the URL of its checkpoints. A table
+    has the columns repository and, if needed, checkpoints.  Raises Error for a table without
+    repositories, and OSError."""
     if not path.endswith(_TABLES):
         with open(path, encoding="utf-8") as f:
             rows = [line.rstrip("\n").partition("\t") for line in f if line.strip(" \n")]

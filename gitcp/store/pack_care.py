@@ -57,7 +57,8 @@ _ALL_NEEDED = ("--all", "--reflog", "--indexed-objects", "--stdin")
 
 
 def unpin_tips(repo: Repo, tips: Iterable[str]) -> None:
-    """Let git prune the objects that only these commits needed.  No ref names the commits."""
+    """Let git prune the objects that only these commits needed.  Call it only when no ref names the
+    commits any more."""
     commits = list(tips)
     if not commits:
         return

@@ -179,7 +179,7 @@ class Packs:
         return ""
 
     def list_held(self, oids: Collection[str]) -> set[str]:
-        """Those of some objects, at least one, that has() is true of."""
+        """The objects among oids that are stored here."""
         held = self._entries.keys() & oids
         for name, index in self._read_indexes().items():
             more = index.list_held(oids) - held
@@ -202,8 +202,8 @@ class Packs:
         return _read_object(self._read_indexes().values(), oid)
 
     def read_foreign(self, oid: str) -> tuple[str, bytes] | None:
-        """read_object() of packs that are not gitcp's, if they are few; None after a few objects:
-        git reads more of them sooner."""
+        """read_object() of packs that are not gitcp's, if they are few; None once a few were read:
+        for many objects git is faster."""
         if self._foreign is None:
             paths = [os.path.join(self.folder, name[:-4]) for name in self._list_foreign()]
             self._foreign = [*open_indexes(paths)] if len(paths) <= _FEW_PACKS else []
@@ -764,8 +764,8 @@ def _read_pieces(source: BinaryIO, start: int, end: int) -> Iterator[bytes]:
 
 
 def sweep_packs(repo: Repo) -> None:
-    """Leave packs to git that are as old as the objects that it prunes by default, and remove those
-    that a kill left without an index."""
+    """Release packs older than gc.pruneExpire's default, and remove those that a kill left without
+    an index."""
     folder = locate_folder(repo)
     for name in list_packs(repo):
         path = os.path.join(folder, name)

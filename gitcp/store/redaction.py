@@ -25,7 +25,7 @@ _REDACTORS: dict[str, Redactor] = memory.get_table("redactors")
 
 def get_redactor(repo: Repo, session: str = "") -> Redactor:
     """The repository's Redactor, made once a process, by gitcp.redact, gitcp.redact-allow,
-    gitcp.redact-personal and gitcp.images.  session: within it the same person has the same label.
+    gitcp.redact-personal and gitcp.images.  session: labels of persons are stable in it.
 
     Raises InputError that names an invalid rule.
     """

@@ -457,8 +457,8 @@ def _drop_gone(objects: Objects, tree: str, gone: set[str]) -> str | None:
 
 
 def mend_state(repo: Repo, session_id: str) -> str:
-    """Write a state and its marker again, a lost state from its copy on a stream; return what was
-    done.  Files whose name is no session's id are moved aside."""
+    """Write the state and its marker again; take a lost state from the copy on its stream; return
+    what was done.  Files whose name is no session's id are moved aside."""
     try:
         formats.check_session_id(session_id)
     except InputError:

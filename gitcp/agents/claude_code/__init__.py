@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Tool
 
 _LONGEST = 200  # characters of the name of a project's folder
-# The beginning of the result, in a batch, of a call that did not run.
+# In PostToolBatch, a result that begins so is of a call that failed.
 _FAILED = ("<tool_use_error>", "PreToolUse:")
 
 
@@ -91,7 +91,7 @@ class ClaudeCode(agents.Client):
         if isinstance(response, dict):
             if tool["kind"] == "task" and response.get("agentId"):
                 tool["agent_id"] = formats.check_component(response["agentId"], "agentId")
-            if response.get("backgroundTaskId"):  # also for a call that the person moved there
+            if response.get("backgroundTaskId"):  # also if the person sent it there
                 tool["background"] = True
                 tool["background_id"] = agents.get_text(response, "backgroundTaskId")
             agents.add_output(tool, response.get("stdout"), response.get("stderr"))

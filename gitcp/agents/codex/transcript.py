@@ -81,9 +81,7 @@ def _list_changes(path: str, change: object) -> Iterator[tuple[str, dict[str, An
 class _Reader(transcript_facts.Reader):
     """The state of one scan, with the directory and the last token total.
 
-    forked: the session is a fork of one whose lines are not copied, and whose usage is in the next
-    total.
-    """
+    forked: the next total also counts the parent session, whose lines are not in this file."""
 
     def __init__(self, scan: Scan) -> None:
         super().__init__(scan, lambda _: iter(()), self.list_patched)  # its lines are read here

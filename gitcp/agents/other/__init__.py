@@ -1,7 +1,6 @@
 """Any other tool: it sends gitcp's event records, and may have a transcript in gitcp's format.
 
-Its name is for people, and its agent type in stored data.
-"""
+The name it gives itself is shown to people and stored as its agent type."""
 
 from __future__ import annotations
 

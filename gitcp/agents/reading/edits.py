@@ -67,7 +67,7 @@ def read_entries(path: str) -> Iterator[dict[str, Any]]:
 
 
 def _expand(line: bytes) -> Iterator[dict[str, Any]]:
-    """The entry of a line; the messages that a line of Gemini's sets."""
+    """The entry of a line; for Gemini, the messages under $set."""
     entry = transcripts.load_entry(line)
     if not entry:
         return
@@ -81,7 +81,7 @@ def _expand(line: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _expand_document(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """A document with its first message alone, by which its client is recognised; its messages."""
+    """First the document with one message, enough to recognise the client; then each message."""
     messages = list_objects(document.get("messages"))
     yield {**document, "messages": messages[:1]}
     yield from messages

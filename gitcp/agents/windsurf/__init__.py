@@ -1,8 +1,7 @@
 """Windsurf's Cascade: its hooks and payloads, by its documentation only.
 
-Its hooks report prompts, writes, commands, servers' tools and answers.  Its transcript is not
-known.
-"""
+Its hooks report prompts, writes, commands, tools of MCP servers and answers.  Its transcript is not
+known."""
 
 from __future__ import annotations
 

@@ -57,7 +57,8 @@ def is_well_formed(data: bytes) -> bool:
 
 
 def list_values(data: bytes, own: bool = False) -> tuple[list[Value], list[Value], list[Value]]:
-    """(values, names, documents): each (start, end, key) of strings without quotes; key has its.
+    """(values, names, documents): (start, end, key) of each string: its span without the quotes,
+    its key with them.
 
     data is well-formed.  values may be redacted.  names and ids may look random and are secret only
     by a format.  documents, in an object whose `type` begins with image, are secret only if they

@@ -493,8 +493,8 @@ def find_tree(repo: Repo, name: str) -> str:
 
 
 def find_moment(repo: Repo, name: str) -> Point | None:
-    """The point of a moment inside a turn or of the worktree before a step; None if the name is
-    that of a commit, a checkpoint or a session.  Raises Error as points.find_point()."""
+    """The point that a name means; None for commits, checkpoints and sessions.  Raises Error as
+    points.find_point()."""
     return _find(repo, name)[0]
 
 

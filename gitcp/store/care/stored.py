@@ -57,8 +57,8 @@ if TYPE_CHECKING:
 _KEYS = ("metadata", "transcript", "context", "content_hash", "prompt")
 _HEX = frozenset("0123456789abcdef")
 _WINDOW = 64  # checkpoints whose objects are read at once
-_LAST = 999  # the highest number of a piece whose name sorts right
-_ALONE = 16  # windows before worker processes are started: these cost what 200 checkpoints do
+_LAST = 999  # the last three-digit chunk: names above it sort wrongly
+_ALONE = 16  # windows before workers are started: a start costs what 200 checkpoints do
 
 
 def look_at_checkpoints(case: Case) -> Iterator[Finding]:

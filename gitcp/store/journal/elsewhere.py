@@ -211,8 +211,8 @@ def list_worktrees(repo: Repo, session: Mapping[str, Any]) -> list[str]:
 
 
 def list_records(repo: Repo, session: Mapping[str, Any], paths: Collection[str]) -> list[Recorded]:
-    """The records, as match() takes them, of a session's edits at these paths that are away in
-    other worktrees."""
+    """The records, in the form that match() takes, of a session's edits at these paths that are
+    away in other worktrees."""
     away = [
         pair
         for worktree_id in list_worktrees(repo, session)
@@ -246,8 +246,8 @@ def bring_edits(repo: Repo, state: State, paths: Collection[str]) -> None:
 
 
 def _is_brought(lines: list[JournalLine], session_id: str, path: str, stretch: Stretch) -> bool:
-    """Whether a journal has these edits already.  They cannot be settled in the journal of a
-    worktree that is gone, so they are found again."""
+    """Whether a journal has these edits already.  Edits of a deleted worktree cannot be marked as
+    settled there, so this may see them twice."""
     return any(
         line.get("path") == path
         and line["how"] == credit.STATED

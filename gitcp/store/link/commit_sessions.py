@@ -28,11 +28,10 @@ def store_sessions(
 ) -> dict[str, Exception]:
     """Condense the sessions of a commit, each with its part in it, under checkpoint_id.
 
-    Return the sessions that an error left out; raise the error if it left out all.  The caller
-    holds the locks, and saves the states of the others.  old: HEAD before the commit.  noted:
-    whether a note carries the id.  The note is written first: after a kill the next event stores
-    the sessions under the id that it finds.
-    """
+    Return session -> error for each that failed; raise if all did.  The caller holds the locks, and
+    saves the states of the others.  old: HEAD before the commit.  noted: whether a note carries the
+    id.  The note is written first: after a kill the next event stores the sessions under the id
+    that it finds."""
     failed: dict[str, Exception] = {}
     for state, _ in sessions:
         with condense.Apart(state["session_id"], failed):
@@ -60,7 +59,7 @@ def _list_replaced(repo: Repo, commit: Commit, old: str) -> list[str]:
 
 
 def list_taken_back(repo: Repo, head: str) -> list[str]:
-    """The commits, newest first, that the last move of HEAD left if it was a reset to head."""
+    """The commits that a `git reset` to head has just dropped, newest first."""
     tips = refs.list_reset_from(repo, head)
     if not tips:
         return []

@@ -266,9 +266,9 @@ def condense_sessions(
 ) -> dict[str, Exception]:
     """Condense sessions with their part in a commit under checkpoint_id.
 
-    Return the sessions that an error left out; raise the error if it left out all.  The caller
-    holds the locks, and saves the states of the others.  noted: whether a note carries the id.
-    extra: further keys of the metadata.  replaced: as for Credit."""
+    Return session -> error for each that failed; raise if all did.  The caller holds the locks, and
+    saves the states of the others.  noted: whether a note carries the id. extra: further keys of
+    the metadata.  replaced: as for Credit."""
     parent, changes = objects.read_changes(repo.objects, commit)
     failed = dict[str, Exception]()
     states = [state for state, _ in sessions]

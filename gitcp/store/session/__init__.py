@@ -440,7 +440,8 @@ def read_middle(repo: Repo, session_id: str) -> dict[str, Entry | None] | None:
 
 
 def resolve_paths(repo: Repo, paths: Iterable[str]) -> list[str]:
-    """The paths, relative to the worktree's root, that a tool which names these may write."""
+    """What a tool writes if it is given these paths, relative to the worktree's root: also the
+    targets of links."""
     targets = (
         target for path in paths for target in list_targets(os.path.join(repo.worktree, path))
     )

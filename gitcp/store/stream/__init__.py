@@ -53,7 +53,7 @@ ARCHIVE = formats.ARCHIVE
 PREFIXES = (formats.BRANCHES, formats.HIDDEN)
 METADATA = ".entire/metadata/"
 _FOREIGN: dict[str, frozenset[str]] = memory.get_table("foreign")
-# Subjects of checkpoints that no turn made: after a commit, and after a step.
+# Subjects of checkpoints that no turn made: the first after a commit, and that of a rewind.
 CARRIED = "carry forward: uncommitted session files"
 FOLLOWED = "rewind: the files as they are now"
 
@@ -81,7 +81,7 @@ def add_foreign(repo: Repo, ref: str) -> None:
 
 
 def build_ref(repo: Repo, base: str, suffix: int | None = None, worktree: str = "") -> str:
-    """The full ref of the stream of base in a worktree, by its hash; in this one by default.
+    """The full ref of the stream of base; worktree: its hash, by default this one's.
 
     It has seven digits of the base, and more if the person has a branch of that name.  A ref with
     a suffix always has seven.
@@ -106,8 +106,7 @@ def build_message(
 ) -> str:
     """The message of a session's checkpoint on a stream, made on the commit base (full oid).
 
-    trailers: replace the trailer that names the session's directory.
-    """
+    trailers: used instead of Entire-Metadata."""
     lines = [
         *(trailers or [f"Entire-Metadata: {METADATA}{session_id}"]),
         f"Entire-Session: {session_id}",
@@ -125,7 +124,7 @@ def find_trailer(message: str, key: str) -> str:
 
 
 def read_tip(objects: Objects, ref: str) -> Tip | None:
-    """The tip of ref, or of the ref of that name with the other of PREFIXES; None without both.
+    """The tip of ref, visible or hidden; None if neither exists.
 
     Raises Foreign if ref is not a stream: it is the person's.
     """

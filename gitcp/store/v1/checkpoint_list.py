@@ -244,7 +244,7 @@ ALL = (
     "--exclude=refs/entire/*",
     "--all",
 )
-# Their commits whose message has a line with an id.
+# Options that select the commits whose message names a checkpoint.
 CARRYING = ("-E", "--regexp-ignore-case", "--grep=^Entire-Checkpoint:", *ALL)
 _COMMIT_LOG = "log", "--format=%H", "--no-show-signature", "--no-follow"
 

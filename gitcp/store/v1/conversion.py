@@ -63,7 +63,7 @@ def _move_refs(repo: Repo, reason: str, *, create: bool = True) -> dict[str, str
 
 
 def _forget_on_branch(repo: Repo) -> list[refs.Update]:
-    """The update of our branch if it has what the ref of a checkpoint has forgotten."""
+    """The update that forgets on our branch what a checkpoint's ref has forgotten."""
     if not refs.read_ref(repo, REF):
         return []
     own = dict(checkpoint_list.list_trees(repo, formats.CHECKPOINTS, ""))
@@ -120,7 +120,7 @@ def leave_branch(repo: Repo) -> str:
 
 
 def _list_updates(repo: Repo, create: bool = True) -> list[refs.Update]:
-    """The updates of refs: one for each checkpoint of which a branch has what its ref lacks.
+    """The updates of refs: one for each checkpoint whose ref lacks something that a branch has.
 
     create: also for one that has no ref.
     """

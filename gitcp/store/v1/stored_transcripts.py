@@ -35,10 +35,9 @@ _PIECE = 1 << 20  # bytes hashed at once
 class StoredTranscript:
     """A transcript whose chunks are in the object database.
 
-    chunks: their oids in order; size: bytes of the joined transcript; items: its lines, or the
-    messages of a document; scan: the result of the agent's scanner; live: files.read_stamp() of
-    the live file before it was read.
-    """
+    chunks: their oids in order; size: bytes of the joined transcript; items: the number of its
+    lines or messages; scan: the result of the agent's scanner; live: files.read_stamp() of the live
+    file before it was read."""
 
     __slots__ = ("_copy", "_hash", "_rest", "chunks", "items", "live", "scan", "size")
 
@@ -56,7 +55,7 @@ class StoredTranscript:
         return self._copy.read() + self._rest
 
     def list_lines(self) -> Iterator[bytes]:
-        """Yield the redacted lines in their order; those of a document, if it is one."""
+        """Yield the redacted lines in their order; for a document, the lines of its text."""
         for piece, _ in transcripts.read_lines(self._copy.read, 0, self._copy.size):
             yield from piece.splitlines(keepends=True)
 
@@ -216,8 +215,8 @@ def _is_below(path: str, folders: set[str]) -> bool:
 def store_session(
     repo: Repo, state: State, complete: bool = False, check: bool = False
 ) -> StoredTranscript | None:
-    """Store the session's transcript as far as it is on disk; None without one.  The model that it
-    names, and the number that the turn's prompt has in it, are noted in the state's turn.
+    """Store the session's transcript as far as it is on disk; None without one.  Also sets the
+    turn's model and number from the transcript.
 
     complete, check: as for store_transcript().
     """
@@ -237,8 +236,8 @@ def store_session(
 
 
 def _number_turn(state: State, turn: dict[str, Any], asked: Sequence[str]) -> None:
-    """Number the last turn as its prompt is in the transcript: earlier prompts were not recorded if
-    the session is older than its hooks."""
+    """Set the turn's number to its prompt's position in the transcript; it is higher than our count
+    if hooks were installed later."""
     earlier = [old.get("number", 0) for old in state["turns"].values() if old is not turn]
     number = commit_message.find_number(dict(enumerate(asked, 1)), turn)
     if number > max(earlier, default=0):
