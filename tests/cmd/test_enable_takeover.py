@@ -51,6 +51,28 @@ def test_tracked_hooks_of_entire_that_enable_switched_off_are_no_finding(
     assert "Entire" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("agent", "path"),
+    [
+        ("opencode", ".opencode/plugins/entire.ts"),
+        ("pi", ".pi/extensions/entire/index.ts"),
+        ("copilot", ".github/hooks/entire.json"),
+    ],
+)
+def test_tracked_files_of_entire_are_switched_off_in_this_clone_with_their_agent(
+    repo: Path, agent: str, path: str
+) -> None:
+    write(repo / path, "as Entire wrote it\n", 0o644)
+    git("add", "-f", path)
+    git("commit", "-q", "-m", "record for all")
+    switch = repo / ".entire/settings.local.json"
+    enable.run(["--agent=codex"])
+    assert not switch.exists()
+    enable.run([f"--agent={agent}"])
+    assert json.loads(switch.read_text())["enabled"] is False
+    assert git("status", "--porcelain") == ""
+
+
 def test_enable_takes_over_from_the_original_program(
     repo: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

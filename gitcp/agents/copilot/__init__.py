@@ -29,6 +29,7 @@ class Copilot(agents.Client):
     AGENT_TYPE = "Copilot CLI"
     PROGRAM = "copilot"
     FOLDERS = (".copilot",)
+    ENTIRES = ".github/hooks/entire.json"
     HOME_ENV = "COPILOT_HOME"
     SESSION_ENV = ("COPILOT_AGENT_SESSION_ID",)
     ANSWERS = "copilot"

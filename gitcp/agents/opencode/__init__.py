@@ -28,6 +28,7 @@ class Opencode(agents.Client):
     PROGRAM = "opencode"
     BEGIN = "opencode --prompt {}"
     FOLDERS: tuple[str, ...] = (".opencode", ".config/opencode")
+    ENTIRES = ".opencode/plugins/entire.ts"
     SETTINGS = {
         "shared": ".opencode/plugins/gitcp.js",
         "user": ".config/opencode/plugins/gitcp.js",

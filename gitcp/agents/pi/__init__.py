@@ -12,6 +12,7 @@ class Pi(agents.Client):
     PROGRAM = "pi"
     BEGIN = "pi {}"
     FOLDERS = (".pi",)
+    ENTIRES = ".pi/extensions/entire/index.ts"
     SETTINGS = {"shared": ".pi/extensions/gitcp.ts", "user": ".pi/agent/extensions/gitcp.ts"}
     FORM = "plugin"
     PLUGIN = "pi/plugin.ts"
