@@ -81,6 +81,20 @@ def write_records(stream: BinaryIO, records: Iterable[Record]) -> None:
         stream.flush()
 
 
+def _needs_orjson(size: int) -> bool:
+    """Whether orjson, which can then be imported, is to parse a text of so many bytes: with those
+    before it, it is much."""
+    if "orjson" in sys.modules:
+        return True
+    _COUNTS["parsed"] = _COUNTS.get("parsed", 0) + size
+    if _COUNTS["parsed"] < _MUCH:
+        return False
+    from gitcp.packages import find_package
+
+    find_package("orjson")
+    return True
+
+
 def parse_json(data: bytes) -> Any:
     """The value of a JSON text as of core's json.loads(), for callers with thousands of texts:
     after _MUCH bytes by orjson, in a third of the time.
@@ -88,19 +102,29 @@ def parse_json(data: bytes) -> Any:
     An integer of more than 64 bits may become a float.  Raise ValueError or RecursionError for
     other texts.
     """
-    if "orjson" not in sys.modules:
-        _COUNTS["parsed"] = _COUNTS.get("parsed", 0) + len(data)
-        if _COUNTS["parsed"] < _MUCH:
-            return json.loads(data)
-    from gitcp.packages import find_package
-
-    find_package("orjson")
+    if not _needs_orjson(len(data)):
+        return json.loads(data)
     import orjson
 
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:  # it refuses lone surrogates, NaN and Infinity
         return json.loads(data)
+
+
+def load_entry(line: bytes) -> dict[str, Any] | None:
+    """transcripts.load_entry(), for callers with megabytes of lines."""
+    from gitcp.core import transcripts
+
+    if not _needs_orjson(len(line)):
+        return transcripts.load_entry(line)
+    import orjson
+
+    try:
+        value = orjson.loads(line)
+    except orjson.JSONDecodeError:  # it refuses what load_entry() mends, too
+        return transcripts.load_entry(line)
+    return value if isinstance(value, dict) else None
 
 
 def dump_record(record: Record) -> bytes:

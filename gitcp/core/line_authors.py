@@ -15,12 +15,14 @@ from gitcp.agents.reading.items import list_items
 from gitcp.core import agent_words, line_replay, linking
 from gitcp.core.line_replay import count_equal_lines
 from gitcp.core.linking import remove_space
+from gitcp.core.transcripts import load_entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any, TypedDict
 
+    from gitcp.agents.reading.items import Load
     from gitcp.core.patches import Hunk
 
     Lines = Callable[[str], Sequence[bytes]]  # of an oid
@@ -382,21 +384,26 @@ _FAILED = ("<tool_use_error>", "Error", "error")
 
 
 def add_proven_lines(
-    record: LineRecord, transcript: bytes, contents: Mapping[str, tuple[str, bytes]]
+    record: LineRecord,
+    transcript: bytes,
+    contents: Mapping[str, tuple[str, bytes]],
+    load: Load = load_entry,
 ) -> LineRecord:
     """The record with `lines` in the form of lines.json, and the turns that they name.
 
-    contents: path -> oid and bytes in the commit, for the paths that the session touched.
+    contents: path -> oid and bytes in the commit, for the paths that the session touched.  load: as
+    for list_items().
     """
     turns: dict[str, dict[str, Any]] = {}
     typed: dict[str, Typed] = {path: {} for path in contents}
-    for path, old, new, turn, tool in _list_edits(transcript, turns):
-        for name in contents:
-            if path == name or path.endswith(f"/{name}"):
-                path_lines = typed[name]
-                for line in old - new:
-                    path_lines.pop(line, None)
-                path_lines.update(dict.fromkeys(new - old, (turn, tool)))
+    for path, before, after, turn, tool in _list_edits(transcript, turns, load):
+        names = [name for name in contents if path == name or path.endswith(f"/{name}")]
+        old, new = (_select_telling(text) if names else set() for text in (before, after))
+        for name in names:
+            path_lines = typed[name]
+            for line in old - new:
+                path_lines.pop(line, None)
+            path_lines.update(dict.fromkeys(new - old, (turn, tool)))
     lines = {
         path: [{"oid": oid, "ranges": ranges}]
         for path, (oid, data) in contents.items()
@@ -436,12 +443,12 @@ def _build_ranges(data: bytes, typed: Typed) -> list[list[Any]]:
 
 
 def _list_edits(
-    transcript: bytes, turns: dict[str, dict[str, Any]]
-) -> Iterator[tuple[str, set[bytes], set[bytes], str, str]]:
-    """Yield (path, lines before, lines after, turn, tool use) of each edit that succeeded."""
+    transcript: bytes, turns: dict[str, dict[str, Any]], load: Load
+) -> Iterator[tuple[str, str, str, str, str]]:
+    """Yield (path, text before, text after, turn, tool use) of each edit that succeeded."""
     open_calls: dict[str, tuple[Any, str]] = {}
     turn = ""
-    for item in list_items(transcript):
+    for item in list_items(transcript, load=load):
         if item["kind"] == "prompt":
             turn = f"prompt-{len(turns) + 1}"
             turns[turn] = {"number": len(turns) + 1, "prompt": item["text"]}
@@ -451,7 +458,7 @@ def _list_edits(
             arguments, call_turn = open_calls.pop(item["id"])
             if call_turn and not item["failed"] and not item["text"].startswith(_FAILED):
                 for path, old, new in _list_changes(arguments, item["text"].startswith(_CREATED)):
-                    yield path, _select_telling(old), _select_telling(new), call_turn, item["id"]
+                    yield path, old, new, call_turn, item["id"]
 
 
 def _list_changes(arguments: Any, created: bool) -> Iterator[tuple[str, str, str]]:

@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 
 from gitcp.core import exports
+from gitcp.repo import Repo
+from gitcp.store.lines.recorded import Attested
+from gitcp.store.objects import Objects
 from tests.support.harness import Agent, World
 
 AI = "refs/notes/ai"
@@ -53,6 +56,17 @@ def test_a_commit_has_its_note_at_once_and_an_amend_its_own(world: World, a: Age
     assert lines(world) == [1, 3]
     world.git("commit", "-q", "--amend", "-m", "only the message")
     assert lines(world) == [1, 3]
+
+
+def test_a_note_that_is_no_log_attests_nothing(world: World, a: Agent) -> None:
+    world.write("g", "of the person\n")
+    world.git("add", "g")
+    world.git("-c", "core.hooksPath=/dev/null", "commit", "-qm", "by hand")
+    world.git("notes", f"--ref={AI}", "add", "-f", "-m", "hello, a review")
+    with Objects(Repo.find(str(world.path))) as objects:
+        attested = Attested(objects)
+        assert not attested.has_note(world.head)
+        assert attested.has_note(world.git("rev-parse", "HEAD~1"))
 
 
 def test_a_rebase_carries_notes_over_and_a_link_taken_off_takes_its_note(

@@ -215,6 +215,29 @@ def test_stats_asks_git_as_often_for_many_files_and_commits_as_for_few(
     assert count_gits(world, "stats", "HEAD~6..") <= few
 
 
+def revert_elsewhere(world: World, files: int) -> None:
+    """A commit of many files, and on another branch one that says it reverts it."""
+    shuffle(world, files, commits=1)
+    world.git("checkout", "-q", "-b", f"side-{files}")
+    shuffle(world, files, commits=2)
+    side = world.head
+    world.git("checkout", "-q", "-")
+    for file in range(files):
+        world.write(f"f{file}.txt", f"another line of some length, number {file}\n")
+    world.git("commit", "-qa", "-m", "subject", "-m", f"This reverts commit {side}.")
+
+
+def test_a_revert_of_a_commit_elsewhere_asks_git_as_often_for_many_files_as_for_few(
+    world: World,
+) -> None:
+    revert_elsewhere(world, files=12)
+    few = count_gits(world, "stats", "HEAD^..")
+    world.git("checkout", "-q", "--orphan", "more")
+    world.git("rm", "-rqf", ".")
+    revert_elsewhere(world, files=40)
+    assert count_gits(world, "stats", "HEAD^..") <= few
+
+
 @pytest.mark.parametrize("files", [1, 12])
 def test_blame_and_stats_of_one_commit_and_of_many_give_a_moved_line_to_the_same(
     world: World, files: int

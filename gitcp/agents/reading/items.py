@@ -9,15 +9,17 @@ from __future__ import annotations
 from gitcp import agents
 from gitcp.agents.claude_code.transcript import NOT_SAID
 from gitcp.agents.other import transcript
-from gitcp.core import blocks, commit_message, formats, json, transcript_facts, transcripts
+from gitcp.core import blocks, commit_message, formats, json, transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import ModuleType
     from typing import Any, Literal, TypedDict
 
     from gitcp.agents import Client
+
+    Load = Callable[[bytes], dict[str, Any] | None]
 
     class Item(TypedDict):
         """kind: what it is.  text: what was said, or given back by a call.  time: as written,
@@ -40,16 +42,22 @@ _MEDIA = ("media_type", "mimeType", "mime_type")
 _SPEECH: dict[str, Literal["prompt", "answer"]] = {"prompt": "prompt", "reply": "answer"}
 
 
-def list_items(data: bytes, of_subagent: bool = False, start: int = 0) -> Iterator[Item]:
+def list_items(
+    data: bytes,
+    of_subagent: bool = False,
+    start: int = 0,
+    load: Load = transcripts.load_entry,
+) -> Iterator[Item]:
     """The items of a transcript in their order; lines that are not JSON are skipped.
 
     start: the first line or message to list.  of_subagent: whether it is a subagent's own
-    transcript, all lines of which are marked as beside the main conversation.
+    transcript, all lines of which are marked as beside the main conversation.  load: what reads a
+    line, or a document.
     """
-    reader, messages = _open_transcript(data)
+    reader, messages = _open_transcript(data, load)
     marks = getattr(_get_facts(reader), "MARKS", (b"",))
     not_said = [key for key in NOT_SAID if not (of_subagent and key == "isSidechain")]
-    for number, entry in _list_entries(data, messages, start, marks):
+    for number, entry in _list_entries(data, messages, start, marks, load):
         if not any(entry.get(key) for key in not_said):
             yield from list_entry_items(reader, entry, number)
 
@@ -99,33 +107,41 @@ def recognise_client(entry: dict[str, Any]) -> Client | None:
     return None
 
 
-def _open_transcript(data: bytes) -> tuple[ModuleType | None, list[dict[str, Any]] | None]:
+def _open_transcript(
+    data: bytes, load: Load = transcripts.load_entry
+) -> tuple[ModuleType | None, list[dict[str, Any]] | None]:
     """(the reader of a transcript, None for an unknown one; its messages if it is a document, or
     lines that build one)."""
-    first = next(iter(_split_lines(data)), b"")
-    document = transcripts.load_entry(first) or transcripts.load_entry(data) or {}
+    lines = _split_lines(data)
+    first = load(lines[0]) if lines else None
+    document = first or (load(data) if first is None else None) or {}
     if transcript.is_first_entry(document):
         return transcript, None
     client = recognise_client(document)
     reader = client.get_reader() if client else None
     if reader is None or not hasattr(reader, "list_messages"):
-        if not document or transcripts.load_entry(first) is not None:
+        if not document or first is not None:
             return reader, None
         # A document in several lines, which not every client's reader can read.
         split = getattr(reader, "split_document", None)
         return reader, split(document) if split else []
-    return reader, reader.list_messages(transcript_facts.load_parts(data)[0])
+    parts = [] if first is None and document else [first, *map(load, lines[1:])]
+    return reader, reader.list_messages([part for part in parts if part is not None] or [document])
 
 
 def _list_entries(
-    data: bytes, messages: list[dict[str, Any]] | None, start: int, marks: Iterable[bytes]
+    data: bytes,
+    messages: list[dict[str, Any]] | None,
+    start: int,
+    marks: Iterable[bytes],
+    load: Load = transcripts.load_entry,
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """(number, entry) of each message, or of each line with one of the marks, from start on."""
     if messages is not None:
         yield from enumerate(messages[start:], start)
         return
     for number, line in enumerate(_split_lines(data)[start:], start):
-        if any(mark in line for mark in marks) and (entry := transcripts.load_entry(line)):
+        if any(mark in line for mark in marks) and (entry := load(line)):
             yield number, entry
 
 

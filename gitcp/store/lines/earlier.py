@@ -170,6 +170,7 @@ class Earlier:
         # Whether a part of a history or a content was not here; a list of renames.
         self._lacks = self._is_broken = False
         self._walks: list[Walk] = []
+        self._foreign: set[str] = set()  # commits for whose history one of the walks was made
         self._renames: dict[str, dict[str, str]] = {}  # commit -> new path -> old path
         self._texts: dict[str, Text | None] = {}
         self._size = 0
@@ -196,9 +197,18 @@ class Earlier:
         self.walk([(commit, path)])
         return self._find_walk(commit, path)
 
+    def _need_foreign_walk(self, commit: str, path: str) -> Walk | None:
+        """_need_walk() for a commit that the history may lack: if that was read as a whole, so is
+        the commit's own, which many paths may ask for."""
+        if self._whole and commit not in self._foreign and not self._find_walk(commit, path):
+            self._foreign.add(commit)
+            self._walks.append(Walk(self._repo, [commit]))
+        return self._find_walk(commit, path) if self._whole else self._need_walk(commit, path)
+
     def forget(self) -> None:
         """Forget what was read, but for whole histories."""
         self._walks.clear()
+        self._foreign.clear()
         self._renames.clear()
         self._forget_texts()
 
@@ -316,7 +326,7 @@ class Earlier:
         restore at a path."""
         commit, path = place
         for reverted in list_reverted(message):
-            found = self._need_walk(reverted, path)
+            found = self._need_foreign_walk(reverted, path)
             if found and (step := found.map_steps(path).get(reverted)):
                 yield found.parents[reverted], step[0][0]
         steps = walk.map_steps(path)

@@ -8,19 +8,20 @@ from functools import cached_property
 
 from gitcp import files, jj
 from gitcp.core import exports, line_authors, v1_format
-from gitcp.core.formats import CHECKPOINTS
+from gitcp.core.formats import CHECKPOINTS, COMMIT
 from gitcp.core.line_authors import BEGUN, ENDED, Recording
 from gitcp.errors import Error
 from gitcp.git import decode_name, encode_name
+from gitcp.record import load_entry
 from gitcp.store import notes, objects
 from gitcp.store.lines.earlier import About
 from gitcp.store.lines.memo import Memo
-from gitcp.store.objects import parse_ident, read_commit, read_ident
+from gitcp.store.objects import TREE, Lookup, find_tree, parse_ident, read_commit, read_ident
 from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence, Set
     from typing import Any
 
     from gitcp.core.exports import Log
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from gitcp.core.patches import Hunk
     from gitcp.repo import Repo
     from gitcp.store.objects import Objects
+    from gitcp.store.v1.checkpoints import SessionEntry, StoredCheckpoint
 
     LineAuthors = dict[int, Author]  # by 1-based line
     Spot = tuple[str, str, int]  # commit, path, line from 1
@@ -44,6 +46,7 @@ class Recorded:
         self.places = checkpoints.Places(repo)
         self._records: dict[str, list[LineRecord]] = {}
         self._place_by_id: dict[str, tuple[str, str] | None] = {}  # id -> ref and tree
+        self._stored: dict[str, StoredCheckpoint] = {}
         self._loader = checkpoint_list.Loader(repo.objects, brief=True)
 
     def prefetch(self, ids: Iterable[str]) -> None:
@@ -83,17 +86,32 @@ class Recorded:
         """session id -> transcript, of the sessions of a checkpoint that have one."""
         if not (place := self._find_place(checkpoint_id)):
             return {}
-        sessions = self._loader.load(checkpoint_id, *place)["sessions"]
-        parts = self._loader.make_parts(checkpoint_id)
-        transcripts = {
-            s["session_id"]: parts.read_transcript(s["files"], s["directory"]) for s in sessions
-        }
+        sessions = self._load(checkpoint_id, *place)["sessions"]
+        transcripts = {s["session_id"]: self._read_transcript(checkpoint_id, s) for s in sessions}
         return {session: data for session, data in transcripts.items() if data}
+
+    def read_transcript(self, record: LineRecord) -> bytes:
+        """The transcript of a record's session; b"" if it is not here."""
+        if not (place := self._find_place(record["checkpoint_id"])):
+            return b""
+        sessions = self._load(record["checkpoint_id"], *place)["sessions"]
+        own = [s for s in sessions if s["session_id"] == record["session_id"]]
+        return self._read_transcript(record["checkpoint_id"], own[-1]) if own else b""
+
+    def _read_transcript(self, checkpoint_id: str, session: SessionEntry) -> bytes:
+        parts = self._loader.make_parts(checkpoint_id)
+        return parts.read_transcript(session["files"], session["directory"])
+
+    def _load(self, checkpoint_id: str, ref: str, tree: str) -> StoredCheckpoint:
+        if checkpoint_id not in self._stored:
+            self._stored[checkpoint_id] = self._loader.load(checkpoint_id, ref, tree)
+        return self._stored[checkpoint_id]
 
     def forget(self) -> None:
         """Forget what was read, so that memory does not grow with the number of checkpoints."""
         self._records.clear()
         self._place_by_id.clear()
+        self._stored.clear()
         self._loader.trees.clear()
         self._repo.objects.ahead.forget()
 
@@ -115,7 +133,7 @@ class Recorded:
                 "lines": parts.read_lines(entry),
                 "time": str(entry["metadata"].get("created_at") or ""),
             }
-            for entry in self._loader.load(checkpoint_id, ref, tree)["sessions"]
+            for entry in self._load(checkpoint_id, ref, tree)["sessions"]
             if entry["session_id"]  # else the metadata is damaged, and nobody can be named
         ]
 
@@ -141,33 +159,33 @@ def list_touched_paths(record: LineRecord) -> set[str]:
     return {*listed, *(files if isinstance(files, dict) else ())}
 
 
-def _find_proof(
-    repo: Repo, commit: str, changed: Container[str], record: LineRecord
-) -> tuple[Proof | None, bool]:
-    """(the lines that the transcript of a session proves in a commit, whether it is here).
-
-    changed: the paths that the commit changes; no other lines are its own.
-    """
-    specs = {f"{commit}:{path}": path for path in list_touched_paths(record)}
-    contents = {}
-    for spec, oid in repo.objects.ahead.resolve(specs).items():
-        blob = repo.objects.read(oid) if oid else None
-        if oid and blob and blob[1] == "blob":
-            contents[specs[spec]] = oid, blob[2]
-    if not contents:
-        return None, True
+def _find_proof(readers: Readers, commit: Commit, record: LineRecord) -> tuple[Proof | None, bool]:
+    """(the lines that the transcript of a session proves in a commit, whether all that they depend
+    on is here).  No lines of paths that the commit does not change are its own."""
+    objects = readers.repo.objects
     try:
-        checkpoint = checkpoints.read_checkpoint(repo, record["checkpoint_id"])
-        transcript = checkpoints.read_session(repo.objects, checkpoint, record["session_id"])[
-            "transcript"
-        ]
+        look = Lookup(objects, find_tree(objects, commit.oid))
+        entries = {path: look(path) for path in list_touched_paths(record)}
     except Error:
         return None, False
+    blobs = {
+        path: entry[1]
+        for path, entry in entries.items()
+        if entry and entry[0] not in (TREE, COMMIT)
+    }
+    if not blobs:
+        return None, True
+    contents = {
+        path: (blobs[path], readers.read_blob(blobs[path]))
+        for path in blobs.keys() & commit.changed
+    }
+    transcript = readers.recorded.read_transcript(record)
     if len(transcript) > _LARGEST:
         return None, True
-    own = {path: content for path, content in contents.items() if path in changed}
-    proven = line_authors.add_proven_lines(record, transcript, own)
-    return (proven["lines"], proven["metadata"]["turns"]), bool(transcript)
+    own = {path: (oid, data) for path, (oid, data) in contents.items() if data is not None}
+    proven = line_authors.add_proven_lines(record, transcript, own, load_entry)
+    whole = bool(transcript) and len(own) == len(contents)
+    return (proven["lines"], proven["metadata"]["turns"]), whole
 
 
 class Attested:
@@ -185,8 +203,8 @@ class Attested:
         )
 
     def has_note(self, commit: str) -> bool:
-        """Whether there is a note on a commit."""
-        return bool(self._reader.find_oid(commit))
+        """Whether there is such a note on a commit; others may write notes of their own there."""
+        return self._load_log(commit) is not None
 
     def find_authors(self, commit: str, path: str) -> dict[int, Author]:
         """The authors of the lines (1-based) of path in commit that a note attests."""
@@ -379,14 +397,15 @@ class Commit:
         proof: Proof | None = readers.memo.find(
             f"{self.oid} {tree} {record['session_id']}",
             False,
-            lambda: _find_proof(readers.repo, self.oid, self._list_changed(), record),
+            lambda: _find_proof(readers, self, record),
         )
         if proof is None:
             return record
         lines, turns = proof
         return {**record, "metadata": {**record["metadata"], "turns": turns}, "lines": lines}
 
-    def _list_changed(self) -> set[str]:
+    @cached_property
+    def changed(self) -> Set[str]:
         """The paths that it changes, of a merge those that differ from all parents."""
         commit = read_commit(self._readers.repo.objects, self.oid)
         return set(objects.read_changes(self._readers.repo.objects, commit)[1]) if commit else set()
