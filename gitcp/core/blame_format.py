@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from io import BytesIO
+from itertools import islice
 from unicodedata import category, east_asian_width
 
 from gitcp.core import patches
@@ -27,11 +29,16 @@ if TYPE_CHECKING:
         date: str | None
 
     class Row(TypedDict):
-        """A line of the table.  boundary: it may be older than the range."""
+        """Lines of the table that follow one another in the commit too.
+
+        orig, final: of the first.  count: of lines.  boundary: they may be older than the range.
+        content: the lines, each with a newline.
+        """
 
         oid: str
         orig: int
         final: int
+        count: int
         path: bytes
         boundary: bool
         name: bytes
@@ -60,6 +67,7 @@ if TYPE_CHECKING:
 
 OURS = ("json", "mark-unknown", "coarse")
 _LONG = {"show-name": "f", "show-number": "n", "porcelain": "p", "show-email": "e"}
+_TOGETHER = 1 << 12  # lines
 _NAMED = ("line-porcelain", "score-debug", "color-lines", "color-by-age", "reverse")
 _FLAGS = "bfnpctlsew"  # short options without a value; S and L have one
 _NEXT = """--ignore-rev --ignore-revs-file --contents --since --after --until --before --date
@@ -165,27 +173,47 @@ def format_table(
     path: bytes,
     margins: Sequence[tuple[bytes, bytes]] | None = None,
 ) -> Iterator[bytes]:
-    """The lines of the table, each with its newline.
+    """The lines of the table, each with its newline, some in one piece.
 
     flags: letters of git blame's options (b c f n l).  abbrev: digits of a commit's name.  path:
     of the file; paths are shown if a line comes from another one.  margins: git's own text before
     ` (`, and before the content, of each line, for options that this module does not format.
     """
+    sizes = _measure_columns(rows, flags, path)
+    left = iter(margins or ())
+    for row in rows:
+        pad = b" " * (sizes["name"] - count_columns(row["name"]))
+        about = b"(%s%s %10s " % (row["name"], pad, row["date"])
+        plain = b"" if sizes["orig"] else _format_head(row, flags, abbrev, sizes) + b" " + about
+        lines = enumerate(BytesIO(row["content"]))
+        if plain and not margins and "c" not in flags:
+            # Few large pieces are written faster than many lines.
+            form = b"%s%%%dd) %%s" % (plain.replace(b"%", b"%%"), sizes["final"])
+            first = row["final"]
+            while some := [form % (first + n, line) for n, line in islice(lines, _TOGETHER)]:
+                yield b"".join(some)
+        for offset, line in lines:
+            number = row["final"] + offset
+            if "c" in flags:
+                yield _format_compatible(row, number, line, flags, abbrev)
+            elif margins:
+                head, gap = next(left)
+                yield b"%s %s%*d) %s%s" % (head, about, sizes["final"], number, gap, line)
+            else:
+                head = _format_head(row, flags, abbrev, sizes, offset)
+                yield b"%s %s%*d) %s" % (head, about, sizes["final"], number, line)
+
+
+def _measure_columns(rows: Sequence[Row], flags: Collection[str], path: bytes) -> dict[str, int]:
+    """The widths of the columns; 0 for one that is not shown."""
     show_path = "f" in flags or any(row["path"] != path for row in rows)
-    sizes = {
+    last = max((row["final"] + row["count"] - 1 for row in rows), default=0)
+    return {
         "path": max((len(row["path"]) for row in rows), default=0) if show_path else 0,
-        "orig": _count_digits(row["orig"] for row in rows) if "n" in flags else 0,
-        "final": _count_digits(row["final"] for row in rows),
+        "orig": len(str(max(r["orig"] + r["count"] - 1 for r in rows))) if "n" in flags else 0,
+        "final": len(str(last)),
         "name": max((count_columns(row["name"]) for row in rows), default=0),
     }
-    for number, row in enumerate(rows):
-        if "c" in flags:
-            yield _format_compatible(row, flags, abbrev)
-            continue
-        head, gap = margins[number] if margins else (_format_head(row, flags, abbrev, sizes), b"")
-        pad = b" " * (sizes["name"] - count_columns(row["name"]))
-        line = b"%s (%s%s %10s" % (head, row["name"], pad, row["date"])
-        yield line + b" %*d) %s%s\n" % (sizes["final"], row["final"], gap, row["content"])
 
 
 def count_columns(name: bytes) -> int:
@@ -205,12 +233,14 @@ def _count_char_columns(char: str) -> int:
     return 2 if east_asian_width(char) in "WF" else 1
 
 
-def _format_head(row: Row, flags: Collection[str], abbrev: int, sizes: dict[str, int]) -> bytes:
+def _format_head(
+    row: Row, flags: Collection[str], abbrev: int, sizes: dict[str, int], offset: int = 0
+) -> bytes:
     head = _format_commit(row, flags, abbrev)
     if sizes["path"]:
         head += b" " + row["path"].ljust(sizes["path"])
     if sizes["orig"]:
-        head += b" %*d" % (sizes["orig"], row["orig"])
+        head += b" %*d" % (sizes["orig"], row["orig"] + offset)
     return head
 
 
@@ -224,20 +254,12 @@ def _format_commit(row: Row, flags: Collection[str], abbrev: int) -> bytes:
     return name[:length]
 
 
-def _format_compatible(row: Row, flags: Collection[str], abbrev: int) -> bytes:
+def _format_compatible(
+    row: Row, number: int, line: bytes, flags: Collection[str], abbrev: int
+) -> bytes:
     """A line as git-annotate(1) prints it."""
     start = _format_commit(row, flags, abbrev)
-    return b"%s\t(%10s\t%10s\t%d)%s\n" % (
-        start,
-        row["name"],
-        row["date"],
-        row["final"],
-        row["content"],
-    )
-
-
-def _count_digits(numbers: Iterator[int]) -> int:
-    return len(str(max(numbers, default=0)))
+    return b"%s\t(%10s\t%10s\t%d)%s" % (start, row["name"], row["date"], number, line)
 
 
 # The longest date in each of git's formats, without templates of strftime.
@@ -315,6 +337,85 @@ def parse_porcelain(output: bytes) -> tuple[list[BlameEntry], bytes]:
             }
         )
     return entries, b"\n".join(lines[index:])
+
+
+_PART = 1 << 20  # bytes that are parsed together
+
+
+class Groups:
+    """The output of --porcelain, which is fed in pieces; little is kept for a line.
+
+    entries: one for each group of lines, without its content.  contents: the lines of each, a
+    newline after each.  rest: what follows them, after finish().
+    """
+
+    def __init__(self) -> None:
+        self.entries: list[BlameEntry] = []
+        self._contents: list[list[bytes]] = []
+        self._paths: dict[str, str] = {}  # commit -> the path that git printed last for it
+        self._heads: dict[str, re.Pattern[bytes]] = {}  # commit -> a line that repeats it
+        self._last = b""  # the head before the group's last line; empty between groups
+        self.rest = b""
+
+    @property
+    def contents(self) -> list[bytes]:
+        """The content of each group."""
+        return [b"".join(parts) for parts in self._contents]
+
+    def read(self, chunks: Iterable[bytes]) -> None:
+        """Take the whole output."""
+        parts, size = [], 0
+        for chunk in chunks:
+            parts.append(chunk)
+            size += len(chunk)
+            if size > _PART:
+                self._feed(b"".join(parts))
+                parts, size = [], 0
+        self._feed(b"".join(parts))
+
+    def _feed(self, data: bytes) -> None:
+        data, at = self.rest + data, 0
+        while True:
+            end = self._take_lines(data, at) if self._last else self._begin_group(data, at)
+            if end <= at:
+                break
+            at = end
+        self.rest = data[at:]
+
+    def _begin_group(self, data: bytes, at: int) -> int:
+        """Read the headers of a group; return where its lines begin, 0 if not all is here."""
+        start = data.find(b"\n\t", at) + 1 if _HEAD.match(data, at) else 0
+        if start:
+            (entry,), _ = parse_porcelain(data[at:start] + b"\t\n")
+            oid, more = entry["oid"], entry["count"] - 1
+            path = self._paths[oid] = entry["path"] or self._paths.get(oid, "")
+            self.entries.append({**entry, "path": path, "content": None})
+            self._contents.append([])
+            numbers = entry["orig"] + more, entry["final"] + more
+            self._last = b"%s %d %d\n\t" % (oid.encode(), *numbers) if more else b"\t"
+        return start
+
+    def _take_lines(self, data: bytes, at: int) -> int:
+        """Add the lines of the group that are here; return where they end, 0 if there is none."""
+        last = data.find(self._last, at)
+        end = data.find(b"\n", last + len(self._last)) + 1 if last >= 0 else 0
+        if end:
+            self._last = b""
+        else:
+            start = max(data.rfind(b"\n\t", at, data.rfind(b"\n")) + 1, at)
+            end = data.find(b"\n", start) + 1 if data[start : start + 1] == b"\t" else 0
+        if end:
+            self._add_lines(data[at:end])
+        return end
+
+    def _add_lines(self, text: bytes) -> None:
+        """Add lines to the last group: each begins with a tab, after a head unless it is the first.
+        No other line that reads like a head has a tab behind it."""
+        oid = self.entries[-1]["oid"]
+        if oid not in self._heads:
+            self._heads[oid] = re.compile(rb"%s \d+ \d+\n\t" % oid.encode())
+        lines = text[1:] if text.startswith(b"\t") else text
+        self._contents[-1].append(self._heads[oid].sub(b"", lines))
 
 
 def complete_entries(entries: list[BlameEntry]) -> list[BlameEntry]:

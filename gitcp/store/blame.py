@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+from io import BytesIO
 from itertools import groupby
 
 from gitcp import files
@@ -24,9 +25,10 @@ from gitcp.store.v1 import checkpoints
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
 
     from gitcp.agents.reading.conversation import Around, Entry
-    from gitcp.core.blame_format import BlameEntry, Options, Row
+    from gitcp.core.blame_format import BlameEntry, Groups, Options, Row
     from gitcp.core.line_authors import Author
     from gitcp.core.record_types import Record, State
     from gitcp.git import Git
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from gitcp.store.objects import Objects
 
     Label = tuple[bytes, bytes]  # abbreviated name, date
+    # Lines of the table: with count, the shown author (None: git's own), their content.
+    Part = tuple[BlameEntry, tuple[bytes, bytes] | None, bytes]
     Credited = list[tuple[BlameEntry, Author]]  # neighbouring lines of one edit or commit
     # The session's transcript, and those of its subagents by the id of the call that started them.
     Transcripts = tuple[bytes, dict[str, bytes]]
@@ -312,20 +316,14 @@ _MARGIN_OPTIONS = frozenset(("score-debug", "color-lines", "color-by-age"))
 _MARGIN_KEYS = ("blame.markunblamablelines", "blame.markignoredlines", "blame.coloring")
 
 
-def format_output(
-    repo: Repo, git: Git, options: Options, blamed: Blamed, evidence: Evidence
+def format_lines(
+    repo: Repo, options: Options, blamed: Blamed, evidence: Evidence
 ) -> Iterator[bytes]:
-    """Yield the lines in the requested format: one for programs, or the table.
-
-    blamed: the result of start_blame() with these options.
-    """
-    form = blame_format.choose_format(options)
-    if not form:
-        yield from _format_table(repo, git, options, blamed, evidence)
-        return
+    """Yield the lines of a format for programs.  blamed: the result of start_blame()."""
     entries, rest = blamed
     lines = _Lines(repo, options, evidence, entries)
-    if form == "line-porcelain":  # the others have one time for all uncommitted lines
+    if blame_format.choose_format(options) == "line-porcelain":
+        # The others have one time for all uncommitted lines.
         entries = [lines.date_entry(entry) for entry in entries]
     for row in blame_format.rewrite_entries(entries, lines.name_author):
         yield row + b"\n"
@@ -405,6 +403,23 @@ class _Lines:
             return (encode_name(f"{agent} (attested)"), b"<?>") if agent else _UNKNOWN
         return _UNKNOWN if author["who"] == "unknown" else None
 
+    def divide_group(self, group: BlameEntry, content: bytes) -> Iterator[Part]:
+        """Yield the parts of a group of lines that have one author and one time."""
+        place = group["oid"], group["path"]
+        is_plain = group["oid"].strip("0") and not self._compares
+        if is_plain and not self._evidence.find_line_authors(*place):
+            yield group, self.name_author(group), content
+            return
+        lines: list[Part] = []
+        for n, line in enumerate(BytesIO(content)):
+            at: Any = {"orig": group["orig"] + n, "final": group["final"] + n, "count": 1}
+            entry = self.date_entry({**group, **at, "content": line[:-1]})
+            lines.append((entry, self.name_author(entry), line))
+        for _, same in groupby(lines, lambda part: (part[1], choose_date(part[0]))):
+            entries, names, texts = zip(*same, strict=True)
+            first: Any = {**entries[0], "count": len(entries)}
+            yield first, names[0], b"".join(texts)
+
 
 def can_differ(repo: Repo, options: Options) -> bool:
     """Whether a line that git blames on a commit may read otherwise there: by options, by a list
@@ -414,26 +429,29 @@ def can_differ(repo: Repo, options: Options) -> bool:
     return bool(configured) or blame_format.can_find_moved_lines(options)
 
 
-def _format_table(
-    repo: Repo, git: Git, options: Options, blamed: Blamed, evidence: Evidence
+def format_table(
+    repo: Repo, git: Git, options: Options, blamed: Groups, evidence: Evidence
 ) -> Iterator[bytes]:
-    entries, rest = blame_format.complete_entries(blamed[0]), blamed[1]
+    """Yield the lines of the table.  blamed: the result of start_table() with these options."""
+    entries = blame_format.complete_entries(blamed.entries)
     if not entries:
-        yield rest
+        yield blamed.rest
         return
     lines = _Lines(repo, options, evidence, entries)
-    entries = [lines.date_entry(entry) for entry in entries]
+    groups = zip(entries, blamed.contents, strict=True)
+    parts = [part for entry, content in groups for part in lines.divide_group(entry, content)]
+    entries = [entry for entry, _, _ in parts]
     config, flags = repo.config, set(options["flags"])
     flags |= {"e"} if config.get_flag("blame.showemail") and "no-e" not in flags else set()
     flags |= {"b"} if config.get_flag("blame.blankboundary") else set()
     labels, width = read_dates(repo, entries, options["date"] or config.get("blame.date") or "iso")
     padded = pad_dates(labels, width)
-    rows = [_build_row(flags, entry, padded, lines.name_author(entry)) for entry in entries]
-    margins = history.read_margins(git, options, entries) if _needs_margins(flags, config) else None
+    rows = [_build_row(flags, part, padded) for part in parts]
+    margins = history.read_margins(git, options, rows) if _needs_margins(flags, config) else None
     abbrev = _choose_abbrev(options, labels, len(entries[0]["oid"]))
     path = history.find_asked_path(repo, git, options, entries)
     yield from blame_format.format_table(rows, flags, abbrev, path, margins)
-    yield rest
+    yield blamed.rest
 
 
 def _needs_margins(flags: set[str], config: Config) -> bool:
@@ -442,21 +460,22 @@ def _needs_margins(flags: set[str], config: Config) -> bool:
 
 def _build_row(
     flags: set[str],
-    entry: BlameEntry,
+    part: Part,
     padded: dict[str, bytes],
-    author: tuple[bytes, bytes] | None,
 ) -> Row:
+    entry, author, content = part
     headers = dict(entry["headers"])
     name, mail = author or (headers[b"author"], headers[b"author-mail"])
     return {
         "oid": entry["oid"],
         "orig": entry["orig"],
         "final": entry["final"],
+        "count": entry["count"],
         "path": encode_name(entry["path"]),
         "boundary": b"boundary" in headers,
         "name": mail if "e" in flags else name,
         "date": format_raw_time(entry) if "t" in flags else padded[choose_date(entry)],
-        "content": entry["content"] or b"",
+        "content": content,
     }
 
 

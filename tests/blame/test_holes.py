@@ -130,4 +130,4 @@ def test_a_missing_content_costs_as_many_processes_as_many_do(
 def test_of_gits_complaint_the_fatal_line_is_shown() -> None:
     said = b"warning: lazy fetching disabled\nfatal: could not fetch abc\nhint: no\n"
     assert str(GitError(("git", "log"), 128, said).shorten()) == "could not fetch abc"
-    assert str(GitError(("git", "log"), 128, b"error: one\ntwo").shorten()) == "error: one"
+    assert str(GitError(("git", "log"), 128, b"error: one\ntwo").shorten()) == "one"

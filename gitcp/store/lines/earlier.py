@@ -33,7 +33,7 @@ _REVERTS = re.compile(rb"^This reverts commit ([0-9a-f]{40,64})\b", re.M)
 _RAW = "log --raw -z -c --no-abbrev --no-renames --no-show-signature --no-notes".split()
 _FORM = "--topo-order", "--format=%x02%H %P%x00%an <%ae> %at%x00%cn <%ce>%x00%B%x00"
 _VERSIONS = 20  # contents of a path that are read before a linked commit
-_LARGEST = 2 << 20  # bytes of a content whose lines are looked for
+LARGEST = 2 << 20  # bytes of a content whose lines are looked for
 _AHEAD = 6  # contents of a path that are read together
 _KEPT = 32 << 20  # bytes of contents that are kept in memory
 _ABOUTS = 1 << 16  # commits whose messages are kept in memory
@@ -495,7 +495,7 @@ class Earlier:
             if self._size > _KEPT:
                 self._forget_texts()
             data = self._repo.objects.read_blob(oid) if oid.strip("0") else None
-            fits = data is not None and len(data) <= _LARGEST and not linking.is_binary(data)
+            fits = data is not None and len(data) <= LARGEST and not linking.is_binary(data)
             self._texts[oid] = Text(data) if data is not None and fits else None
             self._size += len(data or b"")
         self._lacks |= self._texts[oid] is None and bool(oid.strip("0"))

@@ -9,7 +9,7 @@ from zlib import crc32
 from gitcp.core import blame_format, line_authors, line_replay, links
 from gitcp.git import decode_name, encode_name
 from gitcp.store.lines import absent, history, recorded, uncommitted
-from gitcp.store.lines.earlier import UNTOLD, About, Earlier
+from gitcp.store.lines.earlier import LARGEST, UNTOLD, About, Earlier
 from gitcp.store.lines.recorded import Commit, Place, Readers, read_periods
 from gitcp.store.objects import parse_ident
 from gitcp.store.reading import split_windows
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     # The new lines, the path in the parent, the hunks.
     New = tuple[Sequence[int], str, Sequence[Hunk]]
 
+_MANY = 10_000  # lines of a place whose content may be large
 _TOGETHER = 32  # places whose contents are read in bulk
 _MOST = 8  # places whose histories are read one by one; with more, the whole history is read
 
@@ -76,7 +77,8 @@ class Evidence:
         self._cut |= absent.list_cut_places(self._repo, entries)
         places = history.group_by_place(entries)
         self._prefetch(places, contents)
-        unstated = self._list_unstated({p: places[p] for p in places if p[0].strip("0")})
+        stored = {p: n for p, n in places.items() if p[0].strip("0") and not self._is_large(p, n)}
+        unstated = self._list_unstated(stored)
         unstated = {p: n for p, n in unstated.items() if not self.get_commit(p[0]).is_merge()}
         if unstated:
             # All lines that the commit adds are traced, as for its patch.
@@ -84,6 +86,11 @@ class Evidence:
             paths = [path for p in unstated for path in (p[1], previous.get(p)) if path]
             new = self._map_new_lines(self._read_changes([c for c, _ in unstated], paths))
             self._trace_lines({p: new[p] for p in unstated if p in new})
+
+    def _is_large(self, place: Name, lines: Sequence[int]) -> bool:
+        """Whether a place has many lines, and a content in which none is looked for."""
+        oid = self.get_place(*place).oid if len(lines) > _MANY else None
+        return oid is not None and self._repo.objects.read_size(oid) > LARGEST
 
     def blame_lines(
         self, git: Git, options: Options, contents: bool = False

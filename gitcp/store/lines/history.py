@@ -11,6 +11,7 @@ import re
 import shutil
 import tempfile
 from contextlib import contextmanager
+from io import BytesIO
 from itertools import islice
 
 from gitcp.core import blame_format, patches
@@ -24,15 +25,17 @@ from gitcp.store.lines import absent
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import TypeVar
 
-    from gitcp.core.blame_format import BlameEntry, Options
+    from gitcp.core.blame_format import BlameEntry, Groups, Options, Row
     from gitcp.core.line_authors import Author
     from gitcp.core.patches import Change, Patch
     from gitcp.core.record_types import Writer
-    from gitcp.git import Git
+    from gitcp.git import Git, Running
     from gitcp.store.lines.evidence import Evidence
 
     Blamed = tuple[list[BlameEntry], bytes]  # and the output behind them
+    Output = TypeVar("Output")
 
 
 _OBJECT = re.compile(r"\b(?:[0-9a-f]{40}|[0-9a-f]{64})\b")
@@ -42,8 +45,24 @@ def start_blame(git: Git, options: Options) -> Callable[[], Blamed]:
     """Start `git blame` in the requested format, by default porcelain; return a function that waits
     for its result."""
     form = f"--{blame_format.choose_format(options) or 'porcelain'}"
-    finish = _start_git(git, options["names"], form, *options["given"])
+    finish = _start_git(git, options["names"], _read_all, form, *options["given"])
     return lambda: blame_format.parse_porcelain(finish())
+
+
+def start_table(git: Git, options: Options) -> Callable[[], Groups]:
+    """start_blame() for the table, of which little is kept for a line."""
+    return _start_git(git, options["names"], _read_groups, "--porcelain", *options["given"])
+
+
+def _read_all(running: Running) -> bytes:
+    return running.finish()[1]
+
+
+def _read_groups(running: Running) -> Groups:
+    groups = blame_format.Groups()
+    groups.read(iter(running.read_next, b""))
+    running.finish()
+    return groups
 
 
 def run_blame(git: Git, options: Options) -> Blamed:
@@ -57,17 +76,21 @@ def run_blame(git: Git, options: Options) -> Blamed:
 def read_table(git: Git, options: Options) -> bytes:
     """The output of `git blame` with the person's arguments, for eyes.  Raises Error as
     run_blame() does."""
-    return _start_git(git, options["names"], *options["given"])()
+    return _start_git(git, options["names"], _read_all, *options["given"])()
 
 
-def group_by_place(entries: Iterable[BlameEntry]) -> dict[tuple[str, str], list[int]]:
+def group_by_place(entries: Iterable[BlameEntry]) -> dict[tuple[str, str], Sequence[int]]:
     """(commit, path there) -> line numbers there, of entries."""
-    lines: dict[tuple[str, str], list[int]] = {}
+    groups: dict[tuple[str, str], list[range]] = {}
     for entry in entries:
         count = entry["count"] if entry["content"] is None else 1
         numbers = range(entry["orig"], entry["orig"] + count)
-        lines.setdefault((entry["oid"], entry["path"]), []).extend(numbers)
-    return lines
+        groups.setdefault((entry["oid"], entry["path"]), []).append(numbers)
+    return {place: _join_ranges(ranges) for place, ranges in groups.items()}
+
+
+def _join_ranges(ranges: Sequence[range]) -> Sequence[int]:
+    return ranges[0] if len(ranges) == 1 else [n for numbers in ranges for n in numbers]
 
 
 def map_previous_paths(entries: Iterable[BlameEntry]) -> dict[tuple[str, str], str]:
@@ -82,17 +105,20 @@ def map_previous_paths(entries: Iterable[BlameEntry]) -> dict[tuple[str, str], s
     return paths
 
 
-def _start_git(git: Git, candidates: Sequence[str], *args: str) -> Callable[[], bytes]:
-    """Start `git blame` with these arguments; return a function that waits for its output.
+def _start_git(
+    git: Git, candidates: Sequence[str], read: Callable[[Running], Output], *args: str
+) -> Callable[[], Output]:
+    """Start `git blame` with these arguments; return a function that waits for what read() makes of
+    its output.
 
     candidates: the arguments that may be the file, which git need not track."""
     # Filters and textconv are the person's.
     options = "-c", "core.useReplaceRefs=false", *AS_UTF8, "blame"
     running = git.start(*options, *map(encode_name, args), filters=True)
 
-    def finish() -> bytes:
+    def finish() -> Output:
         try:
-            return running.finish()[1]
+            return read(running)
         except GitError as e:
             refused = e
         if refused.git_status == USAGE:
@@ -108,7 +134,7 @@ def _start_git(git: Git, candidates: Sequence[str], *args: str) -> Callable[[], 
                 raise refused.shorten() from None
             again = git.start(*options, *map(encode_name, args), env=env, filters=True)
             try:
-                return again.finish()[1]
+                return read(again)
             except GitError as e:
                 raise e.shorten() from None
 
@@ -152,19 +178,21 @@ def _add_to_index(git: Git, candidates: Sequence[str]) -> Iterator[dict[str, str
         yield env
 
 
-def read_margins(
-    git: Git, options: Options, entries: Sequence[BlameEntry]
-) -> list[tuple[bytes, bytes]]:
-    """(git's text before the author, git's text between number and content) of each line: colours,
-    scores and marks."""
-    width = len(str(max((entry["final"] for entry in entries), default=0)))
+def read_margins(git: Git, options: Options, rows: Sequence[Row]) -> list[tuple[bytes, bytes]]:
+    """(git's text before the author, git's text between number and content) of each line of the
+    table: colours, scores and marks."""
+    width = len(str(max((row["final"] + row["count"] - 1 for row in rows), default=0)))
     margins = []
-    lines = _start_git(git, options["names"], *options["given"], "-s")().split(b"\n")
-    for line, entry in zip(lines, entries, strict=False):
-        end = len(line) - len(entry["content"] or b"")
-        number = b" %*d) " % (width, entry["final"])
-        start = line.rindex(number, 0, end)
-        margins.append((line[:start], line[start + len(number) : end]))
+    lines = iter(
+        _start_git(git, options["names"], _read_all, *options["given"], "-s")().split(b"\n")
+    )
+    for row in rows:
+        for final, content in enumerate(BytesIO(row["content"]), row["final"]):
+            line = next(lines)
+            end = len(line) - len(content) + 1
+            number = b" %*d) " % (width, final)
+            start = line.rindex(number, 0, end)
+            margins.append((line[:start], line[start + len(number) : end]))
     return margins
 
 
