@@ -137,7 +137,7 @@ STATE = {
     **dict.fromkeys("worktree_path? worktree_id? agent_type? cli_version?".split(), str),
     **dict.fromkeys("transcript_path? first_prompt? prompt_id? started_at?".split(), str),
     **dict.fromkeys(("ended_at?", "last_interaction_time?", "phase?", "strategy?"), str),
-    **dict.fromkeys(("resumed?", "late_calls?", "tool_events?"), bool),
+    **dict.fromkeys(("resumed?", "late_calls?", "tool_events?", "guest?"), bool),
     "transcript_identifier_at_start?": str,
     "streams?": [
         {"id": is_short_id, "ref": is_ref, "base_commit?": is_object_name, "files?": is_files}
