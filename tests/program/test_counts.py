@@ -21,8 +21,8 @@ from tests.support.paths import TOP
 # Modules that are loaded, their lines, files entered, rooms entered, at most.  Few modules hold
 # more lines that one hook does not run: the lines are the price of the fewer modules.
 MOST = {
-    "UserPromptSubmit": (55, 21_500, 45, 30),
-    "Stop": (55, 21_500, 45, 30),
+    "UserPromptSubmit": (40, 16_500, 37, 26),
+    "Stop": (46, 18_500, 41, 26),
 }
 _SCRIPT = """
 import sys

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 # Modules of ours, packages included, that each hook of a turn in a file, and then a commit, takes;
 # who needs one more finds one that is not needed, or has a reason to put in here.
 MOST = {
-    "UserPromptSubmit": 81,
-    "PreToolUse": 59,
-    "PostToolUse": 59,
-    "Stop": 78,
-    "prepare-commit-msg": 52,
-    "post-commit": 76,
+    "UserPromptSubmit": 39,
+    "PreToolUse": 29,
+    "PostToolUse": 31,
+    "Stop": 45,
+    "prepare-commit-msg": 31,
+    "post-commit": 54,
 }
 # Gits, and how often a file or a directory is opened, there or not; a commit's two hooks together
 # at most 6 and 150.  All packs count as one file.
@@ -64,7 +64,7 @@ SYNCS = {
     "prepare-commit-msg": 0,
     "post-commit": 3,
 }
-# What runs comes out of one file (test_bundle.py); the processes above a hook are the test's own.
+# Python and the modules; the processes above a hook are the test's own.
 AROUND = (str(TOP), sys.prefix, sys.base_prefix, "/proc/")
 # Each costs a hook what several of ours do.
 HEAVY = {"re", "enum", "json", "importlib", "collections", "functools", "contextlib", "hashlib"}
