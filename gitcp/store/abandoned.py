@@ -6,7 +6,10 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from functools import partial
+import stat
+from contextlib import ExitStack
+from functools import cached_property, partial
+from itertools import chain
 
 from gitcp import files, git
 from gitcp.core import abandoned, transcripts
@@ -20,7 +23,7 @@ from gitcp.repo import Repo
 from gitcp.store import pack_care, redaction
 from gitcp.store.back.restore import KeptEdits, Present
 from gitcp.store.lines.edit_lines import Edits
-from gitcp.store.objects import Objects, Stash, edit_tree
+from gitcp.store.objects import Lookup, Objects, Stash, edit_tree, find_file
 from gitcp.store.session import others
 from gitcp.store.v1 import checkpoint_list
 
@@ -41,6 +44,52 @@ _SHOWN = ("--no-show-signature", "--diff-merges=first-parent", "--no-ext-diff", 
 _TEXTS = ("session_id", "turn", "agent", "prompt", "how", "by", "next_prompt", "worktree")
 
 
+class _Place:
+    """A worktree: what it holds now, and what was recorded in it."""
+
+    def __init__(self, repo: Repo) -> None:
+        self.repo = repo
+        self.present = Present(repo, dry=True)
+        staged = map(decode_name, repo.git.read_records("ls-files", "--stage", "-z"))
+        facts = (fact.partition("\t") for fact in staged)
+        self._staged = [(path, _parse_staged(about)) for about, _, path in facts]
+
+    @cached_property
+    def edits(self) -> list[JournalLine]:
+        """Its edits, less those of files that git ignored, of which no commit was to come."""
+        edits = self.present.kept_edits.list_all()
+        return [line for line in edits if line.get("kept", True)]
+
+    def list_keys(self) -> set[tuple[str, str, str]]:
+        """The turns that have edits in it, as _get_key() names them."""
+        return {(*get_author(line)[:2], self.repo.worktree) for line in self.edits}
+
+    def list_entries(self, paths: Collection[str]) -> Iterator[tuple[str, record_types.Version]]:
+        """What the worktree and the index have at paths."""
+        yield from ((path, self.present.get_file(path)) for path in paths)
+        yield from ((path, entry) for path, entry in self._staged if path in paths)
+
+    def list_open(self, paths: Collection[str]) -> Iterator[tuple[str, record_types.Version]]:
+        """What the worktree and the index have at paths and HEAD has not."""
+        head = Lookup(self.repo.objects, self.present.head_tree)
+        yield from ((path, v) for path, v in self.present.entries.items() if path in paths)
+        yield from (
+            (path, v) for path, v in self._staged if path in paths and find_file(head, path) != v
+        )
+
+    def has_unknown(self, path: str) -> bool:
+        """Whether a file is there whose content a scan leaves out: it is ignored now, or large."""
+        if self.present.get_file(path):
+            return False
+        found = self.present.worktree.look_at(path)
+        return found is not None and not stat.S_ISDIR(found.st_mode)
+
+
+def _parse_staged(about: str) -> record_types.Entry:
+    mode, oid, _ = about.split(" ")
+    return mode, oid
+
+
 def list_turns(repo: Repo, scopes: Collection[str] = ()) -> list[Record]:
     """A record of type "abandoned" for each turn of which work was given up, in any worktree, the
     newest first; also those of which only the summary is left.  scopes: only work at or below these
@@ -50,18 +99,36 @@ def list_turns(repo: Repo, scopes: Collection[str] = ()) -> list[Record]:
         for record in read_summaries(repo)
         if any(is_below(path, scopes) for path in record["files"])
     }
-    found = [*_list_recorded(repo, scopes)] if repo.top else []
-    for top in _list_other_worktrees(repo):
-        found += _list_elsewhere(top, scopes)
+    with ExitStack() as opened:
+        places = [*_open_places(repo, opened)]
+        found = [record for place in places for record in _list_recorded(place, places, scopes)]
     for record in found:
         known = records.get(_get_key(record), {})  # from when the session's state was there
         kept = {k: known[k] for k in ("agent", "prompt", "next_prompt") if known.get(k)}
         records[_get_key(record)] = {**record, **kept}
-    return sorted(records.values(), key=lambda record: -int(record["time"]))
+    # What has come back since it was summed up is not given up.
+    recorded = set[tuple[str, str, str]]().union(*(place.list_keys() for place in places))
+    back = recorded - {_get_key(record) for record in found}
+    left = [record for key, record in records.items() if key not in back]
+    return sorted(left, key=lambda record: -int(record["time"]))
 
 
 def _get_key(record: Record) -> tuple[str, str, str]:
     return record["session_id"], record["turn"], record["worktree"]
+
+
+def _open_places(repo: Repo, opened: ExitStack) -> Iterator[_Place]:
+    """The worktrees of the repository, until opened is closed; none that cannot be read."""
+    if repo.top:
+        yield _Place(repo)
+    for top in _list_other_worktrees(repo):
+        try:
+            other = opened.enter_context(pack_care.open_scratch(Repo.find(top)))
+            opened.enter_context(Objects(other))
+            if other.top:
+                yield _Place(other)
+        except (Error, OSError) as e:
+            git.append_note("abandoned", f"'{top}' is not looked at: {e}")
 
 
 def _list_other_worktrees(repo: Repo) -> list[str]:
@@ -71,33 +138,24 @@ def _list_other_worktrees(repo: Repo) -> list[str]:
     return [top for top in tops if os.path.isdir(top) and os.path.realpath(top) != own]
 
 
-def _list_elsewhere(top: str, scopes: Collection[str]) -> list[Record]:
-    """The records of another worktree; none of a bare repository, or of one that cannot be read."""
-    try:
-        with pack_care.open_scratch(Repo.find(top)) as repo, Objects(repo):
-            return [*_list_recorded(repo, scopes)] if repo.top else []
-    except (Error, OSError) as e:
-        git.append_note("abandoned", f"'{top}' is not looked at: {e}")
-        return []
-
-
-def _list_recorded(repo: Repo, scopes: Collection[str]) -> Iterator[Record]:
-    present = Present(repo, dry=True)
-    lines = present.kept_edits.list_all()
+def _list_recorded(
+    place: _Place, places: Sequence[_Place], scopes: Collection[str]
+) -> Iterator[Record]:
     groups = [
         (paths, edits)
-        for paths, edits in abandoned.group_edits(lines)
+        for paths, edits in abandoned.group_edits(place.edits)
         if any(is_below(path, scopes) for path in paths)
         and any(get_author(line)[0] for line in edits)
+        and not any(each.has_unknown(path) for each in places for path in paths)
     ]
-    written = [path for paths, _ in groups for path in paths]
-    kept = _read_kept(repo, present, lines, written) if written else {}
+    written = {path for paths, _ in groups for path in paths}
+    kept = _read_kept(place, places, written) if written else {}
     found: list[Found] = []
     for paths, edits in groups:
-        found += _look_at_group(repo, Edits(repo.objects, edits), sorted(paths), kept)
+        found += _look_at_group(place.repo, Edits(place.repo.objects, edits), sorted(paths), kept)
     for key, parts in abandoned.unite(found):
         if own := [part for part in parts if is_below(part["path"], scopes)]:
-            yield _build_record(repo, present, key, own)
+            yield _build_record(place.repo, place.present, key, own)
 
 
 def _look_at_group(
@@ -116,24 +174,17 @@ def _look_at_group(
         yield history.list_given_up([*kept.get(path, ())])
 
 
-def _read_kept(
-    repo: Repo, present: Present, lines: Sequence[JournalLine], paths: Collection[str]
-) -> Entries:
-    """path -> its entries in the worktree, the index, the stash, and the commits since the one on
+def _read_kept(place: _Place, places: Sequence[_Place], paths: Collection[str]) -> Entries:
+    """path -> its entries in each worktree and index, the stash, and the commits since the one on
     which the first edit was made."""
-    kept: Entries = {path: {present.get_file(path): None} for path in paths}
-    staged = repo.git.read_records("ls-files", "--stage", "-z")
-    for fact in map(decode_name, staged):
-        about, _, path = fact.partition("\t")
-        if path in kept:
-            mode, oid, _ = about.split(" ")
-            kept[path][mode, oid] = None
-    for stashed in Stash(repo).list_all():
-        for path, *ends in stashed.list_steps(paths):
-            if ends[0] != ends[1]:
-                kept[path][ends[1]] = None
-    base = next((line["base"] for line in lines if line.get("base")), "")
-    for path, entry in _list_committed(repo, present, base):
+    repo = place.repo
+    kept: Entries = {path: {} for path in paths}
+    others = (each.list_open(paths) for each in places if each is not place)
+    stashed = (entry.list_versions(paths) for entry in Stash(repo).list_all())
+    for path, entry in chain(place.list_entries(paths), *others, *stashed):
+        kept[path][entry] = None
+    base = next((line["base"] for line in place.edits if line.get("base")), "")
+    for path, entry in _list_committed(repo, place.present, base):
         if path in kept:
             kept[path][entry] = None
     return kept

@@ -688,6 +688,14 @@ class Stashed:
         for path in paths:
             yield path, self._base(path), work(path) or untracked(path)
 
+    def list_versions(self, paths: Iterable[str]) -> Iterator[tuple[str, Version]]:
+        """Yield (path, a version that it has and its base has not), also of the index."""
+        work, index, untracked = self._trees
+        for path in paths:
+            for version in (work(path) or untracked(path), index(path)):
+                if version != self._base(path):
+                    yield path, version
+
 
 class Stash:
     """The entries of `git stash`, newest first, read when they are first needed."""

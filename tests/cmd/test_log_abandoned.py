@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from gitcp.repo import Repo
+from gitcp.store.abandoned import keep_summaries
 from tests.rewind.going import done, run
 from tests.support.harness import Agent, World
 from tests.support.paths import BIN
@@ -80,6 +82,18 @@ def test_a_stashed_turn_is_listed_once_the_entry_is_dropped(world: World, a: Age
     assert listed(world) == []
     world.git("stash", "drop", "-q")
     assert [prompt for prompt, _ in outcomes(world)] == ["add three"]
+
+
+def test_a_turn_that_only_the_index_of_a_stash_entry_has_is_not_given_up(
+    world: World, a: Agent
+) -> None:
+    a.turn("add three", {"f.txt": "one\ntwo\nthree\n"})
+    world.git("add", "f.txt")
+    a.turn("four instead", {"f.txt": "one\ntwo\nfour\n"})
+    world.git("stash", "push", "-q")
+    assert listed(world) == []
+    world.git("stash", "drop", "-q")
+    assert len(listed(world)) == 2
 
 
 def test_paths_and_words_choose_turns(world: World, a: Agent) -> None:
@@ -193,3 +207,44 @@ def test_an_agent_is_told_at_a_prompt_that_names_the_file_if_that_is_wanted(
     assert "work on 'f.txt' was given up before: 1 turn" in said and "add three" in said
     a.stop()
     assert "given up" not in a.prompt("now something else").stdout
+
+
+def test_work_that_another_worktree_has_is_not_given_up(
+    world: World, a: Agent, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    world.git("worktree", "add", "-q", str(other))
+    a.turn("add three", {"f.txt": "one\ntwo\nthree\n"})
+    world.git("checkout", "-q", "--", "f.txt")
+    assert len(listed(world)) == 1
+    (other / "f.txt").write_text("zero\none\ntwo\nthree\n")
+    assert listed(world) == []
+    world.git("add", "f.txt", cwd=other)
+    (other / "f.txt").write_text("one\ntwo\n")
+    assert listed(world) == []
+    world.git("reset", "-q", "--hard", cwd=other)
+    assert len(listed(world)) == 1
+
+
+def test_a_file_that_is_there_is_not_given_up_whatever_git_makes_of_it(
+    world: World, a: Agent
+) -> None:
+    """Ignored when it was written, ignored since, or too large for a snapshot."""
+    world.write(".gitignore", "*.log\n")
+    world.git("config", "gitcp.max-file-size", "10")
+    world.commit()
+    a.turn("build", {"x.log": "a\n", "large.js": "long line\n" * 9, "plan.md": "plan\n"})
+    world.write(".git/info/exclude", "plan.md\n")
+    assert listed(world) == []
+    (world.path / "x.log").unlink()
+    (world.path / "plan.md").unlink()
+    assert [list(record["files"]) for record in listed(world)] == [["plan.md"]]
+
+
+def test_a_summary_ends_when_the_work_is_back(world: World, a: Agent) -> None:
+    a.turn("add three", {"f.txt": "one\ntwo\nthree\n"})
+    world.git("checkout", "-q", "--", "f.txt")
+    keep_summaries(Repo.find(str(world.path)))
+    assert len(listed(world)) == 1
+    world.write("f.txt", "one\ntwo\nthree\n")
+    assert listed(world) == []
