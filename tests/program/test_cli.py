@@ -71,9 +71,9 @@ def test_a_link_by_an_unknown_name_is_refused_in_one_line(tmp_path: Path) -> Non
 
 
 def test_a_value_that_is_none_of_the_choices_is_answered_with_the_nearest() -> None:
-    done = shell("gitcp enable --agent claude")
+    done = shell("gitcp enable --agent cluade-code")
     assert done.returncode == 129
-    assert "unknown value 'claude'; did you mean 'claude-code'?" in done.stderr
+    assert "unknown value 'cluade-code'; did you mean 'claude-code'" in done.stderr
     assert "it is one of off, warn, deny" in shell("gitcp enable --guard zzz").stderr
 
 
@@ -150,7 +150,7 @@ def test_what_cannot_be_done_is_one_line_that_says_why(
     for line, status, says in (
         ("forget", 128, "fatal: name a session or a checkpoint, or give --before or --all"),
         ("forget --before=soon", 128, "fatal: not a day such as 2026-11-22: 'soon'"),
-        ("disable --user", 129, "error: --user goes with --uninstall"),
+        ("disable --user", 129, "error: --user goes with --uninstall or --agent"),
         ("completion tcsh", 128, "fatal: not one of bash, zsh, fish: 'tcsh'"),
         (
             "facts",
