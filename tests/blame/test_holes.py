@@ -98,6 +98,19 @@ def test_a_line_whose_origin_is_hidden_by_a_hole_is_unknown(
     assert not any(row[who] for row in rows for who in counted["added"])
 
 
+def test_no_stand_in_enters_gits_cache_of_textconv(origin: Path, tmp_path: Path) -> None:
+    clone = make_holes(origin, tmp_path / "clone", "blob:none")
+    os.rename(origin, tmp_path / "away")
+    git("config", "diff.up.textconv", "tr a-z A-Z <", cwd=clone)
+    git("config", "diff.up.cachetextconv", "true", cwd=clone)
+    (clone / ".git/info/attributes").write_text("*.txt diff=up\n")
+    done = run_warm("blame", "HEAD", "--", "dir/f.txt", cwd=clone)
+    assert "BASE" in done.stdout
+    assert CONTENT in done.stderr
+    listed = git("ls-tree", "-r", "--name-only", "refs/notes/textconv/up", cwd=clone)
+    assert listed == git("rev-parse", "HEAD:dir/f.txt", cwd=clone)  # of the real contents
+
+
 def test_what_a_partial_clone_lacks_is_fetched_at_once_and_changes_no_answer(
     origin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,6 +39,7 @@ _RAW = "--raw -z --no-renames --no-abbrev --no-color"
 _LOG = f"log {_RAW} -c --root --no-show-signature --no-notes --format="
 _TREES = "rev-list --objects --no-object-names --missing=print --filter=blob:none --no-walk --stdin"
 _ALTERNATES = "GIT_ALTERNATE_OBJECT_DIRECTORIES"
+_COUNT = "GIT_CONFIG_COUNT"  # of the settings that the environment has
 _BY_TREES = ("--full-history", "--full-diff", "-c")
 _SUBMODULE = "160000"
 _MARK = ".gitcp-absent"  # the only entry of the tree that stands in for another
@@ -87,7 +88,7 @@ class StandIns:
         self.blobs, self.trees = blobs, trees
         self.env: dict[str, str] = {}
 
-    def write(self, stack: ExitStack) -> None:
+    def write(self, repo: Repo, stack: ExitStack) -> None:
         """Write the stand-ins, if any are needed, into a directory that stack removes."""
         if not self.blobs and not self.trees:
             return
@@ -99,7 +100,7 @@ class StandIns:
             _write_loose(folder, oid, "tree", entry)
         others = os.environ.get(_ALTERNATES)
         paths = os.pathsep.join([folder, *([others] if others else [])])
-        self.env = {**NOWHERE, _ALTERNATES: paths}
+        self.env = {**NOWHERE, _ALTERNATES: paths, **_forbid_cache(repo)}
         memory.get_table(_USED)["yes"] = True
 
     def clear(self, patches: Sequence[Patch], commit: str = "") -> list[Patch]:
@@ -117,6 +118,17 @@ class StandIns:
             if lacks and commit:
                 warn_lacking(commit, name if folder is None else folder or ".")
         return kept
+
+
+def _forbid_cache(repo: Repo) -> dict[str, str]:
+    """The environment in which git keeps no text that a textconv makes of a stand-in: its cache
+    has them by oid, and would give them for the contents themselves."""
+    keys = dict.fromkeys(repo.config.list_keys("diff.", ".cachetextconv"))
+    count = int(os.environ.get(_COUNT) or 0)
+    env = {_COUNT: str(count + len(keys))}
+    for n, key in enumerate(keys, count):
+        env |= {f"GIT_CONFIG_KEY_{n}": key, f"GIT_CONFIG_VALUE_{n}": "false"}
+    return env
 
 
 def _is_mark(name: str) -> bool:
@@ -145,7 +157,7 @@ def stand_in(repo: Repo, question: Question, lost: bool = False) -> Iterator[Sta
     is_partial = lost or reading.find_promisor(repo)
     missing = _find_missing(repo, question) if is_partial else StandIns()
     with ExitStack() as stack:
-        missing.write(stack)
+        missing.write(repo, stack)
         yield missing
 
 
@@ -174,7 +186,7 @@ def _find_missing(repo: Repo, question: Question) -> StandIns:
             trees = _list_missing_trees(repo, question)  # also those that were found meanwhile
         with ExitStack() as stack:
             known = StandIns(trees=trees)
-            known.write(stack)
+            known.write(repo, stack)
             blobs = _list_blobs(repo, question, {**NOWHERE, **known.env})
         return StandIns(_ask_remote(repo, blobs), trees)
     except GitError:
