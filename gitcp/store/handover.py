@@ -8,7 +8,7 @@ from typing import Any
 from gitcp import console
 from gitcp.agents.reading import conversation as talk
 from gitcp.agents.reading.items import list_items
-from gitcp.core import handover
+from gitcp.core import handover, transcripts
 from gitcp.core.commit_message import is_notification
 from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error
@@ -21,7 +21,7 @@ from gitcp.store.session import others
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from typing import TypedDict
 
     from gitcp.core.handover import Asked
@@ -53,6 +53,7 @@ def make_handover(repo: Repo, name: str, size: int) -> Handover:
     data = conversation.read_live(others.peek_state(repo, session_id) or {}) or data
     if not data:
         raise Error(f"no transcript is stored of session '{session_id}'")
+    data = _redact_transcript(repo, session_id, data)
     redact = redaction.make_redaction(repo, session_id)
     work = _gather(repo, session_id, agent, data, redact)
     room = size
@@ -70,6 +71,15 @@ def make_handover(repo: Repo, name: str, size: int) -> Handover:
         "turns": count,
         "of": len(work["turns"]),
     }
+
+
+def _redact_transcript(repo: Repo, session_id: str, data: bytes) -> bytes:
+    """A transcript redacted as for a checkpoint, while its texts have all of their lines.  Raises
+    InputError for an invalid rule."""
+    redactor = redaction.get_redactor(repo, session_id)
+    if transcripts.is_document(data.partition(b"\n")[0], ""):
+        return redactor.redact_document(data)
+    return redactor.redact_jsonl(data)
 
 
 def _gather(
@@ -90,7 +100,7 @@ def _gather(
         "place": _describe_place(repo, present),
         "files": {path: _describe_file(repo, present, path) for path in open_first},
         "others": sorted(present.entries.keys() - touched),
-        "given_up": _list_given_up(repo, session_id, touched),
+        "given_up": _list_given_up(repo, session_id),
         "decided": [*map(redact, decided)],
         "todo": [*map(redact, todo)],
         "turns": turns,
@@ -175,7 +185,8 @@ def _describe_file(repo: Repo, present: Present, path: str) -> str:
     return "as committed" if there else "not there"
 
 
-def _list_given_up(repo: Repo, session_id: str, paths: Collection[str]) -> list[Record]:
-    records: Iterable[Record] = abandoned.list_turns(repo)
-    chosen = (r for r in records if r["session_id"] == session_id or set(r["files"]) & set(paths))
-    return [*chosen][:_GIVEN_UP]
+def _list_given_up(repo: Repo, session_id: str) -> list[Record]:
+    """What the session itself gave up.  The prompts of other sessions stay out: the hand-over is
+    recorded, and a push sends it."""
+    own = [r for r in abandoned.list_turns(repo) if r["session_id"] == session_id]
+    return [r if r["by"] in ("", session_id) else {**r, "next_prompt": ""} for r in own][:_GIVEN_UP]

@@ -23,10 +23,13 @@ def test_a_page_has_what_its_sessions_gave_up_if_that_is_asked_for(world: World)
     (world.path / "parser.txt").unlink()
     a.turn("too slow, use a table", {"table.txt": "table\n"})
     world.commit("table.txt")
+    a.turn("one more try", {"table.txt": "chair\n"})
+    other.turn("not of this page either", {"table.txt": "table\n"})
     assert "Tried and given up" not in make(world)
     text = make(world, "--abandoned")
     section = text[text.index('<section id="abandoned"') :].partition("</section>")[0]
-    assert section.count("<article") == 1
+    assert section.count("<article") == 2
+    assert "one more try" in section and "not of this page" not in section
     assert "parse &lt;b&gt;by hand&lt;/b&gt; with REDACTED" in section
     assert "<code>parser.txt</code>" in section and "Then: too slow, use a table" in section
     hidden = make(world, "--abandoned", "--no-prompts")

@@ -119,3 +119,31 @@ def test_why_offers_what_works_here(work: World, a: Agent) -> None:
     done(work, *record["resume"].split()[1:])
     (record,) = map(json.loads, done(work, "why", "--json", "parser.py:1").splitlines())
     assert record["resume"] == f"claude -r {SID}"
+
+
+def test_a_secret_is_found_before_its_lines_are_joined(work: World, a: Agent) -> None:
+    work.git("config", "gitcp.redact", r"(?m)^pin: \S+$")
+    a.prompt("The plan?\npin: 48151623")
+    plan = {"plan": "# Plan\npin: 48151623\nno more"}
+    a.answer([{"type": "tool_use", "id": "p1", "name": "ExitPlanMode", "input": plan}])
+    command = {"command": "cat >pin <<E\npin: 48151623\nE"}
+    a.answer([{"type": "tool_use", "id": "b1", "name": "Bash", "input": command}])
+    a.event("Stop", stop_hook_active=False)
+    text = done(work, "resume", "--with", "codex", "--print", SID)
+    assert "* # Plan" in text and "cat >pin" in text and "4815" not in text
+
+
+def test_nothing_is_handed_over_while_a_rule_cannot_be_read(work: World) -> None:
+    work.git("config", "gitcp.redact", "(")
+    refused = run(work, "resume", "--with", "codex", "--print", SID)
+    assert (refused.returncode, refused.stdout) == (128, "") and "gitcp.redact" in refused.stderr
+
+
+def test_what_another_session_gave_up_is_not_handed_over(work: World) -> None:
+    """It stays in this clone, while the hand-over is recorded and sent."""
+    b = work.agent(NEW, tools=True)
+    b.turn("private words", {"parser.py": "def parse():\n    return 1\n"})
+    work.git("checkout", "-q", "--", "parser.py")
+    assert "private words" in done(work, "log", "--abandoned")
+    text = done(work, "resume", "--with", "codex", "--print", SID)
+    assert "* Make it fast (discarded" in text and "private words" not in text

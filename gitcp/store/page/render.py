@@ -350,6 +350,7 @@ class Page:
         def name(prompt: str) -> str:
             return self.clean_text(shorten(name_prompt(prompt), 200)) if self._with_prompts else ""
 
+        ours = {"", *self._by_id}  # a page has no prompt of another session
         self._abandoned = [
             {
                 "session": record["session_id"][:SHORTEST],
@@ -357,7 +358,7 @@ class Page:
                 "day": str(datetime.fromtimestamp(record["time"], UTC).date()),
                 "how": OUTCOMES.get(record["how"], ""),
                 "prompt": name(record["prompt"]),
-                "then": name(record["next_prompt"]),
+                "then": name(record["next_prompt"]) if record["by"] in ours else "",
                 "files": [(self.clean_text(p), f) for p, f in record["files"].items()],
             }
             for record in records
