@@ -147,8 +147,23 @@ def _run_git_hook(event: str, args: Sequence[str]) -> int:
 
 
 def _run_agent_hook(argv: Sequence[str]) -> int:
-    events = read_records(_warn_person) if argv == ["event"] else read_call(argv)
-    return next((status for repo, event in events if (status := run(repo, event))), OK)
+    begun: list[tuple[Repo, Record]] = []  # the starts of calls
+    for repo, event in read_records(_warn_person) if argv == ["event"] else read_call(argv):
+        if status := run(repo, event):
+            if event.get("guest") and "tool" in event:
+                _end_refused(begun, event)
+            return status
+        if event["event"] == "tool-start" and "tool" in event:
+            begun.append((repo, event))
+    return OK
+
+
+def _end_refused(begun: Sequence[tuple[Repo, Record]], refused: Record) -> None:
+    """End a call, which one repository has refused, in those where it has begun."""
+    for repo, event in begun:
+        if event["tool"].get("id") == refused["tool"].get("id"):
+            os.chdir(repo.worktree)
+            run(repo, {**event, "event": "tool-end"})
 
 
 def run(repo: Repo, first: Record) -> int:

@@ -353,6 +353,10 @@ def _begin_turn(ctx: Context, state: State, event: Record, began: int) -> str:
 
     scan.seed_stale(repo)
     message = _put_refs_in_place(ctx)
+    if state.get("guest"):
+        from gitcp.store import visits
+
+        visits.note_visit(event["session_id"], repo)
     look = calls.Look(repo)
     head = look.scan.head or refs.get_zeros(repo)
 

@@ -49,7 +49,7 @@ def list_events(event: Record, home: Repo | None, read_prompt: Callable[[], str]
         return
     writes = (event.get("tool") or {}).get("kind") in ("write", "shell")
     if name == "tool-start" and writes:
-        yield from _begin_call(event, home, read_prompt)
+        yield from _begin_call(event, home)
     elif name == "tool-end" and writes:
         yield from _end_call(event, home, read_prompt)
     elif name in _ENDS:
@@ -60,15 +60,16 @@ def list_events(event: Record, home: Repo | None, read_prompt: Callable[[], str]
             shutil.rmtree(_locate(session_id), ignore_errors=True)
 
 
-def _begin_call(event: Record, home: Repo | None, read_prompt: Callable[[], str]) -> Events:
+def _begin_call(event: Record, home: Repo | None) -> Events:
     for found, paths in _find_others(event, home):
         repo, state = _follow_home(found, event["session_id"])
-        if state is None or state["phase"] != "active":
+        known: State = state or {}
+        moves = (known.get("worktree_id") or "") != repo.worktree_id  # its worktree is gone
+        if moves or known.get("phase") != "active":
             start = {**_make_event(event), "event": "turn-start"}
-            if start.pop("tool")["kind"] == "write":
-                start["prompt"] = _read_turn(home, event["session_id"]) if home else read_prompt()
-            _note_visit(event["session_id"], home, repo)
+            del start["tool"]
             yield repo, start
+        note_visit(event["session_id"], repo, home)
         yield repo, _make_event(event, paths)
 
 
@@ -145,9 +146,8 @@ def _follow_home(repo: Repo, session_id: str) -> tuple[Repo, State | None]:
     """(the worktree of a repository in which a session is, its state there)."""
     state = others.peek_state(repo, session_id)
     path = state.get("worktree_path") if state else None
-    if path and path != repo.worktree and os.path.isdir(path):
-        repo = Repo.find_at(path)
-    return repo, state
+    there = _find_registered(path) if path and path != repo.worktree else None
+    return (there if there and there.common == repo.common else repo), state
 
 
 def _read_turn(home: Repo, session_id: str) -> str:
@@ -161,7 +161,8 @@ def _locate(*parts: str) -> str:
     return files.locate_state("visits", *parts)
 
 
-def _note_visit(session_id: str, home: Repo | None, repo: Repo) -> None:
+def note_visit(session_id: str, repo: Repo, home: Repo | None = None) -> None:
+    """Note that a session is in a repository other than its home."""
     folder = _locate(session_id)
     if not os.path.isdir(folder):
         _remove_old()

@@ -12,7 +12,7 @@ import pytest
 from tests.journal.lines import shares, text
 from tests.support import warm
 from tests.support.clients.calls import begin, edit, end, run
-from tests.support.harness import Agent, World
+from tests.support.harness import REFUSED, Agent, World
 from tests.support.linking import ids, sessions, sound
 
 
@@ -296,3 +296,82 @@ def test_a_command_that_writes_there_and_commits_gives_its_prompt(
         assert f"prompt {n}" in other.gitcp("show", one)
         assert not other.state(a.sid).get("pending_finalize")
     assert other.gitcp("doctor") == "nothing is wrong here\n"
+
+
+def test_the_prompt_of_a_call_that_failed_there_stays_out(
+    world: World, other: World, a: Agent
+) -> None:
+    a.prompt("it fails: plover")
+    begin(a, "Write", file_path=str(other.path / "new.txt"), content=text(1))
+    a.stop()
+    a.prompt("it succeeds: plugh")
+    write_there(a, other.path, "new.txt", text(1))
+    a.stop()
+    other.commit()
+    there = everything(other)
+    assert [word for word in ("plover", "plugh") if word in there] == ["plugh"]
+
+
+def test_a_session_that_goes_on_in_the_other_repository_is_a_guest_there_as_before(
+    world: World, other: World, a: Agent
+) -> None:
+    a.prompt("write there")
+    a.answer([{"type": "text", "text": "thinking of xyzzy"}])
+    write_there(a, other.path, "new.txt", text(1))
+    a.stop()
+    a.end()
+    a.cwd = other.path
+    a.start("resume")
+    a.prompt("write here")
+    edit(a, "second.txt", text(2, 3))
+    a.stop()
+    assert other.state(a.sid)["phase"] == "idle"
+    other.commit()
+    assert shares(other) == {a.sid: 3}
+    a.prompt("only a question")
+    a.stop()
+    assert other.state(a.sid)["phase"] == "idle"
+    assert "write here" in other.gitcp("why", "second.txt:1")
+    assert "xyzzy" not in everything(other)
+
+
+@pytest.mark.parametrize("successor", ["nothing", "a repository of somebody else"])
+def test_the_session_moves_when_its_worktree_there_is_removed(
+    world: World, other: World, a: Agent, successor: str
+) -> None:
+    linked = other.path.parent / "linked"
+    other.git("worktree", "add", "-q", str(linked))
+    a.prompt("write in the linked one")
+    write_there(a, linked, "new.txt", text(1))
+    other.git("worktree", "remove", "--force", str(linked))
+    if successor != "nothing":
+        world.git("clone", "-q", str(world.path), str(linked))
+        (linked / ".git" / "gitcp").mkdir()
+    a.stop()
+    a.prompt("write in the main one")
+    write_there(a, other.path, "new.txt", text(1, 2))
+    a.stop()
+    other.commit()
+    assert shares(other) == {a.sid: 2}
+    assert successor == "nothing" or os.listdir(linked / ".git" / "gitcp") == []
+
+
+def test_a_command_refused_there_has_not_begun_at_home(
+    world: World, other: World, a: Agent
+) -> None:
+    other.git("config", "gitcp.guard", "deny")
+    other.write("theirs.txt", text(1))
+    other.git("add", "theirs.txt")
+    other.git("commit", "-q", "-m", "theirs")
+    b = other.agent("session-b")
+    b.start()
+    b.prompt("write here")
+    edit(b, "theirs.txt", text(1, 2))
+    a.prompt("remove it")
+    command = f"rm {os.path.relpath(other.path, world.path)}/theirs.txt"
+    given = {"command": command}
+    done = a.event("PreToolUse", tool_name="Bash", tool_use_id="toolu_r", tool_input=given)
+    assert done.status == REFUSED
+    world.write("mine.txt", text(3))
+    a.stop()
+    assert world.commit("mine.txt") == []
