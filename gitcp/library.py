@@ -16,7 +16,7 @@ from gitcp.errors import Error
 from gitcp.repo import Repo
 from gitcp.store import abandoned, blame
 from gitcp.store.back import steps
-from gitcp.store.back.restore import Present
+from gitcp.store.back.restore import Present, name_in_worktree
 from gitcp.store.lines import history
 from gitcp.store.lines.evidence import Evidence
 from gitcp.store.objects import Objects
@@ -120,7 +120,9 @@ class Repository:
         """A record `abandoned` for each turn of which work was given up before a commit took it, at
         or below paths, the newest first."""
         with self._open_objects() as repo:
-            return [*map(abandoned.make_plain, abandoned.list_turns(repo, paths))]
+            top = repo.worktree if paths else ""
+            scopes = [name_in_worktree(repo, os.path.join(top, path)) for path in paths]
+            return [*map(abandoned.make_plain, abandoned.list_turns(repo, scopes))]
 
     def snapshot(self) -> Record:
         """Store the worktree as it stands: the oids of its tree and of head; left_out: path -> why

@@ -7,7 +7,7 @@ import re
 import shlex
 from functools import cached_property
 
-from gitcp.core import credit, json
+from gitcp.core import credit, json, linking
 from gitcp.core.credit import RESTORED, parse_entry
 
 TYPE_CHECKING = False
@@ -23,15 +23,17 @@ if TYPE_CHECKING:
 
     class GivenUp(TypedDict):
         """What a turn changed at a path and nothing has any more.  before, after: the entries
-        around it.  added, removed: numbers of lines.  how: 'rewound', 'discarded', 'stashed'
-        or 'overwritten'.  by: the session and turn that ended it, '' for the person.  at: the
-        time of the turn's last edit of the path, ns."""
+        around it.  added, removed: numbers of lines.  wrote: its significant lines, without the
+        space around them.  how: 'rewound', 'discarded', 'stashed' or 'overwritten'.  by: the
+        session and turn that ended it, '' for the person.  at: the time of the turn's last edit
+        of the path, ns."""
 
         path: str
         before: Version
         after: Version
         added: int
         removed: int
+        wrote: set[bytes]
         how: str
         by: Key
         at: int
@@ -121,10 +123,17 @@ class History:
             "after": after,
             "added": len(new - old),
             "removed": len(old - new),
+            "wrote": self._list_written(key, lines),
             "how": choose_outcome(end),
             "by": credit.get_cause(end)[:2] if end else ("", ""),
             "at": int(lines[-1]["at"]),
         }
+
+    def _list_written(self, key: Key, lines: Sequence[JournalLine]) -> set[bytes]:
+        own, entry = self._written.get(key, set()), parse_entry(lines[-1]["after"])
+        content = self._read(entry) if entry else None
+        texts = zip(content.lines if content else (), self._list_numbers(entry), strict=False)
+        return {text.strip() for text, n in texts if n in own and linking.is_significant(text)}
 
     def _find_end(self, key: Key, before: Version, last: JournalLine) -> JournalLine | None:
         """The first edit after a turn's last one that leaves nothing of its change; None if no
@@ -136,6 +145,12 @@ class History:
             if entry == before or (written and written.isdisjoint(self._list_numbers(entry))):
                 return line
         return None
+
+
+def was_moved(wrote: set[bytes], before: set[bytes], after: set[bytes]) -> bool:
+    """Whether a file got at least half of the lines that a turn wrote in another one.  before,
+    after: the lines of the file, without the space around them."""
+    return bool(wrote) and 2 * len((wrote & after) - before) >= len(wrote)
 
 
 def choose_outcome(end: JournalLine | None) -> str:
@@ -194,11 +209,12 @@ _QUOTED = 100  # characters of a prompt
 
 
 def find_named(prompt: str, paths: Iterable[str]) -> list[str]:
-    """The paths that a prompt names, whole or by their last parts; one without a `/` or a `.` is a
-    word like others."""
+    """The printable paths that a prompt names, whole or by their last parts; one without a `/` or a
+    `.` is a word like others."""
     words = {word.lstrip("@").rstrip(".") for word in _WORD.findall(prompt)}
     named = [word.removeprefix("./") for word in words if "/" in word or "." in word]
-    return [p for p in paths if any(p == word or p.endswith(f"/{word}") for word in named)]
+    printable = filter(str.isprintable, paths)
+    return [p for p in printable if any(p == word or p.endswith(f"/{word}") for word in named)]
 
 
 def format_hint(records: Sequence[Record], paths: Sequence[str]) -> str:

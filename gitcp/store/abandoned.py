@@ -14,7 +14,7 @@ from itertools import chain
 from gitcp import files, git
 from gitcp.core import abandoned, transcripts
 from gitcp.core.back import is_below
-from gitcp.core.credit import get_author
+from gitcp.core.credit import get_author, parse_entry
 from gitcp.core.line_replay import Replay, Version
 from gitcp.errors import Error
 from gitcp.git import decode_name
@@ -153,9 +153,41 @@ def _list_recorded(
     found: list[Found] = []
     for paths, edits in groups:
         found += _look_at_group(place.repo, Edits(place.repo.objects, edits), sorted(paths), kept)
+    moves = _Moves(place, kept)
     for key, parts in abandoned.unite(found):
-        if own := [part for part in parts if is_below(part["path"], scopes)]:
+        own = [part for part in parts if is_below(part["path"], scopes) and not moves.has(part)]
+        if own:
             yield _build_record(place.repo, place.present, key, own)
+
+
+class _Moves:
+    """The files that got lines of others."""
+
+    def __init__(self, place: _Place, kept: Entries) -> None:
+        self._present, self._kept = place.present, kept
+        self._contents = Edits(place.repo.objects, ())
+        self._edits: dict[str, list[JournalLine]] = {}
+        for line in place.edits:
+            self._edits.setdefault(line["path"], []).append(line)
+        self._lines: dict[record_types.Version, set[bytes]] = {None: set()}
+
+    def has(self, part: GivenUp) -> bool:
+        """Whether a file that was edited since has the lines, and had them not before."""
+        for path, edits in self._edits.items() if part["wrote"] else ():
+            first = next((line for line in edits if int(line["at"]) >= part["at"]), None)
+            if path == part["path"] or first is None:
+                continue
+            before = self._read(parse_entry(first["before"]))
+            entries = self._kept.get(path) or (self._present.get_file(path),)
+            if any(abandoned.was_moved(part["wrote"], before, self._read(e)) for e in entries):
+                return True
+        return False
+
+    def _read(self, entry: record_types.Version) -> set[bytes]:
+        if entry not in self._lines:
+            content = self._contents.get_content(*entry) if entry else None
+            self._lines[entry] = {line.strip() for line in content.lines} if content else set()
+        return self._lines[entry]
 
 
 def _look_at_group(

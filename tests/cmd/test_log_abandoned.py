@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from gitcp import library
 from gitcp.repo import Repo
 from gitcp.store.abandoned import keep_summaries
 from tests.rewind.going import done, run
@@ -101,6 +102,9 @@ def test_paths_and_words_choose_turns(world: World, a: Agent) -> None:
     world.git("reset", "-q", "--hard")
     world.git("clean", "-qfd")
     assert len(listed(world, "d")) == len(listed(world, "--grep", "THREE")) == 1
+    with library.Repository(str(world.path)) as repository:
+        names = ["d", "d/", "./d", str(world.path / "d")]
+        assert [len(repository.abandoned(name)) for name in names] == [1, 1, 1, 1]
     assert listed(world, "--grep", "nothing") == listed(world, "h.txt") == []
 
 
@@ -248,3 +252,25 @@ def test_a_summary_ends_when_the_work_is_back(world: World, a: Agent) -> None:
     assert len(listed(world)) == 1
     world.write("f.txt", "one\ntwo\nthree\n")
     assert listed(world) == []
+
+
+HELPER = "def helper(first, second):\n    total = first + second\n    return total * 2\n"
+
+
+def test_lines_that_were_moved_to_another_file_are_not_given_up(world: World, a: Agent) -> None:
+    a.turn("add a helper", {"f.txt": "one\ntwo\n" + HELPER})
+    a.turn("move it", {"f.txt": "one\ntwo\n", "lib.py": "class Lib:\n    " + HELPER})
+    assert listed(world) == []
+    world.commit()
+    assert listed(world) == []
+
+
+def test_lines_that_another_file_had_before_are_given_up(world: World, a: Agent) -> None:
+    world.write("lib.py", HELPER)
+    world.commit()
+    a.turn("copy the helper", {"f.txt": "one\ntwo\n" + HELPER})
+    world.git("checkout", "-q", "--", "f.txt")
+    a.turn("something else", {"lib.py": HELPER + "\n\nWIDTH = 80\n"})
+    assert outcomes(world) == [("copy the helper", "discarded")]
+    world.write("by_hand.py", HELPER)
+    assert outcomes(world) == []

@@ -130,4 +130,5 @@ def test_work_on_a_moved_file_counts_where_the_file_is() -> None:
     ],
 )
 def test_a_prompt_names_a_file_by_its_last_parts(prompt: str, named: list[str]) -> None:
-    assert abandoned.find_named(prompt, ["Makefile", "src/parser.c"]) == named
+    paths = ["Makefile", "src/parser.c", "new\nline/parser.c"]  # the last would forge a line
+    assert abandoned.find_named(prompt, paths) == named
