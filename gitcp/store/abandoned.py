@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 MOST = 1000
 _LOG = "log --raw --no-abbrev --no-renames -z --ignore-missing --format="
 _SHOWN = ("--no-show-signature", "--diff-merges=first-parent", "--no-ext-diff", "--stdin")
+_PLAIN = " --no-color --no-ext-diff --src-prefix=a/ --dst-prefix=b/"
 _TEXTS = ("session_id", "turn", "agent", "prompt", "how", "by", "next_prompt", "worktree")
 
 
@@ -81,7 +82,10 @@ class _Place:
         """Whether a file is there whose content a scan leaves out: it is ignored now, or large."""
         if self.present.get_file(path):
             return False
-        found = self.present.worktree.look_at(path)
+        try:
+            found = self.present.worktree.look_at(path)
+        except PermissionError:
+            return True
         return found is not None and not stat.S_ISDIR(found.st_mode)
 
 
@@ -281,7 +285,18 @@ def _format_way_back(repo: Repo, present: Present, turn_id: str, parts: Sequence
     at = "" if os.path.realpath(top) == os.path.realpath(os.curdir) else f" -C {shlex.quote(top)}"
     if all(present.get_file(part["path"]) == part["before"] for part in parts):
         return f"gitcp{at} rewind --all --files-only --to {turn_id}:after {paths}"
-    return f"gitcp{at} diff {turn_id} {turn_id}:after {paths} | git{at} apply --3way"
+    options = f"--binary{_PLAIN}" if _has_other_form(repo) else "--binary"
+    return f"gitcp{at} diff {options} {turn_id} {turn_id}:after {paths} | git{at} apply --3way"
+
+
+def _has_other_form(repo: Repo) -> bool:
+    """Whether git's configuration may give a patch a form that `git apply` does not read."""
+    coloured = ("always" in repo.config.get_all(key) for key in ("color.ui", "color.diff"))
+    return (
+        repo.config.get_flag("diff.noprefix")
+        or bool(repo.config.get("diff.external"))
+        or any(coloured)
+    )
 
 
 def format_hint(repo: Repo, prompt: str) -> str:

@@ -158,18 +158,22 @@ def test_deletions_and_modes_are_given_up_too(world: World, a: Agent) -> None:
     assert sorted(outcomes(world)) == [("delete it", "discarded"), ("drop two", "discarded")]
 
 
-def test_the_way_back_keeps_what_was_changed_since(world: World, a: Agent) -> None:
-    world.write("f.txt", "".join(f"{n}\n" for n in range(20)))
+@pytest.mark.parametrize("key", ["diff.noprefix=true", "color.ui=always", "diff.external=cat"])
+def test_the_way_back_keeps_what_was_changed_since(world: World, a: Agent, key: str) -> None:
+    world.git("config", *key.split("="))
+    text = "".join(f"{n}\n" for n in range(20))
+    world.write("f.txt", text)
     world.commit()
-    text = world.read("f.txt")
-    a.turn("add three", {"f.txt": text + "three\n"})
+    a.turn("add three", {"f.txt": text + "three\n", "data.bin": "a\0b\n"})
     world.git("checkout", "-q", "--", "f.txt")
+    (world.path / "data.bin").unlink()
     world.write("f.txt", "start\n" + text)
     world.commit()
     (record,) = listed(world)
     env = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
     subprocess.run(["sh", "-c", record["restore"]], check=True, cwd=world.path, env=env)
     assert world.read("f.txt") == "start\n" + text + "three\n"
+    assert world.read("data.bin") == "a\0b\n"
 
 
 def test_work_in_another_worktree_is_listed_with_its_place(
