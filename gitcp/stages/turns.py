@@ -444,6 +444,10 @@ def _handle_turn_end(ctx: Context, event: Record) -> list[Record]:
         from gitcp.store import turn
 
         turn.end_turn(ctx.repo, state, event)
+        if event.get("guest"):
+            from gitcp.store import visits
+
+            visits.take_prompt(ctx.repo, state, event)
         ctx.keep(state)
     return []
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from functools import partial
 
 from gitcp import files, registered
 from gitcp.core import credit, formats
@@ -47,6 +48,8 @@ def list_events(event: Record, home: Repo | None, read_prompt: Callable[[], str]
         session_id, name = formats.check_session_id(event.get("session_id")), event["event"]
     except InputError:
         return
+    if home:
+        read_prompt = partial(_read_turn, home, session_id)
     writes = (event.get("tool") or {}).get("kind") in ("write", "shell")
     if name == "tool-start" and writes:
         yield from _begin_call(event, home)
@@ -55,7 +58,10 @@ def list_events(event: Record, home: Repo | None, read_prompt: Callable[[], str]
     elif name in _ENDS:
         for repo, state in _list_visited(session_id, home):
             if state["phase"] == "active" or name == "session-end":
-                yield repo, {**_make_event(event), "event": _ENDS[name]}
+                made = {**_make_event(event), "event": _ENDS[name]}
+                if name == "turn-end":
+                    made["prompt"] = read_prompt()
+                yield repo, made
         if name == "session-end":
             shutil.rmtree(_locate(session_id), ignore_errors=True)
 
@@ -81,14 +87,14 @@ def _end_call(event: Record, home: Repo | None, read_prompt: Callable[[], str]) 
         lines = journal.read_journal(repo)
         if any((x.get("session"), x.get("open")) == (session_id, call_id) for x in lines):
             made = _make_event(event, found.pop(repo.common, (repo, []))[1])
-            prompt = _read_turn(home, session_id) if home else read_prompt()
-            yield repo, {**made, "prompt": prompt}
+            yield repo, {**made, "prompt": read_prompt()}
     for repo, paths in found.values():
         elsewhere.look_as_stranger(repo, paths)
 
 
 def take_prompt(repo: Repo, state: State, event: Record) -> bool:
-    """Take the prompt of the end of a call if the turn has written here; return whether it was."""
+    """Take the turn's prompt from the end of a call or of the turn, if the turn has written here;
+    return whether it was."""
     writer = state["session_id"], state.get("turn_id", "")
     turn = state["turns"].get(writer[1])
     if not turn or turn.get("prompt") or not event.get("prompt"):

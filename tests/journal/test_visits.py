@@ -375,3 +375,15 @@ def test_a_command_refused_there_has_not_begun_at_home(
     world.write("mine.txt", text(3))
     a.stop()
     assert world.commit("mine.txt") == []
+
+
+def test_a_call_there_whose_end_was_not_heard_has_its_prompt_at_the_turns_end(
+    world: World, other: World, a: Agent
+) -> None:
+    a.prompt("write there: plugh")
+    begin(a, "Write", file_path=str(other.path / "new.txt"), content=text(1, 2))
+    other.write("new.txt", text(1, 2))
+    a.stop()
+    other.commit()
+    assert shares(other) == {a.sid: 2}
+    assert "write there: plugh" in other.gitcp("why", "new.txt:1")
