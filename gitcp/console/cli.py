@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 # Run a command: print an error as one line, and return a status as git does.
 # Errors that only a bug of gitcp causes; others are about the machine, a file or its permissions.
 _BUGS = (errno.EBADF, errno.EINVAL, errno.EFAULT, errno.ECHILD, errno.ESRCH, errno.EDOM)
+_ENDS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 _FEW = 50_000  # objects that are made before a garbage collection: records leave no garbage
 _FULL = 1 << 20  # bytes: gitcp writes nothing to a disk that has less left
 PACKAGES = ("filelock", "orjson", "plumbum")
@@ -69,27 +70,41 @@ _REMEDIES = {
 def run_guarded(body: Callable[[], int]) -> int:
     """Run body; print an Error on stderr, without a traceback; return the status.
 
-    Ctrl-C lets body clean up, then ends the process by the signal, as it ends git, so that a loop
-    in the shell ends too.
+    Ctrl-C, SIGTERM and SIGHUP let body clean up, then end the process by the signal, as they end
+    git, so that a loop in the shell ends too.
     """
+    asked: list[int] = []
+
+    def end(number: int, _: object) -> None:
+        if not asked:  # a second one would interrupt the cleaning
+            asked.append(number)
+            raise SystemExit(128 + number)
+
     gc.set_threshold(_FEW)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # end quietly under `| head`
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # if it is ignored, the status of git is lost
-    before = signal.getsignal(signal.SIGINT)
-    if before == signal.SIG_DFL:  # from here on there is something to clean up
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = {number: signal.getsignal(number) for number in _ENDS}
+    for number, handler in before.items():
+        if handler == signal.SIG_DFL:  # from here on there is something to clean up
+            is_key = number == signal.SIGINT
+            signal.signal(number, signal.default_int_handler if is_key else end)
+    # Its frames, which hold children that still answer, are released where the exception is caught.
     try:
         return _run_body(body)
     except KeyboardInterrupt:
-        pass  # its frames, which hold children that still answer, are released here
+        asked.append(signal.SIGINT)
+    except (SystemExit, OSError):  # OSError: the terminal is gone, too
+        if not asked:
+            raise
     finally:
         term.hide_progress()
         abandon_pending()
         end_lasting()
-        signal.signal(signal.SIGINT, before)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    os.kill(os.getpid(), signal.SIGINT)
-    return 128 + int(signal.SIGINT)  # the signal is blocked
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    signal.signal(asked[0], signal.SIG_DFL)
+    os.kill(os.getpid(), asked[0])
+    return 128 + asked[0]  # the signal is blocked
 
 
 def _run_body(body: Callable[[], int]) -> int:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from gitcp.errors import GitError
 from tests.blame.told_lines import text
 from tests.support.checkpoints import git, loosened
 from tests.support.harness import World
+from tests.support.paths import BIN
 from tests.support.warm import run as run_warm
 
 BASE, MORE, LAST = text("base", *range(8)), text("more", 1, 2), text("last", 1)
@@ -109,6 +112,30 @@ def test_no_stand_in_enters_gits_cache_of_textconv(origin: Path, tmp_path: Path)
     assert CONTENT in done.stderr
     listed = git("ls-tree", "-r", "--name-only", "refs/notes/textconv/up", cwd=clone)
     assert listed == git("rev-parse", "HEAD:dir/f.txt", cwd=clone)  # of the real contents
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_no_stand_in_stays_behind_where_a_signal_ends_the_command(
+    origin: Path, tmp_path: Path, number: int
+) -> None:
+    clone = make_holes(origin, tmp_path / "clone", "blob:none")
+    os.rename(origin, tmp_path / "away")
+    told, held = tmp_path / "told", tmp_path / "held"
+    os.mkfifo(told)
+    os.mkfifo(held)
+    hold = os.open(held, os.O_RDWR)
+    # The textconv of a git with stand-ins says where they are, and waits.
+    place = "$GIT_ALTERNATE_OBJECT_DIRECTORIES"
+    textconv = f"test -z {place} || {{ echo {place} >{told}; cat {held}; }}; cat"
+    git("config", "diff.up.textconv", textconv, cwd=clone)
+    (clone / ".git/info/attributes").write_text("*.txt diff=up\n")
+    argv = [sys.executable, str(BIN / "gitcp-blame"), "HEAD", "--", "dir/f.txt"]
+    with subprocess.Popen(argv, cwd=clone, stdout=subprocess.PIPE) as blame, os.fdopen(hold):
+        folder = Path(told.read_text().strip())
+        assert folder.is_dir()
+        blame.send_signal(number)
+        assert blame.wait() == -number
+        assert not folder.exists()
 
 
 def test_what_a_partial_clone_lacks_is_fetched_at_once_and_changes_no_answer(
