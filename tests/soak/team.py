@@ -222,7 +222,7 @@ class Team:
         forge.git("push", "-q", "origin", "--delete", name, ok=False)
 
     def filter_history(self) -> None:
-        """A file is taken out of every commit; all follow, and who did it finds the links again."""
+        """A file is taken out of every commit; all follow, and find their links again."""
         for person in [*self.people, self.colleague]:
             self.note(person, "before the filter")
             person.push()
@@ -235,9 +235,10 @@ class Team:
         for person in [*self.people, self.colleague, self.forge]:
             person.desk.git("fetch", "-q")
             person.desk.git("reset", "-q", "--hard", "origin/main")
-        first.desk.gitcp("fetch")  # what the others' clones know
-        assert first.desk.gitcp("relink", "main").status == 0
-        first.push()
+        for person in self.people:
+            person.desk.gitcp("fetch")  # what the others' clones know
+            assert person.desk.gitcp("relink", "main").status == 0
+            person.push()
 
     def upgrade(self) -> None:
         """The program is replaced: for one in its place, for the others it moves."""
