@@ -20,7 +20,7 @@ from gitcp.errors import Error
 from gitcp.git import decode_name
 from gitcp.record import encode_lines
 from gitcp.repo import Repo
-from gitcp.store import pack_care, redaction
+from gitcp.store import journal, pack_care, redaction
 from gitcp.store.back.restore import KeptEdits, Present
 from gitcp.store.lines.edit_lines import Edits
 from gitcp.store.objects import Lookup, Objects, Stash, edit_tree, find_file
@@ -335,6 +335,8 @@ def make_plain(record: Record) -> Record:
 
 def keep_summaries(repo: Repo) -> None:
     """Keep the summaries of what was given up, before its edits are deleted."""
+    if not any(os.path.exists(os.path.join(f, journal.NAME)) for f in repo.list_folders()):
+        return  # nothing was recorded in any worktree
     with Objects(repo):
         kept = [{**make_plain(record), "restore": ""} for record in list_turns(repo)]
     if kept != read_summaries(repo):

@@ -30,7 +30,7 @@ def test_a_file_of_rules_is_read(text: str, rules: dict[str, object]) -> None:
     ("text", "complaint"),
     [
         ("check = 3", "'check' in it must be a table"),
-        ("[check]\nmax-unkown = 3", "'max-unkown' in it is not a rule; rules are max-unknown"),
+        ("[check]\nmax-unkown = 3", "'max-unkown' in it is no rule; rules are max-unknown"),
         ("[check]\nmax-unknown = 101", "a number from 0 to 100"),
         ("[check]\nmax-unknown = true", "a number from 0 to 100"),
         ("[check]\nno-secrets = 'yes'", "must be true or false"),

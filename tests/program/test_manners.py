@@ -53,7 +53,7 @@ def test_a_wrong_word_is_told_in_one_line_whatever_it_is(repo: Path) -> None:
         (["show", "a\n\nb"], "fatal: "),
         (["doctor", "a\nb"], "error: unknown argument: 'a b'"),
         (["doctor", ""], "error: unknown argument: ''"),
-        (["why", "--", "--"], "fatal: not <file>:<line>: '--'"),
+        (["why", "--", "--"], "fatal: no such path '--' in HEAD"),
     ):
         first, *rest = run(*words).stderr.splitlines()
         assert first.startswith(told) and "did you mean" not in first
