@@ -253,6 +253,17 @@ def test_of_equal_changes_the_commit_with_the_author_and_time_is_the_rewritten_o
     sound(world)
 
 
+def test_a_range_gives_no_commit_of_another_the_open_work_of_a_session(client: Client) -> None:
+    world, base = client.world, client.world.head
+    client.works()
+    world.git("push", "-q", "origin", "main")
+    client.others("sed -i 's/    return 5$/    return 5 * 100/' lib.py; git commit -qam theirs")
+    shell(world, f"git fetch -q; {BARE} stash -qu; {BARE} merge -q --ff-only origin/main")
+    assert links(world, f"{base}..") == {"theirs": []}
+    world.gitcp("relink", f"{base}..main")
+    assert links(world, f"{base}..") == {"theirs": []}
+
+
 def test_sessions_that_one_event_has_no_time_for_are_settled_by_the_next(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

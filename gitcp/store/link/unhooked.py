@@ -317,7 +317,10 @@ def list_resting(repo: Repo) -> Iterator[Marker]:
 
 def _list_unjudged(repo: Repo, head: str, among: str) -> list[Commit]:
     """The commits of a range that have no stored checkpoint, oldest first; without a range, the
-    commits made here that no hook has judged, whose checkpoint may lack a damaged session."""
+    commits made here that no hook has judged, whose checkpoint may lack a damaged session.
+
+    Of a range, others' commits are left out, and merges that were not made here: no session here
+    can have open work in them."""
     if not (among or head):
         return []
     options = ["--first-parent", f"--max-count={_RANGE}"] if among else [*_ALL_PARENTS]
@@ -326,11 +329,33 @@ def _list_unjudged(repo: Repo, head: str, among: str) -> list[Commit]:
         oids = list_commits(repo, "--reverse", *options, *args)
     except GitError as e:
         raise e.shorten() from None
+    made_here = list_made_here(repo)
     if not among:
-        unjudged = list_made_here(repo).difference(match.read_judged(repo))
+        unjudged = made_here.difference(match.read_judged(repo))
         oids = [oid for oid in oids if oid in unjudged]
     commits = [commit for oid in oids if (commit := read_commit(repo.objects, oid))]
-    return [c for c in commits if not (among and _list_stored_sessions(repo, c))]
+    if not among:
+        return commits
+    own = _list_authors(repo, made_here)
+    return [
+        commit
+        for commit in commits
+        if (commit["oid"] in made_here or _is_plain_of(commit, own))
+        and not _list_stored_sessions(repo, commit)
+    ]
+
+
+def _list_authors(repo: Repo, made_here: Collection[str]) -> set[str]:
+    """The person who commits here, as `Name <mail>`, also under the names of earlier commits."""
+    repo.objects.read_ahead(made_here)
+    commits = [commit for oid in made_here if (commit := read_commit(repo.objects, oid))]
+    idents = [store_objects.read_ident(repo, "AUTHOR"), *(commit["author"] for commit in commits)]
+    return {store_objects.parse_ident(ident)[0] for ident in idents}
+
+
+def _is_plain_of(commit: Commit, authors: Collection[str]) -> bool:
+    """Whether one of these people made a commit that merges nothing."""
+    return len(commit["parents"]) < 2 and store_objects.parse_ident(commit["author"])[0] in authors
 
 
 def _list_stored_sessions(repo: Repo, commit: Commit) -> set[str]:
