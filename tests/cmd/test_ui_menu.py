@@ -171,7 +171,7 @@ def test_a_paste_does_nothing_and_what_came_before_the_question_is_no_answer(
     tmux.browse()
     tmux.wait("Please add hello", ": menu")
     tmux.paste(":\ryes\ryes\r")
-    tmux.wait("pasted text is no key")
+    tmux.wait("pasted text is not a key")
     tmux.type(":")
     tmux.wait("> take back")
     tmux.type("Enter", "y", "e", "s", "Enter", "y", "e", "s", "Enter")

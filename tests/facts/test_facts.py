@@ -220,7 +220,7 @@ def test_every_question_is_answered_where_no_agent_was(
     [
         (["--in", "nowhere", "rework"], 128, "no dataset in 'nowhere'"),
         (["--in", "facts", "SELEC 1"], 128, "syntax error"),
-        (["rework"], 129, "'--in <directory>' are needed"),
+        (["rework"], 129, "give a question and '--in <directory>'"),
         (["--list"], 0, "busiest-files"),
         (["--sql", "rework"], 0, "WITH sums AS"),
     ],

@@ -44,7 +44,7 @@ def test_a_table_needs_no_more_than_repositories(tmp_path: Path, name: str) -> N
     place = write(tmp_path / name, {"repository": ["a", "b"]})
     assert facts.read_sources(place) == [("a", ""), ("b", "")]
     other = write(tmp_path / f"other-{name}", {"url": ["a"]})
-    with pytest.raises(Error, match="no table with a column 'repository'"):
+    with pytest.raises(Error, match="is not a table with a column 'repository'"):
         facts.read_sources(other)
 
 

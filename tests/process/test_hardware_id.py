@@ -20,7 +20,7 @@ int gethostuuid(unsigned char *uuid, const struct timespec *wait) {
     return STATUS;
 }
 """
-_ASK = "from gitcp.store import session; print(session.read_hardware_id())"
+_ASK = "from gitcp.store.session import ps; print(ps.read_hardware_id())"
 
 
 @pytest.mark.linux

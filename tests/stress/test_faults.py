@@ -132,7 +132,7 @@ def test_a_command_says_in_one_sentence_what_failed(
         lines = done.stderr.splitlines()
         assert done.returncode in (0, 1, 128) and len(lines) <= 1, done
         assert all(line.startswith(("fatal: ", "warning: ")) for line in lines), done
-        failed += done.returncode == 128
+        failed += done.returncode > 0  # fsck may name it as a finding, with 1
     assert failed
     check_connected(world)
 

@@ -45,8 +45,6 @@ def read_hardware_id() -> str:
         get_uuid: Any = ctypes.CDLL(None).gethostuuid
     except (ImportError, OSError, AttributeError):
         return os.uname().nodename
-    import ctypes
-
     uuid, timeout = (ctypes.c_ubyte * 16)(), (ctypes.c_long * 2)(1, 0)  # a timespec
     return os.uname().nodename if get_uuid(uuid, timeout) else bytes(uuid).hex()
 
