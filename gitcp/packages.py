@@ -13,7 +13,7 @@ def find_package(name: str) -> None:
     try:
         __import__(name)
     except ImportError:
-        if sys.flags.no_site:  # a hook
+        if sys.flags.isolated and sys.flags.no_site:  # a hook
             import site
 
             site.main()
