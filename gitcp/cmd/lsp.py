@@ -39,6 +39,7 @@ def run(argv: Sequence[str]) -> int:
         raise extras.make_missing(_PACKAGES, "lsp") from None
     editor = Editor()
     answer(editor)
+    cli.end_at_interrupt()
     try:
         editor.server.start_io()
     finally:
@@ -109,7 +110,11 @@ class Editor:
     def __init__(self) -> None:
         from pygls.lsp.server import LanguageServer
 
-        self.server = LanguageServer("gitcp", VERSION)
+        class Server(LanguageServer):
+            def shutdown(self) -> None:
+                """Do not wait for the thread that reads: no signal interrupts it."""
+
+        self.server = Server("gitcp", VERSION)
         self._documents: dict[str, Document] = {}
         self._folder = ""
 

@@ -34,7 +34,9 @@ OPTIONS = ()
 def run(argv: Sequence[str]) -> int:
     """Answer requests on standard input until it ends."""
     cli.parse("mcp", OPTIONS, argv)
-    build_server(os.getcwd()).run("stdio")
+    server = build_server(os.getcwd())
+    cli.end_at_interrupt()
+    server.run("stdio")
     return OK
 
 

@@ -90,7 +90,9 @@ def run_guarded(body: Callable[[], int]) -> int:
             signal.signal(number, signal.default_int_handler if is_key else end)
     # Its frames, which hold children that still answer, are released where the exception is caught.
     try:
-        return _run_body(body)
+        status = _run_body(body)
+        if not asked:  # a library may catch what the signal raises
+            return status
     except KeyboardInterrupt:
         asked.append(signal.SIGINT)
     except (SystemExit, OSError):  # OSError: the terminal is gone, too
@@ -105,6 +107,13 @@ def run_guarded(body: Callable[[], int]) -> int:
     signal.signal(asked[0], signal.SIG_DFL)
     os.kill(os.getpid(), asked[0])
     return 128 + asked[0]  # the signal is blocked
+
+
+def end_at_interrupt() -> None:
+    """Let Ctrl-C end the command as SIGTERM does: asyncio would first wait for its threads, of
+    which one may be in a read of standard input that nothing interrupts."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.getsignal(signal.SIGTERM))
 
 
 def _run_body(body: Callable[[], int]) -> int:

@@ -1,0 +1,41 @@
+"""lsp, mcp: what a signal does to a server whose client keeps its standard input open."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+from tests.support.harness import World
+from tests.support.paths import BIN
+
+MCP = {"protocolVersion": "2025-06-18", "clientInfo": {"name": "a client", "version": "1"}}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize(("name", "package"), [("lsp", "pygls"), ("mcp", "mcp")])
+def test_a_signal_ends_a_server_that_waits_for_a_request(
+    world: World, name: str, package: str, number: int
+) -> None:
+    if not find_spec(package):
+        pytest.skip(f"the extra '{name}' is not installed")
+    params = {"capabilities": {}, **({"processId": None} if name == "lsp" else MCP)}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+    data = json.dumps(request).encode()
+    head = b"Content-Length: %d\r\n\r\n" % len(data) if name == "lsp" else b""
+    argv = [sys.executable, str(BIN / f"gitcp-{name}")]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(argv, cwd=world.path, stdin=pipe, stdout=pipe) as server:
+        assert server.stdin and server.stdout
+        server.stdin.write(head + data + b"\n" * (name == "mcp"))
+        server.stdin.flush()
+        assert server.stdout.readline()
+        server.send_signal(number)
+        try:
+            assert server.wait(60) == -number
+        finally:
+            server.kill()
