@@ -247,19 +247,17 @@ def hold(repo: Repo) -> exclusive:
 
 @contextmanager
 def cleaned() -> Iterator[None]:
-    """End by an exception, so that everything is cleaned up, when a signal asks for the end or
-    nobody reads the output any more."""
+    """End by an exception, so that everything is cleaned up, when nobody reads the output any
+    more."""
 
     def end(number: int, _: object) -> None:
         raise SystemExit(128 + number)
 
-    numbers = signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE
-    before = {number: signal.signal(number, end) for number in numbers}
+    before = signal.signal(signal.SIGPIPE, end)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        signal.signal(signal.SIGPIPE, before)
 
 
 def _note_process(repo: Repo, pid: int) -> None:
