@@ -426,15 +426,6 @@ def complete_entries(entries: list[BlameEntry]) -> list[BlameEntry]:
     return entries
 
 
-def map_headers(entries: Iterable[BlameEntry]) -> dict[str, dict[bytes, bytes]]:
-    """The headers of each commit of complete_entries() entries, by oid."""
-    headers: dict[str, dict[bytes, bytes]] = {}
-    for entry in entries:
-        if entry["oid"] not in headers:
-            headers[entry["oid"]] = dict(entry["headers"])
-    return headers
-
-
 def rewrite_entries(entries: list[BlameEntry], spelled: Names) -> Iterator[bytes]:
     """Yield the lines of entries with the authors that `spelled` gives.
 
