@@ -199,7 +199,7 @@ def run(repo: Repo, first: Record) -> int:
             break
     _store_warnings(repo, event, warnings)
     if refusal is not None:
-        return _refuse(first, refusal)
+        return _refuse(repo, first, refusal)
     if any(messages.values()) and not first.get("guest"):  # the answer is that of the home
         _send_messages(first, *("\n\n".join(texts) for texts in messages.values()))
     if event == "post-commit" and built_in:
@@ -225,8 +225,10 @@ def _send_messages(first: Record, message: str, context: str = "") -> None:
         _print_message(f"{message}\n")
 
 
-def _refuse(first: Record, message: str) -> int:
+def _refuse(repo: Repo, first: Record, message: str) -> int:
     """Refuse for git or for the agent's client; return the status."""
+    if first.get("guest"):  # the agent takes "this working copy" for its own
+        message += f"\n{'Repository:':15} {repo.worktree}"
     err, status = f"{message}\n", commands.VERDICT
     if "agent" in first:
         err, status = refuse(first, message)

@@ -372,6 +372,7 @@ def test_a_command_refused_there_has_not_begun_at_home(
     given = {"command": command}
     done = a.event("PreToolUse", tool_name="Bash", tool_use_id="toolu_r", tool_input=given)
     assert done.status == REFUSED
+    assert f"Repository:     {other.path}" in done.stdout + done.stderr
     world.write("mine.txt", text(3))
     a.stop()
     assert world.commit("mine.txt") == []
