@@ -191,17 +191,19 @@ EACH, TOTAL = 60, 120  # seconds: one call of git, a whole hook (gitcp-config(5)
 _limits: dict[str, float] = memory.get_table("limits")
 
 
-def begin_deadline(total: float = TOTAL, each: float = EACH) -> None:
-    """Give this process total seconds from now, and each call of git at most `each` seconds."""
+def begin_deadline(total: float = TOTAL, each: float = EACH, is_bound: bool = True) -> None:
+    """Give this process total seconds from now, and each call of git at most `each` seconds.
+
+    is_bound: whether set_bound() limits them."""
     now = time.monotonic()
     _limits.setdefault("begun", now)
-    _limits.update(end=now + total, each=each)
+    _limits.update(end=now + total, each=each, is_bound=is_bound)
 
 
-def set_bound(most: float | None) -> None:
+def set_bound(most: float) -> None:
     """Limit the deadline to `most` seconds after the first begin_deadline(), when the caller of the
-    hook stops waiting; None: no limit."""
-    _limits["bound"] = float("inf") if most is None else _limits["begun"] + most
+    hook stops waiting."""
+    _limits["bound"] = _limits["begun"] + most
 
 
 def extend_deadline(seconds: float) -> None:
@@ -226,7 +228,8 @@ def describe_overrun(limit: float | None = None) -> str:
 
 
 def _compute_end() -> float:
-    return min(_limits["end"], _limits.get("bound", float("inf")))
+    end = _limits["end"]
+    return min(end, _limits.get("bound", end)) if _limits["is_bound"] else end
 
 
 # A process of git or jj: start it, write its input, read its output, and end it when its time is

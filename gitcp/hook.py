@@ -171,11 +171,9 @@ def run(repo: Repo, first: Record) -> int:
 
     A gate's refusal ends them and is the answer.  Otherwise their messages are given as one."""
     event, config = str(first["event"]), repo.config
-    git.begin_deadline(
-        config.get_option("gitcp.hook-timeout"), config.get_option("gitcp.git-timeout")
-    )
-    if config.get_all("gitcp.hook-timeout"):
-        git.set_bound(None)  # the person's setting counts, not the client's limit
+    limits = config.get_option("gitcp.hook-timeout"), config.get_option("gitcp.git-timeout")
+    # A setting of the person's counts, and not the client's limit.
+    git.begin_deadline(*limits, is_bound=not config.get_all("gitcp.hook-timeout"))
     built_in = os.environ.get("GITCP_ACTIVE") != "configured"  # else configured pipelines alone
     if built_in and event not in commands.COMMITTING and os.path.exists(repo.join_own("auto")):
         from gitcp.store import auto

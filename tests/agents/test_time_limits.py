@@ -70,5 +70,7 @@ def test_what_a_hook_took_before_it_read_its_settings_counts(
     assert git.count_seconds_left() == 1
     now[0] += 2
     assert git.count_seconds_left() == 0 and "whole hook" in git.describe_overrun()
-    git.set_bound(None)  # the person set gitcp.hook-timeout
+    git.begin_deadline(120, 60, is_bound=False)  # a repository where gitcp.hook-timeout is set
     assert git.count_seconds_left() == 60
+    git.begin_deadline(120, 60)  # the next one
+    assert git.count_seconds_left() == 0
