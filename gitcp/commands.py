@@ -1,7 +1,7 @@
 """The one list of commands, their options as data, and the built-in pipelines of hooks; pyproject,
-bin/ and tests are checked against it, man/ too.
+bin/, man/ and tests are checked against it.
 
-Literal and import-free: every hook reads it, so reading it must cost nothing.
+Every hook reads it, so it is literal and imports nothing but errors.
 """
 
 from __future__ import annotations
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
     from gitcp import console
 
-# The one list of commands; pyproject, bin/, man/ and tests are checked against it.
-#
-# Literal and import-free: every hook reads it, so reading it must cost nothing.
 # name -> its file in gitcp/stages, its summary (.Nd in its manual page)
 STAGES = {
     # tree building

@@ -18,7 +18,7 @@ that was read stays locked until leave().
 head is HEAD when it was first read; a stage that moves a ref reads it again under the stream's
 lock.  Work for every event of a kind (a tool call, a turn's start or end, a commit) belongs in the
 stage that takes the event, inside its `with`, where the state is locked.  Other locks are taken
-after the sessions' and before the streams' (lock.ORDER).
+after the sessions' and before the streams' (files.ORDER).
 """
 
 from __future__ import annotations

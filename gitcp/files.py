@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     Stamp = list[int]  # inode, size and time (ns) of a file
 
 
-# Files that are not git's: read them in bounded time, replace them as a whole, move them aside.
-
-
 def find_hasher(algo: str, much: bool = False) -> Any:
     """The hash function of the repository's object names; much: for megabytes."""
     if algo == "sha256":
@@ -334,9 +331,6 @@ def put_file(common: str, new: str, path: str) -> None:
 
 
 # Private files: checked against their shape when they are read, and replaced as a whole.
-#
-# A damaged cache counts as absent, and the next one replaces it.  Any other damaged file is moved
-# to <common>/gitcp/corrupt, with a warning.
 # Files for everybody who shares a repository: none has words of a person or contents of files.
 _FOR_ALL = frozenset(
     "open linked unpushed recording recording-unshared dismissed foreign expired pushed searched"
@@ -506,12 +500,6 @@ def write_words(repo: Repo, path: str, words: Iterable[str]) -> None:
 
 
 # Exclusion between processes, for what git's ref transactions cannot guard.
-#
-# The fast path takes the same lock as filelock >= 4; filelock itself, 38 ms to import, is loaded
-# only by a process that has to wait (doc/git.md "Locks and refs").
-#
-# Locks are taken in the order of ORDER, several of one kind in the order of their names, so that
-# no two processes wait for each other.  Under GITCP_TRACE any other order fails.
 # Kinds of locks: the name, or its part before the first dash (`session-<id>`).
 ORDER = (
     "bisect split install rewind auto session claims"
@@ -591,7 +579,7 @@ def rank_lock(name: str) -> tuple[int, str]:
     """The place of a lock in the order; raise ValueError for an unknown kind."""
     kind = name.partition("-")[0]
     if kind not in ORDER:
-        raise ValueError(f"lock '{name}' is of no kind in lock.ORDER")
+        raise ValueError(f"lock '{name}' is of no kind in files.ORDER")
     return ORDER.index(kind), name
 
 

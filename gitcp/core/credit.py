@@ -503,11 +503,7 @@ def get_edit_name(edit: JournalLine) -> list[Any]:
     return [edit["at"], version[1] if version else ""]
 
 
-# Decide which session, or the person, made a change that a look found.
-#
-# A window is the time in which a call could write without naming its paths: a shell, an unknown
-# tool, or a whole turn of an agent that does not report its tools.  A file tool has a window, too,
-# for a look that comes before its end.
+# The kinds of windows, and how a change came to its author.
 TOOL, WINDOW, TRANSCRIPT, TURN = "tool", "window", "transcript", "turn"
 SHELL, WAITING, CUT = "shell", "waiting", "cut"
 BETWEEN, RESTORED, HOOK, STRANGER = "between", "restored", "hook", "stranger"

@@ -187,7 +187,11 @@ def _list_settled(lines: list[JournalLine], session_id: str) -> dict[str, set[st
     return settled
 
 
-# Which tool, call or turn made a change.
+# Which tool, call or turn, or the person, made a change that a look found.
+#
+# A window is the time in which a call could write without naming its paths: a shell, an unknown
+# tool, or a whole turn of an agent that does not report its tools.  A file tool has a window, too,
+# for a look that comes before its end.
 
 
 def get_latest_time(stamp: int) -> int:

@@ -14,12 +14,6 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Scan, Usage
 
 
-# Scan the lines of a transcript, for all clients.
-#
-# A scan can be continued: scan(a + b) is scan(b, previous=scan(a)), so that only new lines of a
-# long session are read.  Irrelevant lines are not parsed.
-
-
 def make_cursor(scan: Scan) -> Scan:
     """A scan without its lists: continued, it lists only new items."""
     return {**scan, "prompts": [], "written": [], "subagents": []}

@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Commit, Entry
     from gitcp.repo import Repo
 
-
-# Objects: read and write them, look into trees, make commits and compare them.
-#
-# Small objects are read without git, from loose files and packs; git reads all others, and many.
 _DEEPEST, _MOST = 200, 10_000_000
 
 

@@ -31,9 +31,9 @@ class Copy:
 
     def __init__(self, tmp: Path) -> None:
         self.lib, self.top = tmp / "lib", tmp / "work"
-        bundles = shutil.ignore_patterns("hooks*.c*", "patterns.c*")
+        kept = shutil.ignore_patterns("patterns.c*")
         for part in ("gitcp", ".ci", "bin", "man", "share"):
-            shutil.copytree(paths.TOP / part, self.lib / part, symlinks=True, ignore=bundles)
+            shutil.copytree(paths.TOP / part, self.lib / part, symlinks=True, ignore=kept)
         shutil.copy(paths.TOP / "README.md", self.lib)
         table = self.lib / "gitcp/core/checkpoint_keys.py"
         text = table.read_text().replace("OWN = (\n", f"OWN = ({ROWS}", 1)

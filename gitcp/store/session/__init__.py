@@ -42,7 +42,6 @@ if TYPE_CHECKING:
         entries: dict[str, Entry | None]
 
 
-# The state of a session: one JSON file, changed under its lock, never half written.
 _MANY = 1000  # files and turns: indenting more costs more than the rest of a hook
 
 

@@ -201,8 +201,7 @@ def renew_copy(repo: Repo, session_id: str) -> None:
         copy_conversation(repo, client, {"event": "commit", "session_id": session_id, "cwd": cwd})
 
 
-# The state of a session: one JSON file, changed under its lock, never half written; its marker,
-# and the process of its agent.
+# The markers of sessions, by which others know who is at work.
 _GONE = 3600.0  # seconds after which a session whose agent is gone is not at work
 
 

@@ -12,11 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.core.record_types import Process
 
-
-# The state of a session: one JSON file, changed under its lock, never half written; its marker,
-# and the process of its agent.
-# Processes: which agent runs a hook, and whether it still runs.
-#
 # The system is asked through /proc, or through `ps` without one.  A process that cannot be seen is
 # unknown, which is never taken for gone.
 _UNSEEN = 600  # seconds that an unknown agent counts as at work

@@ -13,9 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-
-# The state of a session: one JSON file, changed under its lock, never half written; its marker,
-# and the process of its agent.
 _LIMIT = 5.0  # seconds for ps to answer
 _FRESH = 1.0  # seconds that an answer of ps is used
 _ANSWERS: dict[tuple[str, ...], tuple[float, dict[int, str]]] = memory.get_table("ps")

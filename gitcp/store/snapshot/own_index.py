@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from gitcp.repo import Repo
 
-
-# The files of a worktree, without following symbolic links.
 _STAT = 40  # bytes of stat data before the object name; the size comes last
 _DAY = 86400.0  # seconds: no process of gitcp runs that long
 _HOUR = 3600.0  # seconds: a turn that begins may not have its marker yet

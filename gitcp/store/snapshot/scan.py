@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     FindEntry = Callable[[str], Entry | None]
 
 
-# The files of a worktree, without following symbolic links.
-
-
 class Change:
     """A path that differs from HEAD in the worktree, or may differ.
 

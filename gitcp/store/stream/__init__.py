@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Entries, Entry, Marker, State, Tip, Verdict
     from gitcp.core.stream_rules import View
     from gitcp.repo import Repo
-    from gitcp.store import refs
     from gitcp.store.cat_file import Object
     from gitcp.store.objects import Objects
 
@@ -46,9 +45,6 @@ if TYPE_CHECKING:
 
 
 # The refs and tips of streams: the shadow branches, visible or hidden, and their archives.
-#
-# A stream's id (trailer Gitcp-Stream) stays when its ref moves.  A stream of the original program
-# has no id; the first 12 digits of its tip are used instead.
 ARCHIVE = formats.ARCHIVE
 PREFIXES = (formats.BRANCHES, formats.HIDDEN)
 METADATA = ".entire/metadata/"

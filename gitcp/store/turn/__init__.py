@@ -41,10 +41,6 @@ if TYPE_CHECKING:
     from gitcp.store.objects import Objects
     from gitcp.store.stream import writing
 
-# The changes that an agent's events make to the state of their session.
-#
-# Every function here runs under the session's lock and changes the state in memory; the caller
-# saves it.
 _PROMPT = 4000  # characters of a prompt that a state keeps; the transcript has all
 
 
