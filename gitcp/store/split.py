@@ -12,7 +12,7 @@ import os
 
 from gitcp import files
 from gitcp.console import term
-from gitcp.core import back, commit_message, json, links
+from gitcp.core import back, commit_message, json, links, v1_schema
 from gitcp.core.commit_message import KEY
 from gitcp.core.credit import UNKNOWN
 from gitcp.core.render.spans import count_noun
@@ -228,7 +228,7 @@ class Splitter:
         checkpoint_id = make_id() if state else ""
         if not state and (stored := self._find_stored(session_id)):
             checkpoint_id = stored["checkpoint_id"]
-            prompts = read_session(self._repo.objects, stored, session_id)["prompts"]
+            prompts = _list_stored_prompts(self._repo, stored, key, parts)
         draft = commit_message.make_draft(prompts, agent)
         draft = redaction.redact_text(self._repo, draft, session_id)
         link = checkpoint_id and self._repo.config.get_option("gitcp.link") != "note"
@@ -265,6 +265,17 @@ class Splitter:
                 if who[0] == session_id and who[1]:
                     turns[who[1]] = min(at, turns.get(who[1], at))
         return sorted(turns, key=turns.__getitem__)
+
+
+def _list_stored_prompts(
+    repo: Repo, stored: StoredCheckpoint, key: Key, parts: Sequence[Part]
+) -> list[str]:
+    """The prompts of a session or turn that led to parts of a commit, by its checkpoint."""
+    content = read_session(repo.objects, stored, key[0])
+    files = v1_schema.build_part(content["metadata"] or {})["files"]
+    causes = [files[part["path"]] for part in parts if part["path"] in files]
+    asked = [cause["prompt"] for cause in causes if key[1] in ("", cause["turn_id"])]
+    return v1_schema.choose_prompts(asked, content["prompts"])
 
 
 class _Everyone(Selection):
@@ -330,9 +341,17 @@ class Bench:
         self.head = head
 
     def __enter__(self) -> Bench:
-        repo = self._repo
-        repo.make_folder(os.path.dirname(self._place))
+        self._repo.make_folder(os.path.dirname(self._place))
         os.mkdir(self._place, 0o700)
+        try:
+            self._prepare()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _prepare(self) -> None:
+        repo = self._repo
         hooks = os.path.join(self._place, "hooks")
         self._copy = Copy(
             os.path.join(self._place, "worktree"), repo.git, repo.git_dir, repo.common, hooks
@@ -345,7 +364,6 @@ class Bench:
         os.rename(entries.path, os.path.join(self._git_dir, "index"))
         if self.head:
             self._copy.git.run("update-ref", "HEAD", self.head)
-        return self
 
     def __exit__(self, *_: object) -> None:
         remove_folder(self._place)

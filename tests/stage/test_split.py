@@ -9,6 +9,10 @@ from typing import Any
 
 import pytest
 
+from gitcp.errors import Error
+from gitcp.repo import Repo
+from gitcp.store import split
+from gitcp.store.objects import Objects
 from tests.rewind.going import done, run
 from tests.stage.conftest import BASE
 from tests.stage.test_stage import both, change
@@ -433,3 +437,27 @@ def test_the_last_commit_keeps_its_links_once_the_states_of_its_sessions_are_gon
     rows = map(json.loads, world.gitcp("blame", "--json", "f.txt").splitlines())
     authors = [row["session_id"] for row in rows if row.get("session_id")]
     assert authors == [a.sid, b.sid]
+
+
+def test_each_prompt_gets_its_own_draft_once_the_state_of_its_session_is_gone(
+    world: World, a: Agent
+) -> None:
+    a.turn("make one", {"f.txt": change(BASE, "line 2 of", "line two of")})
+    a.turn("make another", {"g.txt": "g\n"})
+    world.commit()
+    a.stop()
+    a.end()
+    world.kill(a)
+    world.gitcp("clean", "--force", "--older-than", "0")
+    done(world, "split", "HEAD", "--no-edit", "--by", "prompt")
+    shown = world.git("log", "-2", "--reverse", "--format=%s|%b").splitlines()
+    (checkpoint,) = world.ids("HEAD")
+    trailer = f"Entire-Checkpoint: {checkpoint}"
+    assert [*filter(None, shown)] == [f"Make one|{trailer}", f"Make another|{trailer}"]
+
+
+def test_a_split_that_cannot_begin_leaves_nothing(world: World) -> None:
+    repo = Repo.find(str(world.path))
+    with Objects(repo), pytest.raises(Error), split.Bench(repo, "1" * 40, None):
+        pass
+    assert split.list_scratch(repo) == []
