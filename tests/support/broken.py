@@ -282,7 +282,7 @@ MENDED: dict[str, tuple[Broken, str]] = {
     "a link to nothing above a reflog": (nowhere("logs/refs/notes"), "bad-ref"),
     "a branch whose commit is missing": (
         lambda s: (s.git_dir / "refs/heads/entire/mine").write_text("1" * 40 + "\n"), "bad-ref"),
-    "a pack without its index": (lambda s: s.pack(".idx").unlink(), "bad-pack"),
+    "a pack without its index": (lambda s: s.pack(".idx").unlink(), "unindexed-pack"),
     "a pack whose index is cut short": (lambda s: cut(s.pack(".idx")), "bad-pack"),
     "a line of the journal that is nothing": (append("gitcp/journal", "{x\n"), "bad-journal"),
     "a stream's ref that git cannot read": (

@@ -300,11 +300,12 @@ _TRANSCRIPTS = re.compile(
 
 
 def look_at_packs(case: Case) -> Iterator[Finding]:
-    """Check that git can open gitcp's packs."""
+    """Check that git can open gitcp's packs.  It ignores one without an index, as a kill leaves."""
     folder = packs.locate_folder(case.repo)
     for path in (os.path.join(folder, name) for name in packs.list_packs(case.repo)):
         if fault := repair.find_fault(case.repo, path):
-            yield make_finding("bad-pack", path, fault)
+            kind = "bad-pack" if os.path.exists(f"{path}.idx") else "unindexed-pack"
+            yield make_finding(kind, path, fault)
 
 
 def look_at_objects(case: Case) -> Iterator[Finding]:

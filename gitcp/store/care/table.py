@@ -92,6 +92,7 @@ _MISSING = Row("missing-object", ERROR, "an object that a ref of gitcp needs is 
 STORED: Checks = {
     stored.look_at_packs: (
         Row("bad-pack", ERROR, "git cannot open a pack of gitcp", *_PACK),
+        Row("unindexed-pack", WARNING, "a pack of gitcp has no index", *_PACK),
     ),
     session_findings.look_at_journal: (
         Row("bad-journal", ERROR, "the journal of a worktree has lines that cannot be read",
