@@ -47,7 +47,6 @@ class History:
         groups: list[list[Change]] = []
         if (gap := self._compare(first, self._read_state(every, low))) and low < high:
             groups.append([self._make_unseen(gap, every, low)])
-        self._seen_first = len(groups)
         groups += bisect.join_changes(every[low:high], session_id)
         end = self._read_state(every, high) if low < high else first
         if gap := self._compare(end, last):
