@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager
 
 from gitcp import console, files, memory
 from gitcp.core.patches import unquote_name
+from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error, GitError
 from gitcp.git import decode_name
 from gitcp.record import encode_lines
@@ -144,7 +145,9 @@ def _write_loose(folder: str, oid: str, kind: str, data: bytes) -> None:
 
 def warn_lacking(commit: str, path: str) -> None:
     """Warn that it is not known what a commit changed at a path."""
-    console.warn_lacking(f"commit '{commit[:12]}': '{path}' cannot be compared", console.CONTENT)
+    console.warn_lacking(
+        f"commit '{abbreviate(commit)}': '{path}' cannot be compared", console.CONTENT
+    )
 
 
 @contextmanager
@@ -231,7 +234,9 @@ def list_shallow(repo: Repo) -> set[str]:
 
 def warn_shallow(commit: str) -> None:
     """Warn that it is not known what a commit at the edge of a shallow clone changed."""
-    console.warn_lacking(f"commit '{commit[:12]}': its parents are not here", console.HISTORY)
+    console.warn_lacking(
+        f"commit '{abbreviate(commit)}': its parents are not here", console.HISTORY
+    )
 
 
 def list_cut_places(repo: Repo, entries: Iterable[BlameEntry]) -> set[Place]:

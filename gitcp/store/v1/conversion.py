@@ -6,6 +6,7 @@ from functools import partial
 
 from gitcp import git
 from gitcp.core import formats, merge_rules, v1_format
+from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error, InputError
 from gitcp.git import decode_name, encode_name
 from gitcp.store import refs
@@ -110,7 +111,7 @@ def leave_branch(repo: Repo) -> str:
         deleted = [(ref, None, oid) for ref, oid in ((REF, tip), (MEMORY, memory)) if oid]
         refs.set_markers(repo)
         refs.update_refs(repo, [*moved, *deleted], "gitcp: beside jj checkpoints have refs")
-        return _GONE.format(REF.removeprefix("refs/heads/"), tip[:12]) if moved else ""
+        return _GONE.format(REF.removeprefix("refs/heads/"), abbreviate(tip)) if moved else ""
 
     try:
         return refs.retry_moved(repo, "v1", attempt_move)
