@@ -139,7 +139,8 @@ def _parse_object(text: str) -> object:
 # (doc/formats.md "Committed checkpoint", "Accepted variations").
 #
 # Whoever may push may have written it.  Readers take what select_conforming() leaves of it: a
-# value is of the kind that is listed here, or missing.  fsck says what does not conform.
+# value is of the kind that checkpoint_keys has for it, or missing.  fsck says what does not
+# conform.
 _LONGEST = 1 << 12  # characters of a name: a path, an id
 _GREATEST = 1 << 53  # of the numbers that every program reads exactly
 _LINES = 1 << 22  # of one content, so that no range fills the memory
