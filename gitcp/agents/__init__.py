@@ -174,7 +174,7 @@ class Client:
         return True
 
     def scan(self, data: bytes, previous: Scan | None = None) -> Scan:
-        """The scan of a transcript (gitcp.core.transcripts.Scan)."""
+        """The scan of a transcript (gitcp.core.record_types.Scan)."""
 
         reader = self.get_reader()
         if reader is None or hasattr(reader, "scan"):

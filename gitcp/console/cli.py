@@ -49,7 +49,7 @@ _ENDS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 _FEW = 50_000  # objects that are made before a garbage collection: records leave no garbage
 _FULL = 1 << 20  # bytes: gitcp writes nothing to a disk that has less left
 PACKAGES = ("filelock", "orjson", "plumbum")
-# Of the kinds of notice.warn_lacking(): what several are called, and what helps.
+# Of the kinds of console.warn_lacking(): what several are called, and what helps.
 _LACKING = {
     console.TRANSCRIPT: "transcripts are not here",
     console.ABSENT: "parts of checkpoints are not here",

@@ -133,7 +133,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         ("taker", TEXT, "of lines that are gone: who removed them, agent, person or unknown"),
     ),
 }
-# Make the rows of a commit for each table (core/facts/schema), without the lead columns.
+# Make the rows of a commit for each table, without the lead columns.
 _DAY = 86400  # seconds
 _BEFORE, _ERA = 719468, 146097  # days: from March 1st of the year 0 to 1970; of 400 years
 _NOBODY = line_authors.build_nobody("")

@@ -204,7 +204,7 @@ CLAIM = {
     "started": is_look,
 }
 LOOK = {"head": is_object_name, "at": is_count, "dirty": is_entries, "cost?": is_count}
-# A line of the journal (core.credit.entries).
+# A line of the journal (core.credit).
 JOURNAL_LINE = {
     **dict.fromkeys(("path?", "large?"), is_path),
     "stamp?": [is_count],

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
         """A tool call's claim on paths of a working copy; a claim without paths blocks nothing.
 
         key: its name.  agent_id: '' for the main agent.  process: the agent's
-        (store.session.process.Process).  created: seconds since 1970.  started: the base of the
-        call (verdict.Base), None if it was not read.
+        (record_types.Process).  created: seconds since 1970.  started: the base of the
+        call (Base), None if it was not read.
         """
 
         key: str

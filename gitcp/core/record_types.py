@@ -137,7 +137,7 @@ class File(TypedDict):
 
 class Stream(TypedDict):
     """A stream as a state names it.  files: the paths with open edits.  They are read from the
-    journal (store.journal.work) and not stored in the state's file."""
+    journal (store.journal.edits) and not stored in the state's file."""
 
     id: str
     ref: str
@@ -210,7 +210,7 @@ class State(TypedDict, total=False):
 
 
 class Marker(TypedDict):
-    """The keys that a commit hook reads of a session with open edits (store.session.markers)."""
+    """The keys that a commit hook reads of a session with open edits (store.session)."""
 
     session_id: str
     agent_type: str
@@ -240,4 +240,4 @@ class Tip(TypedDict):
 
 # The journal.
 Writer = tuple[str, str, str]  # of an edit: session, turn, tool use; or PERSON; or UNKNOWN
-JournalLine = dict[str, Any]  # core.credit.entries lists the kinds
+JournalLine = dict[str, Any]  # core.credit lists the kinds

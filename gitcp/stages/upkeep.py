@@ -76,7 +76,7 @@ def check_store(args: Namespace, _: object) -> Iterator[Finding]:
 
 
 def list_orphans(args: Namespace, _: object) -> list[Finding]:
-    """A record of type finding for each orphan (core.decide.orphan_rules); nothing is written."""
+    """A record of type finding for each orphan (core.orphan_rules); nothing is written."""
     repo = Repo.find()
     return upkeep.find_orphans(repo, upkeep.find_ages(repo, args.older_than))
 

@@ -112,7 +112,7 @@ class Objects:
         self._ahead: Ahead | None = None
         self._near: dict[str, Object] = {}
         self._bytes = 0
-        self.trees: dict[str, Tree] = {}  # small ones, which tree.read_tree() has parsed
+        self.trees: dict[str, Tree] = {}  # small ones, which read_tree() has parsed
 
     def __enter__(self) -> Self:
         self.repo.opened.append(self)

@@ -209,7 +209,7 @@ def shorten_log(repo: Repo, ref: str, tip: str, before: float) -> list[Record] |
 
 
 def list_points(objects: Objects, ref: str, steps: Iterable[Step]) -> list[Record]:
-    """The points of steps, as records of store.stream.expired."""
+    """The points of steps, as records of store.stream.stream_list."""
     return [
         {
             "id": step["commit"],

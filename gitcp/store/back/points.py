@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     class Wish(TypedDict):
         """Actions wanted in the worktree, conflicts of contents, notes.  merged: the paths whose
         content is merged from several versions.  raw: bytes and permissions that git does not
-        keep (raw_files)."""
+        keep."""
 
         actions: list[Action]
         conflicts: list[Conflict]

@@ -35,7 +35,7 @@ _FORMAT = "--format=%(refname)%00%(objectname)%00%(if)%(worktreepath)%(then)held
 class Survey:
     """refs: ref -> oid.  held: refs that a worktree has checked out.  tips: streams, newest first.
     strangers: branches that have the name of a stream and are none.  states: every state, as
-    session_read returns it.  markers: session id -> marker, None for an unreadable one.
+    sessions.read_state() returns it.  markers: session id -> marker, None for an unreadable one.
     """
 
     def __init__(self, repo: Repo) -> None:
@@ -86,7 +86,7 @@ class Survey:
         return [s for n in sorted(numbers) if self._has_stream(s := self.states[n], tip)]
 
     def is_orphaned(self, tip: Tip) -> bool:
-        """Whether neither a state nor a marker names a stream (like recall.is_orphaned)."""
+        """Whether neither a state nor a marker names a stream."""
         return tip["stream"] not in self._named and not self.list_states(tip)
 
     def list_owners(self, tip: Tip) -> set[str]:

@@ -36,7 +36,7 @@ def start_call(repo: Repo, event: Record, pausing: Callable[[], object]) -> str:
     claimed then.
 
     In `deny` a call with an objection claims nothing.  pausing: called before waiting for
-    another's claim (claims.take).
+    another's claim (claims.take_claim).
     """
     tool, deny = event.get("tool") or {}, get_mode(repo) == "deny"
     if tool.get("kind") not in _KINDS:

@@ -533,7 +533,7 @@ def write_edits(
     """Write a commit of the lines that the journal has gained since a ref last held it.
 
     Returns the update of the session's ref; None if there is nothing to hold.
-    ref: the ref of a part instead of the session's (store.guard.session_change).  change: the
+    ref: the ref of a part instead of the session's (store.guard.reports).  change: the
     tree of its `change`; without one it keeps the previous `change`.
     """
     start = max((n + 1 for n, line in enumerate(journal.lines) if "held" in line), default=0)

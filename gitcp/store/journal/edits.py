@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from gitcp.store.objects import Objects
 
     # path -> its open edits; the paths with is_left(), and with is_taken_back(); the result of
-    # entries.map_recorded_files()
+    # credit.map_recorded_files()
     _Part = tuple[
         dict[str, list[JournalLine]],
         set[str],

@@ -36,7 +36,7 @@ NEWEST = 50  # commits of a page without a name
 
 
 def list_commits(repo: Repo, name: str) -> list[Record]:
-    """The commit records (commit_list) of a range, a commit, a checkpoint or a session, '' for the
+    """The commit records of a range, a commit, a checkpoint or a session, '' for the
     newest commits; newest first.  Raises Error for an unknown name, and if no commit belongs to it.
     """
     if not name:

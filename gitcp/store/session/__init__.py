@@ -162,7 +162,7 @@ def get_state_path(repo: Repo, session_id: str) -> str:
 #
 # If there are many, the markers of sessions with unsettled work that are not at work rest in the
 # directory <common>/gitcp/open/~aside, which is no session id and which the sh hooks see.
-# read_recent() leaves these out; read_concerned() and read() see them.
+# read_recent() leaves these out; read_concerned() and others.read_markers() see them.
 RESTING = "~aside"
 MOST = 32  # markers that do not rest
 # path -> (inode, size, ctime) of the file, its marker

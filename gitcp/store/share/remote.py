@@ -174,7 +174,7 @@ def _choose_reason(error: GitError) -> str:
 # The check before a push: gitcp sends nothing that looks like a secret.
 #
 # What gitcp stores is redacted already.  The check searches what is new to a remote again, by
-# today's rules, and what another program put onto the branch (gitcp.store.share.remote).
+# today's rules, and what another program put onto the branch.
 _DOCUMENT = 4 << 20  # bytes; a larger JSON document is searched as text
 _LINES = ("full.jsonl", "full.log", ".jsonl")
 _EXAMPLES = 3

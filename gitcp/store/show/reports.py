@@ -202,7 +202,7 @@ def _is_open(name: str, entry: os.DirEntry[str]) -> bool:
 # merges from their first parent.  A commit's files are those of its parent with its patches
 # applied; they are dropped after its last child.
 _ORDER = ("--reverse", "--topo-order")
-OPTIONS = (*_ORDER, "-c")  # of ranges.list_commits(), for the order of replay_commit()
+OPTIONS = (*_ORDER, "-c")  # of git log, for the order of replay_commit()
 _MERGES = """--merges --diff-merges=first-parent --raw --no-abbrev --no-renames --no-color
 --no-show-signature --no-notes --format=%H""".split()
 
@@ -344,7 +344,7 @@ def _find_remover(commit: CommitCounts) -> str:
 
 
 def cut_turns(data: bytes, agent: object, tasks: Mapping[str, bytes] | None = None) -> list[Turn]:
-    """The turns of an agent's transcript with their tokens; tasks: see core.page.turns."""
+    """The turns of an agent's transcript with their tokens; tasks: see page_parts.gather_turns."""
     gathered = page_parts.gather_turns(data, tasks)
     page_parts.add_tokens(data, gathered, find_client(str(agent)).scan)
     return gathered

@@ -235,7 +235,7 @@ def sweep_leftovers(repo: Repo) -> None:
 
 
 def _is_open(repo: Repo, session_id: str) -> bool:
-    paths = ((session_id,), ("~aside", session_id))  # store.session.markers
+    paths = ((session_id,), ("~aside", session_id))  # session.RESTING
     return any(os.path.lexists(repo.join_shared("open", *path)) for path in paths)
 
 
