@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
     from gitcp.agents import Client
     from gitcp.core.record_types import Record
-    from gitcp.repo import Repo
 
     Events = Iterator[tuple[Repo, Record]]
 
@@ -242,10 +241,9 @@ def _print_message(message: str) -> None:
 
 
 def _run_listing(argv: Sequence[str]) -> int:
+    from gitcp.console import cli
+
     def show_table() -> int:
-
-        from gitcp.console import cli
-
         args = cli.parse("hook", OPTIONS, argv)
         if args.sh:
             print(os.path.join(os.path.dirname(os.path.abspath(__file__)), "hooks.sh"))
@@ -254,8 +252,6 @@ def _run_listing(argv: Sequence[str]) -> int:
             args.error("no hook named")
         print(*format_table(Repo.find_here()), sep="\n")
         return OK
-
-    from gitcp.console import cli
 
     return cli.guard(show_table)
 
@@ -271,15 +267,12 @@ def read_call(argv: Sequence[str]) -> Events:
         raise UsageError(f"no such hook: '{argv[0]}'")
     data = sys.stdin.buffer.read()
 
-    from gitcp.agents import CLIENTS
+    from gitcp.agents import CLIENTS, get_client, recognise
 
     if argv[0] not in CLIENTS:
         yield from _read_external(argv[0], argv[1], data)
         return
     payload = parse_payload(data)
-
-    from gitcp.agents import get_client, recognise
-
     client = recognise(get_client(argv[0]), payload)
     if seconds := client.get_hook_seconds(argv[1], argv[0]):
         git.set_bound(seconds / 2)  # the next event does the rest

@@ -118,13 +118,10 @@ def _add_trailers(repo: Repo, match: Record, text: bytes, ids: list[str], commen
         about = [heading, *_list_prompts(repo, match)]
     key, more = repo.config.get_option("gitcp.disclose"), list[str]()
     if key and match["sessions"]:
-        if commit_message.is_unwritten(text, comment=comment):
-            from gitcp.store.link import unhooked
-
-            unhooked.request_check(repo)
-
         from gitcp.store.link import unhooked
 
+        if commit_message.is_unwritten(text, comment=comment):
+            unhooked.request_check(repo)
         more = unhooked.format_lines(repo, key, sorted(match["sessions"]))
     return commit_message.add_trailers(text, ids, comment=comment, comments=about, more=more)
 
@@ -305,15 +302,12 @@ def _store_sessions(match: Record) -> None:
             need_commit(repo.objects, match["commit"]),
             ctx.read_states(match["sessions"]),
         )
-        if match["dismissed"]:
-            from gitcp.store.link import commit_sessions
+        from gitcp.store.link import commit_sessions
 
+        if match["dismissed"]:
             commit_sessions.dismiss_sessions(repo, commit, states.values(), old)
         else:
             matched = [(state, match["sessions"][name]) for name, state in states.items()]
-
-            from gitcp.store.link import commit_sessions
-
             failed = commit_sessions.store_sessions(
                 repo, commit, match["id"], matched, old, match["noted"]
             )

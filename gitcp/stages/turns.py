@@ -368,13 +368,11 @@ def _begin_turn(ctx: Context, state: State, event: Record, began: int) -> str:
     telling = event["session_id"] if event.get("notification") else ""
     look.take(head, dirty, telling=telling)
     calls.begin_turn(repo, state, look.at)
-    if event.get("notification") and state.get("turn_id"):
-        from gitcp.store import turn
+    from gitcp.store import turn
 
+    if event.get("notification") and state.get("turn_id"):
         turn.continue_turn(repo, state, event)
     else:
-        from gitcp.store import turn
-
         turn.begin_turn(repo, state, event, head, dirty, began, look.at)
         event["dirty"], event["head"] = list(dirty.items()), head
     return message

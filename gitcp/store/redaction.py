@@ -184,11 +184,9 @@ def make_replacer(repo: Repo) -> Callable[[bytes], bytes]:
 
 def move_pictures(repo: Repo, data: bytes) -> bytes:
     """Write the pictures of lines to files; return the lines with marks in their place."""
+    from gitcp.core.redact import images
 
     def put(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
-
-        from gitcp.core.redact import images
-
         if body.startswith(images.MARK) or body == images.DOT[1]:
             return kind, body
         name = files.hash_bytes(body)
@@ -196,40 +194,30 @@ def move_pictures(repo: Repo, data: bytes) -> bytes:
             files.write_private(repo, _locate_picture(repo, name), body, durable=True)
         return kind, images.MARK + name.encode()
 
-    from gitcp.core.redact import images
-
     return images.replace(data, put)
 
 
 def restore_pictures(repo: Repo, data: bytes) -> bytes:
     """Lines with their marks replaced by the pictures; a dot for a missing one."""
+    from gitcp.core.redact import images
 
     def get(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
-
-        from gitcp.core.redact import images
-
         if not body.startswith(images.MARK):
             return kind, body
         picture = files.read_bytes(_locate_picture(repo, _parse_name(body)))
         return (kind, picture) if picture else images.DOT
-
-    from gitcp.core.redact import images
 
     return images.replace(data, get)
 
 
 def forget_pictures(repo: Repo, data: bytes) -> None:
     """Remove the pictures whose marks are in lines of a transcript."""
+    from gitcp.core.redact import images
 
     def drop(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
-
-        from gitcp.core.redact import images
-
         if body.startswith(images.MARK):
             files.remove_private(repo, _locate_picture(repo, _parse_name(body)))
         return kind, body
-
-    from gitcp.core.redact import images
 
     images.replace(data, drop)
 

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from gitcp.core.back import Action, Conflict, Facts, Plan, Point
     from gitcp.core.record_types import JournalLine, Record, Tip, Version, Writer
     from gitcp.repo import Repo
-    from gitcp.store.back.restore import Known, Present, Signature
+    from gitcp.store.back.restore import Known, Signature
     from gitcp.store.objects import Objects
     from gitcp.store.snapshot import Worktree
 

@@ -561,14 +561,12 @@ class Hasher:
     def _ask_git(self, paths: list[str]) -> dict[str, str | None]:
         """path -> oid of files that git converts; None for a file that it cannot convert."""
         work, oids = self._work, dict[str, str | None]()
-        if snapshot.has_hung(work.repo):
-            from gitcp.store.snapshot import through_git
-
-            oids.update(dict.fromkeys(through_git.list_filtered(work, paths)))
-        remaining = [path for path in paths if path not in oids]
 
         from gitcp.store.snapshot import through_git
 
+        if snapshot.has_hung(work.repo):
+            oids.update(dict.fromkeys(through_git.list_filtered(work, paths)))
+        remaining = [path for path in paths if path not in oids]
         index = {
             path: entry
             for path in remaining

@@ -590,8 +590,6 @@ class Parts:
             return self._objects.need(entry[1], "blob")
         except Error as e:
             self.absent.append(entry[1])
-            from gitcp.core import transcripts
-
             is_spoken = name == v1_format.NAME or transcripts.parse_number(name) is not None
             self.note_lack(where, e, console.TRANSCRIPT if is_spoken else console.ABSENT)
             return None
