@@ -35,7 +35,6 @@ OPTIONS = (
         choices=_LISTS,
     ),
 )
-_ENDED = 128 + 15  # as a shell says of SIGTERM
 
 
 class Screen(Browser):
@@ -108,10 +107,10 @@ def run(argv: Sequence[str]) -> int:
     ):
         screen = Screen(writable, args.list)
         try:
-            while (left := browser.run_screen(screen)) == "do" and screen.chosen:
+            while browser.run_screen(screen) == "do" and screen.chosen:
                 message = do_action(screen.chosen)
                 screen.read_again()
                 screen.say(message)
         except ImportError:
             raise extras.make_missing(_MISSING) from None
-    return _ENDED if left == browser.KILLED else OK
+    return OK

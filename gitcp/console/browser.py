@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 from typing import Protocol
 
 from gitcp.console import escape_unprintable
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
     from gitcp.core.render.spans import Line
 
-KILLED = "killed"  # why a screen is left at SIGTERM
 _STYLES = {"": "", "bold": "bold", "reverse": "reverse", "dim": "ansibrightblack"}
 # The keys with names, for some of which prompt_toolkit has bindings of its own.
 _NAMED = """up down left right home end pageup pagedown tab s-tab enter escape backspace
@@ -52,8 +50,8 @@ def can_run() -> bool:
 
 
 def run_screen(screen: Screen) -> str:
-    """Show a screen until a key leaves it; return what press() says then, or KILLED.  Raise
-    ImportError without prompt_toolkit."""
+    """Show a screen until a key leaves it; return what press() says then.  Raise ImportError
+    without prompt_toolkit."""
     from prompt_toolkit.application import Application
     from prompt_toolkit.input.typeahead import clear_typeahead
     from prompt_toolkit.layout import Layout, Window
@@ -81,8 +79,6 @@ def run_screen(screen: Screen) -> str:
     app.ttimeoutlen = 0.1  # seconds after which an Esc is not the beginning of an arrow key
 
     def begin() -> None:
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGTERM, lambda: app.exit(result=KILLED))
         app.create_background_task(_read(app, screen, pressed))
 
     try:

@@ -61,12 +61,13 @@ def test_a_terminal_that_changes_its_size_is_drawn_anew(world: World) -> None:
         assert screen.ended() == 0
 
 
-def test_sigterm_leaves_the_terminal_as_it_was(world: World) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_the_terminal_as_it_was(world: World, number: int) -> None:
     world.agent(SESSION).prompt("Review the tests")
     with Screen(world, ["ui"], 80) as screen:
         screen.wait("Review the tests")
-        os.kill(screen.pid, signal.SIGTERM)
-        assert screen.ended() == 143
+        os.kill(screen.pid, number)
+        assert screen.ended() == -number
         assert "\x1b[?1049l" in screen.raw
 
 
