@@ -108,7 +108,7 @@ def list_turns(repo: Repo, scopes: Collection[str] = ()) -> list[Record]:
         found = [record for place in places for record in _list_recorded(place, places, scopes)]
     for record in found:
         known = records.get(_get_key(record), {})  # from when the session's state was there
-        kept = {k: known[k] for k in ("agent", "prompt", "next_prompt") if known.get(k)}
+        kept = {k: known.get(k, "") for k in ("agent", "prompt", "next_prompt") if not record[k]}
         records[_get_key(record)] = {**record, **kept}
     # What has come back since it was summed up is not given up.
     recorded = set[tuple[str, str, str]]().union(*(place.list_keys() for place in places))

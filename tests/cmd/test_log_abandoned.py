@@ -249,6 +249,14 @@ def test_a_file_that_is_there_is_not_given_up_whatever_git_makes_of_it(
     assert [list(record["files"]) for record in listed(world)] == [["plan.md"]]
 
 
+def test_a_rule_that_came_after_the_summary_redacts_the_prompt(world: World, a: Agent) -> None:
+    a.turn("add three, pin 4711", {"f.txt": "one\ntwo\nthree\n"})
+    world.git("checkout", "-q", "--", "f.txt")
+    keep_summaries(Repo.find(str(world.path)))
+    world.git("config", "gitcp.redact", r"pin \d+")
+    assert [record["prompt"] for record in listed(world)] == ["add three, REDACTED"]
+
+
 def test_a_summary_ends_when_the_work_is_back(world: World, a: Agent) -> None:
     a.turn("add three", {"f.txt": "one\ntwo\nthree\n"})
     world.git("checkout", "-q", "--", "f.txt")
