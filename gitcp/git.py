@@ -536,12 +536,6 @@ if is_on():
     os.fsync = _count_syncs(os.fsync)
 
 
-# Records on a stream: one JSON object to a line, UTF-8, in and out.
-#
-# Inside the program a name is a str, in which surrogates stand for bytes that are not UTF-8.
-# On the wire such a name is {"$bytes": "<base64>"} (gitcp-record(5)).
-
-
 def decode_name(name: bytes) -> str:
     """Decode a name for use inside the program; encode_name() gives the same bytes back."""
     return name.decode("utf-8", "surrogateescape")

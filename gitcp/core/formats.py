@@ -798,16 +798,6 @@ def list_unreadable(warnings: bytes) -> Iterator[tuple[str, str]]:
             yield _LOOKUP_ERRORS[reason], subject
 
 
-# Read and write trailers in the last trailer block of a message.
-#
-# The result is that of the following command with trailer.* unset, and with a final newline:
-#
-#     git interpret-trailers --no-divider --where end --if-exists addIfDifferent
-#
-# `comment` is the prefix of comment lines; b"" if git does not strip comments, so that '#12: fix'
-# is text.
-
-
 def replace_surrogates(text: str) -> str:
     """text with "?" for lone surrogates, which UTF-8 does not allow."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

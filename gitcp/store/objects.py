@@ -660,8 +660,7 @@ def compare_with_parents(objects: Objects, commit: Commit) -> list[Changes]:
     return [{path: side[path] for path in side if path in own} for side in sides]
 
 
-# Transactions of refs by one git, as many as a process makes.
-# The commits of an entry: its base, worktree, index and untracked files.
+# The commits of an entry of `git stash`: its base, worktree, index and untracked files.
 _PARTS = ("^1", "", "^2", "^3")
 
 

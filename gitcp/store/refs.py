@@ -486,8 +486,6 @@ def _read_entries(path: str, size: int = _BYTES) -> list[Move]:
     return entries
 
 
-# The directory of one checkpoint: read to be changed, and written, its sessions numbered without
-# gaps.
 # Where checkpoints are stored: each on a ref of its own, or all on a branch.
 #
 # A place is named by its ref; CHECKPOINTS is the place of all that have their own

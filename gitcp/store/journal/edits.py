@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     _Open = tuple[tuple[int, int], list[JournalLine], list[JournalLine], dict[str, _Part]]
     Changed = dict[str, tuple[Version, Version]]
 
-# The open edits of a session in a worktree, which no commit has taken, and the streams that
-# hold them.
 _NEVER = 1 << 63  # ns
 
 

@@ -196,11 +196,8 @@ def write_refused(repo: Repo, ids: Iterable[str], allowed: str = "") -> None:
     files.write_words(repo, repo.join_shared("dismissed"), sorted(refused))
 
 
-# The sources of links that a commit lacks: each gives candidates, ask_sources() asks them all
-# (doc/behaviour.md "Three strengths").
-
-
 def get_orig_head(repo: Repo) -> str:
+    """The file that names the commit which a reset left."""
     return os.path.join(repo.git_dir, "ORIG_HEAD")
 
 
