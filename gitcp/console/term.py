@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Item = TypeVar("Item")
 
 _COLOURS = ("red", "green", "yellow", "blue", "magenta", "cyan")
-_CODES = {"bold": 1, "dim": 2} | {name: 31 + n for n, name in enumerate(_COLOURS)}
+_CODES = {"bold": 1, "dim": 2, "command": 32} | {name: 31 + n for n, name in enumerate(_COLOURS)}
 _RECENT = 20 * 3600  # seconds
 _AGES = ((365 * 86400, "y"), (30 * 86400, "mo"), (86400, "d"), (3600, "h"), (60, "m"))
 

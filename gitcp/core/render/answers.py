@@ -9,6 +9,7 @@ from gitcp.core.back import describe_lacking
 from gitcp.core.findings import format_remedy
 from gitcp.core.render.history import draw_excerpt, draw_parent, draw_prompts
 from gitcp.core.render.spans import (
+    COMMAND,
     SHORTEST,
     abbreviate,
     count_cells,
@@ -187,7 +188,7 @@ def _draw_origin(origin: Record, when: When, full: bool) -> Iterator[Line]:
     if origin["checkpoint_id"]:
         yield [("  checkpoint ", ""), (origin["checkpoint_id"], "cyan")]
     if origin["resume"]:
-        yield [("  go on: ", ""), (origin["resume"], "green")]
+        yield [("  go on: ", ""), (origin["resume"], COMMAND)]
 
 
 def describe_other_author(record: Mapping[str, Any], commit: object) -> str:

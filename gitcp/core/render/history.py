@@ -7,6 +7,7 @@ from gitcp.core import commit_message, handover, json, page_parts, sums
 from gitcp.core.render import spans
 from gitcp.core.render.spans import (
     AUTHORS,
+    COMMAND,
     SHORTEST,
     abbreviate,
     clip,
@@ -136,7 +137,10 @@ def draw_abandoned(record: Record, ago: Ago) -> Iterator[Line]:
         yield [(f"      {path}  +{file.get('added', 0)} -{file.get('removed', 0)}", "")]
     if prompt := commit_message.name_prompt(record["next_prompt"]):
         yield [("    then > ", "dim"), (shorten(prompt, _PROMPT), "")]
-    yield [(f"    {record['restore'] or 'its contents are not kept any more'}", "dim")]
+    if record["restore"]:
+        yield [("    ", ""), (record["restore"], COMMAND)]
+    else:
+        yield [("    its contents are not kept any more", "dim")]
     yield []
 
 

@@ -203,6 +203,7 @@ def quote_code(line: str) -> str:
 # Fit text to a width, and wrap it between words.
 _INDENT = 2
 _WORDS = re.compile(r"\s*\S+|\s+$")
+COMMAND = "command"  # the colour of a part that is copied into a shell
 
 
 def fit_words(text: str, size: int) -> str:
@@ -220,10 +221,12 @@ def fit_words(text: str, size: int) -> str:
 def wrap_line(line: Line, size: int) -> Iterator[Line]:
     """A line in rows of at most size cells, those after the first indented more than that.
 
-    A row ends between words; only a word that is longer than a row is cut.
+    A row ends between words; only a word that is longer than a row is cut.  A line with a command
+    stays whole: the first row of it would be another command.
     """
     line = [(escape_part(text).expandtabs(4), colour) for text, colour in line]
-    if sum(count_cells(text) for text, _ in line) <= size:
+    whole = any(colour == COMMAND for _, colour in line)
+    if whole or sum(count_cells(text) for text, _ in line) <= size:
         yield line
         return
     start = "".join(text for text, _ in line)

@@ -7,7 +7,7 @@ import pytest
 from gitcp.core import back
 from gitcp.core.render import answers
 from gitcp.core.render.history import fit_line
-from gitcp.core.render.spans import count_cells, fit_words, pad, shorten, wrap_line
+from gitcp.core.render.spans import COMMAND, count_cells, fit_words, pad, shorten, wrap_line
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,11 @@ def test_a_line_is_wrapped_between_words(line: list[tuple[str, str]], size: int,
     assert len(drawn) == rows, drawn
     text = "".join(text for text, _ in line)
     assert "".join("".join(drawn).split()) == "".join(text.split())
+
+
+def test_a_line_with_a_command_is_not_wrapped() -> None:
+    line = [("  go on: ", ""), ("claude -r 12345678", COMMAND)]
+    assert list(wrap_line(line, 12)) == [line]
 
 
 def test_a_text_is_measured_as_it_is_shown() -> None:
