@@ -109,8 +109,8 @@ def _read(path: str) -> tuple[dict[bytes, Code], dict[str, Any]] | None:
             return None
     except OSError:
         return None
-    stored = marshal.loads(data)
-    return stored if isinstance(stored, tuple) else None  # earlier versions wrote a dict
+    stored: tuple[dict[bytes, Code], dict[str, Any]] = marshal.loads(data)
+    return stored
 
 
 def _open_own(path: str) -> int:

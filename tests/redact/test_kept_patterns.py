@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import marshal
 import os
 import re
 import subprocess
@@ -103,13 +102,7 @@ def _a_pipe(place: Path) -> None:
     os.mkfifo(place)
 
 
-def _by_an_earlier_version(place: Path) -> None:
-    data = marshal.dumps(patterns.READY)
-    place.write_bytes(patterns.build_mark(data) + data)
-
-
 SPOILT = (
-    _by_an_earlier_version,
     _damaged,
     _cut_short,
     _of_another_python,
