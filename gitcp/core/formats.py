@@ -455,11 +455,14 @@ def hash_worktree(worktree_id: str) -> str:
 
 def start_sha256(data: bytes = b"") -> Any:
     """hashlib.sha256(data) without importing hashlib, which costs 9 ms; slower on large data."""
-    try:
-        from _sha256 import sha256  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:  # its name since Python 3.12
-        from _sha2 import sha256  # type: ignore[import-not-found,unused-ignore]
-    return sha256(data)
+    for name in ("_sha256", "_sha2"):  # the second since Python 3.12
+        try:
+            return __import__(name).sha256(data)
+        except ImportError:
+            pass
+    import hashlib
+
+    return hashlib.sha256(data)
 
 
 def format_stream_name(base: str, worktree: str, suffix: int | None = None, digits: int = 7) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import time
-from _sha1 import sha1
 
 from gitcp import files, git
 from gitcp.core import formats, json
@@ -129,7 +128,9 @@ def make_key(event: dict[str, Any], tool: dict[str, Any], paths: Iterable[str]) 
     parts = [event["session_id"], event.get("agent_id") or "", tool.get("id") or ""]
     if not tool.get("id"):
         parts += [tool.get("name", ""), *sorted(set(paths))]
-    return str(sha1("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest())
+    return str(
+        files.find_hasher("sha1")("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
+    )
 
 
 def make_claim(event: dict[str, Any], paths: Iterable[str], started: Any, env: Any) -> Claim:

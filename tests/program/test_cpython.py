@@ -19,7 +19,7 @@ import builtins, runpy, sys
 usual = builtins.__import__
 def without(name, *more, **named):
     ours = sys._getframe(1).f_globals["__name__"].startswith("gitcp")
-    if ours and name in ("_json", "_sre", "_signal"):
+    if ours and name in ("_json", "_sre", "_signal", "_sha1", "_sha2", "_sha256"):
         raise ImportError(name)
     return usual(name, *more, **named)
 builtins.__import__ = without

@@ -6,13 +6,12 @@ The file is a cache: without it, or if it is damaged, the same is found again.
 from __future__ import annotations
 
 import marshal
-from _sha1 import sha1
 from zlib import crc32
 
 from gitcp import VERSION, git
 from gitcp.core.formats import CHECKPOINTS
 from gitcp.errors import Error
-from gitcp.files import load_sealed, read_cache, seal_value, write_private
+from gitcp.files import find_hasher, load_sealed, read_cache, seal_value, write_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,5 +92,5 @@ class Memo:
             refs = [r for r in rows if b" refs/remotes/" not in r or b"/entire/" in r]
             files = (repo.join_shared("recording"), *(f"{repo.common}/{n}" for n in _SHALLOW))
             parts = [*refs, *map(read_cache, files)]
-            self._state = sha1(b"\n".join(parts)).hexdigest()
+            self._state = find_hasher("sha1")(b"\n".join(parts)).hexdigest()
         return self._state
