@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import gitcp
 from gitcp.console import cli, shell, term
@@ -84,7 +84,8 @@ class Scene:
         try:
             said, _ = process.communicate(given)
         except BaseException:
-            os.killpg(process.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it may have ended meanwhile
+                os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
             raise
         return process.returncode, said
