@@ -90,9 +90,8 @@ class Replay:
                     continue
                 if event["event"] in spelling.ENDS and spelling.in_background(event["payload"]):
                     background.enter_context(self._going_on(event, env))
-                if "duration_ms" in event["payload"] and _key(event) in began:
-                    took = (time.monotonic() - began[_key(event)]) * 1000
-                    event["payload"]["duration_ms"] = int(took) + 1
+                if event["event"] in spelling.ENDS and _key(event) in began:
+                    _note_duration(event["payload"], time.monotonic() - began[_key(event)])
                 self._flush(event, transcripts)
                 if number != without:
                     calls.append(self._call(client, event, env))
@@ -241,6 +240,14 @@ def plan(events: list[Json]) -> Iterator[tuple[str, Json]]:
 
 def _key(event: Json) -> str:
     return spelling.call(event["payload"])
+
+
+def _note_duration(payload: Json, seconds: float) -> None:
+    """Have the payload of a call's end tell how long the call took now, if it tells that."""
+    for part in (payload, payload.get("tool_result")):
+        for key in ("duration_ms", "durationMs"):
+            if isinstance(part, dict) and key in part:
+                part[key] = int(seconds * 1000) + 1
 
 
 def _write(path: str, text: str) -> None:
