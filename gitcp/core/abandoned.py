@@ -104,10 +104,13 @@ class History:
         self, key: Key, lines: Sequence[JournalLine], entry: Version, numbers: set[int]
     ) -> bool:
         """Whether an entry, whose lines have these numbers, has something of a turn's change: a
-        line that it wrote; without one, lacks a line that it removed, or has the mode."""
+        line that it wrote; without one, is absent too, lacks a line that it removed, or has the
+        mode."""
         if written := self._written.get(key):
             return not written.isdisjoint(numbers)
         before, after = parse_entry(lines[0]["before"]), parse_entry(lines[-1]["after"])
+        if after is None:
+            return entry is None
         if removed := self._list_texts(before) - self._list_texts(after):
             return not removed <= self._list_texts(entry)
         modes = [version[0] if version else "" for version in (before, after, entry)]

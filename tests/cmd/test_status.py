@@ -213,7 +213,7 @@ def test_of_very_many_sessions_and_streams_the_newest_are_shown(repo: Path) -> N
     }
     for args, (left, older) in told.items():
         text = run("status", *args).stdout
-        assert f"  {left} (gitcp list-sessions)\n" in text
+        assert f"  {left} ('gitcp sessions -a')\n" in text
         assert f"  {older} streams (gitcp list-streams; " in text
         assert (len(text.splitlines()) <= SCREEN) is (not args)
 

@@ -58,6 +58,13 @@ def undone(**more: object) -> Step:
         pytest.param([(ONE, A1, {})], [ONE], [], id="it stands in the worktree"),
         pytest.param([(ONE, A1, {}), undone()], [BASE], [("1", "discarded")], id="discarded"),
         pytest.param([(ONE, A1, {}), undone()], [BASE, ONE], [], id="a commit has it"),
+        pytest.param(
+            [("", A1, {}), undone()],
+            [BASE, BASE[:11]],
+            [("1", "discarded")],
+            id="a deletion, and an older version that lacks a line",
+        ),
+        pytest.param([("", A1, {}), undone()], [BASE, ""], [], id="a commit has the deletion"),
         pytest.param([(ONE, A1, {}), undone()], [BASE, BOTH], [], id="a commit has its lines"),
         pytest.param([(ONE, A1, {}), undone(step="s")], [BASE], [("1", "rewound")], id="rewound"),
         pytest.param(

@@ -638,7 +638,7 @@ def draw_status(
         yield [("no session yet: one begins with the next prompt of an agent", "dim")]
     if more := about["settled"] + (0 if verbose else len(here[_SESSIONS:])):
         counted = count_noun(more, "more session" if sessions else "earlier session")
-        yield [(f"  {'and ' if sessions else ''}{counted} (gitcp list-sessions)", "dim")]
+        yield [(f"  {'and ' if sessions else ''}{counted} ('gitcp sessions -a')", "dim")]
     yield from _draw_claims(about.get("claims") or (), names, ago)
     yield from _draw_other_worktrees([s for s in sessions if s not in at_home], verbose)
     yield from _draw_streams(about, streams, names, ago, verbose)

@@ -114,7 +114,7 @@ ABOUT: Json = {
         ({"state": "disabled"}, "disabled, on main at 1234567: 'gitcp enable' wakes it"),
         ({}, "no session yet: one begins with the next prompt of an agent"),
         ({"settled": 2}, "no session is running, and all their work is committed"),
-        ({"settled": 2}, "  2 earlier sessions (gitcp list-sessions)"),
+        ({"settled": 2}, "  2 earlier sessions ('gitcp sessions -a')"),
         (
             {"destination": "o", "reachable": True, "unpushed": 1},
             "checkpoints go to 'o', which lacks 1 checkpoint ('gitcp push')",
