@@ -31,6 +31,7 @@ KEPT = TOP / "tests" / "data" / "screens"
 WIDTHS = (40, 80, 120)
 # Lines of a file are not folded.
 UNFOLDED = {"blame"}
+COMMAND = "  go on: "  # before a command, which stays whole: it is copied into a shell
 SCREENS = {
     "overview": ["gitcp"],
     "help -a": ["gitcp", "help", "-a"],
@@ -128,7 +129,8 @@ def test_a_screen_is_as_it_was_and_fits(name: str, place: Path) -> None:
     shown = {width: screen(place, SCREENS[name], width) for width in WIDTHS}
     if name not in UNFOLDED:
         for width, text in shown.items():
-            long = [line for line in text.split("\n") if count_cells(line) > width]
+            folded = [line for line in text.split("\n") if not line.startswith(COMMAND)]
+            long = [line for line in folded if count_cells(line) > width]
             assert not long or not text.endswith("[0]\n"), (width, long)
     parts = [f"== {width}\n{steady(text, place)}" for width, text in shown.items()]
     kept = KEPT / f"{name.replace(' ', '-')}.txt"
