@@ -70,7 +70,7 @@ def _follow_lines(
 
 def _relink_named(options: Namespace) -> Iterator[Record]:
     """Find links for the commits of a range or, with --onto, for a merge.  Unless it is a dry run,
-    their checkpoints get the commits' lines, and the commits notes of Git AI if they are wanted."""
+    the commits get notes of Git AI if they are wanted."""
     dry_run, revisions = options.dry_run, options.range
     if options.onto and not revisions:
         raise UsageError("--onto: the head of the branch that was merged is missing")
@@ -83,9 +83,6 @@ def _relink_named(options: Namespace) -> Iterator[Record]:
             seen = bool(revisions) or not ctx.repo.top
             links = [] if seen else relink.link_left_behind(ctx, dry_run)
             links += relink.reconcile(case, sources.LOST if revisions else sources.RELINK)
-        if not dry_run:
-            moved = [link["commit"] for link in links if link["how"] != "amend"]
-            carried.follow_lines(ctx.repo, dict.fromkeys(moved))
         commits = [link["commit"] for link in links]
         yield from ({"type": "match", **link} for link in links)
         if ctx.repo.top and not options.onto:

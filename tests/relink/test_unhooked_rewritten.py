@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from gitcp.context import open_here
 from gitcp.store.relink import relink as relink_room
-from tests.support.harness import Agent, World
+from tests.support.harness import V1, Agent, World
 from tests.support.linking import files, logged, noted, shell, sound
 
 LIB = "".join(f"def function_number_{n}():\n    return {n}\n\n\n" for n in range(12))
@@ -105,6 +106,26 @@ def test_a_commit_without_hooks_that_was_rebased_is_linked(
     event(client)
     assert links(world, f"{base}..") == {"gui": ["lib.py", "new_5.py"], "theirs": []}
     sound(world)
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_a_commit_without_hooks_that_was_rebased_has_its_lines_in_another_clone(
+    client: Client, event: type, tmp_path: Path
+) -> None:
+    world = client.world
+    client.works()
+    client.commits()
+    client.others_work()
+    shell(world, f"{BARE} pull -q --rebase 2>/dev/null")
+    event(client)
+    world.git("push", "-q", "origin", "main")
+    there = World(tmp_path / "clone", world.home, world.env)
+    world.git("clone", "-q", str(client.hub), str(there.path))
+    stored = (f"{ref}:{ref}" for ref in ("refs/notes/gitcp", V1))
+    there.git("fetch", "-q", str(world.path), *stored)
+    for name, count in (("lib.py", 1), ("new_5.py", 6)):
+        rows = map(json.loads, there.gitcp("blame", "--json", name).splitlines())
+        assert [row["session_id"] for row in rows].count("session-a") == count, name
 
 
 @pytest.mark.parametrize("event", EVENTS)

@@ -12,10 +12,10 @@ from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error
 from gitcp.store import notes, objects, redaction, relink, session, undo
 from gitcp.store.journal import elsewhere
-from gitcp.store.lines import commit_lines
+from gitcp.store.lines import carried, commit_lines
 from gitcp.store.link import condense, unhooked
 from gitcp.store.match import read_looked, sources, write_looked, write_refused
-from gitcp.store.match.sources import AMENDED, LONG, SECONDS, SETTLE, MatchCase
+from gitcp.store.match.sources import AMENDED, LONG, REWRITE, SECONDS, SETTLE, MatchCase
 from gitcp.store.objects import read_commit
 from gitcp.store.session import make_id, others
 from gitcp.store.show import commits
@@ -32,12 +32,16 @@ if TYPE_CHECKING:
 
 
 def reconcile(case: MatchCase, when: str) -> list[Pair]:
-    """Write notes with the ids that commits lack by the sources asked at that moment; return the
-    links.  A dry run writes nothing.
+    """Write notes with the ids that commits lack by the sources asked at that moment, and the lines
+    of these commits into their checkpoints; return the links.  A dry run writes nothing.
 
     If a person removed an id from an old commit and git copied its trailer to a new one, the note
     removes it there too."""
-    return unhooked.write_answers(case, sources.ask_sources(case, when))
+    links = unhooked.write_answers(case, sources.ask_sources(case, when))
+    moved = dict.fromkeys(link["commit"] for link in links if link["how"] != "amend")
+    if moved and when != REWRITE and not case.dry_run:  # git said more of those it rewrote
+        carried.follow_lines(case.repo, moved)
+    return links
 
 
 def link_left_behind(ctx: Context, dry_run: bool = False) -> list[Pair]:
