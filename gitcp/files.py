@@ -502,7 +502,7 @@ def write_words(repo: Repo, path: str, words: Iterable[str]) -> None:
 # Exclusion between processes, for what git's ref transactions cannot guard.
 # Kinds of locks: the name, or its part before the first dash (`session-<id>`).
 ORDER = (
-    "bisect split install rewind auto session claims"
+    "bisect split install rewind auto session claims abandoned"
     " transcript journal stream v1 notes packs search"
 ).split()
 _HELD: dict[tuple[int, str], bool] = memory.get_table("locks")

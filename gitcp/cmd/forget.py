@@ -11,7 +11,7 @@ from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK, Error, InputError, hide_passwords
 from gitcp.repo import Repo
 from gitcp.stages.share import choose_timeout
-from gitcp.store import forgetting
+from gitcp.store import forgetting, summaries
 from gitcp.store.forgetting import Choice
 from gitcp.store.objects import Objects
 from gitcp.store.share import sync
@@ -115,6 +115,8 @@ def _read_choice(repo: Repo, args: Namespace) -> Choice:
         raise InputError("name a session or a checkpoint, or give --before or --all")
     with Objects(repo):
         recorded = commits.find_recorded(repo, args.name, every=True)
+        if recorded is None and summaries.count_chosen(repo, lambda sid, _: sid == args.name):
+            recorded = "session", args.name
     if recorded is None:
         raise Error(f"no such checkpoint or session: '{args.name}'")
     kind, name = recorded

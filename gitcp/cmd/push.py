@@ -7,7 +7,7 @@ from gitcp.console import cli, term
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK, Error, hide_passwords
 from gitcp.repo import Repo
-from gitcp.stages.share import TIMEOUT, choose_timeout
+from gitcp.stages.share import TIMEOUT, choose_timeout, share_abandoned
 from gitcp.store.objects import Objects
 from gitcp.store.share import remote, sync
 from gitcp.store.v1 import checkpoint_list, checkpoints
@@ -41,6 +41,7 @@ def run(argv: Sequence[str]) -> int:
     name = args.to or args.remote or checkpoint_list.need_destination(repo)
     term.show_line("sending checkpoints")
     with Objects(repo):
+        share_abandoned(repo)
         count = checkpoint_list.count_lacking(repo, name)
         tips, merges, held = sync.push_store(repo, name, choose_timeout(repo, args.timeout))
         lacking = checkpoint_list.count_lacking(repo, name)

@@ -236,6 +236,11 @@ KEYS: dict[str, Key] = {
         "default": "true",
         "meaning": "whether 'git push' also sends the permanent store",
     },
+    "gitcp.share-abandoned": {
+        "kind": "flag",
+        "default": "false",
+        "meaning": "whether summaries of what was given up are sent and fetched with checkpoints",
+    },
     "gitcp.push-check": {
         "kind": "flag",
         "default": "true",

@@ -8,7 +8,7 @@ from gitcp.console import parse_number
 from gitcp.core.render import spans
 from gitcp.errors import hide_passwords
 from gitcp.repo import Repo
-from gitcp.store import session
+from gitcp.store import abandoned, session
 from gitcp.store.objects import Objects
 from gitcp.store.share import remote as share_remote
 from gitcp.store.share import sync
@@ -54,8 +54,16 @@ def _push_event(event: Record) -> Iterator[Record]:
     if line := sync.explain_unsent(repo, name):
         yield {"type": "say", "message": line}
     if is_destination or checkpoint_list.is_address(repo, name):
+        share_abandoned(repo)
         pushed = frozenset(ref for _, _, ref in updates) if is_destination else frozenset()
         sync.send_store(repo, name, choose_timeout(repo), pushed)
+
+
+def share_abandoned(repo: Repo) -> None:
+    """With gitcp.share-abandoned: prepare what a push sends of the work that was given up here."""
+    if repo.config.get_option("gitcp.share-abandoned"):
+        with Objects(repo):
+            abandoned.share_summaries(repo)
 
 
 def _is_dry_run(repo: Repo) -> bool | None:

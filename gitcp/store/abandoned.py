@@ -1,9 +1,8 @@
-"""What was tried and given up, by the recorded edits of each worktree, and the summaries that stay
-when the edits have gone: <common>/gitcp/abandoned, a JSON object on each line, at most MOST."""
+"""What was tried and given up, by the recorded edits of each worktree, and by the summaries that
+stay when the edits have gone."""
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import stat
@@ -11,16 +10,17 @@ from contextlib import ExitStack
 from functools import cached_property, partial
 from itertools import chain
 
-from gitcp import files, git
-from gitcp.core import abandoned, transcripts
+from gitcp import git
+from gitcp.core import abandoned
 from gitcp.core.back import is_below
 from gitcp.core.credit import get_author, parse_entry
 from gitcp.core.line_replay import Replay, Version
 from gitcp.errors import Error
+from gitcp.files import exclusive
 from gitcp.git import decode_name
 from gitcp.record import encode_lines
 from gitcp.repo import Repo
-from gitcp.store import journal, pack_care, redaction
+from gitcp.store import journal, pack_care, redaction, summaries
 from gitcp.store.back.restore import KeptEdits, Present
 from gitcp.store.lines.edit_lines import Edits
 from gitcp.store.objects import Lookup, Objects, Stash, edit_tree, find_file
@@ -38,11 +38,9 @@ if TYPE_CHECKING:
 
     Entries = dict[str, dict[record_types.Version, None]]  # path -> its entries, without repeats
 
-MOST = 1000
 _LOG = "log --raw --no-abbrev --no-renames -z --ignore-missing --format="
 _SHOWN = ("--no-show-signature", "--diff-merges=first-parent", "--no-ext-diff", "--stdin")
 _PLAIN = " --no-color --no-ext-diff --src-prefix=a/ --dst-prefix=b/"
-_TEXTS = ("session_id", "turn", "agent", "prompt", "how", "by", "next_prompt", "worktree")
 
 
 class _Place:
@@ -94,13 +92,29 @@ def _parse_staged(about: str) -> record_types.Entry:
     return mode, oid
 
 
-def list_turns(repo: Repo, scopes: Collection[str] = ()) -> list[Record]:
+def list_turns(repo: Repo, scopes: Collection[str] = (), *, shared: bool = True) -> list[Record]:
     """A record of type "abandoned" for each turn of which work was given up, in any worktree, the
     newest first; also those of which only the summary is left.  scopes: only work at or below these
-    paths."""
+    paths; shared: also the turns of other clones."""
+    records, recorded = _list_here(repo, scopes)
+    own = {key[:2] for key in recorded} | {summaries.get_turn(record) for record in records}
+    own |= {summaries.get_turn(record) for record in summaries.read_kept(repo)}
+    records += [
+        {"type": "abandoned", **record}
+        for record in (summaries.read_shared(repo) if shared else ())
+        if summaries.get_turn(record) not in own
+        and any(is_below(path, scopes) for path in record["files"])
+    ]
+    return sorted(records, key=lambda record: -int(record["time"]))
+
+
+def _list_here(
+    repo: Repo, scopes: Collection[str] = ()
+) -> tuple[list[Record], set[tuple[str, str, str]]]:
+    """(the records of this clone, the turns that have edits, as _get_key() names them)."""
     records: dict[tuple[str, str, str], Record] = {
         _get_key(record): record
-        for record in read_summaries(repo)
+        for record in summaries.read_kept(repo)
         if any(is_below(path, scopes) for path in record["files"])
     }
     with ExitStack() as opened:
@@ -114,7 +128,7 @@ def list_turns(repo: Repo, scopes: Collection[str] = ()) -> list[Record]:
     recorded = set[tuple[str, str, str]]().union(*(place.list_keys() for place in places))
     back = recorded - {_get_key(record) for record in found}
     left = [record for key, record in records.items() if key not in back]
-    return sorted(left, key=lambda record: -int(record["time"]))
+    return sorted(left, key=lambda record: -int(record["time"])), recorded
 
 
 def _get_key(record: Record) -> tuple[str, str, str]:
@@ -312,11 +326,11 @@ def format_hint(repo: Repo, prompt: str) -> str:
 def _format_hint(repo: Repo, prompt: str) -> str:
     edits = KeptEdits(repo).list_all()
     known = {line["path"] for line in edits if get_author(line)[0]}
-    known |= {path for record in read_summaries(repo) for path in record["files"]}
+    known |= {path for record in summaries.read_kept(repo) for path in record["files"]}
     if not (named := abandoned.find_named(prompt, sorted(known))):
         return ""
     with Objects(repo):
-        records = list_turns(repo, named)
+        records = list_turns(repo, named, shared=False)
     files = {path for record in records for path in record["files"]}
     return abandoned.format_hint(records, [path for path in named if path in files])
 
@@ -337,43 +351,15 @@ def keep_summaries(repo: Repo) -> None:
     """Keep the summaries of what was given up, before its edits are deleted."""
     if not any(os.path.exists(os.path.join(f, journal.NAME)) for f in repo.list_folders()):
         return  # nothing was recorded in any worktree
-    with Objects(repo):
-        kept = [{**make_plain(record), "restore": ""} for record in list_turns(repo)]
-    if kept != read_summaries(repo):
-        _write(repo, kept[:MOST])
+    with exclusive(repo, "abandoned"), Objects(repo):
+        records = _list_here(repo)[0]
+        kept = [{**make_plain(record), "restore": ""} for record in records]
+        if kept != summaries.read_kept(repo):
+            summaries.write_kept(repo, kept[: summaries.MOST])
 
 
-def read_summaries(repo: Repo) -> list[Record]:
-    """The records that were kept."""
-    data = files.read_cache(_get_path(repo))
-    loaded = (transcripts.load_entry(line) for line in data.split(b"\n") if line)
-    return [record for record in loaded if record and _is_record(record)]
-
-
-def forget(repo: Repo, sessions: Collection[str]) -> None:
-    """Remove the summaries of these sessions, and their prompts from those of others."""
-    records = read_summaries(repo)
-    left = [r for r in records if r["session_id"] not in sessions]
-    if left:
-        _write(repo, [{**r, "next_prompt": ""} if r["by"] in sessions else r for r in left])
-    elif records:
-        files.remove_private(repo, _get_path(repo))
-
-
-def _is_record(record: Record) -> bool:
-    files = record.get("files")
-    return (
-        all(isinstance(record.get(key), str) for key in (*_TEXTS, "restore"))
-        and isinstance(record.get("time"), int)
-        and isinstance(files, dict)
-        and all(isinstance(file, dict) for file in files.values())
-    )
-
-
-def _write(repo: Repo, records: Iterable[Record]) -> None:
-    lines = (json.dumps(record, separators=(",", ":")) + "\n" for record in records)
-    files.write_private(repo, _get_path(repo), "".join(lines).encode())
-
-
-def _get_path(repo: Repo) -> str:
-    return repo.join_shared("abandoned")
+def share_summaries(repo: Repo) -> None:
+    """Prepare what a push sends of the work that was given up here."""
+    with exclusive(repo, "abandoned"):
+        records, recorded = _list_here(repo)
+        summaries.write_shared(repo, records[: summaries.MOST], {key[:2] for key in recorded})

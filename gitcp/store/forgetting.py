@@ -9,7 +9,7 @@ from gitcp import files
 from gitcp.core import formats, orphan_rules
 from gitcp.errors import Error
 from gitcp.record import decode_lines
-from gitcp.store import abandoned, journal, pack_care, redaction, refs, session, undo
+from gitcp.store import journal, pack_care, redaction, refs, session, summaries, undo
 from gitcp.store.care.case import Survey
 from gitcp.store.journal import edits
 from gitcp.store.objects import Objects
@@ -44,6 +44,12 @@ class Choice:
             return self._session == entry["session_id"] or self._checkpoint == checkpoint_id
         return self._is_before(entry["metadata"].get("created_at"))
 
+    def has_turn(self, session_id: str, time: float) -> bool:
+        """Whether a turn of a session, last at work at a time (s since 1970), is chosen."""
+        if self._session or self._checkpoint:
+            return self._session == session_id
+        return not self._before or time < self._before
+
     def list_sessions(self, repo: Repo) -> list[str]:
         """The sessions of which everything is forgotten."""
         if self._checkpoint:
@@ -75,6 +81,9 @@ def forget_chosen(repo: Repo, choice: Choice) -> tuple[list[Update], dict[str, i
     moved, counts["checkpoint part"] = _forget_stored(repo, choice)
     moved += _delete_refs(repo, sessions, {ref: oid for ref, (oid, _) in streams.items()})
     _forget_files(repo, survey, sessions, set(streams))
+    with Objects(repo):
+        counts["abandoned turn"] = summaries.count_chosen(repo, choice.has_turn)
+        moved += summaries.forget(repo, choice.has_turn, sessions)
     old = [update[2] for update in moved if update[2]]
     _purge_objects(repo, survey, [update[0] for update in moved], old)
     return moved, counts
@@ -85,7 +94,9 @@ def count_chosen(repo: Repo, choice: Choice) -> dict[str, int]:
     sessions = choice.list_sessions(repo)
     counts = _count_kinds(repo, sessions, _survey_sessions(repo, sessions)[1])
     with Objects(repo):
-        return {**counts, "checkpoint part": merging.count_chosen(repo, choice.has)}
+        tried = summaries.count_chosen(repo, choice.has_turn)
+        parts = merging.count_chosen(repo, choice.has)
+        return {**counts, "checkpoint part": parts, "abandoned turn": tried}
 
 
 def _survey_sessions(
@@ -105,6 +116,7 @@ def _count_kinds(repo: Repo, sessions: Iterable[str], streams: Collection[str]) 
     known = {*others.list_state_ids(repo), *others.list_marked_ids(repo)}
     return {
         "checkpoint part": 0,
+        "abandoned turn": 0,
         "session": len(known.intersection(sessions)),
         "stream": len(streams),
     }
@@ -177,7 +189,6 @@ def _forget_files(
     if owners:
         shutil.rmtree(repo.join_shared("kept"), ignore_errors=True)
     stream_list.forget_expired(repo, owners)
-    abandoned.forget(repo, owners)
     index.remove_database(repo)
 
 

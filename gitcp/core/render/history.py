@@ -140,7 +140,8 @@ def draw_abandoned(record: Record, ago: Ago) -> Iterator[Line]:
     if record["restore"]:
         yield [("    ", ""), (record["restore"], COMMAND)]
     else:
-        yield [("    its contents are not kept any more", "dim")]
+        why = "are not kept any more" if record["worktree"] else "are in the clone that recorded it"
+        yield [(f"    its contents {why}", "dim")]
     yield []
 
 

@@ -14,7 +14,7 @@ from gitcp.core.formats import CHECKPOINTS, is_checkpoint_id, parse_checkpoint_r
 from gitcp.errors import Error, GitError, Late
 from gitcp.git import decode_name, encode_name
 from gitcp.record import decode_lines, encode_lines
-from gitcp.store import notes, redaction, refs
+from gitcp.store import notes, redaction, refs, summaries
 from gitcp.store.object_lists import list_files
 from gitcp.store.objects import edit_tree, find_entry, need_commit, read_commit
 from gitcp.store.reading import split_windows, spread_batches
@@ -411,7 +411,7 @@ def list_held(repo: Repo) -> list[Held]:
         return []
     if not (secrets := _read(repo, redaction.hash_rules(repo))):
         return []
-    tips = refs.list_refs(repo, refs.REF, CHECKPOINTS, notes.REF)
+    tips = refs.list_refs(repo, refs.REF, CHECKPOINTS, notes.REF, summaries.REF)
     return [
         item for ref, tip in tips.items() for item in name_held(repo.objects, ref, tip, secrets)
     ]

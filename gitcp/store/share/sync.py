@@ -15,7 +15,7 @@ from gitcp.core.formats import CHECKPOINTS, build_checkpoint_ref, parse_checkpoi
 from gitcp.errors import Error, Moved
 from gitcp.files import exclusive
 from gitcp.record import decode_lines, encode_lines
-from gitcp.store import hook_warnings, notes, refs
+from gitcp.store import hook_warnings, notes, refs, summaries
 from gitcp.store.object_lists import is_ancestor, list_commits
 from gitcp.store.objects import (
     Objects,
@@ -220,7 +220,7 @@ def _check_progress(repo: Repo, name: str, moved: Tips, theirs: Tips, idle: int)
         raise Error(f"'{name}' refuses '{ref}' each time: {why}")
     for ref in moved:
         our_tip, their_tip = refs.read_ref(repo, ref), theirs.get(ref)
-        if _choose_join(ref) or not our_tip or not their_tip:
+        if _is_notes(ref) or not our_tip or not their_tip:
             continue
         if not is_ancestor(repo, their_tip, our_tip):
             remedy = "'gitcp forget --remote' takes it out there"
@@ -231,7 +231,7 @@ def forget_there(repo: Repo, name: str, timeout: float) -> tuple[int, list[str]]
     """Replace the remote's histories that were forgotten here, one ref at a time, and only those
     that have not moved since the last push or fetch, at each of its URLs; return (the number
     replaced, the refs that have moved)."""
-    remote, places = Remote(repo, name, timeout), (refs.REF, CHECKPOINTS)
+    remote, places = Remote(repo, name, timeout), (refs.REF, summaries.REF, CHECKPOINTS)
     ours, count, moved = refs.list_refs(repo, *places), 0, dict[str, None]()
     tips: list[Tips] = []
     for url in remote.take_urls():
@@ -333,7 +333,8 @@ def _choose_outgoing(repo: Repo, theirs: Tips, leave: Container[str] = ()) -> Ti
     """Our tips as they are pushed to a remote that has theirs, without the refs in leave."""
     tips = {ref: oid for ref, oid in list_local(repo).items() if ref not in leave}
     for ref, oid in tips.items():
-        if (joined := _choose_join(ref)) and theirs.get(ref) != oid:
+        joined = _choose_join(ref) if _is_notes(ref) else None
+        if joined and theirs.get(ref) != oid:
             tips[ref] = select_notes(repo, oid, theirs.get(ref, ""), joined)
     return tips
 
@@ -342,7 +343,8 @@ def _list_shared(repo: Repo) -> list[str]:
     """The shared refs; the last one is a prefix."""
     branch = [refs.REF] if checkpoints.is_branch_sent(repo) else []
     ai = [notes.AI] if repo.config.get_option("gitcp.ai-notes") else []
-    return [*branch, notes.REF, *ai, CHECKPOINTS]
+    tried = [summaries.REF] if repo.config.get_option("gitcp.share-abandoned") else []
+    return [*branch, notes.REF, *ai, *tried, CHECKPOINTS]
 
 
 def _select_shared(tips: Tips, ref_names: Collection[str]) -> Tips:
@@ -350,11 +352,21 @@ def _select_shared(tips: Tips, ref_names: Collection[str]) -> Tips:
     return {r: oid for r, oid in tips.items() if r in ref_names or parse_checkpoint_ref(r)}
 
 
+_JOINS: dict[str, Join] = {
+    notes.AI: exports.merge_notes,
+    notes.REF: merging.unite_lines,
+    summaries.REF: summaries.join,
+}
+
+
 def _choose_join(ref: str) -> Join | None:
-    """The function that joins two notes of a ref; None for refs of checkpoints."""
-    if ref == notes.AI:
-        return exports.merge_notes
-    return merging.unite_lines if ref == notes.REF else None
+    """The function that joins two files of a ref's tree; None for refs of checkpoints."""
+    return _JOINS.get(ref)
+
+
+def _is_notes(ref: str) -> bool:
+    """Whether a ref has notes on commits, which are never forgotten."""
+    return ref in (notes.AI, notes.REF)
 
 
 def _fetch_all(repo: Repo, remote: Remote, keep_branch: bool = False) -> Tips:
@@ -380,7 +392,8 @@ def _list_common(tips: list[Tips]) -> Tips:
 
 
 def _list_remote(repo: Repo, remote: Remote) -> Tips:
-    ref_names = [*_list_shared(repo), refs.REF]
+    tried = [summaries.REF] if refs.read_ref(repo, summaries.REF) else []
+    ref_names = [*_list_shared(repo), *tried, refs.REF]
     return _select_shared(remote.list_refs(*dict.fromkeys(ref_names)), ref_names)
 
 
@@ -435,7 +448,7 @@ def unite_ref(repo: Repo, ref: str, theirs: str) -> str:
         if merged != ours:
             committed_write.move_refs(repo, [(ref, merged, ours)], "gitcp: merge")
             git.append_note("sync", f"{ref} is now {merged}")
-            if not _choose_join(ref):
+            if not _is_notes(ref):
                 merging.drop_replaced(repo, [(ref, merged, ours)])
         return merged
 

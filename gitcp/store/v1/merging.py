@@ -350,9 +350,9 @@ def merge_histories(
 ) -> str:
     """The commit that has both histories: one of the two, or a new merge with their united trees.
 
-    The histories may be unrelated.  joined: they are of notes, and this function joins two notes on
-    one commit.  checkpoint_id: they are of that checkpoint only.  Files of theirs that belong to no
-    checkpoint are left out of the tree.
+    The histories may be unrelated.  joined: their trees are like those of notes, and this function
+    joins two files of one name.  checkpoint_id: they are of that checkpoint only.  Files of theirs
+    that belong to no checkpoint are left out of the tree.
     """
     if ours and is_ancestor(repo, theirs, ours):
         return ours
@@ -367,6 +367,8 @@ def merge_histories(
         return write_commit(repo, clean, [theirs], _CLEANED)
     if joined:
         united = unite_notes(repo.objects, our_tree, their_tree, joined=joined)
+        if any(list_forgotten_roots(repo, tip) for tip in (ours, theirs)):
+            return _merge_stores(repo, united, (ours, theirs), Union(repo.objects))
         return write_commit(repo, united, [ours, theirs], "notes: Merged by gitcp")
     union = Union(repo.objects)
     if checkpoint_id:

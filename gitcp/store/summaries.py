@@ -1,0 +1,200 @@
+"""The summaries of what was given up (doc/behaviour.md "What was given up").
+
+<common>/gitcp/abandoned has those of this clone that outlive the edits, a JSON object on each line,
+at most MOST.  REF has those that clones share: a tree like one of notes, a file for each turn.  A
+file is a JSON object with the keys _SHARED; one without files says that the work is back, an empty
+one that the turn was forgotten.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from itertools import accumulate
+
+from gitcp import console, files
+from gitcp.core import merge_rules, transcripts
+from gitcp.errors import Error
+from gitcp.files import exclusive
+from gitcp.store import redaction, refs
+from gitcp.store.object_lists import list_files
+from gitcp.store.objects import edit_tree, read_commit, write_commit
+from gitcp.store.v1 import merging
+from gitcp.store.v1.checkpoints import BLOB
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
+    from gitcp.core.record_types import Record
+    from gitcp.repo import Repo
+    from gitcp.store.refs import Update
+
+    Turn = tuple[str, str]  # a session's id, a turn's
+    Chosen = Callable[[str, float], bool]  # by a session's id and the time of a turn's last edit
+    Shared = dict[str, Record | None]  # path in REF -> what it says; None: forgotten
+
+REF = "refs/gitcp/abandoned"
+MOST = 1000
+_MOST_SHARED = 5000  # turns; a push leaves out the oldest
+_MOST_READ = 100_000  # files in REF
+_LARGEST = 1 << 18  # bytes of a file in REF
+_PROMPT = 1000  # characters of a prompt that is shared
+_PATHS, _FILE = 1 << 14, 50  # characters of the paths that are shared of a turn; more of each
+_TEXTS = ("session_id", "turn", "agent", "prompt", "how", "next_prompt")
+_SHARED = (*_TEXTS, "time", "files")
+_HERE = ("by", "worktree", "restore")  # texts that are not shared
+_SUBJECT = "Summaries of what was given up"
+
+
+def get_turn(record: Record) -> Turn:
+    return record["session_id"], record["turn"]
+
+
+def read_kept(repo: Repo) -> list[Record]:
+    """The records that this clone keeps."""
+    data = files.read_cache(_get_path(repo))
+    loaded = (transcripts.load_entry(line) for line in data.split(b"\n") if line)
+    return [record for record in loaded if record and _is_record(record, (*_TEXTS, *_HERE))]
+
+
+def write_kept(repo: Repo, records: Iterable[Record]) -> None:
+    lines = (json.dumps(record, separators=(",", ":")) + "\n" for record in records)
+    files.write_private(repo, _get_path(repo), "".join(lines).encode())
+
+
+def _get_path(repo: Repo) -> str:
+    return repo.join_shared("abandoned")
+
+
+def _is_record(record: Record, texts: Collection[str]) -> bool:
+    files = record.get("files")
+    return (
+        all(isinstance(record.get(key), str) for key in texts)
+        and isinstance(record.get("time"), int)
+        and isinstance(record.get("written", 0), int)
+        and isinstance(files, dict)
+        and all(isinstance(file, dict) for file in files.values())
+    )
+
+
+def read_shared(repo: Repo) -> list[Record]:
+    """The records that clones share, this one's too."""
+    return [
+        {**dict.fromkeys(_HERE, ""), **{key: record[key] for key in _SHARED}}
+        for record in _load_shared(repo).values()
+        if record and record["files"]
+    ]
+
+
+def _load_shared(repo: Repo) -> Shared:
+    """What REF has; a file that is no summary, or too large, is left out."""
+    if not (tip := read_commit(repo.objects, REF)):
+        return {}
+    try:
+        found = {path: oid for path, (_, oid) in list_files(repo.objects, tip["tree"], _MOST_READ)}
+    except Error as e:
+        console.warn_lacking(f"'{REF}': {e}")
+        return {}
+    loaded: Shared = {}
+    for path, obj in zip(found, repo.objects.read_each(found.values()), strict=True):
+        if obj and len(obj[2]) <= _LARGEST:
+            record = transcripts.load_entry(obj[2])
+            if record and _is_record(record, _TEXTS):
+                loaded[path] = record
+            elif not obj[2]:
+                loaded[path] = None
+    return loaded
+
+
+def join(a: bytes, b: bytes) -> bytes:
+    """Of two summaries of a turn the one that is forgotten, else the one that was written last."""
+    return max(a, b, key=lambda data: (not data, _read_time(data), data))
+
+
+def _read_time(data: bytes) -> int:
+    written = (transcripts.load_entry(data) or {}).get("written")
+    return written if isinstance(written, int) else 0
+
+
+def write_shared(repo: Repo, records: Iterable[Record], recorded: Collection[Turn]) -> None:
+    """Bring REF up to date.  records: what was given up here; recorded: the turns with edits here:
+    what others of them gave up is back.  A prompt of another session is left out."""
+    wanted = {turn: _build_shared(repo, r) for r in records if all(turn := get_turn(r))}
+
+    def attempt_move() -> None:
+        tip, shared = read_commit(repo.objects, REF), _load_shared(repo)
+        edits = {}
+        for turn in {**dict.fromkeys(recorded), **wanted}:
+            path = _locate(repo, turn)
+            old = shared.get(path, {})
+            new = wanted.get(turn) or (old and {**old, "files": {}})
+            if new and old is not None and any(new[key] != old.get(key) for key in _SHARED):
+                edits[path] = BLOB, _write(repo, new, old.get("written", 0) + 1)
+        left = {p: r for p, r in shared.items() if r and p not in edits}
+        excess = len(left) + len(edits) - _MOST_SHARED
+        oldest = sorted(left, key=lambda path: (left[path]["time"], path))[: max(0, excess)]
+        if changes := {**edits, **dict.fromkeys(oldest)}:
+            tree = edit_tree(repo.objects, tip["tree"] if tip else None, changes)
+            commit = write_commit(repo, tree, [tip["oid"]] if tip else [], _SUBJECT)
+            refs.update_refs(repo, [(REF, commit, tip["oid"] if tip else None)], "gitcp: push")
+
+    refs.retry_moved(repo, "notes", attempt_move)
+
+
+def _build_shared(repo: Repo, record: Record) -> Record:
+    """What others may read of a record, redacted by today's rules."""
+    own = record["by"] in ("", record["session_id"])
+    redact = redaction.make_redaction(repo, record["session_id"])
+    prompts = {"prompt": record["prompt"], "next_prompt": record["next_prompt"] if own else ""}
+    shared = {key: record[key] for key in _SHARED}
+    shared |= {key: redact(text)[:_PROMPT] for key, text in prompts.items()}
+    room = accumulate(len(path) + _FILE for path in record["files"])
+    pairs = zip(record["files"].items(), room, strict=True)
+    return {**shared, "files": dict(item for item, size in pairs if size <= _PATHS)}
+
+
+def _locate(repo: Repo, turn: Turn) -> str:
+    name = repo.objects.hash_object("blob", "\0".join(turn).encode("utf-8", "surrogatepass"))
+    return f"{name[:2]}/{name[2:]}"
+
+
+def _write(repo: Repo, record: Record, least: int) -> str:
+    written = max(int(time.time()), least)
+    record = {**{key: record[key] for key in _SHARED}, "written": written}
+    data = json.dumps(record, sort_keys=True, separators=(",", ":")).encode()
+    return repo.objects.write("blob", data + b"\n")
+
+
+def count_chosen(repo: Repo, chosen: Chosen) -> int:
+    """The number of turns that forget() would forget."""
+    records = [*read_kept(repo), *read_shared(repo)]
+    return len({get_turn(r) for r in records if chosen(r["session_id"], r["time"])})
+
+
+def forget(repo: Repo, chosen: Chosen, sessions: Collection[str]) -> list[Update]:
+    """Remove the chosen summaries, and the prompts of these sessions from those of others; return
+    the update of REF, whose new history has nothing of them."""
+    with exclusive(repo, "abandoned"):
+        records = read_kept(repo)
+        left = [r for r in records if not chosen(r["session_id"], r["time"])]
+        if left:
+            write_kept(repo, ({**r, "next_prompt": ""} if r["by"] in sessions else r for r in left))
+        elif records:
+            files.remove_private(repo, _get_path(repo))
+        return refs.retry_moved(repo, "notes", lambda: _forget_shared(repo, chosen))
+
+
+def _forget_shared(repo: Repo, chosen: Chosen) -> list[Update]:
+    shared = {path: record for path, record in _load_shared(repo).items() if record}
+    doomed = [p for p, r in shared.items() if chosen(r["session_id"], r["time"])]
+    tip = read_commit(repo.objects, REF)
+    if not (doomed and tip):
+        return []
+    empty = BLOB, repo.objects.write("blob", b"")
+    tree = edit_tree(repo.objects, tip["tree"], dict.fromkeys(doomed, empty))
+    roots = merging.list_roots(repo, tip["oid"])
+    lines = [_SUBJECT, "", *(f"{merge_rules.TRAILER}: {root}" for root in sorted(roots))]
+    update = REF, write_commit(repo, tree, [], "\n".join(lines)), tip["oid"]
+    refs.update_refs(repo, [update], "gitcp: forget")
+    return [update]

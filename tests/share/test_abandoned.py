@@ -1,0 +1,220 @@
+"""What was given up, shared by request: `gitcp.share-abandoned`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitcp.store.summaries import join
+from tests.rewind.going import done, run
+from tests.support.harness import Agent, World
+
+A = "11111111-0000-4000-8000-000000000001"
+B = "22222222-0000-4000-8000-000000000002"
+REF = "refs/gitcp/abandoned"
+KEY = "gitcp.share-abandoned"
+
+
+@pytest.fixture
+def a(world: World) -> Agent:
+    world.write("f.txt", "one\ntwo\n")
+    world.commit()
+    world.git("config", KEY, "true")
+    return world.agent(A, tools=True)
+
+
+def clone(world: World, bare: Path, name: str = "there") -> World:
+    at = world.path.parent / name
+    world.git("clone", "-q", str(bare), str(at))
+    there = World(at, world.home, world.env)
+    there.git("config", "gitcp.remote", "origin")
+    there.git("config", KEY, "true")
+    done(there, "enable")
+    return there
+
+
+def give_up(world: World, agent: Agent, prompt: str, line: str) -> None:
+    """A turn whose work is discarded, and one that is committed."""
+    agent.turn(prompt, {"f.txt": f"one\ntwo\n{line}\n"})
+    world.git("checkout", "-q", "--", "f.txt")
+
+
+def listed(world: World, *args: str) -> list[dict[str, Any]]:
+    out = done(world, "log", "--abandoned", "--json", *args)
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def prompts(world: World, *args: str) -> set[str]:
+    return {record["prompt"] for record in listed(world, *args)}
+
+
+def has_ref(path: Path) -> bool:
+    return (path / REF).exists() or REF in (path / "packed-refs").read_text()
+
+
+def test_what_two_clones_gave_up_is_known_in_both(world: World, a: Agent) -> None:
+    bare = world.share()
+    there = clone(world, bare)
+    give_up(world, a, "add three", "three")
+    give_up(there, there.agent(B, tools=True), "add four", "four")
+    done(world, "push")
+    done(there, "push")
+    done(world, "fetch")
+    assert prompts(world) == prompts(there) == {"add three", "add four"}
+    assert prompts(world, "--grep", "FOUR", "f.txt") == {"add four"}
+    assert prompts(world, "g.txt") == set()
+    [record] = [r for r in listed(there) if r["session_id"] == A]
+    assert record["files"] == {"f.txt": {"added": 1, "removed": 0, "how": "discarded"}}
+    assert (record["worktree"], record["restore"]) == ("", "")
+    tips = {w.git("rev-parse", f"{REF}^{{tree}}") for w in (world, there)}
+    assert len(tips) == 1
+
+
+def test_without_the_setting_nothing_is_sent_or_fetched(world: World, a: Agent) -> None:
+    bare = world.share()
+    there = clone(world, bare)
+    give_up(world, a, "add three", "three")
+    world.git("config", KEY, "false")
+    done(world, "push")
+    assert not has_ref(bare)
+    world.git("config", KEY, "true")
+    done(world, "push")
+    there.git("config", KEY, "false")
+    done(there, "fetch")
+    assert prompts(there) == set()
+
+
+@pytest.mark.parametrize("consent", [True, False])
+def test_a_push_of_git_sends_them_with_the_consent_for_checkpoints(
+    world: World, a: Agent, consent: bool
+) -> None:
+    bare = world.share() if consent else world.remote("origin")
+    give_up(world, a, "add three", "three")
+    a.turn("add five", {"g.txt": "five\n"})
+    world.commit("g.txt")
+    world.git("push", "-q", "origin", "main")
+    assert has_ref(bare) is consent
+
+
+def test_a_prompt_is_redacted_by_the_rules_of_the_push(world: World, a: Agent) -> None:
+    world.share()
+    give_up(world, a, "add three, pin 4711", "three")
+    a.end()
+    done(world, "clean", "--older-than", "0", "--edits", "-f")
+    world.git("config", "gitcp.redact", r"pin \d+")
+    done(world, "push")
+    path = world.git("ls-tree", "-r", "--name-only", REF)
+    assert "pin" not in world.git("show", f"{REF}:{path}")
+
+
+def test_a_summary_with_a_secret_is_held_back_alone(world: World, a: Agent) -> None:
+    bare = world.share()
+    give_up(world, a, "add three", "three")
+    name = "ghp_" + "x7Kq2Lm9" * 4 + "Ab3d"
+    a.turn("add a file", {f"{name}.txt": "four\n"})
+    (world.path / f"{name}.txt").unlink()
+    pushed = run(world, "push")
+    assert pushed.returncode == 128 and f"'{REF}' has what looks like a secret" in pushed.stderr
+    there = clone(world, bare)
+    done(there, "fetch")
+    assert prompts(there) == {"add three"}
+
+
+def test_what_is_forgotten_is_forgotten_where_it_was_sent_and_in_other_clones(
+    world: World, a: Agent
+) -> None:
+    bare = world.share()
+    there = clone(world, bare)
+    give_up(world, a, "add three", "three")
+    a.end()
+    give_up(there, there.agent(B, tools=True), "add four", "four")
+    done(world, "push")
+    done(there, "push")
+    assert len(listed(there)) == 2
+    said = done(world, "forget", A, "-y", "--remote")
+    assert "1 abandoned turn" in said
+    assert prompts(world) == {"add four"}
+    objects = world.git("rev-list", "--objects", REF, cwd=bare)
+    texts = [world.git("cat-file", "-p", line[:40], cwd=bare) for line in objects.splitlines()]
+    assert not [text for text in texts if "add three" in text]
+    give_up(there, there.agent(B, tools=True), "add five", "five")
+    done(there, "push")
+    done(world, "fetch")
+    assert prompts(world) == prompts(there) == {"add four", "add five"}
+    assert "add three" not in there.git("log", "-p", REF)
+
+
+def test_a_turn_of_another_clone_can_be_forgotten_here(world: World, a: Agent) -> None:
+    bare = world.share()
+    there = clone(world, bare)
+    give_up(world, a, "add three", "three")
+    done(world, "push")
+    done(there, "fetch")
+    assert prompts(there) == {"add three"}
+    done(there, "forget", A, "-y", "--remote")
+    done(world, "fetch")
+    done(world, "push")
+    done(there, "fetch")
+    assert prompts(there) == set()
+
+
+def test_work_that_came_back_is_given_up_nowhere(world: World, a: Agent) -> None:
+    bare = world.share()
+    there = clone(world, bare)
+    give_up(world, a, "add three", "three")
+    done(world, "push")
+    world.write("f.txt", "one\ntwo\nthree\n")
+    done(world, "push")
+    done(there, "fetch")
+    assert prompts(there) == set()
+    world.git("checkout", "-q", "--", "f.txt")
+    done(world, "push")
+    done(there, "fetch")
+    assert prompts(there) == {"add three"}
+
+
+def test_files_that_are_no_summaries_are_passed_over(world: World, a: Agent) -> None:
+    bare = world.share()
+    give_up(world, a, "add three", "three")
+    done(world, "push")
+    blobs = [b"{}", b"[" * 9999, b'{"session_id": 3}', b"\xff\xfe", b"x" * (1 << 19)]
+    tree = world.git("ls-tree", REF) + "\n"
+    for number, data in enumerate(blobs):
+        (world.path / "blob").write_bytes(data)
+        oid = world.git("hash-object", "-w", "blob")
+        tree += f"100644 blob {oid}\t{number:040x}\n"
+    (world.path / "blob").unlink()
+    argv = ["git", "mktree"]
+    made = subprocess.check_output(argv, cwd=world.path, input=tree, text=True).strip()
+    commit = world.git("commit-tree", "-p", REF, "-m", "x", made)
+    world.git("push", "-q", str(bare), f"{commit}:{REF}")
+    there = clone(world, bare)
+    done(there, "fetch")
+    assert prompts(there) == {"add three"}
+    give_up(there, there.agent(B, tools=True), "add four", "four")
+    done(there, "push")
+
+
+def test_the_join_of_two_summaries_has_one_result_in_any_order() -> None:
+    texts = [b'{"written": 1}', b'{"written": 2}', b'{"written": 2, "x": 1}', b"", b"no", b"[]"]
+    for x in texts:
+        assert join(x, x) == x
+        for y in texts:
+            assert join(x, y) == join(y, x)
+            for z in texts:
+                assert join(join(x, y), z) == join(x, join(y, z))
+    assert join(texts[0], b"") == b"" and join(texts[0], texts[1]) == texts[1]
+
+
+def test_an_agents_prompt_is_told_only_of_this_clone(world: World, a: Agent) -> None:
+    bare = world.share()
+    there = clone(world, bare)
+    give_up(world, a, "add three", "three")
+    done(world, "push")
+    done(there, "fetch")
+    there.git("config", "gitcp.tell-abandoned", "true")
+    assert "given up" not in there.agent(B, tools=True).prompt("look at f.txt").stdout
