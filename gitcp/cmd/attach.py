@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import os
 
-from gitcp import agents, context
+from gitcp import context
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.console import cli
 from gitcp.errors import NO, OK
 from gitcp.store.imports import imports
 from gitcp.store.objects import need_commit
+from gitcp.store.setup import adapters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +22,7 @@ OPTIONS = (
         "-a --agent",
         "<agent>",
         "the agent of the transcript, if gitcp cannot tell",
-        choices=agents.list_names(),
-        default="",
+        type=adapters.parse_client,
     ),
     make_value(
         "--path",
@@ -47,7 +47,7 @@ def run(argv: Sequence[str]) -> int:
     with context.open_here() as ctx:
         oids = [need_commit(ctx.repo.objects, name)["oid"] for name in args.commit]
         home = os.path.expanduser("~")
-        plan = imports.prepare_one(ctx.repo, home, args.name, args.agent, args.path, oids)
+        plan = imports.prepare_one(ctx.repo, home, args.name, args.agent or "", args.path, oids)
         if args.json:
             cli.write_records(imported.list_records(plan))
         else:

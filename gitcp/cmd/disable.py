@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from gitcp import console, files, jj, registered
-from gitcp.cmd import enable
 from gitcp.commands import make_flag, make_value
 from gitcp.console import cli
 from gitcp.errors import OK, Error, NoRepository, UsageError, format_error
@@ -28,6 +27,7 @@ OPTIONS = (
             "<name>",
             "remove the hooks of this agent alone; may be given again",
             action="append",
+            type=adapters.parse_agent,
         ),
     ],
     make_flag("--user", "with --uninstall or --agent: from your own settings as well"),
@@ -49,7 +49,6 @@ def run(argv: Sequence[str]) -> int:
     if args.user and not (args.uninstall or args.agent):
         raise UsageError("--user goes with --uninstall or --agent")
     if args.agent:
-        enable.resolve_agents(args)
         take_out(Repo.find(), args.agent, args.user, args.dry_run)
         return OK
     try:

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 from gitcp import agents, console
 from gitcp.commands import JSON, make_flag, make_value
-from gitcp.console import cli, describe_unknown, picker
+from gitcp.console import cli, picker
 from gitcp.core.render import completion
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK, Error, UsageError, hide_passwords
@@ -36,6 +36,8 @@ OPTIONS = (
         "<name>",
         f"whose hooks: {', '.join(_NAMES)}; may be given again (default: all here)",
         action="append",
+        type=adapters.parse_agent,
+        default=[],
     ),
     [
         make_flag("--shared", "put agent hooks into settings that others share"),
@@ -78,32 +80,10 @@ def install_silently(args: Namespace, records: Iterable[Record]) -> Iterator[Rec
 STAGES = {"enable": (install_silently, *OPTIONS)}
 
 
-def resolve_agents(args: Namespace) -> None:
-    """Put the names of the agents that a person means in the place of the words of --agent: a name,
-    a program or a title in any case, or the beginning of one name alone."""
-    names = [*_NAMES, *adapters.list_programs(os.environ.get("PATH", ""))]
-    found: list[str] = []
-    for word in args.agent or ():
-        meant = [word] if word in names else _find_agents(word.lower(), names)
-        if len(meant) != 1:
-            args.error(f"argument --agent: {describe_unknown(word, names)}")
-        found += meant
-    args.agent = list(dict.fromkeys(found))
-
-
-def _find_agents(word: str, names: Sequence[str]) -> list[str]:
-    """The agents whose name, program or title is word, or else whose name begins with it."""
-    if not word:
-        return []
-    clients = map(agents.get_client, _NAMES)
-    known = [c.NAME for c in clients if word in (c.NAME, c.PROGRAM.lower(), c.AGENT_TYPE.lower())]
-    return known or [name for name in names if name.startswith(word)]
-
-
 def _read_options(args: Namespace) -> Options:
     scope = "shared" if args.shared else "user" if args.user else "local"
     options = scope, args.force, args.strategy, args.guard, args.worktree, args.checkpoints
-    return install.Options(args.agent or (), *options, skills=args.skills)
+    return install.Options(list(dict.fromkeys(args.agent)), *options, skills=args.skills)
 
 
 def run(argv: Sequence[str]) -> int:
@@ -115,7 +95,6 @@ def run(argv: Sequence[str]) -> int:
         )
     if args.list:
         return _print_agents()
-    resolve_agents(args)
     if getattr(args, "global"):
         return _enable_everywhere(args)
     if args.directory:
@@ -130,14 +109,12 @@ def run(argv: Sequence[str]) -> int:
             return _write_files(writes, notes, done=True)
         _say(repo, [*_format_summary(writes, args.verbose), *done], notes)
         if writes and not args.worktree:
-            print("'gitcp status' shows what is recorded from now on")
+            home = os.path.expanduser("~")
+            kept = imports.count_conversations(repo, home)
+            cli.show(_describe_sending(repo), *imports.describe_counts(repo, home, kept))
             if sys.stdout.isatty():
-                print(_describe_sending(repo))
-                home = os.path.expanduser("~")
-                cli.show(
-                    *imports.describe_counts(repo, home, imports.count_conversations(repo, home))
-                )
                 cli.show(*_describe_completion(os.environ.get("SHELL", "")))
+            print("'gitcp status' shows what is recorded from now on")
         return OK
     with tempfile.TemporaryDirectory() as folder:  # a dry run writes nothing here
         repo = _find_usable(Repo.find(init=folder))
@@ -174,14 +151,14 @@ def _announce(note: str) -> str:
 def _enable_everywhere(args: Namespace) -> int:
     """Set up new repositories and those below directories; print what was done and left out."""
     repos = reports.find_below(args.directory)
-    done, left = install.install_person(args.agent or (), args.force, args.dry_run)
+    done, left = install.install_person(args.agent, args.force, args.dry_run)
     for client in map(agents.get_client, args.agent or _NAMES):
         left += [str(finding["reason"]) for finding in installation.find_switch(client, {})]
     cli.show(*(map(_announce, done) if args.dry_run else done))
     count = 0
     for repo in repos:
         place = repo.top or repo.common
-        written, why = install.install_repository(place, args.agent or (), args.dry_run)
+        written, why = install.install_repository(place, args.agent, args.dry_run)
         count += not why
         if why:
             left.append(f"{place}: {why}")
@@ -253,15 +230,27 @@ def _format_summary(writes: Sequence[Write], verbose: bool) -> list[str]:
     clients = dict.fromkeys(write["agent"] for write in of_agents)
     lines = []
     if hooks:
-        chained = [os.path.basename(w["path"]) for w in hooks if " which calls " in w["note"]]
+        chained = [
+            _name_hook(w) + (f" ({w['calls']})" if w["calls"] else "")
+            for w in hooks
+            if "calls" in w
+        ]
         entires = sum(write["note"].startswith("took over") for write in hooks)
-        also = f", which call yours too: {', '.join(chained)}" if chained else ""
+        also = f", which call the hooks that were here: {', '.join(chained)}" if chained else ""
+        for tool in dict.fromkeys(w["called_by"] for w in hooks if "called_by" in w):
+            called = [_name_hook(w) for w in hooks if w.get("called_by") == tool]
+            which = "them" if len(called) == len(hooks) else ", ".join(called)
+            also += f"; {tool} calls {which}"
         also += f", took over {entires} from Entire" if entires else ""
         lines.append(f"wrote {count_noun(len(hooks), 'hook')} of git{also}")
     if clients:
         lines.append(f"wrote the hooks of {', '.join(clients)}")
     single = [w for w in writes if w["kind"] not in ("hook", "exclude") and w not in of_agents]
     return [*lines, *(write["note"] for write in single)]
+
+
+def _name_hook(write: Write) -> str:
+    return os.path.basename(write["path"]).partition(".")[0]
 
 
 def _describe_sending(repo: Repo) -> str:

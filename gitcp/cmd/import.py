@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 
-from gitcp import agents, context
+from gitcp import context
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.console import cli
 from gitcp.core.render.spans import abbreviate, count_noun
 from gitcp.errors import OK
 from gitcp.store.imports import imports
 from gitcp.store.objects import need_commit
+from gitcp.store.setup import adapters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ OPTIONS = (
         "<agent>",
         "only conversations of this agent; may be given again",
         action="append",
-        choices=agents.list_names(),
+        type=adapters.parse_client,
         default=[],
     ),
     make_value(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 
-from gitcp.agents import CLIENTS, get_client
+from gitcp.agents import get_client
 from gitcp.commands import JSON, OFFLINE, make_flag, make_value
 from gitcp.console import cli, parse_positive
 from gitcp.core import handover
@@ -16,6 +16,7 @@ from gitcp.store import handover as store_handover
 from gitcp.store import pack_care
 from gitcp.store.back import conversation
 from gitcp.store.objects import Objects
+from gitcp.store.setup import adapters
 from gitcp.store.show import commits
 
 TYPE_CHECKING = False
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
-    from gitcp.agents import Client
     from gitcp.store.back.conversation import Restored
 
 OPTIONS = (
@@ -36,7 +36,10 @@ OPTIONS = (
         ),
     ],
     make_value(
-        "--with", "<client>", "hand it over to another client: the command that begins a session"
+        "--with",
+        "<client>",
+        "hand it over to another client: the command that begins a session",
+        type=adapters.parse_client,
     ),
     make_flag("--print", "with --with: the first prompt itself"),
     make_value(
@@ -96,7 +99,7 @@ def _hand_over(repo: Repo, args: Namespace) -> int:
     """Write the prompt by which another client goes on, or the command that gives it that."""
     if args.switch or args.worktree or args.force or (args.print and args.json):
         args.error("--with goes with --print or --json, --size, --offline and a name")
-    client, size = _find_client(getattr(args, "with")), args.size or handover.DEFAULT
+    client, size = get_client(getattr(args, "with")), args.size or handover.DEFAULT
     if not handover.LEAST <= size <= handover.MOST:
         args.error(f"--size is from {handover.LEAST} to {handover.MOST} bytes")
     with pack_care.open_scratch(repo) as scratch, Objects(scratch):
@@ -123,12 +126,6 @@ def _hand_over(repo: Repo, args: Namespace) -> int:
         cli.show(f"  note: {note}")
     cli.show(f"  {command or printed}")
     return OK
-
-
-def _find_client(name: str) -> Client:
-    """A client by its name, or by that of its program."""
-    known = (each for each in (name, f"{name}-code", f"{name}-cli") if each in CLIENTS)
-    return get_client(next(known, name))
 
 
 def _find_folder(repo: Repo, args: Namespace, commit: str) -> str:

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
         is removed.  note: the line that the person reads.  aside: the suffix under which the
         present hook is kept, '' if it is not.  adopted: the file is gitcp's already, but its record
         is lost; the hook under aside exists.  lines: those added to the file.  agent: the client
-        whose settings it has.  alone: the file is for this clone, since it has paths of this
-        machine.  user: it is the person's, not the repository's.  worktree: the top of the worktree
-        whose clients alone read it.
+        whose settings it has.  calls: who wrote the hook that this one calls, as name_writer()
+        says.  called_by: the tool whose hook calls this one.  alone: the file is for this clone,
+        since it has paths of this machine.  user: it is the person's, not the repository's.
+        worktree: the top of the worktree whose clients alone read it.
         """
 
         path: str
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
         source: NotRequired[str]
         lines: NotRequired[list[str]]
         agent: NotRequired[str]
+        calls: NotRequired[str]
+        called_by: NotRequired[str]
         alone: NotRequired[bool]
         user: NotRequired[bool]
         worktree: NotRequired[str]
@@ -139,6 +142,7 @@ ENTIRE_BACKUP = ".pre-entire"
 OWN = "/"  # stands for the suffix of the file that husky's hook calls
 _LEGACY = ".legacy"  # pre-commit's
 _ENTIRE_MARKER = "# Entire CLI hooks"
+_LFS = "git lfs "
 _HUSKY = '. "$(dirname "$0")/h"'
 _QUOTED = r"'((?:[^']|'\\'')*)'"
 _BAKED = re.compile(rf"^py={_QUOTED} (?:work|entry)={_QUOTED}$", re.M)
@@ -177,6 +181,12 @@ def find_tool(text: str) -> str:
     """The name of the tool that wrote a hook file; '' if unknown."""
     signs = zip(("pre-commit", "Entire", "lefthook", "husky"), (*TOOLS, _HUSKY), strict=True)
     return next((name for name, sign in signs if sign in text), "")
+
+
+def name_writer(text: str) -> str:
+    """Who wrote a foreign hook, for people: a tool; '' if unknown.  Git LFS leaves its hooks alone
+    once they are there, so that find_tool() need not know it."""
+    return find_tool(text) or ("Git LFS" if _LFS in text else "")
 
 
 def parse_program(text: str) -> tuple[str, str] | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.cmd import doctor, enable
+from gitcp.cmd import doctor, enable, status
 from gitcp.errors import Error
 from tests.support.installed import ENTIRE, git, write
 
@@ -71,6 +71,35 @@ def test_tracked_files_of_entire_are_switched_off_in_this_clone_with_their_agent
     enable.run([f"--agent={agent}"])
     assert json.loads(switch.read_text())["enabled"] is False
     assert git("status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize(
+    ("agent", "path"),
+    [
+        ("opencode", ".opencode/plugins/entire.ts"),
+        ("pi", ".pi/extensions/entire/index.ts"),
+        ("copilot", ".github/hooks/entire.json"),
+    ],
+)
+@pytest.mark.parametrize("is_tracked", [True, False], ids=["tracked", "untracked"])
+def test_a_file_of_entires_own_is_a_finding_until_enable_has_switched_it_off(
+    repo: Path, agent: str, path: str, is_tracked: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    enable.run([f"--agent={agent}"])
+    write(repo / path, "as Entire wrote it\n", 0o644)
+    if is_tracked:
+        git("add", "-f", path)
+        git("commit", "-q", "-m", "record for all")
+    capsys.readouterr()
+    status.run([])
+    said = capsys.readouterr().out
+    assert said.count("record the same work") == 1 and f"Entire's hooks in '{repo / path}'" in said
+    assert f"'gitcp enable --agent {agent}'" in said
+    enable.run([f"--agent={agent}"])
+    assert "the hooks of Entire do nothing in this clone" in capsys.readouterr().out
+    status.run([])
+    assert "Entire" not in capsys.readouterr().out
+    assert (repo / path).read_text() == "as Entire wrote it\n"
 
 
 def test_enable_takes_over_from_the_original_program(

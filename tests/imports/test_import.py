@@ -326,8 +326,8 @@ def test_enable_counts_conversations_and_says_who_deletes_them_unless_told(
     other.parent.mkdir()
     other.write_text(third.read_text().replace(f'{past.repo}"', f'{past.repo}2"'))
     third.unlink()
-    enable = ["enable", "--agent", "claude-code", "--checkpoints", "none"]
-    seen = talk(World(past.repo, past.home), enable)
+    seen = past.run("enable", "--agent", "claude-code")
+    assert "nothing is sent anywhere" in seen
     assert f"2 conversations since {time.strftime('%B')}: 'gitcp import'" in seen
     deletes = "Claude Code deletes conversations after 30 days: 'cleanupPeriodDays'"
     assert deletes in seen
@@ -335,8 +335,21 @@ def test_enable_counts_conversations_and_says_who_deletes_them_unless_told(
     settings = past.home / ".claude" / "settings.json"
     settings.write_text(json.dumps({"cleanupPeriodDays": 365}))
     assert deletes not in warm.run("doctor", cwd=past.repo).stdout
-    past.run("disable")
-    assert "conversations" not in past.run("enable"), "nobody is at a terminal"
+
+
+def test_enable_counts_conversations_of_a_client_that_keeps_those_of_all_directories_together(
+    past: Yesterday,
+) -> None:
+    folder = past.home / ".codex/sessions/2020/05/20"
+    folder.mkdir(parents=True)
+    for number, cwd in enumerate((past.repo, past.repo / "below", past.home)):
+        meta = {"id": f"0197-{number}", "cwd": str(cwd), "cli_version": "0.169.0"}
+        line = {"timestamp": "2020-05-20T10:00:00Z", "type": "session_meta", "payload": meta}
+        file = folder / f"rollout-2020-05-20T10-00-00-0197-{number}.jsonl"
+        file.write_text(json.dumps(line) + "\n")
+        os.utime(file, (1_590_000_000, 1_590_000_000))
+    said = past.run("enable", "--agent", "codex")
+    assert "2 conversations since May 2020: 'gitcp import' links their commits\n" in said
 
 
 def test_what_the_editor_of_cline_wrote_is_linked(past: Yesterday) -> None:

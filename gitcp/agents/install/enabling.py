@@ -145,9 +145,9 @@ def plan_client(
 def keep_entires(
     adapter: Client, home: str, top: str, surroundings: Surroundings, force: bool
 ) -> bool:
-    """Whether Entire's hooks stay in files that git tracks: other people use those, so that only
-    force removes them, from settings alone."""
-    if adapter.ENTIRES and surroundings.tracked(os.path.join(top, adapter.ENTIRES)):
+    """Whether Entire's hooks stay: in a file of its own, and in settings that git tracks, since
+    other people use those, so that only force removes them."""
+    if adapter.ENTIRES and surroundings.read(os.path.join(top, adapter.ENTIRES)):
         return True
     paths = _list_with_entires(adapter, adapter.list_settings_paths(home, top), surroundings)
     return not force and any(map(surroundings.tracked, paths))

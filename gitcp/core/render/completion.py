@@ -66,6 +66,7 @@ _KINDS = {
     "--turn": "",
     "--tool": "",
     "<agent>": "agent",
+    "<client>": "agent",
     "<session>": "session",
     "<id>": "recorded",
     "<name>": "recorded",

@@ -258,13 +258,13 @@ def look_at_clients(case: Case) -> Iterator[Finding]:
     called = {str(state.get("agent_type")) for state in case.states}
     for name in [name for name in names if name in list_names()]:  # adapters check their own
         client = get_client(name)
+        texts = {} if client.FORM in own_files.FORMS else _read_settings(repo, client)
         if client.FORM in own_files.FORMS:
             yield from _find_in_own_files(repo, client)
         else:
-            texts = _read_settings(repo, client)
             yield from _find_in_settings(client, texts)
-            yield from _find_entires(repo, client, texts)
             yield from find_switch(client, texts)
+        yield from _find_entires(repo, client, texts)
         if client.HERE_ONLY and os.getcwd() != os.path.realpath(repo.worktree):
             yield from _find_subdirectory(repo, client)
         if not guard_files.read_last(repo, name) and client.AGENT_TYPE not in called:
@@ -356,23 +356,26 @@ def _find_in_settings(client: Client, texts: dict[str, str]) -> Iterator[Finding
 
 
 def _find_entires(repo: Repo, client: Client, texts: dict[str, str]) -> Iterator[Finding]:
-    """Report settings with hooks of Entire's that do something here: not tracked ones that enable
-    has switched off."""
-    for path, content in texts.items():
-        try:
-            commands = settings.list_commands(
-                settings.parse(content or "{}", client.FORM), client.FORM
-            )
-        except (InputError, ValueError):
-            continue  # _find_in_settings() reports it
-        if not any(settings.is_entires_command(command) for _, command in commands):
-            continue
-        is_tracked = bool(git_hooks.list_tracked(repo, [path]))
-        writes, notes = takeover.plan_switch(repo) if is_tracked else ([], [])
-        if writes or notes or not is_tracked:
+    """Report files with hooks of Entire's that do something here: the client's settings, and the
+    file that is Entire's own.  enable clears settings that are not tracked, and switches off the
+    rest."""
+    own = os.path.join(repo.worktree, client.ENTIRES)
+    paths = [path for path, text in texts.items() if _has_entires(client, text)]
+    for path in [*paths, *([own] if client.ENTIRES and os.path.isfile(own) else [])]:
+        stays = path == own or bool(git_hooks.list_tracked(repo, [path]))
+        writes, notes = takeover.plan_switch(repo) if stays else ([], [])
+        if writes or notes or not stays:
             remedy = "entire disable" if notes else f"gitcp enable --agent {client.NAME}"
             reason = f"Entire's hooks in '{path}' record the same work"
             yield make_finding("entire", path, reason, remedy=remedy)
+
+
+def _has_entires(client: Client, text: str) -> bool:
+    try:
+        commands = settings.list_commands(settings.parse(text or "{}", client.FORM), client.FORM)
+    except (InputError, ValueError):
+        return False  # _find_in_settings() reports it
+    return any(settings.is_entires_command(command) for _, command in commands)
 
 
 CLIENT_CHECKS: Checks = {

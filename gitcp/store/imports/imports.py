@@ -3,12 +3,13 @@ they keep them."""
 
 from __future__ import annotations
 
+import heapq
 import os
 import tempfile
 import time
 from collections import Counter
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
 from gitcp import VERSION, agents, files
@@ -67,23 +68,29 @@ if TYPE_CHECKING:
         parts: list[Part]
 
 
+_OPENED = 1000  # conversations of all directories
+
+
 def count_conversations(repo: Repo, home: str) -> Times:
-    """client -> the times of its conversations, in s since 1970, for clients with a folder for each
-    directory.  A few files of a folder are opened, since directories may share it."""
+    """client -> the times of its conversations, in s since 1970, for clients that keep them in
+    files.  Where each directory has a folder a few of its files are opened, since directories may
+    share it; otherwise the newest of all."""
     roots = find.list_roots(repo)
     times_by_client: Times = {}
     for client in map(agents.get_client, agents.list_names()):
-        if not client.name_project(home, roots[0]):
-            continue
         paths = dict.fromkeys(p for root in roots for p in client.list_conversations(home, root))
         folders: dict[str, list[str]] = {}
         for path in paths:
             if not os.path.basename(path).startswith("agent-"):  # a subagent's
                 folders.setdefault(os.path.dirname(path), []).append(path)
-        for group in folders.values():
-            if any(find.find_conversation(client, path, roots[0], roots) for path in group[:3]):
-                times = times_by_client.setdefault(client.NAME, [])
-                times += map(_read_time, group)
+        is_here = partial(find.find_conversation, client, default_root=roots[0], roots=roots)
+        if client.name_project(home, roots[0]):
+            here = [p for group in folders.values() if any(map(is_here, group[:3])) for p in group]
+        else:
+            newest = heapq.nlargest(_OPENED, chain(*folders.values()), _read_time)
+            here = list(filter(is_here, newest))
+        if here:
+            times_by_client[client.NAME] = list(map(_read_time, here))
     return times_by_client
 
 

@@ -7,9 +7,10 @@ import json
 import os
 import shlex
 import subprocess
+from argparse import ArgumentTypeError
 
-from gitcp import files, git, jj
-from gitcp.agents import list_names, other
+from gitcp import console, files, git, jj
+from gitcp.agents import get_client, list_names, other
 from gitcp.agents.reading import items
 from gitcp.core import config_table, installation
 from gitcp.core.findings import make_finding
@@ -55,6 +56,28 @@ def list_programs(path: str) -> dict[str, str]:
                 if name not in ("", file) and runs:
                     programs.setdefault(name, program)
     return programs
+
+
+def parse_agent(text: str) -> str:
+    """The type of an argument that names an agent that can be enabled, as parse_client()."""
+    return _parse_name(text, [*list_names(), *list_programs(os.environ.get("PATH", ""))])
+
+
+def parse_client(text: str) -> str:
+    """The type of an argument that names a client: by its name, program or title in any case, or by
+    the beginning of one name alone."""
+    return _parse_name(text, list_names())
+
+
+def _parse_name(text: str, names: Sequence[str]) -> str:
+    word = text.lower()
+    clients = map(get_client, list_names())
+    known = [c.NAME for c in clients if word in (c.NAME, c.PROGRAM.lower(), c.AGENT_TYPE.lower())]
+    begun = [name for name in names if word and name.startswith(word)]
+    meant = [text] if text in names else known or begun
+    if not text or len(meant) != 1:
+        raise ArgumentTypeError(console.describe_unknown(text, names))
+    return meant[0]
 
 
 class External(other.Other):

@@ -154,7 +154,12 @@ class _Planner:
         elif os.path.islink(path) or old.strip("\0\n\t "):  # a power cut may leave nothing in it
             chain, write["aside"] = installation.choose_chain(old), installation.BACKUP
             chain["suffix"] = suffix + installation.BACKUP
-            write["note"] = f"wrote '{path}', which calls '{hook}{chain['suffix']}' too"
+            write["calls"] = installation.name_writer(old)
+            whose = f"{write['calls']}'s " if write["calls"] else ""
+            write["note"] = f"wrote '{path}', which calls {whose}'{hook}{chain['suffix']}' too"
+        if suffix:
+            write["called_by"] = installation.find_tool(present.texts[""])
+            write["note"] += f", which {write['called_by']} calls"
         write["data"] = encode_name(installation.build_script(hook, *self._program, chain))
         return write
 
@@ -177,6 +182,7 @@ def _plan_for_husky(
     if not old or installation.is_ours(old):
         write["data"] = encode_name(installation.build_script(hook, *baked))
         write["note"] = f"wrote '{own.path}', which husky calls"
+        write["called_by"] = "husky"
     elif line not in old:
         glue = "" if old.endswith("\n") else "\n"
         write |= {"kind": "line", "data": encode_name(f"{old}{glue}{line}\n"), "lines": [line]}

@@ -234,7 +234,7 @@ def plan_switch(repo: Repo) -> Plan:
         "path": file,
         "kind": ENTIRE_SWITCH,
         "data": encode_name(json_text.add_value(base, (_KEY,), False)),
-        "note": f"wrote '{file}': Entire's hooks, which are tracked, do nothing in this clone",
+        "note": f"wrote '{file}', by which the hooks of Entire do nothing in this clone",
         "alone": True,
         "worktree": os.path.realpath(repo.worktree),
     }
