@@ -331,12 +331,6 @@ def put_file(common: str, new: str, path: str) -> None:
 
 
 # Private files: checked against their shape when they are read, and replaced as a whole.
-# Files for everybody who shares a repository: none has words of a person or contents of files.
-_FOR_ALL = frozenset(
-    "open linked unpushed recording recording-unshared dismissed foreign expired pushed searched"
-    " heard journal journal-checked clock claims warnings unsigned push-said push-failed"
-    " withheld stashes".split()
-)
 _WRITES = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
@@ -428,7 +422,7 @@ def write_private(repo: Repo, path: str, data: bytes, durable: bool = False) -> 
         fd = os.open(tmp, _WRITES, 0o600)
     try:
         fill_file(fd, data, durable)
-        if _is_for_all(path):
+        if _is_for_all(repo, path):
             repo.share_file(tmp)
         try:
             put_file(repo.common, tmp, path)
@@ -451,13 +445,19 @@ def open_private(repo: Repo, path: str, flags: int) -> int:
     except Damaged as e:
         set_aside(repo, e)
     fd = open_file(path, flags | os.O_CREAT)
-    if _is_for_all(path):
+    if _is_for_all(repo, path):
         repo.share_file(path)
     return fd
 
 
-def _is_for_all(path: str) -> bool:
-    return path.rpartition("/gitcp/")[2].partition("/")[0] in _FOR_ALL
+def _is_for_all(repo: Repo, path: str) -> bool:
+    """Whether a private file is for everybody who shares the repository."""
+    if not repo.config.get("core.sharedrepository"):
+        return False
+
+    from gitcp.core import private_files
+
+    return private_files.is_shared(path.rpartition("/gitcp/")[2])
 
 
 def touch_private(repo: Repo, path: str) -> None:

@@ -73,7 +73,7 @@ def list_possible_owners(name: str) -> set[str]:
     Names of files are <id>, <id>.<kind>, for a subagent <id>~<agent>.<kind>, and for a process
     that was killed <id>.<kind>.<pid>.
     """
-    ends, name = (".redacted", ".json", ".log", ".middle"), name.partition("~")[0]
+    ends, name = (".redacted", ".json", ".jsonl", ".log", ".middle"), name.partition("~")[0]
     return {name, *(name.rpartition(end)[0] for end in ends)} - {""}
 
 

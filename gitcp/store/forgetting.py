@@ -6,10 +6,11 @@ import os
 import shutil
 
 from gitcp import files
-from gitcp.core import formats, orphan_rules
+from gitcp.core import formats
 from gitcp.errors import Error
 from gitcp.record import decode_lines
 from gitcp.store import journal, pack_care, redaction, refs, session, summaries, undo
+from gitcp.store.care import space
 from gitcp.store.care.case import Survey
 from gitcp.store.journal import edits
 from gitcp.store.objects import Objects
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.refs import Update
     from gitcp.store.v1.checkpoints import SessionEntry
-
-_COPIES = ("transcript", "turn", "exports")  # folders with a session's files
 
 
 class Choice:
@@ -178,12 +177,11 @@ def _forget_files(
                 edits.save_work(repo, state)
         for name in owners:
             session.forget_marker(repo, name)
+    for file in space.list_owned(repo, "copy"):
+        if file.owners & owners:
+            redaction.forget_pictures(repo, files.peek(file.path))
+            files.remove_private(repo, file.path)
     for top in repo.list_folders():
-        for folder in _COPIES:
-            for name in files.list_names(os.path.join(top, folder)):
-                if orphan_rules.list_possible_owners(name) & owners:
-                    redaction.forget_pictures(repo, files.peek(os.path.join(top, folder, name)))
-                    files.remove_private(repo, os.path.join(top, folder, name))
         files.remove_private(repo, os.path.join(top, "page.html"))
         journal.leave_out(repo, os.path.dirname(top), lambda line: _is_about(line, owners))
     if owners:

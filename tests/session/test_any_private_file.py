@@ -110,7 +110,6 @@ def lived(world: World) -> None:
     files.write_words(repo, repo.join_shared("foreign"), ["refs/heads/entire/1234567"])
     files.write_private(repo, repo.join_own("template"), b"# a template\n")
     files.write_private(repo, repo.join_own("index-stale"), b"1")
-    files.touch_private(repo, repo.join_own("copy"))
     hook_warnings.keep_warning(repo, "stop: a hook failed")
     checkpoint_list.set_pushed(repo, "origin", {"refs/heads/entire/checkpoints/v1": world.head})
     checkpoint_list.set_searched(repo, "rules", {"refs/heads/entire/checkpoints/v1": world.head})
@@ -212,7 +211,7 @@ def work(ground: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def damaged(work: Path, tmp_path: Path) -> Iterator[World]:
     shutil.copytree(work.parent / "home", tmp_path / "home", dirs_exist_ok=True)
-    world = World(Path(shutil.copytree(work, tmp_path / "repo")), tmp_path / "home")
+    world = World(Path(shutil.copytree(work, tmp_path / "repo")), tmp_path / "home", damaged=True)
     yield world
     world.close()
 

@@ -214,7 +214,7 @@ def test_files_that_a_state_names_and_the_journal_does_not_cost_no_link(
         place.write_text(json.dumps(former))
     journal = world.path / ".git/gitcp/journal"
     lines = [line for line in journal.read_text().splitlines() if '"stream"' not in line]
-    journal.rename(journal.with_name("former"))
+    journal.rename(world.path / "former")
     journal.write_text("".join(f"{line}\n" for line in lines))
     a.turn("two", {"b.py": "b = 1\n"})
     assert sorted(a.state["streams"][-1]["files"]) == ["a.py", "b.py"]

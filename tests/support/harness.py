@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gitcp.core import private_files
 from gitcp.registered import find_git_dir
 from gitcp.repo import Repo
 from gitcp.store.journal import edits
@@ -30,6 +31,8 @@ V1 = "refs/heads/entire/checkpoints/v1"
 OWN = "refs/entire/checkpoints"
 TRAILER = re.compile(r"^Entire-Checkpoint: ([0-9a-f]{12})$", re.M)
 REFUSED = 2
+# How a file ends that git, SQLite or a killed process leaves beside one of ours.
+BESIDE = re.compile(r"(\.lock|-wal|-shm|-journal|\.\d+)+$")
 Json = dict[str, Any]
 
 
@@ -173,6 +176,7 @@ class World:
     via: tuple[str, ...] = ()  # a program that runs git, hooks and commands in another world
     _sleepers: list[subprocess.Popen[bytes]] = field(default_factory=list)
     _readers: dict[Path, Reader] = field(default_factory=dict)
+    damaged: bool = False  # whether the test puts files of its own where gitcp has private ones
 
     def agent(self, sid: str, cwd: Path | None = None, tools: bool = False) -> Agent:
         """A session of its own process, which neither runs the person's git nor is ours."""
@@ -193,6 +197,8 @@ class World:
             sleeper.wait()
         for reader in self._readers.values():
             reader.close()
+        unknown = list_unknown(self.path, self.home)
+        assert self.damaged or not unknown, f"not in core/private_files.py: {unknown}"
 
     def git(self, *args: str, cwd: Path | None = None, warns: str = "", ok: bool = True) -> str:
         """The person's git, hooks and all; what it printed, without the last newline."""
@@ -358,6 +364,22 @@ def _run(argv: list[str], cwd: Path, env: Mapping[str, str], stdin: str = "") ->
 
 def _call(done: subprocess.CompletedProcess[bytes]) -> Call:
     return Call(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def list_unknown(top: Path, home: Path) -> list[Path]:
+    """The files where gitcp keeps private ones that private_files does not declare."""
+    common, known = top / ".git", private_files
+    folders: dict[Path, tuple[str, ...]] = {common / "entire-sessions": (known.STATES,)}
+    folders |= {path / "gitcp": (known.WORKTREE,) for path in common.glob("worktrees/*")}
+    folders[common / "gitcp"] = known.COMMON, known.WORKTREE
+    folders[home / ".local/state/gitcp"] = (known.PERSON,)
+    return [
+        path
+        for folder, places in folders.items()
+        for path in folder.rglob("*")
+        if not path.is_dir()
+        and not known.find_file(BESIDE.sub("", str(path.relative_to(folder))), *places)
+    ]
 
 
 def enabled(template: Path, at: Path) -> Path:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from itertools import islice
+from typing import NamedTuple
 
 from gitcp import files
-from gitcp.core import orphan_rules, transcripts
+from gitcp.core import orphan_rules, private_files, transcripts
 from gitcp.core.formats import CHECKPOINTS, parse_checkpoint_ref
+from gitcp.core.private_files import COMMON, WORKTREE
 from gitcp.errors import Busy
 from gitcp.files import exclusive
 from gitcp.git import decode_name
@@ -15,7 +17,7 @@ from gitcp.record import encode_lines
 from gitcp.store import journal, notes, pack_care, packs, refs
 from gitcp.store.care.case import OURS
 from gitcp.store.refs import MEMORY
-from gitcp.store.session import RESTING, lacks_transcript, others
+from gitcp.store.session import lacks_transcript, others
 from gitcp.store.session.others import list_marked_ids
 from gitcp.store.session.process import is_alive
 from gitcp.store.stream import ARCHIVE
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from gitcp.core.findings import Item
+    from gitcp.core.private_files import File
     from gitcp.core.record_types import State
     from gitcp.repo import Repo
 
@@ -202,11 +205,37 @@ def _list_files(repo: Repo) -> Iterator[Item]:
         yield from _measure_file(path, "states", name.removesuffix(".json"))
     for top in repo.list_folders():
         for folder, _, names in os.walk(top):
-            for name in sorted(names):
-                session = ""
-                if os.path.basename(folder) in ("transcript", "turn", "open", RESTING):
-                    session = min(orphan_rules.list_possible_owners(name), key=len)
-                yield from _measure_file(os.path.join(folder, name), "caches", session)
+            for path in (os.path.join(folder, name) for name in sorted(names)):
+                yield from _measure_file(path, "caches", _find_owner(os.path.relpath(path, top)))
+
+
+def _find_owner(path: str) -> str:
+    """The session of a private file, by its path below gitcp's directory; '' if it has none."""
+    file = private_files.find_file(path, COMMON, WORKTREE)
+    owners = orphan_rules.list_possible_owners(os.path.basename(path))
+    return min(owners, key=len) if file and file.is_of_session else ""
+
+
+class Owned(NamedTuple):
+    """A private file of a session."""
+
+    file: File
+    path: str
+    owners: set[str]  # the sessions to which it may belong
+
+
+def list_owned(repo: Repo, word: str) -> Iterator[Owned]:
+    """The private files of sessions of which the table says a word."""
+    for file in filter(lambda file: file.is_of_session, private_files.list_files(word)):
+        paths = repo.list_folders() if file.place == WORKTREE else [repo.join_shared()]
+        for name in file.name.split("/"):
+            paths = [
+                os.path.join(path, each)
+                for path in paths
+                for each in (files.list_names(path) if name.startswith("<") else [name])
+            ]
+        for path in paths:
+            yield Owned(file, path, orphan_rules.list_possible_owners(os.path.basename(path)))
 
 
 def _measure_file(path: str, kind: str, session_id: str) -> Iterator[Item]:

@@ -9,11 +9,12 @@ from typing import NamedTuple
 from gitcp import files
 from gitcp.core import formats, orphan_rules
 from gitcp.core.orphan_rules import build_finding, format_days
+from gitcp.core.private_files import WORKTREE
 from gitcp.errors import Error, Moved
 from gitcp.files import exclusive
 from gitcp.store import abandoned, journal, pack_care, packs, refs, repair, undo
 from gitcp.store.care.case import Case
-from gitcp.store.care.space import get_last_seen, is_settled, list_surplus
+from gitcp.store.care.space import get_last_seen, is_settled, list_owned, list_surplus
 from gitcp.store.care.stored import list_leftovers, remove_leftover
 from gitcp.store.journal import edits, open_edits
 from gitcp.store.objects import Objects, parse_ident, read_commit
@@ -118,12 +119,9 @@ class _SessionFile(NamedTuple):
 def _list_session_files(survey: Survey) -> Iterator[_SessionFile]:
     """The files of sessions, whether there is such a session or not."""
     repo = survey.repo
-    folders = [("transcript-cache", repo.join_shared("transcript"))]
-    folders += [("turn-file", os.path.join(folder, "turn")) for folder in repo.list_folders()]
-    for kind, folder in folders:
-        for name in files.list_names(folder):
-            owners = orphan_rules.list_possible_owners(name)
-            yield _SessionFile(kind, os.path.join(folder, name), owners)
+    for owned in list_owned(repo, "left"):
+        kind = "turn-file" if owned.file.place == WORKTREE else "transcript-cache"
+        yield _SessionFile(kind, owned.path, owned.owners)
     for name in files.list_names(repo.join_shared("lock")):
         lock, _, session_id = name.partition("-")
         if lock in ("session", "transcript"):

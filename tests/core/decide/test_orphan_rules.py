@@ -104,6 +104,7 @@ def test_a_session_is_settled_once_nothing_needs_it(
         ("s1", {"s1"}),
         ("s.1", {"s.1"}),
         ("s1.json", {"s1.json", "s1"}),
+        ("s1.jsonl", {"s1.jsonl", "s1"}),
         ("s1.redacted.4711", {"s1.redacted.4711", "s1"}),
         ("s1~agent.json", {"s1"}),
         (".middle", {".middle"}),

@@ -1,0 +1,271 @@
+"""Each private file of gitcp, declared once: where it is, whose it is, what its loss costs.
+
+`make generate` writes the lists of gitcp-formats(5) from the rows; `du`, `clean`, `forget` and the
+permissions of shared repositories go by them.
+"""
+
+from __future__ import annotations
+
+# Where a file is: what all worktrees share, the states of sessions, what each worktree has, and
+# what is kept of this person on this machine.
+COMMON, STATES, WORKTREE = "<common>/gitcp", "<common>/entire-sessions", "<git-dir>/gitcp"
+PERSON = "~/.local/state/gitcp"
+
+
+class File:
+    """A private file, or the files of a directory.
+
+    name: its path below its place.  `<session>` stands for the id of a session and what follows it,
+    any other `<word>` for one name; below a directory that ends in `/` is anything.
+
+    What is said of it, in words:
+    shared   it has the permissions of core.sharedRepository: no words of a person, no contents
+    flag     that it is there, or its time, says all
+    hook     git's hooks in sh look for it
+    copy     it may have what its session wrote: `forget` removes it with the session
+    left     `clean` removes it if no state of its session lasts
+    former   only an older gitcp writes it
+    """
+
+    __slots__ = ("meaning", "name", "place", "words")
+
+    def __init__(self, place: str, name: str, words: str, meaning: str) -> None:
+        self.place, self.name, self.meaning = place, name, meaning
+        self.words = frozenset(words.split())
+
+    @property
+    def is_of_session(self) -> bool:
+        """Whether there is one for each session."""
+        return self.name.endswith("<session>")
+
+
+class Kind:
+    """Files that are written, read and lost together.
+
+    writer, reader: what does so.  loss: what happens without them.
+    """
+
+    __slots__ = ("files", "loss", "reader", "title", "writer")
+
+    def __init__(self, title: str, writer: str, reader: str, loss: str, *files: File) -> None:
+        self.title, self.writer, self.reader = title, writer, reader
+        self.loss, self.files = loss, files
+
+
+KINDS = (
+    Kind(
+        "What starts Python in git's hooks",
+        "events, commits and enable",
+        "git's hooks in sh",
+        "a hook does nothing, and the next event links its commit",
+        File(COMMON, "off", "flag hook", "the person has disabled gitcp"),
+        File(COMMON, "linked", "shared flag hook", "a commit here was linked"),
+        File(COMMON, "unpushed", "shared flag hook", "checkpoints are to be pushed"),
+        File(COMMON, "configured/<hook>", "flag hook", "a pipeline is configured for a hook"),
+        File(WORKTREE, "configured/<hook>", "flag hook", "likewise, for this worktree alone"),
+        File(WORKTREE, "visited", "flag hook", "a session of another repository wrote here"),
+        File(WORKTREE, "taken-back", "hook", "linked commits that HEAD lost, one a line"),
+        File(WORKTREE, "orig-head", "hook", "a link to the ORIG_HEAD that was read last"),
+        File(WORKTREE, "template", "hook", "the message that git gave for the coming commit"),
+        File(WORKTREE, "watched", "hook", "the agents' settings in the worktree, one a line"),
+    ),
+    Kind(
+        "Transcripts",
+        "each turn",
+        "checkpoints and the page",
+        "the agent's own transcript is read again as a whole",
+        File(COMMON, "transcript/<session>", "copy left", "a redacted copy, and how far it goes"),
+        File(
+            COMMON, "exports/<client>/<session>", "copy", "what the client exported, not redacted"
+        ),
+        File(COMMON, "images/<sha256>", "", "a picture that transcripts have"),
+    ),
+    Kind(
+        "Sessions",
+        "each event of a session",
+        "hooks and commands",
+        "work that no commit has is linked with no session",
+        File(STATES, "<session>", "", "the state of the session"),
+        File(COMMON, "open/<session>", "shared hook", "its marker, made from the state"),
+        File(COMMON, "open/~aside/<session>", "shared", "likewise of an idle one, if many are"),
+        File(WORKTREE, "turn/<session>", "copy left", "how its turn began, and the middle of it"),
+        File(WORKTREE, "tell/<session>", "copy left", "what its next hook tells the agent"),
+    ),
+    Kind(
+        "The journal",
+        "each look at the worktree",
+        "events and commits",
+        "edits and what settled them are put back from refs/gitcp/edits, calls are not",
+        File(WORKTREE, "journal", "shared", "who changed which file"),
+        File(WORKTREE, "journal-checked", "shared", "by which version its bytes were checked"),
+        File(WORKTREE, "look", "", "what differed from HEAD at the last look"),
+        File(WORKTREE, "clock", "shared flag", "its time is that of the last event there"),
+    ),
+    Kind(
+        "The private index",
+        "each look at the worktree",
+        "the next look",
+        "every file is read again",
+        File(WORKTREE, "index", "", "the worktree as it was last read, in git's format"),
+        File(WORKTREE, "index-sparse", "", "the patterns of the sparse checkout that it is for"),
+        File(WORKTREE, "index-stale", "flag", "it is to be made anew"),
+        File(WORKTREE, "stat-cache", "", "the blobs of files that it lacks, by their times"),
+        File(WORKTREE, "filters-hang", "flag", "git runs without filters for an hour"),
+    ),
+    Kind(
+        "Answers of git",
+        "hooks",
+        "hooks",
+        "git is asked again",
+        File(WORKTREE, "asked", "", "where the repository is, and its configuration"),
+        File(WORKTREE, "guard-head", "", "the sessions that the message of HEAD names"),
+        File(WORKTREE, "jj-at", "former", "what jj answered"),
+    ),
+    Kind(
+        "Links of commits",
+        "commits",
+        "commits and relink",
+        "commits are judged again, and links that a person removed may come back",
+        File(WORKTREE, "verdict", "hook", "what was decided of the coming commit"),
+        File(
+            WORKTREE, "looked", "", "the HEAD up to which commits are judged, and others that are"
+        ),
+        File(WORKTREE, "judged", "former", "these commits alone"),
+        File(COMMON, "dismissed", "shared", "the ids that a person removed, one a line"),
+        File(COMMON, "foreign", "shared", "branches named like ours that are the person's"),
+        File(COMMON, "stashes", "shared", "which entries of the stash sessions made or took"),
+    ),
+    Kind(
+        "What has gone",
+        "clean",
+        "log and rewind",
+        "work that was given up, and points that expired, are not listed",
+        File(COMMON, "abandoned", "", "records of work that was given up, at most 1000"),
+        File(COMMON, "expired", "shared", "the points that clean removed, a JSON object a line"),
+    ),
+    Kind(
+        "Claims",
+        "the start of a tool call",
+        "the calls of other sessions",
+        "a call does not wait for one that runs",
+        File(WORKTREE, "claims/<key>", "shared", "the claim of a running tool call on its paths"),
+    ),
+    Kind(
+        "Steps and commands under way",
+        "rewind, undo, auto-commit, stage, split and bisect",
+        "the next command, status and doctor --fix",
+        "a step that was killed is not finished, and what it replaced is not put back",
+        File(WORKTREE, "rewind/intent", "", "a step that has begun and is not finished"),
+        File(WORKTREE, "rewind/", "", "the files that it writes and replaces"),
+        File(WORKTREE, "auto/intent", "", "an automatic commit that has begun"),
+        File(WORKTREE, "auto/stage-mark", "", "inode and date of the index.lock that gitcp holds"),
+        File(WORKTREE, "auto/", "", "its indexes and message"),
+        File(WORKTREE, "split/", "", "the repository in which split makes commits"),
+        File(WORKTREE, "split-links", "", "what is to be stored of these commits"),
+        File(WORKTREE, "bisect/process", "", "the command that was run last"),
+        File(WORKTREE, "bisect/in-place", "", "the first step of a bisection in place"),
+        File(WORKTREE, "bisect/output", "", "what its command printed last"),
+        File(WORKTREE, "bisect/<worktree>", "", "the path of a scratch worktree while it is there"),
+        File(COMMON, "kept/", "", "what steps replaced outside the worktree, by its SHA-256"),
+    ),
+    Kind(
+        "Installation",
+        "enable",
+        "disable and doctor",
+        "disable --uninstall does not restore what was there before",
+        File(COMMON, "installed/", "", "what enable wrote, and what was there before"),
+        File(COMMON, "adapters/<agent>", "", "the program that wrote an agent's hooks"),
+        File(COMMON, "proposals-answered", "", "the destinations that a person was asked for"),
+        File(PERSON, "installed/", "", "likewise of the person's settings"),
+    ),
+    Kind(
+        "Hooks and agents heard",
+        "each event",
+        "status and doctor",
+        "status knows less of agents and failures until the next",
+        File(COMMON, "heard/<agent>", "shared flag", "its time is that of the last turn"),
+        File(COMMON, "warnings", "shared", "the warnings of hooks that failed"),
+    ),
+    Kind(
+        "Recording",
+        "enable and disable",
+        "blame and stats",
+        "lines of that time count as unrecorded, unless the note has the time",
+        File(COMMON, "recording", "shared", "the lines Gitcp-Recording of this clone"),
+        File(COMMON, "recording-unshared", "shared flag", "the note lacks some of these"),
+    ),
+    Kind(
+        "Remotes",
+        "push and fetch",
+        "push and fetch",
+        "the next push compares and searches everything, and says all again",
+        File(COMMON, "pushed/<remote>", "shared", "the tips that the remote has"),
+        File(COMMON, "push-failed/<remote>", "shared flag", "the last push there failed"),
+        File(COMMON, "push-said", "shared", "the messages that were said, one a line"),
+        File(COMMON, "searched", "shared", "the tips that were searched for secrets"),
+        File(COMMON, "withheld", "shared", "the objects in which there is one"),
+        File(COMMON, "unsigned", "shared", "the sessions whose commits could not be signed"),
+    ),
+    Kind(
+        "Packs",
+        "hooks and commands",
+        "hooks and commands",
+        "hooks read git's own files, and git prunes as usual",
+        File(COMMON, "indexes", "shared", "the indexes of small packs"),
+        File(COMMON, "packs/<pack>", "shared flag", "a pack of gitcp, where objects are borrowed"),
+    ),
+    Kind(
+        "What was worked out",
+        "blame, search and page",
+        "the same",
+        "it is worked out again",
+        File(COMMON, "lines", "", "what was found for lines of commits, at most 4 MiB"),
+        File(COMMON, "search.sqlite", "", "the index of searches"),
+        File(WORKTREE, "page.html", "", "the newest page"),
+    ),
+    Kind(
+        "Locks and scratch files",
+        "every process",
+        "every process",
+        "processes write at the same time; once none runs, nothing is missing",
+        File(COMMON, "lock/<name>", "shared", "a lock, held by the process that has it open"),
+        File(COMMON, "tmp/", "", "files that are being written"),
+        File(COMMON, "corrupt/", "", "damaged files that were set aside, for people"),
+    ),
+    Kind(
+        "Repositories of the person",
+        "enable and events",
+        "events in other directories",
+        "enable or the next session's start registers the repository again",
+        File(PERSON, "repositories/<key>", "", "a repository that is registered"),
+        File(PERSON, "visits/<session>/<key>", "", "a repository that a session is in"),
+        File(PERSON, "jj/<key>/<file>", "", "a jj workspace"),
+    ),
+)
+FILES = tuple(file for kind in KINDS for file in kind.files)
+
+
+def list_files(word: str) -> list[File]:
+    """The files of which a word is said."""
+    return [file for file in FILES if word in file.words]
+
+
+def is_shared(path: str) -> bool:
+    """Whether a file of a repository, by its path below gitcp's directory, is for everybody who
+    shares the repository."""
+    file = find_file(path, COMMON, WORKTREE)
+    return file is not None and "shared" in file.words
+
+
+def find_file(path: str, *places: str) -> File | None:
+    """The declaration of a file by its path below one of its places; None if there is none."""
+    parts = path.split("/")
+    return next((file for file in FILES if file.place in places and _fits(file, parts)), None)
+
+
+def _fits(file: File, parts: list[str]) -> bool:
+    words = file.name.split("/")
+    if not words[-1]:
+        return parts[: len(words) - 1] == words[:-1]
+    named = zip(words, parts, strict=False)
+    return len(words) == len(parts) and all(w == p or w.startswith("<") for w, p in named)
