@@ -180,7 +180,10 @@ def _pick(repo: Repo, listed: Sequence[Point]) -> Point | None:
     def draw_entry(number: int, width: int) -> Line:
         point = listed[number]
         name, changes = names[point["id"]], preview.count_verbs(point)
-        return answers.draw_point(point, name, changes, term.format_since, width)
+        has_session = answers.has_session_column(listed, width)
+        return answers.draw_point(
+            point, name, changes, term.format_since, width, has_session=has_session
+        )
 
     def draw_plan(number: int) -> Iterable[Line]:
         lines = list(answers.draw_plan(preview.get_plan(listed[number])))

@@ -82,7 +82,7 @@ def run_screen(screen: Screen) -> str:
         app.create_background_task(_read(app, screen, pressed))
 
     try:
-        return app.run(pre_run=begin)
+        return app.run(pre_run=begin, handle_sigint=False)
     finally:
         clear_typeahead(app.input)  # keys behind the one that left it are for nobody
 

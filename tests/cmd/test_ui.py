@@ -61,7 +61,7 @@ def test_a_terminal_that_changes_its_size_is_drawn_anew(world: World) -> None:
         assert screen.ended() == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_leaves_the_terminal_as_it_was(world: World, number: int) -> None:
     world.agent(SESSION).prompt("Review the tests")
     with Screen(world, ["ui"], 80) as screen:

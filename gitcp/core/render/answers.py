@@ -369,30 +369,46 @@ _PATCH = {"+": "green", "-": "red", "@": "cyan"}
 _WHEN = {"prompt": "before", "temporary": "after", "archived": "after"}
 # Cells of a point's words: at most; before its session; before what going there would change.
 _POINT_TEXT, _TEXT_FIRST, _TEXT_LEAST = 70, 40, 20
+_AGE, _SESSION = 13, 10  # cells of these columns
+_EFFECT = 13  # cells of `  (creates 3)`
 _QUOTES = '"`'
 _WIDEST = 10_000
 _KEPT = 20  # paths that stay that a plan names
 
 
+def has_session_column(listed: Sequence[Point], width: int) -> bool:
+    """Whether lines of at most width cells have room for the session of each point: all lines of a
+    list have it, or none has."""
+    names = back.shorten_names(listed)
+    room = width - max(map(len, names.values()), default=0) - _AGE - _SESSION - _EFFECT
+    return all(min(_TEXT_FIRST, count_cells(describe_point(point))) <= room for point in listed)
+
+
 def draw_point(
-    point: Point, name: str, changes: dict[str, int] | None, ago: Ago, width: int = _WIDEST
+    point: Point,
+    name: str,
+    changes: dict[str, int] | None,
+    ago: Ago,
+    width: int = _WIDEST,
+    *,
+    has_session: bool = True,
 ) -> Line:
-    """A point on a line of at most width cells, under a name; changes: verb -> number of paths.  If
-    the line is too long, the session is left out, then what going there would change."""
+    """A point on a line of at most width cells, under a name; changes: verb -> number of paths.
+    has_session: see has_session_column().  If the line is too long, what going there would change
+    is left out."""
     facts = ["archived" if point["kind"] == "archived" else "", "gone" if point["gone"] else ""]
     facts += [back.describe_lacking(point["kind"], point["lacking"])]
     facts += [format_effect(changes) if changes else ""]
     marks = _format_marks(facts)
-    session = f"{point['session_id'][:8] or '-':<8}  "
+    who = f"{point['session_id'][:8] or '-':<8}  " if has_session else ""
     words = describe_point(point)
     age = f"  {ago(point['time']):>9}  "
     room = width - count_cells(name) - count_cells(age)
     size = count_cells(words)
-    forms = [(session, marks, _TEXT_FIRST), ("", marks, _TEXT_LEAST)]
-    fitting = (f for f in forms if room - count_cells(f[0] + f[1]) >= min(f[2], size))
-    who, mark, _ = next(fitting, ("", "", 0))
-    left = max(1, min(_POINT_TEXT, room - count_cells(who) - count_cells(mark)))
-    is_cut = point["kind"] == "tool" and left < min(_TEXT_LEAST, size)
+    least = min(_TEXT_LEAST, size)
+    mark = marks if room - count_cells(who + marks) >= least else ""
+    left = max(1, min(_POINT_TEXT, room - count_cells(who + mark)))
+    is_cut = point["kind"] == "tool" and left < least
     text = _fit_quoted(words.removeprefix("before ") if is_cut else words, left)
     return [(name, "yellow"), (age, "dim"), (who, "cyan"), (text, ""), (mark, "dim")]
 
@@ -481,9 +497,11 @@ def draw_points(
     width: int = 0,
 ) -> Iterator[Line]:
     """All points, a line each; width: the cells of a line, 0 for any number."""
-    names = name_points(listed)
+    names, width = name_points(listed), width or _WIDEST
+    has_session = has_session_column(listed, width)
     for point in listed:
-        yield draw_point(point, names[point["id"]], changes(point), ago, width or _WIDEST)
+        name = names[point["id"]]
+        yield draw_point(point, name, changes(point), ago, width, has_session=has_session)
 
 
 def name_points(listed: Iterable[Point]) -> dict[str, str]:

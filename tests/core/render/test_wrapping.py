@@ -67,6 +67,7 @@ def test_a_text_is_measured_as_it_is_shown() -> None:
 def test_a_point_fits_its_line_and_gives_up_its_session_first(width: int) -> None:
     point = back.EMPTY.copy()
     point["kind"], point["session_id"] = "prompt", "12345678-a"
+    point["id"] = "abcdefghij"
     point["session_prompt"] = "rearrange the settings " * 9
     line = answers.draw_point(
         point,
@@ -74,6 +75,7 @@ def test_a_point_fits_its_line_and_gives_up_its_session_first(width: int) -> Non
         {"create": 1, "modify": 2, "delete": 0, "keep": 0},
         lambda _: "5m ago",
         width,
+        has_session=answers.has_session_column([point], width),
     )
     text = "".join(part for part, _ in line)
     assert count_cells(text) <= max(width, 24), text
@@ -81,9 +83,32 @@ def test_a_point_fits_its_line_and_gives_up_its_session_first(width: int) -> Non
     assert has == [width > 50, width > 100, width > 60], text
 
 
+@pytest.mark.parametrize("width", [60, 79, 80, 100, 120, 0])
+def test_all_points_of_a_list_have_their_session_or_none_has(width: int) -> None:
+    prompts = (
+        "Add a test",
+        "Rearrange the settings, and add a page for each kind of them",
+        "Tidy up",
+    )
+    points = []
+    for number, prompt in enumerate(prompts):
+        point = back.EMPTY.copy()
+        point["kind"], point["session_id"] = "prompt", f"{number}2345678-a"
+        point["session_prompt"], point["id"] = prompt, f"{number}bcdef0123"
+        points.append(point)
+    changes = {"create": 1, "modify": 0, "delete": 0, "keep": 0}
+    drawn = answers.draw_points(points, lambda _: changes, lambda _: "5m ago", width)
+    lines = ["".join(text for text, _ in line) for line in drawn]
+    assert {"2345678" in line for line in lines} == {width in (0, 100, 120)}
+    assert all("(creates 1)" in line for line in lines)
+    assert {line.index("before") for line in lines} == {lines[0].index("before")}
+
+
 @pytest.mark.parametrize(("width", "words"), [(60, "before src/app.py"), (38, "src/app.py")])
 def test_where_there_is_no_room_a_call_is_told_by_its_file(width: int, words: str) -> None:
     point = back.EMPTY.copy()
     point["kind"], point["message"] = "tool", "before src/app.py"
-    line = answers.draw_point(point, "toolu_0123", None, lambda _: "5m ago", width)
+    line = answers.draw_point(
+        point, "toolu_0123", None, lambda _: "5m ago", width, has_session=False
+    )
     assert "".join(part for part, _ in line).split("ago")[1].strip(" -").startswith(words)
