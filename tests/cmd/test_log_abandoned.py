@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from gitcp import library
 from gitcp.repo import Repo
+from gitcp.store import abandoned
 from gitcp.store.abandoned import keep_summaries
 from tests.rewind.going import done, run
 from tests.support.harness import Agent, World
@@ -124,6 +126,35 @@ def test_a_summary_outlives_the_edits_until_it_is_forgotten(world: World, a: Age
     assert kept == [("add three", "discarded")]
     run(world, "forget", A, "-y")
     assert listed(world) == []
+
+
+def test_what_is_forgotten_while_clean_runs_does_not_come_back(
+    world: World, a: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """clean has listed the work, and forget takes it out before clean has written a summary."""
+    a.turn("add three", {"f.txt": "one\ntwo\nthree\n"})
+    world.git("checkout", "-q", "--", "f.txt")
+    a.end()
+    trace, running = tmp_path / "trace", list[subprocess.Popen[bytes]]()
+    list_here = abandoned._list_here
+
+    def list_slowly(*args: Any) -> Any:
+        found = list_here(*args)
+        env = {**os.environ, **world.env, "GITCP_TRACE": str(trace)}
+        argv = [sys.executable, str(BIN / "gitcp-forget"), A, "-y"]
+        running.append(subprocess.Popen(argv, cwd=world.path, env=env))
+        while running[0].poll() is None and "lock: 'abandoned'" not in read(trace):
+            pass
+        return found
+
+    monkeypatch.setattr(abandoned, "_list_here", list_slowly)
+    keep_summaries(Repo.find(str(world.path)))
+    assert running[0].wait() == 0
+    assert listed(world) == []
+
+
+def read(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
 
 
 def test_what_a_rule_of_git_would_lose_is_kept(world: World, a: Agent) -> None:
