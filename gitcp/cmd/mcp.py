@@ -16,6 +16,7 @@ from gitcp.store import redaction
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any
 
     from mcp.server import MCPServer
 
@@ -76,7 +77,7 @@ def _list_tools(folder: str) -> list[Callable[..., object]]:
         """Why lines of a file are there: session, prompt, what the agent said, the edit and the
         commit. file: from the top of the repository; last: the last of several lines; revision:
         instead of the worktree."""
-        return _answer(folder, lambda repo: _format_why(repo.why(file, line, last, revision)))
+        return _answer(folder, lambda repo: _format_why(repo, file, line, last, revision))
 
     async def session(name: str, conversation: bool = False) -> str:
         """A session, a checkpoint or a commit by the beginning of its id: prompts, files,
@@ -112,6 +113,22 @@ def _answer(folder: str, ask: Callable[[Repository], Iterable[str]]) -> str:
     return answers.quote_lines(safe.split("\n"), os.urandom(8).hex())
 
 
+def _redact(repository: Repository, records: Iterable[Record]) -> Iterator[Record]:
+    """Records redacted while their texts have all of their lines."""
+    redact = redaction.make_redaction(repository.repo)
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: convert(part) for key, part in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [convert(part) for part in value]
+        if isinstance(value, bytes):
+            return redaction.redact_transcript(repository.repo, value)
+        return redact(value) if isinstance(value, str) else value
+
+    return map(convert, records)
+
+
 def _search(repository: Repository, query: str, limit: int) -> Iterator[str]:
     hits, left = repository.search(query, most=max(1, min(limit, _MOST)))
     if not hits:
@@ -121,7 +138,8 @@ def _search(repository: Repository, query: str, limit: int) -> Iterator[str]:
 
 
 def _list_abandoned(repository: Repository, path: str, words: str, limit: int) -> Iterator[str]:
-    found = [r for r in repository.abandoned(*filter(None, [path])) if has_text(r, words)]
+    listed = _redact(repository, repository.abandoned(*filter(None, [path])))
+    found = [record for record in listed if has_text(record, words)]
     if not found:
         return iter(["nothing that was given up is known there"])
     shown = found[: max(1, min(limit, _MOST))]
@@ -130,9 +148,11 @@ def _list_abandoned(repository: Repository, path: str, words: str, limit: int) -
     return chain(spans.list_texts(lines), more)
 
 
-def _format_why(origins: Iterable[Record]) -> Iterator[str]:
+def _format_why(repository: Repository, *asked: Any) -> Iterator[str]:
+    origins = _redact(repository, repository.why(*asked))
     return spans.list_texts(answers.draw_origins(origins, term.format_time, False))
 
 
 def _format_texts(repository: Repository, name: str, talk: bool) -> Iterator[str]:
-    return spans.list_texts(show.draw_records(repository.show(name), talk=talk))
+    records = [*_redact(repository, repository.show(name))]
+    return spans.list_texts(show.draw_records(records, talk=talk))

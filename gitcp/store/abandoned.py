@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _LOG = "log --raw --no-abbrev --no-renames -z --ignore-missing --format="
 _SHOWN = ("--no-show-signature", "--diff-merges=first-parent", "--no-ext-diff", "--stdin")
-_PLAIN = " --no-color --no-ext-diff --src-prefix=a/ --dst-prefix=b/"
+_PLAIN = " --no-color --no-ext-diff --no-textconv --src-prefix=a/ --dst-prefix=b/"
 
 
 class _Place:
@@ -309,6 +309,7 @@ def _has_other_form(repo: Repo) -> bool:
     return (
         repo.config.get_flag("diff.noprefix")
         or bool(repo.config.get("diff.external"))
+        or bool(repo.config.list_keys("diff.", ".textconv"))
         or any(coloured)
     )
 

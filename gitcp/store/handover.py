@@ -8,7 +8,7 @@ from typing import Any
 from gitcp import console
 from gitcp.agents.reading import conversation as talk
 from gitcp.agents.reading.items import list_items
-from gitcp.core import handover, transcripts
+from gitcp.core import handover
 from gitcp.core.commit_message import is_notification
 from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error
@@ -53,7 +53,7 @@ def make_handover(repo: Repo, name: str, size: int) -> Handover:
     data = conversation.read_live(others.peek_state(repo, session_id) or {}) or data
     if not data:
         raise Error(f"no transcript is stored of session '{session_id}'")
-    data = _redact_transcript(repo, session_id, data)
+    data = redaction.redact_transcript(repo, data, session_id)
     redact = redaction.make_redaction(repo, session_id)
     work = _gather(repo, session_id, agent, data, redact)
     room = size
@@ -71,15 +71,6 @@ def make_handover(repo: Repo, name: str, size: int) -> Handover:
         "turns": count,
         "of": len(work["turns"]),
     }
-
-
-def _redact_transcript(repo: Repo, session_id: str, data: bytes) -> bytes:
-    """A transcript redacted as for a checkpoint, while its texts have all of their lines.  Raises
-    InputError for an invalid rule."""
-    redactor = redaction.get_redactor(repo, session_id)
-    if transcripts.is_document(data.partition(b"\n")[0], ""):
-        return redactor.redact_document(data)
-    return redactor.redact_jsonl(data)
 
 
 def _gather(

@@ -130,6 +130,18 @@ def redact_text(repo: Repo, value: str, session: str = "") -> str:
     return make_redaction(repo, session)(value)
 
 
+def redact_transcript(repo: Repo, data: bytes, session: str = "") -> bytes:
+    """A transcript redacted as for a checkpoint, while its texts have all of their lines.  Raises
+    InputError for an invalid rule."""
+
+    from gitcp.core import transcripts
+
+    redactor = get_redactor(repo, session)
+    if transcripts.is_document(data.partition(b"\n")[0], ""):
+        return redactor.redact_document(data)
+    return redactor.redact_jsonl(data)
+
+
 def make_redaction(repo: Repo, session: str = "") -> Callable[[str], str]:
     """redact_text() for many texts, by the rules as they are now."""
     if not can_read_rules(repo):

@@ -189,9 +189,13 @@ def test_deletions_and_modes_are_given_up_too(world: World, a: Agent) -> None:
     assert sorted(outcomes(world)) == [("delete it", "discarded"), ("drop two", "discarded")]
 
 
-@pytest.mark.parametrize("key", ["diff.noprefix=true", "color.ui=always", "diff.external=cat"])
+@pytest.mark.parametrize(
+    "key",
+    ["diff.noprefix=true", "color.ui=always", "diff.external=cat", "diff.words.textconv=wc <"],
+)
 def test_the_way_back_keeps_what_was_changed_since(world: World, a: Agent, key: str) -> None:
     world.git("config", *key.split("="))
+    world.write(".gitattributes", "* diff=words\n" if "words" in key else "")
     text = "".join(f"{n}\n" for n in range(20))
     world.write("f.txt", text)
     world.commit()

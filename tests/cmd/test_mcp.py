@@ -178,6 +178,27 @@ def test_secrets_of_a_conversation_that_is_open_are_not_answered(world: World) -
     assert key not in quoted(ask(world.path, ("why", {"file": "a.txt", "line": 1}))[0])
 
 
+def test_a_rule_for_whole_lines_finds_its_secret_in_a_call_that_is_shown_on_one_line(
+    world: World,
+) -> None:
+    world.git("config", "gitcp.redact", r"(?m)^pin \d+$")
+    agent = world.agent("session-a", tools=True)
+    agent.prompt("say it\npin 1111\nplease")
+    agent.answer(
+        [
+            {"type": "text", "text": "so:\npin 2222\n"},
+            {"type": "tool_use", "id": "c", "name": "Bash", "input": {"command": "a\npin 3333\n"}},
+        ]
+    )
+    agent.write("a.txt", "a\n")
+    world.git("add", "a.txt")
+    asked: list[tuple[str, dict[str, object]]] = [("why", {"file": "a.txt", "line": 1})]
+    asked += [("session", {"name": "session-a", "conversation": True})]
+    asked += [("search", {"query": "please"})]
+    for answer in map(quoted, ask(world.path, *asked)):
+        assert "REDACTED" in answer and "pin " not in answer
+
+
 @pytest.mark.parametrize(("lines", "left"), [(10, 0), (100, 0), (2000, 1000)])
 def test_an_answer_is_bounded_and_counts_what_it_left_out(lines: int, left: int) -> None:
     text = answers.quote_lines(["x" * 15] * lines, "mark")
