@@ -2,7 +2,8 @@
 there: only in these git is run for a session whose home is elsewhere (doc/trust.md "Another
 repository").
 
-Each is an entry in the person's state directory, by the real path of the common git directory.
+Each is an entry in the person's state directory, by the real path of the common git directory, with
+a random token beside it that the repository has, too: another one that takes the place is not it.
 Whether a place belongs to one is read from files, since git would obey the configuration there.
 """
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 _LARGEST = 1 << 16  # bytes
+_TOKEN = 16  # random bytes
 
 
 def add_repository(repo: Repo) -> None:
@@ -27,28 +29,42 @@ def add_repository(repo: Repo) -> None:
     is_main = repo.top is not None and repo.git_dir == repo.common
     top = repo.worktree if is_main else main if name == ".git" else ""
     path, entry = _locate_entry(common), (common, os.path.realpath(top) if top else "")
-    if repo.has_git and _read_entry(path) != entry:
+    if not repo.has_git:
+        return
+    if _read_entry(path) != entry:
         try:
             os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
         except OSError as e:
             raise Error(f"cannot write '{path}': {e.strerror}") from None
         files.replace_file(path, os.fsencode("\0".join(entry)), 0o600, durable=False)
+    if _read(f"{path}.token") != (_read(_locate_token(repo.common)) or None):
+        with files.exclusive(repo, "install"):
+            if not (token := _read(_locate_token(repo.common))):  # else another person's, too
+                token = os.urandom(_TOKEN).hex().encode()
+                files.write_private(repo, _locate_token(repo.common), token)
+            files.replace_file(f"{path}.token", token, 0o600, durable=False)
 
 
 def remove_repository(repo: Repo) -> None:
     """Take a repository out of the register."""
-    files.remove_file(_locate_entry(os.path.realpath(repo.common)))
+    path = _locate_entry(os.path.realpath(repo.common))
+    files.remove_file(path)
+    files.remove_file(f"{path}.token")
 
 
 def is_registered(root: str) -> bool:
     """Whether a worktree, by the directory with its `.git`, belongs to a registered repository and
-    is where that repository has it; or is a registered jj workspace without git."""
+    is where that repository has it; or is a registered jj workspace without git.  The entry of an
+    older gitcp has no token: there the path counts, until an event or `gitcp enable` writes one."""
     root = os.path.realpath(root)
     if not os.path.lexists(os.path.join(root, ".git")):
         return bool(jj.find_registered(root))
     git_dir = find_git_dir(root)
     common = find_common_dir(git_dir)
-    entry = _read_entry(_locate_entry(common))
+    path = _locate_entry(common)
+    entry, token = _read_entry(path), _read(f"{path}.token")
+    if token and token != _read(_locate_token(common)):
+        return False
     if git_dir == common:
         return entry == (common, root)
     if entry is None or entry[0] != common:
@@ -74,6 +90,14 @@ def find_common_dir(git_dir: str) -> str:
 def _locate_entry(common: str) -> str:
     key = formats.start_sha256(os.fsencode(common)).hexdigest()
     return files.locate_state("repositories", key[:32])
+
+
+def _locate_token(common: str) -> str:
+    return os.path.join(common, "gitcp", "registered")
+
+
+def _read(path: str) -> bytes:
+    return files.peek(path, most=_LARGEST) if os.path.isfile(path) else b""
 
 
 def _read_entry(path: str) -> tuple[str, str] | None:

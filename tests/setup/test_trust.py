@@ -6,12 +6,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from gitcp import registered
+from gitcp import files, registered
 from tests.support import warm
 from tests.support.clients.calls import edit, run
 from tests.support.copies import plant
@@ -257,4 +258,44 @@ def test_a_repository_is_registered_by_a_session_that_starts_there_and_no_more_w
     linked.rename(linked.with_name("moved"))
     assert not registered.is_registered(str(linked.with_name("moved")))
     world.gitcp("disable", "--uninstall")
+    assert not registered.is_registered(str(world.path))
+
+
+@pytest.mark.parametrize("theirs", ["nothing", "another token", "a pipe", "a loop of links"])
+def test_a_repository_that_takes_the_place_of_a_registered_one_is_not_it(
+    theirs: str, world: World, tmp_path: Path
+) -> None:
+    world.agent("starts").start()
+    world.git("worktree", "add", "-q", "--detach", "../linked")
+    own, at = world.path / ".git", str(world.path)
+    assert registered.is_registered(at)
+    own.rename(tmp_path / "own.git")
+    world.git("init", "-q")
+    (own / "gitcp").mkdir()
+    shutil.copytree(tmp_path / "own.git" / "worktrees", own / "worktrees")
+    token = own / "gitcp" / "registered"
+    if theirs == "another token":
+        token.write_text("00" * 16)
+    elif theirs == "a pipe":
+        os.mkfifo(token)
+    elif theirs == "a loop of links":
+        token.symlink_to(token.name)
+    assert not registered.is_registered(at)
+    assert not registered.is_registered(str(world.path.parent / "linked"))
+    shutil.rmtree(own)
+    (tmp_path / "own.git").rename(own)
+    assert registered.is_registered(at)
+
+
+def test_an_entry_of_an_older_version_counts_by_its_path_until_the_next_session(
+    world: World,
+) -> None:
+    world.agent("starts").start()
+    [beside] = Path(files.locate_state("repositories")).glob("*.token")
+    beside.unlink()
+    (world.path / ".git" / "gitcp" / "registered").unlink()
+    assert registered.is_registered(str(world.path))
+    world.agent("goes-on").start()
+    assert beside.exists() and registered.is_registered(str(world.path))
+    (world.path / ".git" / "gitcp" / "registered").unlink()
     assert not registered.is_registered(str(world.path))
