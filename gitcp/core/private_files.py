@@ -239,7 +239,7 @@ KINDS = (
         "enable or the next session's start registers the repository again",
         File(PERSON, "repositories/<key>", "", "a repository that is registered"),
         File(PERSON, "repositories/<key>.token", "", "a random word that it has, too"),
-        File(COMMON, "registered", "", "the random word of its entry in the register"),
+        File(COMMON, "registered", "shared", "the random word of its entry in the register"),
         File(PERSON, "visits/<session>/<key>", "", "a repository that a session is in"),
         File(PERSON, "jj/<key>/<file>", "", "a jj workspace"),
     ),
