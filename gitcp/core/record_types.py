@@ -177,6 +177,7 @@ class State(TypedDict, total=False):
     checkpoint_transcript_start: int  # the number of its lines that committed checkpoints have
     first_prompt: str  # the first prompt, redacted
     base_commit: str  # the commit on which the session works
+    head_log: int  # the size of HEAD's reflog at its last event, in bytes
     attribution_base_commit: str  # the commit since which lines are counted
     turn_id: str  # the present turn
     prompt_id: str  # the agent's own name of it

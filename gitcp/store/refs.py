@@ -424,6 +424,25 @@ def list_head_moves(repo: Repo) -> list[Move]:
     return _read_entries(_find_head_log(repo))
 
 
+def measure_head_log(repo: Repo) -> int:
+    """The bytes of HEAD's reflog in this worktree, which grows with each move; 0 without one."""
+    try:
+        return os.stat(_find_head_log(repo)).st_size
+    except OSError:
+        return 0
+
+
+def list_moves_since(repo: Repo, size: int, base: str) -> list[Move]:
+    """The moves of HEAD since its reflog had that size, oldest first; since HEAD last came to base
+    if the log was written anew meanwhile, or size is 0."""
+    grown = measure_head_log(repo) - size
+    if size and 0 <= grown <= _BYTES:
+        return _read_entries(_find_head_log(repo), grown)
+    moves = list_head_moves(repo)
+    last = max((at for at, (_, new, _) in enumerate(moves) if new == base), default=len(moves))
+    return moves[last + 1 :]
+
+
 def find_committed_head(repo: Repo, old: str) -> str | None:
     """HEAD if only commits made in this worktree lead from old to it; else None."""
     newest: str | None = None

@@ -167,6 +167,48 @@ def test_commits_without_hooks_that_a_forge_rebased_are_linked_each_with_its_own
     sound(world)
 
 
+def test_a_commit_without_hooks_on_a_branch_that_head_came_back_from_is_linked(
+    client: Client,
+) -> None:
+    world, base = client.world, client.world.head
+    world.git("switch", "-q", "-c", "topic")
+    client.works(5)
+    client.commits("part-5")
+    world.git("push", "-q", "origin", "topic", warns=".*")
+    world.git("switch", "-q", "main")
+    client.works(6)
+    assert links(world, f"{base}..topic") == {"part-5": ["lib.py", "new_5.py"]}
+    client.commits("part-6")
+    client.works(7)
+    client.commits("part-7")
+    client.others("git merge -q --squash origin/topic; git commit -qm squash")
+    shell(world, f"{BARE} pull -q --rebase")
+    prompt(client)
+    found = {subject: links(world, f"{base}..")[subject] for subject in ("squash", "part-7")}
+    assert found == {"squash": ["lib.py", "new_5.py"], "part-7": ["lib.py", "new_7.py"]}
+    sound(world)
+
+
+def test_a_merge_is_not_linked_to_what_it_brings(client: Client) -> None:
+    world, base = client.world, client.world.head
+    world.git("switch", "-q", "-c", "topic")
+    client.works(5)
+    client.commits("part-5")
+    world.git("push", "-q", "origin", "topic", warns=".*")
+    client.others("git merge -q --squash origin/topic; git commit -qm squash")
+    text = world.read("lib.py").replace("    return 5 * 100\n", "    return 5\n")
+    world.git("switch", "-q", "main")
+    world.write("lib.py", text.replace("    return 9\n", "    return 9 * 9\n"))
+    shell(world, f"{BARE} commit -qam own; git fetch -q; git merge -q --no-commit origin/main")
+    shell(world, f"{BARE} commit -q --no-edit")
+    assert len(world.git("rev-list", "--merges", "HEAD").split()) == 1
+    prompt(client)
+    found = links(world, f"{base}..")
+    assert found.pop("squash") == ["lib.py", "new_5.py"]
+    assert [*found.values()] == [[], []]
+    sound(world)
+
+
 @pytest.mark.parametrize("event", EVENTS)
 def test_the_lines_of_a_commit_without_hooks_that_was_rebased_are_the_sessions(
     client: Client, event: type
@@ -196,14 +238,15 @@ def test_what_a_colleague_pushed_is_not_linked_beside_a_commit_without_hooks(
     assert links(world, f"{base}..") == {"equal": [], "theirs": []}
 
 
-def test_a_commit_without_hooks_that_was_reset_stays_open_and_links_when_it_is_made_again(
-    client: Client,
+@pytest.mark.parametrize("event", [start, prompt])
+def test_a_commit_without_hooks_that_was_reset_links_when_it_is_made_again(
+    client: Client, event: type
 ) -> None:
     world, base = client.world, client.world.head
     client.works()
     client.commits()
     shell(world, "git reset -q --soft HEAD~")
-    start(client)
+    event(client)
     world.git("commit", "-q", "-m", "again")
     [one] = logged(world, f"{base}..")
     assert len(one.ids) == 1
@@ -251,6 +294,30 @@ def test_relink_of_a_branch_that_was_filtered_links_it_beside_one_of_the_old_com
         world.gitcp("relink", "main~1..main")
         assert links(world, "main~1..") == {"gui": ["lib.py", "new_5.py"]}
     assert len(noted(world, "main")) == 1
+    sound(world)
+
+
+def test_each_commit_with_an_id_is_found_again_in_a_branch_that_was_filtered(
+    client: Client,
+) -> None:
+    world = client.world
+    world.write("secret.txt", "taken out later\n")
+    world.commit()
+    base = world.head
+    client.works()
+    client.commits()
+    world.git("push", "-q", "origin", "main:topic", warns=".*")
+    start(client)
+    client.others("git merge -q --squash origin/topic; git commit -qm squash")
+    shell(world, f"{BARE} pull -q --no-rebase --no-edit")
+    start(client)
+    expected = links(world, f"{base}..")
+    work = ["lib.py", "new_5.py"]
+    assert [expected[name] for name in ("gui", "squash")] == [work, work]
+    take_out(world, "secret.txt")
+    world.gitcp("relink", "main")
+    found = links(world, "main~2..")
+    assert [found[name] for name in ("gui", "squash")] == [work, work]
     sound(world)
 
 

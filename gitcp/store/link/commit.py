@@ -138,7 +138,7 @@ def match_sessions(
         session_id, how = marker["session_id"], acting.get(marker["session_id"])
         edits = Work(lines, session_id, is_here).build_records(session_id not in brought)
         edits = _mark_stashed(stash, edits, changes, replay)
-        edits += [] if replay else _list_elsewhere(repo, marker, changes)
+        edits += _list_elsewhere(repo, marker, changes)
         verdict = linking.match_session(edits, changes, blob, lambda path: _is_gone(repo, path))
         paths, reasons = verdict["paths"], verdict["reasons"] if verdict["paths"] else {}
         git.append_note("match", f"'{session_id}': {paths} {verdict['reasons']}")
@@ -146,6 +146,27 @@ def match_sessions(
             linked[session_id] = {"how": how or "content", "paths": paths, "reasons": reasons}
     for path in {path for part in linked.values() for path in part["paths"]}:
         _leave_out_lineless(repo.objects, lines, linked, path, changes)
+    return linked
+
+
+def leave_out_merged(
+    repo: Repo, commit: Commit, linked: dict[str, Linked], markers: list[Marker] | None = None
+) -> dict[str, Linked]:
+    """The sessions of match_sessions() for a commit; of those of a merge, the ones whose work it
+    has from none of its parents."""
+    if not linked:
+        return linked
+    sides = objects.compare_with_parents(repo.objects, commit)[1:]
+    for parent, changes in zip(commit["parents"][1:], sides, strict=True):
+        own = match_sessions(repo, changes, parent, markers, agent=False, replay=True)
+        kept: dict[str, Linked] = {}
+        for session_id, part in linked.items():
+            found = own[session_id]["paths"] if session_id in own else []
+            paths = [path for path in part["paths"] if path in found]
+            if paths or part["how"] != "content":
+                reasons = {path: part["reasons"][path] for path in paths}
+                kept[session_id] = {**part, "paths": paths, "reasons": reasons}
+        linked = kept
     return linked
 
 
@@ -477,4 +498,5 @@ def _obey(repo: Repo, commit: Commit, verdict: Verdict | None, conclusion: Concl
         conclusion["id"], conclusion["noted"] = make_id(), True
     if conclusion["id"]:
         parent, replay = conclusion["old"], picked is not None
-        conclusion["sessions"] = match_sessions(repo, fresh, parent, replay=replay)
+        matched = match_sessions(repo, fresh, parent, replay=replay)
+        conclusion["sessions"] = leave_out_merged(repo, commit, matched)

@@ -46,18 +46,19 @@ _ALL_PARENTS = "--topo-order", "--max-count=1000"  # with what others made and a
 NEW = "new"  # in place of an id: a checkpoint that has none yet
 
 
-def link_all(repo: Repo, state: State, old: str, new: str) -> None:
+def link_all(repo: Repo, state: State, old: str, new: str, since: Sequence[refs.Move] = ()) -> None:
     """Link a session's work in the commits made here between old and new, oldest first, and in
-    those that HEAD left for a rebased or squashed form of them.
+    those that HEAD left: for another branch, or for a rebased or squashed form of them.
 
-    The caller holds the session's lock and saves the state.
+    since: the moves of HEAD since the session's last event.  The caller holds the session's lock
+    and saves the state.
     """
     if not session.is_unsettled(state):
         return
     rewritten = [*_link_in_jj(repo, new)] if repo.jj_root else []
     for one, old_commits in rewritten:
         if old_commits:
-            link_one(repo, state, one, old_commits, logged=False)
+            link_one(repo, state, one, old_commits)
     moves = refs.list_head_moves(repo)
     logged = moves[-1][1] if moves else old
     unlogged = set(list_between(repo, logged, new)) if logged != new else set[str]()
@@ -67,12 +68,15 @@ def link_all(repo: Repo, state: State, old: str, new: str) -> None:
     for oid in reversed(_list_since(repo, old, new, *_ALL_PARENTS)) if unjudged else ():
         commit = read_commit(repo.objects, oid)
         if commit and oid in unjudged:
-            link_one(repo, state, commit, logged=oid not in unlogged)
-    for commit, _ in _find_left_behind(repo, state, moves, new) if unjudged else ():
-        link_one(repo, state, commit)
+            link_one(repo, state, commit)
+    left = _sort_commits(since, unjudged)[-_MOST_LEFT:]
+    outside = _list_outside(repo, left, new)
+    for oid in left:
+        if oid in outside and (commit := read_commit(repo.objects, oid)):
+            link_one(repo, state, commit)
     for one, old_commits in rewritten:
         if not old_commits:
-            link_one(repo, state, one, logged=False)
+            link_one(repo, state, one)
 
 
 def _link_in_jj(repo: Repo, head: str) -> Iterator[tuple[Commit, Sequence[str]]]:
@@ -127,13 +131,12 @@ def link_one(
     state: State,
     commit: Commit,
     sources: Sequence[str] = (),
-    logged: bool = True,
     dry_run: bool = False,
 ) -> str:
     """Link a session's work in one commit; return its checkpoint, '' if nothing is new.
 
-    sources: the commits it was rewritten from, whose work does not count.  logged: the reflog has
-    it.  With sources or unlogged, only evidence counts.  dry_run: write nothing; NEW without id."""
+    Only evidence counts: the worktree is no longer as it was.  sources: the commits it was
+    rewritten from, whose work does not count.  dry_run: write nothing; NEW without id."""
     session_id, own_markers = state["session_id"], [session.build_marker(state)]
     parent, changes = store_objects.read_changes(repo.objects, commit)
     ids = checkpoint_list.list_linked(repo.objects, commit["oid"])
@@ -149,7 +152,8 @@ def link_one(
         return ""  # its own post-commit is about to run
     changes = _subtract_sources(repo.objects, changes, sources)
     about = repo, changes, parent, own_markers
-    matched = link_commit.match_sessions(*about, agent=False, replay=bool(sources) or not logged)
+    matched = link_commit.match_sessions(*about, agent=False, replay=True)
+    matched = link_commit.leave_out_merged(repo, commit, matched, own_markers)
     linked = matched.get(session_id) or _find_decided(repo, parent, ids, session_id)
     if not linked or not session.take_commit(state, linked["paths"]):
         return ""

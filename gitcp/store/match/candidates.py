@@ -362,7 +362,7 @@ class Work:
     them.  commit: None if it is unknown."""
 
     def __init__(self, objects: Objects, commit: Commit | None, edits: list[Recorded]) -> None:
-        self._objects, self._commit, self._edits = objects, commit, edits
+        self._objects, self.commit, self.edits = objects, commit, edits
         self._without: list[holding.Change] = []
 
     def leave_out(self, commits: Iterable[Commit]) -> None:
@@ -373,7 +373,7 @@ class Work:
 
     def hold(self, change: holding.Change) -> holding.Held:
         """Return what a commit has of the edits."""
-        return holding.hold(self._edits, change, self._without)
+        return holding.hold(self.edits, change, self._without)
 
     def find_enough(
         self, change: holding.Change, relation: str, together: int = 0
@@ -385,8 +385,8 @@ class Work:
 
         def is_equal() -> bool:
             whole = part
-            if self._commit:
-                changes = objects.read_changes(self._objects, self._commit)[1]
+            if self.commit:
+                changes = objects.read_changes(self._objects, self.commit)[1]
                 edits = [build_edit(path, changes[path]) for path in changes]
                 whole = holding.hold(edits, change, self._without)
             return whole["is_all_work"] and whole["is_all_change"]
@@ -432,53 +432,79 @@ def _pair_links(
     refused = match.read_refused(repo)
     linked = {oid for oids in carried.values() for oid in oids}
     unreached = _list_unreached(repo, linked, among)
-    lost = [i for i in carried if i not in refused and unreached.issuperset(carried[i])]
-    works = _read_works(repo, {i: carried[i] for i in sorted(lost)})
-    free = _list_commits(repo, among, limit) if works else []
-    repo.objects.read_ahead(oid for oid in free if oid not in linked)
-    commits = [
-        commit for oid in free if oid not in linked and (commit := read_commit(repo.objects, oid))
-    ]
-    changed = object_lists.read_many_changes(repo, commits)
+    gone = {i: [oid for oid in oids if oid in unreached] for i, oids in carried.items()}
+    lost = {i for i in carried if len(gone[i]) == len(carried[i])}
+    wanted = sorted(i for i in carried if (gone[i] or i in lost) and i not in refused)
+    works = _read_works(repo, {i: gone[i] for i in wanted})
+    oids = _list_commits(repo, among, limit) if works else []
+    repo.objects.read_ahead(oids)
+    commits = [commit for oid in oids if (commit := read_commit(repo.objects, oid))]
+    authors = {w.commit["author"] for copies in works.values() for w in copies if w.commit}
+    free = [commit for commit in commits if commit["oid"] not in linked]
+    by_author = _group_by_author(commit for commit in commits if commit["author"] in authors)
+    copied = [c for c in commits if c["oid"] in linked and c["author"] in by_author]
+    changed = object_lists.read_many_changes(repo, [*free, *copied])
+    unlinked = {commit["oid"]: changed[commit["oid"]] for commit in free}
     pairs: list[tuple[str, dict[str, str]]] = []
-    for checkpoint_id, (edits, original) in works.items() if changed else ():
-        for oid in _choose_commits(repo, edits, changed, original):
-            pairs.append((oid, {checkpoint_id: tell_how(edits, changed[oid])}))
+    for checkpoint_id, copies in works.items() if changed else ():
+        oids = [oid for work in copies for oid in _choose_copies(repo, work, changed, by_author)]
+        if not oids and checkpoint_id in lost:
+            oids = _choose_commits(repo, copies[0], unlinked)
+        for oid in dict.fromkeys(oids):
+            if oid not in carried[checkpoint_id]:
+                pairs.append((oid, {checkpoint_id: tell_how(copies[0].edits, changed[oid])}))
     return pairs
 
 
-def _read_works(
-    repo: Repo, lost: Mapping[str, Sequence[str]]
-) -> dict[str, tuple[list[Recorded], Commit | None]]:
-    """id -> (the edits of a checkpoint, its own commit, if that is known), if it has any.
+def _group_by_author(commits: Iterable[Commit]) -> dict[str, list[str]]:
+    """The commits by author and time, which git copies."""
+    by_author: dict[str, list[str]] = {}
+    for commit in commits:
+        if parse_ident(commit["author"])[1]:
+            by_author.setdefault(commit["author"], []).append(commit["oid"])
+    return by_author
+
+
+def _read_works(repo: Repo, lost: Mapping[str, Sequence[str]]) -> dict[str, list[Work]]:
+    """id -> the edits of a checkpoint as each of the commits that carried it has them, if it has
+    any.
 
     lost: id -> the commits that carry it outside of the reflogs."""
     originals = _list_reflog(repo) if lost else {}
-    works: dict[str, tuple[list[Recorded], Commit | None]] = {}
+    works: dict[str, list[Work]] = {}
     for checkpoint_id, carriers in lost.items():
-        oids = originals.get(checkpoint_id) or carriers
-        original = read_commit(repo.objects, oids[0]) if oids else None
-        if edits := read_edits(repo, checkpoint_id, original):
-            works[checkpoint_id] = edits, original
+        oids = dict.fromkeys([*originals.get(checkpoint_id, ()), *carriers])
+        commits = [commit for oid in oids if (commit := read_commit(repo.objects, oid))]
+        for original in commits or (None,):
+            if edits := read_edits(repo, checkpoint_id, original):
+                works.setdefault(checkpoint_id, []).append(Work(repo.objects, original, edits))
     return works
 
 
-def _choose_commits(
-    repo: Repo,
-    edits: list[Recorded],
-    changed: dict[str, Changes],
-    original: Commit | None,
+def _choose_copies(
+    repo: Repo, work: Work, changed: Mapping[str, Changes], by_author: Mapping[str, Sequence[str]]
 ) -> list[str]:
-    """The commits that have edits of a checkpoint, without those that its original commit is based
-    on.  One is left out if another one has all of its edits; if both have the same, both are.
-    Commits with the author and time of the original one come before all others.
+    """Those of the commits that git copied of the one whose edits these are: their author and time
+    are equal."""
+    original = work.commit
+    found: list[dict[str, linking.Evidence]] = []
+    for oid in by_author.get(original["author"], ()) if original else ():
+        change = holding.Change(changed[oid], repo.objects.read_blob)
+        shared = work.find_enough(change, holding.REPLAYED)
+        if original and shared and not is_ancestor(repo, oid, original["oid"]):
+            found.append({oid: shared})
+    return linking.choose_candidate(found)
+
+
+def _choose_commits(repo: Repo, work: Work, changed: Mapping[str, Changes]) -> list[str]:
+    """The commits that have edits of a checkpoint, without those that its own commit is based on.
+    One is left out if another one has all of its edits; if both have the same, both are.
 
     Edits without their old content match only by their exact blobs."""
+    edits, original = work.edits, work.commit
     paths, oids = {edit["path"] for edit in edits}, {edit["oid"] for edit in edits}
     knows_before = all("before" in edit for edit in edits)
-    replayed: list[dict[str, linking.Evidence]] = []
-    others: list[dict[str, linking.Evidence]] = []
-    work = Work(repo.objects, original, edits)
+    found: list[dict[str, linking.Evidence]] = []
     for oid, changes in changed.items():
         if paths.isdisjoint(changes) and oids.isdisjoint(c[3] for c in changes.values()):
             continue
@@ -488,8 +514,8 @@ def _choose_commits(
             change = holding.Change(changes, repo.objects.read_blob)
             shared = work.find_enough(change, relation)
             if shared and not (original and is_ancestor(repo, oid, original["oid"])):
-                (replayed if relation == holding.REPLAYED else others).append({oid: shared})
-    return linking.choose_candidate(replayed or others)
+                found.append({oid: shared})
+    return linking.choose_candidate(found)
 
 
 def _list_unreached(repo: Repo, commits: Iterable[str], among: str) -> set[str]:

@@ -10,7 +10,7 @@ from gitcp import git
 from gitcp.core import stream_rules
 from gitcp.errors import Busy, Error, Moved
 from gitcp.files import exclusive
-from gitcp.store import refs, session, turn
+from gitcp.store import match, refs, session, turn
 from gitcp.store.snapshot import scan
 from gitcp.store.stream import (
     list_branches,
@@ -22,6 +22,7 @@ from gitcp.store.stream import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from gitcp.context import Context
@@ -110,18 +111,29 @@ def write_checkpoint(
 
 def follow_head(repo: Repo, state: State, head: str) -> None:
     """If HEAD has moved since the session's last event, link what was committed without our hooks,
-    and move the session's streams (doc/behaviour.md "When HEAD moves")."""
-    old = state.get("base_commit") or ""
+    and move the session's streams (doc/behaviour.md "When HEAD moves").  HEAD may have come back
+    to where it was."""
+    old, seen = state.get("base_commit") or "", state.get("head_log", 0)
+    size = refs.measure_head_log(repo)
+    moves = refs.list_moves_since(repo, seen, old) if size != seen else []
+    if size:
+        state["head_log"] = size
+    if old != head or _has_left_commits(repo, moves, head):
+        from gitcp.store.link import unhooked
+
+        unhooked.link_all(repo, state, old, head, moves)
     if old == head:
         return
-
-    from gitcp.store.link import unhooked
-
-    unhooked.link_all(repo, state, old, head)
     with exclusive(repo, f"stream-{repo.worktree_hash}"):
         for tip in _list_tips(repo, state, old):
             _follow_base(repo, state, tip, head)
     state["base_commit"] = head
+
+
+def _has_left_commits(repo: Repo, moves: Sequence[refs.Move], head: str) -> bool:
+    """Whether HEAD has left commits that no hook of ours has judged."""
+    left = {new for _, new, reason in moves if new != head and reason.startswith(b"commit")}
+    return bool(left and left.difference(match.read_judged(repo)))
 
 
 def _list_tips(repo: Repo, state: State, old: str) -> list[Tip]:
