@@ -85,7 +85,7 @@ def run(argv: Sequence[str]) -> int:
         args.error(f"unknown argument: '{args.words[0]}' (the command follows after --)")
     args.words = list(argv[end + 1 :])
     if not args.words and not args.dry_run:
-        args.error("no command given: it follows after --")
+        args.error("no command given: put it after --")
     if args.in_place and (args.share or args.setup):
         raise UsageError("--share and --setup prepare a scratch worktree: --in-place has none")
     read_only = args.dry_run or not (args.in_place or args.tell)
@@ -334,7 +334,7 @@ class Search:
     def _tell(self, outcome: str, changes: Sequence[Change]) -> None:
         session = changes[0]["who"][0] if outcome == "found" else ""
         if not session:
-            console.warn("no session is told: no single call was found")
+            console.warn("no single call was found, so no session was told")
             return
         low, high = bisect.find_range(self._found)
         trees = [self._history.read_tree(number) for number in (low, high)]

@@ -30,7 +30,7 @@ def run(argv: Sequence[str]) -> int:
     repo, keys = Repo.find_here(), [args.key, *args.value] if args.key else []
     if len(keys) == 2 and keys[1] not in config_table.KEYS:
         if args.check or args.json:
-            raise UsageError("--check and --json show settings: they go with no value")
+            raise UsageError("--check and --json only show settings: they take no value")
         adapters.set_setting(repo, *keys)
         return OK
     for key in keys:

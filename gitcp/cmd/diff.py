@@ -47,10 +47,10 @@ def run(argv: Sequence[str]) -> int:
     args, options = reader.parse_known_args(list(argv[:end]))
     if (args.old is not None) + (args.session is not None) + args.by_hand > 1:
         raise UsageError(
-            "--session and --by-hand go without each other, and without names to compare"
+            "--session and --by-hand cannot be used together, nor with names to compare"
         )
     if args.json and options:
-        raise UsageError(f"--json goes with no option of git-diff(1): '{options[0]}'")
+        raise UsageError(f"--json cannot be used with options of git-diff(1): '{options[0]}'")
     with pack_care.open_scratch(Repo.find()) as repo:
         with Objects(repo):
             if args.old is None:

@@ -47,7 +47,7 @@ def run(argv: Sequence[str]) -> int:
     """Silence gitcp in this repository, or remove exactly what enable wrote."""
     args = cli.parse("disable", OPTIONS, argv)
     if args.user and not (args.uninstall or args.agent):
-        raise UsageError("--user goes with --uninstall or --agent")
+        raise UsageError("--user needs --uninstall or --agent")
     if args.agent:
         take_out(Repo.find(), args.agent, args.user, args.dry_run)
         return OK

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gitcp.store.care.case import Mend, Row
 
 OPTIONS = (
-    make_flag("--fix", "mend it, asking at a terminal"),
+    make_flag("--fix", "repair it, asking at a terminal"),
     make_flag("-n --dry-run", "only show what is wrong, even with --fix"),
     make_flag("-v --verbose", "show each finding, also of many with the same cause"),
     JSON,

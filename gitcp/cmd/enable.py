@@ -90,16 +90,14 @@ def run(argv: Sequence[str]) -> int:
     """Install the hooks; a second run changes nothing."""
     args = cli.parse("enable", OPTIONS, argv)
     if args.json and (args.list or getattr(args, "global")):
-        args.error(
-            "--json is for the files of this repository: it goes without --list and --global"
-        )
+        args.error("--json cannot be used with --list or --global")
     if args.list:
         return _print_agents()
     if getattr(args, "global"):
         return _enable_everywhere(args)
     if args.directory:
         name = args.directory[0]
-        raise UsageError(f"a directory goes with --global, an agent with --agent: '{name}'")
+        raise UsageError(f"unknown argument: '{name}'; agents need --agent, directories --global")
     options = _read_options(args)
     if not args.dry_run:
         repo = _find_usable(Repo.find(init=""))

@@ -53,7 +53,7 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("explain", OPTIONS, argv)
     repo, name = Repo.find_here(), _find_name(args)
     if args.force and not args.generate:
-        raise UsageError("--force is for --generate")
+        raise UsageError("--force needs --generate")
     if args.json and args.raw_transcript:
         raise UsageError("--raw-transcript writes no records")
     if args.generate:

@@ -38,7 +38,7 @@ def run(argv: Sequence[str]) -> int:
     """Export the repositories of a list, then ask questions; status 1 if a repository failed."""
     args = cli.parse("facts-spark", OPTIONS, argv)
     if not (args.list or args.ask):
-        raise UsageError("a list of repositories, or '--ask <question>', is needed")
+        raise UsageError("give a list of repositories, or --ask <question>")
     directory = os.path.abspath(args.o)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     failed = 0

@@ -56,7 +56,7 @@ def run(argv: Sequence[str]) -> int:
         return _show_abandoned(args, after[1:])
     changes = _list_formats(args)
     if changes and (args.graph or args.json):
-        args.error("--stat and -p go without --graph and --json")
+        args.error("--stat and -p cannot be used with --graph or --json")
     if args.n is None and sys.stdout.isatty() and not args.json:
         args.n = _PAGE
     options = [*(checkpoint_list.ALL if args.all else ()), *cli.list_choice(args)]
@@ -89,7 +89,7 @@ def run(argv: Sequence[str]) -> int:
 def _show_abandoned(args: Namespace, more: Sequence[str]) -> int:
     """Show the turns whose work was given up; args.revision and more: paths."""
     if args.all or args.graph or args.oneline or args.stat or args.author:
-        args.error("--abandoned goes with -n, --since, --until, --grep, -p, --json and paths")
+        args.error("--abandoned takes only -n, --since, --until, --grep, -p, --json and paths")
     found = Repo.find_here()
     scopes = [restore.name_in_worktree(found, name) for name in (*args.revision, *more)]
     with pack_care.open_scratch(found) as repo, Objects(repo):

@@ -52,11 +52,11 @@ def run(argv: Sequence[str]) -> int:
     repo = Repo.find()
     if args.serve:
         if args.o or args.json:
-            args.error("--serve writes no file: it goes without -o and --json")
+            args.error("--serve writes no file: it cannot be used with -o or --json")
         return _serve(repo, args)
     if args.json:
         if args.o or args.open or args.abandoned:
-            args.error("--json writes to standard output: it goes without -o, --open, --abandoned")
+            args.error("--json cannot be used with -o, --open or --abandoned")
         return cli.write_records([gather_page(repo, args.name, not args.no_prompts).build_record()])
     text = make_page(repo, args.name, not args.no_prompts, abandoned=args.abandoned)
     data = text.encode("utf-8", "replace")

@@ -77,7 +77,7 @@ def run(argv: Sequence[str]) -> int:
     if getattr(args, "with") is not None:
         return _hand_over(repo, args)
     if args.print or args.size:
-        args.error("--print and --size go with --with")
+        args.error("--print and --size need --with")
     if args.switch:
         if repo.git.run("status", "--porcelain", "-z", filters=True)[1]:
             raise Error("commit or stash your changes first: nothing was switched")
@@ -98,7 +98,7 @@ def run(argv: Sequence[str]) -> int:
 def _hand_over(repo: Repo, args: Namespace) -> int:
     """Write the prompt by which another client goes on, or the command that gives it that."""
     if args.switch or args.worktree or args.force or (args.print and args.json):
-        args.error("--with goes with --print or --json, --size, --offline and a name")
+        args.error("--with takes only --print or --json, --size, --offline and a name")
     client, size = get_client(getattr(args, "with")), args.size or handover.DEFAULT
     if not handover.LEAST <= size <= handover.MOST:
         args.error(f"--size is from {handover.LEAST} to {handover.MOST} bytes")

@@ -109,7 +109,7 @@ def _make_directory(repo: Repo, args: Namespace) -> int:
     """Write a point to a new directory."""
     excluded = ("list", "dry_run", "patch", "session", "turn", "tool", "transcript_only", "same_id")
     if any(getattr(args, name) for name in (*excluded, "tell", "json")):
-        raise UsageError("--into makes files alone: it goes with --to, --all, --force and paths")
+        raise UsageError("--into only writes files: it takes only --to, --all, --force and paths")
     if args.to is None and not sys.stdin.isatty():
         raise UsageError("--into needs a point: --to <point>")
     point = _choose_point(repo, args)
@@ -201,7 +201,7 @@ def _go_to_point(repo: Repo, args: Namespace, point: Point) -> int:
     name = point["id"][:10]
     if args.path and (args.transcript_only or args.same_id):
         raise UsageError(
-            "paths have no conversation: --transcript-only and --same-id go without them"
+            "--transcript-only and --same-id are for conversations: they take no paths"
         )
     if point["is_logs_only"]:
         raise Error(f"'{name}' is a commit: 'gitcp resume {name}' restores its conversation")
@@ -222,7 +222,7 @@ def _take_back_edits(repo: Repo, args: Namespace) -> int:
     """Take back single edits, as one step."""
     if args.to or args.list or args.transcript_only or args.same_id:
         raise UsageError(
-            "--session, --turn and --tool take back edits: they go without options for points"
+            "--session, --turn and --tool take back edits: they take no options for points"
         )
     below = [restore.name_in_worktree(repo, path) for path in args.path]
     call, entries = stashes.find_taken(repo, args.tool) if not below else ("", [])

@@ -47,7 +47,7 @@ def run(argv: Sequence[str]) -> int:
     """Show the records of a name."""
     args = cli.parse("show", OPTIONS, argv)
     if args.patch and (args.json or args.transcript):
-        args.error("-p goes without --json and --transcript")
+        args.error("-p cannot be used with --json or --transcript")
     with pack_care.open_scratch(Repo.find_here(), args.patch) as repo, Objects(repo):
         commits.fetch_missing(repo, args.name, offline=args.offline)
         records = steps.show_trees(repo, args.name, lazy=not args.json)

@@ -38,7 +38,7 @@ def run(argv: Sequence[str]) -> int:
     """Show the sessions and streams of this worktree."""
     args = cli.parse("status", OPTIONS, argv)
     if args.watch and args.json:
-        raise UsageError("'--watch' writes no records: it does not go with '--json'")
+        raise UsageError("--watch writes no records: it cannot be used with --json")
     repo = Repo.find_here()
     look_at_head(repo)
     guard_files.write_configured(repo)

@@ -172,8 +172,8 @@ class MoveAgreement(Agreement):
         if committed and not asks:
             more = f" and {len(committed) - 1} more" if committed[1:] else ""
             raise Error(
-                f"'{committed[0]}'{more} would change, as committed on '{undo.name_branch(here)}';"
-                f" the step was taken on '{other}': --yes takes it there too"
+                f"{self._word} would change '{committed[0]}'{more}, committed on"
+                f" '{undo.name_branch(here)}', for a step on '{other}'; --yes does it"
             )
         if not asks or (self._word != back.UNDO and not committed):
             return True

@@ -111,7 +111,7 @@ STAGES = {
     "delete-refs": (delete_refs,),
     "check-store": (
         check_store,
-        make_flag("--fix --repair", "mend what can be mended without loss"),
+        make_flag("--fix --repair", "repair what can be repaired without loss"),
         make_flag("--secrets", "search what is stored for secrets"),
         make_flag("-q --quiet", "leave notes out"),
         make_flag("-v --verbose", "show each finding, also of many with the same cause"),

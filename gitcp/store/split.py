@@ -325,7 +325,7 @@ def map_entries(
             befores[path], afters[path] = before, after
         elif staged[path] != objects.find_file(wanted, path):
             raise Error(
-                f"'{path}' is staged otherwise than it is in the worktree:"
+                f"'{path}' has staged changes that the worktree lacks:"
                 f" 'git add' or 'git restore --staged' it first"
             )
     return befores, afters

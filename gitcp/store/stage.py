@@ -107,7 +107,7 @@ def select(
     if not turn and not call:
         return Selection(ids, by_hand)
     if len(ids) != 1 or by_hand:
-        raise Error("a turn or a call is one of a single session: name that alone")
+        raise Error("--turn and --call need exactly one session")
     own = [who for who in writers if who[0] == ids[0]]
     chosen = _pick_turn(repo, ids[0], turn, {who[1] for who in own}) if turn else ""
     return Selection(ids, False, chosen, _pick("call", call, {who[2] for who in own}))

@@ -72,7 +72,7 @@ def read_steps(repo: Repo, name: str = "") -> list[Step]:
         elif message.strip() != _ROOT:
             foreign += 1
     if foreign:
-        console.warn_lacking(f"{foreign} of the commits of '{ref}' are no steps that gitcp took")
+        console.warn_lacking(f"{foreign} of the commits of '{ref}' are not steps of gitcp")
     return steps
 
 

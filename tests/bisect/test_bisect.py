@@ -372,7 +372,7 @@ def test_the_session_is_told_with_its_next_prompt(world: World, a: Agent) -> Non
     assert "+broken" in said
     a.stop()
     ended = run(world, "bisect", "--tell", "HEAD", "--", "true")
-    assert (ended.returncode, "no session is told" in ended.stderr) == (1, True)
+    assert (ended.returncode, "so no session was told" in ended.stderr) == (1, True)
 
 
 def test_a_dry_run_lists_the_changes_and_runs_nothing(

@@ -81,7 +81,7 @@ def test_the_changes_of_a_commit_are_those_of_git_log(story: Story, words: list[
 def test_changes_are_not_drawn_into_a_graph_or_records(story: Story) -> None:
     for word in ("--graph", "--json"):
         done = run("log", "-p", word)
-        assert done.returncode == 129 and "--stat and -p go without" in done.stderr
+        assert done.returncode == 129 and "--stat and -p cannot be used with" in done.stderr
 
 
 def test_the_graph_has_a_lane_a_session_its_prompts_and_lines_by_author(story: Story) -> None:

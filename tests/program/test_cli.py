@@ -150,7 +150,7 @@ def test_what_cannot_be_done_is_one_line_that_says_why(
     for line, status, says in (
         ("forget", 128, "fatal: name a session or a checkpoint, or give --before or --all"),
         ("forget --before=soon", 128, "fatal: not a day such as 2026-11-22: 'soon'"),
-        ("disable --user", 129, "error: --user goes with --uninstall or --agent"),
+        ("disable --user", 129, "error: --user needs --uninstall or --agent"),
         ("completion tcsh", 128, "fatal: not one of bash, zsh, fish: 'tcsh'"),
         (
             "facts",

@@ -137,11 +137,11 @@ def test_what_cannot_be_made_leaves_no_directory(world: World, a: Agent, tmp_pat
         (
             ("--to", "toolu_2", "--into", new, "--", "none.py"),
             128,
-            "no file 'none.py' at the point",
+            "there was no file 'none.py' at that point",
         ),
         (("--to", "toolu_9", "--into", new), 128, "no such point: 'toolu_9'"),
         (("--into", new), 129, "--into needs a point"),
-        (("--to", "toolu_2", "--into", new, "--same-id"), 129, "--into makes files alone"),
+        (("--to", "toolu_2", "--into", new, "--same-id"), 129, "--into only writes files"),
     ):
         ended = run(world, "rewind", *args)
         assert (ended.returncode, why in ended.stderr) == (status, True), ended

@@ -387,7 +387,7 @@ def test_a_commit_among_the_points_is_for_resume_and_single_paths_have_no_conver
         (["--to", checkpoint], f"'gitcp resume {world.head[:10]}' restores its conversation"),
         (
             ["--to", checkpoint, "--same-id", "--", "a.py"],
-            "paths have no conversation: --transcript-only and --same-id go without",
+            "--transcript-only and --same-id are for conversations: they take no",
         ),
     ):
         ended = run(world, "rewind", *words)

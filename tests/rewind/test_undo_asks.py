@@ -74,8 +74,8 @@ def test_a_committed_file_of_another_branch_is_not_taken_without_a_question(
     refused = run(rewound, "undo")
     assert (refused.returncode, refused.stderr) == (
         128,
-        "fatal: 'a.py' would change, as committed on 'other'; the step was taken on "
-        f"'{branch}': --yes takes it there too\n",
+        "fatal: undo would change 'a.py', committed on 'other', for a step on "
+        f"'{branch}'; --yes does it\n",
     )
     assert files(rewound.path) == before and "modify  a.py" in done(rewound, "undo", "-n")
     seen = talk(rewound, ["undo"], ("1 committed file would change; undo it? [y/N]", "n\n"))
@@ -84,7 +84,7 @@ def test_a_committed_file_of_another_branch_is_not_taken_without_a_question(
     assert "undone" in done(rewound, "undo", "--yes")
     assert rewound.read("a.py") == "2\n"
     rewound.git("commit", "-qam", "two")
-    assert "'a.py' would change, as committed on 'other'" in run(rewound, "redo").stderr
+    assert "redo would change 'a.py', committed on 'other'" in run(rewound, "redo").stderr
     assert "1 committed file would change; redo it?" in talk(
         rewound, ["redo"], ("redo it? [y/N]", "\n")
     )

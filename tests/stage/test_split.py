@@ -263,7 +263,7 @@ def test_a_file_that_is_staged_in_another_state_is_refused(
     b.turn("three", {"f.txt": change(world.read("f.txt"), "line 9", "line IX")})
     before = everything(world)
     ended = run(world, "split", "--no-edit")
-    assert (ended.returncode, "'f.txt' is staged otherwise" in ended.stderr) == (128, True)
+    assert (ended.returncode, "'f.txt' has staged changes" in ended.stderr) == (128, True)
     assert everything(world) == before
 
 

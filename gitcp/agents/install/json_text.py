@@ -134,7 +134,7 @@ def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(members) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise InputError(f"key '{twice}' stands there twice")
+        raise InputError(f"duplicate key '{twice}'")
     return members
 
 

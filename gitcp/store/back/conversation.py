@@ -226,7 +226,7 @@ def _refuse_open(state: State, agent: Client, session_id: str) -> None:
     owner, home = state.get("agent_process"), os.path.expanduser("~")
     alive = state.get("phase") != "ended" and bool(owner) and process.is_alive(owner)
     if alive or agent.is_open(home, session_id):
-        raise Error(f"session '{session_id[:8]}' is open in its client")
+        raise Error(f"session '{session_id[:8]}' is open in its client: close it first")
 
 
 def read_checkpoints(repo: Repo, ids: Iterable[str]) -> Iterator[Stored]:

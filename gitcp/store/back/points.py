@@ -219,7 +219,7 @@ def read_tree(present: Present, name: str) -> tuple[str, str]:
     moment_id, after = name.removesuffix(AFTER), name.endswith(AFTER)
     moment = present.kept_edits.find_since(moment_id, after)
     if moment is None:
-        raise Error(f"the journal knows no turn or tool use '{moment_id}'")
+        raise Error(f"no such turn or tool use: '{moment_id}'")
     since, commit = moment
     versions: dict[str, Version] = {}
     for line in since:
@@ -490,7 +490,7 @@ def refuse_conflicts(conflicts: Sequence[Conflict]) -> None:
     """Raise Error naming every conflict, if there is any."""
     if conflicts:
         lines = [f"'{c['path']}': {c['reason']}" for c in conflicts]
-        raise Error("nothing is changed, for:\n  " + "\n  ".join(lines))
+        raise Error("nothing was changed, because of\n  " + "\n  ".join(lines))
 
 
 def _check_disk(present: Present, wanted: Sequence[Action]) -> tuple[list[Action], list[Conflict]]:

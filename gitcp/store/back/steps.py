@@ -585,7 +585,7 @@ def write_directory(repo: Repo, point: Point, folder: str, scopes: Sequence[str]
     if any(scopes):
         look = Lookup(repo.objects, tree)
         if missing := [path for path in scopes if look(path) is None]:
-            raise Error(f"no file '{missing[0]}' at the point")
+            raise Error(f"there was no file '{missing[0]}' at that point")
         tree = edit_tree(repo.objects, None, {path: look(path) for path in scopes})
     files = dict(list_files(repo.objects, tree))
     is_there = os.path.lexists(folder)

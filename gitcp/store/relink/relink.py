@@ -247,7 +247,9 @@ def _find_or_make_checkpoint(ctx: Context, commit: Commit, session_id: str) -> s
         return checkpoint_id
     newest = (state or {}).get("last_checkpoint_id") or _find_newest(ctx.repo, session_id)
     if not newest or checkpoints.find_checkpoint(ctx.repo, newest) is None:
-        raise Error(f"session '{session_id}' has no checkpoint, and no open file of the commit's")
+        raise Error(
+            f"session '{session_id}' has no checkpoint, and no open work in this commit's files"
+        )
     return str(newest)
 
 

@@ -483,7 +483,7 @@ def write_signed(
         except (Late, GitError) as e:
             files.write_words(repo, path, [*failed[-_MOST_SIGNED:], session_id])
             why = "it takes too long" if isinstance(e, Late) else " ".join(e.complaint.split())
-            console.warn(f"checkpoints are not signed, and wait no more: {why}")
+            console.warn(f"checkpoints of this session are not signed: {why}")
     return write_commit(repo, tree, parents, message)
 
 
