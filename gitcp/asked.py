@@ -16,7 +16,7 @@ from gitcp import memory
 from gitcp.core import formats, json
 from gitcp.errors import Error, GitError, Late
 from gitcp.files import put_file, read_file
-from gitcp.git import Git
+from gitcp.git import Git, is_alone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ _HARMLESS = (
 def recall_answers(cwd: str, env: Mapping[str, str]) -> dict[str, Any] | None:
     """The cached {where, config} of this directory if it is still valid, else None."""
     top = find_top(cwd)
-    if top is None or not _is_plain(env):
+    if top is None or not _is_plain(env) or is_alone(env):
         return None
     try:
         kept = json.loads(read_file(_build_path(top), _LARGEST) or b"")
@@ -76,7 +76,9 @@ def keep_answers(
     where: as of Answers.read_place(); origins: the files of the configuration.
     """
     git_dir, top = where[0], where[-1]
-    if find_top(top) != top or git_dir != os.path.join(top, ".git") or not _is_plain(env):
+    if find_top(top) != top or git_dir != os.path.join(top, ".git"):
+        return
+    if not _is_plain(env) or is_alone(env):
         return
     if any(key == "include.path" or key.startswith("includeif.") for key in config):
         return

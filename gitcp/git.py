@@ -56,6 +56,11 @@ def forbid_fetch() -> None:
     _ALLOWED.clear()
 
 
+def is_alone(env: Mapping[str, str]) -> bool:
+    """Whether git alone reads and writes its own formats: GITCP_PLAIN=1 (gitcp.gitdir)."""
+    return env.get("GITCP_PLAIN", "0") not in ("", "0")
+
+
 def build_person_env(env: Mapping[str, str]) -> dict[str, str]:
     """env for the person's programs (filters, hooks, pagers): the variables that gitcp sets for its
     git have the person's own values."""

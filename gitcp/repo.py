@@ -11,7 +11,7 @@ from gitcp.core import config_table, formats
 from gitcp.core.formats import hash_worktree
 from gitcp.errors import Error, NoRepository
 from gitcp.files import METHOD
-from gitcp.git import Git
+from gitcp.git import Git, is_alone
 from gitcp.store.objects import Objects
 
 TYPE_CHECKING = False
@@ -100,6 +100,7 @@ class Repo:
             index = os.path.join(base.cwd, index)
         self.hook_git = self.git.copy_with(top, {"GIT_INDEX_FILE": index}) if index else self.git
         self.config = Config(self.git, answers)
+        self.uses_git_alone = is_alone(self.git.env)
         self._has_jj: dict[str, bool] = {}  # directory -> whether it has a `.jj`
         self.opened: list[Objects] = []  # of each `with Objects(repo)`, the innermost last
 

@@ -45,6 +45,8 @@ def read_object(repo: Repo, spec: str, near: dict[str, Object]) -> Object | None
     near: the objects in memory, by oid; the commit of a tree is added.  Raises Unsure if git has to
     read the object.
     """
+    if repo.uses_git_alone:
+        raise Unsure
     name = spec.removesuffix(_TREE)
     if (oid := _resolve(repo, name)) is None:
         return None
@@ -299,6 +301,8 @@ class Objects:
 
     def hash_object(self, kind: str, data: bytes) -> str:
         """The oid of data as an object of that kind; nothing is written."""
+        if writer := self.packs.get_writer():
+            return writer.hash_object(kind, data)
         if self._hasher is None:
             self._hasher = files.find_hasher(self.repo.algo)
         return str(self._hasher(b"%s %d\0%s" % (kind.encode(), len(data), data)).hexdigest())
@@ -351,6 +355,8 @@ class Objects:
 
         It is hashed first: to compress it takes several times as long, and a pack of gitcp may have
         it, since the call that wrote it ended."""
+        if self.repo.uses_git_alone:
+            return self.packs.add_stream(f, size)
         oid = hash_stream(f, size, self.repo.algo)
         if oid is None or self.packs.has(oid):
             return oid
@@ -420,6 +426,8 @@ def find_tree(objects: Objects, commit: str | None) -> str | None:
 
 def write_tree(objects: Objects, entries: Tree) -> str:
     """Store one tree; return its oid."""
+    if writer := objects.packs.get_writer():
+        return objects.packs.note_written(writer.make_tree(entries))
     # git sorts a directory as if its name ended in a slash
     keyed = sorted(
         (encode_name(n) + b"/" * (e[0] == TREE), encode_name(n), e) for n, e in entries.items()

@@ -7,8 +7,6 @@ import os
 import tempfile
 from contextlib import contextmanager
 
-from gitcp import files
-from gitcp.core import formats
 from gitcp.errors import Error
 from gitcp.files import exclusive
 from gitcp.git import encode_name
@@ -96,11 +94,10 @@ def forget_logs(repo: Repo, refs: Iterable[str]) -> None:
 def list_objects(repo: Repo) -> Iterator[tuple[str, float]]:
     """(oid, time at which its pack was last needed, in seconds since 1970) of each object in
     gitcp's packs."""
-    folder, width = packs.locate_folder(repo), len(repo.empty_tree) // 2
     for name in packs.list_packs(repo):
-        path = os.path.join(folder, f"{name}.idx")
+        path = os.path.join(packs.locate_folder(repo), name)
         try:
-            entries, time = formats.parse_index(files.peek(path), width), os.stat(path).st_mtime
+            entries, time = packs.read_spans(repo, path), os.stat(f"{path}.idx").st_mtime
         except (ValueError, OSError):
             continue  # joined with others meanwhile, or damaged, which fsck reports
         yield from ((oid, time) for oid in entries)

@@ -25,10 +25,12 @@ from gitcp.files import exclusive
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
-    from typing import BinaryIO
+    from typing import BinaryIO, TypeAlias
 
+    from gitcp.gitdir import plain
     from gitcp.repo import Repo
 
+    AnyIndex: TypeAlias = "Index | plain.Index"
     Span = tuple[int, int, int]  # where an object starts and ends in a pack, its CRC-32
 
 MOST = 16  # packs of gitcp, before some of them are joined
@@ -37,10 +39,6 @@ _LARGEST = 1 << 30  # bytes of a pack that still grows
 _PIECE = 1 << 20
 _FEW = 64  # objects
 _FEW_PACKS, _FEW_READ = 8, 16  # packs, and objects in them, that are read without git
-_AS_GIVEN = (
-    "-c core.bigFileThreshold=1m -c pack.threads=1 -c pack.compression=1 -c pack.indexVersion=2"
-    " -c pack.packSizeLimit=0 pack-objects -q --window=0"
-)
 
 
 class Packs:
@@ -57,13 +55,31 @@ class Packs:
         self._parts: list[bytes] = []
         self._size, self._written = formats.START, formats.START
         self._path, self._fd = "", -1
-        self._indexes: dict[str, Index] | None = None
+        self._indexes: dict[str, AnyIndex] | None = None
         self._foreign: list[Index] | None = None
         self._left = _FEW_READ
+        self._writer: plain.Writer | None = None
+
+    def get_writer(self) -> plain.Writer | None:
+        """What writes objects by git alone, under GITCP_PLAIN."""
+        if self._repo.uses_git_alone and self._writer is None:
+            from gitcp.gitdir import plain
+
+            self._writer = plain.Writer(self._repo)
+        return self._writer
+
+    def note_written(self, oid: str) -> str:
+        """Add an object that the writer has made; return its oid."""
+        git.add_pending(self.flush, self.abandon)
+        self._entries[oid] = 0, 0
+        return oid
 
     def add_object(self, kind: str, oid: str, data: bytes) -> None:
         """Add an object, unless it was added before."""
         if oid in self._entries:
+            return
+        if writer := self.get_writer():
+            self.note_written(writer.hash_object(kind, data, write=True))
             return
         self._flush_full()
         head, packed = (
@@ -78,6 +94,8 @@ class Packs:
 
     def add_stream(self, f: BinaryIO, size: int) -> str | None:
         """Add the next size bytes of f as a blob; return its oid, None if f has fewer."""
+        if writer := self.get_writer():
+            return self._write_stream(writer, f, size)
         self._flush_full()
         fd = self._write_parts()
         digest, packer = self._hasher(b"blob %d\0" % size), zlib.compressobj(1)
@@ -103,6 +121,17 @@ class Packs:
             os.ftruncate(fd, self._written)
         return None if left else oid
 
+    def _write_stream(self, writer: plain.Writer, f: BinaryIO, size: int) -> str | None:
+        def fill(target: BinaryIO) -> None:
+            left = size
+            while left and (data := f.read(min(left, _PIECE))):
+                left -= target.write(data)
+            sizes.append(size - left)
+
+        sizes = list[int]()
+        oid = writer.hash_file("blob", fill, write=True)
+        return self.note_written(oid) if sizes == [size] else None
+
     def adopt_loose(self, folder: str) -> None:
         """Make a pack of the loose objects that git wrote below folder."""
         fans = [fan for fan in os.listdir(folder) if len(fan) == 2]
@@ -110,12 +139,10 @@ class Packs:
         if not oids:
             return
         base, env = os.path.join(folder, "pack"), {"GIT_OBJECT_DIRECTORY": folder}
+        from gitcp.gitdir import plain
 
-        from gitcp.record import encode_lines
-
-        _, out = self._repo.git.run(*_AS_GIVEN.split(), base, stdin=encode_lines(oids), env=env)
-        for name in out.decode().split():
-            self._place_pack(name, f"{base}-{name}", files.peek(f"{base}-{name}.idx"))
+        name = plain.pack_objects(self._repo, oids, base, env)
+        self._place_pack(name, f"{base}-{name}", files.peek(f"{base}-{name}.idx"))
 
     def prepare_large_writes(self) -> None:
         """Prepare for megabytes of objects."""
@@ -126,17 +153,23 @@ class Packs:
         if not self._entries:
             self.abandon()
             return False
-        fd, path = self._write_parts(), self._path
-        trailer = self._finish_file(fd)
-        index = formats.build_index(self._entries, trailer, self._hasher)
-        write_file(f"{path}.idx", index, durable=True)
-        self._place_pack(trailer.hex(), path, index)
-        git.append_note("pack", f"{trailer.hex()}: {len(self._entries)} objects")
+        if self._writer:
+            self.adopt_loose(self._writer.folder)
+        else:
+            self._place_own()
+        git.append_note("pack", f"{len(self._entries)} objects")
         self.abandon()
         if self._are_many():
             join_packs(self._repo)
             self._indexes = None
         return True
+
+    def _place_own(self) -> None:
+        fd, path = self._write_parts(), self._path
+        trailer = self._finish_file(fd)
+        index = formats.build_index(self._entries, trailer, self._hasher)
+        write_file(f"{path}.idx", index, durable=True)
+        self._place_pack(trailer.hex(), path, index)
 
     def flush_named(self, data: bytes) -> None:
         """flush() if data, the next content of a file of gitcp, names an added object."""
@@ -155,6 +188,8 @@ class Packs:
         fd, self._fd, self._entries = self._fd, -1, {}
         self._parts.clear()
         self._size = self._written = formats.START
+        if self._writer:
+            self._writer.end_git()
         if fd >= 0:
             os.close(fd)
             try:
@@ -231,7 +266,7 @@ class Packs:
         names = [name for name in files.list_names(self.folder) if name.endswith(".idx")]
         return [name for name in names if name.removesuffix(".idx") not in ours]
 
-    def _read_indexes(self) -> dict[str, Index]:
+    def _read_indexes(self) -> dict[str, AnyIndex]:
         """pack -> index, of gitcp's packs at the first call, and of those made here since."""
         if self._indexes is None:
             self._indexes = read_all(self._repo)
@@ -242,7 +277,7 @@ class Packs:
         add_index(self._repo, f"pack-{name}", index)
         if self._indexes is not None:
             to = os.path.join(self.folder, f"pack-{name}")
-            self._indexes[f"pack-{name}"] = Index(to, index)
+            self._indexes[f"pack-{name}"] = open_index(self._repo, to, index)
 
     def _note_object(self, oid: str, crc: int, end: int) -> None:
         """Add an object to the entries of the pack; end: the offset after it."""
@@ -286,7 +321,7 @@ class Packs:
         return trailer
 
 
-def _read_object(among: Iterable[Index], oid: str) -> tuple[str, bytes] | None:
+def _read_object(among: Iterable[AnyIndex], oid: str) -> tuple[str, bytes] | None:
     for index in among:
         if packed := index.read_object(oid):
             return packed
@@ -560,13 +595,23 @@ def open_indexes(paths: Iterable[str]) -> Iterator[Index]:
             continue  # of more than 2 GiB, removed meanwhile, or damaged
 
 
-def read_all(repo: Repo) -> dict[str, Index]:
+def open_index(repo: Repo, path: str, data: bytes = b"") -> AnyIndex:
+    """The index of a pack, without `.pack`; data: as of Index.  Raises OSError."""
+    if not repo.uses_git_alone:
+        return Index(path, data)
+    from gitcp.gitdir import plain
+
+    return plain.Index(repo, path)
+
+
+def read_all(repo: Repo) -> dict[str, AnyIndex]:
     """pack -> index of gitcp's packs; small ones are added to the file."""
-    folder, stored = locate_folder(repo), _read_file(repo)
-    indexes: dict[str, Index] = {}
+    folder, stored = locate_folder(repo), {} if repo.uses_git_alone else _read_file(repo)
+    indexes: dict[str, AnyIndex] = {}
     for name in list_packs(repo, stored):
         try:
-            indexes[name] = Index(os.path.join(folder, name), stored.get(name, b""))
+            path = os.path.join(folder, name)
+            indexes[name] = open_index(repo, path, stored.get(name, b""))
         except OSError:
             continue  # joined with others, not there yet, or damaged, which fsck reports
         if name not in stored:
@@ -656,6 +701,8 @@ def _choose_smallest(repo: Repo, folder: str) -> list[str]:
     """The packs to join: by size, the last that is at most _WITHIN times as large as all smaller
     ones together, and those smaller ones."""
     listed = _read_multi_index(folder)
+    if listed and repo.uses_git_alone:
+        return []  # no command of git says which packs it names
     sized = sorted(
         (size, name)
         for name in list_packs(repo)
@@ -707,6 +754,10 @@ def _write_joined(repo: Repo, folder: str, packs: list[str]) -> None:
 
 def _read_intact(repo: Repo, path: str) -> dict[str, Span] | None:
     """read_spans(); None for a damaged pack."""
+    if repo.uses_git_alone:
+        from gitcp.gitdir import plain
+
+        return plain.read_spans(repo, path) if plain.is_intact(repo, path) else None
     data, width = files.peek(f"{path}.pack"), len(repo.empty_tree) // 2
     if files.find_hasher(repo.algo)(data[:-width]).digest() != data[-width:]:
         return None
@@ -719,6 +770,10 @@ def _read_intact(repo: Repo, path: str) -> dict[str, Span] | None:
 def read_spans(repo: Repo, path: str) -> dict[str, Span]:
     """oid -> span of each object of a pack, in the order of the pack.  Raises ValueError for a
     damaged index, and OSError."""
+    if repo.uses_git_alone:
+        from gitcp.gitdir import plain
+
+        return plain.read_spans(repo, path)
     width = len(repo.empty_tree) // 2
     entries = formats.parse_index(files.peek(f"{path}.idx"), width)
     starts = sorted((offset, crc, oid) for oid, (offset, crc) in entries.items())
@@ -729,6 +784,8 @@ def read_spans(repo: Repo, path: str) -> dict[str, Span]:
 def copy_objects(repo: Repo, parts: Mapping[str, Mapping[str, Span]]) -> str:
     """Make a pack of objects of other packs (pack -> oid -> span), and move it into place; return
     its name.  Raises OSError."""
+    if repo.uses_git_alone:
+        return _copy_by_git(repo, {oid for spans in parts.values() for oid in spans})
     new = os.path.join(make_workshop(repo), f"pack-{os.getpid()}-joined")
     hasher = files.find_hasher(repo.algo)
     entries: dict[str, formats.PackEntry] = {}
@@ -754,6 +811,18 @@ def copy_objects(repo: Repo, parts: Mapping[str, Mapping[str, Span]]) -> str:
     finally:
         remove_pack(new)
     return f"pack-{trailer.hex()}"
+
+
+def _copy_by_git(repo: Repo, oids: set[str]) -> str:
+    from gitcp.gitdir import plain
+
+    new = os.path.join(make_workshop(repo), f"pack-{os.getpid()}-joined")
+    name = plain.pack_objects(repo, oids, new)
+    try:
+        place_pack(repo, name, f"{new}-{name}")
+    finally:
+        remove_pack(f"{new}-{name}")
+    return f"pack-{name}"
 
 
 def _read_pieces(source: BinaryIO, start: int, end: int) -> Iterator[bytes]:

@@ -163,19 +163,24 @@ def read_ref(repo: Repo, ref: str) -> str | None:
 def read_head(repo: Repo) -> str | None:
     """The oid of HEAD, None if it is unborn; read as by read_ref()."""
     git.append_note("head", "asked")
-    content = _read_file(os.path.join(os.fsencode(repo.git_dir), b"HEAD"))
-    if content.startswith(b"ref: refs/heads/") and not content.endswith(b"/.invalid"):
-        content = _read_stored(repo, content[5:])
-    if is_oid(repo, content):
-        return content.decode()
+    if _has_files(repo):
+        content = _read_file(os.path.join(os.fsencode(repo.git_dir), b"HEAD"))
+        if content.startswith(b"ref: refs/heads/"):
+            content = _read_stored(repo, content[5:])
+        if is_oid(repo, content):
+            return content.decode()
     return read_ref(repo, "HEAD")  # unborn, or another ref storage
 
 
 def read_branch(repo: Repo) -> str:
     """The full name of the branch that HEAD is on; HEAD if it is detached."""
-    content = _read_file(os.path.join(os.fsencode(repo.git_dir), b"HEAD"))
-    if content.endswith(b"/.invalid"):  # refs are not stored in files
-        content = b"ref: " + repo.git.run("symbolic-ref", "-q", "HEAD", ok=(0, 1))[1].strip()
+    if _has_files(repo):
+        content = _read_file(os.path.join(os.fsencode(repo.git_dir), b"HEAD"))
+    else:
+        content = (
+            b"ref: "
+            + repo.git.run("symbolic-ref", "-q", "--no-recurse", "HEAD", ok=(0, 1))[1].strip()
+        )
     return decode_name(content[5:]) if content[:5] == b"ref: " and content[5:] else "HEAD"
 
 
@@ -190,8 +195,9 @@ def get_zeros(repo: Repo) -> str:
 
 
 def _has_files(repo: Repo) -> bool:
-    """Whether git stores refs as files, not as a reftable."""
-    return bool(repo.config.get("extensions.refstorage", "files") == "files")
+    """Whether refs are read from files, which git has not put into a reftable."""
+    storage = "git" if repo.uses_git_alone else repo.config.get("extensions.refstorage", "files")
+    return bool(storage == "files")
 
 
 def _read_stored(repo: Repo, name: bytes) -> bytes:
@@ -421,7 +427,7 @@ _AUTOSTASHES = "rebase-merge/autostash", "rebase-apply/autostash", "MERGE_AUTOST
 
 def list_head_moves(repo: Repo) -> list[Move]:
     """The last entries of HEAD's reflog in this worktree, oldest first."""
-    return _read_entries(_find_head_log(repo))
+    return _read_log(repo, "HEAD")
 
 
 def measure_head_log(repo: Repo) -> int:
@@ -446,7 +452,7 @@ def list_moves_since(repo: Repo, size: int, base: str) -> list[Move]:
 def find_committed_head(repo: Repo, old: str) -> str | None:
     """HEAD if only commits made in this worktree lead from old to it; else None."""
     newest: str | None = None
-    for before, after, reason in reversed(_read_entries(_find_head_log(repo), _TAIL)):
+    for before, after, reason in reversed(_read_log(repo, "HEAD", _TAIL)):
         newest = newest or after
         if not reason.startswith(b"commit"):
             return None
@@ -458,7 +464,7 @@ def find_committed_head(repo: Repo, old: str) -> str | None:
 def leads_to(repo: Repo, old: str, new: str) -> bool:
     """Whether commits, pulls, merges and rewrites in this worktree moved HEAD from old to new, so
     that uncommitted changes stayed.  Moves to another commit and back do not count."""
-    for before, after, reason in reversed(_read_entries(_find_head_log(repo), _TAIL)):
+    for before, after, reason in reversed(_read_log(repo, "HEAD", _TAIL)):
         if new == old:
             return True
         if after == new and reason.startswith(_CARRYING):
@@ -469,7 +475,7 @@ def leads_to(repo: Repo, old: str, new: str) -> bool:
 def list_reset_from(repo: Repo, to: str) -> list[str]:
     """The commits that the last resets to `to` in this worktree left, newest first."""
     commits: list[str] = []
-    for before, after, reason in reversed(_read_entries(_find_head_log(repo), _TAIL)):
+    for before, after, reason in reversed(_read_log(repo, "HEAD", _TAIL)):
         if after == to and reason.startswith(b"reset:"):
             commits.append(before)
             to = before
@@ -480,7 +486,7 @@ def list_reset_from(repo: Repo, to: str) -> list[str]:
 
 def list_stashes(repo: Repo) -> list[str]:
     """The oids of the entries of `git stash`, newest first: stash@{0}, stash@{1}, ..."""
-    entries = _read_entries(os.path.join(repo.common, "logs", "refs", "stash"))
+    entries = _read_log(repo, "refs/stash")
     return [new for _, new, _ in entries[: -_STASHES - 1 : -1]]
 
 
@@ -490,12 +496,14 @@ def list_autostashes(repo: Repo) -> list[str]:
     return [files.peek(path).decode("ascii", "replace").strip() for path in paths]
 
 
-def _find_head_log(repo: Repo) -> str:
-    return os.path.join(repo.git_dir, "logs", "HEAD")
+def _read_log(repo: Repo, ref: str, size: int = _BYTES) -> list[Move]:
+    """The complete entries in the last size bytes of a reflog; git may be writing another one."""
+    if not _has_files(repo):
+        from gitcp.gitdir import plain
 
-
-def _read_entries(path: str, size: int = _BYTES) -> list[Move]:
-    """The complete entries in the last size bytes; git may be writing another one."""
+        return plain.read_log(repo, ref)
+    folder = repo.git_dir if ref == "HEAD" else repo.common
+    path = os.path.join(folder, "logs", ref)
     data, entries = files.peek(path, -size - 1), []
     lines = data[: data.rfind(b"\n") + 1].splitlines()
     for line in lines[1:] if len(data) > size else lines:

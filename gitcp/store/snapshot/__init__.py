@@ -108,7 +108,8 @@ class Worktree:
             index = files.read_file(os.path.join(self.repo.git_dir, "index"), _SHORT) or b""
         except Error:
             index = b""
-        if not index.startswith(_WHOLE_NAMES) or "GIT_INDEX_FILE" in self.repo.git.env:
+        is_other = self.repo.uses_git_alone or "GIT_INDEX_FILE" in self.repo.git.env
+        if is_other or not index.startswith(_WHOLE_NAMES):
             return [*paths]
         names = {path: encode_name(path) for path in paths}
         # An entry's flags end with the length of its name, and have no bit set in a plain one.
@@ -202,7 +203,7 @@ class Filters:
     def name_conversion(self, path: str) -> str:
         """A hash of the settings that decide a file's conversion; '' for a plain file."""
         attributes = self._read_attributes(path.rpartition("/")[0])
-        if not attributes and not self._converts:
+        if not attributes and not self._converts and not self._repo.uses_git_alone:
             return ""
         if attributes not in self._conversions:
             self._conversions[attributes] = self._repo.objects.hash_object(
@@ -369,7 +370,7 @@ def has_head(repo: Repo) -> bool:
 def has_tree_of_head(repo: Repo, path: str) -> bool:
     """Whether an index file equals HEAD, by its cache tree (gitformat-index(5)); False if
     unknown."""
-    if not (tree := _read_head_tree(repo)):
+    if repo.uses_git_alone or not (tree := _read_head_tree(repo)):
         return False
     count, data = int.from_bytes(files.peek(path, 8, 4)), files.peek(path, -_TAIL)
     root = b"\0%d " % count  # its path, and its number of entries, all of the index

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 from gitcp.errors import GitError, Late
 from gitcp.git import decode_name, encode_name
+from gitcp.gitdir.plain import remove_folder
 from gitcp.record import encode_lines
 from gitcp.store import snapshot
 from gitcp.store.object_lists import encode_index_info
@@ -50,7 +51,7 @@ def open_quarantine(repo: Repo, keep: bool) -> Iterator[dict[str, str]]:
         if keep:
             repo.objects.packs.adopt_loose(folder)
     finally:
-        _remove_folder(folder)
+        remove_folder(folder)
 
 
 def list_filtered(work: Worktree, paths: Sequence[str]) -> set[str]:
@@ -119,7 +120,7 @@ def _convert(
             *command, "--add", "--remove", "--stdin", feed=True, env=env, filters=True
         )
         running.finish(encode_lines(paths, "\0"), limit=snapshot.compute_patience(repo))
-        oids = read_names(file, repo.algo)
+        oids = read_names(repo, file)
     return {path: oids[path] for path in paths if path in oids}
 
 
@@ -143,10 +144,3 @@ def quote_name(path: bytes) -> bytes:
 def _is_regular(work: Worktree, path: str) -> bool:
     st = work.look_at(path)
     return st is not None and stat.S_ISREG(st.st_mode)
-
-
-def _remove_folder(top: str) -> None:
-    for folder, _, files in os.walk(top, topdown=False):
-        for name in files:
-            os.unlink(os.path.join(folder, name))
-        os.rmdir(folder)

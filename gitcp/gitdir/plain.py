@@ -1,0 +1,230 @@
+"""git's formats by git alone: what GITCP_PLAIN=1 puts in the place of gitcp's own code.
+
+The answers are the same, from as many processes as it takes, except where no command of git has
+them: the old value of the first entry of a reflog, and the reflog of an unborn HEAD; the packs of a
+multi-pack-index, so that none is joined beside one.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp import git
+from gitcp.errors import GitError
+from gitcp.git import ANY, decode_name, encode_name, fill_pipe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from typing import BinaryIO
+
+    from gitcp.core.record_types import Tree
+    from gitcp.repo import Repo
+
+    Span = tuple[int, int, int]  # where an object starts and ends in a pack, its CRC-32
+    Move = tuple[str, str, bytes]  # old oid, new oid, reason
+
+# Large files become loose objects, too, and each answer comes at once.
+_WAYS, _ENV = ("-c", "core.bigFileThreshold=1024g"), {"GIT_FLUSH": "1"}
+_PACK = (
+    "-c core.bigFileThreshold=1m -c pack.threads=1 -c pack.compression=1 -c pack.indexVersion=2"
+    " -c pack.packSizeLimit=0 pack-objects -q --window=0 --no-reuse-delta"
+)
+_DETAILS = 5  # lines of stat data after an entry of `ls-files --debug`
+
+
+class _Conversation:
+    """A git that answers each input with one line."""
+
+    def __init__(self, repo: Repo, args: tuple[str, ...], folder: str) -> None:
+        # No alternates: gitcp's packs may lack what the repository has.
+        env = {"GIT_OBJECT_DIRECTORY": folder, "GIT_ALTERNATE_OBJECT_DIRECTORIES": None}
+        own = repo.git.copy_with(None, {**_ENV, **env, "GIT_WORK_TREE": None})
+        # Without run_pending(): it reads no object of the repository.
+        self._argv = ("git", *_WAYS, "-C", folder, *args)
+        self._run = git.Running(self._argv, own.env, True)
+
+    def ask(self, data: bytes) -> str:
+        """git's answer.  Raises GitError if it ends, Late at the deadline."""
+        fill_pipe(self._run.get_pipes()[0], data)
+        answer = b""
+        while not answer.endswith(b"\n"):
+            if not (more := self._run.read_next()):
+                raise GitError(self._argv, self.end(), self._run.errors)
+            answer += more
+        return answer.decode().strip()
+
+    def end(self) -> int:
+        """Have git end; return its status."""
+        return self._run.finish(ok=ANY)[0]
+
+
+class Writer:
+    """Makes loose objects in a directory of its own, from which they go into a pack."""
+
+    def __init__(self, repo: Repo) -> None:
+        self._repo, self._gits = repo, dict[tuple[str, ...], _Conversation]()
+        self._pid, self.folder = 0, ""
+
+    def hash_object(self, kind: str, data: bytes, write: bool = False) -> str:
+        """The oid of an object; write: make it."""
+
+        def fill(f: BinaryIO) -> None:
+            f.write(data)
+
+        return self.hash_file(kind, fill, write)
+
+    def hash_file(self, kind: str, fill: Callable[[BinaryIO], None], write: bool) -> str:
+        """The oid of an object with the content that fill() writes to a file; write: make it."""
+        path = os.path.join(self._open_folder(), "content")
+        with open(path, "wb") as f:
+            fill(f)
+        options = ("-t", kind, "--no-filters", "--stdin-paths", *(["-w"] if write else []))
+        try:
+            return self._ask(("hash-object", *options), b"content\n")
+        finally:
+            os.unlink(path)
+
+    def make_tree(self, entries: Tree) -> str:
+        """Make a tree; return its oid."""
+        kinds = {"040000": "tree", "160000": "commit"}
+        lines = (
+            f"{mode} {kinds.get(mode, 'blob')} {oid}\t{name}\0"
+            for name, (mode, oid) in entries.items()
+        )
+        self._open_folder()
+        return self._ask(
+            ("mktree", "-z", "--batch", "--missing"), encode_name("".join(lines)) + b"\0"
+        )
+
+    def _open_folder(self) -> str:
+        """The directory, which is made, and removed at the end of the process at the latest."""
+        if self._pid != os.getpid():  # a fork has its own
+            parent = self._repo.git.env.get("GIT_OBJECT_DIRECTORY") or self._repo.join_shared("tmp")
+            self._pid, self._gits = os.getpid(), {}
+            self.folder = os.path.join(parent, f"plain-{self._pid}-{os.urandom(4).hex()}")
+            git.LASTING[self._repo.git.copy_with(None, {})] = self
+        self._repo.make_folder(self.folder)
+        return self.folder
+
+    def _ask(self, args: tuple[str, ...], data: bytes) -> str:
+        if args not in self._gits:
+            self._gits[args] = _Conversation(self._repo, args, self.folder)
+        try:
+            return self._gits[args].ask(data)
+        except GitError:
+            del self._gits[args]
+            raise
+
+    def end_git(self) -> None:
+        """End the gits that write, and remove the directory."""
+        if self._pid == os.getpid():
+            while self._gits:
+                self._gits.popitem()[1].end()
+            remove_folder(self.folder)
+
+
+def remove_folder(top: str) -> None:
+    """Remove a directory with all that is in it, if it exists."""
+    for folder, _, files in os.walk(top, topdown=False):
+        for name in files:
+            os.unlink(os.path.join(folder, name))
+        os.rmdir(folder)
+
+
+class Index:
+    """The objects of one pack.  Raises OSError if git cannot read its index.
+
+    path: of the pack, without `.pack`.
+    """
+
+    def __init__(self, repo: Repo, path: str) -> None:
+        try:
+            self._oids = read_spans(repo, path).keys()
+        except (ValueError, FileNotFoundError) as e:
+            raise OSError(str(e)) from None
+
+    def has(self, oid: str) -> bool:
+        """Whether the pack has an object."""
+        return oid in self._oids
+
+    def list_held(self, oids: Collection[str]) -> set[str]:
+        """Those of some objects that the pack has."""
+        return self._oids & {*oids}
+
+    def read_object(self, oid: str) -> None:
+        """None: git reads it."""
+
+    def read_small(self) -> bytes:
+        """b"": its bytes are not kept."""
+        return b""
+
+
+def read_spans(repo: Repo, path: str) -> dict[str, Span]:
+    """oid -> span of each object of a pack, in the order of the pack.  Raises ValueError for a
+    damaged index, and OSError."""
+    with open(f"{path}.idx", "rb") as f:
+        index = f.read()
+    try:
+        out = _run(repo, "show-index", f"--object-format={repo.algo}", stdin=index)
+    except GitError as e:
+        raise ValueError(e.complaint) from None
+    rows = sorted((int(at), oid, int(crc.strip("()"), 16)) for at, oid, crc in _split(out))
+    size = os.stat(f"{path}.pack").st_size - len(repo.empty_tree) // 2
+    ends = [*(at for at, _, _ in rows[1:]), size]
+    return {oid: (at, end, crc) for (at, oid, crc), end in zip(rows, ends, strict=False)}
+
+
+def _split(out: bytes) -> Iterator[list[str]]:
+    return (line.split() for line in out.decode().splitlines())
+
+
+def is_intact(repo: Repo, path: str) -> bool:
+    """Whether git can read all of a pack."""
+    return repo.git.run("verify-pack", f"{path}.idx", ok=ANY)[0] == 0
+
+
+def pack_objects(
+    repo: Repo, oids: Iterable[str], base: str, env: Mapping[str, str] | None = None
+) -> str:
+    """Make the pack <base>-<name> of objects, none of them as a delta; return its name."""
+    lines = "".join(f"{oid}\n" for oid in oids).encode()
+    return _run(repo, *_PACK.split(), base, stdin=lines, env=env).decode().strip()
+
+
+def _run(repo: Repo, *args: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:
+    """The output of git, without run_pending(), which may have called this."""
+    return git.Running(("git", *args), {**repo.git.env, **(env or {})}, True).finish(stdin)[1]
+
+
+def read_log(repo: Repo, ref: str) -> list[Move]:
+    """The entries of a reflog, oldest first; the old value of the first is zeros."""
+    form = ("log", "-g", "--no-show-signature", "--no-notes", "--format=%H %gs", ref, "--")
+    _, out = repo.git.run(*form, ok=(0, 128))
+    old = "0" * len(repo.empty_tree)
+    entries: list[Move] = []
+    for line in reversed(out.splitlines()):
+        oid, _, reason = line.partition(b" ")
+        entries.append((old, oid.decode(), reason))
+        old = oid.decode()
+    return entries
+
+
+def list_young(listing: bytes, since: int) -> tuple[list[bytes], list[bytes]]:
+    """(the entries whose ctime or mtime is since (seconds) or later, those of them whose mtime is
+    earlier), of `ls-files -s -z --debug`, as `update-index --index-info` reads them."""
+    row, *parts = listing.split(b"\0")
+    young: list[tuple[bytes, int]] = []
+    for part in parts:
+        *details, following = part.split(b"\n", _DETAILS)
+        changed, dated = (int(line.split()[1].partition(b":")[0]) for line in details[:2])
+        if max(changed, dated) >= since:
+            young.append((row + b"\0", dated))
+        row = following
+    return [row for row, _ in young], [row for row, dated in young if dated < since]
+
+
+def list_entries(listing: bytes) -> dict[str, str]:
+    """path -> oid in the output of `ls-files -s -z`."""
+    rows = (line.split(b"\t", 1) for line in listing.split(b"\0")[:-1])
+    return {decode_name(path): entry.split()[1].decode() for entry, path in rows}
