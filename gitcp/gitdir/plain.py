@@ -179,9 +179,18 @@ def _split(out: bytes) -> Iterator[list[str]]:
     return (line.split() for line in out.decode().splitlines())
 
 
+def has_alternates(repo: Repo) -> bool:
+    """Whether the repository borrows objects."""
+    return b"\nalternate: " in _run(repo, "count-objects", "-v")
+
+
 def is_intact(repo: Repo, path: str) -> bool:
     """Whether git can read all of a pack."""
-    return repo.git.run("verify-pack", f"{path}.idx", ok=ANY)[0] == 0
+    try:
+        _run(repo, "verify-pack", f"{path}.idx")
+    except GitError:
+        return False
+    return True
 
 
 def pack_objects(

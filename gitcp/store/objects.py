@@ -301,8 +301,8 @@ class Objects:
 
     def hash_object(self, kind: str, data: bytes) -> str:
         """The oid of data as an object of that kind; nothing is written."""
-        if writer := self.packs.get_writer():
-            return writer.hash_object(kind, data)
+        if self.repo.uses_git_alone:
+            return self.packs.writer.hash_object(kind, data)
         if self._hasher is None:
             self._hasher = files.find_hasher(self.repo.algo)
         return str(self._hasher(b"%s %d\0%s" % (kind.encode(), len(data), data)).hexdigest())
@@ -426,8 +426,8 @@ def find_tree(objects: Objects, commit: str | None) -> str | None:
 
 def write_tree(objects: Objects, entries: Tree) -> str:
     """Store one tree; return its oid."""
-    if writer := objects.packs.get_writer():
-        return objects.packs.note_written(writer.make_tree(entries))
+    if objects.repo.uses_git_alone:
+        return objects.packs.note_written(objects.packs.writer.make_tree(entries))
     # git sorts a directory as if its name ended in a slash
     keyed = sorted(
         (encode_name(n) + b"/" * (e[0] == TREE), encode_name(n), e) for n, e in entries.items()

@@ -60,9 +60,10 @@ class Packs:
         self._left = _FEW_READ
         self._writer: plain.Writer | None = None
 
-    def get_writer(self) -> plain.Writer | None:
-        """What writes objects by git alone, under GITCP_PLAIN."""
-        if self._repo.uses_git_alone and self._writer is None:
+    @property
+    def writer(self) -> plain.Writer:
+        """What writes objects by git alone."""
+        if self._writer is None:
             from gitcp.gitdir import plain
 
             self._writer = plain.Writer(self._repo)
@@ -78,8 +79,8 @@ class Packs:
         """Add an object, unless it was added before."""
         if oid in self._entries:
             return
-        if writer := self.get_writer():
-            self.note_written(writer.hash_object(kind, data, write=True))
+        if self._repo.uses_git_alone:
+            self.note_written(self.writer.hash_object(kind, data, write=True))
             return
         self._flush_full()
         head, packed = (
@@ -94,8 +95,8 @@ class Packs:
 
     def add_stream(self, f: BinaryIO, size: int) -> str | None:
         """Add the next size bytes of f as a blob; return its oid, None if f has fewer."""
-        if writer := self.get_writer():
-            return self._write_stream(writer, f, size)
+        if self._repo.uses_git_alone:
+            return self._write_stream(f, size)
         self._flush_full()
         fd = self._write_parts()
         digest, packer = self._hasher(b"blob %d\0" % size), zlib.compressobj(1)
@@ -121,7 +122,7 @@ class Packs:
             os.ftruncate(fd, self._written)
         return None if left else oid
 
-    def _write_stream(self, writer: plain.Writer, f: BinaryIO, size: int) -> str | None:
+    def _write_stream(self, f: BinaryIO, size: int) -> str | None:
         def fill(target: BinaryIO) -> None:
             left = size
             while left and (data := f.read(min(left, _PIECE))):
@@ -129,7 +130,7 @@ class Packs:
             sizes.append(size - left)
 
         sizes = list[int]()
-        oid = writer.hash_file("blob", fill, write=True)
+        oid = self.writer.hash_file("blob", fill, write=True)
         return self.note_written(oid) if sizes == [size] else None
 
     def adopt_loose(self, folder: str) -> None:
@@ -394,6 +395,10 @@ def place_pack(repo: Repo, name: str, path: str) -> None:
 
 def _has_alternates(repo: Repo) -> bool:
     """Whether the repository borrows objects."""
+    if repo.uses_git_alone:
+        from gitcp.gitdir import plain
+
+        return plain.has_alternates(repo)
     alternates = os.path.join(os.path.dirname(locate_folder(repo)), "info", "alternates")
     return bool(files.peek(alternates).strip())
 

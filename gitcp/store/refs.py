@@ -294,9 +294,11 @@ def drop_empty_patterns(repo: Repo, patterns: Iterable[str]) -> list[str]:
 
 def _may_end(repo: Repo, folder: str, tail: str) -> bool:
     """Whether the name of a ref below a folder may end in tail.  Only the files are asked."""
+    if not _has_files(repo):
+        return True
     common, name, end = os.fsencode(repo.common), encode_name(folder), encode_name(tail)
     loose = _list_files(common, [name])
-    if loose is None or any(ref.endswith(end) for ref in loose) or not _has_files(repo):
+    if loose is None or any(ref.endswith(end) for ref in loose):
         return True
     return end + b"\n" in _read_packed(common, name)
 
@@ -422,7 +424,7 @@ _TAIL = 1 << 14  # bytes read in every hook
 _STASHES = 20  # newest entries
 # Reasons of moves of HEAD that leave the worktree's changes as they are.
 _CARRYING = (b"commit", b"pull", b"merge", b"rebase", b"cherry-pick", b"revert", b"am")
-_AUTOSTASHES = "rebase-merge/autostash", "rebase-apply/autostash", "MERGE_AUTOSTASH"
+AUTOSTASHES = "rebase-merge/autostash", "rebase-apply/autostash", "MERGE_AUTOSTASH"
 
 
 def list_head_moves(repo: Repo) -> list[Move]:
@@ -492,7 +494,7 @@ def list_stashes(repo: Repo) -> list[str]:
 
 def list_autostashes(repo: Repo) -> list[str]:
     """The oids of the autostashes of a rebase or merge under way here."""
-    paths = (os.path.join(repo.git_dir, name) for name in _AUTOSTASHES)
+    paths = (os.path.join(repo.git_dir, name) for name in AUTOSTASHES)
     return [files.peek(path).decode("ascii", "replace").strip() for path in paths]
 
 

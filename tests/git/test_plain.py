@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from tests.support.harness import World
+
 PLAIN = {"GITCP_PLAIN": "1"}
 GC = "git -c gc.reflogExpire=never gc -q"
 SHAPES = {
@@ -188,9 +190,9 @@ def test_git_alone_makes_the_same_objects(history: Path) -> None:
         stored.append(oids)
         for oid in oids:
             assert at.packs.has(oid)
-        held = at.packs.list_held(oids + ["0" * len(oids[0])]), {*map(at.packs.find_stamp, oids)}
+        held = at.packs.list_held([*oids, "0" * len(oids[0])]), {*map(at.packs.find_stamp, oids)}
         assert None not in held[1]
-        return oids, held[0], sorted(oid for oid, _ in {*pack_care.list_objects(repo)} or ())
+        return oids, held[0], sorted(oid for oid, _ in pack_care.list_objects(repo))
 
     def write_anew(repo: Repo) -> object:
         """In a store without what the other way wrote."""
@@ -280,3 +282,20 @@ def test_git_alone_fills_the_same_index(history: Path, tmp_path: Path) -> None:
         return young, names, repo.git.run("status", "--porcelain=v2", env=env)
 
     ask_both(fill)
+
+
+def test_with_the_switch_hooks_open_no_file_of_gits(world: World) -> None:
+    trace = world.home / "trace"
+    world.env |= {**PLAIN, "GITCP_TRACE": str(trace)}
+    agent = world.agent("s", tools=True)
+    for n in range(3):
+        agent.turn(f"Do part {n}", {"a.txt": f"{n}\n", f"d/{n}.txt": "new\n"})
+        world.commit(".")
+        world.git("pack-refs", "--all")
+    assert all(world.ids(f"HEAD~{n}") for n in range(3))
+    rows = [line.split()[4:] for line in trace.read_text().splitlines() if " opens: " in line]
+    inside = {os.path.relpath(path, world.path / ".git") for row in rows for path in row}
+    own = ("..", "gitcp/", "hooks/", "entire-sessions", "objects/pack")
+    # What is left of an operation, which no command of git tells, and what git's filters depend on.
+    inside -= {*refs.AUTOSTASHES, "MERGE_MSG", "SQUASH_MSG", "ORIG_HEAD", "info/attributes"}
+    assert not " ".join(sorted(path for path in inside if not path.startswith(own)))

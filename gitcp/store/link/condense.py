@@ -13,11 +13,11 @@ from itertools import islice
 from gitcp import git
 from gitcp.agents import find_client, locate_subagent_transcript
 from gitcp.core import credit as core_credit
-from gitcp.core import transcripts
+from gitcp.core import formats, transcripts
 from gitcp.core.v1_format import list_strings, parse_json
 from gitcp.errors import Error, InputError
 from gitcp.git import format_now
-from gitcp.store import journal, objects, redaction, session, tasks
+from gitcp.store import journal, objects, redaction, refs, session, tasks
 from gitcp.store.journal import open_edits
 from gitcp.store.journal.edits import Work, read_streams
 from gitcp.store.lines import commit_lines
@@ -176,12 +176,9 @@ def _describe_turns(
 
 
 def read_branch(repo: Repo) -> str | None:
-    """The name of the branch HEAD is on; None when detached."""
-    try:
-        with open(os.path.join(repo.git_dir, "HEAD"), encoding="utf-8") as f:
-            return f.read().strip().partition("refs/heads/")[2] or None
-    except (OSError, UnicodeDecodeError):
-        return None
+    """The name of the branch HEAD is on; None when detached, or if it is not UTF-8."""
+    name = refs.read_branch(repo).partition("refs/heads/")[2]
+    return name if name and formats.replace_surrogates(name) == name else None
 
 
 def shorten_home(path: str | None) -> str | None:

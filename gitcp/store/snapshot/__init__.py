@@ -104,12 +104,13 @@ class Worktree:
     def drop_tracked(self, paths: Iterable[str]) -> list[str]:
         """Those of the paths that the person's index does not have for sure: git is to be asked of
         them.  A long index is not read, nor one in which a path does not stand whole."""
+        if self.repo.uses_git_alone or "GIT_INDEX_FILE" in self.repo.git.env:
+            return [*paths]
         try:
             index = files.read_file(os.path.join(self.repo.git_dir, "index"), _SHORT) or b""
         except Error:
             index = b""
-        is_other = self.repo.uses_git_alone or "GIT_INDEX_FILE" in self.repo.git.env
-        if is_other or not index.startswith(_WHOLE_NAMES):
+        if not index.startswith(_WHOLE_NAMES):
             return [*paths]
         names = {path: encode_name(path) for path in paths}
         # An entry's flags end with the length of its name, and have no bit set in a plain one.
