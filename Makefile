@@ -7,7 +7,7 @@ SOURCES = $(shell find gitcp -name '*.py' -o -name '*.json' -o -name '*.sh' -o -
 # Whoever has it set would have every worker compile all of the tests at each run.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup generate format check test test-mac stress fuzz soak spark mutate recall bench bench-long bench-real demo picture dist man vscode test-vscode
+.PHONY: setup generate format check test test-plain test-mac stress fuzz soak spark mutate recall bench bench-long bench-real demo picture dist man vscode test-vscode
 
 setup: .venv/.stamp
 
@@ -40,8 +40,13 @@ man:
 	@if command -v mandoc >/dev/null; then mandoc -Tlint -Wwarning man/*; \
 	else echo 'mandoc is not installed: the pages are not checked'; test -z "$$CI"; fi
 
-test: $(TOOLS)
+test: $(TOOLS) test-plain
 	$(PY) -m pytest -q -n auto --dist worksteal
+
+# With git's formats left to git alone.  TESTS: which tests.
+test-plain: $(TOOLS)
+	GITCP_PLAIN=1 $(PY) -m pytest -q -n auto --dist worksteal $(or $(TESTS),tests/v1/test_store_write.py \
+		tests/v1/test_store_sync.py tests/stream tests/link/test_commit_forms.py)
 
 # As on a Mac: no /proc, a ps of BSD's, a disk that ignores case.  TESTS: which tests.
 test-mac: $(TOOLS)

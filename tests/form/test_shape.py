@@ -37,6 +37,7 @@ LAYERS = (
     "asked",
     "jj",
     "registered",
+    "gitdir",
     "database",
     "repo",
     "console",

@@ -159,49 +159,44 @@ def test_git_alone_reads_the_same_objects(history: Path, shape: str) -> None:
     ask_both(read)
 
 
+CONTENTS = [b"", b"one\n", bytes(range(256)) * 40, os.urandom(3 << 20), b"\r\n\r\n"]
+IDENT = "A <a@b> 1700000000 +0100"
+
+
+def write(repo: Repo) -> list[str]:
+    """Blobs, trees and a commit, of every size and kind of entry; their oids."""
+    at = repo.objects
+    oids = [at.write("blob", data) for data in CONTENTS] + at.write_blobs(CONTENTS[1:3])
+    oids += [at.write_file(b"large"), at.write_file(b"README.md")]
+    modes = {"b": "100644", "b.c": "100755", "ü\n": "100644", "l": "120000"}
+    edits = {name: (mode, oids[n]) for n, (name, mode) in enumerate(modes.items())}
+    tree, more = store_objects.find_tree(at, "HEAD"), {"b/c/d": None, "d/e": None}
+    edits |= {"x/y/z": ("100644", oids[0])}
+    oids.append(store_objects.edit_tree(at, tree, {**edits, **more}))
+    text = f"tree {oids[-1]}\nauthor {IDENT}\ncommitter {IDENT}\n\nü\n"
+    oids.append(at.write("commit", text.encode()))
+    oids.append(store_objects.edit_tree(at, None, {"s": ("160000", "1" * len(oids[0]))}))
+    return [*oids, store_objects.edit_tree(at, None, {})]
+
+
 def test_git_alone_makes_the_same_objects(history: Path) -> None:
-    contents = [b"", b"one\n", bytes(range(256)) * 40, os.urandom(3 << 20), b"\r\n\r\n"]
-    (history / "large").write_bytes(contents[3])
-    stored = []
+    (history / "large").write_bytes(CONTENTS[3])
 
-    def write(repo: Repo) -> object:
-        at = repo.objects
-        blobs = [at.write("blob", data) for data in contents] + at.write_blobs(contents[1:3])
-        blobs += [at.write_file(b"large"), at.write_file(b"README.md")]
-        entries = {
-            name: (mode, blobs[n % 5])
-            for n, (name, mode) in enumerate(
-                [("b", "100644"), ("b.c", "100755"), ("ü\n", "100644"), ("l", "120000")]
-            )
-        }
-        tree = store_objects.find_tree(at, "HEAD")
-        edited = store_objects.edit_tree(
-            at, tree, {**entries, "b/c/d": None, "x/y/z": ("100644", blobs[0]), "d/e": None}
-        )
-        sub = store_objects.edit_tree(at, None, {"s": ("160000", "1" * len(blobs[0]))})
-        nothing = store_objects.edit_tree(at, None, {})
-        ident = "A <a@b> 1700000000 +0100"
-        commit = at.write(
-            "commit", f"tree {edited}\nauthor {ident}\ncommitter {ident}\n\nü\n".encode()
-        )
-        oids = [*blobs, edited, sub, nothing, commit]
-        assert [at.hash_object(*at.read(oid)[1:]) for oid in oids] == oids  # type: ignore[index]
-        gits.run_pending()
-        stored.append(oids)
-        for oid in oids:
-            assert at.packs.has(oid)
-        held = at.packs.list_held([*oids, "0" * len(oids[0])]), {*map(at.packs.find_stamp, oids)}
-        assert None not in held[1]
-        return oids, held[0], sorted(oid for oid, _ in pack_care.list_objects(repo))
-
-    def write_anew(repo: Repo) -> object:
+    def make(repo: Repo) -> object:
         """In a store without what the other way wrote."""
         for name in packs.list_packs(repo):
             packs.remove_pack(os.path.join(packs.locate_folder(repo), name))
         packs.forget_file(repo)
-        return write(repo)
+        oids = write(repo)
+        stored = [repo.objects.read(oid) for oid in oids]
+        assert [repo.objects.hash_object(*obj[1:]) for obj in stored if obj] == oids
+        gits.run_pending()
+        ours = repo.objects.packs
+        assert all(map(ours.has, oids)) and None not in map(ours.find_stamp, oids)
+        held = ours.list_held([*oids, "0" * len(oids[0])])
+        return oids, held, sorted(oid for oid, _ in pack_care.list_objects(repo))
 
-    ask_both(write_anew)
+    ask_both(make)
     sh("git fsck --strict")
     assert not [name for name in os.listdir(".git/gitcp/tmp") if name.startswith("plain-")]
 
