@@ -433,9 +433,10 @@ def list_head_moves(repo: Repo) -> list[Move]:
 
 
 def measure_head_log(repo: Repo) -> int:
-    """The bytes of HEAD's reflog in this worktree, which grows with each move; 0 without one."""
+    """The bytes of HEAD's reflog in this worktree, which grows with each move; 0 if there is no
+    such file."""
     try:
-        return os.stat(_find_head_log(repo)).st_size
+        return os.stat(_locate_log(repo, "HEAD")).st_size if _has_files(repo) else 0
     except OSError:
         return 0
 
@@ -445,7 +446,7 @@ def list_moves_since(repo: Repo, size: int, base: str) -> list[Move]:
     if the log was written anew meanwhile, or size is 0."""
     grown = measure_head_log(repo) - size
     if size and 0 <= grown <= _BYTES:
-        return _read_entries(_find_head_log(repo), grown)
+        return _read_log(repo, "HEAD", grown)
     moves = list_head_moves(repo)
     last = max((at for at, (_, new, _) in enumerate(moves) if new == base), default=len(moves))
     return moves[last + 1 :]
@@ -498,15 +499,17 @@ def list_autostashes(repo: Repo) -> list[str]:
     return [files.peek(path).decode("ascii", "replace").strip() for path in paths]
 
 
+def _locate_log(repo: Repo, ref: str) -> str:
+    return os.path.join(repo.git_dir if ref == "HEAD" else repo.common, "logs", ref)
+
+
 def _read_log(repo: Repo, ref: str, size: int = _BYTES) -> list[Move]:
     """The complete entries in the last size bytes of a reflog; git may be writing another one."""
     if not _has_files(repo):
         from gitcp.gitdir import plain
 
         return plain.read_log(repo, ref)
-    folder = repo.git_dir if ref == "HEAD" else repo.common
-    path = os.path.join(folder, "logs", ref)
-    data, entries = files.peek(path, -size - 1), []
+    data, entries = files.peek(_locate_log(repo, ref), -size - 1), []
     lines = data[: data.rfind(b"\n") + 1].splitlines()
     for line in lines[1:] if len(data) > size else lines:
         head, _, reason = line.partition(b"\t")
