@@ -1,20 +1,9 @@
-"""The lines of a worktree's journal, and the questions that lines answer.
-
-An edit {path, before, after, who, how, at}: a path went from one content to another.
-An opening {open, session, turn, at}: a call that may write begins.  A closing {close, at}: it ends.
-A look {look}: the whole worktree was read.
-A large file {large, stamp, who, how, at}: a new file over a limit is there, and nobody read it; its
-stamp is [size, mtime, ctime], [] if it is gone.
-A commit {commit, settled, left, taken}: it settled all edits of the paths in settled except those
-in left, and of other paths those in taken (left, taken: path -> names of edits).
-A checkpoint {stream, session, turn, files, out, at}: the stream has these files of the session as
-they were then; out: files that streams no longer have (stream -> paths).
-"""
+"""The lines of a worktree's journal, and the questions that lines answer.  KEYS declares them."""
 
 from __future__ import annotations
 
 from gitcp.core import formats, json
-from gitcp.core.formats import find_fault
+from gitcp.core.formats import find_fault, is_count, is_entries, is_entry, is_object_name, is_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,6 +62,90 @@ if TYPE_CHECKING:
         by: Window | None
 
 
+# Each key of a line, declared once: its shape (None: any value), what is said of it, its meaning
+# as gitcp-formats(5) has it, which `make generate` writes.  The first are of several kinds of
+# lines; a key that makes a line one of a kind has `kind`, and the other keys of the kind follow it.
+#
+# What is said of it, in words:
+# kind     a line with it is of this kind
+# lasting  refs/gitcp/edits has such lines, from which a journal that lost them gets them back
+# staying  such a line stays in the journal until a ref has it
+# based    such a line gets the commit on which it was made
+# owner    it names the session whose line it is: `forget` removes the line
+# objects  it names objects which are needed as long as the line is there
+# alone    the edits of a line with `trees` do not share it
+# cause    it goes when the edit is no longer given to a call
+KEYS: dict[str, tuple[formats.Shape, str, str]] = {
+    "at": (is_count, "", "when, in nanoseconds by the clock of the file system"),
+    "base": (is_object_name, "", "the commit at HEAD"),
+    "session": (str, "owner", "the session"),
+    "turn": (str, "", "its turn"),
+    "who": (None, "owner", "the author: a session, turn and tool use, person, or unknown"),
+    "how": (str, "", "how the author is known"),
+    "names": ([str], "", "words of the command of a call, and of its output"),
+    "task": (str, "", "the name by which the client calls what a call has left running"),
+    "path": (is_path, "kind lasting staying alone", "an edit of this path"),
+    "before": (is_entry, "based objects alone", "its mode and blob before, null for no file"),
+    "after": (is_entry, "objects alone", "likewise afterwards"),
+    "by": (None, "cause", "the call through which a content was restored"),
+    "away": (
+        bool,
+        "cause",
+        "true if that call keeps the content that it replaced, or a stash has it",
+    ),
+    "stashed": (bool, "", "true if a stash holds work on the path, whose lines may come back"),
+    "from": ([[str]], "", "the commit, path and blob of lines that a command brought in"),
+    "shared": (bool, "", "true if another session explains the edit as well"),
+    "made": (is_count, "alone", "when the path changed, if a look saw it only later"),
+    "follows": (is_path, "", "the former path of a renamed file"),
+    "step": (str, "", "the step of the undo log that made the edit"),
+    "kept": (bool, "", "false if the content is not stored, as of an ignored file"),
+    "trees": ([is_object_name], "kind staying based objects", "many edits, before and after"),
+    "large": (is_path, "kind lasting staying", "a new file over a limit, which was not read"),
+    "stamp": ([is_count], "", "its size, mtime and ctime; empty if it is gone"),
+    "had": ({None: [is_object_name]}, "kind", "blobs of edits that were cut off, by path"),
+    "cut": ([str], "kind", "a cut: the turns and tool uses with edits before and after it"),
+    "open": (str, "kind", "the start of this tool use"),
+    "kind": (str, "", "the kind of its tool"),
+    "agent": (str, "", "the subagent that made it"),
+    "model": (str, "", "the model of the turn"),
+    "transcript": (str, "", "where the agent's own transcript is"),
+    "seen": ([str], "", "the paths that were looked at, because it may discard them"),
+    "unseen": ([str], "", "the paths below which it may have discarded what no look had seen"),
+    "looked": (is_entries, "", "the content at the paths that a file tool names"),
+    "ignored": ([str], "", "those of them that git ignores"),
+    "writes": ({None: is_object_name}, "", "the blob that its input says a path will have"),
+    "stashes": ([is_object_name], "", "the entries of the stash, if the command names it"),
+    "close": (str, "kind", "the end of this tool use"),
+    "since": (is_count, "", "when it really began"),
+    "goes_on": (str, "", "whether what it left running goes on: turn, or late after its turn"),
+    "look": (is_count, "kind based", "the time of a look at the whole worktree"),
+    "commit": (is_object_name, "kind lasting", "a commit that settles edits"),
+    "settled": ([str], "", "the paths that the worktree had as the commit has them"),
+    "left": ({None: list}, "", "their edits that it left out, each a time and blob, by path"),
+    "linked": ([str], "", "the sessions of such edits that the commit is linked with"),
+    "transcripts": (
+        {None: {"turn": str, "size": is_count}},
+        "",
+        "the bytes of transcripts of running turns whose client does not report tools",
+    ),
+    "taken": ({None: list}, "kind lasting", "edits of other paths that are settled, likewise"),
+    "stream": (formats.is_short_id, "kind lasting staying", "a checkpoint on this stream"),
+    "files": (is_entries, "", "the files that it recorded"),
+    "out": ({None: [is_path]}, "", "the files that streams no longer record, by stream"),
+    "held": (is_object_name, "kind", "the commit of a session's ref that has all up to here"),
+}
+
+
+def list_keys(word: str) -> frozenset[str]:
+    """The keys of which a word is said."""
+    return frozenset(key for key, (_, words, _) in KEYS.items() if word in words.split())
+
+
+_SHAPE = {f"{key}?": shape for key, (shape, _, _) in KEYS.items() if shape}
+_LASTING = list_keys("lasting")
+
+
 def derive_contents(
     call: Mapping[str, Any], before: bytes, now: bytes
 ) -> tuple[bytes, bytes] | None:
@@ -114,7 +187,6 @@ PERSON: Writer = ("", "person", "")
 UNKNOWN: Writer = ("", "unknown", "")
 STATED = "stated"  # `how` of an edit that a tool reported and no look saw
 _WORDS = ("person", "unknown")
-_LASTING = frozenset(("stream", "taken", "commit", "large"))
 
 
 def dump_line(line: JournalLine) -> bytes:
@@ -133,7 +205,7 @@ def parse_lines(data: bytes, are_checked: bool = False) -> list[JournalLine]:
         items = [item for text in texts for item in _parse_line(text)]
     if are_checked:
         return items
-    return [item for item in items if not find_fault(item, formats.JOURNAL_LINE)]
+    return [item for item in items if not find_fault(item, _SHAPE)]
 
 
 def _parse_line(text: bytes) -> list[JournalLine]:
@@ -234,7 +306,7 @@ def list_lasting(lines: Iterable[JournalLine]) -> list[JournalLine]:
 
 def is_lasting(line: JournalLine) -> bool:
     """Whether a line is an edit, a checkpoint, a commit or a large file."""
-    return "at" in line and bool(line.get("path") or not _LASTING.isdisjoint(line))
+    return "at" in line and not _LASTING.isdisjoint(line)
 
 
 def map_recorded_files(
@@ -422,12 +494,12 @@ def take_back_edits(
     foreign_calls = (
         [call for call in list_calls(lines) if call["session"] != session_id] if wrong else []
     )
-    corrected = [*lines] if wrong else lines
+    corrected, causes = ([*lines], list_keys("cause")) if wrong else (lines, ())
     for n, at in wrong.items():
         rivals = (
             c for c in foreign_calls if c["at"] <= at and (c["end"] is None or at <= c["end"])
         )
-        line = {key: value for key, value in lines[n].items() if key not in ("by", "away")}
+        line = {key: value for key, value in lines[n].items() if key not in causes}
         if line["how"] == "window":
             line |= {"who": "unknown" if any(rivals) else "person", "how": "between"}
         corrected[n] = line

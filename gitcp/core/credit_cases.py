@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 COMMITS = 3  # the last commits whose edits stay
 CONTENTS = 300  # remembered contents of removed edits
+_STAYING = credit.list_keys("staying")
 
 
 def cut_back(
@@ -114,7 +115,7 @@ def _find_needed(
         for n, line in enumerate(lines)
         if n in newest.values()
         or is_needed(line)
-        or (n > newest["held"] and not line.keys().isdisjoint(("path", "trees", "stream", "large")))
+        or (n > newest["held"] and not _STAYING.isdisjoint(line))
     }
 
 

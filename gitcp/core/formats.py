@@ -204,25 +204,6 @@ CLAIM = {
     "started": is_look,
 }
 LOOK = {"head": is_object_name, "at": is_count, "dirty": is_entries, "cost?": is_count}
-# A line of the journal (core.credit).
-JOURNAL_LINE = {
-    **dict.fromkeys(("path?", "large?"), is_path),
-    "stamp?": [is_count],
-    **dict.fromkeys(("before?", "after?"), is_entry),
-    "base?": is_object_name,
-    **dict.fromkeys(("at?", "look?", "made?", "since?"), is_count),
-    **dict.fromkeys(("open?", "close?", "session?", "turn?", "how?", "goes_on?", "task?"), str),
-    **{key: [str] for key in ("names?", "ignored?", "settled?", "cut?", "seen?", "unseen?")},
-    **dict.fromkeys(("looked?", "files?"), is_entries),
-    "stream?": is_short_id,
-    "out?": {None: [is_path]},
-    **{key: {None: list} for key in ("left?", "taken?")},
-    "transcripts?": {None: {"turn": str, "size": is_count}},
-    "had?": {None: [is_object_name]},
-    "writes?": {None: is_object_name},
-    **{key: [is_object_name] for key in ("trees?", "stashes?")},
-    "from?": [[str]],
-}
 _SCAN = {
     **dict.fromkeys(("items", "bytes", "skipped"), is_count),
     **{key: [str] for key in ("prompts", "written", "subagents")},

@@ -6,7 +6,7 @@ import os
 import shutil
 
 from gitcp import files
-from gitcp.core import formats
+from gitcp.core import credit, formats
 from gitcp.errors import Error
 from gitcp.record import decode_lines
 from gitcp.store import journal, pack_care, redaction, refs, session, summaries, undo
@@ -199,9 +199,9 @@ def _drop_streams(state: State, streams: Collection[str]) -> bool:
 
 
 def _is_about(line: JournalLine, sessions: Collection[str]) -> bool:
-    """Whether a line of a journal names one of these sessions."""
-    author = line.get("who")
-    return line.get("session") in sessions or (isinstance(author, list) and author[0] in sessions)
+    """Whether a line of a journal is of one of these sessions."""
+    owners = (line.get(key) for key in credit.list_keys("owner"))
+    return any((owner[0] if isinstance(owner, list) else owner) in sessions for owner in owners)
 
 
 def _purge_objects(repo: Repo, survey: Survey, ids: Iterable[str], old: Sequence[str]) -> None:
@@ -220,10 +220,11 @@ def _purge_objects(repo: Repo, survey: Survey, ids: Iterable[str], old: Sequence
 def _find_used(repo: Repo, survey: Survey) -> list[str]:
     """The existing objects that journals, private indexes and copies of transcripts name."""
     named: set[str] = set()
+    keys = credit.list_keys("objects")
     for top in repo.list_folders():
         for line in journal.read_journal(repo, os.path.dirname(top)):
-            ends = (line.get("before"), line.get("after"))
-            named |= {end[1] for end in ends if isinstance(end, list)} | {*line.get("trees", ())}
+            parts = (part for key in keys for part in line.get(key) or ())
+            named |= set(filter(formats.is_object_name, parts))
         index = {"GIT_INDEX_FILE": os.path.join(top, "index")}
         listed = repo.git.run("ls-files", "-s", env=index)[1]
         named |= {line.split()[1] for line in decode_lines(listed)}

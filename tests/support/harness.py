@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gitcp.core import private_files
+from gitcp.core import credit, private_files
 from gitcp.registered import find_git_dir
 from gitcp.repo import Repo
 from gitcp.store.journal import edits
@@ -197,8 +197,11 @@ class World:
             sleeper.wait()
         for reader in self._readers.values():
             reader.close()
-        unknown = list_unknown(self.path, self.home)
-        assert self.damaged or not unknown, f"not in core/private_files.py: {unknown}"
+        if not self.damaged:
+            unknown = list_unknown(self.path, self.home)
+            assert not unknown, f"not in core/private_files.py: {unknown}"
+            keys = list_unknown_keys(self.path)
+            assert not keys, f"not in credit.KEYS: {keys}"
 
     def git(self, *args: str, cwd: Path | None = None, warns: str = "", ok: bool = True) -> str:
         """The person's git, hooks and all; what it printed, without the last newline."""
@@ -380,6 +383,15 @@ def list_unknown(top: Path, home: Path) -> list[Path]:
         if not path.is_dir()
         and not known.find_file(BESIDE.sub("", str(path.relative_to(folder))), *places)
     ]
+
+
+def list_unknown_keys(top: Path) -> set[str]:
+    """The keys of the journals' lines that credit.KEYS does not declare."""
+    journals = [top / ".git/gitcp/journal", *top.glob(".git/worktrees/*/gitcp/journal")]
+    data = [path.read_bytes() for path in journals if path.is_file()]
+    return {
+        key for line in credit.parse_lines(b"\n".join(data)) for key in line
+    } - credit.KEYS.keys()
 
 
 def enabled(template: Path, at: Path) -> Path:

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +30,18 @@ PLACED = '    Key("made_name", NAME, "summary taken shown first", "a name that i
 class Copy:
     """A repository, and a copy of gitcp with keys more."""
 
-    def __init__(self, tmp: Path) -> None:
+    def __init__(self, tmp: Path, table: str, changes: Mapping[str, str]) -> None:
+        """table: the file that declares keys.  changes: what is replaced in it once."""
         self.lib, self.top = tmp / "lib", tmp / "work"
         kept = shutil.ignore_patterns("patterns.c*")
         for part in ("gitcp", ".ci", "bin", "man", "share"):
             shutil.copytree(paths.TOP / part, self.lib / part, symlinks=True, ignore=kept)
         shutil.copy(paths.TOP / "README.md", self.lib)
-        table = self.lib / "gitcp/core/checkpoint_keys.py"
-        text = table.read_text().replace("OWN = (\n", f"OWN = ({ROWS}", 1)
-        table.write_text(text.replace('    Key("turn_id"', f'{PLACED}    Key("turn_id"', 1))
+        text = (self.lib / table).read_text()
+        for old, new in changes.items():
+            assert old in text
+            text = text.replace(old, new, 1)
+        (self.lib / table).write_text(text)
         self.top.mkdir()
         self.env = {**os.environ, **SEALED, "HOME": str(tmp)}
         initial(self.top)
@@ -65,7 +69,8 @@ class Copy:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Copy:
-    return Copy(tmp_path)
+    changes = {"OWN = (\n": f"OWN = ({ROWS}", '    Key("turn_id"': f'{PLACED}    Key("turn_id"'}
+    return Copy(tmp_path, "gitcp/core/checkpoint_keys.py", changes)
 
 
 def test_a_key_more_goes_through_writing_reading_merging_and_forgetting(copy: Copy) -> None:

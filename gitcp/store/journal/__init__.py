@@ -45,7 +45,7 @@ NAME = "journal"
 VISITED = "visited"  # the marker of a worktree with open edits by sessions of other repositories
 _NEIGHBOURS = "journal-checked", "look", "turn"
 _STREAMS = "refs/heads/entire/", "refs/gitcp/streams/"
-_MADE_ON_A_BASE = ("before", "trees", "look")
+_BASED = credit.list_keys("based")
 MANY = 2000  # edits of one look that are still written as a line each
 LARGEST = 64 << 10  # bytes: a larger journal is cut back, as are lines that others repeat
 _UNCHECKED = 4096  # bytes at the end that each process checks
@@ -318,7 +318,7 @@ class Journal:
     def _name_base(self, lines: list[JournalLine]) -> None:
         """Set `base` of edits and looks that lack it: the commit on which they are made."""
         for line in lines:
-            if line.keys().isdisjoint(_MADE_ON_A_BASE):
+            if _BASED.isdisjoint(line):
                 continue
             if self.base is None:
                 self.base = refs.read_base(self.repo)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gitcp.store.objects import Objects
 
 _FEW = 200  # edits of one author that stay a line each
+_ALONE = credit.list_keys("alone")
 _EXPANDED: dict[bytes, list[JournalLine]] = memory.get_table("expanded trees")
 
 
@@ -42,7 +43,7 @@ def _expand_line(objects: Objects, line: JournalLine) -> list[JournalLine]:
 def pack_many_edits(objects: Objects, edits: list[JournalLine]) -> list[JournalLine]:
     """Pack edits: a line for each author, with its paths in two trees."""
     groups: dict[str, list[JournalLine]] = {}
-    for edit in ({k: v for k, v in edit.items() if k != "made"} for edit in edits):
+    for edit in edits:
         groups.setdefault(credit.dump_line(_get_shared(edit)).decode(), []).append(edit)
     lines: list[JournalLine] = []
     for group in groups.values():
@@ -58,4 +59,4 @@ def pack_many_edits(objects: Objects, edits: list[JournalLine]) -> list[JournalL
 
 
 def _get_shared(edit: JournalLine) -> JournalLine:
-    return {key: value for key, value in edit.items() if key not in ("path", "before", "after")}
+    return {key: value for key, value in edit.items() if key not in _ALONE}
