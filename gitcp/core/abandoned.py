@@ -7,7 +7,7 @@ import re
 import shlex
 from functools import cached_property
 
-from gitcp.core import credit, json, linking
+from gitcp.core import credit, json, line_replay
 from gitcp.core.credit import RESTORED, parse_entry
 
 TYPE_CHECKING = False
@@ -136,7 +136,7 @@ class History:
         own, entry = self._written.get(key, set()), parse_entry(lines[-1]["after"])
         content = self._read(entry) if entry else None
         texts = zip(content.lines if content else (), self._list_numbers(entry), strict=False)
-        return {text.strip() for text, n in texts if n in own and linking.is_significant(text)}
+        return {text.strip() for text, n in texts if n in own and line_replay.is_significant(text)}
 
     def _find_end(self, key: Key, before: Version, last: JournalLine) -> JournalLine | None:
         """The first edit after a turn's last one that leaves nothing of its change; None if no

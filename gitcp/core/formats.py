@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, TypedDict
 
+    from gitcp.core.record_types import Staged, Version
+
     Shape = Any
 
     class Shadow(TypedDict):
@@ -702,6 +704,29 @@ def unpack_deflated(data: bytes) -> bytes | None:
 # Parse `git status --porcelain=v2 -z --branch --no-renames`, and `git ls-files -v -z`.
 _LOOKUP_ERRORS = {"Permission denied": "closed", "Too many levels of symbolic links": "behind"}
 GONE, FILE, EXECUTABLE, LINK, COMMIT = "000000", "100644", "100755", "120000", "160000"
+REGULAR = (FILE, EXECUTABLE)
+EMPTY = (
+    "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+    "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+)  # the empty blob: SHA-1, SHA-256
+_SNIFFED = 8000  # bytes in which git looks for a NUL to tell binary content
+_SPACE = b" \t\r\x0b\x0c"  # in a line
+
+
+def build_change(old: Version, new: Version) -> Staged:
+    """The change of a path from one version to another."""
+    absent = (GONE, None)
+    return (*(old or absent), *(new or absent))
+
+
+def is_binary(data: bytes) -> bool:
+    """Whether git would call this content binary."""
+    return b"\0" in data[:_SNIFFED]
+
+
+def remove_space(data: bytes) -> bytes:
+    """A text without the white space in its lines, which a formatter may change."""
+    return data.translate(None, _SPACE)
 
 
 class Row:

@@ -7,7 +7,7 @@ whole content still gets a step, but its lines are not proven: a person's may be
 
 from __future__ import annotations
 
-from gitcp.core import agent_words, line_replay, linking
+from gitcp.core import agent_words, formats, line_replay
 from gitcp.core.credit import PERSON, UNKNOWN
 
 TYPE_CHECKING = False
@@ -116,7 +116,7 @@ def prove_holding(
 ) -> PathCredit:
     """A path's credit with only the proven lines.  last_lines: its lines after the last call.
     single: the call that made the whole change, if one did."""
-    standing = set(map(linking.remove_space, last_lines))
+    standing = set(map(formats.remove_space, last_lines))
     added: list[tuple[int, Writer]] = []
     for writer, numbers in _group_runs(credit["added"]):
         lines = [new_lines[number - 1] for number in numbers]
@@ -127,7 +127,7 @@ def prove_holding(
     removed_numbers, _ = line_replay.find_changed_lines(old_lines, new_lines)
     for number, writer in zip(removed_numbers, credit["removed"], strict=True):
         line = old_lines[number]
-        is_proven = writer == single or linking.is_significant(line)
+        is_proven = writer == single or line_replay.is_significant(line)
         removed.append(_keep_proven(writer, b"\0" + line, is_proven, is_taken))
     return {**credit, "added": added, "removed": removed, "lost": []}
 
@@ -146,8 +146,8 @@ def _group_runs(added: Sequence[tuple[int, Writer]]) -> list[tuple[Writer, list[
 def _has_evidence(lines: Sequence[bytes], standing: Collection[bytes]) -> bool:
     """Whether the lines of a run are a call's.  A single line that was removed since the call and
     came back may be anybody's; two are the call's."""
-    least = 1 if all(linking.remove_space(line) in standing for line in lines) else 2
-    return len(linking.select_significant(set(lines))) >= least
+    least = 1 if all(formats.remove_space(line) in standing for line in lines) else 2
+    return len(line_replay.select_significant(set(lines))) >= least
 
 
 def _keep_proven(writer: Writer, line: bytes, is_proven: bool, is_taken: IsTaken) -> Writer:

@@ -12,9 +12,9 @@ from itertools import groupby
 from typing import NamedTuple
 
 from gitcp.agents.reading.items import list_items
-from gitcp.core import agent_words, line_replay, linking
+from gitcp.core import agent_words, line_replay
+from gitcp.core.formats import EMPTY, remove_space
 from gitcp.core.line_replay import count_equal_lines
-from gitcp.core.linking import remove_space
 from gitcp.core.transcripts import load_entry
 
 TYPE_CHECKING = False
@@ -103,8 +103,6 @@ def list_new_lines(hunks: Iterable[Hunk]) -> list[int]:
 
 # Find the paths whose content came from another path, which was deleted or has a new content.
 _MOST = 400  # pairs whose lines are compared
-_EMPTY = ("e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
-          "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813")  # fmt: skip
 
 
 def find_moves(
@@ -116,7 +114,7 @@ def find_moves(
     shares more than half of its lines, blank ones aside.
     """
     origins: dict[str, str] = {}
-    left = {path: oid for path, oid in deleted.items() if oid not in _EMPTY}
+    left = {path: oid for path, oid in deleted.items() if oid not in EMPTY}
     for path, oid in created.items():
         same = next((old for old, old_oid in left.items() if old_oid == oid), None)
         if same is not None:
@@ -150,7 +148,7 @@ def find_origins(changed: Mapping[str, tuple[str, str]], lines: Lines) -> dict[s
     taken = set(sources.values())
     left = {old: path for path, (old, new) in changed.items() if old != new and path not in taken}
     for path, (old, new) in changed.items():
-        if path not in sources and new not in ("", old, *_EMPTY) and new in left:
+        if path not in sources and new not in ("", old, *EMPTY) and new in left:
             sources[path] = left.pop(new)
     return sources
 
@@ -489,7 +487,7 @@ def _get_first(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> str:
 
 def _select_telling(text: str) -> set[bytes]:
     data = text.encode("utf-8", "surrogateescape")
-    return linking.select_significant(set(data.split(b"\n")))
+    return line_replay.select_significant(set(data.split(b"\n")))
 
 
 # Read when work was recorded, and which agent a commit names as its author.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from gitcp.core import line_replay, linking
+from gitcp.core import formats, line_replay
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class Text:
     """A content without white space.  keys: its lines.  flat: its lines, each between newlines."""
 
     def __init__(self, data: bytes) -> None:
-        self._flat = linking.remove_space(data)
+        self._flat = formats.remove_space(data)
 
     @cached_property
     def keys(self) -> list[bytes]:
@@ -97,7 +97,7 @@ def pair_moved(
     moved if it was put in as often as it was taken out; then equal lines beside it moved with it.
     """
     taken, given = _group_by_key(old, removed), _group_by_key(new, added)
-    telling = linking.select_significant(taken.keys() & given.keys())
+    telling = line_replay.select_significant(taken.keys() & given.keys())
     pairs: dict[int, int] = {}
     for key in telling:
         if len(taken[key]) == len(given[key]):
@@ -120,7 +120,7 @@ def pair_copied(old: Text, new: Text, added: Iterable[int]) -> dict[int, int]:
 
     A block has at least three significant lines, and begins with one that old has once."""
     given = {j: new.keys[j] for j in added if j < len(new.keys)}
-    likely = linking.select_significant({*given.values()})
+    likely = line_replay.select_significant({*given.values()})
     telling = likely & old.places.keys() if len(likely) >= _BLOCK else set()
     pairs: dict[int, int] = {}
     for first, last in line_replay.group_runs(given if len(telling) >= _BLOCK else ()):
@@ -218,7 +218,7 @@ def find_telling_lines(run: Run, old: Text, new: Text) -> dict[int, int]:
     has once, and of equal lines beside them."""
     own = range(run.first - 1, run.first - 1 + len(run.lines))
     once = {j: i for j in own if (i := old.places.get(new.keys[j], -1)) >= 0}
-    telling = linking.select_significant({new.keys[j] for j in once})
+    telling = line_replay.select_significant({new.keys[j] for j in once})
     pairs = {
         j: i for j, i in once.items() if new.keys[j] in telling and new.places[new.keys[j]] == j
     }
@@ -240,7 +240,7 @@ def _find_telling(run: Run, old: Text, new: Text) -> int:
     """The line (1-based) where a run with a significant line begins in old; 0 unless each text has
     it once."""
     first = _find_only(run, old.flat)
-    is_telling = first and _find_only(run, new.flat) and linking.select_significant({*run.keys})
+    is_telling = first and _find_only(run, new.flat) and line_replay.select_significant({*run.keys})
     return first if is_telling else 0
 
 

@@ -9,7 +9,7 @@ where a moved line is paired too: the difference may then be too small, never to
 from __future__ import annotations
 
 from gitcp.core.credit import PERSON, UNKNOWN
-from gitcp.core.linking import is_binary, remove_space
+from gitcp.core.formats import is_binary, remove_space
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,6 +73,40 @@ def count_same_ends(a: Sequence[object], b: Sequence[object]) -> tuple[int, int]
     while end < shorter - start and a[-1 - end] == b[-1 - end]:
         end += 1
     return start, end
+
+
+# Lines as evidence of who wrote a text.  Their number and order do not count: a moved line is not
+# an added one, and a staged half of a file is a part of it in any order.  A line is its bytes
+# without the line ending ("\n" or "\r\n").
+SIGNIFICANT = 10  # trimmed bytes of a significant line
+
+
+def find_added_lines(a: bytes | None, b: bytes | None) -> set[bytes]:
+    """Return the non-blank lines of b that a does not have; None: there is no file."""
+    return {line for line in _collect_lines(b or b"") - _collect_lines(a or b"") if line.strip()}
+
+
+def _collect_lines(data: bytes) -> set[bytes]:
+    return {*data.removesuffix(b"\r").replace(b"\r\n", b"\n").split(b"\n")}
+
+
+def is_meaningful(line: bytes) -> bool:
+    """Tell whether a line has a letter or a digit."""
+    return any(byte >= 0x80 or chr(byte).isalnum() for byte in line)
+
+
+def is_significant(line: bytes) -> bool:
+    """Tell whether a line is significant (doc/credit.md "Linking by evidence")."""
+    line = line.strip()
+    return len(line) >= SIGNIFICANT and is_meaningful(line)
+
+
+def select_significant(lines: Iterable[bytes]) -> set[bytes]:
+    """Return the significant lines, trimmed."""
+    return {line.strip() for line in lines if is_significant(line)}
+
+
+# Pair lines.
 
 
 def pair_lines(a: Sequence[bytes], b: Sequence[bytes]) -> Pairs:

@@ -9,8 +9,8 @@ a replaced line and the lines in its place, whoever wrote them.
 from __future__ import annotations
 
 from gitcp.core.credit import PERSON, UNKNOWN
+from gitcp.core.formats import remove_space
 from gitcp.core.line_replay import Replay, count_same_ends, pair_lines
-from gitcp.core.linking import remove_space
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -19,6 +19,8 @@ Entry = tuple[str, str]  # mode as git prints it ("100644"), oid
 Version = Entry | None  # None: nothing is there
 Entries = dict[str, Version]  # by path
 Tree = dict[str, Entry]  # by name
+Staged = tuple[str, str | None, str, str | None]  # old mode, old oid, new mode, new oid
+Blob = Callable[[str], bytes | None]  # the content of an oid; None: there is no such object
 
 
 class Commit(TypedDict):
@@ -30,6 +32,43 @@ class Commit(TypedDict):
     author: str
     committer: str
     message: str
+
+
+# Links of commits.
+class Recorded(TypedDict):
+    """A change of a path that a session recorded; other keys are ignored."""
+
+    path: str
+    oid: str | None  # None: the session deleted the path
+    mode: NotRequired[str]
+    live: bool  # the worktree's stream has it; False: it is away
+    stashed: NotRequired[bool]  # a later entry of `git stash` has the recorded content
+    before: NotRequired[Version]  # absent: not known
+    own: NotRequired[frozenset[bytes]]  # the added lines that count; absent: all
+
+
+Shared = tuple[frozenset[bytes], str]  # what two changes have in common; the reason
+
+
+class Linked(TypedDict):
+    """Why a session belongs to a commit.  how: content, environment or process.  From agent on,
+    what was stored: how many turns wrote what the commit has, and how many of the lines that it
+    adds the session wrote, then how many it adds."""
+
+    how: str
+    paths: list[str]
+    reasons: dict[str, str]
+    agent: NotRequired[str]
+    turns: NotRequired[int]
+    lines: NotRequired[tuple[int, int]]
+
+
+class Pair(TypedDict):
+    """how: blobs; evidence, for a part of them; amend or rebase, as git names the rewrite."""
+
+    commit: str
+    checkpoint_id: str
+    how: str
 
 
 # Payloads of an agent's client.

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gitcp.context import Context
-    from gitcp.core.linking import Pair
-    from gitcp.core.record_types import Record
+    from gitcp.core.record_types import Pair, Record
 
 
 def relink_commits(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:

@@ -6,7 +6,7 @@ import os
 import time
 
 from gitcp import git
-from gitcp.core import credit, formats, linking
+from gitcp.core import credit, formats
 from gitcp.core.commit_message import KEY
 from gitcp.core.credit import UNKNOWN
 from gitcp.errors import Busy, Error, GitError, Late, Moved
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 
     from gitcp.context import Context
     from gitcp.core.line_replay import PathCredit
-    from gitcp.core.linking import Linked
-    from gitcp.core.record_types import Commit, Entries, Entry, Record, State
+    from gitcp.core.record_types import Commit, Entries, Entry, Linked, Record, State
     from gitcp.repo import Repo
     from gitcp.store.objects import Changes
     from gitcp.store.session import Intent
@@ -545,7 +544,7 @@ def find_work(
                 continue
             if entry and entry[0] == TREE:
                 entry = None  # a directory has replaced the file
-            changes[path] = linking.build_change(old, entry)
+            changes[path] = formats.build_change(old, entry)
             if file["turn_id"] == state.get("turn_id"):
                 current.add(path)
     credit = edit_lines.Edits(repo.objects, journal.read_journal(repo)).credit_paths(changes)

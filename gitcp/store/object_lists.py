@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core import linking
+from gitcp.core import line_replay
 from gitcp.errors import Error, GitError
 from gitcp.git import decode_name, encode_name
 from gitcp.record import encode_lines
@@ -12,8 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from gitcp.core.linking import Staged
-    from gitcp.core.record_types import Commit, Entry
+    from gitcp.core.record_types import Commit, Entry, Staged
     from gitcp.repo import Repo
 
 _DEEPEST, _MOST = 200, 10_000_000
@@ -133,4 +132,4 @@ def _is_same(objects: store_objects.Objects, entry: Staged, other: Staged) -> bo
 def _list_added(objects: store_objects.Objects, change: Staged) -> set[bytes]:
     _, old, _, new = change
 
-    return linking.find_added_lines(objects.read_blob(old), objects.read_blob(new))
+    return line_replay.find_added_lines(objects.read_blob(old), objects.read_blob(new))

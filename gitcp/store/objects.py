@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any, BinaryIO, Self
 
-    from gitcp.core.linking import Staged
-    from gitcp.core.record_types import Commit, Entry, Tree, Version
+    from gitcp.core.record_types import Commit, Entry, Staged, Tree, Version
     from gitcp.git import Git
     from gitcp.repo import Repo
     from gitcp.store.cat_file import Batch, Object
@@ -642,10 +641,10 @@ def parse_change(raw: bytes) -> Staged:
 def read_tree_changes(objects: Objects, old: str | None, new: str) -> Changes:
     """The changes of a tree against another; old: None for no tree."""
 
-    from gitcp.core import linking
+    from gitcp.core import formats
 
     return {
-        path: linking.build_change(before, after)
+        path: formats.build_change(before, after)
         for path, before, after in compare_trees(objects, old, new)
         if not path.startswith(OURS)
     }

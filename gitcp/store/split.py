@@ -47,8 +47,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from gitcp.context import Context
-    from gitcp.core.linking import Linked
-    from gitcp.core.record_types import Commit, JournalLine, Version, Writer
+    from gitcp.core.record_types import Commit, JournalLine, Linked, Version, Writer
     from gitcp.repo import Repo
     from gitcp.store.stage import Change, Left, Part
     from gitcp.store.v1.checkpoints import StoredCheckpoint

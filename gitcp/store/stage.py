@@ -7,7 +7,7 @@ from functools import cached_property
 
 from gitcp.core import back, credit, line_replay, parts
 from gitcp.core.credit import PERSON, UNKNOWN, parse_entry
-from gitcp.core.formats import EXECUTABLE, FILE
+from gitcp.core.formats import REGULAR
 from gitcp.core.line_replay import find_changed_lines, has_no_lines, split_lines
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import Error
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
         removed: int
 
 
-_REGULAR = (FILE, EXECUTABLE)
 _SHORTEST = 4  # digits of the beginning of a turn's id
 
 
@@ -342,7 +341,7 @@ def read_text(objects: Objects, version: record_types.Version) -> bytes | None:
     """The text of a file, b"" for no file; None for what has no lines."""
     if version is None:
         return b""
-    data = objects.read_blob(version[1]) if version[0] in _REGULAR else None
+    data = objects.read_blob(version[1]) if version[0] in REGULAR else None
     return None if data is None or has_no_lines(data) else data
 
 

@@ -11,6 +11,10 @@ from gitcp.core import linking
 from tests.support.harness import Agent, World
 from tests.support.linking import sessions, settled, sound, v1
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.core.record_types import Recorded
+
 A, B = "def add(a, b):\n    return a + b\n", "def minus(a, b):\n    return a - b\n"
 
 
@@ -69,7 +73,7 @@ def test_caveat_7_the_two_checks_agree_on_every_content() -> None:
     for recorded in "123":
         for before in (None, "0"):
             for now in "123":
-                entry: linking.Recorded = {
+                entry: Recorded = {
                     "path": "p",
                     "oid": recorded,
                     "mode": "100644",

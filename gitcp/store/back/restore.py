@@ -14,7 +14,7 @@ from gitcp import files
 from gitcp.core import back, credit, credit_cases
 from gitcp.core.back import list_effective
 from gitcp.core.credit import RESTORED
-from gitcp.core.formats import EXECUTABLE, FILE, GONE, LINK
+from gitcp.core.formats import EXECUTABLE, GONE, LINK, REGULAR
 from gitcp.errors import Busy, Changed, Error, Moved
 from gitcp.files import exclusive
 from gitcp.git import encode_name
@@ -267,7 +267,6 @@ def name_in_worktree(repo: Repo, path: str) -> str:
 # bytes and permissions of the files that it changes, and the permissions of directories that it
 # may remove, so that undo restores them.
 USUAL: Raw = (None, None)
-_REGULAR = (FILE, EXECUTABLE)
 
 
 def keep_raw(
@@ -280,7 +279,7 @@ def keep_raw(
     raw = _keep_folders(present, (action["path"] for action in actions), 0o777 & ~mask)
     for action in actions:
         path, was, sign = action["path"], action["was"], signs.get(action["path"])
-        if not was or was[0] not in _REGULAR or not sign or not stat.S_ISREG(sign[0]):
+        if not was or was[0] not in REGULAR or not sign or not stat.S_ISREG(sign[0]):
             continue
         mode = stat.S_IMODE(sign[0])
         usual = (0o777 if was[0] == EXECUTABLE else 0o666) & ~mask
@@ -319,7 +318,7 @@ def choose_raw(
         sign = signs.get(path)
         if entry[0] == LINK and not links and (find_file(head, path) or GONE)[0] != LINK:
             chosen[path] = stat.S_IFLNK, None
-        if entry[0] not in _REGULAR:
+        if entry[0] not in REGULAR:
             continue
         if path in records and records[path][0] == entry:
             chosen[path] = records[path][1]

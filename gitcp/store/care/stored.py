@@ -498,7 +498,8 @@ def _list_empty(
         repo.objects.ahead.fetch_small(oid for files in small for *_, oid in files if oid)
         for oid, checkpoint in unclear:
             record = candidates.extract_edits(repo.objects, checkpoint, changed[oid])
-            if record and not candidates.has_work(repo.objects, record, changed[oid]):
+            change = holding.Change(changed[oid], repo.objects.read_blob)
+            if record and not holding.is_any(holding.hold(record, change)):
                 empty.append((oid, checkpoint["checkpoint_id"]))
     repo.objects.ahead.forget()
     return empty

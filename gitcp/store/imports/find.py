@@ -11,13 +11,12 @@ from typing import NamedTuple
 
 from gitcp import agents
 from gitcp.agents.reading import edits
-from gitcp.core import formats, import_rules, json, line_replay, linking
+from gitcp.core import formats, holding, import_rules, json, line_replay
 from gitcp.core.credit import UNKNOWN
 from gitcp.core.line_replay import Replay, Version
 from gitcp.errors import Error, InputError
 from gitcp.git import decode_name
 from gitcp.record import decode_lines
-from gitcp.store.match import candidates
 from gitcp.store.objects import Objects
 
 TYPE_CHECKING = False
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
     from gitcp.agents import Client
     from gitcp.core.import_rules import Step
     from gitcp.core.line_replay import PathCredit
-    from gitcp.core.linking import Recorded, Staged
-    from gitcp.core.record_types import Writer
+    from gitcp.core.record_types import Recorded, Staged, Writer
     from gitcp.repo import Repo
     from gitcp.store.cat_file import Object
 
@@ -363,9 +361,7 @@ class Calls:
         taken = {
             session: import_rules.list_lines(session, credit, parent.lines, new.lines)
             for session in filter(in_time, sorted(import_rules.list_sessions(credit)))
-            if candidates.match_edits(
-                self._contents, [self._records[session]], {self._path: change}
-            )
+            if holding.compare_changes(self._records[session], change, self._contents.read_blob)[0]
         }
         author, mark = self._sole_authors.get(new.oid, ""), b"\0\0" + new.oid.encode()
         if author and old_oid != new_oid and in_time(author) and not is_taken(author, mark):
@@ -383,7 +379,7 @@ class Calls:
 
     def _note_unexplained(self, oid: str, lines: set[bytes]) -> None:
         """Note lines of a commit that no call explains."""
-        self._note_taken("", oid, set(filter(linking.is_significant, lines)))
+        self._note_taken("", oid, set(filter(line_replay.is_significant, lines)))
 
     def _is_taken(self, oid: str, session: str, line: bytes) -> bool:
         """Whether a commit took a session's line, or has it from no call, before commit oid."""
@@ -406,7 +402,7 @@ class Calls:
         if sure and before != self._oid:  # an unknown change came between
             self._lines.add_step(old, UNKNOWN, line_replay.accepts_any_line, is_kept=True)
         if sure:
-            self._lines.add_step(new, writer, linking.is_significant)
+            self._lines.add_step(new, writer, line_replay.is_significant)
             self._note_step(writer[0], old, new)
         else:
             self._lines.add_step(new, UNKNOWN)

@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 
     from gitcp.agents import Client
     from gitcp.core.line_replay import PathCredit
-    from gitcp.core.linking import Staged
-    from gitcp.core.record_types import Usage
+    from gitcp.core.record_types import Staged, Usage
     from gitcp.repo import Repo
     from gitcp.store.imports.find import Proof, Session
     from gitcp.store.objects import Changes

@@ -30,8 +30,17 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.credit import Change, Verdict, Window
-    from gitcp.core.linking import Recorded, Staged
-    from gitcp.core.record_types import File, JournalLine, Marker, State, Stream, Version, Writer
+    from gitcp.core.record_types import (
+        File,
+        JournalLine,
+        Marker,
+        Recorded,
+        Staged,
+        State,
+        Stream,
+        Version,
+        Writer,
+    )
     from gitcp.repo import Repo
     from gitcp.store.journal import Journal
     from gitcp.store.journal.sources import Sources
@@ -696,9 +705,9 @@ def _read_added(objects: Objects, before: Version, after: Version) -> str:
     """The lines that a change adds."""
     old, new = (objects.read(version[1]) if version else None for version in (before, after))
 
-    from gitcp.core import linking
+    from gitcp.core import line_replay
 
-    added = linking.find_added_lines(old and old[2], new and new[2])
+    added = line_replay.find_added_lines(old and old[2], new and new[2])
     return b"\n".join(added).decode(errors="replace")
 
 

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.discards import Discard
-    from gitcp.core.linking import Recorded
-    from gitcp.core.record_types import JournalLine, State, Version, Writer
+    from gitcp.core.record_types import JournalLine, Recorded, State, Version, Writer
     from gitcp.git import Running
     from gitcp.store.journal.edits import Stretch
 

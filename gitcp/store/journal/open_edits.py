@@ -16,8 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from gitcp.core.linking import Staged
-    from gitcp.core.record_types import Commit, JournalLine, Marker, Version
+    from gitcp.core.record_types import Commit, JournalLine, Marker, Staged, Version
     from gitcp.repo import Repo
     from gitcp.store.journal.edits import Stretch
     from gitcp.store.objects import Objects

@@ -10,7 +10,7 @@ import os
 from time import monotonic, process_time
 
 from gitcp import files
-from gitcp.core import credit, line_replay, linking
+from gitcp.core import credit, line_replay
 from gitcp.errors import Error
 from gitcp.store import refs
 from gitcp.store.objects import Lookup, find_tree, read_commit
@@ -74,7 +74,7 @@ class Sources:
         for file, lines in self._read_files(window).items():
             if file == os.path.join(self._repo.worktree, path):
                 continue
-            if shared := added & linking.select_significant({*lines}):
+            if shared := added & line_replay.select_significant({*lines}):
                 blob = self._repo.objects.write("blob", b"\n".join(lines) + b"\n")
                 counted.append((len(shared), ["", "", blob]))
         counted.sort(key=lambda pair: -pair[0])
@@ -102,7 +102,7 @@ class Sources:
 
     def _read_lines(self, oid: str) -> set[bytes]:
         lines = line_replay.split_text_lines(oid, self._repo.objects.read_blob(oid))
-        return linking.select_significant({*lines})
+        return line_replay.select_significant({*lines})
 
     def _list_blobs(self, window: Window, path: str) -> Iterator[Source]:
         """The blobs of named commits at the path or at another named path; not HEAD's own, which

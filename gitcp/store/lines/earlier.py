@@ -12,7 +12,7 @@ import re
 from itertools import islice
 from typing import NamedTuple
 
-from gitcp.core import line_moves, line_replay, linking
+from gitcp.core import formats, line_moves, line_replay
 from gitcp.core.line_moves import Text
 from gitcp.errors import GitError
 from gitcp.git import decode_name, encode_name
@@ -373,7 +373,7 @@ class Earlier:
         if not lines or not (text := self._read_text(new)):
             return {}
         keys = {n: text.keys[n - 1] for n in lines if n <= len(text.keys)}
-        telling = linking.select_significant({k for k in keys.values() if text.places[k] >= 0})
+        telling = line_replay.select_significant({k for k in keys.values() if text.places[k] >= 0})
         left = {key: n for n, key in keys.items() if key in telling}
         spots: dict[int, Spot] = {}
         for found, oid in islice(self._list_versions(walk, place), _VERSIONS):
@@ -495,7 +495,7 @@ class Earlier:
             if self._size > _KEPT:
                 self._forget_texts()
             data = self._repo.objects.read_blob(oid) if oid.strip("0") else None
-            fits = data is not None and len(data) <= LARGEST and not linking.is_binary(data)
+            fits = data is not None and len(data) <= LARGEST and not formats.is_binary(data)
             self._texts[oid] = Text(data) if data is not None and fits else None
             self._size += len(data or b"")
         self._lacks |= self._texts[oid] is None and bool(oid.strip("0"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core import credit, line_replay, linking
+from gitcp.core import credit, line_replay
 from gitcp.core.credit import UNKNOWN
 from gitcp.core.line_replay import Version
 
@@ -180,4 +180,4 @@ class Edits:
 def choose_regains(how: str) -> Regains:
     """The test of a line that an edit moves or brings back: a restore may do so with any line, new
     work only with a significant one."""
-    return line_replay.accepts_any_line if how == "restored" else linking.is_significant
+    return line_replay.accepts_any_line if how == "restored" else line_replay.is_significant

@@ -6,7 +6,6 @@ import os
 
 from gitcp import git
 from gitcp.core import commit_message, credit, linking, stream_rules
-from gitcp.core.linking import holds_line
 from gitcp.git import encode_name
 from gitcp.store import match, objects, refs, session
 from gitcp.store.journal import open_edits
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Container, Sequence
     from typing import TypedDict
 
-    from gitcp.core.linking import Linked, Recorded
-    from gitcp.core.record_types import Commit, JournalLine, Marker, Process
+    from gitcp.core.record_types import Commit, JournalLine, Linked, Marker, Process, Recorded
     from gitcp.repo import Repo
     from gitcp.store.match import Verdict
     from gitcp.store.match.sources import MatchCase, Target
@@ -213,12 +211,14 @@ def _leave_out_lineless(
     if len(writers) < 2:
         return
     _, old, _, new = changes[path]
+    from gitcp.core import holding
+
     ends = [objects.read_blob(oid) if oid else b"" for oid in (old, new)]
     lacking = {
         session_id
         for session_id in writers
         if (stretches := Work(lines, session_id).list_stretches(path))
-        and not any(holds_line(*s.read_contents(objects.read_blob), *ends) for s in stretches)
+        and not any(holding.has_line(s.read_contents(objects.read_blob), ends) for s in stretches)
     }
     for session_id in lacking if len(lacking) < len(writers) else ():
         part = linked[session_id]

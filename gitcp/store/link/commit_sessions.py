@@ -11,8 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gitcp.core.linking import Linked
-    from gitcp.core.record_types import Commit, State
+    from gitcp.core.record_types import Commit, Linked, State
     from gitcp.repo import Repo
 
 MOST_TAKEN_BACK = 20  # commits that a reset left

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Container, Mapping, Sequence
     from typing import Any
 
-    from gitcp.core.linking import Linked, Staged
-    from gitcp.core.record_types import Commit, File, Scan, State, Usage
+    from gitcp.core.record_types import Commit, File, Linked, Scan, Staged, State, Usage
     from gitcp.repo import Repo
     from gitcp.store.lines.commit_lines import Credit
     from gitcp.store.v1.committed_write import SessionData

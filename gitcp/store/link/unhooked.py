@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 
     from gitcp.context import Context
-    from gitcp.core.linking import Linked, Pair
-    from gitcp.core.record_types import Commit, Marker, State
+    from gitcp.core.record_types import Commit, Linked, Marker, Pair, State
     from gitcp.repo import Repo
     from gitcp.store.match.sources import Answer
     from gitcp.store.objects import Changes, Objects

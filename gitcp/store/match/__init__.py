@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from typing import NotRequired, TypedDict
 
     from gitcp.context import Context
-    from gitcp.core.linking import Linked
-    from gitcp.core.record_types import Commit, Process
+    from gitcp.core.record_types import Commit, Linked, Process
     from gitcp.repo import Repo
 
     class Verdict(TypedDict):

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import suppress
 
 from gitcp import files, git, jj
-from gitcp.core import commit_message, holding, line_authors, linking
-from gitcp.core.formats import is_object_name
-from gitcp.core.linking import ABSENT
+from gitcp.core import commit_message, formats, holding
+from gitcp.core.formats import GONE, is_object_name
 from gitcp.errors import Error, GitError
 from gitcp.record import encode_lines
 from gitcp.store import match, object_lists, objects, refs
 from gitcp.store.object_lists import is_ancestor, list_commits
-from gitcp.store.objects import Lookup, find_tree, parse_ident, read_commit
+from gitcp.store.objects import parse_ident, read_commit
 from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
@@ -27,8 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from gitcp.core.linking import Blob, Recorded, Staged
-    from gitcp.core.record_types import Commit, Version
+    from gitcp.core.record_types import Blob, Commit, Recorded, Staged, Version
     from gitcp.repo import Repo
     from gitcp.store.match.sources import Target
     from gitcp.store.objects import Changes, Objects
@@ -68,16 +65,12 @@ def extract_edits(
 
 
 def has_same_change(checkpoint: StoredCheckpoint, changed: Changes) -> bool:
-    """Return whether match_edits() finds work of a checkpoint by ids, whatever the contents are."""
-
-    def refuse(_: str) -> None:
-        raise LookupError
-
-    for path, edit in _list_edits(checkpoint, changed).items():
-        with suppress(LookupError):
-            if path in changed and linking.find_overlap(edit, changed[path], refuse)[0]:
-                return True
-    return False
+    """Return whether a commit changes a path just as a checkpoint says: no content has to be read
+    to know that it holds work of it."""
+    return any(
+        path in changed and {**(same := build_edit(path, changed[path])), **edit} == same
+        for path, edit in _list_edits(checkpoint, changed).items()
+    )
 
 
 def _list_edits(checkpoint: StoredCheckpoint, changed: Changes) -> dict[str, Recorded]:
@@ -105,7 +98,7 @@ def build_edit(path: str, change: Staged) -> Recorded:
 def _parse_edit(path: str, file: Mapping[str, Any]) -> Recorded:
     """Parse an edit of the metadata.  Anyone who can push may have written it, in any form."""
     mode, oid = (v if isinstance(v := file.get(key), str) else "" for key in ("mode", "oid"))
-    entry: Recorded = {"path": path, "mode": mode or ABSENT, "oid": oid or None, "live": False}
+    entry: Recorded = {"path": path, "mode": mode or GONE, "oid": oid or None, "live": False}
     before = file.get("before", "")
     if before is None:
         entry["before"] = None
@@ -131,7 +124,7 @@ def _limit_lines(
     for path, edit in by_path.items() if credited else ():
         own = written.get((path, edit["oid"] or ""))
         text = objects.read_blob(edit["oid"]) if own is not None else None
-        if own is not None and text is not None and not linking.is_binary(text):
+        if own is not None and text is not None and not formats.is_binary(text):
             lines = enumerate(text.split(b"\n"), 1)
             edit["own"] = frozenset(s.removesuffix(b"\r") for n, s in lines if n in own)
 
@@ -143,79 +136,19 @@ def _list_ranges(entries: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, in
             yield entry.get("oid", ""), first, last, author
 
 
-def match_edits(
-    objects: Objects,
-    edits: list[Recorded],
-    changes: Changes,
-    is_gone: Callable[[str], bool] = lambda _: False,
-) -> dict[str, frozenset[bytes]]:
-    """Return by path the lines that a commit with these changes has in common with edits.
-
-    is_gone: whether the commit's parent lacks a path.  A file that has been renamed is compared
-    under its present name."""
-    renamed = _rename(edits, changes, objects.read_blob, is_gone)
-    return linking.match_session(renamed, changes, objects.read_blob, is_gone)["shared"]
-
-
-def has_work(
-    objects: Objects,
-    edits: Iterable[Recorded],
-    changes: Changes,
-    is_gone: Callable[[str], bool] = lambda _: False,
-) -> bool:
-    """Return whether a commit with these changes has anything of edits."""
-    return holding.is_any(holding.hold(edits, holding.Change(changes, objects.read_blob, is_gone)))
-
-
-def is_concerned(
-    objects: Objects, edits: list[Recorded], changes: Changes, is_gone: Callable[[str], bool]
-) -> bool:
-    """Return whether changes touch a file of edits, under its own name or another one."""
-    renamed = _rename(edits, changes, objects.read_blob, is_gone)
-    is_changed = any(edit["path"] in changes for edit in renamed)
-    return is_changed or bool(_find_new_names(renamed, changes, objects.read_blob))
-
-
 def _find_new_names(
     edits: Iterable[Recorded], changes: Changes, read_blob: Blob
 ) -> Mapping[str, str]:
     """Return the new files in changes that are moved files of edits: new path -> old path."""
     added = {path: new for path, (_, old, _, new) in changes.items() if new and not old}
-    return _find_moves({e["path"]: e["oid"] for e in edits if e["oid"]}, added, read_blob)
-
-
-def _rename(
-    edits: list[Recorded], changes: Changes, read_blob: Blob, is_gone: Callable[[str], bool]
-) -> list[Recorded]:
-    """Return edits, with the path of a renamed file replaced if changes have its new name."""
-    removed = {
-        edit["path"]: before[1]
-        for edit in edits
-        if edit["path"] not in changes and (before := edit.get("before")) and is_gone(edit["path"])
-    }
-    if not removed:
-        return edits
-    changed = {path: old for path, (_, old, _, _) in changes.items() if old}
-    new_paths = {old: new for new, old in _find_moves(removed, changed, read_blob).items()}
-    return [{**edit, "path": new_paths.get(edit["path"], edit["path"])} for edit in edits]
-
-
-def _find_moves(
-    removed: Mapping[str, str], added: Mapping[str, str], read_blob: Blob
-) -> dict[str, str]:
-    return line_authors.find_moves(removed, added, lambda oid: (read_blob(oid) or b"").split(b"\n"))
+    removed = {edit["path"]: edit["oid"] for edit in edits if edit["oid"]}
+    return holding.find_moves(removed, added, read_blob)
 
 
 def tell_how(edits: Iterable[Recorded], changes: Changes) -> str:
     """Return BLOBS if changes give every path its recorded content, else "evidence"."""
     is_exact = all(e["path"] in changes and changes[e["path"]][3] == e["oid"] for e in edits)
     return BLOBS if is_exact else "evidence"
-
-
-def build_gone_check(objects: Objects, parent: str) -> Callable[[str], bool]:
-    """Return a function that tells whether a commit lacks a path."""
-    lookup = Lookup(objects, find_tree(objects, parent))
-    return lambda path: lookup(path) is None
 
 
 def select_linked(objects: Objects, oids: Iterable[str]) -> list[Commit]:
@@ -269,7 +202,7 @@ class Search:
 
     def is_held(self, target: Target) -> bool:
         """Return whether a commit has work of any of the commits."""
-        change = self._build_change(target)
+        change = target.build_change()
         return any(
             holding.is_any(holding.hold(edits, change))
             for commit in self.commits
@@ -288,7 +221,7 @@ class Search:
             matches = [*self._match(target, float("inf") if is_first else self._until)]
             if target.oid and not is_first and self.is_late():
                 return
-            ids = linking.choose_candidate(matches)
+            ids = holding.choose_candidate(matches)
             if ids and self._refused is None:
                 self._refused = match.read_refused(self._repo)
             excluded = {*target.list_ids(), *(self._refused or ())}
@@ -299,14 +232,14 @@ class Search:
         recorded = [self.read_edits(commit).get(checkpoint_id) for commit in self.commits]
         return min(tell_how(edits, target.read()[1]) for edits in recorded if edits)
 
-    def _match(self, target: Target, until: float) -> Iterator[dict[str, linking.Evidence]]:
+    def _match(self, target: Target, until: float) -> Iterator[dict[str, holding.Evidence]]:
         """Yield for each commit, by id, what its edits have in common with target, if that is
         enough.  Ends at the time until."""
-        change = self._build_change(target)
+        change = target.build_change()
         works = [*self._list_works(target, change, until)] if change.changes else []
         together = len({unit for *_, work in works for unit in work.hold(change)["common"]})
         other = read_commit(self._repo.objects, target.oid) if target.oid else None
-        shared: dict[str, dict[str, linking.Evidence]] = {}
+        shared: dict[str, dict[str, holding.Evidence]] = {}
         for commit, checkpoint_id, work in works:
             is_named, has_own = commit["oid"] not in self._beside, bool(target.list_ids())
             relation = relate(commit, other, is_named, has_own)
@@ -326,11 +259,6 @@ class Search:
                 if holding.is_any(work.hold(change)):
                     work.leave_out(self._list_carriers(checkpoint_id, commit, target))
                     yield commit, checkpoint_id, work
-
-    def _build_change(self, target: Target) -> holding.Change:
-        parent, changes = target.read()
-        is_gone = build_gone_check(self._repo.objects, parent)
-        return holding.Change(changes, self._repo.objects.read_blob, is_gone)
 
     def _list_carriers(self, checkpoint_id: str, commit: Commit, target: Target) -> list[Commit]:
         """Return the commits with an id that target is based on."""
@@ -377,7 +305,7 @@ class Work:
 
     def find_enough(
         self, change: holding.Change, relation: str, together: int = 0
-    ) -> linking.Evidence:
+    ) -> holding.Evidence:
         """Return what a commit has of the edits if it is enough to link the two, else nothing.
 
         together: how many units it has of all works that are searched for."""
@@ -487,13 +415,13 @@ def _choose_copies(
     """Those of the commits that git copied of the one whose edits these are: their author and time
     are equal."""
     original = work.commit
-    found: list[dict[str, linking.Evidence]] = []
+    found: list[dict[str, holding.Evidence]] = []
     for oid in by_author.get(original["author"], ()) if original else ():
         change = holding.Change(changed[oid], repo.objects.read_blob)
         shared = work.find_enough(change, holding.REPLAYED)
         if original and shared and not is_ancestor(repo, oid, original["oid"]):
             found.append({oid: shared})
-    return linking.choose_candidate(found)
+    return holding.choose_candidate(found)
 
 
 def _choose_commits(repo: Repo, work: Work, changed: Mapping[str, Changes]) -> list[str]:
@@ -504,7 +432,7 @@ def _choose_commits(repo: Repo, work: Work, changed: Mapping[str, Changes]) -> l
     edits, original = work.edits, work.commit
     paths, oids = {edit["path"] for edit in edits}, {edit["oid"] for edit in edits}
     knows_before = all("before" in edit for edit in edits)
-    found: list[dict[str, linking.Evidence]] = []
+    found: list[dict[str, holding.Evidence]] = []
     for oid, changes in changed.items():
         if paths.isdisjoint(changes) and oids.isdisjoint(c[3] for c in changes.values()):
             continue
@@ -515,7 +443,7 @@ def _choose_commits(repo: Repo, work: Work, changed: Mapping[str, Changes]) -> l
             shared = work.find_enough(change, relation)
             if shared and not (original and is_ancestor(repo, oid, original["oid"])):
                 found.append({oid: shared})
-    return linking.choose_candidate(found)
+    return holding.choose_candidate(found)
 
 
 def _list_unreached(repo: Repo, commits: Iterable[str], among: str) -> set[str]:

@@ -7,8 +7,7 @@ import os
 
 from gitcp import files, git
 from gitcp.core import commit_message
-from gitcp.core.formats import is_object_name
-from gitcp.core.linking import build_change
+from gitcp.core.formats import build_change, is_object_name
 from gitcp.errors import Error
 from gitcp.git import decode_name, encode_name
 from gitcp.store import match, objects, refs
@@ -18,8 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from gitcp.core.linking import Recorded
-    from gitcp.core.record_types import Commit, Version
+    from gitcp.core import holding
+    from gitcp.core.record_types import Commit, Recorded, Version
     from gitcp.repo import Repo
     from gitcp.store.match.candidates import Rewrite, Search
     from gitcp.store.objects import Changes, Objects
@@ -58,6 +57,14 @@ class Target:
         changes = self._changes()
         self._changes = lambda: changes
         return self.parent, changes
+
+    def build_change(self) -> holding.Change:
+        """Return what the commit changes, to be compared with work."""
+        from gitcp.core import holding
+
+        parent, changes = self.read()
+        lookup = Lookup(self._objects, find_tree(self._objects, parent))
+        return holding.Change(changes, self._objects.read_blob, lambda path: lookup(path) is None)
 
     def list_ids(self) -> Collection[str]:
         """Return the ids of the checkpoints that it is linked to."""
@@ -213,17 +220,17 @@ def _select_held(case: MatchCase, old: str, ids: Sequence[str], target: Target) 
     if commit is None:
         return [*ids]
     old_changes = objects.read_changes(case.repo.objects, commit)[1]
-    parent, changes = target.read()
+    change, selected = target.build_change(), []
 
+    from gitcp.core import holding
     from gitcp.store.match import candidates
 
-    is_gone, held = candidates.build_gone_check(case.repo.objects, parent), []
     for checkpoint_id in ids:
         edits = candidates.read_edits(case.repo, checkpoint_id, commit)
         edits = [edit for edit in edits if edit["path"] in old_changes]
-        if not edits or candidates.is_concerned(case.repo.objects, edits, changes, is_gone):
-            held.append(checkpoint_id)
-    return held
+        if not edits or holding.hold(edits, change)["paths"]:
+            selected.append(checkpoint_id)
+    return selected
 
 
 def list_replaced(case: MatchCase) -> Iterator[Answer]:
@@ -309,12 +316,11 @@ def list_copied(case: MatchCase) -> Iterator[Answer]:
         refused |= checkpoint_list.list_refused(case.repo.objects, [other["oid"]]).keys()
     ids = []
     for checkpoint_id in (i for i in named if i not in refused):
+        from gitcp.core import holding
         from gitcp.store.match import candidates
 
         edits = candidates.read_edits(case.repo, checkpoint_id)
-        parent, changes = case.target.read()
-        is_gone = candidates.build_gone_check(case.repo.objects, parent)
-        if not edits or candidates.has_work(case.repo.objects, edits, changes, is_gone):
+        if not edits or holding.is_any(holding.hold(edits, case.target.build_change())):
             ids.append(checkpoint_id)
     if named:
         yield _build_answer(case, case.target, named, ids)
@@ -607,9 +613,9 @@ def _has_work(
     """Whether steps (path, old, new) have some of the work of edits."""
     changes = {path: build_change(old, new) for path, old, new in steps if old != new}
 
-    from gitcp.store.match import candidates
+    from gitcp.core import holding
 
-    return bool(changes and candidates.has_work(objects, edits, changes))
+    return holding.is_any(holding.hold(edits, holding.Change(changes, objects.read_blob)))
 
 
 def add_commits(repo: Repo, commits: Iterable[str]) -> None:

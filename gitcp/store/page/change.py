@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack, suppress
 
 from gitcp.core import blame_format, line_authors
-from gitcp.core.linking import is_binary
+from gitcp.core.formats import is_binary
 from gitcp.core.page_parts import list_added, trace_lines
 from gitcp.errors import Error, GitError
 from gitcp.git import decode_name, encode_name

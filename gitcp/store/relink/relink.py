@@ -6,7 +6,7 @@ from __future__ import annotations
 from time import monotonic
 
 from gitcp import git
-from gitcp.core import links
+from gitcp.core import holding, links
 from gitcp.core.formats import pick_match
 from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from gitcp.context import Context
-    from gitcp.core.linking import Linked, Pair
-    from gitcp.core.record_types import Commit, State
+    from gitcp.core.record_types import Commit, Linked, Pair, State
     from gitcp.repo import Repo
 
 
@@ -113,8 +112,7 @@ def _may_have_work(repo: Repo, state: State, commit: Commit) -> bool:
     changes = objects.read_changes(repo.objects, commit)[1]
     written = {path for stream in state["streams"] for path in stream["files"]}
     written.update(state.get("unstored") or ())
-    added = any(change[1] is None for change in changes.values())
-    return added or not written.isdisjoint(changes)
+    return holding.Change(changes, repo.objects.read_blob).may_hold(written)
 
 
 def follow_head_everywhere(ctx: Context) -> None:

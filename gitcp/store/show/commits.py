@@ -10,7 +10,7 @@ from gitcp import console
 from gitcp.agents.reading import conversation
 from gitcp.console import term
 from gitcp.core import credit, formats, line_replay, links, v1_format, v1_schema
-from gitcp.core.linking import build_change
+from gitcp.core.formats import build_change
 from gitcp.core.render.spans import abbreviate
 from gitcp.core.transcripts import ensure_object
 from gitcp.errors import Error, GitError, InputError

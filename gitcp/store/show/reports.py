@@ -6,7 +6,7 @@ import os
 from typing import NamedTuple
 
 from gitcp.agents import find_client
-from gitcp.core import formats, page_parts
+from gitcp.core import formats, holding, page_parts
 from gitcp.core import sums as core_sums
 from gitcp.core.sums import Sums, Survival
 from gitcp.errors import Error, GitError
@@ -518,4 +518,5 @@ def _holds_content(objects: Objects, oid: str, checkpoint: StoredCheckpoint) -> 
     commit = read_commit(objects, oid)
     changed = store_objects.read_changes(objects, commit)[1] if commit else {}
     edits = candidates.extract_edits(objects, checkpoint, changed)
-    return not edits or candidates.has_work(objects, edits, changed)
+    change = holding.Change(changed, objects.read_blob)
+    return not edits or holding.is_any(holding.hold(edits, change))

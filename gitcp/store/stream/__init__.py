@@ -677,11 +677,11 @@ def _is_busy(repo: Repo, state: State, stream: str) -> bool:
 def _is_change_left(
     base: bytes | None, tip: bytes | None, worktree: bytes | None, rule: str
 ) -> bool:
-    """linking.is_change_left(), whose module is imported where a stream is asked."""
+    """holding.is_change_left(), whose module is imported where a stream is asked."""
 
-    from gitcp.core import linking
+    from gitcp.core import holding
 
-    return linking.is_change_left(base, tip, worktree, rule)
+    return holding.is_change_left(base, tip, worktree, rule)
 
 
 def take_verdict(repo: Repo, state: State, head: str, dirty: dict[str, Entry | None]) -> Verdict:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.linking import ABSENT, choose_candidate, compare_changes
+from gitcp.core.formats import GONE
+from gitcp.core.holding import choose_candidate, compare_changes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.linking import Evidence, Recorded, Staged
+    from gitcp.core.holding import Evidence
+    from gitcp.core.record_types import Recorded, Staged
 
 FILE, EXEC, LINK = "100644", "100755", "120000"
 STORE: dict[str, bytes] = {}
@@ -78,7 +80,7 @@ def test_two_changes_have_something_in_common_or_not(name: str) -> None:
     was, recorded, parent, here, own, want = CASES[name]
     entry: Recorded = {
         "path": "f",
-        "mode": ABSENT if recorded is None else FILE,
+        "mode": GONE if recorded is None else FILE,
         "oid": None if recorded is None else oid(recorded),
         "before": None if was is None else (FILE, oid(was)),
         "live": False,
@@ -86,9 +88,9 @@ def test_two_changes_have_something_in_common_or_not(name: str) -> None:
     if own is not None:
         entry["own"] = frozenset(text(part).strip().encode() for part in own)
     change: Staged = (
-        ABSENT if parent is None else FILE,
+        GONE if parent is None else FILE,
         None if parent is None else oid(parent),
-        ABSENT if here is None else FILE,
+        GONE if here is None else FILE,
         None if here is None else oid(here),
     )
     common, reason = compare_changes(entry, change, STORE.get)
@@ -99,7 +101,7 @@ def test_two_changes_have_something_in_common_or_not(name: str) -> None:
 def test_a_file_as_a_session_left_it_is_evidence_while_it_is_live(live: bool) -> None:
     before, left = (FILE, oid(text("a", "b"))), oid(text("a"))
     entry: Recorded = {"path": "f", "mode": FILE, "oid": left, "before": before, "live": live}
-    assert bool(compare_changes(entry, (ABSENT, None, FILE, left), STORE.get)[0]) is live
+    assert bool(compare_changes(entry, (GONE, None, FILE, left), STORE.get)[0]) is live
 
 
 @pytest.mark.parametrize(("before", "want"), [(FILE, True), (EXEC, False)])
@@ -116,7 +118,7 @@ def test_a_mode_is_the_sessions_where_it_set_it(before: str, want: bool) -> None
 def test_a_link_in_a_files_place_is_another_type() -> None:
     common, _ = compare_changes(
         {"path": "f", "mode": FILE, "oid": oid("x"), "before": None, "live": False},
-        (ABSENT, None, LINK, oid("x")),
+        (GONE, None, LINK, oid("x")),
         STORE.get,
     )
     assert not common

@@ -2,16 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.linking import (
-    find_added_lines,
+from gitcp.core.formats import is_binary
+from gitcp.core.holding import (
     has_enough_in_common,
+    has_line,
     holds_change,
-    holds_line,
-    is_binary,
     is_change_left,
     is_contained,
-    select_significant,
 )
+from gitcp.core.line_replay import find_added_lines, select_significant
 
 LONG = [f"a line that says something {n}".encode() for n in range(4)]
 
@@ -170,4 +169,4 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_commit_holds_a_line_of_an_edit(name: str) -> None:
     *contents, want = CASES[name]
-    assert holds_line(*contents) is want
+    assert has_line(contents[:2], contents[2:]) is want

@@ -8,7 +8,7 @@ from gitcp.core.linking import find_overlap, match_session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.linking import Recorded, Staged
+    from gitcp.core.record_types import Recorded, Staged
 
 STORE: dict[str, bytes] = {}
 FILE, EXEC, LINK, MODULE, NONE = "100644", "100755", "120000", "160000", "000000"

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.linking import EMPTY, explain_settled
+from gitcp.core.formats import EMPTY
+from gitcp.core.linking import explain_settled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.linking import Recorded, Staged
-    from gitcp.core.record_types import Version
+    from gitcp.core.record_types import Recorded, Staged, Version
 
 FILE, EXEC, NONE = "100644", "100755", "000000"
 

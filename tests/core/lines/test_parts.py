@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitcp.core import linking, parts
+from gitcp.core import line_replay, parts
 from gitcp.core.credit import PERSON
 from gitcp.core.line_replay import Version
 from gitcp.core.parts import Choice, Operation, Weave
@@ -38,7 +38,7 @@ def version(text: str) -> Version:
 def replay(first: str, steps: Iterable[Step]) -> Weave:
     weave = Weave(version(first))
     for who, text in steps:
-        weave.add_step(version(text), who, linking.is_significant)
+        weave.add_step(version(text), who, line_replay.is_significant)
     return weave
 
 

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from gitcp.core.linking import Recorded, Staged
+    from gitcp.core.record_types import Recorded, Staged
 
     Texts = Mapping[str, tuple[str | None, str | None]]
 
