@@ -1,4 +1,4 @@
-"""gitcp-check - hold a range against the rules of its target branch"""
+"""gitcp-check - check a range by the rules of its target branch"""
 
 from __future__ import annotations
 

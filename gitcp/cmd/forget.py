@@ -1,4 +1,4 @@
-"""gitcp-forget - take content out of the store, here and where it was sent"""
+"""gitcp-forget - remove content from the store, here and where it was sent"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""gitcp-unlink - take the link to a checkpoint off a commit by hand"""
+"""gitcp-unlink - remove the link of a commit to a checkpoint by hand"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""gitcp-verify - check who signed checkpoints, and what they hold"""
+"""gitcp-verify - check the signatures and the content of checkpoints"""
 
 from __future__ import annotations
 
