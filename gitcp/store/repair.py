@@ -233,6 +233,30 @@ def mend_pack(repo: Repo, path: str) -> str:
     return "wrote its index again"
 
 
+def list_empty_objects(repo: Repo) -> list[str]:
+    """The empty files among git's loose objects."""
+    top = os.path.dirname(packs.locate_folder(repo))
+    shards = [name for name in files.list_names(top) if len(name) == 2]
+    entries = (entry for name in shards for entry in os.scandir(os.path.join(top, name)))
+    return sorted(e.path for e in entries if e.is_file() and not e.stat().st_size)
+
+
+def mend_empty_object(repo: Repo, path: str) -> str:
+    """Take an empty object file away, and write its object again if the index names it and the
+    worktree has it; return what was done."""
+    if path not in list_empty_objects(repo):
+        return ""
+    os.unlink(path)
+    oid = "".join(path.split(os.sep)[-2:])
+    if not _list_absent(repo, [oid]):
+        return "took it away: a pack has the object"
+    if repo.top:
+        _write_index_again(repo)
+    if _list_absent(repo, [oid]):
+        return f"took it away; {oid} is lost: 'git fsck' names what needs it"
+    return "took it away, and wrote the object again from the worktree"
+
+
 def _take_out(repo: Repo, path: str) -> str:
     named = _list_indexed(repo, path)
     files.remove_file(f"{path}.idx")  # git writes no object that an index lists
@@ -273,10 +297,19 @@ def _list_absent(repo: Repo, oids: Iterable[str]) -> set[str]:
 
 
 def _write_head_again(repo: Repo) -> str:
-    """Write the files and directories of HEAD that are missing from the worktree and the index: git
-    writes no object that a pack of gitcp has.  Return what was done, and what HEAD still lacks."""
+    """Write what is missing of HEAD; return what was done, and what HEAD still lacks."""
     if not list_lacking(repo, "HEAD", "--no-walk"):
         return ""
+    lacks = _write_index_again(repo)
+    if list_lacking(repo, "HEAD", "--no-walk"):
+        ask = "a fetch or a copy of this repository may have them"
+        return f", and the commit HEAD lacks objects that {ask}{format_lost(lacks)}"
+    return ", and the commit HEAD was completed from the worktree"
+
+
+def _write_index_again(repo: Repo) -> list[str]:
+    """Write the missing files and directories of the index from the worktree, which git does not
+    while it takes them for written; return the paths that it still lacks."""
     out = repo.git.run("ls-files", "-s", "-z")[1]
     rows = [decode_name(row).partition("\t")[::2] for row in out.split(b"\0")[:-1]]
     oids = {path: words.split()[1] for words, path in rows if words.startswith("100")}
@@ -289,11 +322,7 @@ def _write_head_again(repo: Repo) -> str:
         repo.git.run("write-tree")
     except GitError:
         pass  # a file of the index is lost
-    lacks = [path for path in paths if path not in there or _list_absent(repo, [oids[path]])]
-    if list_lacking(repo, "HEAD", "--no-walk"):
-        ask = "a fetch or a copy of this repository may have them"
-        return f", and the commit HEAD lacks objects that {ask}{format_lost(lacks)}"
-    return ", and the commit HEAD was completed from the worktree"
+    return [path for path in paths if path not in there or _list_absent(repo, [oids[path]])]
 
 
 # Mending gitcp's refs that git cannot read or that lack objects: the branch of committed

@@ -84,6 +84,37 @@ def test_it_says_what_of_the_commit_is_lost_for_good(world: World) -> None:
     world.commit()
     world.write("third.txt", "other\n")
     damage(folder, before, {".pack": 0.0})
+    assert "it is cut short or overwritten" in world.gitcp("status")
     said = mend(world)
     assert "the commit HEAD lacks objects" in said
     assert "; lost: third.txt;" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "status"),
+    [
+        (":new.txt", "wrote the object again from the worktree", 0),
+        ("HEAD^{tree}", "wrote the object again from the worktree", 0),
+        (":old.txt", "is lost", 1),
+        ("HEAD:there.txt", "a pack has the object", 0),
+    ],
+)
+def test_an_empty_object_file_is_taken_away(
+    world: World, name: str, said: str, status: int
+) -> None:
+    world.agent("session-a").start()
+    for path in ("new.txt", "old.txt", "there.txt"):
+        world.write(path, f"{path} by hand\n")
+    world.git("add", ".")
+    world.git("-c", "core.hooksPath=/dev/null", "commit", "-qm", "by hand")
+    world.write("old.txt", "changed since\n")
+    oid = world.git("rev-parse", name)
+    if "there" in name:
+        world.git("repack", "-q")
+    file = world.path / ".git/objects" / oid[:2] / oid[2:]
+    file.chmod(0o644)
+    file.write_bytes(b"")
+    assert said in mend(world)
+    assert not file.exists() or file.stat().st_size
+    done = subprocess.run(["git", "fsck", "--no-dangling"], cwd=world.path, capture_output=True)
+    assert bool(done.returncode) == bool(status)

@@ -308,6 +308,12 @@ def look_at_packs(case: Case) -> Iterator[Finding]:
             yield make_finding(kind, path, fault)
 
 
+def look_at_loose(case: Case) -> Iterator[Finding]:
+    """Find the empty object files that a power cut leaves: git takes none of them for missing."""
+    for path in repair.list_empty_objects(case.repo):
+        yield make_finding("empty-object", path, "git cannot read it, nor write the object again")
+
+
 def look_at_objects(case: Case) -> Iterator[Finding]:
     """Check the refs, then the objects behind them and behind those of remotes.
 

@@ -94,6 +94,10 @@ STORED: Checks = {
         Row("bad-pack", ERROR, "git cannot open a pack of gitcp", *_PACK),
         Row("unindexed-pack", WARNING, "a pack of gitcp has no index", *_PACK),
     ),
+    stored.look_at_loose: (
+        Row("empty-object", ERROR, "an object file of git is empty, as a power cut leaves it",
+            "repair", _mend(repair.mend_empty_object)),
+    ),
     session_findings.look_at_journal: (
         Row("bad-journal", ERROR, "the journal of a worktree has lines that cannot be read",
             *_JOURNAL),
@@ -218,6 +222,7 @@ DOCTOR: dict[Check, tuple[Row, ...]] = {
     **installation.ROOM,
     installation.look_at_record: installation.CHECKS[installation.look_at_record],
     stored.look_at_packs: STORED[stored.look_at_packs],
+    stored.look_at_loose: STORED[stored.look_at_loose],
     session_findings.look_at_journal: STORED[session_findings.look_at_journal],
     **installation.CHECKS,
     **installation.CLIENT_CHECKS,
@@ -332,6 +337,7 @@ _SHOWN = {
     **installation.FAILURES,
     **STORE,
     **_UNFINISHED,
+    stored.look_at_packs: STORED[stored.look_at_packs],
 }
 
 
