@@ -144,6 +144,13 @@ def cut(path: Path) -> None:
     path.write_bytes(data[: len(data) // 2])
 
 
+def empty_object(store: Store) -> None:
+    oid = git("hash-object", "-w", "--stdin", cwd=store.path, stdin="staged, and lost\n")
+    path = store.git_dir / "objects" / oid[:2] / oid[2:]
+    path.unlink()
+    path.touch()
+
+
 def append(path: str, text: str = "# mine\n") -> Broken:
     def broken(store: Store) -> None:
         with (store.git_dir / path).open("a") as f:
@@ -284,6 +291,7 @@ MENDED: dict[str, tuple[Broken, str]] = {
         lambda s: (s.git_dir / "refs/heads/entire/mine").write_text("1" * 40 + "\n"), "bad-ref"),
     "a pack without its index": (lambda s: s.pack(".idx").unlink(), "unindexed-pack"),
     "a pack whose index is cut short": (lambda s: cut(s.pack(".idx")), "bad-pack"),
+    "an object file that is empty": (empty_object, "empty-object"),
     "a line of the journal that is nothing": (append("gitcp/journal", "{x\n"), "bad-journal"),
     "a stream's ref that git cannot read": (
         lambda s: (s.git_dir / s.stream).write_text("garbage"), "bad-ref"),
