@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp import files, git
+from gitcp import files, git, memory
 from gitcp.agents import find_client
 from gitcp.core import commit_message, holding
 from gitcp.errors import Error, GitError
@@ -42,6 +42,7 @@ _ELSEWHERE = (
 _MOST = 100  # commits that HEAD moved over; nobody makes more by hand between two events
 _RANGE = 200  # commits of a range
 _ALL_PARENTS = "--topo-order", "--max-count=1000"  # with what others made and a merge brought
+_SINCE: dict[tuple[str, ...], list[str]] = memory.get_table("commits since")
 NEW = "new"  # in place of an id: a checkpoint that has none yet
 
 
@@ -66,12 +67,13 @@ def link_all(repo: Repo, state: State, old: str, new: str, since: Sequence[refs.
     # A forge merges a branch by a merge commit: what was made here is not of its first parent.
     for oid in reversed(_list_since(repo, old, new, *_ALL_PARENTS)) if unjudged else ():
         commit = read_commit(repo.objects, oid)
-        if commit and oid in unjudged:
+        if commit and oid in unjudged and may_have_work(repo, state, commit):
             link_one(repo, state, commit)
     left = _sort_commits(since, unjudged)[-_MOST_LEFT:]
     outside = _list_outside(repo, left, new)
     for oid in left:
-        if oid in outside and (commit := read_commit(repo.objects, oid)):
+        commit = read_commit(repo.objects, oid) if oid in outside else None
+        if commit and may_have_work(repo, state, commit):
             link_one(repo, state, commit)
     for one, old_commits in rewritten:
         if not old_commits:
@@ -166,6 +168,17 @@ def link_one(
     return checkpoint_id
 
 
+def may_have_work(repo: Repo, state: State, commit: Commit) -> bool:
+    """Whether a commit changes a file that a session has written and not committed, or has a new
+    file, which may be one of them under another name; True if the session was at work."""
+    if state.get("phase") == "active" or state.get("late_calls") or state.get("visits"):
+        return True
+    changes = store_objects.read_changes(repo.objects, commit)[1]
+    written = {path for stream in state["streams"] for path in stream["files"]}
+    written.update(state.get("unstored") or ())
+    return holding.Change(changes, repo.objects.read_blob).may_hold(written)
+
+
 def _subtract_sources(objects: Objects, changes: Changes, sources: Sequence[str]) -> Changes:
     commits = filter(None, (read_commit(objects, oid) for oid in sources))
     return object_lists.subtract_changes(objects, changes, [*commits])
@@ -212,12 +225,13 @@ def list_between(repo: Repo, old: str, new: str) -> list[str]:
 
 
 def _list_since(repo: Repo, old: str, new: str, *options: str) -> list[str]:
-    args = (*options, new)
-    if not old.strip("0"):
-        return list_commits(repo, *args)
-    if not is_ancestor(repo, old, new) and refs.find_committed_head(repo, old) != new:
-        return []
-    return list_commits(repo, *args, f"^{old}")
+    key = (repo.git_dir, old, new, *options)  # sessions that settle together ask the same
+    if key not in _SINCE:
+        bounds = (new, f"^{old}") if old.strip("0") else (new,)
+        leads = len(bounds) == 1 or is_ancestor(repo, old, new)
+        leads = leads or refs.find_committed_head(repo, old) == new
+        _SINCE[key] = list_commits(repo, *options, *bounds) if leads else []
+    return _SINCE[key]
 
 
 def list_made_here(repo: Repo) -> set[str]:

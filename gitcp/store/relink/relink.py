@@ -6,7 +6,7 @@ from __future__ import annotations
 from time import monotonic
 
 from gitcp import git
-from gitcp.core import holding, links
+from gitcp.core import links
 from gitcp.core.formats import pick_match
 from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error
@@ -74,8 +74,8 @@ def settle_links(ctx: Context, settled: str = "") -> int:
         if monotonic() > until:
             waiting = True  # the next event goes on
             break
-    _settle_removed(ctx, case)
     links = reconcile(case, SETTLE)
+    _settle_removed(ctx, case)
     if case.done and not waiting:
         write_looked(repo, case.done)
     restored = [link["commit"] for link in links if link["how"] == "lost"]
@@ -84,9 +84,14 @@ def settle_links(ctx: Context, settled: str = "") -> int:
 
 
 def _settle_removed(ctx: Context, case: MatchCase) -> None:
-    """Link the open work of sessions whose worktree was removed in commits that are new here: a
-    branch of that worktree was merged, and no hook may have seen its commits."""
+    """Link the open work of sessions whose worktree was removed in commits that are new here, as
+    far as the case has searched them: a branch of that worktree was merged, and no hook may have
+    seen its commits."""
     repo, fresh = ctx.repo, case.list_fresh()
+    if case.done in fresh:
+        fresh = fresh[: fresh.index(case.done) + 1]
+    elif not case.done:
+        fresh = []
     for marker in others.read_markers(repo) if fresh else ():
         home = str(marker.get("worktree_id") or "")
         is_here = session.is_home(repo, marker) or elsewhere.find_worktree(repo, home)
@@ -95,24 +100,13 @@ def _settle_removed(ctx: Context, case: MatchCase) -> None:
             continue
         try:
             for commit in filter(None, (read_commit(repo.objects, oid) for oid in fresh)):
-                if not _may_have_work(repo, state, commit):
+                if not unhooked.may_have_work(repo, state, commit):
                     continue
                 if unhooked.link_one(repo, state, commit):
                     condense.finalize(repo, state)
                     ctx.keep(state)
         except (Error, OSError) as e:  # its data is damaged; the others go on
             git.append_note("settle", f"'{marker['session_id']}': {e}")
-
-
-def _may_have_work(repo: Repo, state: State, commit: Commit) -> bool:
-    """Whether a commit changes a file that a session has written and not committed, or has a new
-    file, which may be one of them under another name; True if the session was at work."""
-    if state.get("phase") == "active" or state.get("late_calls") or state.get("visits"):
-        return True
-    changes = objects.read_changes(repo.objects, commit)[1]
-    written = {path for stream in state["streams"] for path in stream["files"]}
-    written.update(state.get("unstored") or ())
-    return holding.Change(changes, repo.objects.read_blob).may_hold(written)
 
 
 def follow_head_everywhere(ctx: Context) -> None:
