@@ -23,6 +23,7 @@ _RESULTS = ("tool_result", "function_call_output", "custom_tool_call_output")
 _IDS = ("tool_use_id", "call_id", "callId", "tool_call_id", "id")
 _INPUTS = ("input", "arguments", "args", "parameters", "action")
 _OUTPUTS = ("content", "output", "result")
+_ANSWERS = b'"content":[{"tool_use_id":', b'"content":[{"type":"tool_result",'
 _ENDED = ("success", "error", "cancelled")  # what Gemini CLI says of a call that is over
 
 
@@ -44,6 +45,14 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
         blocks.append(entry)
     blocks = [ensure_object(block.get("functionCall")) or block for block in blocks]
     yield from join_prompt(fact for block in blocks for fact in _list_block_facts(block, kind))
+
+
+def is_told(line: bytes, calls: Iterable[bytes], names: Iterable[bytes]) -> bool:
+    """Whether a line may hold a prompt, the result of one of calls (their ids), or a call whose
+    input has one of names."""
+    if any(map(line.__contains__, _ANSWERS)):  # a block of a prompt would have a key "text"
+        return b'"text":' in line or any(map(line.__contains__, calls))
+    return any(map(line.__contains__, (b'"user"', b'"queued_command"', *names)))
 
 
 def _get_call_id(part: dict[str, Any]) -> Any:

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from gitcp.agents.reading.items import list_items
-from gitcp.core import agent_words, line_replay
+from gitcp.core import agent_words, blocks, line_replay
 from gitcp.core.formats import EMPTY, remove_space
 from gitcp.core.line_replay import count_equal_lines
 from gitcp.core.transcripts import load_entry
@@ -384,18 +384,19 @@ _FAILED = ("<tool_use_error>", "Error", "error")
 def add_proven_lines(
     record: LineRecord,
     transcript: bytes,
-    contents: Mapping[str, tuple[str, bytes]],
+    oids: Mapping[str, str],
+    blob: Blob,
     load: Load = load_entry,
 ) -> LineRecord:
-    """The record with `lines` in the form of lines.json, and the turns that they name.
+    """The record with `lines` in the form of lines.json, and its turns.
 
-    contents: path -> oid and bytes in the commit, for the paths that the session touched.  load: as
-    for list_items().
+    oids: path -> blob in the commit, for the paths that the session touched.  blob reads one.
+    load: as for list_items().
     """
     turns: dict[str, dict[str, Any]] = {}
-    typed: dict[str, Typed] = {path: {} for path in contents}
-    for path, before, after, turn, tool in _list_edits(transcript, turns, load):
-        names = [name for name in contents if path == name or path.endswith(f"/{name}")]
+    typed: dict[str, Typed] = {path: {} for path in oids}
+    for path, before, after, turn, tool in _list_edits(transcript, turns, oids, load):
+        names = [name for name in oids if path == name or path.endswith(f"/{name}")]
         old, new = (_select_telling(text) if names else set() for text in (before, after))
         for name in names:
             path_lines = typed[name]
@@ -404,8 +405,8 @@ def add_proven_lines(
             path_lines.update(dict.fromkeys(new - old, (turn, tool)))
     lines = {
         path: [{"oid": oid, "ranges": ranges}]
-        for path, (oid, data) in contents.items()
-        if typed[path] and (ranges := _build_ranges(data, typed[path]))
+        for path, oid in oids.items()
+        if typed[path] and (ranges := _build_ranges(blob(oid) or b"", typed[path]))
     }
     metadata = {**record["metadata"], "turns": turns}
     return {**record, "metadata": metadata, "lines": lines}
@@ -441,12 +442,19 @@ def _build_ranges(data: bytes, typed: Typed) -> list[list[Any]]:
 
 
 def _list_edits(
-    transcript: bytes, turns: dict[str, dict[str, Any]], load: Load
+    transcript: bytes, turns: dict[str, dict[str, Any]], paths: Iterable[str], load: Load
 ) -> Iterator[tuple[str, str, str, str, str]]:
-    """Yield (path, text before, text after, turn, tool use) of each edit that succeeded."""
+    """Yield (path, text before, text after, turn, tool use) of each edit of paths that succeeded,
+    and of some others; fill turns."""
     open_calls: dict[str, tuple[Any, str]] = {}
     turn = ""
-    for item in list_items(transcript, load=load):
+    words = {_spell(path.rpartition("/")[2]) for path in paths}
+    names = [word for word in words if word in transcript]
+
+    def selects(line: bytes) -> bool:
+        return blocks.is_told(line, map(_spell, open_calls), names)
+
+    for item in list_items(transcript, load=load, selects=selects):
         if item["kind"] == "prompt":
             turn = f"prompt-{len(turns) + 1}"
             turns[turn] = {"number": len(turns) + 1, "prompt": item["text"]}
@@ -457,6 +465,12 @@ def _list_edits(
             if call_turn and not item["failed"] and not item["text"].startswith(_FAILED):
                 for path, old, new in _list_changes(arguments, item["text"].startswith(_CREATED)):
                     yield path, old, new, call_turn, item["id"]
+
+
+def _spell(name: str) -> bytes:
+    """A name as it stands in JSON; b"" if that may spell it in several ways."""
+    is_plain = name.isascii() and name.isprintable() and not {*name} & {*'"\\/'}
+    return name.encode() if is_plain else b""
 
 
 def _list_changes(arguments: Any, created: bool) -> Iterator[tuple[str, str, str]]:

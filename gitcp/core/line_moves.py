@@ -13,7 +13,7 @@ from gitcp.core import formats, line_replay
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 
 _BLOCK = 3  # significant lines of a block that counts when it is copied
 _LARGE = 1 << 13  # bytes of a text that is not compared line by line
@@ -44,6 +44,15 @@ class Text:
             return last
         first = dict(zip(reversed(self.keys), range(count - 1, -1, -1), strict=True))
         return {key: index if first[key] == index else -1 for key, index in last.items()}
+
+
+def find_once(text: Text, keys: Set[bytes]) -> dict[bytes, int]:
+    """key -> the index of the only line that reads so, of those of keys that one line has."""
+    if keys.isdisjoint(text.keys):
+        return {}
+    found = [(key, index) for index, key in enumerate(text.keys) if key in keys]
+    counts = line_replay.count_equal_lines([key for key, _ in found])
+    return {key: index for key, index in found if counts[key] == 1}
 
 
 class Run:

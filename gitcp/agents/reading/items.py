@@ -6,6 +6,9 @@ additions to a prompt.
 
 from __future__ import annotations
 
+from functools import partial
+from io import BytesIO
+
 from gitcp import agents
 from gitcp.agents.claude_code.transcript import NOT_SAID
 from gitcp.agents.other import transcript
@@ -47,19 +50,26 @@ def list_items(
     of_subagent: bool = False,
     start: int = 0,
     load: Load = transcripts.load_entry,
+    selects: Callable[[bytes], bool] | None = None,
 ) -> Iterator[Item]:
     """The items of a transcript in their order; lines that are not JSON are skipped.
 
     start: the first line or message to list.  of_subagent: whether it is a subagent's own
     transcript, all lines of which are marked as beside the main conversation.  load: what reads a
-    line, or a document.
+    line, or a document.  selects: whether a line is wanted; others may be left out.
     """
     reader, messages = _open_transcript(data, load)
     marks = getattr(_get_facts(reader), "MARKS", (b"",))
+    if not selects or _get_facts(reader) is not blocks:
+        selects = partial(_has_mark, marks)
     not_said = [key for key in NOT_SAID if not (of_subagent and key == "isSidechain")]
-    for number, entry in _list_entries(data, messages, start, marks, load):
+    for number, entry in _list_entries(data, messages, start, selects, load):
         if not any(entry.get(key) for key in not_said):
             yield from list_entry_items(reader, entry, number)
+
+
+def _has_mark(marks: Iterable[bytes], line: bytes) -> bool:
+    return any(map(line.__contains__, marks))
 
 
 def _get_facts(reader: ModuleType | None) -> ModuleType:
@@ -112,8 +122,8 @@ def _open_transcript(
 ) -> tuple[ModuleType | None, list[dict[str, Any]] | None]:
     """(the reader of a transcript, None for an unknown one; its messages if it is a document, or
     lines that build one)."""
-    lines = _split_lines(data)
-    first = load(lines[0]) if lines else None
+    head = next(filter(bytes.strip, BytesIO(data)), b"")
+    first = load(head) if head else None
     document = first or (load(data) if first is None else None) or {}
     if transcript.is_first_entry(document):
         return transcript, None
@@ -125,7 +135,7 @@ def _open_transcript(
         # A document in several lines, which not every client's reader can read.
         split = getattr(reader, "split_document", None)
         return reader, split(document) if split else []
-    parts = [] if first is None and document else [first, *map(load, lines[1:])]
+    parts = [] if first is None and document else map(load, _split_lines(data))
     return reader, reader.list_messages([part for part in parts if part is not None] or [document])
 
 
@@ -133,15 +143,15 @@ def _list_entries(
     data: bytes,
     messages: list[dict[str, Any]] | None,
     start: int,
-    marks: Iterable[bytes],
+    selects: Callable[[bytes], bool],
     load: Load = transcripts.load_entry,
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(number, entry) of each message, or of each line with one of the marks, from start on."""
+    """(number, entry) of each message, or of each line that is selected, from start on."""
     if messages is not None:
         yield from enumerate(messages[start:], start)
         return
     for number, line in enumerate(_split_lines(data)[start:], start):
-        if any(mark in line for mark in marks) and (entry := load(line)):
+        if selects(line) and (entry := load(line)):
             yield number, entry
 
 
@@ -160,9 +170,13 @@ def find_pictures(data: bytes) -> Iterator[tuple[int, str, str]]:
     """(line as list_items() counts, media type, base64) of each image in a transcript."""
     if b"image" not in data:
         return
-    for number, entry in _list_entries(data, _open_transcript(data)[1], 0, [b"image"]):
+    for number, entry in _list_entries(data, _open_transcript(data)[1], 0, _has_image):
         for image in dict.fromkeys(_find_images(entry)):
             yield number, *image
+
+
+def _has_image(line: bytes) -> bool:
+    return b"image" in line
 
 
 def _find_images(value: Any) -> Iterator[tuple[str, str]]:

@@ -35,6 +35,7 @@ _FORM = "--topo-order", "--format=%x02%H %P%x00%an <%ae> %at%x00%cn <%ce>%x00%B%
 _VERSIONS = 20  # contents of a path that are read before a linked commit
 LARGEST = 2 << 20  # bytes of a content whose lines are looked for
 _AHEAD = 6  # contents of a path that are read together
+_NEAREST = 8  # paths whose nearest commits are kept in memory
 _KEPT = 32 << 20  # bytes of contents that are kept in memory
 _ABOUTS = 1 << 16  # commits whose messages are kept in memory
 _ANY = frozenset(("", "?"))  # names that are not known
@@ -74,6 +75,7 @@ class Walk:
         self._rows: dict[bytes, dict[str, bytes]] = {}  # path -> commit -> git's line
         self._steps: dict[str, dict[str, tuple[list[str], str]]] = {}  # the lines read
         self._befores: dict[str, tuple[dict[str, int], list[str]]] = {}
+        self._nearest: dict[str, dict[str, Sequence[str]]] = {}  # the results of _list_nearest()
         only = ("--simplify-merges",) if self.paths else ()
         names = [*map(encode_name, tips), b"--", *map(encode_name, sorted(self.paths))]
         tokens = repo.git.stream_records(*_RAW, *_FORM, *only, "--end-of-options", *names)
@@ -104,7 +106,7 @@ class Walk:
         """Whether the history of a path up to a commit was read."""
         return commit in self.parents and (not self.paths or path in self.paths)
 
-    def map_steps(self, path: str) -> Mapping[str, tuple[list[str], str]]:
+    def map_steps(self, path: str) -> dict[str, tuple[list[str], str]]:
         """commit -> (the blobs of a path before, in each parent; its blob after), of the commits
         that change it; zeros: no blob."""
         if path not in self._steps:
@@ -135,17 +137,33 @@ class Walk:
         """The commit that gave a path a blob (zeros: none) that it has in starts: the nearest at or
         before one of them, first parents first; '' if none is known."""
         steps = self.map_steps(path)
-        todo, seen = [*reversed([*starts])], set()
+        near = (step for start in starts for step in self._list_nearest(start, path))
+        return next((step for step in near if steps[step][1] == oid), "")
+
+    def _list_nearest(self, start: str, path: str) -> Sequence[str]:
+        """The commits that gave a path what it may have in a commit: the nearest at or before it on
+        each line of its history, first parents first."""
+        if path not in self._nearest and len(self._nearest) == _NEAREST:
+            self._nearest.clear()
+        steps, known = self.map_steps(path), self._nearest.setdefault(path, {})
+        oldest = self.order[next(reversed(steps))] if steps else -1
+        todo = [start]
         while todo:
-            commit = todo.pop()
-            if commit in seen:
+            commit = todo[-1]
+            parents = self.parents.get(commit, ())
+            if commit in steps:
+                known[commit] = (commit,)
+            elif self.order.get(commit, oldest) >= oldest:
+                known[commit] = ()
+            elif unread := [parent for parent in parents if parent not in known]:
+                todo += reversed(unread)
                 continue
-            seen.add(commit)
-            if not (step := steps.get(commit)):
-                todo += reversed(self.parents.get(commit, ()))
-            elif step[1] == oid:
-                return commit
-        return ""
+            elif len(parents) == 1:
+                known[commit] = known[parents[0]]
+            else:
+                known[commit] = tuple(dict.fromkeys(n for p in parents for n in known[p]))
+            todo.pop()
+        return known[start]
 
 
 def _parse_row(row: bytes) -> tuple[list[str], str]:
@@ -380,8 +398,8 @@ class Earlier:
             if not left:
                 break
             if source := self._read_text(oid):
-                had = {key for key in left if source.places.get(key, -1) >= 0}
-                sources = {left.pop(key): source.places[key] + 1 for key in had}
+                had = line_moves.find_once(source, left.keys())
+                sources = {left.pop(key): index + 1 for key, index in had.items()}
                 spots |= self._follow([found], place[1], oid, sources)
         return spots
 
@@ -442,14 +460,21 @@ class Earlier:
         return self._renames[commit].get(path, "")
 
     def read_renames(self, places: Iterable[Place]) -> None:
-        """Find at once which commits before places, in a whole history, renamed a file to their
-        paths."""
-        wanted: dict[str, None] = {}
+        """Find together which commits before places, in a whole history, renamed a file to their
+        paths, also from name to name."""
         for walk in self._whole:
-            for path in {path for commit, path in places if commit in walk.order}:
-                commits = (c for c in walk.map_steps(path) if c in walk.deleted)
-                wanted |= dict.fromkeys(c for c in commits if walk.is_added(c, path))
-        self._read_renames([commit for commit in wanted if commit not in self._renames])
+            paths, seen = {path for commit, path in places if commit in walk.order}, {""}
+            while paths:
+                added = [
+                    (commit, path)
+                    for path in paths
+                    for commit in walk.map_steps(path)
+                    if commit in walk.deleted and walk.is_added(commit, path)
+                ]
+                commits = dict.fromkeys(commit for commit, _ in added)
+                self._read_renames([commit for commit in commits if commit not in self._renames])
+                seen |= paths
+                paths = {self._find_former(walk, *place) for place in added} - seen
 
     def _read_renames(self, commits: Sequence[str]) -> None:
         self._renames |= {commit: {} for commit in commits}

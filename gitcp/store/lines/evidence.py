@@ -138,7 +138,10 @@ class Evidence:
         self.readers.prefetch_notes([change["oid"] for change in window])
         for change in window:
             about = About(change["author"], change["committer"], change["message"])
-            self.get_commit(change["oid"]).about = about
+            commit = self.get_commit(change["oid"])
+            commit.about = about
+            if len(change["parents"]) < 2 and not absent.is_needed():
+                commit.contents = {p["path"]: p["oid"] for p in change["patches"] if p["path"]}
             for patch in change["patches"]:
                 if patch["hunks"]:
                     place = self.get_place(change["oid"], patch["path"])
@@ -180,7 +183,8 @@ class Evidence:
     ) -> dict[Name, dict[int, Spot]]:
         """The earlier places of lines at each place; what was found before is kept."""
         memo, find, asked = self.readers.memo, self._earlier.find_spots, {}
-        for name, lines in pending.items():
+        # Those of a path together: their histories have contents in common.
+        for name, lines in sorted(pending.items(), key=lambda item: item[0][1]):
             commit = self.get_commit(name[0])
             _, previous, hunks = places.get(name, ((), "", ()))
             question = [*lines], previous, [*hunks], bool(commit.ids)

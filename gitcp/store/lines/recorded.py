@@ -162,30 +162,37 @@ def list_touched_paths(record: LineRecord) -> set[str]:
 def _find_proof(readers: Readers, commit: Commit, record: LineRecord) -> tuple[Proof | None, bool]:
     """(the lines that the transcript of a session proves in a commit, whether all that they depend
     on is here).  No lines of paths that the commit does not change are its own."""
-    objects = readers.repo.objects
     try:
-        look = Lookup(objects, find_tree(objects, commit.oid))
-        entries = {path: look(path) for path in list_touched_paths(record)}
+        oids = _find_contents(readers.repo.objects, commit, list_touched_paths(record))
     except Error:
         return None, False
-    blobs = {
-        path: entry[1]
-        for path, entry in entries.items()
-        if entry and entry[0] not in (TREE, COMMIT)
-    }
-    if not blobs:
+    if oids is None:
         return None, True
-    contents = {
-        path: (blobs[path], readers.read_blob(blobs[path]))
-        for path in blobs.keys() & commit.changed
-    }
     transcript = readers.recorded.read_transcript(record)
     if len(transcript) > _LARGEST:
         return None, True
-    own = {path: (oid, data) for path, (oid, data) in contents.items() if data is not None}
-    proven = line_authors.add_proven_lines(record, transcript, own, load_entry)
-    whole = bool(transcript) and len(own) == len(contents)
-    return (proven["lines"], proven["metadata"]["turns"]), whole
+    lacks: list[str] = []
+
+    def read(oid: str) -> bytes | None:
+        data = readers.read_blob(oid)
+        if data is None:
+            lacks.append(oid)
+        return data
+
+    proven = line_authors.add_proven_lines(record, transcript, oids, read, load_entry)
+    return (proven["lines"], proven["metadata"]["turns"]), bool(transcript) and not lacks
+
+
+def _find_contents(objects: Objects, commit: Commit, paths: Set[str]) -> dict[str, str] | None:
+    """path -> the blob of those of paths that a commit changes; None if it has none of them.
+    Raises Error if a tree is missing."""
+    known = {path: commit.contents.get(path, "") for path in paths & commit.contents.keys()}
+    if known and all(known.values()):
+        return known
+    look = Lookup(objects, find_tree(objects, commit.oid))
+    entries = {path: entry for path in paths if (entry := look(path))}
+    blobs = {path: oid for path, (mode, oid) in entries.items() if mode not in (TREE, COMMIT)}
+    return {path: blobs[path] for path in blobs.keys() & commit.changed} if blobs else None
 
 
 class Attested:
@@ -363,6 +370,9 @@ class Commit:
 
     def __init__(self, readers: Readers, oid: str) -> None:
         self.oid, self._readers = oid, readers
+        # Of a commit whose patches were read whole: path -> blob, "" if that was not told, of the
+        # paths that it changes and still has.
+        self.contents: Mapping[str, str] = {}
 
     @cached_property
     def about(self) -> About:
@@ -407,6 +417,8 @@ class Commit:
     @cached_property
     def changed(self) -> Set[str]:
         """The paths that it changes, of a merge those that differ from all parents."""
+        if self.contents:
+            return self.contents.keys()
         commit = read_commit(self._readers.repo.objects, self.oid)
         return set(objects.read_changes(self._readers.repo.objects, commit)[1]) if commit else set()
 

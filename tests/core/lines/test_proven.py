@@ -40,8 +40,8 @@ def patch(text: str) -> str:
 )
 def test_a_line_is_the_turn_s_whose_call_wrote_it(arguments: Any) -> None:
     record: Any = {"metadata": {"session_id": "s"}}
-    content = {"f": ("oid", f"{OTHER}\n{LINE}\n".encode())}
-    told = line_authors.add_proven_lines(record, transcript(arguments), content)
+    blobs = {"oid": f"{OTHER}\n{LINE}\n".encode()}
+    told = line_authors.add_proven_lines(record, transcript(arguments), {"f": "oid"}, blobs.get)
     assert told["lines"] == {"f": [{"oid": "oid", "ranges": [[2, 2, "prompt-2", "u0"]]}]}
     turns = {f"prompt-{n}": {"number": n, "prompt": text} for n, text in ((1, "one"), (2, "two"))}
     assert told["metadata"] == {"session_id": "s", "turns": turns}
@@ -50,5 +50,44 @@ def test_a_line_is_the_turn_s_whose_call_wrote_it(arguments: Any) -> None:
 @pytest.mark.parametrize("arguments", [None, 7, [LINE], "no patch", {"file_path": "/w/g"}])
 def test_a_call_that_names_no_change_proves_nothing(arguments: Any) -> None:
     record: Any = {"metadata": {}}
-    content = {"f": ("oid", f"{LINE}\n".encode())}
-    assert line_authors.add_proven_lines(record, transcript(arguments), content)["lines"] == {}
+    blobs = {"oid": f"{LINE}\n".encode()}
+    told = line_authors.add_proven_lines(record, transcript(arguments), {"f": "oid"}, blobs.get)
+    assert told["lines"] == {}
+
+
+def test_only_lines_that_may_tell_are_parsed() -> None:
+    parsed: list[bytes] = []
+
+    def load(line: bytes) -> Any:
+        parsed.append(line)
+        return json.loads(line)
+
+    paths = ("/w/a.c", "/w/main.c", "/w/b.c")
+    edits = [{"file_path": path, "old_string": "old", "new_string": LINE} for path in paths]
+    lines = [
+        json.dumps(json.loads(x), separators=(",", ":")) for x in transcript(*edits).split(b"\n")
+    ]
+    spoken = '{"type":"user","message":{"role":"user","content":[%s]}}'
+    result = '{"type":"tool_result","tool_use_id":"u9","content":"of another"}'
+    lines += [spoken % result, spoken % f'{result},{{"type":"text","text":"three"}}']
+    record: Any = {"metadata": {}}
+    blobs = {"oid": f"{LINE}\n".encode()}
+    told = line_authors.add_proven_lines(
+        record, "\n".join(lines).encode(), {"main.c": "oid"}, blobs.get, load
+    )
+    assert told["lines"] == {"main.c": [{"oid": "oid", "ranges": [[1, 1, "prompt-2", "u1"]]}]}
+    assert [turn["prompt"] for turn in told["metadata"]["turns"].values()] == [
+        "one",
+        "two",
+        "three",
+    ]
+    named = b'"file_path":"/w/main.c"', b'"tool_use_id":"u1"', b'"one"', b'"two"', b'"three"'
+    assert all(any(name in line for name in named) for line in parsed)
+
+
+def test_a_path_that_json_may_spell_otherwise_is_found() -> None:
+    arguments = {"file_path": '/w/ä"f', "old_string": "old", "new_string": LINE}
+    record: Any = {"metadata": {}}
+    blobs = {"oid": f"{LINE}\n".encode()}
+    told = line_authors.add_proven_lines(record, transcript(arguments), {'ä"f': "oid"}, blobs.get)
+    assert told["lines"] == {'ä"f': [{"oid": "oid", "ranges": [[1, 1, "prompt-2", "u0"]]}]}
