@@ -432,24 +432,22 @@ def list_head_moves(repo: Repo) -> list[Move]:
     return _read_log(repo, "HEAD")
 
 
-def measure_head_log(repo: Repo) -> int:
-    """The bytes of HEAD's reflog in this worktree, which grows with each move; 0 if there is no
-    such file."""
+def list_moves_since(repo: Repo, mark: int, base: str) -> tuple[list[Move], int]:
+    """(the moves of HEAD in this worktree since a mark, oldest first; the mark of now).
+
+    A mark is the size of HEAD's reflog, which grows with each move, 0 for none.  Without one, or if
+    the log was written anew meanwhile, the moves are those since HEAD last came to base."""
     try:
-        return os.stat(_locate_log(repo, "HEAD")).st_size if _has_files(repo) else 0
+        size = os.stat(_locate_log(repo, "HEAD")).st_size if _has_files(repo) else 0
     except OSError:
-        return 0
-
-
-def list_moves_since(repo: Repo, size: int, base: str) -> list[Move]:
-    """The moves of HEAD since its reflog had that size, oldest first; since HEAD last came to base
-    if the log was written anew meanwhile, or size is 0."""
-    grown = measure_head_log(repo) - size
-    if size and 0 <= grown <= _BYTES:
-        return _read_log(repo, "HEAD", grown)
+        size = 0
+    if size == mark:
+        return [], mark
+    if mark and mark < size <= mark + _BYTES:
+        return _read_log(repo, "HEAD", size - mark), size
     moves = list_head_moves(repo)
     last = max((at for at, (_, new, _) in enumerate(moves) if new == base), default=len(moves))
-    return moves[last + 1 :]
+    return moves[last + 1 :], size
 
 
 def find_committed_head(repo: Repo, old: str) -> str | None:

@@ -38,7 +38,7 @@ MOST = {
 # Gits, and how often a file or a directory is opened, there or not; a commit's two hooks together
 # at most 6 and 150.  All packs count as one file.
 ASKS = {
-    "UserPromptSubmit": (1, 59),
+    "UserPromptSubmit": (1, 60),
     "PreToolUse": (0, 21),
     "PostToolUse": (0, 37),
     "Stop": (2, 70),
@@ -47,10 +47,10 @@ ASKS = {
 }
 # How often a hook asks what a path in the repository is, without opening it.
 LOOKS = {
-    "UserPromptSubmit": 39,
+    "UserPromptSubmit": 40,
     "PreToolUse": 22,
     "PostToolUse": 24,
-    "Stop": 62,
+    "Stop": 63,
     "prepare-commit-msg": 20,
     "post-commit": 59,
 }

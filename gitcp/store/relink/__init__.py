@@ -10,7 +10,7 @@ from gitcp import git
 from gitcp.core import stream_rules
 from gitcp.errors import Busy, Error, Moved
 from gitcp.files import exclusive
-from gitcp.store import match, refs, session, turn
+from gitcp.store import refs, session, turn
 from gitcp.store.snapshot import scan
 from gitcp.store.stream import (
     list_branches,
@@ -113,11 +113,10 @@ def follow_head(repo: Repo, state: State, head: str) -> None:
     """If HEAD has moved since the session's last event, link what was committed without our hooks,
     and move the session's streams (doc/behaviour.md "When HEAD moves").  HEAD may have come back
     to where it was."""
-    old, seen = state.get("base_commit") or "", state.get("head_log", 0)
-    size = refs.measure_head_log(repo)
-    moves = refs.list_moves_since(repo, seen, old) if size != seen else []
-    if size:
-        state["head_log"] = size
+    old = state.get("base_commit") or ""
+    moves, mark = refs.list_moves_since(repo, state.get("head_log", 0), old)
+    if mark:
+        state["head_log"] = mark
     if old != head or _has_left_commits(repo, moves, head):
         from gitcp.store.link import unhooked
 
@@ -133,7 +132,12 @@ def follow_head(repo: Repo, state: State, head: str) -> None:
 def _has_left_commits(repo: Repo, moves: Sequence[refs.Move], head: str) -> bool:
     """Whether HEAD has left commits that no hook of ours has judged."""
     left = {new for _, new, reason in moves if new != head and reason.startswith(b"commit")}
-    return bool(left and left.difference(match.read_judged(repo)))
+    if not left:
+        return False
+
+    from gitcp.store import match
+
+    return bool(left.difference(match.read_judged(repo)))
 
 
 def _list_tips(repo: Repo, state: State, old: str) -> list[Tip]:
