@@ -35,7 +35,7 @@ def run(argv: Sequence[str]) -> int:
         return OK
     for key in keys:
         if key not in config_table.KEYS:
-            raise UsageError(console.describe_unknown(key, [*config_table.KEYS]))
+            raise UsageError(console.describe_unknown("key", key, [*config_table.KEYS]))
     records = adapters.list_settings(repo, keys)
     if args.check:
         records = [setting for setting in records if setting["complaint"]]

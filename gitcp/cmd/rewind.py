@@ -78,6 +78,7 @@ _HINTS = {
     "checkpoint": "'gitcp resume' restores its conversation",
     "commit": "'gitcp rewind --list' shows the points, which --to goes to",
 }
+_NO_POINT = "no point to go back to: each prompt and call of an agent will be one"
 
 
 def run(argv: Sequence[str]) -> int:
@@ -156,7 +157,7 @@ def _print_points(repo: Repo, args: Namespace) -> int:
         return cli.write_records(map(points.make_record, listed))
     listed = list(filter(back.can_be_gone_to, listed))
     if not listed:
-        print("no point to go back to")
+        print(_NO_POINT)
         return OK
     preview, width = points.Preview(repo), cli.read_width()
     cli.page_lines(answers.draw_points(listed, preview.count_verbs, term.format_since, width))
@@ -173,7 +174,7 @@ def _choose_point(repo: Repo, args: Namespace) -> Point | None:
 def _pick(repo: Repo, listed: Sequence[Point]) -> Point | None:
     """Let the person choose a point."""
     if not listed:
-        print("no point to go back to")
+        print(_NO_POINT)
         return None
     preview, names = points.Preview(repo), answers.name_points(listed)
 

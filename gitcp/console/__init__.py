@@ -52,11 +52,12 @@ def _format_form(row: Row) -> str:
     return forms.get(repeated, value)
 
 
-def describe_unknown(value: str, choices: Sequence[str]) -> str:
-    """The message about an unknown value; it lists no more choices than a person reads."""
+def describe_unknown(what: str, value: str, choices: Sequence[str], lists: str = "") -> str:
+    """The message about an unknown value, what saying of which kind; lists: the command that lists
+    the choices, '' to list them here, but no more than a person reads."""
     every = f"; it is one of {', '.join(choices)}" if len(choices) <= _READABLE else ""
-    meant = suggest(value, choices) or every
-    return f"unknown value '{value}'{meant}"
+    meant = suggest(value, choices) or (f"; '{lists}' lists those known" if lists else every)
+    return f"unknown {what} '{value}'{meant}"
 
 
 def suggest(word: str, choices: Sequence[str]) -> str:

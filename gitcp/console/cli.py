@@ -236,9 +236,11 @@ class Parser(argparse.ArgumentParser):
         called = typed if commands.ALIASES.get(name) == typed else name
         summary = commands.get_summary(called)
         text = f"{summary[0].upper()}{summary[1:]}."
+        page = f"Plumbing: 'gitcp help {called}' has its records, in and out."
         super().__init__(
             prog=f"gitcp-{called}",
             description=text,
+            epilog=None if called in commands.TOOLS else page,
             formatter_class=self._make_formatter,
             allow_abbrev=False,
         )
@@ -295,7 +297,8 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is not None and value not in action.choices:
             names = [str(choice) for choice in action.choices if choice]
-            raise argparse.ArgumentError(action, console.describe_unknown(str(value), names))
+            what = "value" if action.option_strings else str(action.metavar).strip("<>")
+            raise argparse.ArgumentError(action, console.describe_unknown(what, str(value), names))
 
     def error(self, message: str) -> NoReturn:
         message = message.removeprefix("argument ")

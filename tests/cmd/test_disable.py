@@ -85,7 +85,7 @@ def test_one_agent_is_taken_out_and_the_others_are_still_recorded(
     assert not path.parent.exists()
     with pytest.raises(Error, match="no hooks of 'claude-code' are installed here"):
         disable.run(["--agent=claude-code"])
-    with pytest.raises(UsageError, match="unknown value 'nobody'"):
+    with pytest.raises(UsageError, match="unknown agent 'nobody'"):
         disable.run(["--agent=nobody"])
 
 

@@ -282,7 +282,7 @@ def test_an_agent_is_named_as_people_name_it(repo: Path, word: str, name: str) -
 
 @pytest.mark.parametrize("word", ["c", "", "nobody"])
 def test_a_word_that_names_no_agent_alone_is_refused(repo: Path, word: str) -> None:
-    with pytest.raises(UsageError, match="unknown value"):
+    with pytest.raises(UsageError, match="unknown agent"):
         enable.run(["--agent", word])
     assert ours(repo / ".git/hooks") == []
 

@@ -66,7 +66,8 @@ def test_an_import_takes_the_conversations_that_are_asked_for_and_no_others(
         assert find(*args) == wanted, args
     for words in (["import"], ["attach", "yesterday"]):
         done = warm.run(*words, "--agent", "nobody", cwd=worked.repo)
-        assert done.returncode == 129 and "unknown value 'nobody'; it is one of" in done.stderr
+        assert done.returncode == 129
+        assert "unknown agent 'nobody'; 'gitcp enable --list' lists those known" in done.stderr
     os.utime(first, (1, 1))
     assert find("--since", "yesterday", "--agent", "claude-code") == []
 

@@ -43,6 +43,12 @@ def test_every_command_tells_its_usage_where_there_is_no_repository(
         assert max(map(len, usage.splitlines())) <= 80, name
 
 
+def test_the_summary_of_plumbing_names_the_page_with_its_records(tmp_path: Path) -> None:
+    for name, is_plumbing in (("condense", True), ("list-refs", True), ("fsck", False)):
+        said = warm.run(name, "-h", cwd=tmp_path).stdout
+        assert (f"\nPlumbing: 'gitcp help {name}' has its records" in said) == is_plumbing
+
+
 def test_the_lists_of_commands_fit_a_terminal() -> None:
     assert max(map(len, main.format_listing().splitlines())) <= 80
     everyday = main.format_overview().splitlines()
@@ -73,7 +79,7 @@ def test_a_link_by_an_unknown_name_is_refused_in_one_line(tmp_path: Path) -> Non
 def test_a_value_that_is_none_of_the_choices_is_answered_with_the_nearest() -> None:
     done = shell("gitcp enable --agent cluade-code")
     assert done.returncode == 129
-    assert "unknown value 'cluade-code'; did you mean 'claude-code'" in done.stderr
+    assert "unknown agent 'cluade-code'; did you mean 'claude-code'" in done.stderr
     assert "it is one of off, warn, deny" in shell("gitcp enable --guard zzz").stderr
 
 
@@ -163,7 +169,8 @@ def test_what_cannot_be_done_is_one_line_that_says_why(
         done = warm.run(*line.split(), cwd=repo)
         assert (done.returncode, done.stderr.splitlines()[0]) == (status, says), line
     done = warm.run("rewind", "--list", cwd=repo)
-    assert (done.returncode, done.stdout) == (0, "no point to go back to\n")
+    assert done.returncode == 0
+    assert done.stdout == "no point to go back to: each prompt and call of an agent will be one\n"
 
 
 @pytest.mark.parametrize("name", SOURCES)

@@ -76,7 +76,8 @@ def _parse_name(text: str, names: Sequence[str]) -> str:
     begun = [name for name in names if word and name.startswith(word)]
     meant = [text] if text in names else known or begun
     if not text or len(meant) != 1:
-        raise ArgumentTypeError(console.describe_unknown(text, names))
+        what = console.describe_unknown("agent", text, names, "gitcp enable --list")
+        raise ArgumentTypeError(what)
     return meant[0]
 
 
