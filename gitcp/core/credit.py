@@ -510,6 +510,15 @@ def _get_call_key(line: JournalLine, key: str) -> tuple[str, str]:
     return str(line.get("session")), str(line.get(key))
 
 
+def find_opening(
+    lines: Sequence[JournalLine], session_id: str, call_id: str, key: str = "open"
+) -> JournalLine | None:
+    """The newest opening of a call that has a key; None if the journal has none."""
+    openings = (line for line in reversed(lines) if "open" in line and key in line)
+    own = (line for line in openings if _get_call_key(line, "open") == (session_id, call_id))
+    return next(own, None)
+
+
 def list_edits_since_opening(
     lines: list[JournalLine], session_id: str, call_id: str
 ) -> list[JournalLine]:

@@ -84,8 +84,7 @@ def _end_call(event: Record, home: Repo | None, read_prompt: Callable[[], str]) 
     session_id, call_id = event["session_id"], event["tool"].get("id", "")
     found = {repo.common: (repo, paths) for repo, paths in _find_others(event, home)}
     for repo, _ in _list_visited(session_id, home):
-        lines = journal.read_journal(repo)
-        if any((x.get("session"), x.get("open")) == (session_id, call_id) for x in lines):
+        if credit.find_opening(journal.read_journal(repo), session_id, call_id):
             made = _make_event(event, found.pop(repo.common, (repo, []))[1])
             yield repo, {**made, "prompt": read_prompt()}
     for repo, paths in found.values():

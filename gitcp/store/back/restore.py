@@ -19,7 +19,7 @@ from gitcp.errors import Busy, Changed, Error, Moved
 from gitcp.files import exclusive
 from gitcp.git import encode_name
 from gitcp.store import journal, refs, session, undo
-from gitcp.store.journal import Journal, LastSeen, calls, pack_edits, read_clock, read_journal
+from gitcp.store.journal import Journal, LastSeen, calls, read_clock, read_journal
 from gitcp.store.journal import edits as journal_edits
 from gitcp.store.objects import TREE, Lookup, edit_tree, find_file, find_tree, write_commit
 from gitcp.store.session import others
@@ -659,7 +659,7 @@ def _note_step(
             for a in actions
             if a["path"] not in merged and known.get_entry(a["path"]) != a["now"]
         ]
-        journal.append(pack_edits(repo.objects, edits))
+        journal.append_edits(edits)
 
 
 def _follow_files(repo: Repo, paths: Collection[str]) -> list[str]:

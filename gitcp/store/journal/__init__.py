@@ -45,8 +45,8 @@ NAME = "journal"
 VISITED = "visited"  # the marker of a worktree with open edits by sessions of other repositories
 _NEIGHBOURS = "journal-checked", "look", "turn"
 _STREAMS = "refs/heads/entire/", "refs/gitcp/streams/"
-_BASED = credit.list_keys("based")
 MANY = 2000  # edits of one look that are still written as a line each
+_BASED = credit.list_keys("based")
 LARGEST = 64 << 10  # bytes: a larger journal is cut back, as are lines that others repeat
 _UNCHECKED = 4096  # bytes at the end that each process checks
 # path -> its inode, how many of its bytes were read, the lines in them
@@ -56,19 +56,20 @@ _READ: dict[str, tuple[int, int, list[JournalLine]]] = memory.get_table("journal
 def read_journal(repo: Repo, git_dir: str | None = None) -> list[JournalLine]:
     """Return the lines of this worktree's journal, or of git_dir's; [] without a journal."""
     git_dir = git_dir or repo.git_dir
+    try:
+        return expand_trees(repo, _read_or_rebuild(repo, git_dir)[0])
+    except Error:  # the refs cannot be read: what is left counts
+        return expand_trees(repo, _read_raw(repo, git_dir)[0])
+
+
+def _read_or_rebuild(repo: Repo, git_dir: str) -> tuple[list[JournalLine], bool]:
+    """Return (the lines of a worktree's journal as they stand in the file, or with those that it
+    has lost, whether the file has all of them).  Raises Error."""
     lines, is_complete = _read_raw(repo, git_dir)
-    if _was_lost(repo, git_dir, lines, is_complete):
-        try:
-            return rebuild_journal(repo, git_dir, lines)
-        except Error:
-            pass  # the refs cannot be read: what is left counts
-    return expand_trees(repo, lines)
-
-
-def rebuild_journal(repo: Repo, git_dir: str, lines: list[JournalLine]) -> list[JournalLine]:
-    """The journal of a worktree from the lines that are left of it and the refs of sessions."""
-    worktree_hash = hash_home(repo, git_dir)
-    return rebuild_lines(repo, worktree_hash, expand_trees(repo, lines))
+    if not _was_lost(repo, git_dir, lines, is_complete):
+        return lines, True
+    rebuilt = rebuild_journal(repo, git_dir, lines)
+    return rebuilt, is_complete and rebuilt == expand_trees(repo, lines)
 
 
 def _was_lost(repo: Repo, git_dir: str, lines: list[JournalLine], is_complete: bool) -> bool:
@@ -165,15 +166,6 @@ def expand_trees(repo: Repo, lines: list[JournalLine]) -> list[JournalLine]:
     return many_edits.expand_lines(repo.objects, lines)
 
 
-def pack_edits(objects: Objects, edits: list[JournalLine]) -> list[JournalLine]:
-    """Pack more than MANY edits of one look: a line for each author, with its paths in two
-    trees.  Fewer edits are returned as they are."""
-
-    from gitcp.store.journal import many_edits
-
-    return many_edits.pack_many_edits(objects, edits) if len(edits) > MANY else edits
-
-
 def get_home(repo: Repo, session: Mapping[str, Any]) -> str:
     """The git directory of a session's home worktree.  session: its state or marker."""
     return get_git_dir(repo, session.get("worktree_id") or "")
@@ -255,13 +247,10 @@ class Journal:
         return self
 
     def _read(self) -> None:
-        lines, is_complete = _read_raw(self.repo)
+        lines, is_whole = _read_or_rebuild(self.repo, self.repo.git_dir)
+        if not is_whole:
+            replace_journal(self.repo, self.repo.git_dir, lines)
         self.lines = expand_trees(self.repo, lines)
-        if _was_lost(self.repo, self.repo.git_dir, lines, is_complete):
-            rebuilt = rebuild_journal(self.repo, self.repo.git_dir, lines)
-            if rebuilt != self.lines or not is_complete:
-                replace_journal(self.repo, self.repo.git_dir, rebuilt)
-                self.lines = rebuilt
 
     def __exit__(self, *_: object) -> None:
         if self._waiting:  # an error is on its way
@@ -285,6 +274,15 @@ class Journal:
             file, size, read = _READ[path]
             _READ[path] = file, size, read + credit.parse_lines(data, are_checked=True)
         self.lines += expand_trees(self.repo, lines)
+
+    def append_edits(self, edits: list[JournalLine]) -> None:
+        """Add edits of one look; more than MANY as a line for each author, with its paths in two
+        trees."""
+        if len(edits) > MANY:
+            from gitcp.store.journal import many_edits
+
+            edits = many_edits.pack_many_edits(self.repo.objects, edits)
+        self.append(edits)
 
     def note_held(self, commit: str | None) -> None:
         """Add the line that a session's ref holds the journal up to here, and note what the file
@@ -375,9 +373,7 @@ class Journal:
 def leave_out(repo: Repo, git_dir: str, is_gone: Callable[[JournalLine], bool]) -> None:
     """Rewrite the journal of a worktree, by its git directory, without the lines that are gone."""
     with exclusive(repo, f"journal-{hash_home(repo, git_dir)}"):
-        lines, is_complete = _read_raw(repo, git_dir)
-        if _was_lost(repo, git_dir, lines, is_complete):
-            lines = rebuild_journal(repo, git_dir, lines)
+        lines, _ = _read_or_rebuild(repo, git_dir)
         remaining = [line for line in lines if not is_gone(line)]
         if len(remaining) < len(lines):
             replace_journal(repo, git_dir, remaining)
@@ -585,11 +581,11 @@ def _build_files(objects: Objects, lines: list[JournalLine]) -> dict[str, tuple[
     return {name: entry for name, entry in files.items() if entry and entry[1] not in absent}
 
 
-def rebuild_lines(repo: Repo, worktree_hash: str, left: list[JournalLine]) -> list[JournalLine]:
+def rebuild_journal(repo: Repo, git_dir: str, left: list[JournalLine]) -> list[JournalLine]:
     """A worktree's journal from the lines that are left of it, and the edits and what settled
     them in the sessions' refs, by time.  An edit of the refs at a path that its session's state
     does not name counts as settled."""
-    lines, lost = _unite_lines(repo, worktree_hash, left)
+    lines, lost = _unite_lines(repo, hash_home(repo, git_dir), expand_trees(repo, left))
     names: dict[str, list[list[object]]] = {}
     for line in credit.list_edits(lost):
         names.setdefault(line["path"], []).append(credit.get_edit_name(line))

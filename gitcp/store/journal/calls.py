@@ -155,8 +155,8 @@ def _close_call(
 def _note_stashes(journal: Journal, state: State, call: JournalLine) -> None:
     """Note which entries of `git stash` a call has made, and which it has taken."""
     who: Writer = (state["session_id"], state.get("turn_id", ""), str(call.get("id", "")))
-    openings = [x for x in journal.lines if (x.get("session"), x.get("open")) == who[::2]]
-    if openings and "stashes" in (opening := openings[-1]):
+    opening = credit.find_opening(journal.lines, who[0], who[2])
+    if opening and "stashes" in opening:
         from gitcp.store import stashes
 
         stashes.note_call(journal.repo, who, opening["stashes"], journal.lines)
@@ -201,11 +201,11 @@ def _look_for_changes(
 def _reopen_call(journal: Journal, state: State, event: dict[str, Any]) -> None:
     """Open a call whose start was not reported: it began after its session's last event."""
     session_id, tool = state["session_id"], event["tool"]
-    lines = [line for line in journal.lines if line.get("session") == session_id]
     baseline = session.read_baseline(journal.repo, session_id)
-    if baseline is None or any(line.get("open") == tool.get("id", "") for line in lines):
+    if baseline is None or credit.find_opening(journal.lines, session_id, tool.get("id", "")):
         return
-    times = [int(baseline.get("at") or baseline["time_ns"]), *(int(line["at"]) for line in lines)]
+    own = (int(line["at"]) for line in journal.lines if line.get("session") == session_id)
+    times = [int(baseline.get("at") or baseline["time_ns"]), *own]
     words = _list_words(journal.repo, event, tool.get("command") or "")
     journal.append(
         [{**credit.build_opening(state, tool, tool["kind"], max(times)), "names": words}]
@@ -217,10 +217,9 @@ def _has_left_running(call: JournalLine, state: State, journal: Journal) -> bool
     command = str(call.get("command") or "").replace("&&", "").replace(">&", "").replace("&>", "")
     if "&" not in command:
         return False
-    session_id, call_id = state["session_id"], call.get("id", "")
-    own = (line for line in journal.lines if line.get("session") == session_id)
-    begun = (int(line["at"]) for line in own if line.get("open") == call_id)
-    since = max(begun, default=time.time_ns())
+    session_id = state["session_id"]
+    opening = credit.find_opening(journal.lines, session_id, call.get("id", ""))
+    since = int(opening["at"]) if opening else time.time_ns()
     agent = state.get("agent_process")
 
     from gitcp.store.session import process
@@ -314,9 +313,9 @@ def _read_entries(reader: PathReader, paths: list[str], ignored: set[str]) -> di
 def end_call(journal: Journal, state: State, call: JournalLine, paths: list[str], at: int) -> None:
     """Record the end of a call; a change at its paths since its start is the session's."""
     reader, seen = PathReader(journal.repo), LastSeen(journal.repo, journal.lines)
-    opening = _find_opening(journal, state, call)
-    ignored = set(opening["ignored"]) if opening else reader.list_ignored(paths)
     writer: Writer = (state["session_id"], state.get("turn_id", ""), str(call.get("id", "")))
+    opening = credit.find_opening(journal.lines, writer[0], writer[2], "ignored")
+    ignored = set(opening["ignored"]) if opening else reader.list_ignored(paths)
     lines, entries = [], _read_entries(reader, paths, ignored)
     if reader.omitted:
         found_by = writer, credit.TOOL
@@ -340,12 +339,6 @@ def end_call(journal: Journal, state: State, call: JournalLine, paths: list[str]
         lines += edits
     closing = {"close": writer[2], "session": writer[0], "at": at}
     journal.append([*lines, closing] if opening else lines)
-
-
-def _find_opening(journal: Journal, state: State, call: JournalLine) -> JournalLine | None:
-    same = {"open": call.get("id", ""), "session": state["session_id"]}
-    openings = (c for c in reversed(journal.lines) if all(c.get(k) == v for k, v in same.items()))
-    return next((call for call in openings if "ignored" in call), None)
 
 
 class PathReader:

@@ -15,7 +15,6 @@ from gitcp.store.journal import (
     LastSeen,
     get_git_dir,
     get_home,
-    pack_edits,
     read_clock,
     read_journal,
     read_lines,
@@ -670,7 +669,7 @@ def _record_changes(
         line |= {"stashed": True} if before and git_trees.stash_keeps(path) else {}
         line |= {"kept": False} if path in ignored else {}
         lines.append(line)
-    journal.append(pack_edits(repo.objects, lines))
+    journal.append_edits(lines)
 
 
 def _record_large_files(journal: Journal, changed: Changed, at: int) -> Changed:
@@ -794,7 +793,8 @@ def scan_if_cheap(journal: Journal, at: int, first: bool = False) -> bool:
     whether to look if it is the first one."""
     repo = journal.repo
     last = read_look(repo)
-    if not (last or first) or int(last.get("cost", 0)) > read_budget(repo) * 1000:
+    budget = int(repo.config.get_option("gitcp.look-budget"))  # ms
+    if not (last or first) or int(last.get("cost", 0)) > budget * 1000:
         return False
     started = measure_children()
 
@@ -807,11 +807,6 @@ def scan_if_cheap(journal: Journal, at: int, first: bool = False) -> bool:
     head = scan.head or "0" * len(repo.empty_tree)
     record_scan(journal, head, dirty, at, cost, scan.omitted)
     return True
-
-
-def read_budget(repo: Repo) -> int:
-    """The value of gitcp.look-budget in ms."""
-    return int(repo.config.get_option("gitcp.look-budget"))
 
 
 def measure_children() -> int:
