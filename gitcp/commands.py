@@ -1,8 +1,5 @@
-"""The one list of commands, their options as data, and the built-in pipelines of hooks; pyproject,
-bin/, man/ and tests are checked against it.
-
-Every hook reads it, so it is literal and imports nothing but errors.
-"""
+"""The one list of commands, their options as data, and the parser of configured pipelines;
+pyproject, bin/, man/ and tests are checked against it."""
 
 from __future__ import annotations
 
@@ -14,49 +11,49 @@ if TYPE_CHECKING:
 
     from gitcp import console
 
-# name -> its file in gitcp/stages, its summary (.Nd in its manual page)
+# name -> the module of its function, its summary (.Nd in its manual page)
 STAGES = {
     # tree building
-    "list-changes": ("trees", "list what differs in the worktree from HEAD"),
-    "write-blobs": ("trees", "store the content of changed files as blobs"),
-    "write-tree": ("trees", "build a tree from changes and a base"),
-    "write-commit": ("trees", "make a commit of a tree"),
-    "update-ref": ("trees", "move a ref by compare and swap"),
+    "list-changes": ("stages.trees", "list what differs in the worktree from HEAD"),
+    "write-blobs": ("stages.trees", "store the content of changed files as blobs"),
+    "write-tree": ("stages.trees", "build a tree from changes and a base"),
+    "write-commit": ("stages.trees", "make a commit of a tree"),
+    "update-ref": ("stages.trees", "move a ref by compare and swap"),
     # events and sessions
-    "read-event": ("listing", "read the payload of an agent's hook as an event"),
-    "update-session": ("turns", "take an event into the state of its session"),
-    "list-sessions": ("listing", "list sessions as records"),
+    "read-event": ("stages.listing", "read the payload of an agent's hook as an event"),
+    "update-session": ("stages", "take an event into the state of its session"),
+    "list-sessions": ("stages.listing", "list sessions as records"),
     # streams
-    "list-streams": ("listing", "list the streams of temporary checkpoints"),
-    "match-stream": ("turns", "decide which stream a turn belongs to"),
-    "write-checkpoint": ("turns", "write a temporary checkpoint onto its stream"),
-    "read-stream": ("listing", "read the checkpoints of a stream"),
+    "list-streams": ("stages.listing", "list the streams of temporary checkpoints"),
+    "match-stream": ("events.turn_start", "decide which stream a turn belongs to"),
+    "write-checkpoint": ("events.turns", "write a temporary checkpoint onto its stream"),
+    "read-stream": ("stages.listing", "read the checkpoints of a stream"),
     # linking
-    "match-commit": ("commits", "decide which sessions a commit belongs to"),
-    "write-trailer": ("commits", "write the checkpoint id into a commit message"),
-    "check-message": ("commits", "empty a message that is nothing but our trailer"),
-    "condense": ("commits", "write the sessions of a commit to the permanent store"),
-    "carry-forward": ("commits", "move streams on to a new commit"),
-    "finalize": ("turns", "complete the transcripts of a turn's checkpoints"),
-    "relink": ("links", "find the commits that lost their checkpoint id"),
+    "match-commit": ("events.commits", "decide which sessions a commit belongs to"),
+    "write-trailer": ("events.commits", "write the checkpoint id into a commit message"),
+    "check-message": ("events.commits", "empty a message that is nothing but our trailer"),
+    "condense": ("events.commits", "write the sessions of a commit to the permanent store"),
+    "carry-forward": ("events.commits", "move streams on to a new commit"),
+    "finalize": ("events.turns", "complete the transcripts of a turn's checkpoints"),
+    "relink": ("events.post_rewrite", "find the commits that lost their checkpoint id"),
     # permanent store
-    "list-checkpoints": ("checkpoints", "list committed checkpoints as records"),
-    "read-checkpoint": ("checkpoints", "read a committed checkpoint or a session in it"),
-    "write-committed": ("checkpoints", "write a committed checkpoint from records"),
-    "find-commits": ("checkpoints", "find the commits of a checkpoint"),
-    "merge-checkpoints": ("checkpoints", "merge two histories of the permanent store"),
-    "push-checkpoints": ("share", "send the permanent store to a remote"),
-    "fetch-checkpoints": ("share", "bring the permanent store from a remote"),
+    "list-checkpoints": ("stages.checkpoints", "list committed checkpoints as records"),
+    "read-checkpoint": ("stages.checkpoints", "read a committed checkpoint or a session in it"),
+    "write-committed": ("stages.checkpoints", "write a committed checkpoint from records"),
+    "find-commits": ("stages.checkpoints", "find the commits of a checkpoint"),
+    "merge-checkpoints": ("stages.checkpoints", "merge two histories of the permanent store"),
+    "push-checkpoints": ("events.pre_push", "send the permanent store to a remote"),
+    "fetch-checkpoints": ("stages.checkpoints", "bring the permanent store from a remote"),
     # guard
-    "check-claim": ("turns", "say whether a tool call may run here, and claim its paths"),
-    "release-claim": ("turns", "let go of what a tool call claimed"),
-    "list-claims": ("listing", "list who is at work in this working copy"),
+    "check-claim": ("events.turns", "say whether a tool call may run here, and claim its paths"),
+    "release-claim": ("events.turns", "let go of what a tool call claimed"),
+    "list-claims": ("stages.listing", "list who is at work in this working copy"),
     # upkeep
-    "list-refs": ("upkeep", "list refs as records"),
-    "expire-refs": ("upkeep", "name the refs that are past keeping"),
-    "delete-refs": ("upkeep", "delete the refs named by records"),
-    "check-store": ("upkeep", "check every promise of the stored data"),
-    "list-orphans": ("upkeep", "list what no session and no commit needs"),
+    "list-refs": ("stages.upkeep", "list refs as records"),
+    "expire-refs": ("stages.upkeep", "name the refs that are past keeping"),
+    "delete-refs": ("stages.upkeep", "delete the refs named by records"),
+    "check-store": ("stages.upkeep", "check every promise of the stored data"),
+    "list-orphans": ("stages.upkeep", "list what no session and no commit needs"),
 }
 # name, that of its file in gitcp/cmd -> its summary
 TOOLS = {
@@ -131,8 +128,8 @@ def get_summary(name: str) -> str:
 
 
 def stage_module(name: str) -> str:
-    """The module that has a stage in its STAGES."""
-    return "gitcp.stages." + STAGES[name][0] if name in STAGES else get_module(name)
+    """The module of a stage's function."""
+    return f"gitcp.{STAGES[name][0]}"
 
 
 def get_module(name: str) -> str:
@@ -141,43 +138,7 @@ def get_module(name: str) -> str:
     name = _TYPED.get(name, name)
     if name in STAGES:
         return ""
-    return "gitcp.hook" if name == "hook" else "gitcp.cmd." + name.replace("-", "_")
-
-
-# The built-in pipelines of hooks, and the parser of configured ones.
-#
-# Literal argv lists, so that a hook parses nothing.  `git config gitcp.<event>.pipeline`
-# replaces an entry; the value `default` stands for the one here (gitcp-hook(1)).
-DEFAULT: dict[str, list[list[str]]] = {
-    # events of agents
-    "session-start": [["update-session"], ["finalize"]],
-    "turn-start": [["update-session"], ["check-claim"], ["match-stream"], ["finalize"]],
-    "tool-start": [["check-claim"], ["update-session"]],
-    "tool-end": [["release-claim"], ["update-session"]],
-    "subagent-start": [["update-session"]],
-    "subagent-end": [["release-claim"], ["write-checkpoint"], ["update-session"]],
-    "todo": [["write-checkpoint"], ["update-session"]],
-    "compact": [["write-checkpoint"]],
-    "turn-end": [["release-claim"], ["write-checkpoint"], ["update-session"], ["finalize"]],
-    "session-end": [["release-claim"], ["update-session"], ["finalize"]],
-    # hooks of git
-    "prepare-commit-msg": [["match-commit"], ["write-trailer"]],
-    "commit-msg": [["check-message"]],
-    "post-commit": [["match-commit"], ["condense"], ["carry-forward"]],
-    "post-checkout": [["enable", "--worktree"]],
-    "post-rewrite": [["relink"]],
-    "pre-push": [["push-checkpoints"]],
-}
-# A record of type 'refuse' at the end of these pipelines is obeyed; all others only watch.
-GATES = frozenset({"commit-msg", "turn-start", "tool-start", "tool-end", "pre-commit", "pre-push"})
-# Stages that the built-in pipelines leave out where gitcp.guard is off.
-GUARD = frozenset({"check-claim", "release-claim"})
-# Hooks to which git writes on standard input.
-WITH_STDIN = frozenset({"post-rewrite", "pre-push"})
-# The status by which a git hook refuses; the hook scripts take any other for a failure of gitcp.
-VERDICT = 3
-# Hooks during which the person's git locks its index.
-COMMITTING = frozenset({"pre-commit", "prepare-commit-msg", "commit-msg"})
+    return "gitcp.cmd." + name.replace("-", "_")
 
 
 def parse_pipeline(text: str) -> list[list[str]]:
@@ -241,14 +202,3 @@ def is_needed(row: console.Row | list[console.Row]) -> bool:
 def flatten_rows(rows: console.Rows) -> list[console.Row]:
     """All rows, with those of lists."""
     return [row for group in rows for row in (group if isinstance(group, list) else [group])]
-
-
-def list_defaults(rows: console.Rows) -> dict[str, Any]:
-    """The arguments of an empty command line, as argparse has them."""
-    defaults = {}
-    for spellings, more in flatten_rows(rows):
-        longest = next((name for name in spellings if name.startswith("--")), spellings[0])
-        empty = [] if more.get("nargs") == "*" else more.get("action") != "store_true" and None
-        key = more.get("dest", longest.lstrip("-").replace("-", "_"))
-        defaults[key] = more.get("default", empty)
-    return defaults

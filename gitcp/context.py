@@ -27,7 +27,6 @@ import os
 
 from gitcp import git, memory
 from gitcp.core import formats
-from gitcp.errors import Error, Late, NoJj
 from gitcp.files import exclusive
 from gitcp.repo import Repo
 from gitcp.store import refs, session
@@ -51,6 +50,7 @@ class Context:
         self._rebuilt: set[str] = set()
         self._kept: dict[str, tuple[bytes, bytes | None]] = {}
         self._head: str | None = None
+        self.ended: list[Record] = []  # events whose claims end after all stages
 
     def __enter__(self) -> Self:
         self._depth += 1
@@ -159,81 +159,6 @@ def leave_all() -> None:
         ctx.leave()
 
 
-def locate(event: Record, project: str = "") -> tuple[str, Repo] | None:
-    """(directory, repository around it) of an agent's event: the worktree of its session.
-
-    project: the directory in which the agent was started, if its client tells.  A prompt is about
-    its own directory, unless that is in another repository than the project.
-    Tools and subagents may run elsewhere (`cd`, another worktree): for them the worktree in the
-    session's state counts.
-    """
-    fresh = event["event"] in ("session-start", "turn-start")
-    for folder in dict.fromkeys((event.get("cwd"), project)):
-        if not folder or not os.path.isdir(folder):
-            continue
-        try:
-            repo = Repo.find_at(folder)
-        except Error as e:
-            if isinstance(e, Late) or (isinstance(e, NoJj) and event["event"] == "session-start"):
-                raise
-            git.append_note("hook", str(e))
-            continue
-        if fresh and project and folder != project and _is_outside(repo, project):
-            continue
-        if fresh or is_off(repo):
-            return folder, repo
-        state = open_context(repo).read_state(event["session_id"], rebuild=False)
-        if state is None or state.get("guest"):
-            leave_all()
-            continue
-        home = state.get("worktree_path")
-        if (state.get("worktree_id") or "") != repo.worktree_id and home and os.path.isdir(home):
-            leave_all()
-            return home, Repo.find_at(home)
-        return folder, repo
-    return None
-
-
-def _is_outside(repo: Repo, project: str) -> bool:
-    """Whether a repository is not the one around an agent's project."""
-    if os.path.realpath(project) == repo.top:
-        return False
-    try:
-        return Repo.find_at(project).common != repo.common
-    except Error:
-        return True
-
-
 def is_off(repo: Repo) -> bool:
     """Whether gitcp does nothing here: there is no worktree, or it is disabled."""
     return repo.top is None or os.path.exists(repo.join_shared("off"))
-
-
-_CALLS = ("tool-start", "tool-end", "subagent-start", "subagent-end")
-
-
-def locate_unheard(event: Record, project: str = "") -> tuple[str, Repo] | None:
-    """Like locate(), for a tool call of a session without a state: the client's project, not the
-    target of a `cd`, unless that is in a registered repository; None if gitcp is not enabled
-    there."""
-    folder = project or event.get("cwd")
-    if event["event"] not in _CALLS or "tool" not in event or event.get("agent_id"):
-        return None
-    if not folder or not os.path.isdir(folder):
-        return None
-    try:
-        repo = Repo.find_at(folder)
-    except Error:
-        return None
-    if repo.top is None or not os.path.isdir(repo.join_shared()):
-        return None
-    if not project:
-        from gitcp import registered
-
-        if not registered.is_registered(repo.top):
-            return None
-        known = open_context(repo).read_state(event["session_id"], rebuild=False)
-        leave_all()
-        if known:
-            return None  # a guest here
-    return folder, repo

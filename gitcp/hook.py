@@ -12,49 +12,27 @@ from __future__ import annotations
 
 import os
 import sys
-from time import time_ns
 
-from gitcp import commands, context, files, git
-from gitcp.commands import make_flag, make_value
-from gitcp.context import is_off, locate, locate_unheard
-from gitcp.core import json
-from gitcp.errors import (
-    OK,
-    USAGE,
-    Error,
-    InputError,
-    NoJj,
-    NoRepository,
-    UnknownAgent,
-    UsageError,
-    format_error,
-    hide_passwords,
-)
+from gitcp import context, events, git
+from gitcp.core.config_table import EVENTS
+from gitcp.errors import OK, USAGE, Error, UnknownAgent, UsageError, format_error, hide_passwords
 from gitcp.repo import Repo, look_early
-from gitcp.stages import (
-    begin_pipeline,
-    collect_messages,
-    format_pipeline,
-    format_table,
-    list_pipelines,
-    store_missing_checkpoint,
-)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
-    from gitcp.agents import Client
-    from gitcp.core.record_types import Record
+    from gitcp.core.record_types import Record, Stage
+    from gitcp.events import Stages
 
-    Events = Iterator[tuple[Repo, Record]]
-
-OPTIONS = (
-    make_flag("--list", "show what is in force, and from where"),
-    make_flag("--sh", "name the file that git's hooks source"),
-    make_value("hook", "<hook>", "a git hook, or an agent", nargs="?"),
-    make_value("args", "<arg>", "what git gave, or the agent's event", nargs="*"),
-)
+# A record of type 'refuse' at the end of these pipelines is obeyed; all others only watch.
+GATES = frozenset({"commit-msg", "turn-start", "tool-start", "tool-end", "pre-commit", "pre-push"})
+# Hooks to which git writes on standard input.
+WITH_STDIN = frozenset({"post-rewrite", "pre-push"})
+# Hooks during which the person's git locks its index.
+COMMITTING = frozenset({"pre-commit", "prepare-commit-msg", "commit-msg"})
+# The status by which a git hook refuses; the hook scripts take any other for a failure of gitcp.
+VERDICT = 3
 
 
 def start() -> int:
@@ -94,13 +72,16 @@ def main() -> int:
     """Run the hook named by the arguments; see gitcp-hook(1)."""
     argv = sys.argv[1:]
     if not argv or argv[0].startswith("-"):
-        return _run_listing(argv)
+        from gitcp.cmd import hook as listing
+        from gitcp.console import cli
+
+        return cli.guard(lambda: listing.run(argv))
     if os.environ.get("GITCP_ACTIVE") not in (None, "", "configured"):
         return OK  # a git command of gitcp's ran this hook
     git.begin_deadline()
     try:
         look_early()
-        if argv[0] in commands.DEFAULT:
+        if argv[0] in EVENTS:
             return _run_git_hook(argv[0], argv[1:])
         return _run_agent_hook(argv)
     except UsageError as e:
@@ -123,19 +104,9 @@ def main() -> int:
     return OK
 
 
-def _warn_person(message: str) -> None:
-    _print_message(f"warning: {message}\n")
-    try:
-        from gitcp.store import hook_warnings
-
-        hook_warnings.warn_here(message)  # for `gitcp status`
-    except OSError:
-        pass  # no descriptor is left
-
-
 def _run_git_hook(event: str, args: Sequence[str]) -> int:
     stdin: list[str] = []
-    if event in commands.WITH_STDIN:
+    if event in WITH_STDIN:
         from gitcp.record import decode_lines
 
         stdin = decode_lines(sys.stdin.buffer.read())
@@ -147,7 +118,8 @@ def _run_git_hook(event: str, args: Sequence[str]) -> int:
 
 def _run_agent_hook(argv: Sequence[str]) -> int:
     begun: list[tuple[Repo, Record]] = []  # the starts of calls
-    for repo, event in read_records(_warn_person) if argv == ["event"] else read_call(argv):
+    is_stream = argv == ["event"]
+    for repo, event in events.read_records(_warn_person) if is_stream else events.read_call(argv):
         if status := run(repo, event):
             if event.get("guest") and "tool" in event:
                 _end_refused(begun, event)
@@ -174,24 +146,23 @@ def run(repo: Repo, first: Record) -> int:
     # A setting of the person's counts, and not the client's limit.
     git.begin_deadline(*limits, is_bound=not config.get_all("gitcp.hook-timeout"))
     built_in = os.environ.get("GITCP_ACTIVE") != "configured"  # else configured pipelines alone
-    if built_in and event not in commands.COMMITTING and os.path.exists(repo.join_own("auto")):
+    if built_in and event not in COMMITTING and os.path.exists(repo.join_own("auto")):
         from gitcp.store import auto
 
         auto.settle_left_over(context.open_context(repo))
     messages: dict[str, list[str]] = {"person": [], "agent": []}
     warnings, refusal = list[str](), None
-    for pipeline in [p for p in list_pipelines(repo, event) if built_in or isinstance(p, str)]:
+    pipelines = events.list_pipelines(repo, event)
+    for pipeline in [p for p in pipelines if built_in or isinstance(p, str)]:
+        refusal, faults = None, list[str]()
         try:
-            with context.open_context(repo):
-                chained, why = begin_pipeline(repo, event, pipeline, [first])
-                records = list(chained)
-            if why:
-                warnings.append(f"'{format_pipeline(pipeline)}': {why}; the built-in pipeline ran")
+            stages = _choose_stages(repo, event, pipeline, faults)
+            with context.open_context(repo) as ctx:
+                records = events.run_pipeline(ctx, stages, [first])
+            refusal = _collect_messages(event, records, messages, faults)
         except Error as e:
-            warnings.append(f"'{format_pipeline(pipeline)}': {e}")
-            continue
-        refusal, faults = collect_messages(event, records, messages)
-        warnings += [f"'{format_pipeline(pipeline)}': {fault}" for fault in faults]
+            faults.append(str(e))
+        warnings += [f"'{events.format_pipeline(pipeline)}': {fault}" for fault in faults]
         if refusal is not None:
             break
     _store_warnings(repo, event, warnings)
@@ -200,8 +171,56 @@ def run(repo: Repo, first: Record) -> int:
     if any(messages.values()) and not first.get("guest"):  # the answer is that of the home
         _send_messages(first, *("\n\n".join(texts) for texts in messages.values()))
     if event == "post-commit" and built_in:
-        store_missing_checkpoint(repo, first)
+        _store_missing_checkpoint(repo, first)
     return OK
+
+
+def _choose_stages(
+    repo: Repo, event: str, pipeline: Stages | str, faults: list[str]
+) -> Sequence[Stage]:
+    """The stages of a pipeline.  The built-in one takes the place of a configured one with a
+    mistake, which is added to faults."""
+    if not isinstance(pipeline, str):
+        return pipeline
+
+    from gitcp import stages
+
+    try:
+        return stages.bind_pipeline(pipeline, repo.top)
+    except Error as e:
+        if not (built_in := events.find_pipeline(repo, event)):
+            raise
+        faults.append(f"{e}; the built-in pipeline ran")
+        return built_in
+
+
+def _collect_messages(
+    event: str, records: Sequence[Record], messages: dict[str, list[str]], faults: list[str]
+) -> str | None:
+    """A gate's refusal in the output of a pipeline.  Its messages are added to messages, by their
+    addressee, and what is wrong with them to faults."""
+    refusal = None
+    for record in records:
+        kind, message = record.get("type"), record.get("message")
+        if kind == "refuse" and event in GATES:
+            refusal = message if isinstance(message, str) else "refused"
+        elif kind == "say":
+            texts = messages.get(record.get("to", "person"))
+            if texts is None or not isinstance(message, str):
+                faults.append("a record of type 'say' has no message, or is to nobody known")
+            else:
+                texts.append(message)
+    return refusal
+
+
+def _store_missing_checkpoint(repo: Repo, first: Record) -> None:
+    """Store the checkpoint that a new commit's trailer names, if its pipelines left it out or
+    failed.  first: the event of post-commit."""
+    with context.open_context(repo) as ctx:
+        from gitcp.store import match
+
+        if match.lacks_checkpoint(ctx):
+            events.run_pipeline(ctx, events.find_pipeline(repo, "post-commit"), [first])
 
 
 def _store_warnings(repo: Repo, event: str, warnings: Sequence[str]) -> None:
@@ -214,10 +233,10 @@ def _store_warnings(repo: Repo, event: str, warnings: Sequence[str]) -> None:
         hook_warnings.drop_warnings(repo, event, " ".join(sys.argv[1:3]))
 
 
-def _send_messages(first: Record, message: str, context: str = "") -> None:
-    """Give the person a message, and the agent alone a context."""
+def _send_messages(first: Record, message: str, to_agent: str = "") -> None:
+    """Give the person a message, and the agent alone another."""
     if "agent" in first:
-        tell(first, message, context)
+        events.tell(first, message, to_agent)
     else:
         _print_message(f"{message}\n")
 
@@ -226,11 +245,21 @@ def _refuse(repo: Repo, first: Record, message: str) -> int:
     """Refuse for git or for the agent's client; return the status."""
     if first.get("guest"):  # the agent takes "this working copy" for its own
         message += f"\n{'Repository:':15} {repo.worktree}"
-    err, status = f"{message}\n", commands.VERDICT
+    err, status = f"{message}\n", VERDICT
     if "agent" in first:
-        err, status = refuse(first, message)
+        err, status = events.refuse(first, message)
     _print_message(err)
     return status
+
+
+def _warn_person(message: str) -> None:
+    _print_message(f"warning: {message}\n")
+    try:
+        from gitcp.store import hook_warnings
+
+        hook_warnings.warn_here(message)  # for `gitcp status`
+    except OSError:
+        pass  # no descriptor is left
 
 
 def _print_message(message: str) -> None:
@@ -238,196 +267,3 @@ def _print_message(message: str) -> None:
     from gitcp import console
 
     print(console.escape_unprintable(hide_passwords(message)), file=sys.stderr, end="")
-
-
-def _run_listing(argv: Sequence[str]) -> int:
-    from gitcp.console import cli
-
-    def show_table() -> int:
-        args = cli.parse("hook", OPTIONS, argv)
-        if args.sh:
-            print(os.path.join(os.path.dirname(os.path.abspath(__file__)), "hooks.sh"))
-            return OK
-        if not args.list:
-            args.error("no hook named")
-        print(*format_table(Repo.find_here()), sep="\n")
-        return OK
-
-    return cli.guard(show_table)
-
-
-# Read events from the payloads of agents' hooks or from records, and answer them.
-_TAIL = 1 << 20  # bytes at the end of a transcript, in which the last prompt is searched
-
-
-def read_call(argv: Sequence[str]) -> Events:
-    """The events in a client's hook call, each with its repository; none if gitcp does not record
-    it."""
-    if len(argv) < 2:
-        raise UsageError(f"no such hook: '{argv[0]}'")
-    data = sys.stdin.buffer.read()
-
-    from gitcp.agents import CLIENTS, get_client, recognise
-
-    if argv[0] not in CLIENTS:
-        yield from _read_external(argv[0], argv[1], data)
-        return
-    payload = parse_payload(data)
-    client = recognise(get_client(argv[0]), payload)
-    if seconds := client.get_hook_seconds(argv[1], argv[0]):
-        git.set_bound(seconds / 2)  # the next event does the rest
-    event: Record = {**client.read_event(argv[1], payload)}
-    if event["event"] != "unknown":
-        yield from _locate_event(client, event)
-
-
-def _read_external(name: str, hook: str, data: bytes) -> Events:
-    """The events that the adapter of an agent on PATH makes of a payload."""
-    start = os.getcwd()
-    try:
-        from gitcp.store.setup import adapters
-
-        client = adapters.find_adapter(Repo.find_here(), name)
-    except NoRepository:
-        return  # nothing is recorded where the agent works
-    for event in client.read_events(hook, data):
-        yield from _locate_event(client, event)
-        os.chdir(start)
-
-
-def read_records(warn: Callable[[str], None]) -> Events:
-    """The events among the records on standard input; warn is called for any other record."""
-    start = os.getcwd()
-    import select
-
-    # Whether the process was started for its first event.
-    waiting = bool(select.select([sys.stdin], [], [], 0)[0])
-    for line in filter(bytes.strip, sys.stdin.buffer):
-        came, waiting = 0 if waiting else time_ns(), False
-        try:
-            from gitcp.agents import other
-
-            event = other.check_event(parse_payload(line), start)
-        except InputError as e:
-            warn(f"event: {format_error(e)}")
-            continue
-        if came:
-            event["came"] = came
-
-        from gitcp.agents import find_client
-
-        client = find_client(event["agent"])
-        yield from _locate_event(client if client.FORM == "run" else None, event)
-        os.chdir(start)
-
-
-def _locate_event(client: Client | None, event: Record) -> Events:
-    """The event with the repository of its session, then with the others in which the session is;
-    changes into the worktree of each."""
-    home: Repo | None = None
-    for home, each in _locate_home(client, event):
-        yield home, each
-    visits = files.locate_state("visits", str(event.get("session_id")))
-    if home is None or event.get("elsewhere") or os.path.exists(visits):
-        from gitcp.store import visits as store_visits
-
-        visited = store_visits.list_events(event, home, lambda: _read_last_prompt(client, event))
-        for repo, each in visited:
-            os.chdir(repo.worktree)
-            yield repo, each
-
-
-def _locate_home(client: Client | None, event: Record) -> Events:
-    """The event with the repository of its session; changes into its worktree.
-
-    An unknown session began before gitcp was installed, or its prompt did not arrive: its first
-    tool call begins the turn.
-    """
-    project = os.environ.get(client.PROJECT_ENV if client else "", "")
-    try:
-        home = locate(event, project)
-        home_of_unknown = None if home else locate_unheard(event, project)
-    except NoJj as e:
-        tell(event, f"gitcp: {e}")
-        return
-    folder, repo = home or home_of_unknown or ("", None)
-    if repo is None or is_off(repo):
-        return
-    os.chdir(folder)
-    if client:
-        note_event(repo, client.NAME, event["event"])
-    if client and client.exports():
-        from gitcp.store.session import others
-
-        others.copy_conversation(repo, client, event)
-    if home_of_unknown:
-        start = {**event, "event": "turn-start", "prompt": _read_last_prompt(client, event)}
-        start.pop("tool", None)
-        yield repo, start
-    yield repo, event
-
-
-def _read_last_prompt(client: Client | None, event: Record) -> str:
-    """The last prompt at the end of the session's transcript; "" if there is none yet."""
-    path = event.get("transcript_path")
-    if not (client and path):
-        return ""
-    try:
-        data = files.read_file(path, tail=_TAIL) or b""
-    except Error:
-        return ""  # the stages that need the transcript report the error
-    prompts = client.scan(data if len(data) < _TAIL else data.partition(b"\n")[2])["prompts"]
-    return prompts[-1] if prompts else ""
-
-
-def parse_payload(data: bytes) -> Record:
-    """The JSON object an agent's client writes to its hooks; InputError for anything else."""
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError) as e:
-        raise InputError(f"cannot parse the payload: {e}") from None
-    if not isinstance(value, dict):
-        raise InputError("the payload is not an object")
-    return value
-
-
-def tell(event: Record, message: str, context: str = "") -> None:
-    """Give messages to the agent, and to the person through the client if it shows messages."""
-
-    from gitcp import agents
-
-    print(agents.format_message(_find_form(event), message, context), end="")
-
-
-def refuse(event: Record, message: str) -> tuple[str, int]:
-    """Refuse the event for the agent's client: (text for standard error, status)."""
-
-    from gitcp import agents
-
-    out, err, status = agents.format_refusal(_find_form(event), event["event"], message)
-    print(out, end="")
-    return err, status
-
-
-def _find_form(event: Record) -> str:
-    """The form of answers to an event's agent (gitcp.agents)."""
-
-    from gitcp.agents import find_client
-
-    return str(event.get("answers") or find_client(event["agent"]).ANSWERS)
-
-
-def note_event(repo: Repo, agent: str, name: str) -> None:
-    """Note the time of an agent's event, and update `configured` (guard_files)."""
-    marked = os.path.isdir(repo.join_shared("configured"))
-    if marked or repo.config.list_keys("gitcp.", ".pipeline"):
-        from gitcp.store.setup import guard_files
-
-        guard_files.write_configured(repo)
-    path = repo.join_shared("heard", agent)
-    if name not in ("session-start", "turn-start") and os.path.exists(path):
-        return
-    try:
-        files.touch_private(repo, path)
-    except (Error, OSError):
-        pass  # no turn depends on it

@@ -11,9 +11,9 @@ from gitcp.commands import JSON, make_flag, make_value
 from gitcp.console import cli, term
 from gitcp.core import blame_format
 from gitcp.errors import OK
+from gitcp.events import turns
 from gitcp.git import Git
 from gitcp.repo import Repo
-from gitcp.stages import turns
 from gitcp.store import blame
 from gitcp.store.lines import evidence, history
 from gitcp.store.objects import Objects

@@ -23,10 +23,9 @@ from gitcp.store.v1 import checkpoint_list
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from gitcp.core.installation import Write
-    from gitcp.core.record_types import Record
     from gitcp.store.setup.install import Options
 
 _NAMES = agents.list_names()
@@ -69,15 +68,6 @@ OPTIONS = (
     make_value("directory", "<directory>", "with --global: of repositories to set up", nargs="*"),
 )
 _TO_DO = {"wrote": "write", "took": "take", "removed": "remove"}
-
-
-def install_silently(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
-    """Pass records on, then install as the options say, without output."""
-    yield from records
-    install.install(Repo.find_here(), _read_options(args))
-
-
-STAGES = {"enable": (install_silently, *OPTIONS)}
 
 
 def _read_options(args: Namespace) -> Options:

@@ -8,8 +8,7 @@ from gitcp.core import formats
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK
 from gitcp.repo import Repo
-from gitcp.stages import find_stage
-from gitcp.stages.share import fetch_checkpoints
+from gitcp.stages import checkpoints
 from gitcp.store.objects import Objects
 from gitcp.store.share import sync
 from gitcp.store.v1 import checkpoint_list
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Record
 
-OPTIONS = (JSON, *find_stage("fetch-checkpoints")[1])
+OPTIONS = (JSON, *checkpoints.OPTIONS["fetch-checkpoints"])
 
 
 def run(argv: Sequence[str]) -> int:
@@ -28,7 +27,7 @@ def run(argv: Sequence[str]) -> int:
     args, repo = cli.parse("fetch", OPTIONS, argv), Repo.find()
     before = sync.list_local(repo)
     term.show_line("asking for checkpoints")
-    refs = list(fetch_checkpoints(args, ()))
+    refs = list(checkpoints.fetch_checkpoints((), args))
     term.hide_progress()
     if args.json:
         return cli.write_records(refs)

@@ -10,7 +10,7 @@ from gitcp.console import cli
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK, Error, InputError, hide_passwords
 from gitcp.repo import Repo
-from gitcp.stages.share import choose_timeout
+from gitcp.stages.checkpoints import choose_timeout
 from gitcp.store import forgetting, summaries
 from gitcp.store.forgetting import Choice
 from gitcp.store.objects import Objects

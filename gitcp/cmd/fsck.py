@@ -5,8 +5,7 @@ from __future__ import annotations
 from gitcp.console import cli, term
 from gitcp.core import findings
 from gitcp.errors import NO, OK
-from gitcp.stages import find_stage
-from gitcp.stages.upkeep import check_store
+from gitcp.stages import upkeep
 from gitcp.store.care import table
 
 TYPE_CHECKING = False
@@ -15,13 +14,13 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Finding
 
-OPTIONS = find_stage("check-store")[1]
+OPTIONS = upkeep.OPTIONS["check-store"]
 
 
 def run(argv: Sequence[str]) -> int:
     """Write the findings; NO if an error or a warning is not repaired."""
     args, failures, listed = cli.parse("fsck", OPTIONS, argv), 0, list["Finding"]()
-    for finding in check_store(args, ()):
+    for finding in upkeep.check_store((), args):
         failures += findings.count_failures([finding])
         if args.json:
             term.hide_progress()

@@ -11,9 +11,9 @@ from gitcp.console import cli, term
 from gitcp.core.abandoned import has_text
 from gitcp.core.render import answers, history
 from gitcp.errors import OK
+from gitcp.events.turns import look_at_head
 from gitcp.git import decode_name
 from gitcp.repo import Repo
-from gitcp.stages.turns import look_at_head
 from gitcp.store import abandoned, pack_care
 from gitcp.store.back import restore
 from gitcp.store.objects import Objects

@@ -11,8 +11,8 @@ from gitcp.commands import JSON, make_flag
 from gitcp.console import cli, term
 from gitcp.core.render import answers, history
 from gitcp.errors import OK, Error, GitError, UsageError
+from gitcp.events.turns import look_at_head
 from gitcp.repo import Repo
-from gitcp.stages.turns import look_at_head
 from gitcp.store.care import table
 from gitcp.store.objects import Objects
 from gitcp.store.setup import guard_files

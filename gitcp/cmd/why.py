@@ -6,9 +6,9 @@ from gitcp.commands import JSON, make_flag, make_value
 from gitcp.console import cli, term
 from gitcp.core.render import answers
 from gitcp.errors import OK
+from gitcp.events.turns import look_at_head
 from gitcp.jj import choose_git
 from gitcp.repo import Repo
-from gitcp.stages.turns import look_at_head
 from gitcp.store import blame
 from gitcp.store.lines.evidence import Evidence
 from gitcp.store.objects import Objects

@@ -262,6 +262,27 @@ LABEL: Key = {
 }
 LABELS = "gitcp.redact-label."  # the prefix of the keys of labels
 PERSONS = ("email", "phone", "address")  # values of gitcp.redact-personal besides name:<file>
+# event -> the module of gitcp/events that has its built-in pipeline
+EVENTS = {
+    # of agents
+    "session-start": "session_start",
+    "turn-start": "turn_start",
+    "tool-start": "tool_call",
+    "tool-end": "tool_call",
+    "subagent-start": "tool_call",
+    "subagent-end": "tool_call",
+    "todo": "tool_call",
+    "compact": "tool_call",
+    "turn-end": "turn_end",
+    "session-end": "session_end",
+    # of git
+    "prepare-commit-msg": "commits",
+    "commit-msg": "commits",
+    "post-commit": "commits",
+    "post-checkout": "post_checkout",
+    "post-rewrite": "post_rewrite",
+    "pre-push": "pre_push",
+}
 PIPELINE: Key = {
     "kind": "pipeline",
     "default": "default",

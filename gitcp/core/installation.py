@@ -397,7 +397,7 @@ def find_key(key: str) -> config_table.Key | None:
         return config_table.KEYS[key]
     if key.startswith(config_table.LABELS):
         return config_table.LABEL
-    is_pipeline = any(key == f"gitcp.{event}.pipeline" for event in commands.DEFAULT)
+    is_pipeline = any(key == f"gitcp.{event}.pipeline" for event in config_table.EVENTS)
     return config_table.PIPELINE if is_pipeline else None
 
 
@@ -408,7 +408,7 @@ def suggest_key(key: str) -> str:
     if section in _GITS:
         return ""
     plain_key = _normalise(key)
-    keys = [*config_table.KEYS, *(f"gitcp.{event}.pipeline" for event in commands.DEFAULT)]
+    keys = [*config_table.KEYS, *(f"gitcp.{event}.pipeline" for event in config_table.EVENTS)]
     by_plain = {_normalise(candidate): candidate for candidate in keys}
     if same := by_plain.get(plain_key) or by_plain.get(f"gitcp{plain_key}"):
         return same

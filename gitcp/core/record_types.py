@@ -11,7 +11,8 @@ from typing import Any, NotRequired, TypedDict
 
 # Decoded JSON, as stages pass it on.  A function of core declares the keys it reads by a TypedDict.
 Record = dict[str, Any]
-Stage = Callable[[Iterable[Record]], Iterable[Record]]
+Records = Iterable[Record]
+Stage = Callable[[Records], Records]  # of a pipeline; those of hooks return lists
 Finding = dict[str, Any]  # type, kind (the code), severity, subject, reason, and facts
 
 # Objects of git.

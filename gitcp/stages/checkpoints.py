@@ -7,13 +7,15 @@ import os
 
 from gitcp import console
 from gitcp.commands import make_flag, make_nul, make_value
-from gitcp.console import cli
+from gitcp.console import cli, parse_number
 from gitcp.core import checkpoint_keys, formats, transcripts, v1_schema
-from gitcp.errors import Error, InputError
+from gitcp.core.render import spans
+from gitcp.errors import Error, InputError, hide_passwords
 from gitcp.git import encode_name
 from gitcp.repo import Repo
 from gitcp.store import redaction
 from gitcp.store.objects import Objects, need_commit
+from gitcp.store.share import sync
 from gitcp.store.show import commits
 from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write, merging
 from gitcp.store.v1.stored_transcripts import store_chunks
@@ -21,22 +23,22 @@ from gitcp.store.v1.stored_transcripts import store_chunks
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from gitcp.core.record_types import Record
+    from gitcp.core.record_types import Record, Records
     from gitcp.store.v1.checkpoints import Content, StoredCheckpoint
     from gitcp.store.v1.committed_write import SessionData
 
 
-def list_checkpoints(args: Namespace, _: object) -> Iterator[Record]:
+def list_checkpoints(_: object, args: Namespace) -> Iterator[Record]:
     """A record for each committed checkpoint, by id."""
     for record in checkpoint_list.map_checkpoints(Repo.find(), checkpoint_list.build_record):
         if not args.session or any(s.startswith(args.session) for s in record["sessions"]):
             yield record
 
 
-def read_checkpoint(args: Namespace, _: object) -> Iterator[Record]:
+def read_checkpoint(_: object, args: Namespace) -> Iterator[Record]:
     """A checkpoint record, then a session record for each session in it; with --transcript no
     records, but the transcripts on standard output, byte for byte."""
     if not args.id and not args.commit:
@@ -123,7 +125,7 @@ _EPOCH = "1970-01-01T00:00:00Z"
 _DEFAULT = {"strategy": "manual-commit", "created_at": _EPOCH, "checkpoints_count": 0}
 
 
-def write_committed(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
+def write_committed(records: Records, args: Namespace) -> Iterator[Record]:
     """Write all session records in one commit; its record."""
     sessions = [r for r in records if r.get("type") == "session"]
     if not sessions:
@@ -201,7 +203,7 @@ def _read_transcript(repo: Repo, record: Record) -> bytes | None:
     return redactor.redact_jsonl(data)
 
 
-def list_carriers(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
+def find_commits(records: Records, args: Namespace) -> Iterator[Record]:
     """A commit record for each commit with one of the ids in a trailer or a note."""
     repo = Repo.find()
     with Objects(repo):
@@ -222,7 +224,7 @@ def list_carriers(args: Namespace, records: Iterable[Record]) -> Iterator[Record
                 yield {"type": "commit", "oid": oid, "checkpoint_id": checkpoint_id}
 
 
-def merge_checkpoints(args: Namespace, _: object) -> Iterator[Record]:
+def merge_checkpoints(_: object, args: Namespace) -> Iterator[Record]:
     """The record of a commit that merges both histories; no ref is moved."""
     repo = Repo.find()
     with Objects(repo):
@@ -232,14 +234,51 @@ def merge_checkpoints(args: Namespace, _: object) -> Iterator[Record]:
         yield {"type": "commit", **{key: merged[key] for key in ("oid", "tree", "parents")}}
 
 
-STAGES = {
+_SECONDS = "give up after so many seconds (default: gitcp.push-timeout, 30)"
+TIMEOUT = make_value("--timeout", "<n>", _SECONDS, type=parse_number)
+
+
+def choose_timeout(repo: Repo, seconds: int | None = None) -> float:
+    """The seconds that a conversation with a remote may take."""
+    return int(repo.config.get_option("gitcp.push-timeout")) if seconds is None else seconds
+
+
+def fetch_checkpoints(_: object, args: Namespace) -> Iterator[Record]:
+    """A record for each ref of gitcp after fetching; with --list, for those of the remote."""
+    repo = Repo.find()
+    name = (
+        args.remote
+        or checkpoint_list.find_destination(repo)
+        or checkpoint_list.find_usual_remote(repo)
+    )
+    name = name or checkpoint_list.need_destination(repo)  # which raises
+    seconds = choose_timeout(repo, args.timeout)
+    if args.list:
+        tips = sync.list_there(repo, name, seconds)
+    else:
+        with Objects(repo):
+            tips = sync.fetch_store(repo, name, seconds)
+        if args.all:
+            _fetch_absent(repo, name, seconds)
+    for ref, oid in tips.items():
+        yield {"type": "ref", "ref": ref, "oid": oid}
+
+
+def _fetch_absent(repo: Repo, name: str, seconds: float) -> None:
+    came, left = sync.fetch_absent(repo, name, seconds)
+    count_noun = spans.count_noun
+    console.tell(f"fetched {count_noun(came, 'missing part')} of checkpoints")
+    if left:
+        label = hide_passwords(name)
+        console.warn_lacking(f"'{label}' lacks {count_noun(left, 'part')} of checkpoints, too")
+
+
+OPTIONS = {
     "list-checkpoints": (
-        list_checkpoints,
         make_value("-s --session", "<id>", "only those of sessions whose id begins with <id>"),
         make_nul("checkpoint_id", "write the ids alone, each ended by NUL"),
     ),
     "read-checkpoint": (
-        read_checkpoint,
         make_value("-c --commit", "<commit>", "read the checkpoints of a commit"),
         make_value(
             "-s --session",
@@ -249,12 +288,8 @@ STAGES = {
         make_flag("-t --transcript", "write the stored transcript itself, byte for byte"),
         make_value("id", "<id>", "a checkpoint, by its id or the beginning of it", nargs="*"),
     ),
-    "write-committed": (
-        write_committed,
-        make_value("-m --message", "<subject>", "the subject of the commit"),
-    ),
+    "write-committed": (make_value("-m --message", "<subject>", "the subject of the commit"),),
     "find-commits": (
-        list_carriers,
         make_nul("oid", "write the commits alone, each ended by NUL"),
         make_value(
             "id",
@@ -264,9 +299,19 @@ STAGES = {
         ),
     ),
     "merge-checkpoints": (
-        merge_checkpoints,
         make_flag("--notes", "merge notes, not checkpoints"),
         make_value("ours", "<ours>", "a commit, the first parent of a merge"),
         make_value("theirs", "<theirs>", "another commit"),
+    ),
+    "fetch-checkpoints": (
+        make_flag("--list", "list what is there, by git-ls-remote(1), and fetch nothing"),
+        make_flag("--all", "bring also the transcripts and other parts that this clone lacks"),
+        TIMEOUT,
+        make_value(
+            "remote",
+            "<remote>",
+            "a remote or its URL (default: the destination, else the one git push would take)",
+            nargs="?",
+        ),
     ),
 }

@@ -21,12 +21,12 @@ from gitcp.store.v1 import checkpoints
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-    from gitcp.core.record_types import Record
+    from gitcp.core.record_types import Record, Records
 
 
-def list_claims(args: Namespace, _: object) -> Iterator[Record]:
+def list_claims(_: object, args: Namespace) -> Iterator[Record]:
     """A record for each session at work here, and for each path that a call claims."""
 
     for record in reports.list_records(Repo.find_here()):
@@ -34,7 +34,7 @@ def list_claims(args: Namespace, _: object) -> Iterator[Record]:
             yield record
 
 
-def list_streams(args: Namespace, _: object) -> list[Record]:
+def list_streams(_: object, args: Namespace) -> list[Record]:
     """A record for each stream of the repository, newest first (gitcp-record(5))."""
     repo = Repo.find_here()
     with Objects(repo):
@@ -49,7 +49,7 @@ def list_streams(args: Namespace, _: object) -> list[Record]:
     return [stream for stream in streams if wanted in stream["sessions"]]
 
 
-def read_stream(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
+def read_stream(records: Records, args: Namespace) -> Iterator[Record]:
     """A record for each checkpoint of a stream, with its prompt and files (gitcp-record(5)).
 
     Without a name in args the streams are those of records; other records are passed on.
@@ -100,7 +100,7 @@ def _read_metadata(objects: Objects, checkpoint: Record, args: Namespace) -> Rec
     return more
 
 
-def read_event(args: Namespace, _: object) -> Iterator[Record]:
+def read_event(_: object, args: Namespace) -> Iterator[Record]:
     """The event record of a payload, a JSON object on standard input; `unknown` for an event that
     gitcp does not use.
 
@@ -114,7 +114,7 @@ def read_event(args: Namespace, _: object) -> Iterator[Record]:
     yield {**client.read_event(args.event, payload)}
 
 
-def list_sessions(args: Namespace, _: object) -> list[Record]:
+def list_sessions(_: object, args: Namespace) -> list[Record]:
     """Session records, the last started first (gitcp-record(5)); nothing is written."""
     repo = Repo.find_here()
     with Objects(repo):
@@ -129,14 +129,12 @@ def list_sessions(args: Namespace, _: object) -> list[Record]:
     return sessions
 
 
-STAGES = {
+OPTIONS = {
     "read-event": (
-        read_event,
         make_value("agent", "<agent>", "whose payload it is, as in 'gitcp enable -h'"),
         make_value("event", "<event>", "the client's own name of it, such as Stop"),
     ),
     "list-sessions": (
-        list_sessions,
         make_value("--session", "<id>", "only this one; the beginning is enough"),
         make_flag("--worktree", "only those at home in this worktree"),
         [
@@ -145,11 +143,9 @@ STAGES = {
         ],
     ),
     "list-streams": (
-        list_streams,
         make_value("--session", "<id>", "only those it is on; the beginning of its id is enough"),
     ),
     "read-stream": (
-        read_stream,
         make_value("--base", "<commit>", "the live stream of this commit, in place of its name"),
         make_value(
             "--worktree",
@@ -160,5 +156,5 @@ STAGES = {
         make_flag("-t --transcript", "add the transcript of each"),
         make_value("stream", "<stream>", "its ref, or its id or the beginning of it", nargs="?"),
     ),
-    "list-claims": (list_claims, make_flag("--held", "only paths that a tool call holds now")),
+    "list-claims": (make_flag("--held", "only paths that a tool call holds now"),),
 }

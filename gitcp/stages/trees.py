@@ -16,12 +16,12 @@ from gitcp.store.snapshot import scan as snapshot_scan
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
-    from gitcp.core.record_types import Entry, Record
+    from gitcp.core.record_types import Entry, Record, Records
 
 
-def list_changes(args: Namespace, _: object) -> Iterator[Record]:
+def list_changes(_: object) -> Iterator[Record]:
     """HEAD's tree as a record, then a record of type change for each path, in git's order.
 
     Paths that a snapshot leaves out come last: status '!', with the reason in 'omitted'.  The tree
@@ -43,7 +43,7 @@ def list_changes(args: Namespace, _: object) -> Iterator[Record]:
     yield {"type": "end"}
 
 
-def write_blobs(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
+def write_blobs(records: Records) -> Iterator[Record]:
     """Each change with the oid of the present content of its path, stored as by `git add`.
 
     Everything is stored before the first record, so that a failure does not look like a short list.
@@ -76,7 +76,7 @@ def write_blobs(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
 _OURS = ("tree", "change", "blob", "end")
 
 
-def write_tree(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
+def write_tree(records: Records, args: Namespace) -> Iterator[Record]:
     """One record of type tree: the base with every change and blob applied.
 
     Other records are passed on.  Without any record of _OURS, or without an end that is announced,
@@ -138,7 +138,7 @@ def _find_base(
     return oid, tree[0] if tree else None
 
 
-def write_commit(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
+def write_commit(records: Records, args: Namespace) -> Iterator[Record]:
     """A record of type commit for each tree; 'omitted' is carried on, other records pass."""
     repo = Repo.find()
     with Objects(repo):
@@ -158,7 +158,7 @@ def write_commit(args: Namespace, records: Iterable[Record]) -> Iterator[Record]
             yield {"type": "commit", "oid": oid, "tree": tree, "parents": oids, **omitted}
 
 
-def update_ref(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
+def update_ref(records: Records, args: Namespace) -> Iterator[Record]:
     """Move the named ref by _move_ref(); its old value is read when the pipeline starts."""
     if not args.ref.startswith("refs/"):
         raise UsageError(f"not the full name of a ref: '{args.ref}'")
@@ -166,7 +166,7 @@ def update_ref(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
     return _move_ref(repo, records, args.ref, _read_old(repo, args.ref, args.old))
 
 
-def _move_ref(repo: Repo, records: Iterable[Record], ref: str, old: str | None) -> Iterator[Record]:
+def _move_ref(repo: Repo, records: Records, ref: str, old: str | None) -> Iterator[Record]:
     """A record of type ref for each commit that ref was moved to; other records are passed on.
 
     old: its expected oid, None for no such ref.  Raise Moved if it has another one.
@@ -195,11 +195,8 @@ def _read_old(repo: Repo, ref: str, spelled: str | None) -> str | None:
     return oid
 
 
-STAGES = {
-    "list-changes": (list_changes,),
-    "write-blobs": (write_blobs,),
+OPTIONS = {
     "write-tree": (
-        write_tree,
         make_value(
             "--base",
             "<tree-ish>",
@@ -207,7 +204,6 @@ STAGES = {
         ),
     ),
     "write-commit": (
-        write_commit,
         make_value("-m", "<message>", "its message", dest="message", required=True),
         make_value(
             "-p",
@@ -218,7 +214,6 @@ STAGES = {
         ),
     ),
     "update-ref": (
-        update_ref,
         make_value("ref", "<ref>", "its full name, refs/…"),
         make_value(
             "old",

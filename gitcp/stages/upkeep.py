@@ -17,15 +17,15 @@ from gitcp.store.care import table, upkeep
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-    from gitcp.core.record_types import Finding, Record
+    from gitcp.core.record_types import Finding, Record, Records
 
 _DAY = 86400  # seconds
 _FORMAT = "--format=%(refname)%00%(objectname)%00%(creatordate:unix)"
 
 
-def list_refs(args: Namespace, _: object) -> Iterator[Record]:
+def list_refs(_: object, args: Namespace) -> Iterator[Record]:
     """A record of type ref for each ref below patterns, in the order of their names."""
     patterns = args.pattern or orphan_rules.OURS
     for line in Repo.find().git.read_records("for-each-ref", _FORMAT, "--", *patterns, sep=b"\n"):
@@ -33,7 +33,7 @@ def list_refs(args: Namespace, _: object) -> Iterator[Record]:
         yield {"type": "ref", "ref": ref, "oid": oid, "time": int(time or 0)}
 
 
-def pass_expired(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
+def expire_refs(records: Records, args: Namespace) -> Iterator[Record]:
     """The records of type ref that orphan_rules.list_expired() chooses."""
     refs = [_check_record(r) for r in records if r.get("type") == "ref"]
     before = int(time.time()) - args.older_than * _DAY if args.older_than else sys.maxsize
@@ -46,7 +46,7 @@ def _check_record(record: Record) -> orphan_rules.Ref:
     return record  # type: ignore[return-value]
 
 
-def delete_refs(args: object, records: Iterable[Record]) -> Iterator[Record]:
+def delete_refs(records: Records) -> Iterator[Record]:
     """Delete the refs of records, all or none; yield their records afterwards.
 
     Raise Moved for a ref that has another oid than its record, Error for a ref that is not
@@ -68,22 +68,21 @@ def _build_deletion(record: Record) -> tuple[str, str]:
     return ref, oid
 
 
-def check_store(args: Namespace, _: object) -> Iterator[Finding]:
+def check_store(_: object, args: Namespace) -> Iterator[Finding]:
     """The findings that args ask for, one at a time."""
     for finding in table.check_store(Repo.find(), secrets=args.secrets, fix=args.fix):
         if not args.quiet or finding["severity"] != findings.NOTE:
             yield finding
 
 
-def list_orphans(args: Namespace, _: object) -> list[Finding]:
+def list_orphans(_: object, args: Namespace) -> list[Finding]:
     """A record of type finding for each orphan (core.orphan_rules); nothing is written."""
     repo = Repo.find()
     return upkeep.find_orphans(repo, upkeep.find_ages(repo, args.older_than))
 
 
-STAGES = {
+OPTIONS = {
     "list-refs": (
-        list_refs,
         make_value(
             "pattern",
             "<pattern>",
@@ -92,7 +91,6 @@ STAGES = {
         ),
     ),
     "expire-refs": (
-        pass_expired,
         make_value(
             "--keep",
             "<n>",
@@ -108,9 +106,7 @@ STAGES = {
             default=0,
         ),
     ),
-    "delete-refs": (delete_refs,),
     "check-store": (
-        check_store,
         make_flag("--fix --repair", "repair what can be repaired without loss"),
         make_flag("--secrets", "search what is stored for secrets"),
         make_flag("-q --quiet", "leave notes out"),
@@ -118,7 +114,6 @@ STAGES = {
         JSON,
     ),
     "list-orphans": (
-        list_orphans,
         make_value(
             "--older-than",
             "<days>",

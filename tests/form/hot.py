@@ -8,9 +8,10 @@ HOT = set(
     gitcp.core.guard_rules gitcp.core.json gitcp.core.line_replay gitcp.core.linking
     gitcp.core.links gitcp.core.orphan_rules gitcp.core.redact.redactor
     gitcp.core.redact.rules gitcp.core.stream_rules gitcp.core.transcripts
-    gitcp.core.v1_format gitcp.entry gitcp.errors gitcp.files gitcp.git gitcp.hook
-    gitcp.memory gitcp.patterns gitcp.record gitcp.repo gitcp.stages gitcp.stages.commits
-    gitcp.stages.turns gitcp.store.claims gitcp.store.guard gitcp.store.journal
+    gitcp.core.v1_format gitcp.entry gitcp.errors gitcp.events gitcp.events.commits
+    gitcp.events.tool_call gitcp.events.turn_end gitcp.events.turn_start
+    gitcp.events.turns gitcp.files gitcp.git gitcp.hook gitcp.memory gitcp.patterns
+    gitcp.record gitcp.repo gitcp.store.claims gitcp.store.guard gitcp.store.journal
     gitcp.store.journal.calls gitcp.store.journal.edits gitcp.store.journal.open_edits
     gitcp.store.journal.windows gitcp.store.lines.commit_lines gitcp.store.lines.edit_lines
     gitcp.store.link.commit gitcp.store.link.commit_sessions gitcp.store.link.condense

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from gitcp import VERSION, commands
+from gitcp import VERSION, commands, events, stages
 from gitcp.cmd import completion
 from gitcp.console import cli
-from gitcp.core.config_table import KEYS, LABELS
+from gitcp.core.config_table import EVENTS, KEYS, LABELS
 from gitcp.store.care import table
 from gitcp.store.care.case import BLIND
 from tests.form.source import none
@@ -51,15 +51,22 @@ def test_every_command_has_a_page_and_every_page_a_command() -> None:
     assert pages == {f"gitcp-{n}" for n in NAMES}
 
 
-def test_every_module_of_cmd_is_a_command_and_every_file_of_stages_has_its_own() -> None:
+def test_every_module_of_cmd_is_a_command_and_every_stage_a_function() -> None:
     modules = {p.stem for p in (TOP / "gitcp" / "cmd").glob("*.py")} - {"__init__"}
     known = {commands.get_module(n).removeprefix("gitcp.cmd.") for n in NAMES}
-    assert modules == known - {"gitcp.hook", ""}
-    files = {p.stem for p in (TOP / "gitcp" / "stages").glob("*.py")} - {"__init__", "chain"}
-    tables = {file: [*import_module(f"gitcp.stages.{file}").STAGES] for file in files}
-    assert {name: file for file, names in tables.items() for name in names} == {
-        name: file for name, (file, _) in commands.STAGES.items()
-    }
+    assert modules == known - {""}
+    for name in commands.STAGES:
+        assert stages.find_stage(name)[0].__name__ == name.replace("-", "_")
+
+
+def test_each_event_has_the_pipeline_of_its_module_made_of_the_stages_with_these_names() -> None:
+    modules = {name: import_module(f"gitcp.events.{file}") for name, file in EVENTS.items()}
+    pipelines = {name: module.PIPELINES[name] for name, module in modules.items()}
+    none(name for module in modules.values() for name in module.PIPELINES if name not in EVENTS)
+    for stage in (stage for pipeline in pipelines.values() for stage in pipeline):
+        name = events.format_pipeline((stage,))
+        if name not in ("update-session", "enable --worktree"):  # of its event, of a command
+            assert stages.find_stage(name)[0] is stage
 
 
 def test_page_and_help_have_the_same_options() -> None:

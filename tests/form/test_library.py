@@ -9,7 +9,17 @@ from collections.abc import Iterator
 from tests.form.source import FUNCTIONS, MODULES, blocks, name, none, tree
 
 # What has a terminal or a process of its own; `console` is how the library tells a person.
-PROGRAMS = {"cmd", "stages", "console", "agent_hook", "hook", "entry", "__main__", "start"}
+PROGRAMS = {
+    "cmd",
+    "events",
+    "stages",
+    "console",
+    "agent_hook",
+    "hook",
+    "entry",
+    "__main__",
+    "start",
+}
 LIBRARY = [p for p in MODULES if (*name(p).split("."), "")[1] not in PROGRAMS]
 DOORS = {"sys.stdin", "sys.stdout", "sys.stderr", "os.chdir", "os.fchdir", "os.putenv"}
 CHANGES = set("append add clear update pop popitem extend setdefault remove discard insert".split())

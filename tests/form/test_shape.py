@@ -44,6 +44,7 @@ LAYERS = (
     "store",
     "context",
     "library",
+    "events",
     "stages",
     "cmd",
     "hook",
@@ -55,8 +56,8 @@ KNOWN = {*map(name, MODULES)}
 LAYER = {part: n for n, parts in enumerate(LAYERS) for part in parts.split()}
 TYPED = tuple(
     f"gitcp.{room}."
-    for room in "agents.install library stages store.care store.facts store.guard store.imports"
-    " store.search store.setup store.share store.show store.turn store.v1".split()
+    for room in "agents.install library events stages store.care store.facts store.guard"
+    " store.imports store.search store.setup store.share store.show store.turn store.v1".split()
 )
 # What a Repo owns, and what it may print, are files of rooms that know a Repo.
 BELOW = {

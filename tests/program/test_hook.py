@@ -14,8 +14,9 @@ from types import ModuleType
 
 import pytest
 
-from gitcp import commands, stages
+from gitcp import commands, events
 from gitcp.errors import Error
+from gitcp.events import turn_end
 from gitcp.repo import Repo
 from gitcp.store.session import others
 from tests.support.paths import TOP
@@ -62,23 +63,23 @@ def test_ctrl_c_ends_a_hook_at_once_and_without_a_word(repo: Path) -> None:
 
 
 def test_without_configuration_the_built_in_pipeline_is_in_force(repo: Path) -> None:
-    assert stages.list_pipelines(Repo.find(), "turn-end") == [commands.DEFAULT["turn-end"]]
+    assert events.list_pipelines(Repo.find(), "turn-end") == [turn_end.PIPELINES["turn-end"]]
 
 
 def test_a_configured_value_replaces_the_built_in_pipeline(repo: Path) -> None:
     configure(repo, "turn-end", "list-refs refs/heads | !cat -u")
-    assert stages.list_pipelines(Repo.find(), "turn-end") == ["list-refs refs/heads | !cat -u"]
+    assert events.list_pipelines(Repo.find(), "turn-end") == ["list-refs refs/heads | !cat -u"]
 
 
 def test_default_stands_for_the_built_in_pipeline_between_others(repo: Path) -> None:
     configure(repo, "turn-end", "list-refs a", "default", "list-refs b")
-    found = stages.list_pipelines(Repo.find(), "turn-end")
-    assert found == ["list-refs a", commands.DEFAULT["turn-end"], "list-refs b"]
+    found = events.list_pipelines(Repo.find(), "turn-end")
+    assert found == ["list-refs a", turn_end.PIPELINES["turn-end"], "list-refs b"]
 
 
 def test_an_empty_value_is_no_pipeline(repo: Path) -> None:
     configure(repo, "turn-end", "")
-    assert stages.list_pipelines(Repo.find(), "turn-end") == []
+    assert events.list_pipelines(Repo.find(), "turn-end") == []
 
 
 def test_quotes_are_honoured_and_no_shell_is() -> None:

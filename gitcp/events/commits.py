@@ -1,13 +1,13 @@
-"""The stages of a commit: its sessions, its message, its checkpoint, its streams."""
+"""A commit: its sessions, its message, its checkpoint, its streams."""
 
 from __future__ import annotations
 
 import os
 
 from gitcp import context, files
-from gitcp.commands import make_value
 from gitcp.core import commit_message, linking
 from gitcp.errors import format_error
+from gitcp.events import per_record
 from gitcp.repo import Repo
 from gitcp.store import objects, refs, session
 from gitcp.store.journal import open_edits
@@ -18,22 +18,22 @@ from gitcp.store.objects import need_commit
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from gitcp.context import Context
-    from gitcp.core.record_types import Marker, Record
+    from gitcp.core.record_types import Marker, Record, Records
     from gitcp.store.refs import Update
 
 # The stages that write a commit's message: its ids, and emptying one that has nothing else.
 _KEEPING = ("scissors", "whitespace", "verbatim")  # cleanup modes that keep comments
 
 
-def write_trailer(args: object, records: Iterable[Record]) -> Iterator[Record]:
+@per_record
+def write_trailer(record: Record) -> list[Record]:
     """Write a trailer for each id of a match record into the message file that it names."""
-    for record in records:
-        if record.get("type") == "match" and record.get("args"):
-            _write_message(record)
-        yield record
+    if record.get("type") == "match" and record.get("args"):
+        _write_message(record)
+    return [record]
 
 
 def _write_message(match: Record) -> None:
@@ -161,13 +161,13 @@ def _ask_consent(repo: Repo, match: Record) -> bool:
         return True
 
 
-def check_message(args: object, records: Iterable[Record]) -> Iterator[Record]:
+@per_record
+def check_message(record: Record) -> list[Record]:
     """Empty the file of a commit-msg event that has nothing but trailers, so that the commit
     aborts, as it would without gitcp."""
-    for record in records:
-        if record.get("event") == "commit-msg" and record["args"]:
-            _check_file(Repo.find_here(), record["args"][0])
-        yield record
+    if record.get("event") == "commit-msg" and record["args"]:
+        _check_file(Repo.find_here(), record["args"][0])
+    return [record]
 
 
 def _check_file(repo: Repo, path: str) -> None:
@@ -193,26 +193,24 @@ def _cut_message(text: bytes, comment: bytes) -> bytes:
     return b"".join(lines[: commit_message.find_cut(lines, comment)])
 
 
-def match_commit(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
-    """A match record for each event prepare-commit-msg and post-commit; with args.commit one for
-    each session that would link to that commit."""
-    return _judge_commit(args.commit) if args.commit else _match_events(records)
+def match_commit(records: Records, args: Namespace | None = None) -> list[Record]:
+    """A match record in place of each event prepare-commit-msg and post-commit; with args.commit
+    one for each session that would link to that commit."""
+    if args and args.commit:
+        return _judge_commit(args.commit)
+    return list(map(_match_event, records))
 
 
-def _match_events(records: Iterable[Record]) -> Iterator[Record]:
-    for record in records:
-        hook = record.get("event")
-        if hook not in ("prepare-commit-msg", "post-commit"):
-            yield record
-            continue
-        with context.open_here() as ctx:
-            if hook == "prepare-commit-msg":
-                moved, args = _settle_unseen(ctx), record["args"]
-                prepared = link_commit.prepare_commit(ctx.repo, ctx.head, args, moved)
-                match: Record = {**prepared, "args": args}
-            else:
-                match = {**link_commit.conclude_commit(ctx.repo)}
-        yield {"type": "match", **match}
+def _match_event(record: Record) -> Record:
+    hook = record.get("event")
+    if hook not in ("prepare-commit-msg", "post-commit"):
+        return record
+    with context.open_here() as ctx:
+        if hook == "post-commit":
+            return {"type": "match", **link_commit.conclude_commit(ctx.repo)}
+        moved, args = _settle_unseen(ctx), record["args"]
+        prepared = link_commit.prepare_commit(ctx.repo, ctx.head, args, moved)
+        return {"type": "match", **prepared, "args": args}
 
 
 def _settle_unseen(ctx: Context) -> bool:
@@ -231,27 +229,30 @@ def _settle_unseen(ctx: Context) -> bool:
     return True
 
 
-def _judge_commit(commit: str) -> Iterator[Record]:
+def _judge_commit(commit: str) -> list[Record]:
     """Decide anew what would link to a commit; nothing is written."""
     with context.open_here() as ctx:
         judged = need_commit(ctx.repo.objects, commit)
         parent, changes = objects.read_changes(ctx.repo.objects, judged)
         linked = link_commit.match_sessions(ctx.repo, changes, parent, agent=False)
-    for session_id, why in linked.items():
-        yield {"type": "match", "commit": judged["oid"], "session_id": session_id, **why}
+    found = {"type": "match", "commit": judged["oid"]}
+    return [{**found, "session_id": session_id, **why} for session_id, why in linked.items()]
 
 
-def condense_matches(args: object, records: Iterable[Record]) -> Iterator[Record]:
-    """Condense or dismiss the sessions of each match record of post-commit; pass all on, and tell
-    the person what a commit was linked to."""
-    for record in records:
-        said = ""
-        if record.get("type") == "match" and record.get("commit") and "old" in record:
-            _condense_commit(record)
-            said = linking.describe_links(record["sessions"]) if _is_watched(record) else ""
-        yield record
-        if said:
-            yield {"type": "say", "message": said}
+@per_record
+def condense(record: Record) -> list[Record]:
+    """Condense or dismiss the sessions of a match record of post-commit; tell the person what the
+    commit was linked to."""
+    if not _is_of_commit(record):
+        return [record]
+    _condense_commit(record)
+    said = linking.describe_links(record["sessions"]) if _is_watched(record) else ""
+    return [record, {"type": "say", "message": said}] if said else [record]
+
+
+def _is_of_commit(record: Record) -> bool:
+    """Whether a record is the match of a post-commit."""
+    return record.get("type") == "match" and bool(record.get("commit")) and "old" in record
 
 
 def _is_watched(match: Record) -> bool:
@@ -334,14 +335,13 @@ def _leave_out(match: Record, failed: Mapping[str, Exception]) -> None:
     match |= {"sessions": stored, "left_out": sorted(failed)}
 
 
-def carry_forward(args: object, records: Iterable[Record]) -> Iterator[Record]:
-    """Move the streams of the old base to each match record's commit; a ref record for each ref
-    that is written."""
-    for record in records:
-        yield record
-        if record.get("type") == "match" and record.get("commit") and "old" in record:
-            for ref, new, old in _move_streams(record):
-                yield {"type": "ref", "ref": ref, "oid": new, "old_oid": old}
+@per_record
+def carry_forward(record: Record) -> list[Record]:
+    """Move the streams of the old base to a match record's commit; a ref record for each ref that
+    is written."""
+    moved = _move_streams(record) if _is_of_commit(record) else ()
+    written = ({"type": "ref", "ref": ref, "oid": new, "old_oid": old} for ref, new, old in moved)
+    return [record, *written]
 
 
 def _move_streams(match: Record) -> list[Update]:
@@ -365,13 +365,8 @@ def _move_streams(match: Record) -> list[Update]:
         return updates
 
 
-STAGES = {
-    "match-commit": (
-        match_commit,
-        make_value("commit", "<commit>", "a commit that is made", nargs="?"),
-    ),
-    "write-trailer": (write_trailer,),
-    "check-message": (check_message,),
-    "condense": (condense_matches,),
-    "carry-forward": (carry_forward,),
+PIPELINES = {
+    "prepare-commit-msg": (match_commit, write_trailer),
+    "commit-msg": (check_message,),
+    "post-commit": (match_commit, condense, carry_forward),
 }

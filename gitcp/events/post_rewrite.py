@@ -1,4 +1,4 @@
-"""The stage that finds links again."""
+"""A rewrite: links that commits have lost are found again."""
 
 from __future__ import annotations
 
@@ -10,51 +10,52 @@ from gitcp.store.lines import carried, commit_lines
 from gitcp.store.link import condense, unhooked
 from gitcp.store.match import candidates, sources
 from gitcp.store.match.sources import MatchCase
-from gitcp.store.relink import relink
+from gitcp.store.relink import relink as relinking
 from gitcp.store.session import others
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gitcp.context import Context
-    from gitcp.core.record_types import Pair, Record
+    from gitcp.core.record_types import Pair, Record, Records
 
 
-def relink_commits(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
-    """Relink the commits of post-rewrite events in a hook's pipeline; else those of args."""
-    if not args.hook:
-        yield from _relink_named(args)
-        return
+def relink(records: Records, args: Namespace | None = None) -> Records:
+    """Relink the commits of post-rewrite events; with args without --hook those that they name."""
+    if args and not args.hook:
+        return _relink_named(args)
+    passed: list[Record] = []
     for record in records:
-        yield record
+        passed.append(record)
         if record.get("event") == "post-rewrite" and record["args"]:
-            yield from _relink_rewritten(record)
+            passed += _relink_rewritten(record)
+    return passed
 
 
-def _relink_rewritten(event: Record) -> Iterator[Record]:
+def _relink_rewritten(event: Record) -> list[Record]:
     with context.open_here() as ctx:
         repo, command = ctx.repo, event["args"][0]
         rewrite = candidates.read_rewrite(repo, command, event["stdin"])
         case = MatchCase(repo, rewrite=rewrite)
-        noted, replayed = relink.reconcile(case, sources.REWRITE), rewrite.list_replayed()
+        noted, replayed = relinking.reconcile(case, sources.REWRITE), rewrite.list_replayed()
         for marker in others.read_here(repo) if replayed else ():
             if state := ctx.read_state(marker["session_id"], rebuild=False):
-                relink.link_replayed(repo, state, replayed)
+                relinking.link_replayed(repo, state, replayed)
                 ctx.keep(state)
         amended = rewrite.targets if command == "amend" else ()
-        for session_id in relink.list_amended_sessions(repo, amended):
+        for session_id in relinking.list_amended_sessions(repo, amended):
             state = ctx.read_state(session_id, rebuild=False)
             if state and state.get("pending_finalize"):
                 condense.finalize(ctx.repo, state)
                 ctx.keep(state)
         ctx.leave()
         old_by_new = replayed or rewrite.sources
-        relink.copy_unknown(repo, old_by_new)
+        relinking.copy_unknown(repo, old_by_new)
         _follow_lines(ctx, command, old_by_new, noted)
         commit_lines.keep_ai_note(repo, [*old_by_new])
-    yield from ({"type": "match", **link} for link in noted)
+    return [{"type": "match", **link} for link in noted]
 
 
 def _follow_lines(
@@ -76,12 +77,12 @@ def _relink_named(options: Namespace) -> Iterator[Record]:
     with context.open_here() as ctx:
         if options.onto:
             case = MatchCase(ctx.repo, onto=(options.onto, revisions), dry_run=dry_run)
-            links = relink.reconcile(case, sources.ONTO)
+            links = relinking.reconcile(case, sources.ONTO)
         else:
             case = MatchCase(ctx.repo, among=revisions, dry_run=dry_run)
             seen = bool(revisions) or not ctx.repo.top
-            links = [] if seen else relink.link_left_behind(ctx, dry_run)
-            links += relink.reconcile(case, sources.LOST if revisions else sources.RELINK)
+            links = [] if seen else relinking.link_left_behind(ctx, dry_run)
+            links += relinking.reconcile(case, sources.LOST if revisions else sources.RELINK)
         commits = [link["commit"] for link in links]
         yield from ({"type": "match", **link} for link in links)
         if ctx.repo.top and not options.onto:
@@ -92,9 +93,8 @@ def _relink_named(options: Namespace) -> Iterator[Record]:
         commit_lines.keep_ai_note(ctx.repo, commits)
 
 
-STAGES = {
+OPTIONS = {
     "relink": (
-        relink_commits,
         make_flag("-n --dry-run", "write nothing"),
         make_flag("--hook", "take post-rewrite events from the pipe"),
         make_value("--onto", "<commit>", "give this merge of a forge the ids of a branch"),
@@ -107,3 +107,5 @@ STAGES = {
         ),
     )
 }
+
+PIPELINES = {"post-rewrite": (relink,)}

@@ -1,0 +1,372 @@
+"""Events of agents and of git: their pipelines, and how they are read.
+
+A module here has the built-in pipelines of one event or of a few, PIPELINES, as functions: a stage
+takes records and returns a list of them, and its name is that of the function (`_` for `-`, `__`
+for ` --`).  The module imports at its top what its events always need: that is what the hook costs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from time import time_ns
+
+from gitcp import context, files, git
+from gitcp.core import json
+from gitcp.core.config_table import EVENTS
+from gitcp.errors import Error, InputError, Late, NoJj, NoRepository, UsageError, format_error
+from gitcp.repo import Repo
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from gitcp.agents import Client
+    from gitcp.context import Context
+    from gitcp.core.record_types import Record, Records, Stage
+
+    Events = Iterator[tuple[Repo, Record]]
+    Stages = tuple[Stage, ...]
+
+_GUARD = ("check_claim", "release_claim")  # left out where gitcp.guard is off
+
+
+def find_pipeline(repo: Repo, event: str) -> Stages:
+    """The built-in pipeline of an event; () if it has none."""
+    if event not in EVENTS:
+        return ()
+    # import_module() would cost a hook half a millisecond.
+    module = __import__(f"gitcp.events.{EVENTS[event]}", fromlist=["PIPELINES"])
+    stages: Stages = module.PIPELINES[event]
+    if repo.config.get_option("gitcp.guard") == "off":
+        stages = tuple(stage for stage in stages if stage.__name__ not in _GUARD)
+    return stages
+
+
+def list_pipelines(repo: Repo, event: str) -> list[Stages | str]:
+    """The pipelines of an event: the configured ones, where `default` is the built-in one.
+
+    A configured one is unparsed text, so that one with a mistake does not stop the others.
+    """
+    texts = repo.config.get_all(f"gitcp.{event}.pipeline")
+    if not texts:
+        texts = ["default"] if event in EVENTS else []
+    values = [text for text in map(str.strip, texts) if text]
+    return [find_pipeline(repo, event) if text == "default" else text for text in values]
+
+
+def format_pipeline(pipeline: Stages | str) -> str:
+    """A pipeline as it would be configured."""
+    if isinstance(pipeline, str):
+        return pipeline
+    names = (stage.__name__.replace("__", " --").replace("_", "-") for stage in pipeline)
+    return " | ".join(names)
+
+
+def run_pipeline(ctx: Context, stages: Iterable[Stage], records: Records) -> list[Record]:
+    """The records that the stages make of these, one after the other.
+
+    Claims that release_claim() was given to end are held until all stages are done.
+    """
+    failed = True
+    try:
+        for stage in stages:
+            records = stage(records)
+        records = list(records)  # a stage that lists goes on record by record
+        failed = False
+    finally:
+        objections: list[Record] = []
+        if ctx.ended:
+            from gitcp.events import turns
+
+            objections = turns.end_claims(ctx, failed)
+    return records + objections
+
+
+def is_of_agent(record: Record) -> bool:
+    """Whether a record is an event of an agent."""
+    return record.get("type") == "event" and bool(record.get("session_id"))
+
+
+def per_record(handle: Callable[[Record], list[Record]], name: str = "") -> Stage:
+    """The stage that puts what handle() makes of a record in its place.  name: by default that of
+    handle()."""
+
+    def stage(records: Records) -> list[Record]:
+        return [new for old in records for new in handle(old)]
+
+    stage.__name__ = name or handle.__name__
+    return stage
+
+
+def per_event(handle: Callable[[Record], list[Record]], name: str = "") -> Stage:
+    """per_record() of agents' events; other records are passed on."""
+
+    def handle_event(record: Record) -> list[Record]:
+        return handle(record) if is_of_agent(record) else [record]
+
+    return per_record(handle_event, name or handle.__name__)
+
+
+def per_state(update: Callable[[Context, Record], list[Record]]) -> Stage:
+    """per_event() that takes each event into the state of its session by update(), and passes it
+    on, followed by the messages that update() returns."""
+
+    def take_event(event: Record) -> list[Record]:
+        with context.open_here() as ctx:
+            return [event, *update(ctx, event)]
+
+    return per_event(take_event, update.__name__)
+
+
+# Read events from the payloads of agents' hooks or from records, and find their repositories.
+_TAIL = 1 << 20  # bytes at the end of a transcript, in which the last prompt is searched
+
+
+def read_call(argv: Sequence[str]) -> Events:
+    """The events in a client's hook call, each with its repository; none if gitcp does not record
+    it."""
+    if len(argv) < 2:
+        raise UsageError(f"no such hook: '{argv[0]}'")
+    data = sys.stdin.buffer.read()
+
+    from gitcp.agents import CLIENTS, get_client, recognise
+
+    if argv[0] not in CLIENTS:
+        yield from _read_external(argv[0], argv[1], data)
+        return
+    payload = _parse_payload(data)
+    client = recognise(get_client(argv[0]), payload)
+    if seconds := client.get_hook_seconds(argv[1], argv[0]):
+        git.set_bound(seconds / 2)  # the next event does the rest
+    event: Record = {**client.read_event(argv[1], payload)}
+    if event["event"] != "unknown":
+        yield from _locate_event(client, event)
+
+
+def _read_external(name: str, hook: str, data: bytes) -> Events:
+    """The events that the adapter of an agent on PATH makes of a payload."""
+    start = os.getcwd()
+    try:
+        from gitcp.store.setup import adapters
+
+        client = adapters.find_adapter(Repo.find_here(), name)
+    except NoRepository:
+        return  # nothing is recorded where the agent works
+    for event in client.read_events(hook, data):
+        yield from _locate_event(client, event)
+        os.chdir(start)
+
+
+def read_records(warn: Callable[[str], None]) -> Events:
+    """The events among the records on standard input; warn is called for any other record."""
+    start = os.getcwd()
+    import select
+
+    # Whether the process was started for its first event.
+    waiting = bool(select.select([sys.stdin], [], [], 0)[0])
+    for line in filter(bytes.strip, sys.stdin.buffer):
+        came, waiting = 0 if waiting else time_ns(), False
+        try:
+            from gitcp.agents import other
+
+            event = other.check_event(_parse_payload(line), start)
+        except InputError as e:
+            warn(f"event: {format_error(e)}")
+            continue
+        if came:
+            event["came"] = came
+
+        from gitcp.agents import find_client
+
+        client = find_client(event["agent"])
+        yield from _locate_event(client if client.FORM == "run" else None, event)
+        os.chdir(start)
+
+
+def _locate_event(client: Client | None, event: Record) -> Events:
+    """The event with the repository of its session, then with the others in which the session is;
+    changes into the worktree of each."""
+    home: Repo | None = None
+    for home, each in _locate_home(client, event):
+        yield home, each
+    visits = files.locate_state("visits", str(event.get("session_id")))
+    if home is None or event.get("elsewhere") or os.path.exists(visits):
+        from gitcp.store import visits as store_visits
+
+        visited = store_visits.list_events(event, home, lambda: _read_last_prompt(client, event))
+        for repo, each in visited:
+            os.chdir(repo.worktree)
+            yield repo, each
+
+
+def _locate_home(client: Client | None, event: Record) -> Events:
+    """The event with the repository of its session; changes into its worktree.
+
+    An unknown session began before gitcp was installed, or its prompt did not arrive: its first
+    tool call begins the turn.
+    """
+    project = os.environ.get(client.PROJECT_ENV if client else "", "")
+    try:
+        home = _locate(event, project)
+        home_of_unknown = None if home else _locate_unheard(event, project)
+    except NoJj as e:
+        tell(event, f"gitcp: {e}")
+        return
+    folder, repo = home or home_of_unknown or ("", None)
+    if repo is None or context.is_off(repo):
+        return
+    os.chdir(folder)
+    if client:
+        _note_event(repo, client.NAME, event["event"])
+    if client and client.exports():
+        from gitcp.store.session import others
+
+        others.copy_conversation(repo, client, event)
+    if home_of_unknown:
+        start = {**event, "event": "turn-start", "prompt": _read_last_prompt(client, event)}
+        start.pop("tool", None)
+        yield repo, start
+    yield repo, event
+
+
+def _read_last_prompt(client: Client | None, event: Record) -> str:
+    """The last prompt at the end of the session's transcript; "" if there is none yet."""
+    path = event.get("transcript_path")
+    if not (client and path):
+        return ""
+    try:
+        data = files.read_file(path, tail=_TAIL) or b""
+    except Error:
+        return ""  # the stages that need the transcript report the error
+    prompts = client.scan(data if len(data) < _TAIL else data.partition(b"\n")[2])["prompts"]
+    return prompts[-1] if prompts else ""
+
+
+def _parse_payload(data: bytes) -> Record:
+    """The JSON object an agent's client writes to its hooks; InputError for anything else."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError) as e:
+        raise InputError(f"cannot parse the payload: {e}") from None
+    if not isinstance(value, dict):
+        raise InputError("the payload is not an object")
+    return value
+
+
+def _locate(event: Record, project: str = "") -> tuple[str, Repo] | None:
+    """(directory, repository around it) of an agent's event: the worktree of its session.
+
+    project: the directory in which the agent was started, if its client tells.  A prompt is about
+    its own directory, unless that is in another repository than the project.
+    Tools and subagents may run elsewhere (`cd`, another worktree): for them the worktree in the
+    session's state counts.
+    """
+    fresh = event["event"] in ("session-start", "turn-start")
+    for folder in dict.fromkeys((event.get("cwd"), project)):
+        if not folder or not os.path.isdir(folder):
+            continue
+        try:
+            repo = Repo.find_at(folder)
+        except Error as e:
+            if isinstance(e, Late) or (isinstance(e, NoJj) and event["event"] == "session-start"):
+                raise
+            git.append_note("hook", str(e))
+            continue
+        if fresh and project and folder != project and _is_outside(repo, project):
+            continue
+        if fresh or context.is_off(repo):
+            return folder, repo
+        state = context.open_context(repo).read_state(event["session_id"], rebuild=False)
+        if state is None or state.get("guest"):
+            context.leave_all()
+            continue
+        home = state.get("worktree_path")
+        if (state.get("worktree_id") or "") != repo.worktree_id and home and os.path.isdir(home):
+            context.leave_all()
+            return home, Repo.find_at(home)
+        return folder, repo
+    return None
+
+
+def _is_outside(repo: Repo, project: str) -> bool:
+    """Whether a repository is not the one around an agent's project."""
+    if os.path.realpath(project) == repo.top:
+        return False
+    try:
+        return Repo.find_at(project).common != repo.common
+    except Error:
+        return True
+
+
+_CALLS = ("tool-start", "tool-end", "subagent-start", "subagent-end")
+
+
+def _locate_unheard(event: Record, project: str = "") -> tuple[str, Repo] | None:
+    """Like _locate(), for a tool call of a session without a state: the client's project, not the
+    target of a `cd`, unless that is in a registered repository; None if gitcp is not enabled
+    there."""
+    folder = project or event.get("cwd")
+    if event["event"] not in _CALLS or "tool" not in event or event.get("agent_id"):
+        return None
+    if not folder or not os.path.isdir(folder):
+        return None
+    try:
+        repo = Repo.find_at(folder)
+    except Error:
+        return None
+    if repo.top is None or not os.path.isdir(repo.join_shared()):
+        return None
+    if not project:
+        from gitcp import registered
+
+        if not registered.is_registered(repo.top):
+            return None
+        known = context.open_context(repo).read_state(event["session_id"], rebuild=False)
+        context.leave_all()
+        if known:
+            return None  # a guest here
+    return folder, repo
+
+
+def _note_event(repo: Repo, agent: str, name: str) -> None:
+    """Note the time of an agent's event, and update `configured` (guard_files)."""
+    marked = os.path.isdir(repo.join_shared("configured"))
+    if marked or repo.config.list_keys("gitcp.", ".pipeline"):
+        from gitcp.store.setup import guard_files
+
+        guard_files.write_configured(repo)
+    path = repo.join_shared("heard", agent)
+    if name not in ("session-start", "turn-start") and os.path.exists(path):
+        return
+    try:
+        files.touch_private(repo, path)
+    except (Error, OSError):
+        pass  # no turn depends on it
+
+
+# Answer the agent, in the form of its client.
+def tell(event: Record, message: str, to_agent: str = "") -> None:
+    """Give messages to the agent, and to the person through the client if it shows messages."""
+
+    from gitcp import agents
+
+    print(agents.format_message(_find_form(event), message, to_agent), end="")
+
+
+def refuse(event: Record, message: str) -> tuple[str, int]:
+    """Refuse the event for the agent's client: (text for standard error, status)."""
+
+    from gitcp import agents
+
+    out, err, status = agents.format_refusal(_find_form(event), event["event"], message)
+    print(out, end="")
+    return err, status
+
+
+def _find_form(event: Record) -> str:
+    """The form of answers to an event's agent (gitcp.agents)."""
+
+    from gitcp.agents import find_client
+
+    return str(event.get("answers") or find_client(event["agent"]).ANSWERS)

@@ -1,0 +1,50 @@
+"""The start of a session: it is greeted, and what was left before it is settled."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp import git, registered
+from gitcp.errors import Error
+from gitcp.events import per_state
+from gitcp.events.session_end import limit_space
+from gitcp.events.turn_start import put_refs_in_place
+from gitcp.events.turns import build_messages, finalize
+from gitcp.store import relink, session, turn
+from gitcp.store.lines import recorded
+from gitcp.store.setup import adapters
+from gitcp.store.snapshot import own_index
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.context import Context
+    from gitcp.core.record_types import Record
+
+
+@per_state
+def update_session(ctx: Context, event: Record) -> list[Record]:
+    """Continue the session's state if it has one, and greet it."""
+    relink.end_abandoned(ctx, event["session_id"])
+    repo, session_id = ctx.repo, event["session_id"]
+    own_index.seed_index(repo)
+    try:
+        registered.add_repository(repo)
+    except Error as e:
+        git.append_note("registered", str(e))
+    moved = put_refs_in_place(ctx)
+    known = os.path.exists(session.get_state_path(repo, session_id))
+    state = ctx.read_state(session_id) if known else None
+    if state:
+        relink.settle_leftovers(repo, state, event, ctx.head)
+        turn.start_session(repo, state, event)
+        ctx.keep(state)
+    greeted = turn.format_greeting(repo, session_id, ctx.head)
+    limit_space(ctx)
+    if complaints := adapters.list_notices(repo):
+        recorded.end_recording(repo, noticed=True)
+    else:
+        recorded.begin_recording(repo)
+    return build_messages("\n".join(filter(None, [greeted, moved, *complaints])))
+
+
+PIPELINES = {"session-start": (update_session, finalize)}

@@ -1,0 +1,64 @@
+"""What happens within a turn: tool calls, subagents, steps of a plan, compaction.
+
+Each tool call waits for its hooks: modules are imported only where they are needed.
+"""
+
+from __future__ import annotations
+
+from gitcp.events import per_state
+from gitcp.events.turns import check_claim, release_claim, write_checkpoint
+from gitcp.store.journal import calls
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.context import Context
+    from gitcp.core.record_types import Record, State
+
+
+@per_state
+def update_session(ctx: Context, event: Record) -> list[Record]:
+    """Take a call into the journal; continue the turn of a session that was not in one."""
+    repo = ctx.repo
+    state = ctx.read_state(event["session_id"], rebuild=False)
+    if state is None:
+        return []  # unknown or damaged; rebuilding it would delay the call
+    changed = calls.take_call(repo, state, event)
+    changed = _note_task(ctx, state, event) or changed
+    if event.get("guest") and event["event"] == "tool-end":
+        from gitcp.store import visits
+
+        changed = visits.take_prompt(repo, state, event) or changed
+    if event["event"] == "tool-end" and ctx.head != state["base_commit"]:
+        from gitcp.store import relink
+
+        relink.follow_head(repo, state, ctx.head)
+        changed = True
+    if state.get("phase") != "active":
+        from gitcp.store import turn
+
+        turn.continue_turn(repo, state, event)
+        changed = True
+    if not state.get("tool_events"):
+        state["tool_events"] = changed = True
+    if changed:
+        ctx.keep(state)
+    return []
+
+
+def _note_task(ctx: Context, state: State, event: Record) -> bool:
+    if (event.get("tool") or {}).get("kind") != "task":
+        return False
+
+    from gitcp.store import tasks
+
+    return tasks.note_start(ctx.repo, state, event)
+
+
+PIPELINES = {
+    "tool-start": (check_claim, update_session),
+    "tool-end": (release_claim, update_session),
+    "subagent-start": (update_session,),
+    "subagent-end": (release_claim, write_checkpoint, update_session),
+    "todo": (write_checkpoint, update_session),
+    "compact": (write_checkpoint,),
+}

@@ -1,0 +1,28 @@
+"""The end of a turn: a checkpoint of its work, and the transcripts of its commits."""
+
+from __future__ import annotations
+
+from gitcp.events import per_state
+from gitcp.events.turns import finalize, release_claim, write_checkpoint
+from gitcp.store import turn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.context import Context
+    from gitcp.core.record_types import Record
+
+
+@per_state
+def update_session(ctx: Context, event: Record) -> list[Record]:
+    """End the session's turn."""
+    if state := ctx.read_state(event["session_id"]):
+        turn.end_turn(ctx.repo, state, event)
+        if event.get("guest"):
+            from gitcp.store import visits
+
+            visits.take_prompt(ctx.repo, state, event)
+        ctx.keep(state)
+    return []
+
+
+PIPELINES = {"turn-end": (release_claim, write_checkpoint, update_session, finalize)}

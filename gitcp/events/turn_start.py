@@ -1,0 +1,132 @@
+"""A prompt: the turn begins, on the stream that its work belongs to."""
+
+from __future__ import annotations
+
+import time
+
+from gitcp import context
+from gitcp.agents import get_agent_type
+from gitcp.events import per_event, per_state
+from gitcp.events.turns import build_messages, check_claim, finalize
+from gitcp.store import refs, relink, session, stream, turn
+from gitcp.store.journal import calls
+from gitcp.store.snapshot import scan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.context import Context
+    from gitcp.core.record_types import Record, State, Verdict
+
+
+@per_state
+def update_session(ctx: Context, event: Record) -> list[Record]:
+    """Begin a turn of the session, or say why not; return messages."""
+    relink.end_abandoned(ctx, event["session_id"])
+    repo, began = ctx.repo, time.time_ns()
+    state = ctx.read_state(event["session_id"]) or _make_state(ctx, event)
+    if turn.is_repeated(state, event):
+        return []  # the same prompt again: personal and shared settings both run gitcp
+    try:
+        turn.refuse_elsewhere(repo, state)
+    except turn.SessionIDConflictError as e:
+        return _build_refusal(event, str(e))
+
+    if warning := turn.find_refusal(repo, state, event, ctx.head):
+        ctx.keep(state)  # it has the warning; the session does not begin
+        return _build_refusal(event, warning)
+    lines = [turn.move_home(repo, state), _begin_turn(ctx, state, event, began)]
+    ctx.keep(state)
+    to_agent = session.take_message(repo, state["session_id"])
+    if repo.config.get_flag("gitcp.tell-abandoned"):
+        from gitcp.store import abandoned
+
+        told = abandoned.format_hint(repo, str(event.get("prompt") or ""))
+        to_agent = "\n".join(filter(None, [to_agent, told]))
+    context_records = [{**record, "to": "agent"} for record in build_messages(to_agent)]
+    return build_messages(*lines) + context_records
+
+
+def _build_refusal(event: Record, message: str) -> list[Record]:
+    event["refused"] = True  # later stages ignore it
+    return [{"type": "refuse", "message": message}]
+
+
+def _make_state(ctx: Context, event: Record) -> State:
+    agent_type = get_agent_type(event["agent"])
+    state = session.make_state(ctx.repo, event["session_id"], agent_type, ctx.head)
+    if event.get("guest"):
+        state["guest"] = True
+    return state
+
+
+def _begin_turn(ctx: Context, state: State, event: Record, began: int) -> str:
+    """Begin the turn, or continue it, from one look at the worktree; return a message or ''."""
+    repo = ctx.repo
+    scan.seed_stale(repo)
+    message = put_refs_in_place(ctx)
+    if state.get("guest"):
+        from gitcp.store import visits
+
+        visits.note_visit(event["session_id"], repo)
+    look = calls.Look(repo)
+    head = look.scan.head or refs.get_zeros(repo)
+    relink.settle_leftovers(repo, state, event, head, look)
+    dirty = scan.resolve_changes(repo.objects, look.scan, write=False)
+    telling = event["session_id"] if event.get("notification") else ""
+    look.take(head, dirty, telling=telling)
+    calls.begin_turn(repo, state, look.at)
+    if event.get("notification") and state.get("turn_id"):
+        turn.continue_turn(repo, state, event)
+    else:
+        turn.begin_turn(repo, state, event, head, dirty, began, look.at)
+        event["dirty"], event["head"] = list(dirty.items()), head
+    return message
+
+
+def put_refs_in_place(ctx: Context) -> str:
+    """Move streams and checkpoints where they belong, and restore the store after a `jj undo`;
+    return a message or ''."""
+    stream.move_home(ctx.repo)
+    if ctx.repo.jj_root:
+        from gitcp.store.v1 import committed_write
+
+        if committed_write.restore_branch(ctx.repo):
+            from gitcp.store.v1 import conversion
+
+            return conversion.leave_branch(ctx.repo)
+    return relink.remember_branch(ctx.repo)
+
+
+@per_event
+def match_stream(event: Record) -> list[Record]:
+    """Decide the stream of a turn that begins; the verdict is stored in the session's state and
+    passed on."""
+    if "dirty" not in event:
+        return [event]
+    dirty = {path: tuple(e) if e else None for path, e in event["dirty"]}
+    with context.open_here() as ctx:
+        state = ctx.read_state(event["session_id"], rebuild=False)
+        if state is None:
+            return [event]
+        verdict = stream.take_verdict(ctx.repo, state, event["head"], dirty)
+        messages = build_messages(_describe_left(ctx, verdict))
+        ctx.keep(state)
+    return [event, *messages, {"type": "match", "session_id": event["session_id"], **verdict}]
+
+
+def _describe_left(ctx: Context, verdict: Verdict) -> str:
+    """The message about the stream that the turn leaves, '' for none."""
+    if verdict["verdict"] not in ("reset", "new"):
+        return ""
+    tip = stream.peek_tip(ctx.repo.objects, verdict["ref"])
+    if tip is None:
+        return ""  # other stages report what cannot be read
+    # In suffix mode a branch that is left stays where it is.
+    ref = stream.archive_stream(ctx.repo, tip)[0] if verdict["verdict"] == "reset" else tip["ref"]
+
+    from gitcp.store.stream import stream_list
+
+    return stream_list.build_notice(ctx.repo, tip, ref)
+
+
+PIPELINES = {"turn-start": (update_session, check_claim, match_stream, finalize)}

@@ -1,0 +1,274 @@
+"""The stages that the events of a turn share: its claims, its checkpoints, its transcripts."""
+
+from __future__ import annotations
+
+import sys
+
+from gitcp import context, git
+from gitcp.errors import Error
+from gitcp.events import is_of_agent, per_event, per_record
+from gitcp.repo import Repo
+from gitcp.store import claims, session
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from gitcp.context import Context
+    from gitcp.core.record_types import Record, Records, State
+
+    Result = TypeVar("Result")
+
+STARTS = ("session-start", "turn-start")
+
+
+@per_event
+def check_claim(event: Record) -> list[Record]:
+    """Pass an event on, but refuse a tool-start that may not run (`deny`), or warn the person
+    (`warn`).  A prompt is not refused here; one that was refused before is only passed on."""
+    objections = [] if event.get("refused") else _run_guarded(_judge_start, event) or []
+    refused = any(objection["type"] == "refuse" for objection in objections)
+    return objections if refused else [event, *objections]
+
+
+def _judge_start(event: Record) -> list[Record]:
+    repo = Repo.find_here()
+
+    from gitcp.store import guard
+
+    mode = guard.get_mode(repo)
+    if mode != "off" and event["event"] == "tool-start":
+        return _object(mode, guard.start_call(repo, event, context.leave_all))
+    if mode != "off" and event["event"] == "turn-start":
+        claims.leave_claim(repo, event)
+        return build_messages(guard.greet_session(repo, event))
+    return []
+
+
+def _object(mode: str, *objections: str) -> list[Record]:
+    """A refusal (`deny`), which the model reads, or a message to the person (`warn`), for each
+    objection that is not empty."""
+    kind = "refuse" if mode == "deny" else "say"
+    return [{"type": kind, "message": text} for text in objections if text]
+
+
+def release_claim(records: Records, args: Namespace | None = None) -> list[Record]:
+    """Have end_claims() release what these events end after all stages, which still hold it; with
+    args.session release what that session holds now, a record for each claim."""
+    if args and args.session:
+        from gitcp.store.guard import reports
+
+        return reports.release_session(Repo.find_here(), args.session)
+    records = list(records)
+    context.open_here().ended += filter(is_of_agent, records)
+    return records
+
+
+def end_claims(ctx: Context, failed: bool) -> list[Record]:
+    """Judge the calls that ended, record their edits, and release their claims; return the
+    objections.  failed: a stage has failed, so the claims are only released."""
+    objections: list[Record] = []
+    ended, ctx.ended = ctx.ended, []
+    for event in ended:
+        if event["event"] == "tool-end":
+            objections += _run_guarded(_end_call, ctx, event, failed) or []
+        else:
+            _run_guarded(claims.leave_claim, ctx.repo, event)
+    return objections
+
+
+def _end_call(ctx: Context, event: Record, failed: bool) -> list[Record]:
+    from gitcp.store import guard
+
+    mode, objection, loss = guard.get_mode(ctx.repo), "", ""
+    held = _run_guarded(guard.list_held, ctx.repo, event) or []
+    if not failed and mode != "off":
+        objection, is_poisoned = _run_guarded(guard.end_call, event, held) or ("", False)
+        loss = "" if is_poisoned else _run_guarded(_record_edits, ctx, event, mode) or ""
+    _run_guarded(guard.let_go, held)
+    return _object(mode, objection, loss)
+
+
+def _record_edits(ctx: Context, event: Record, mode: str) -> str:
+    """Record the edits that the stages wrote into the journal on the session's ref; return the
+    objection to what the call has discarded, or ''."""
+    from gitcp.store import guard
+
+    if mode == "deny" and ctx.read_state(event["session_id"], rebuild=False):
+        from gitcp.store.guard import reports
+
+        reports.record_call(ctx.repo, event)
+    if (event.get("tool") or {}).get("kind") == "write":
+        return ""
+    return guard.judge_losses(ctx.repo, event)
+
+
+def _run_guarded(work: Callable[..., Result], *args: object) -> Result | None:
+    """The result of work; None, with a warning, if it fails, so that the agent's work goes on."""
+    try:
+        return work(*args)
+    except Exception as e:
+        from gitcp import console
+
+        console.warn(f"the guard could not check this: {e}")
+        return None
+
+
+def build_messages(*texts: str | None) -> list[Record]:
+    """The texts that are not empty, for the person."""
+    return [{"type": "say", "message": text} for text in texts if text]
+
+
+@per_record
+def write_checkpoint(record: Record) -> list[Record]:
+    """Write a checkpoint of the session's new work for an event, and one for a checkpoint record
+    without an oid, by its fields."""
+    if record.get("type") == "checkpoint" and "oid" not in record:
+        with context.open_here() as ctx:
+            from gitcp.store.stream import stream_list
+
+            return [stream_list.write_stated(ctx, record)]
+    return _write_work(record) if is_of_agent(record) else [record]
+
+
+def _write_work(event: Record) -> list[Record]:
+    messages: list[Record] = []
+    with context.open_here() as ctx:
+        state = ctx.read_state(event["session_id"])
+        if state is None:
+            return [event]
+        if event["event"] != "compact":
+            from gitcp.store import turn
+
+            turn.keep_verdict(state)
+        if event["event"] == "turn-end":
+            messages = build_messages(_describe_unread(ctx.repo, state))
+        known = set(state.get("over_limit", ()))
+        if event["event"] in ("turn-end", "subagent-end") and _makes_commits(ctx.repo):
+            from gitcp.store import auto
+
+            messages += auto.save_work(ctx, event)
+            state = ctx.read_state(event["session_id"], rebuild=False) or state
+            return [event, *messages, *build_messages(_describe_over_limit(state, known))]
+
+        from gitcp.store import relink
+
+        oid = relink.write_checkpoint(ctx.repo, state, event, ctx.head)
+        ctx.keep(state)
+    messages += build_messages(_describe_over_limit(state, known))
+    if oid:
+        ref, session_id = state["shadow_ref"], state["session_id"]
+        messages.append({"type": "checkpoint", "oid": oid, "ref": ref, "session_id": session_id})
+    return [event, *messages]
+
+
+def _describe_unread(repo: Repo, state: State) -> str:
+    """The message about a transcript that cannot be read, '' if it can."""
+
+    from gitcp.store.v1 import stored_transcripts
+
+    why = stored_transcripts.explain_unreadable(repo, state.get("transcript_path"))
+    if not why:
+        return ""
+
+    from gitcp import console
+
+    console.mute(why)
+    return f"gitcp: {why}"
+
+
+def _describe_over_limit(state: State, reported: set[str]) -> str:
+    """The message about files that are too large, without those reported before; '' for none."""
+    new = {p: why for p, why in state.get("over_limit", {}).items() if p not in reported}
+    if not new:
+        return ""
+
+    from gitcp.core import stream_rules
+
+    return stream_rules.format_omission(new)
+
+
+def _makes_commits(repo: Repo) -> bool:
+    """Whether the strategy makes a real commit of a turn."""
+    if repo.config.get_option("gitcp.strategy") == "manual-commit":
+        return False
+
+    from gitcp.store.setup import guard_files
+
+    return guard_files.get_strategy(repo) == guard_files.AUTO
+
+
+@per_event
+def finalize(event: Record) -> list[Record]:
+    """Finalize the committed checkpoints of an event's session, and at its start settle HEAD."""
+    with context.open_here() as ctx:
+        done = _complete_session(ctx, event["session_id"])
+        if event["event"] in STARTS and not event.get("refused"):
+            if len(session.list_recent_ids(ctx.repo)) > session.MOST:
+                ctx.leave()
+
+                from gitcp.store.session import others
+
+                others.put_away(ctx.repo)
+            done += _settle_head(ctx, event["session_id"])
+    return [event, *done]
+
+
+def _complete_session(ctx: Context, session_id: str) -> list[Record]:
+    state = ctx.read_state(session_id, rebuild=False)
+    if not state or not session.lacks_transcript(state):
+        return []
+
+    from gitcp.store.link import condense
+
+    done = condense.finalize(ctx.repo, state)
+    ctx.keep(state)
+    return [{"type": "checkpoint", "checkpoint_id": i, "session_id": session_id} for i in done]
+
+
+def _settle_head(ctx: Context, session_id: str) -> list[Record]:
+    """Settle the commits up to HEAD if gitcp has not seen it yet."""
+
+    from gitcp.store import match
+
+    if not match.is_unseen(ctx.repo, ctx.head):
+        return []
+    return build_messages(_link_pulled(ctx, session_id))
+
+
+def _link_pulled(ctx: Context, excluded: str = "") -> str:
+    """Settle commits that came to HEAD without gitcp's hooks; return a message about those that
+    were pulled, or ''.  excluded: a session that settles by itself."""
+    ctx.leave()
+
+    from gitcp.store.relink import relink as relink_relink
+
+    pulled = relink_relink.settle_links(ctx, excluded)
+    subject = "a commit that was pulled is" if pulled == 1 else "commits that were pulled are"
+    return f"{subject} linked again by a note: {pulled}, 'gitcp log' shows them" if pulled else ""
+
+
+def look_at_head(repo: Repo) -> None:
+    """Settle others' commits up to HEAD for a command that reads, and report pulled ones on
+    standard error.  An error does not stop the command."""
+
+    from gitcp.store import match
+
+    if not match.read_looked(repo):
+        return  # no hook has run here
+    message = ""
+    try:
+        with context.open_context(repo) as ctx:
+            if not context.is_off(repo) and match.is_unseen(repo, ctx.head):
+                from gitcp.store.link import unhooked
+
+                # A commit made in this worktree waits for its session's event; jj runs no hooks.
+                waits = not repo.jj_root and ctx.head in unhooked.list_made_here(repo)
+                message = "" if waits else _link_pulled(ctx)
+    except (Error, OSError) as e:
+        git.append_note("settle", f"not now: {e}")
+    else:
+        if message:
+            print(f"gitcp: {message}", file=sys.stderr)
