@@ -184,6 +184,29 @@ def test_a_person_releases_what_a_live_session_holds(git_copy: Copy) -> None:
     assert (done.returncode, done.stderr) == (128, f"fatal: no such session: '{A[:8]}'\n")
 
 
+def test_a_configured_pipeline_holds_a_claim_until_its_last_stage_is_done(git_copy: Copy) -> None:
+    a, _ = git_copy.pair()
+    listing = "!sh -c 'ls .git/gitcp/claims >held; cat'"
+    git_copy.set("gitcp.tool-end.pipeline", f"release-claim | update-session | {listing}")
+    assert (pre(a).status, post(a).status) == (0, 0)
+    assert len((git_copy.path / "held").read_text().split()) == 1
+    assert git_copy.claims() == []
+
+
+def test_a_claim_is_released_where_a_later_stage_fails(git_copy: Copy) -> None:
+    a, b = git_copy.pair()
+    git_copy.set("gitcp.tool-end.pipeline", "release-claim | !false")
+    assert pre(a).status == 0
+    done = a.event(
+        "PostToolUse",
+        "warning: tool-end: 'release-claim | !false': '!false': exit status 1",
+        tool_name="Write",
+        tool_input={"file_path": str(a.cwd / "a.txt")},
+        tool_use_id="toolu_x",
+    )
+    assert (done.status, git_copy.claims(), pre(b).status) == (0, [], 0)
+
+
 def test_a_killed_agent_holds_nothing(copy: Copy) -> None:
     b = copy.pair()[1]
     a = copy.restarted(copy.pair()[0])
