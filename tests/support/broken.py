@@ -267,13 +267,6 @@ STORED: dict[str, tuple[Broken, str, str]] = {
     "a state without its stream, which a person deleted": (
         lambda s: delete(s.stream)(s), "lost-stream", "note"),
     "a state without its stream and its contents": (lost, "lost-stream", "error"),
-    "a hook that was edited": (append("hooks/post-commit"), "changed-hook", "warning"),
-    "a hook that does not run": (
-        lambda s: (s.git_dir / "hooks/commit-msg").chmod(0o644), "changed-hook", "warning"),
-    "a hook that is gone": (
-        lambda s: (s.git_dir / "hooks/post-commit").unlink(), "no-hook", "warning"),
-    "a repository where hooks never were": (
-        lambda s: shutil.rmtree(s.git_dir / "gitcp/installed"), "no-hook", "warning"),
 }  # fmt: skip
 MENDED: dict[str, tuple[Broken, str]] = {
     "a note that names another commit's checkpoint": (

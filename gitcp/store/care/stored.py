@@ -33,8 +33,6 @@ from gitcp.store.object_lists import is_ancestor
 from gitcp.store.objects import TREE, read_commit, read_tree
 from gitcp.store.reading import split_windows, spread_batches
 from gitcp.store.repair import LOCK_AGE, SCRATCH_AGE, WALK, is_stream, list_lacking
-from gitcp.store.session import is_unsettled
-from gitcp.store.setup import takeover
 from gitcp.store.share import remote
 from gitcp.store.show import commits as show_commits
 from gitcp.store.v1 import checkpoint_list, checkpoints
@@ -503,9 +501,7 @@ def _list_empty(
         small = (files.values() for oid, _ in unclear if len(files := changed[oid]) <= _FEW)
         repo.objects.ahead.fetch_small(oid for files in small for *_, oid in files if oid)
         for oid, checkpoint in unclear:
-            record = candidates.extract_edits(repo.objects, checkpoint, changed[oid])
-            change = holding.Change(changed[oid], repo.objects.read_blob)
-            if record and not holding.is_any(holding.hold(record, change)):
+            if not candidates.has_content(repo.objects, checkpoint, changed[oid]):
                 empty.append((oid, checkpoint["checkpoint_id"]))
     repo.objects.ahead.forget()
     return empty
@@ -638,30 +634,3 @@ def remove_leftover(repo: Repo, path: str) -> str:
     if unfinished.remove_scratch(repo, path):
         return "removed the directory"
     return repair.remove_leftover(repo, path, SCRATCH_AGE)
-
-
-def look_at_installed(case: Case) -> Iterator[Finding]:
-    """Check the files that enable wrote against its record."""
-    repo, survey = case.repo, case.survey
-    try:
-        record = takeover.load_manifest(repo)
-    except Error as e:
-        yield make_finding("changed-hook", repo.join_shared("installed"), str(e))
-        return
-    if not record.entries and any(is_unsettled(state) for state in survey.states):
-        reason = "sessions are open, and no hooks are installed; 'gitcp enable' installs them"
-        yield make_finding("no-hook", repo.common, reason)
-    for entry in record.entries:
-        path = record.get_path(entry)
-        try:
-            data = files.read_bytes(path)
-        except Error:
-            if entry["kind"] == "hook":
-                raise
-            continue  # another person's settings in a shared repository
-        if data is None:
-            yield make_finding("no-hook", path, "it is gone; 'gitcp enable' writes it again")
-        elif entry["kind"] == "hook" and not os.access(path, os.X_OK):
-            yield make_finding("changed-hook", path, "git cannot run it; 'gitcp enable' mends that")
-        elif entry["kind"] == "hook" and files.hash_bytes(data) != entry["after"]:
-            yield make_finding("changed-hook", path, "it was changed since 'gitcp enable' wrote it")

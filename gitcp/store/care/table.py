@@ -82,7 +82,6 @@ _STORE_CHECKPOINT = (
     "'gitcp fetch --all' brings it if it was sent, else 'gitcp unlink <commit>' takes the link off",
 )  # fmt: skip
 _FORGET = "what can be read of it is shown; 'gitcp forget <checkpoint>' takes it out"
-_ENABLE = "gitcp enable"
 _BAD_REF = Row("bad-ref", ERROR, "a ref of gitcp has no commit",
     "repair", _mend(repair.mend_ref))  # fmt: skip
 _MISSING = Row("missing-object", ERROR, "an object that a ref of gitcp needs is missing",
@@ -135,10 +134,6 @@ STORED: Checks = {
         Row("leftover", WARNING,
             "a temporary file, or the scratch directory of a command, was left behind",
             "repair", _mend(stored.remove_leftover)),
-    ),
-    stored.look_at_installed: (
-        Row("no-hook", WARNING, "a file that enable writes is missing", remedy=_ENABLE),
-        Row("changed-hook", WARNING, "a file that enable wrote was changed", remedy=_ENABLE),
     ),
     stored.look_at_checkpoints: (
         Row("bad-summary", ERROR,
@@ -234,7 +229,6 @@ DOCTOR: dict[Check, tuple[Row, ...]] = {
     **STORED,
     **_LINKS,
 }
-del DOCTOR[stored.look_at_installed]  # hooks are checked where git and the clients look
 # The findings that `fsck`, `doctor` and `status` show, and their repair.
 _PASSES = 4
 

@@ -64,6 +64,13 @@ def extract_edits(
     return list(by_path.values())
 
 
+def has_content(objects: Objects, checkpoint: StoredCheckpoint, changed: Changes) -> bool:
+    """Whether a commit with these changes has anything of a checkpoint, by evidence."""
+    edits = extract_edits(objects, checkpoint, changed)
+    change = holding.Change(changed, objects.read_blob)
+    return not edits or holding.is_any(holding.hold(edits, change))
+
+
 def has_same_change(checkpoint: StoredCheckpoint, changed: Changes) -> bool:
     """Return whether a commit changes a path just as a checkpoint says: no content has to be read
     to know that it holds work of it."""

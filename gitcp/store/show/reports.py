@@ -6,7 +6,7 @@ import os
 from typing import NamedTuple
 
 from gitcp.agents import find_client
-from gitcp.core import formats, holding, page_parts
+from gitcp.core import formats, page_parts
 from gitcp.core import sums as core_sums
 from gitcp.core.sums import Sums, Survival
 from gitcp.errors import Error, GitError
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Record, State
     from gitcp.core.sums import CommitCounts, Files, Reason
     from gitcp.store.lines.evidence import Evidence
-    from gitcp.store.v1.checkpoints import StoredCheckpoint
 
 
 def build_recap(repo: Repo, since: str, until: str = "", author: str = "") -> Record:
@@ -476,7 +475,9 @@ def _verify_checkpoint(
     for entry in checkpoint["sessions"]:
         stored = v1_checkpoints.read_session(repo.objects, checkpoint, entry["index"])
         hashes[entry["session_id"]] = stored["hash"]
-    content = _holds_content(repo.objects, oid, checkpoint)
+    commit = read_commit(repo.objects, oid)
+    changed = store_objects.read_changes(repo.objects, commit)[1] if commit else {}
+    content = candidates.has_content(repo.objects, checkpoint, changed)
     signed = letter in "GUXY"
     failures = [f"its signature is {_WORDS[letter]}"] if letter in _BAD else []
     if need_signed and not signed and not failures:
@@ -511,12 +512,3 @@ def _read_signature(repo: Repo, checkpoint_id: str, ref: str) -> _Signature:
     line = decode_name(repo.git.run(*_SIGNED, ref, *paths)[1]).rstrip("\n")
     fields = [*line.split("\0"), "", "", ""]
     return _Signature(fields[1] if fields[1] in _WORDS else "N", fields[2], fields[3])
-
-
-def _holds_content(objects: Objects, oid: str, checkpoint: StoredCheckpoint) -> bool:
-    """Whether a commit has content of a checkpoint, by evidence."""
-    commit = read_commit(objects, oid)
-    changed = store_objects.read_changes(objects, commit)[1] if commit else {}
-    edits = candidates.extract_edits(objects, checkpoint, changed)
-    change = holding.Change(changed, objects.read_blob)
-    return not edits or holding.is_any(holding.hold(edits, change))
