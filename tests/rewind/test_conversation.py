@@ -194,3 +194,11 @@ def test_a_project_folder_is_named_as_the_client_names_it(tmp_path: Path) -> Non
     long = slug("/" + "a" * 268)
     assert long.startswith("-" + "a" * 199 + "-")
     assert long == slug("/" + "a" * 268) != slug("/" + "a" * 267 + "b")
+
+
+def test_a_program_that_keeps_no_conversation_is_not_said_to_lack_one(world: World) -> None:
+    world.gitcp("run", "--session", "by-hand", "--", "sh", "-c", "echo one >one.txt")
+    world.write("one.txt", "two\n")
+    ended = run(world, "rewind", "--force", "--to", temporary(world)[0])
+    assert (ended.returncode, "conversation" in ended.stdout + ended.stderr) == (0, False), ended
+    assert world.read("one.txt") == "one\n"

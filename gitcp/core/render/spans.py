@@ -202,19 +202,21 @@ def quote_code(line: str) -> str:
 
 # Fit text to a width, and wrap it between words.
 _INDENT = 2
+_LONG = 10  # cells of a word that may be cut
 _WORDS = re.compile(r"\s*\S+|\s+$")
 COMMAND = "command"  # the colour of a part that is copied into a shell
 
 
 def fit_words(text: str, size: int) -> str:
     """text on one line in at most size cells, `…` in place of words that are left out; a word is
-    cut only if it is the first and too long."""
+    cut only if it is the first, or long, as a path is."""
     line, cut = join_words(text), shorten(text, size)
     if cut == line:
         return line
     kept = cut.removesuffix("…")
     if line[len(kept)] != " " and " " in kept:
-        kept = kept.rpartition(" ")[0]
+        whole, _, begun = kept.rpartition(" ")
+        kept = whole if count_cells(begun) < _LONG else kept
     return kept.rstrip() + "…"
 
 

@@ -75,7 +75,8 @@ _AGENT = "Claude Code"  # for a session that names no agent: the original progra
 
 
 def cut_at_point(repo: Repo, point: Point, same_id: bool) -> Conversation | None:
-    """The conversation up to a point; None if the point has none or the live one ends there.
+    """The conversation up to a point; None if the point has none or the live one ends there, and
+    for a program that keeps none, as under gitcp-run(1).
 
     same_id: keep the id and replace the newer conversation.  Raises Error when a client has that
     open, when gitcp cannot cut the client's transcripts, and when the transcript does not have
@@ -84,6 +85,8 @@ def cut_at_point(repo: Repo, point: Point, same_id: bool) -> Conversation | None
     if not point["session_id"]:
         return None
     state = others.peek_state(repo, point["session_id"]) or {}
+    if not find_client(state.get("agent_type") or _AGENT).can_cut() and not read_live(state):
+        return None
     find_place = _place_in_turn if point["kind"] in KINDS else _place_at_end
     place = find_place(repo, point, state)
     if place is None:

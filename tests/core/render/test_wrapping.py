@@ -55,6 +55,8 @@ def test_a_text_is_measured_as_it_is_shown() -> None:
     shown = "one \\x1b[31mred\\x1b[0m two"
     assert shorten(hostile, len(shown)) == fit_words(hostile, len(shown)) == shown
     assert fit_words(hostile, 9) == "one…"
+    assert fit_words("sh rm src/pup_mcp/tools/rum.py", 20) == "sh rm src/pup_mcp/t…"
+    assert fit_words("tidy the settings up", 14) == "tidy the…"
     assert pad("\x07", 5) == "\\x07 "
     rows = wrap_line([(hostile, "")], 22)
     assert [[text for text, _ in row] for row in rows] == [
