@@ -13,11 +13,11 @@ import stat
 import time
 
 from gitcp import files
-from gitcp.asked import is_tracked
 from gitcp.core import formats, json
 from gitcp.errors import Error, GitError, NoJj
 from gitcp.files import read_file
 from gitcp.git import Git, Running
+from gitcp.gitdir import is_tracked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ import os
 import stat
 
 from gitcp import memory
-from gitcp.asked import Answers, ask_config, ask_place, is_embedded
 from gitcp.core import config_table, formats
 from gitcp.core.formats import hash_worktree
 from gitcp.errors import Error, NoRepository
 from gitcp.files import METHOD
 from gitcp.git import Git, is_alone
+from gitcp.gitdir import Answers, ask_config, ask_place, is_embedded
 from gitcp.store.objects import Objects
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Self
 
-    from gitcp.asked import Values
+    from gitcp.gitdir import Values
 
 _EMBEDDED = "'{}' is not a repository for gitcp: the one around it tracks its files"
 # Variables that tie git to an index, a subdirectory or a worktree: a Repo sets its own.

@@ -6,13 +6,13 @@ import os
 import sys
 
 from gitcp import git, jj
-from gitcp.asked import find_top
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.console import cli, term
 from gitcp.core import blame_format
 from gitcp.errors import OK
 from gitcp.events import turns
 from gitcp.git import Git
+from gitcp.gitdir import find_top
 from gitcp.repo import Repo
 from gitcp.store import blame
 from gitcp.store.lines import evidence, history

@@ -233,7 +233,8 @@ def list_young(listing: bytes, since: int) -> tuple[list[bytes], list[bytes]]:
     return [row for row, _ in young], [row for row, dated in young if dated < since]
 
 
-def list_entries(listing: bytes) -> dict[str, str]:
-    """path -> oid in the output of `ls-files -s -z`."""
-    rows = (line.split(b"\t", 1) for line in listing.split(b"\0")[:-1])
+def read_names(repo: Repo, path: str) -> dict[str, str]:
+    """path -> oid of the entries of an index file."""
+    _, out = repo.git.run("ls-files", "-s", "-z", env={"GIT_INDEX_FILE": path})
+    rows = (line.split(b"\t", 1) for line in out.split(b"\0")[:-1])
     return {decode_name(path): entry.split()[1].decode() for entry, path in rows}

@@ -9,10 +9,10 @@ import os
 import time
 from itertools import islice
 
-from gitcp import files, git, memory
-from gitcp.core import formats
+from gitcp import files, git, gitdir, memory
 from gitcp.errors import Error
 from gitcp.git import decode_name, encode_name
+from gitcp.gitdir import Unsure
 from gitcp.store import refs
 
 TYPE_CHECKING = False
@@ -22,19 +22,15 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Commit, Entry, Staged, Tree, Version
     from gitcp.git import Git
+    from gitcp.gitdir.packs import Packs
     from gitcp.repo import Repo
     from gitcp.store.cat_file import Batch, Object
-    from gitcp.store.packs import Packs
     from gitcp.store.reading import Ahead
 
     Changes = dict[str, Staged]
 
 # Read small objects without git, from loose files and packs; git reads all others, and many.
 _TREE = "^{tree}"
-
-
-class Unsure(Exception):
-    """The object has to be read by git."""
 
 
 def read_object(repo: Repo, spec: str, near: dict[str, Object]) -> Object | None:
@@ -49,16 +45,22 @@ def read_object(repo: Repo, spec: str, near: dict[str, Object]) -> Object | None
     name = spec.removesuffix(_TREE)
     if (oid := _resolve(repo, name)) is None:
         return None
-    obj = near.get(oid) or _read_file(repo, oid)
+    obj = near.get(oid) or _read_stored(repo, oid)
     if name == spec or obj[1] == "tree":
         return obj
     if obj[1] != "commit":
         raise Unsure
     near[oid] = obj
     tree = decode_name(obj[2].partition(b"\n")[0].removeprefix(b"tree "))
-    if not refs.is_oid(repo, encode_name(tree)):
+    if not gitdir.is_oid(repo, encode_name(tree)):
         raise Unsure
-    return near.get(tree) or _read_file(repo, tree)
+    return near.get(tree) or _read_stored(repo, tree)
+
+
+def _read_stored(repo: Repo, oid: str) -> Object:
+    from gitcp.gitdir import packs
+
+    return oid, *packs.get_packs(repo).read_small(oid)
 
 
 def _resolve(repo: Repo, name: str) -> str | None:
@@ -66,27 +68,8 @@ def _resolve(repo: Repo, name: str) -> str | None:
         return refs.read_head(repo)
     if name.startswith("refs/") and not any(sign in name for sign in "^~:@"):
         return refs.read_ref(repo, name)
-    if refs.is_oid(repo, encode_name(name)):
+    if gitdir.is_oid(repo, encode_name(name)):
         return name
-    raise Unsure
-
-
-def _read_file(repo: Repo, oid: str) -> Object:
-
-    from gitcp.store import packs
-
-    own_packs = packs.get_packs(repo)
-    if packed := own_packs.read_object(oid):
-        return oid, *packed
-    loose = os.path.join(os.path.dirname(own_packs.folder), oid[:2], oid[2:])
-
-    data = formats.unpack_deflated(files.peek(loose, most=formats.SMALL)) or b""
-    head, _, content = data.partition(b"\0")
-    kind, _, size = head.decode("ascii", "replace").partition(" ")
-    if size == str(len(content)):
-        return oid, kind, content
-    if packed := own_packs.read_foreign(oid):
-        return oid, *packed
     raise Unsure
 
 
@@ -147,7 +130,7 @@ class Objects:
     def packs(self) -> Packs:
         """gitcp's packs, imported when they are first needed."""
 
-        from gitcp.store import packs
+        from gitcp.gitdir import packs
 
         return packs.get_packs(self.repo)
 

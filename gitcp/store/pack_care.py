@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from gitcp.errors import Error
 from gitcp.files import exclusive
 from gitcp.git import encode_name
+from gitcp.gitdir import packs
 from gitcp.record import encode_lines
-from gitcp.store import packs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

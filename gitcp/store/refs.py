@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import time
 
-from gitcp import files, git, memory
+from gitcp import files, git, gitdir
 from gitcp.errors import Error, GitError, Moved
 from gitcp.files import exclusive
 from gitcp.git import ANY, decode_name, encode_name, fill_pipe
+from gitcp.gitdir import Unsure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     Result = TypeVar("Result")
     Update = tuple[str, str | None, str | None]  # ref, new oid or None, old oid or None
-    Move = tuple[str, str, bytes]  # old oid, new oid, reason
 
 # gitcp's transactions do not run the person's reference-transaction hook
 # (doc/git.md "Locks and refs").
@@ -68,15 +68,10 @@ def make_transaction(repo: Repo, orders: Sequence[str], reason: str | None) -> N
 
 
 # Read refs, and move them in one transaction that checks every old value.
-_SHARED = ("refs/heads/", "refs/gitcp/", "refs/notes/", "refs/entire/")  # by all worktrees
 _TRIES = 20
-_ODD = bytes(range(33)) + b"~^:?*[\\\x7f"  # not allowed in the name of a ref
-_FEW = 30  # refs; to read so many files takes less time than to start git
 _STALE = 2.0  # seconds: core.filesRefLockTimeout of gitcp's transactions
 _OURS = ("refs/heads/entire/", "refs/gitcp/", "refs/notes/gitcp", "refs/entire/")
 _MOVED = r"cannot lock ref '(.*?)': (?:is at (\w+) but expected (\w+))?"
-_LONG = 1 << 16  # bytes of packed-refs of which only a part is read
-_PACKED: dict[bytes, tuple[tuple[int, ...], bytes]] = memory.get_table("packed refs")
 _RETRY = ("but expected", "reference already exists", "unable to resolve reference")
 
 
@@ -150,38 +145,30 @@ def _explain(repo: Repo, e: GitError, updates: Sequence[Update]) -> Error:
 def read_ref(repo: Repo, ref: str) -> str | None:
     """The oid of a full ref name, None if there is no such ref.  git is asked only if the files do
     not have the oid."""
-    if ref.startswith(_SHARED) and _has_files(repo):
-        content = _read_stored(repo, encode_name(ref))
-        if is_oid(repo, content):
-            return content.decode()
-        if not content and not os.path.lexists(os.path.join(repo.common, ref)):
-            return None
-    status, out = repo.git.run("rev-parse", "-q", "--verify", ref, ok=(0, 1, 128))
-    return out.decode().strip() if status == 0 else None
+    try:
+        return gitdir.find_ref(repo, ref)
+    except Unsure:
+        status, out = repo.git.run("rev-parse", "-q", "--verify", ref, ok=(0, 1, 128))
+        return out.decode().strip() if status == 0 else None
 
 
 def read_head(repo: Repo) -> str | None:
     """The oid of HEAD, None if it is unborn; read as by read_ref()."""
     git.append_note("head", "asked")
-    if _has_files(repo):
-        content = _read_file(os.path.join(os.fsencode(repo.git_dir), b"HEAD"))
-        if content.startswith(b"ref: refs/heads/"):
-            content = _read_stored(repo, content[5:])
-        if is_oid(repo, content):
-            return content.decode()
-    return read_ref(repo, "HEAD")  # unborn, or another ref storage
+    try:
+        return gitdir.find_head(repo)
+    except Unsure:
+        return read_ref(repo, "HEAD")
 
 
 def read_branch(repo: Repo) -> str:
     """The full name of the branch that HEAD is on; HEAD if it is detached."""
-    if _has_files(repo):
-        content = _read_file(os.path.join(os.fsencode(repo.git_dir), b"HEAD"))
-    else:
-        content = (
-            b"ref: "
-            + repo.git.run("symbolic-ref", "-q", "--no-recurse", "HEAD", ok=(0, 1))[1].strip()
-        )
-    return decode_name(content[5:]) if content[:5] == b"ref: " and content[5:] else "HEAD"
+    try:
+        content = gitdir.read_head(repo)
+        return (content.startswith(b"ref: ") and decode_name(content[5:])) or "HEAD"
+    except Unsure:
+        _, out = repo.git.run("symbolic-ref", "-q", "--no-recurse", "HEAD", ok=(0, 1))
+        return decode_name(out.strip()) or "HEAD"
 
 
 def read_base(repo: Repo) -> str:
@@ -194,119 +181,24 @@ def get_zeros(repo: Repo) -> str:
     return "0" * len(repo.empty_tree)
 
 
-def _has_files(repo: Repo) -> bool:
-    """Whether refs are read from files, which git has not put into a reftable."""
-    storage = "git" if repo.uses_git_alone else repo.config.get("extensions.refstorage", "files")
-    return bool(storage == "files")
-
-
-def _read_stored(repo: Repo, name: bytes) -> bytes:
-    """The content of a ref's file, else its value in packed-refs; b"" if it is in neither."""
-    common = os.fsencode(repo.common)
-    return _read_file(os.path.join(common, name)) or _find_packed(_read_packed(common, name), name)
-
-
-def _find_packed(packed: bytes, name: bytes) -> bytes:
-    """The value of a ref in the content of packed-refs; b"" if it is not there."""
-    before, entry, _ = packed.partition(b" " + name + b"\n")
-    return before.rpartition(b"\n")[2] if entry else b""
-
-
-def _read_packed(common: bytes, *prefixes: bytes) -> bytes:
-    """The lines of packed-refs; of a long one, parts with all refs that begin with the prefixes.  A
-    short one is read again only if it was replaced."""
-    path = os.path.join(common, b"packed-refs")
-    try:
-        st = os.stat(path)
-    except OSError:
-        return b""
-    if st.st_size > _LONG:
-        return b"".join(_read_part(path, prefix) for prefix in prefixes)
-    stamp = st.st_ino, st.st_mtime_ns, st.st_size
-    if _PACKED.get(path, ((), b""))[0] != stamp:
-        _PACKED[path] = stamp, files.peek(path)
-    return _PACKED[path][1]
-
-
-def _read_part(path: bytes, prefix: bytes) -> bytes:
-    """Whole lines of packed-refs, among them all refs that begin with prefix; all lines if git has
-    not sorted them."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return b""
-    try:
-        size = os.fstat(fd).st_size
-        if b" sorted " not in os.pread(fd, _LONG, 0).partition(b"\n")[0]:
-            return os.pread(fd, size, 0)
-        start, _ = _find_between(fd, size, prefix)
-        _, end = _find_between(fd, size, prefix + b"\xff")
-        return os.pread(fd, end - start, start)
-    finally:
-        os.close(fd)
-
-
-def _find_between(fd: int, size: int, name: bytes) -> tuple[int, int]:
-    """The offsets of two lines of sorted packed-refs between which a ref stands, or would."""
-    low, high = 0, size
-    while high - low > _LONG:
-        middle = (low + high) // 2
-        block = os.pread(fd, _LONG, middle)
-        start = block.find(b"\n") + 1
-        while block[start : start + 1] == b"^":  # what the tag before it points to
-            start = block.find(b"\n", start) + 1
-        if block[start:].partition(b"\n")[0].partition(b" ")[2] < name:
-            low = middle + start
-        else:
-            high = middle + start
-    return low, high
-
-
-def is_oid(repo: Repo, content: bytes) -> bool:
-    """Whether a text has the form of an object's full name in this repository."""
-    return len(content) == len(repo.empty_tree) and not content.strip(b"0123456789abcdef")
-
-
-def _read_file(path: bytes) -> bytes:
-    data = files.peek(path)
-    return data.removesuffix(b"\n") if data.count(b"\n") == 1 else data
-
-
-def may_be_below(repo: Repo, prefix: str) -> bool:
-    """Whether there may be refs in prefix, a directory.  Only the files are asked."""
-    if not _has_files(repo) or files.list_names(os.path.join(repo.common, prefix)):
-        return True
-    name = encode_name(prefix)
-    return b" " + name in _read_packed(os.fsencode(repo.common), name)
-
-
 def drop_empty_patterns(repo: Repo, patterns: Iterable[str]) -> list[str]:
-    """The patterns of for-each-ref that may match, by may_be_below() of their directories; one
-    with `**/`, by what follows that."""
+    """The patterns of for-each-ref that may match, by what is below their directories; one with
+    `**/`, by what follows that."""
 
     def may_match(pattern: str) -> bool:
         plain = min((pattern.partition(sign)[0] for sign in "*?["), key=len)
         folder, tail = plain.rpartition("/")[0] + "/", pattern.rpartition("**")[2]
-        return may_be_below(repo, folder) and (tail == pattern or _may_end(repo, folder, tail))
+        return gitdir.may_be_below(repo, folder) and (
+            tail == pattern or gitdir.may_end(repo, folder, tail)
+        )
 
     return [pattern for pattern in patterns if may_match(pattern)]
-
-
-def _may_end(repo: Repo, folder: str, tail: str) -> bool:
-    """Whether the name of a ref below a folder may end in tail.  Only the files are asked."""
-    if not _has_files(repo):
-        return True
-    common, name, end = os.fsencode(repo.common), encode_name(folder), encode_name(tail)
-    loose = _list_files(common, [name])
-    if loose is None or any(ref.endswith(end) for ref in loose):
-        return True
-    return end + b"\n" in _read_packed(common, name)
 
 
 def list_refs(repo: Repo, *patterns: str) -> dict[str, str]:
     """ref -> oid of every ref below the patterns.  git is asked only if the patterns are not
     directories, or the files there are many or do not have the oids."""
-    if patterns and (stored := _list_stored(repo, patterns)) is not None:
+    if patterns and (stored := gitdir.list_stored(repo, patterns)) is not None:
         return stored
     if patterns and not (patterns := tuple(drop_empty_patterns(repo, patterns))):
         return {}
@@ -314,61 +206,6 @@ def list_refs(repo: Repo, *patterns: str) -> dict[str, str]:
     lines = repo.git.read_records("for-each-ref", form, *patterns, sep=b"\n")
     pairs = (line.split(b"\0") for line in lines)
     return {decode_name(ref): oid.decode() for ref, oid in pairs}
-
-
-def _list_stored(repo: Repo, folders: Sequence[str]) -> dict[str, str] | None:
-    """list_refs() from the files; None if git has to be asked, or answers sooner."""
-    if not all(map(_is_folder, folders)) or not _has_files(repo):
-        return None
-    common, names = os.fsencode(repo.common), [encode_name(folder) for folder in folders]
-    loose = _list_files(common, names)
-    packed = _read_packed(common, *names)  # after: git packs a ref before it deletes its file
-    if loose is None or sum(packed.count(b" " + name) for name in names) > _FEW:
-        return None
-    oids = _list_packed(packed, names) | loose
-    if not all(_is_plain_ref(repo, name, oid) for name, oid in oids.items()):
-        return None
-    return {decode_name(name): oids[name].decode() for name in sorted(oids)}
-
-
-def _is_folder(pattern: str) -> bool:
-    """Whether a pattern is a directory of refs that all worktrees share."""
-    is_plain = not any(sign in pattern for sign in "*?[")
-    return is_plain and pattern.endswith("/") and pattern.startswith(_SHARED)
-
-
-def _is_plain_ref(repo: Repo, name: bytes, content: bytes) -> bool:
-    """Whether a ref has an oid and a name that git accepts; False for one that is symbolic, damaged
-    or deleted meanwhile."""
-    is_name = b".." not in name and name.translate(None, _ODD) == name
-    return is_name and is_oid(repo, content) and bool(content.strip(b"0"))
-
-
-def _list_packed(packed: bytes, folders: Sequence[bytes]) -> dict[bytes, bytes]:
-    """ref -> value of the refs below the folders in the content of packed-refs."""
-    parts = ((folder, part) for folder in folders for part in packed.split(b" " + folder)[1:])
-    names = (folder + part.partition(b"\n")[0] for folder, part in parts)
-    return {name: _find_packed(packed, name) for name in names}
-
-
-def _list_files(common: bytes, folders: Sequence[bytes]) -> dict[bytes, bytes] | None:
-    """ref -> content of each file of a ref below the folders; None if they are many."""
-    paths, left = list[bytes](), [*folders]
-    while left:
-        folder = left.pop()
-        try:
-            entries = [*os.scandir(os.path.join(common, folder))]
-        except FileNotFoundError:
-            continue
-        except OSError:
-            return None
-        below = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
-        left += [folder + entry.name + b"/" for entry in below]
-        plain = (entry.name for entry in entries if entry not in below)
-        paths += [folder + name for name in plain if not name.endswith(b".lock")]
-        if len(paths) + len(left) > _FEW:
-            return None
-    return {path: _read_file(os.path.join(common, path)) for path in paths}
 
 
 def _take_stale_locks(repo: Repo, message: str, updates: Sequence[Update]) -> bool:
@@ -419,7 +256,6 @@ def _read_clock(path: str) -> float:
 
 
 # Reading reflogs without a process: the moves of HEAD, and the stash.
-_BYTES = 1 << 16  # read from the end of a log
 _TAIL = 1 << 14  # bytes read in every hook
 _STASHES = 20  # newest entries
 # Reasons of moves of HEAD that leave the worktree's changes as they are.
@@ -427,24 +263,21 @@ _CARRYING = (b"commit", b"pull", b"merge", b"rebase", b"cherry-pick", b"revert",
 AUTOSTASHES = "rebase-merge/autostash", "rebase-apply/autostash", "MERGE_AUTOSTASH"
 
 
-def list_head_moves(repo: Repo) -> list[Move]:
+def list_head_moves(repo: Repo) -> list[gitdir.Move]:
     """The last entries of HEAD's reflog in this worktree, oldest first."""
-    return _read_log(repo, "HEAD")
+    return gitdir.read_log(repo, "HEAD")
 
 
-def list_moves_since(repo: Repo, mark: int, base: str) -> tuple[list[Move], int]:
+def list_moves_since(repo: Repo, mark: int, base: str) -> tuple[list[gitdir.Move], int]:
     """(the moves of HEAD in this worktree since a mark, oldest first; the mark of now).
 
     A mark is the size of HEAD's reflog, which grows with each move, 0 for none.  Without one, or if
     the log was written anew meanwhile, the moves are those since HEAD last came to base."""
-    try:
-        size = os.stat(_locate_log(repo, "HEAD")).st_size if _has_files(repo) else 0
-    except OSError:
-        size = 0
-    if size == mark:
+    size = gitdir.measure_log(repo)
+    if mark and size == mark:
         return [], mark
-    if mark and mark < size <= mark + _BYTES:
-        return _read_log(repo, "HEAD", size - mark), size
+    if mark and mark < size <= mark + gitdir.LOG_TAIL:
+        return gitdir.read_log(repo, "HEAD", size - mark), size
     moves = list_head_moves(repo)
     last = max((at for at, (_, new, _) in enumerate(moves) if new == base), default=len(moves))
     return moves[last + 1 :], size
@@ -453,7 +286,7 @@ def list_moves_since(repo: Repo, mark: int, base: str) -> tuple[list[Move], int]
 def find_committed_head(repo: Repo, old: str) -> str | None:
     """HEAD if only commits made in this worktree lead from old to it; else None."""
     newest: str | None = None
-    for before, after, reason in reversed(_read_log(repo, "HEAD", _TAIL)):
+    for before, after, reason in reversed(gitdir.read_log(repo, "HEAD", _TAIL)):
         newest = newest or after
         if not reason.startswith(b"commit"):
             return None
@@ -465,7 +298,7 @@ def find_committed_head(repo: Repo, old: str) -> str | None:
 def leads_to(repo: Repo, old: str, new: str) -> bool:
     """Whether commits, pulls, merges and rewrites in this worktree moved HEAD from old to new, so
     that uncommitted changes stayed.  Moves to another commit and back do not count."""
-    for before, after, reason in reversed(_read_log(repo, "HEAD", _TAIL)):
+    for before, after, reason in reversed(gitdir.read_log(repo, "HEAD", _TAIL)):
         if new == old:
             return True
         if after == new and reason.startswith(_CARRYING):
@@ -476,7 +309,7 @@ def leads_to(repo: Repo, old: str, new: str) -> bool:
 def list_reset_from(repo: Repo, to: str) -> list[str]:
     """The commits that the last resets to `to` in this worktree left, newest first."""
     commits: list[str] = []
-    for before, after, reason in reversed(_read_log(repo, "HEAD", _TAIL)):
+    for before, after, reason in reversed(gitdir.read_log(repo, "HEAD", _TAIL)):
         if after == to and reason.startswith(b"reset:"):
             commits.append(before)
             to = before
@@ -487,7 +320,7 @@ def list_reset_from(repo: Repo, to: str) -> list[str]:
 
 def list_stashes(repo: Repo) -> list[str]:
     """The oids of the entries of `git stash`, newest first: stash@{0}, stash@{1}, ..."""
-    entries = _read_log(repo, "refs/stash")
+    entries = gitdir.read_log(repo, "refs/stash")
     return [new for _, new, _ in entries[: -_STASHES - 1 : -1]]
 
 
@@ -495,25 +328,6 @@ def list_autostashes(repo: Repo) -> list[str]:
     """The oids of the autostashes of a rebase or merge under way here."""
     paths = (os.path.join(repo.git_dir, name) for name in AUTOSTASHES)
     return [files.peek(path).decode("ascii", "replace").strip() for path in paths]
-
-
-def _locate_log(repo: Repo, ref: str) -> str:
-    return os.path.join(repo.git_dir if ref == "HEAD" else repo.common, "logs", ref)
-
-
-def _read_log(repo: Repo, ref: str, size: int = _BYTES) -> list[Move]:
-    """The complete entries in the last size bytes of a reflog; git may be writing another one."""
-    if not _has_files(repo):
-        from gitcp.gitdir import plain
-
-        return plain.read_log(repo, ref)
-    data, entries = files.peek(_locate_log(repo, ref), -size - 1), []
-    lines = data[: data.rfind(b"\n") + 1].splitlines()
-    for line in lines[1:] if len(data) > size else lines:
-        head, _, reason = line.partition(b"\t")
-        old, new, *_ = [*head.decode("ascii", "replace").split(" "), "", ""]
-        entries.append((old, new, reason))
-    return entries
 
 
 # Where checkpoints are stored: each on a ref of its own, or all on a branch.

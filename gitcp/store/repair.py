@@ -12,7 +12,8 @@ from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error, GitError, InputError
 from gitcp.files import Damaged, choose_place_aside, exclusive, move_aside, read_file
 from gitcp.git import decode_name, encode_name
-from gitcp.store import journal, packs, reading, refs, session
+from gitcp.gitdir import packs
+from gitcp.store import journal, reading, refs, session
 from gitcp.store.journal import edits
 from gitcp.store.link import unhooked
 from gitcp.store.objects import (

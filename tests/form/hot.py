@@ -2,7 +2,7 @@
 functions."""
 
 HOT = set(
-    """gitcp gitcp.agents gitcp.agents.claude_code gitcp.agents.claude_code.transcript gitcp.asked
+    """gitcp gitcp.agents gitcp.agents.claude_code gitcp.agents.claude_code.transcript gitcp.gitdir
     gitcp.commands gitcp.console gitcp.context gitcp.core.checkpoint_keys gitcp.core.commit_message
     gitcp.core.config_table gitcp.core.credit gitcp.core.credit_cases gitcp.core.formats
     gitcp.core.guard_rules gitcp.core.json gitcp.core.line_replay gitcp.core.linking
@@ -16,7 +16,7 @@ HOT = set(
     gitcp.store.journal.windows gitcp.store.lines.commit_lines gitcp.store.lines.edit_lines
     gitcp.store.link.commit gitcp.store.link.commit_sessions gitcp.store.link.condense
     gitcp.store.match gitcp.store.match.sources gitcp.store.notes gitcp.store.objects
-    gitcp.store.packs gitcp.store.redaction gitcp.store.refs gitcp.store.relink
+    gitcp.gitdir.packs gitcp.store.redaction gitcp.store.refs gitcp.store.relink
     gitcp.store.session gitcp.store.setup.guard_files gitcp.store.snapshot
     gitcp.store.snapshot.scan gitcp.store.stream gitcp.store.stream.writing
     gitcp.store.tasks gitcp.store.turn gitcp.store.v1.checkpoints

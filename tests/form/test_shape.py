@@ -34,10 +34,9 @@ LAYERS = (
     "messages",
     "files",
     "record",
-    "asked",
+    "gitdir",
     "jj",
     "registered",
-    "gitdir",
     "database",
     "repo",
     "console",
@@ -63,7 +62,7 @@ TYPED = tuple(
 BELOW = {
     "store": (
         "database",
-        set("cat_file objects packs reading refs".split()),
+        set("cat_file objects reading refs".split()),
     ),
     "console": ("messages", {"", "term"}),
 }

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp import memory
+from gitcp import gitdir, memory
 from gitcp.repo import Repo
 from gitcp.store import objects as store_objects
 from gitcp.store.objects import Objects
@@ -61,7 +61,7 @@ def test_git_reads_many_objects_of_its_packs(repo: Path) -> None:
     oids = git("rev-parse", *(f"HEAD:{n}" for n in range(17))).decode().split()
     for oid in oids[:16]:
         assert store_objects.read_object(Repo.find(), oid, {})
-    with pytest.raises(store_objects.Unsure):
+    with pytest.raises(gitdir.Unsure):
         store_objects.read_object(Repo.find(), oids[16], {})
 
 
@@ -88,7 +88,7 @@ LEFT_TO_GIT = {
 def test_what_is_not_plain_is_left_to_git(repo: Path, case: str) -> None:
     sh(LEFT_TO_GIT[case])
     spec = git("rev-parse", "HEAD:big").decode().strip() if case.startswith("larger") else "HEAD"
-    with pytest.raises(store_objects.Unsure):
+    with pytest.raises(gitdir.Unsure):
         store_objects.read_object(Repo.find(), spec, {})
 
 
@@ -96,7 +96,7 @@ def test_what_is_not_plain_is_left_to_git(repo: Path, case: str) -> None:
     "spec", ["HEAD~", "main", "refs/heads/main~0", "HEAD:README.md", "4b825dc"]
 )
 def test_a_name_that_takes_more_than_a_look_is_left_to_git(repo: Path, spec: str) -> None:
-    with pytest.raises(store_objects.Unsure):
+    with pytest.raises(gitdir.Unsure):
         store_objects.read_object(Repo.find(), spec, {})
 
 

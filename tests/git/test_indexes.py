@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.gitdir import packs
 from gitcp.repo import Repo
-from gitcp.store import packs
 from gitcp.store.objects import Objects
 from tests.git.test_packs import PACKS, write
 from tests.support.checkpoints import git

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.gitdir import packs
 from gitcp.repo import Repo
-from gitcp.store import packs
 from gitcp.store.objects import Objects
 from gitcp.store.snapshot.own_index import sweep_leftovers
 from tests.support.checkpoints import git

@@ -10,8 +10,9 @@ import pytest
 
 from gitcp import git as gits
 from gitcp import memory
+from gitcp.gitdir import index_file, packs
 from gitcp.repo import Repo
-from gitcp.store import object_lists, pack_care, packs, refs, snapshot
+from gitcp.store import object_lists, pack_care, refs, snapshot
 from gitcp.store import objects as store_objects
 from gitcp.store.objects import Objects
 from gitcp.store.snapshot import own_index, scan
@@ -272,7 +273,7 @@ def test_git_alone_fills_the_same_index(history: Path, tmp_path: Path) -> None:
     def fill(repo: Repo) -> object:
         target = tmp_path / "filled"
         young = own_index.fill_index(repo, str(index), str(target))
-        names = own_index.read_names(repo, str(target))
+        names = index_file.read_names(repo, str(target))
         env = {"GIT_INDEX_FILE": str(target)}
         return young, names, repo.git.run("status", "--porcelain=v2", env=env)
 

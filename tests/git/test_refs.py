@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gitcp import gitdir
 from gitcp.repo import Repo
 from gitcp.store import refs
 from tests.support.checkpoints import git
@@ -65,7 +66,7 @@ def test_a_ref_among_thousands_is_found_in_packed_refs_without_git(
     packed.chmod(0o644)
     if not is_sorted:
         packed.write_text(packed.read_text().replace(" sorted ", " ", 1))
-    assert packed.stat().st_size > 3 * refs._LONG
+    assert packed.stat().st_size > 3 * gitdir._LONG
     monkeypatch.setattr(refs, "_LONG", 1 << 12)
     here, form = Repo.find(), "--format=%(refname) %(objectname)"
     said = dict(line.split() for line in git("for-each-ref", form, *FOLDERS).splitlines())
@@ -77,7 +78,7 @@ def test_a_ref_among_thousands_is_found_in_packed_refs_without_git(
             assert refs.read_ref(here, f"{name}0") is None
         assert refs.list_refs(here, *FOLDERS) == said
         assert refs.list_refs(here, "refs/remotes/**/entire/v2") == {}
-        assert not refs.may_be_below(here, "refs/heads/zzz/")
+        assert not gitdir.may_be_below(here, "refs/heads/zzz/")
     assert refs.list_refs(here, "refs/remotes/**/entire/v1") == {"refs/remotes/a/b/entire/v1": tag}
     git("update-ref", "refs/remotes/c/entire/v2", tag)
     assert refs.list_refs(here, "refs/remotes/**/entire/v2") == {"refs/remotes/c/entire/v2": tag}

@@ -11,17 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from gitcp import asked as asked_module
-from gitcp import files
-from gitcp.asked import Answers, ask_config, ask_place
+from gitcp import files, gitdir
 from gitcp.git import Git
+from gitcp.gitdir import Answers, ask_config, ask_place
 from gitcp.repo import Repo
 
 
 @pytest.fixture
 def place(repo: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A repository whose answers are kept; files may be as young as they are here."""
-    monkeypatch.setattr(asked_module, "_SLACK", 0)
+    monkeypatch.setattr(gitdir, "_SLACK", 0)
     monkeypatch.delenv("GIT_CONFIG_GLOBAL")
     (repo / ".git" / "gitcp").mkdir()
     (repo / "deep" / "er").mkdir(parents=True)
@@ -229,7 +228,7 @@ def test_in_a_directory_that_is_not_our_own_git_decides(
 def test_a_file_that_may_have_changed_since_git_read_it_keeps_nothing(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asked_module, "_SLACK", 2_000_000_000)
+    monkeypatch.setattr(gitdir, "_SLACK", 2_000_000_000)
     set_("gitcp.guard", "deny")
     assert asked()
     assert asked()

@@ -30,7 +30,7 @@ def build(at: Path, umask: int) -> Path:
             shutil.copyfile(TOP / name, at / "top" / name, follow_symlinks=False)
             if not (TOP / name).is_symlink():
                 (at / "top" / name).chmod((TOP / name).stat().st_mode & ~umask)
-    stale = at / "top" / "build" / "lib" / "gitcp" / "asked" / "__init__.py"  # of an older version
+    stale = at / "top" / "build" / "lib" / "gitcp" / "repo" / "__init__.py"  # of an older version
     stale.parent.mkdir(parents=True)
     stale.touch()
     argv = [sys.executable, str(TOP / ".ci" / "dist"), str(at / "top"), str(at / "dist")]
@@ -111,8 +111,8 @@ def test_the_zipapp_knows_which_packages_a_command_lacks(built: Path, tmp_path: 
 def test_the_wheel_has_no_module_of_an_earlier_build(built: Path) -> None:
     (wheel,) = built.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    assert "gitcp/asked.py" in names
-    assert not [name for name in names if name.startswith("gitcp/asked/")]
+    assert "gitcp/repo.py" in names
+    assert not [name for name in names if name.startswith("gitcp/repo/")]
 
 
 def test_the_wheel_has_a_program_for_every_command(built: Path) -> None:

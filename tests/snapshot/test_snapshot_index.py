@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.gitdir import index_file
 from gitcp.repo import Repo
 from gitcp.store import snapshot
 from gitcp.store.snapshot import own_index
@@ -168,7 +169,7 @@ def test_same_size_and_a_restored_date_are_seen_by_the_time_of_change(repo: Path
     seed()
     path = Path(".git/gitcp/index")  # as if the edit came an hour after the commit
     data = bytearray(path.read_bytes())
-    for at, changed, _ in own_index.list_entries(data, "sha1"):
+    for at, changed, _ in index_file.list_entries(data, "sha1"):
         data[at : at + 4] = (changed - 3600).to_bytes(4)
         data[at + 36 : at + 40] = os.stat(bytes(data[at + 62 :]).split(b"\0")[0]).st_size.to_bytes(
             4

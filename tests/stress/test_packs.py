@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.gitdir import packs
 from gitcp.repo import Repo
-from gitcp.store import packs
 from gitcp.store.objects import Objects
 from tests.stress.test_faults import FAULTS
 from tests.support.checkpoints import git

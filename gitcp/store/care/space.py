@@ -13,8 +13,9 @@ from gitcp.core.private_files import COMMON, WORKTREE
 from gitcp.errors import Busy
 from gitcp.files import exclusive
 from gitcp.git import decode_name
+from gitcp.gitdir import packs
 from gitcp.record import encode_lines
-from gitcp.store import journal, notes, pack_care, packs, refs
+from gitcp.store import journal, notes, pack_care, refs
 from gitcp.store.care.case import OURS
 from gitcp.store.refs import MEMORY
 from gitcp.store.session import lacks_transcript, others

@@ -13,13 +13,13 @@ from gitcp.core.findings import make_finding
 from gitcp.core.formats import CHECKPOINTS, parse_checkpoint_ref
 from gitcp.core.render.spans import abbreviate, count_noun
 from gitcp.errors import Error, GitError
+from gitcp.gitdir import packs
 from gitcp.record import decode_lines, encode_lines, parse_json
 from gitcp.store import (
     journal,
     notes,
     object_lists,
     objects,
-    packs,
     reading,
     redaction,
     refs,

@@ -12,7 +12,8 @@ from gitcp.core.orphan_rules import build_finding, format_days
 from gitcp.core.private_files import WORKTREE
 from gitcp.errors import Error, Moved
 from gitcp.files import exclusive
-from gitcp.store import abandoned, journal, pack_care, packs, refs, repair, undo
+from gitcp.gitdir import packs
+from gitcp.store import abandoned, journal, pack_care, refs, repair, undo
 from gitcp.store.care.case import Case
 from gitcp.store.care.space import get_last_seen, is_settled, list_owned, list_surplus
 from gitcp.store.care.stored import list_leftovers, remove_leftover

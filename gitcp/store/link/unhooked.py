@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from gitcp.context import Context
     from gitcp.core.record_types import Commit, Linked, Marker, Pair, State
+    from gitcp.gitdir import Move
     from gitcp.repo import Repo
     from gitcp.store.match.sources import Answer
     from gitcp.store.objects import Changes, Objects
@@ -46,7 +47,7 @@ _SINCE: dict[tuple[str, ...], list[str]] = memory.get_table("commits since")
 NEW = "new"  # in place of an id: a checkpoint that has none yet
 
 
-def link_all(repo: Repo, state: State, old: str, new: str, since: Sequence[refs.Move] = ()) -> None:
+def link_all(repo: Repo, state: State, old: str, new: str, since: Sequence[Move] = ()) -> None:
     """Link a session's work in the commits made here between old and new, oldest first, and in
     those that HEAD left: for another branch, or for a rebased or squashed form of them.
 
@@ -110,7 +111,7 @@ def write_answers(case: MatchCase, answers: Iterable[Answer]) -> list[Pair]:
 
 
 def _find_left_behind(
-    repo: Repo, state: State, moves: Sequence[refs.Move], head: str
+    repo: Repo, state: State, moves: Sequence[Move], head: str
 ) -> Iterator[tuple[Commit, str]]:
     """Yield the commits made here whose rebased or squashed form HEAD has, with that, as
     find_replaced() finds them."""
@@ -121,7 +122,7 @@ def _find_left_behind(
         yield from find_replaced(repo, made_here, base, head)
 
 
-def _sort_commits(moves: Sequence[refs.Move], commits: Container[str]) -> list[str]:
+def _sort_commits(moves: Sequence[Move], commits: Container[str]) -> list[str]:
     """Those of the commits to which HEAD moved, in that order, without amended ones."""
     amended = {old for old, _, reason in moves if reason.startswith(b"commit (amend)")}
     return [*dict.fromkeys(new for _, new, _ in moves if new in commits and new not in amended)]
@@ -240,7 +241,7 @@ def list_made_here(repo: Repo) -> set[str]:
     return _select_made_here(refs.list_head_moves(repo))
 
 
-def _select_made_here(moves: Sequence[refs.Move]) -> set[str]:
+def _select_made_here(moves: Sequence[Move]) -> set[str]:
     def is_made_here(reason: bytes) -> bool:
         if reason.startswith(b"merge "):
             return not reason.endswith(b": Fast-forward")

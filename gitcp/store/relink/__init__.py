@@ -6,7 +6,7 @@ incomplete are completed.
 
 from __future__ import annotations
 
-from gitcp import git
+from gitcp import git, gitdir
 from gitcp.core import stream_rules
 from gitcp.errors import Busy, Error, Moved
 from gitcp.files import exclusive
@@ -129,7 +129,7 @@ def follow_head(repo: Repo, state: State, head: str) -> None:
     state["base_commit"] = head
 
 
-def _has_left_commits(repo: Repo, moves: Sequence[refs.Move], head: str) -> bool:
+def _has_left_commits(repo: Repo, moves: Sequence[gitdir.Move], head: str) -> bool:
     """Whether HEAD has left commits that no hook of ours has judged."""
     left = {new for _, new, reason in moves if new != head and reason.startswith(b"commit")}
     if not left:

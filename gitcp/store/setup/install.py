@@ -11,15 +11,15 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import gitcp
-from gitcp import agents, asked, console, files, jj, registered
+from gitcp import agents, console, files, gitdir, jj, registered
 from gitcp.agents.install import enabling, own_files
 from gitcp.agents.install.enabling import Surroundings
-from gitcp.asked import is_tracked
 from gitcp.core import installation
 from gitcp.core.installation import ENTIRE_SWITCH
 from gitcp.errors import Error, format_error
 from gitcp.files import exclusive, move_aside
 from gitcp.git import Git, decode_name, encode_name
+from gitcp.gitdir import is_tracked
 from gitcp.repo import Repo
 from gitcp.store import stream
 from gitcp.store.lines import recorded
@@ -434,7 +434,7 @@ def _set_template(repo: Repo, dry_run: bool) -> list[str]:
 def _find_special_config() -> str:
     """Git's global configuration if it is no regular file, else ''.  To write it, git would replace
     it by a file, even a device."""
-    paths = asked.list_person_sources(os.environ)
+    paths = gitdir.list_person_sources(os.environ)
     return next((p for p in paths if os.path.exists(p) and not os.path.isfile(p)), "")
 
 

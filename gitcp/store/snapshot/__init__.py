@@ -6,9 +6,9 @@ import os
 import stat
 import time
 
-from gitcp import files, git
+from gitcp import files, git, gitdir
 from gitcp.core.formats import COMMIT, EXECUTABLE, FILE, LINK
-from gitcp.errors import Error, GitError
+from gitcp.errors import GitError
 from gitcp.git import build_reading_env, decode_name, encode_name
 
 TYPE_CHECKING = False
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Entry
     from gitcp.repo import Repo
 
-_SHORT = 1 << 20  # bytes of an index that is read in less time than git starts
-_WHOLE_NAMES = (b"DIRC\0\0\0\2", b"DIRC\0\0\0\3")  # version 4 leaves out what names share
 _SPECIAL = {stat.S_IFIFO: "fifo", stat.S_IFSOCK: "socket"}
 
 
@@ -103,19 +101,10 @@ class Worktree:
 
     def drop_tracked(self, paths: Iterable[str]) -> list[str]:
         """Those of the paths that the person's index does not have for sure: git is to be asked of
-        them.  A long index is not read, nor one in which a path does not stand whole."""
+        them."""
         if self.repo.uses_git_alone or "GIT_INDEX_FILE" in self.repo.git.env:
             return [*paths]
-        try:
-            index = files.read_file(os.path.join(self.repo.git_dir, "index"), _SHORT) or b""
-        except Error:
-            index = b""
-        if not index.startswith(_WHOLE_NAMES):
-            return [*paths]
-        names = {path: encode_name(path) for path in paths}
-        # An entry's flags end with the length of its name, and have no bit set in a plain one.
-        lengths = {path: (len(name) & 0xFFFF).to_bytes(2, "big") for path, name in names.items()}
-        return [path for path in paths if b"%b%b\0" % (lengths[path], names[path]) not in index]
+        return gitdir.drop_listed(os.path.join(self.repo.git_dir, "index"), paths)
 
     def list_ignored(
         self, paths: Iterable[str], *options: str, ok: tuple[int, ...] = (0, 1)
@@ -312,7 +301,6 @@ def _locate_mark(repo: Repo) -> str:
 
 
 STALE = 200  # paths that differ from HEAD's before the index is seeded again
-_TAIL = 1 << 20  # bytes at the end of an index: the cache tree of 20,000 directories and more
 # Settings that keep git from trusting the index instead of the file.
 HONEST = (
     "-c core.untrackedCache=false -c status.showUntrackedFiles=all -c core.fsmonitor=false"
@@ -369,16 +357,9 @@ def has_head(repo: Repo) -> bool:
 
 
 def has_tree_of_head(repo: Repo, path: str) -> bool:
-    """Whether an index file equals HEAD, by its cache tree (gitformat-index(5)); False if
-    unknown."""
-    if repo.uses_git_alone or not (tree := _read_head_tree(repo)):
-        return False
-    count, data = int.from_bytes(files.peek(path, 8, 4)), files.peek(path, -_TAIL)
-    root = b"\0%d " % count  # its path, and its number of entries, all of the index
-    start = data.rfind(b"TREE")
-    while start > 0 and not data.startswith(root, start + 8):
-        start = data.rfind(b"TREE", 0, start)
-    return start > 0 and data.startswith(tree, data.find(b"\n", start + 8) + 1)
+    """Whether an index file equals HEAD; False if unknown."""
+    tree = b"" if repo.uses_git_alone else _read_head_tree(repo)
+    return bool(tree) and gitdir.equals_tree(path, tree)
 
 
 def _read_head_tree(repo: Repo) -> bytes:

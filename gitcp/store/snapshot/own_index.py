@@ -11,19 +11,16 @@ from gitcp import files
 from gitcp.core import formats
 from gitcp.errors import Error, GitError, Late
 from gitcp.files import put_file
-from gitcp.git import decode_name
-from gitcp.gitdir import plain
-from gitcp.store import packs, snapshot
+from gitcp.gitdir import index_file, packs, plain
+from gitcp.store import snapshot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from gitcp.repo import Repo
 
-_STAT = 40  # bytes of stat data before the object name; the size comes last
 _DAY = 86400.0  # seconds: no process of gitcp runs that long
-_ENTRIES = ("ls-files", "-s", "-z")
 _HOUR = 3600.0  # seconds: a turn that begins may not have its marker yet
 
 
@@ -79,14 +76,25 @@ def fill_index(repo: Repo, person_index: str, scratch: str) -> int:
         head = repo.git.run("rev-parse", "-q", "--verify", "HEAD^{tree}", ok=(0, 1, 128))[1]
         run_honest(repo, scratch, "read-tree", "--reset", head.decode().strip() or repo.empty_tree)
     if mtime is not None:
-        distrust_entries(repo, scratch, mtime // 10**9)
+        _distrust(repo, scratch, mtime // 10**9)
         os.utime(scratch, ns=(mtime, mtime))  # racy entries stay racy
     # Write even if nothing was refreshed: writing marks the racy entries that differ, and the new
     # date would hide them without the marks.
     run_honest(repo, scratch, "update-index", "-q", "--refresh", "--force-write-index", ok=(0, 1))
-    young = distrust_entries(repo, scratch, before // 10**9)
+    young = _distrust(repo, scratch, before // 10**9)
     os.utime(scratch, ns=(before, before))
     return young
+
+
+def _distrust(repo: Repo, scratch: str, since: int) -> int:
+    if not repo.uses_git_alone:
+        return index_file.distrust_entries(scratch, since, repo.algo)
+    young, doubted = plain.list_young(
+        run_honest(repo, scratch, "ls-files", "-s", "-z", "--debug"), since
+    )
+    if doubted:  # they lose their stat data
+        run_honest(repo, scratch, "update-index", "-z", "--index-info", stdin=b"".join(doubted))
+    return len(young)
 
 
 def _clear_flags(repo: Repo, scratch: str) -> None:
@@ -115,81 +123,6 @@ def copy_dated(source: str, target: str) -> int | None:
         return None
     os.utime(target, ns=(mtime, mtime))
     return mtime
-
-
-def distrust_entries(repo: Repo, path: str, since: int) -> int:
-    """Make git compare the contents of entries whose ctime is since (seconds) or later.
-
-    Git does so by itself for an mtime of since or later.  Returns the number of both, which every
-    scan reads.  Raises OSError; a file of an unknown format stays as it is.
-    """
-    if repo.uses_git_alone:
-        listing = run_honest(repo, path, "ls-files", "-s", "-z", "--debug")
-        young_rows, doubted_rows = plain.list_young(listing, since)
-        if doubted_rows:  # without stat data
-            args = "update-index", "-z", "--index-info"
-            run_honest(repo, path, *args, stdin=b"".join(doubted_rows))
-        return len(young_rows)
-    with open(path, "rb") as f:
-        data = bytearray(f.read())
-    entries = list_entries(data, repo.algo)
-    young = [(at, dated) for at, changed, dated in entries if changed >= since or dated >= since]
-    doubted = [offset for offset, dated in young if dated < since]
-    for offset in doubted:
-        data[offset + _STAT - 4 : offset + _STAT] = bytes(4)  # size 0, git's own mark
-    if doubted:
-        width = len(repo.empty_tree) // 2
-        import hashlib
-
-        data[-width:] = hashlib.new(repo.algo, data[:-width]).digest()
-        with open(path, "wb") as f:
-            f.write(data)
-    return len(young)
-
-
-def list_entries(data: bytes | bytearray, algo: str) -> Iterator[tuple[int, int, int]]:
-    """(offset, ctime, mtime) of each entry of an index file, in seconds (gitformat-index(5)).
-
-    algo: 'sha1' or 'sha256'.  Yields nothing for an unknown format.
-    """
-    import struct
-
-    signature, version, count = struct.unpack_from(">4sII", data)
-    if signature != b"DIRC" or version not in (2, 3, 4):
-        return
-    fixed = _STAT + (32 if algo == "sha256" else 20) + 2
-    read_entry = struct.Struct(f">I4xI{fixed - 14}xH").unpack_from
-    offset = 12
-    for _ in range(count):
-        changed, dated, flags = read_entry(data, offset)
-        yield offset, changed, dated
-        name = offset + fixed + (2 if flags & 0x4000 else 0)
-        if version == 4:  # a number, then the part that differs from the previous name
-            while data[name] & 0x80:
-                name += 1
-            offset = data.index(0, name + 1) + 1
-        else:
-            length = flags & 0xFFF
-            end = name + length if length < 0xFFF else data.index(0, name)
-            offset += (end - offset + 8) & ~7
-
-
-def read_names(repo: Repo, path: str) -> dict[str, str]:
-    """path -> oid of the entries of an index file of version 2 without flags of its own; empty if
-    there is no file."""
-    if repo.uses_git_alone:
-        return plain.list_entries(repo.git.run(*_ENTRIES, env={"GIT_INDEX_FILE": path})[1])
-    try:
-        with open(path, "rb") as f:
-            data = f.read()
-    except FileNotFoundError:
-        return {}
-    width, names = len(repo.empty_tree) // 2, dict[str, str]()
-    for offset, _, _ in list_entries(data, repo.algo):
-        name = offset + _STAT + width + 2
-        oid = data[offset + _STAT : offset + _STAT + width].hex()
-        names[decode_name(data[name : data.index(0, name)])] = oid
-    return names
 
 
 def run_honest(

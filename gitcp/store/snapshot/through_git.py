@@ -12,11 +12,11 @@ from contextlib import contextmanager
 
 from gitcp.errors import GitError, Late
 from gitcp.git import decode_name, encode_name
+from gitcp.gitdir.index_file import read_names
 from gitcp.gitdir.plain import remove_folder
 from gitcp.record import encode_lines
 from gitcp.store import snapshot
 from gitcp.store.object_lists import encode_index_info
-from gitcp.store.snapshot.own_index import read_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@ gaps."""
 
 from __future__ import annotations
 
-from gitcp import VERSION, console, files
+from gitcp import VERSION, console, files, gitdir
 from gitcp.core import formats, json, line_replay, transcripts, v1_format
 from gitcp.core.formats import CHECKPOINTS, build_checkpoint_ref, is_ulid, parse_checkpoint_ref
 from gitcp.errors import Error, GitError, Late
@@ -283,7 +283,7 @@ def list_tips(repo: Repo) -> dict[str, str]:
 
 def has_own_refs(repo: Repo) -> bool:
     """Whether any checkpoint has a ref of its own."""
-    if not refs.may_be_below(repo, f"{CHECKPOINTS}/"):
+    if not gitdir.may_be_below(repo, f"{CHECKPOINTS}/"):
         return False
     return bool(repo.git.run("for-each-ref", "--count=1", CHECKPOINTS)[1])
 
@@ -411,7 +411,7 @@ class Places:
         error is added to trouble."""
         if place == CHECKPOINTS:
             if self._may_have_own is None:
-                self._may_have_own = refs.may_be_below(self._repo, f"{CHECKPOINTS}/")
+                self._may_have_own = gitdir.may_be_below(self._repo, f"{CHECKPOINTS}/")
             own = build_checkpoint_ref(checkpoint_id)
             return self._read_tip(own, trouble) if self._may_have_own else None
         shard = checkpoint_id[:2]

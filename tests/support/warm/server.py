@@ -375,9 +375,9 @@ def _forget_compiled() -> None:
 def _trust_young_files() -> None:
     """What git says is kept sooner than for a person: hardly a test is as long as that takes."""
 
-    from gitcp import asked
+    from gitcp import gitdir
 
-    asked._SLACK = 20_000_000  # ns: the steps of the clock that files are dated by
+    gitdir._SLACK = 20_000_000  # ns: the steps of the clock that files are dated by
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from gitcp import files, git, memory
 from gitcp.core import formats
 from gitcp.errors import Error
 from gitcp.files import exclusive
+from gitcp.gitdir import Unsure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -233,12 +234,23 @@ class Packs:
             return False
         return True
 
-    def read_object(self, oid: str) -> tuple[str, bytes] | None:
-        """(kind, content) of a small object in a pack of gitcp; None for any other object."""
-        return _read_object(self._read_indexes().values(), oid)
+    def read_small(self, oid: str) -> tuple[str, bytes]:
+        """(kind, content) of a small object in a pack of gitcp, of its own file, or in one of few
+        packs; raises Unsure if git has to read it."""
+        if packed := _read_object(self._read_indexes().values(), oid):
+            return packed
+        loose = os.path.join(os.path.dirname(self.folder), oid[:2], oid[2:])
+        data = formats.unpack_deflated(files.peek(loose, most=formats.SMALL)) or b""
+        head, _, content = data.partition(b"\0")
+        kind, _, size = head.decode("ascii", "replace").partition(" ")
+        if size == str(len(content)):
+            return kind, content
+        if packed := self._read_foreign(oid):
+            return packed
+        raise Unsure
 
-    def read_foreign(self, oid: str) -> tuple[str, bytes] | None:
-        """read_object() of packs that are not gitcp's, if they are few; None once a few were read:
+    def _read_foreign(self, oid: str) -> tuple[str, bytes] | None:
+        """An object in packs that are not gitcp's, if they are few; None once a few were read:
         for many objects git is faster."""
         if self._foreign is None:
             paths = [os.path.join(self.folder, name[:-4]) for name in self._list_foreign()]
