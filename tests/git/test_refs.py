@@ -67,7 +67,7 @@ def test_a_ref_among_thousands_is_found_in_packed_refs_without_git(
     if not is_sorted:
         packed.write_text(packed.read_text().replace(" sorted ", " ", 1))
     assert packed.stat().st_size > 3 * gitdir._LONG
-    monkeypatch.setattr(refs, "_LONG", 1 << 12)
+    monkeypatch.setattr(gitdir, "_LONG", 1 << 12)
     here, form = Repo.find(), "--format=%(refname) %(objectname)"
     said = dict(line.split() for line in git("for-each-ref", form, *FOLDERS).splitlines())
     assert len(said) == 2 and here.config.get("extensions.refstorage", "files") == "files"
