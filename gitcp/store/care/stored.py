@@ -560,9 +560,9 @@ def _find_carrier(survey: Survey, oid: str, name: str, carriers: Sequence[str]) 
             continue
         # The checkpoint has what its first commit changed, of which others may have a part each.
         works = [
-            candidates.Work(survey.repo.objects, source, edits)
+            work
             for source in (carrier, None)
-            if (edits := candidates.read_edits(survey.repo, name, source))
+            if (work := candidates.read_work(survey.repo, name, source)).edits
         ]
         if works and not any(all(w.find_enough(c, relation) for c in changes) for w in works):
             return other

@@ -448,11 +448,14 @@ def find_replaced(
     ]
     changed = object_lists.read_many_changes(repo, brought) if brought else {}
     for commit in commits if changed else ():
-        if commit["oid"] in lost:
-            for other in brought:
-                if _is_replaced(repo.objects, commit, other, changed.get(other["oid"], {})):
-                    yield commit, other["oid"]
-                    break
+        if commit["oid"] not in lost:
+            continue
+        work = candidates.Work(repo.objects, commit, candidates.list_edits(repo.objects, commit))
+        for other in brought:
+            change = holding.Change(changed.get(other["oid"], {}), repo.objects.read_blob)
+            if work.find_enough(change, candidates.relate(commit, other, is_named=True)):
+                yield commit, other["oid"]
+                break
 
 
 def _list_outside(repo: Repo, oids: Collection[str], head: str) -> set[str]:
@@ -460,12 +463,3 @@ def _list_outside(repo: Repo, oids: Collection[str], head: str) -> set[str]:
     if not oids:
         return set()
     return {*list_commits(repo, *oids, f"^{head}")}.intersection(oids)
-
-
-def _is_replaced(objects: Objects, commit: Commit, other: Commit, changes: Changes) -> bool:
-    """Whether other has the change of a commit that HEAD left."""
-    own = store_objects.read_changes(objects, commit)[1]
-    edits = [candidates.build_edit(path, own[path]) for path in own]
-    change = holding.Change(changes, objects.read_blob)
-    relation = candidates.relate(commit, other, is_named=True)
-    return bool(candidates.Work(objects, commit, edits).find_enough(change, relation))

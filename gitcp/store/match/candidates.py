@@ -15,9 +15,9 @@ from gitcp.core import commit_message, formats, holding
 from gitcp.core.formats import GONE, is_object_name
 from gitcp.errors import Error, GitError
 from gitcp.record import encode_lines
-from gitcp.store import match, object_lists, objects, refs
+from gitcp.store import match, object_lists, refs
 from gitcp.store.object_lists import is_ancestor, list_commits
-from gitcp.store.objects import parse_ident, read_commit
+from gitcp.store.objects import parse_ident, read_changes, read_commit
 from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
@@ -44,7 +44,7 @@ def read_edits(repo: Repo, checkpoint_id: str, commit: Commit | None = None) -> 
     moved, else all; [] if no such checkpoint is stored."""
     if checkpoints.find_checkpoint(repo, checkpoint_id) is None:
         return []
-    changed = objects.read_changes(repo.objects, commit)[1] if commit else {}
+    changed = read_changes(repo.objects, commit)[1] if commit else {}
     checkpoint = checkpoints.read_checkpoint(repo, checkpoint_id)
     edits = extract_edits(repo.objects, checkpoint, changed)
     if changed.keys().isdisjoint(edit["path"] for edit in edits):
@@ -100,6 +100,12 @@ def build_edit(path: str, change: Staged) -> Recorded:
     old_mode, old, mode, oid = change
     before: Version = (old_mode, old) if old else None
     return {"path": path, "mode": mode, "oid": oid, "live": False, "before": before}
+
+
+def list_edits(objects: Objects, commit: Commit) -> list[Recorded]:
+    """Return all that a commit changes as edits."""
+    changes = read_changes(objects, commit)[1]
+    return [build_edit(path, changes[path]) for path in changes]
 
 
 def _parse_edit(path: str, file: Mapping[str, Any]) -> Recorded:
@@ -165,12 +171,14 @@ def select_linked(objects: Objects, oids: Iterable[str]) -> list[Commit]:
 
 
 def relate(
-    commit: Commit, other: Commit | None, is_named: bool = False, has_own: bool = False
+    commit: Commit | None, other: Commit | None, is_named: bool = False, has_own: bool = False
 ) -> str:
-    """Return how a commit is related to other, in which work of it is searched for: the relation
-    of core.match.held.  other: None for a commit that its author makes now.
+    """Return how a commit, None if it is unknown, is related to other, in which work of it is
+    searched for: by a name of core/holding.  other: None for a commit that its author makes now.
 
     is_named: git or a person names commit, or HEAD lost it; has_own: other has an id already."""
+    if commit is None:
+        return holding.SAME
     author, time = parse_ident(commit["author"])
     if other and commit["author"] == other["author"] and time:
         return holding.REPLAYED
@@ -200,7 +208,7 @@ class Search:
         self._until = time.monotonic() + seconds
         self.commits = list({commit["oid"]: commit for commit in commits}.values())
         self._beside = beside
-        self._edits: dict[str, dict[str, list[Recorded]]] = {}
+        self._works: dict[str, list[Work]] = {}
         self.asked = ""
 
     def is_late(self) -> bool:
@@ -211,9 +219,9 @@ class Search:
         """Return whether a commit has work of any of the commits."""
         change = target.build_change()
         return any(
-            holding.is_any(holding.hold(edits, change))
+            holding.is_any(work.hold(change))
             for commit in self.commits
-            for edits in self.read_edits(commit).values()
+            for work in self.read_works(commit)
         )
 
     def find_missing(self, targets: Iterable[Target]) -> Iterator[tuple[Target, dict[str, str]]]:
@@ -236,36 +244,34 @@ class Search:
             self.asked = target.oid
 
     def _tell_how(self, checkpoint_id: str, target: Target) -> str:
-        recorded = [self.read_edits(commit).get(checkpoint_id) for commit in self.commits]
-        return min(tell_how(edits, target.read()[1]) for edits in recorded if edits)
+        works = (work for commit in self.commits for work in self.read_works(commit))
+        edits = (work.edits for work in works if work.checkpoint_id == checkpoint_id and work.edits)
+        return min(tell_how(one, target.read()[1]) for one in edits)
 
-    def _match(self, target: Target, until: float) -> Iterator[dict[str, holding.Evidence]]:
-        """Yield for each commit, by id, what its edits have in common with target, if that is
+    def _match(self, target: Target, until: float) -> Iterable[dict[str, holding.Evidence]]:
+        """Return for each commit, by id, what its edits have in common with target, if that is
         enough.  Ends at the time until."""
         change = target.build_change()
         works = [*self._list_works(target, change, until)] if change.changes else []
-        together = len({unit for *_, work in works for unit in work.hold(change)["common"]})
+        together = len({unit for work in works for unit in work.hold(change)["common"]})
         other = read_commit(self._repo.objects, target.oid) if target.oid else None
         shared: dict[str, dict[str, holding.Evidence]] = {}
-        for commit, checkpoint_id, work in works:
-            is_named, has_own = commit["oid"] not in self._beside, bool(target.list_ids())
-            relation = relate(commit, other, is_named, has_own)
+        for work in works:
+            is_named, has_own = work.oid not in self._beside, bool(target.list_ids())
+            relation = relate(work.commit, other, is_named, has_own)
             if evidence := work.find_enough(change, relation, together):
-                shared.setdefault(commit["oid"], {})[checkpoint_id] = evidence
-        yield from shared.values()
+                shared.setdefault(work.oid, {})[work.checkpoint_id] = evidence
+        return shared.values()
 
-    def _list_works(
-        self, target: Target, change: holding.Change, until: float
-    ) -> Iterator[tuple[Commit, str, Work]]:
-        """Yield (commit, id, its edits) of which target has anything, before the time until."""
+    def _list_works(self, target: Target, change: holding.Change, until: float) -> Iterator[Work]:
+        """Yield the works of which target has anything, before the time until, each without what
+        the commits have that target is based on and that carry its id."""
         for commit in self.commits:
             if time.monotonic() >= until:
                 return
-            for checkpoint_id, edits in self.read_edits(commit).items():
-                work = Work(self._repo.objects, commit, edits)
+            for work in self.read_works(commit):
                 if holding.is_any(work.hold(change)):
-                    work.leave_out(self._list_carriers(checkpoint_id, commit, target))
-                    yield commit, checkpoint_id, work
+                    yield work.leave_out(self._list_carriers(work.checkpoint_id, commit, target))
 
     def _list_carriers(self, checkpoint_id: str, commit: Commit, target: Target) -> list[Commit]:
         """Return the commits with an id that target is based on."""
@@ -281,30 +287,41 @@ class Search:
             and checkpoint_id in checkpoint_list.list_linked(self._repo.objects, one["oid"])
         ]
 
-    def read_edits(self, commit: Commit) -> dict[str, list[Recorded]]:
-        """Return by id the edits of each checkpoint that a commit is linked to."""
+    def read_works(self, commit: Commit) -> list[Work]:
+        """Return the edits of each checkpoint that a commit is linked to."""
         oid = commit["oid"]
-        if oid not in self._edits:
-            self._edits[oid] = {
-                checkpoint_id: read_edits(self._repo, checkpoint_id, commit)
-                for checkpoint_id in checkpoint_list.list_linked(self._repo.objects, oid)
-            }
-        return self._edits[oid]
+        if oid not in self._works:
+            ids = checkpoint_list.list_linked(self._repo.objects, oid)
+            self._works[oid] = [read_work(self._repo, one, commit) for one in ids]
+        return self._works[oid]
+
+
+def read_work(repo: Repo, checkpoint_id: str, commit: Commit | None) -> Work:
+    """Return the work of a stored checkpoint, as commit has it."""
+    return Work(repo.objects, commit, read_edits(repo, checkpoint_id, commit), checkpoint_id)
 
 
 class Work:
     """The edits of a checkpoint, as commit, which carries its id, has them: what others have of
-    them.  commit: None if it is unknown."""
+    them.  commit: None if it is unknown.  without: commits whose part of it does not count."""
 
-    def __init__(self, objects: Objects, commit: Commit | None, edits: list[Recorded]) -> None:
+    def __init__(
+        self,
+        objects: Objects,
+        commit: Commit | None,
+        edits: list[Recorded],
+        checkpoint_id: str = "",
+        without: Sequence[holding.Change] = (),
+    ) -> None:
         self._objects, self.commit, self.edits = objects, commit, edits
-        self._without: list[holding.Change] = []
+        self.checkpoint_id, self._without = checkpoint_id, without
+        self.oid = commit["oid"] if commit else ""
 
-    def leave_out(self, commits: Iterable[Commit]) -> None:
-        """Do not count what these commits have."""
-        for commit in commits:
-            changes = objects.read_changes(self._objects, commit)[1]
-            self._without.append(holding.Change(changes, self._objects.read_blob))
+    def leave_out(self, commits: Iterable[Commit]) -> Work:
+        """Return this work without what these commits have."""
+        changes = (read_changes(self._objects, commit)[1] for commit in commits)
+        without = [holding.Change(one, self._objects.read_blob) for one in changes]
+        return Work(self._objects, self.commit, self.edits, self.checkpoint_id, without)
 
     def hold(self, change: holding.Change) -> holding.Held:
         """Return what a commit has of the edits."""
@@ -321,8 +338,7 @@ class Work:
         def is_equal() -> bool:
             whole = part
             if self.commit:
-                changes = objects.read_changes(self._objects, self.commit)[1]
-                edits = [build_edit(path, changes[path]) for path in changes]
+                edits = list_edits(self._objects, self.commit)
                 whole = holding.hold(edits, change, self._without)
             return whole["is_all_work"] and whole["is_all_change"]
 
@@ -382,7 +398,10 @@ def _pair_links(
     unlinked = {commit["oid"]: changed[commit["oid"]] for commit in free}
     pairs: list[tuple[str, dict[str, str]]] = []
     for checkpoint_id, copies in works.items() if changed else ():
-        oids = [oid for work in copies for oid in _choose_copies(repo, work, changed, by_author)]
+        oids = []
+        for work in copies:
+            alike = by_author.get(work.commit["author"], ()) if work.commit else ()
+            oids += _choose_commits(repo, work, {oid: changed[oid] for oid in alike}, True)
         if not oids and checkpoint_id in lost:
             oids = _choose_commits(repo, copies[0], unlinked)
         for oid in dict.fromkeys(oids):
@@ -411,44 +430,32 @@ def _read_works(repo: Repo, lost: Mapping[str, Sequence[str]]) -> dict[str, list
         oids = dict.fromkeys([*originals.get(checkpoint_id, ()), *carriers])
         commits = [commit for oid in oids if (commit := read_commit(repo.objects, oid))]
         for original in commits or (None,):
-            if edits := read_edits(repo, checkpoint_id, original):
-                works.setdefault(checkpoint_id, []).append(Work(repo.objects, original, edits))
+            work = read_work(repo, checkpoint_id, original)
+            if work.edits:
+                works.setdefault(checkpoint_id, []).append(work)
     return works
 
 
-def _choose_copies(
-    repo: Repo, work: Work, changed: Mapping[str, Changes], by_author: Mapping[str, Sequence[str]]
+def _choose_commits(
+    repo: Repo, work: Work, changed: Mapping[str, Changes], are_copies: bool = False
 ) -> list[str]:
-    """Those of the commits that git copied of the one whose edits these are: their author and time
-    are equal."""
-    original = work.commit
-    found: list[dict[str, holding.Evidence]] = []
-    for oid in by_author.get(original["author"], ()) if original else ():
-        change = holding.Change(changed[oid], repo.objects.read_blob)
-        shared = work.find_enough(change, holding.REPLAYED)
-        if original and shared and not is_ancestor(repo, oid, original["oid"]):
-            found.append({oid: shared})
-    return holding.choose_candidate(found)
-
-
-def _choose_commits(repo: Repo, work: Work, changed: Mapping[str, Changes]) -> list[str]:
     """The commits that have edits of a checkpoint, without those that its own commit is based on.
     One is left out if another one has all of its edits; if both have the same, both are.
 
-    Edits without their old content match only by their exact blobs."""
-    edits, original = work.edits, work.commit
+    are_copies: the author and time of all are those of its own commit.  In others, edits without
+    their old content match only by their exact blobs."""
+    edits = work.edits
     paths, oids = {edit["path"] for edit in edits}, {edit["oid"] for edit in edits}
     knows_before = all("before" in edit for edit in edits)
     found: list[dict[str, holding.Evidence]] = []
     for oid, changes in changed.items():
-        if paths.isdisjoint(changes) and oids.isdisjoint(c[3] for c in changes.values()):
-            continue
-        if knows_before or tell_how(edits, changes) == BLOBS:
-            commit = read_commit(repo.objects, oid)
-            relation = relate(original, commit) if original else holding.SAME
+        is_far = paths.isdisjoint(changes) and oids.isdisjoint(c[3] for c in changes.values())
+        is_clear = not is_far and (knows_before or tell_how(edits, changes) == BLOBS)
+        if are_copies or is_clear:
             change = holding.Change(changes, repo.objects.read_blob)
+            relation = relate(work.commit, read_commit(repo.objects, oid))
             shared = work.find_enough(change, relation)
-            if shared and not (original and is_ancestor(repo, oid, original["oid"])):
+            if shared and not (work.oid and is_ancestor(repo, oid, work.oid)):
                 found.append({oid: shared})
     return holding.choose_candidate(found)
 

@@ -558,7 +558,8 @@ def keep_pending(repo: Repo, search: Search | None, head: str, changes: Changes)
         check = _Pending(repo, head, changes)
         for commit in search.commits:
             # The next hook checks what this one has no time for.
-            if search.is_late() or any(map(check.may_return, search.read_edits(commit).values())):
+            works = [] if search.is_late() else search.read_works(commit)
+            if search.is_late() or any(check.may_return(work.edits) for work in works):
                 pending.append(commit["oid"])
     path = repo.join_own("taken-back")
     if pending:
