@@ -152,7 +152,7 @@ STATE = {
     "turn_checkpoint_ids?": [is_short_id],
     "pending_finalize?": {"ids": [is_short_id], "size?": int, "live?": [int]},
     "shadow_ref?": is_ref,
-    "shadow_branch_suffix?": is_count,
+    **dict.fromkeys(("head_log?", "shadow_branch_suffix?"), is_count),
     "should_reset_shadow_branch?": bool,
     "verdict?": _VERDICT,
     "last_verdict?": _VERDICT,

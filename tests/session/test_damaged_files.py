@@ -193,7 +193,7 @@ def test_a_record_of_what_was_installed_of_wrong_types_is_said(world: World, ent
     known = json.loads(path.read_text())
     known["files"].append(entry)
     path.write_text(json.dumps(known))
-    for command in ("fsck", "doctor", "enable", "disable"):
+    for command in ("status", "doctor", "enable", "disable"):
         argv = [sys.executable, str(TOP / "bin" / f"gitcp-{command}")]
         done = subprocess.run(argv, cwd=world.path, capture_output=True, text=True)
         words = done.stdout + done.stderr
