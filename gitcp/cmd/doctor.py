@@ -63,7 +63,7 @@ def _print_findings(repo: Repo, items: Sequence[Record], everything: bool, tried
         print("\n'gitcp doctor -v' shows each of them")
     others = [item for item, row in zip(items, rows, strict=True) if "--fix" not in row[2]]
     if not tried and any(item.get("fix") for item in others):
-        print("\n'gitcp doctor --fix' mends what it can")
+        print("\n'gitcp doctor --fix' repairs what it can")
     home = os.path.expanduser("~")
     cli.show(*imports.list_deletions(repo, home, imports.count_conversations(repo, home)))
 

@@ -131,7 +131,7 @@ def _explain(repo: Repo, e: GitError, updates: Sequence[Update]) -> Error:
     message = e.complaint
     if "reference broken" in message or "Is a directory" in message:
         names = " or ".join(f"'{ref}'" for ref, _, _ in updates if f"'{ref}'" in message)
-        return Error(f"git cannot read {names or 'a ref'}: 'gitcp fsck --fix' mends it")
+        return Error(f"git cannot read {names or 'a ref'}: 'gitcp fsck --fix' repairs it")
     import re
 
     match = re.search(_MOVED, message)

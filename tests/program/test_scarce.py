@@ -131,7 +131,7 @@ def test_a_ref_that_cannot_be_read_is_named_and_mended(world: World, a: Agent) -
     (world.path / ".git" / ref).write_text("garbage")
     a.prompt("more")
     a.write("src/b.py", "b = 1\n")
-    a.stop(warns=f"git cannot read '{ref}': 'gitcp fsck --fix' mends it")
+    a.stop(warns=f"git cannot read '{ref}': 'gitcp fsck --fix' repairs it")
     world.gitcp("fsck", "--repair")
     a.stop()
     assert world.tree(world.branch()) == {"src/a.py": "a = 1\n", "src/b.py": "b = 1\n"}
