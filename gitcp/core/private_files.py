@@ -54,20 +54,22 @@ class Kind:
 
 KINDS = (
     Kind(
-        "What starts Python in git's hooks",
+        "What git's hooks look for",
         "events, commits and enable",
-        "git's hooks in sh",
+        "git's hooks, which start Python only if they have to",
         "a hook does nothing, and the next event links its commit",
         File(COMMON, "off", "flag hook", "the person has disabled gitcp"),
-        File(COMMON, "linked", "shared flag hook", "a commit here was linked"),
-        File(COMMON, "unpushed", "shared flag hook", "checkpoints are to be pushed"),
+        File(COMMON, "linked", "shared flag hook", "some commit is linked with a checkpoint"),
+        File(COMMON, "unpushed", "shared flag hook", "a checkpoint may have to be pushed"),
         File(COMMON, "configured/<hook>", "flag hook", "a pipeline is configured for a hook"),
         File(WORKTREE, "configured/<hook>", "flag hook", "likewise, for this worktree alone"),
-        File(WORKTREE, "visited", "flag hook", "a session of another repository wrote here"),
-        File(WORKTREE, "taken-back", "hook", "linked commits that HEAD lost, one a line"),
+        File(
+            WORKTREE, "visited", "flag hook", "a session of another repository wrote, not committed"
+        ),
+        File(WORKTREE, "taken-back", "hook", "commits that HEAD lost, whose work may return"),
         File(WORKTREE, "orig-head", "hook", "a link to the ORIG_HEAD that was read last"),
-        File(WORKTREE, "template", "hook", "the message that git gave for the coming commit"),
-        File(WORKTREE, "watched", "hook", "the agents' settings in the worktree, one a line"),
+        File(WORKTREE, "template", "hook", "the message that git proposed for a commit"),
+        File(WORKTREE, "watched", "hook", "settings of agents that git clean would delete"),
     ),
     Kind(
         "Transcripts",
@@ -78,7 +80,7 @@ KINDS = (
         File(
             COMMON, "exports/<client>/<session>", "copy", "what the client exported, not redacted"
         ),
-        File(COMMON, "images/<sha256>", "", "a picture that transcripts have"),
+        File(COMMON, "images/<sha256>", "", "a picture that was taken out of transcripts"),
     ),
     Kind(
         "Sessions",
@@ -88,8 +90,8 @@ KINDS = (
         File(STATES, "<session>", "", "the state of the session"),
         File(COMMON, "open/<session>", "shared hook", "its marker, made from the state"),
         File(COMMON, "open/~aside/<session>", "shared", "likewise of an idle one, if many are"),
-        File(WORKTREE, "turn/<session>", "copy left", "how its turn began, and the middle of it"),
-        File(WORKTREE, "tell/<session>", "copy left", "what its next hook tells the agent"),
+        File(WORKTREE, "turn/<session>", "copy left", "what its turn began with"),
+        File(WORKTREE, "tell/<session>", "copy left", "what its next hook has to say"),
     ),
     Kind(
         "The journal",
@@ -97,9 +99,9 @@ KINDS = (
         "events and commits",
         "edits and what settled them are put back from refs/gitcp/edits, calls are not",
         File(WORKTREE, "journal", "shared", "who changed which file"),
-        File(WORKTREE, "journal-checked", "shared", "by which version its bytes were checked"),
+        File(WORKTREE, "journal-checked", "shared", "which bytes of it were checked"),
         File(WORKTREE, "look", "", "what differed from HEAD at the last look"),
-        File(WORKTREE, "clock", "shared flag", "its time is that of the last event there"),
+        File(WORKTREE, "clock", "shared flag", "touched to read the file system's time"),
     ),
     Kind(
         "The private index",
@@ -108,9 +110,9 @@ KINDS = (
         "every file is read again",
         File(WORKTREE, "index", "", "the worktree as it was last read, in git's format"),
         File(WORKTREE, "index-sparse", "", "the patterns of the sparse checkout that it is for"),
-        File(WORKTREE, "index-stale", "flag", "it is to be made anew"),
-        File(WORKTREE, "stat-cache", "", "the blobs of files that it lacks, by their times"),
-        File(WORKTREE, "filters-hang", "flag", "git runs without filters for an hour"),
+        File(WORKTREE, "index-stale", "flag", "the index is to be made anew"),
+        File(WORKTREE, "stat-cache", "", "blobs of files that the index lacks, by their times"),
+        File(WORKTREE, "filters-hang", "flag", "a filter hung, so git runs without for an hour"),
     ),
     Kind(
         "Answers of git",
@@ -127,9 +129,7 @@ KINDS = (
         "commits and relink",
         "commits are judged again, and links that a person removed may come back",
         File(WORKTREE, "verdict", "hook", "what was decided of the coming commit"),
-        File(
-            WORKTREE, "looked", "", "the HEAD up to which commits are judged, and others that are"
-        ),
+        File(WORKTREE, "looked", "", "the HEAD up to which all commits are judged"),
         File(WORKTREE, "judged", "former", "these commits alone"),
         File(COMMON, "dismissed", "shared", "the ids that a person removed, one a line"),
         File(COMMON, "foreign", "shared", "branches named like ours that are the person's"),
@@ -176,23 +176,23 @@ KINDS = (
         File(COMMON, "installed/", "", "what enable wrote, and what was there before"),
         File(COMMON, "adapters/<agent>", "", "the program that wrote an agent's hooks"),
         File(COMMON, "proposals-answered", "", "the destinations that a person was asked for"),
-        File(PERSON, "installed/", "", "likewise of the person's settings"),
+        File(PERSON, "installed/", "", "likewise for the person's settings"),
     ),
     Kind(
         "Hooks and agents heard",
         "each event",
         "status and doctor",
         "status knows less of agents and failures until the next",
-        File(COMMON, "heard/<agent>", "shared flag", "its time is that of the last turn"),
+        File(COMMON, "heard/<agent>", "shared flag", "the time of the agent's last turn"),
         File(COMMON, "warnings", "shared", "the warnings of hooks that failed"),
     ),
     Kind(
         "Recording",
         "enable and disable",
         "blame and stats",
-        "lines of that time count as unrecorded, unless the note has the time",
-        File(COMMON, "recording", "shared", "the lines Gitcp-Recording of this clone"),
-        File(COMMON, "recording-unshared", "shared flag", "the note lacks some of these"),
+        "lines of that time count as unrecorded, unless the note says otherwise",
+        File(COMMON, "recording", "shared", "when this clone recorded, as in the note"),
+        File(COMMON, "recording-unshared", "shared flag", "the note lacks some of it"),
     ),
     Kind(
         "Remotes",
@@ -203,7 +203,7 @@ KINDS = (
         File(COMMON, "push-failed/<remote>", "shared flag", "the last push there failed"),
         File(COMMON, "push-said", "shared", "the messages that were said, one a line"),
         File(COMMON, "searched", "shared", "the tips that were searched for secrets"),
-        File(COMMON, "withheld", "shared", "the objects in which there is one"),
+        File(COMMON, "withheld", "shared", "the objects in which one was found"),
         File(COMMON, "unsigned", "shared", "the sessions whose commits could not be signed"),
     ),
     Kind(
@@ -217,7 +217,7 @@ KINDS = (
     Kind(
         "What was worked out",
         "blame, search and page",
-        "the same",
+        "blame, search and page",
         "it is worked out again",
         File(COMMON, "lines", "", "what was found for lines of commits, at most 4 MiB"),
         File(COMMON, "search.sqlite", "", "the index of searches"),

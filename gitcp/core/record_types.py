@@ -253,18 +253,18 @@ class State(TypedDict, total=False):
 class Marker(TypedDict):
     """The keys that a commit hook reads of a session with open edits (store.session)."""
 
-    session_id: str
-    agent_type: str
-    worktree_path: str
-    worktree_id: str
-    phase: str
-    base_commit: str
-    agent_process: Process | None
-    prompt: str
-    count: int
-    tool_events: bool
-    visits: NotRequired[list[str]]  # ids of other worktrees in which it has open edits
-    streams: list[dict[str, Any]]  # id, ref
+    session_id: str  # the agent's own id of the session
+    agent_type: str  # the name of the agent
+    worktree_path: str  # where the session works
+    worktree_id: str  # git's name of that worktree, if it is a linked one
+    phase: str  # idle or active, or ended with work that no commit has
+    base_commit: str  # the commit on which the session works
+    agent_process: Process | None  # the process of the agent
+    prompt: str  # the first prompt, redacted
+    count: int  # the number of temporary checkpoints since the last commit
+    tool_events: bool  # true if the agent tells of its calls
+    visits: NotRequired[list[str]]  # other worktrees in which it has open edits
+    streams: list[dict[str, Any]]  # the id and ref of each stream with files that no commit has
 
 
 class Tip(TypedDict):
