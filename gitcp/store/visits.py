@@ -119,7 +119,7 @@ def _find_others(event: Record, home: Repo | None) -> list[tuple[Repo, list[str]
     named = event.get("elsewhere", ()) if home else _list_named(event)
     found: dict[str, tuple[Repo, list[str]]] = {}
     for path in dict.fromkeys(named):
-        root = calls.find_root_above(path)
+        root = journal.find_root_above(path)
         repo = _find_registered(root) if root else None
         if repo and not (home and repo.common == home.common):
             _, paths = found.setdefault(repo.common, (repo, []))
@@ -132,7 +132,7 @@ def _list_named(event: Record) -> list[str]:
     folder = event.get("cwd") or os.getcwd()
     if event["tool"]["kind"] == "write":
         return [os.path.join(folder, path) for path in event["tool"].get("input_paths", ())]
-    root = calls.find_root_above(os.path.join(folder, ".git"))
+    root = journal.find_root_above(os.path.join(folder, ".git"))
     return calls.list_other_roots(os.path.dirname(root) if root else folder, event)
 
 

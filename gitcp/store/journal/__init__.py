@@ -692,3 +692,26 @@ def _find_root(folder: str, stop: str | None) -> str | None:
             return None
         folder = parent
     return stop
+
+
+def group_by_worktree(repo: Repo, paths: Iterable[str]) -> dict[str, list[str]]:
+    """root of another worktree of the repository -> the absolute paths in it."""
+    groups: dict[str, list[str]] = {}
+    for path in paths:
+        root = find_root_above(path)
+
+        from gitcp import registered
+
+        git_dir = registered.find_git_dir(root) if root else repo.git_dir
+        if git_dir != repo.git_dir and registered.find_common_dir(git_dir) == repo.common:
+            groups.setdefault(root, []).append(path)
+    return groups
+
+
+def find_root_above(path: str) -> str:
+    """The nearest directory above an absolute path that has a `.git`; '' for none."""
+    folder = os.path.realpath(os.path.dirname(path)) if os.path.isabs(path) else ""
+    while folder and not os.path.lexists(os.path.join(folder, ".git")):
+        above = os.path.dirname(folder)
+        folder = above if above != folder else ""
+    return folder

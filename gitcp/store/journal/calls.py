@@ -11,19 +11,25 @@ import time
 
 from gitcp.core import credit
 from gitcp.core.formats import EXECUTABLE, FILE
-from gitcp.errors import Error
-from gitcp.repo import Repo
 from gitcp.store import refs, session
-from gitcp.store.journal import Journal, LastSeen, hold_edits, read_clock, read_end
+from gitcp.store.journal import (
+    Journal,
+    LastSeen,
+    find_root_above,
+    group_by_worktree,
+    hold_edits,
+    read_clock,
+    read_end,
+)
 from gitcp.store.snapshot import Filters, Worktree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Mapping
     from typing import Any
 
     from gitcp.core.record_types import JournalLine, State, Version, Writer
+    from gitcp.repo import Repo
     from gitcp.store.objects import Objects
 
 _SLACK = 200_000_000  # ns between a call's end and the start of this process on a busy machine
@@ -34,6 +40,7 @@ _NAMED = 40  # words of a command that are looked for in other repositories
 def take_call(repo: Repo, state: State, event: dict[str, Any]) -> bool:
     """Record the start or end of a tool that can write; return whether the state changed."""
     call, starts = event.get("tool") or {}, event["event"] == "tool-start"
+    act = begin_call if starts else end_call  # of a file tool
     paths, changed = list(call.get("input_paths", ())), False
     if call.get("kind") not in ("write", *_WINDOWS):
         return False
@@ -41,7 +48,10 @@ def take_call(repo: Repo, state: State, event: dict[str, Any]) -> bool:
         call = event["tool"] = {**call, "agent": event["agent_id"]}
     if call["kind"] == "write" and not all(_is_at_home(repo, path) for path in paths):
         visited = group_by_worktree(repo, paths)
-        changed = take_call_elsewhere(repo, state, call, starts, visited)
+        if visited:
+            from gitcp.store.journal import elsewhere
+
+            changed = elsewhere.take_call(repo, state, call, act, visited)
         paths = [path for path in paths if not any(path in group for group in visited.values())]
         # store.visits goes on with those that are in another repository.
         event["elsewhere"] = [path for path in paths if find_root_above(path)]
@@ -52,7 +62,6 @@ def take_call(repo: Repo, state: State, event: dict[str, Any]) -> bool:
         at, journal.telling = read_clock(repo), state["session_id"]
         journal.naming = frozenset(tool_paths)
         if call["kind"] == "write" and tool_paths:
-            act = begin_call if starts else end_call
             act(journal, state, call, tool_paths, at)
         elif call["kind"] != "write" and starts:
             _open_call(journal, state, event, tool_paths, at)
@@ -473,105 +482,3 @@ def _note_late(journal: Journal, state: State) -> None:
     session_id = state["session_id"]
     if any(c["late"] and c["session"] == session_id for c in credit.list_calls(journal.lines)):
         state["late_calls"] = True
-
-
-def group_by_worktree(repo: Repo, paths: Iterable[str]) -> dict[str, list[str]]:
-    """root of another worktree of the repository -> the absolute paths in it."""
-    groups: dict[str, list[str]] = {}
-    for path in paths:
-        root = find_root_above(path)
-
-        from gitcp import registered
-
-        git_dir = registered.find_git_dir(root) if root else repo.git_dir
-        if git_dir != repo.git_dir and registered.find_common_dir(git_dir) == repo.common:
-            groups.setdefault(root, []).append(path)
-    return groups
-
-
-def find_root_above(path: str) -> str:
-    """The nearest directory above an absolute path that has a `.git`; '' for none."""
-    folder = os.path.realpath(os.path.dirname(path)) if os.path.isabs(path) else ""
-    while folder and not os.path.lexists(os.path.join(folder, ".git")):
-        above = os.path.dirname(folder)
-        folder = above if above != folder else ""
-    return folder
-
-
-def take_call_elsewhere(
-    repo: Repo, state: State, call: JournalLine, starts: bool, groups: dict[str, list[str]]
-) -> bool:
-    """Record a file tool's start or end in the journals of other worktrees; return whether the
-    state's `visits` changed.  groups: as group_by_worktree() returns them."""
-    before = list(state.get("visits", ()))
-    for root, paths in groups.items():
-        other = Repo.find(root)
-        relative = session.resolve_paths(other, paths)
-        with Journal(other) as held:
-            record = begin_call if starts else end_call
-            record(held, state, call, relative, read_clock(other))
-        _note_visit(state, other)
-    return before != state.get("visits", [])
-
-
-def _note_visit(state: State, other: Repo) -> None:
-    visits = state.setdefault("visits", [])
-    if other.worktree_id not in visits:
-        visits.append(other.worktree_id)
-
-
-def end_turn_elsewhere(repo: Repo, state: State, subject: str) -> None:
-    """End a turn in other worktrees: look at the paths that its transcript names there, and let
-    the session's ref hold the contents."""
-    groups = (
-        {}
-        if state.get("tool_events")
-        else group_by_worktree(repo, _list_written_paths(repo, state))
-    )
-
-    from gitcp.store.journal import elsewhere
-
-    visited = (
-        elsewhere.find_worktree(repo, worktree_id) for worktree_id in state.get("visits", ())
-    )
-    for root in dict.fromkeys([*groups, *(other.worktree for other in visited if other)]):
-        try:
-            _end_turn_in(Repo.find(root), state, subject, groups.get(root, []))
-        except (Error, OSError):
-            continue  # the worktree is gone
-    forget_visits(repo, state)
-
-
-def _end_turn_in(other: Repo, state: State, subject: str, paths: list[str]) -> None:
-    with Journal(other) as held:
-        held.guests = [{**session.build_marker(state), "phase": "active"}]
-
-        from gitcp.store.journal import edits as journal_edits
-
-        journal_edits.record_paths(held, session.resolve_paths(other, paths), read_clock(other))
-        hold_edits(other, held, state["session_id"], subject)
-    _note_visit(state, other)
-
-
-def _list_written_paths(repo: Repo, state: State) -> Iterable[str]:
-    base = session.read_baseline(repo, state["session_id"])
-    agent = state.get("agent_type", "")
-
-    from gitcp.store.journal import windows
-
-    return windows.list_transcript_paths(agent, base, int(base.get("offset", 0))) if base else ()
-
-
-def forget_visits(repo: Repo, state: State) -> None:
-    """Remove from a state's `visits` the worktrees without open edits of its session."""
-
-    from gitcp.store.journal import elsewhere
-
-    remaining = [
-        worktree_id
-        for worktree_id in state.get("visits", ())
-        if elsewhere.read_work(repo, worktree_id, state["session_id"]).list_paths()
-    ]
-    state["visits"] = remaining
-    if not remaining:
-        del state["visits"]

@@ -18,13 +18,15 @@ from gitcp.store.journal.edits import Work, list_open_paths_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from typing import Any
 
     from gitcp.core.discards import Discard
     from gitcp.core.record_types import JournalLine, Recorded, State, Version, Writer
     from gitcp.git import Running
     from gitcp.store.journal.edits import Stretch
+
+    Act = Callable[[Journal, State, JournalLine, list[str], int], None]
 
 # A look at the files that a command may discard, where a full look costs too much.
 _MANY = 20  # paths that are reported one by one
@@ -241,7 +243,7 @@ def bring_edits(repo: Repo, state: State, paths: Collection[str]) -> None:
         if other:
             _settle_edits(other, stretches)
         if state.get("worktree_id", "") != repo.worktree_id:
-            state["visits"] = sorted({*state.get("visits", ()), repo.worktree_id})
+            _note_visit(state, repo)
 
 
 def _is_brought(lines: list[JournalLine], session_id: str, path: str, stretch: Stretch) -> bool:
@@ -308,3 +310,61 @@ def find_worktree(repo: Repo, worktree_id: str) -> Repo | None:
     if file != ".git" or not os.path.lexists(os.path.join(top, file)):
         return None
     return Repo(top, git_dir, repo.common, repo.algo, repo.git)
+
+
+# A session that works in other worktrees than its home: its calls and turns there, and `visits` of
+# its state, the worktrees in which it has open edits.
+
+
+def take_call(
+    repo: Repo, state: State, call: JournalLine, act: Act, groups: Mapping[str, list[str]]
+) -> bool:
+    """Record a file tool's start or end in the journals of other worktrees; return whether the
+    state's `visits` changed.  act: calls.begin_call() or end_call().  groups: as
+    group_by_worktree() returns them."""
+    before = list(state.get("visits", ()))
+    for root, paths in groups.items():
+        other = Repo.find(root)
+        with Journal(other) as held:
+            act(held, state, call, session.resolve_paths(other, paths), read_clock(other))
+        _note_visit(state, other)
+    return before != state.get("visits", [])
+
+
+def _note_visit(state: State, other: Repo) -> None:
+    state["visits"] = list(dict.fromkeys((*state.get("visits", ()), other.worktree_id)))
+
+
+def end_turn(repo: Repo, state: State, subject: str) -> None:
+    """End a turn in other worktrees: look at the paths that its transcript names there, and let
+    the session's ref hold the contents."""
+    written = [] if state.get("tool_events") else _list_written_paths(repo, state)
+    groups = journal.group_by_worktree(repo, written)
+    visited = (find_worktree(repo, worktree_id) for worktree_id in state.get("visits", ()))
+    for root in dict.fromkeys([*groups, *(other.worktree for other in visited if other)]):
+        try:
+            _end_turn_in(Repo.find(root), state, subject, groups.get(root, []))
+        except (Error, OSError):
+            continue  # the worktree is gone
+    forget_visits(repo, state)
+
+
+def _end_turn_in(other: Repo, state: State, subject: str, paths: list[str]) -> None:
+    with Journal(other) as held:
+        held.guests = [{**session.build_marker(state), "phase": "active"}]
+        journal_edits.record_paths(held, session.resolve_paths(other, paths), read_clock(other))
+        journal.hold_edits(other, held, state["session_id"], subject)
+    _note_visit(state, other)
+
+
+def _list_written_paths(repo: Repo, state: State) -> Iterable[str]:
+    base = session.read_baseline(repo, state["session_id"])
+    agent = state.get("agent_type", "")
+    return windows.list_transcript_paths(agent, base, int(base.get("offset", 0))) if base else ()
+
+
+def forget_visits(repo: Repo, state: State) -> None:
+    """Remove from a state's `visits` the worktrees without open edits of its session."""
+    session_id, visits = state["session_id"], state.pop("visits", [])
+    if remaining := [x for x in visits if read_work(repo, x, session_id).list_paths()]:
+        state["visits"] = remaining

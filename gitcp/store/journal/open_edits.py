@@ -10,7 +10,7 @@ from gitcp.errors import Error
 from gitcp.store import journal, refs, session
 from gitcp.store.journal import Journal, LastSeen, edits, read_clock
 from gitcp.store.journal.edits import Work
-from gitcp.store.objects import TREE, Lookup, find_tree
+from gitcp.store.objects import Lookup, find_file, find_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -173,14 +173,9 @@ def _forget_strangers(repo: Repo, before: list[JournalLine], held: Journal) -> N
 
 
 def _build_file_lookup(objects: Objects, tree: str) -> Callable[[str], Version]:
-    """Return a function that finds a file in a tree; it returns None for a directory."""
+    """Return a function that finds a file in a tree."""
     lookup = Lookup(objects, tree)
-
-    def find_file(path: str) -> Version:
-        entry = lookup(path)
-        return None if entry and entry[0] == TREE else entry
-
-    return find_file
+    return lambda path: find_file(lookup, path)
 
 
 def _build_commit_line(

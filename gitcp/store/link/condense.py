@@ -382,9 +382,9 @@ def _build_other_shares(
 def settle_state(repo: Repo, state: State) -> None:
     """Remove from a state what its session has no open edit of any more."""
     if state.get("visits"):
-        from gitcp.store.journal import calls
+        from gitcp.store.journal import elsewhere
 
-        calls.forget_visits(repo, state)
+        elsewhere.forget_visits(repo, state)
     if not session.is_home(repo, state):
         return
     work = Work(journal.read_journal(repo), state["session_id"])

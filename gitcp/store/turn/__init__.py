@@ -222,7 +222,9 @@ class Turn:
         if not state["over_limit"]:
             del state["over_limit"]
         if state.get("visits") or not state.get("tool_events"):
-            calls.end_turn_elsewhere(repo, state, format_subject(state))
+            from gitcp.store.journal import elsewhere
+
+            elsewhere.end_turn(repo, state, format_subject(state))
         look = self.look
         store_session.begin_turn(repo, state, self.head, self.entries, look.began, look.at)
         tasks = [str(task.get("id", "")) for task in event.get("background_tasks", ())]

@@ -318,7 +318,7 @@ def adopt_session(ctx: Context, other_ctx: Context, prefix: str) -> Record:
     old_path = state.get("worktree_path", "")
     if move_home(ctx.repo, state):
         _begin_here(ctx, state)
-    calls.forget_visits(ctx.repo, state)
+    elsewhere.forget_visits(ctx.repo, state)
     ctx.keep(state)
     remaining = [
         {"worktree": other.worktree if other else "", "files": files}
