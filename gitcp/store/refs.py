@@ -258,8 +258,15 @@ def _read_clock(path: str) -> float:
 # Reading reflogs without a process: the moves of HEAD, and the stash.
 _TAIL = 1 << 14  # bytes read in every hook
 _STASHES = 20  # newest entries
-# Reasons of moves of HEAD that leave the worktree's changes as they are.
-_CARRYING = (b"commit", b"pull", b"merge", b"rebase", b"cherry-pick", b"revert", b"am")
+# What moved HEAD: a commit was made in this worktree, others or copies were brought to it, or
+# HEAD left for another commit.
+MADE, BROUGHT, LEFT, UNKNOWN = "made", "brought", "left", "unknown"
+_REASONS = {
+    MADE: (b"commit", b"merge", b"revert"),
+    BROUGHT: (b"pull", b"rebase", b"cherry-pick", b"am:", b"clone:", b"fetch", b"initial pull",
+              b"update by push"),
+    LEFT: (b"reset:", b"checkout:", b"switch:", b"branch", b"Branch", b"stash", b"bisect", b"am "),
+}  # fmt: skip
 AUTOSTASHES = "rebase-merge/autostash", "rebase-apply/autostash", "MERGE_AUTOSTASH"
 
 
@@ -283,6 +290,13 @@ def list_moves_since(repo: Repo, mark: int, base: str) -> tuple[list[gitdir.Move
     return moves[last + 1 :], size
 
 
+def tell_move(reason: bytes) -> str:
+    """What moved HEAD, by git's reason in the reflog: MADE, BROUGHT, LEFT or UNKNOWN."""
+    if reason.startswith(b"merge ") and reason.endswith(b": Fast-forward"):
+        return BROUGHT
+    return next((kind for kind in _REASONS if reason.startswith(_REASONS[kind])), UNKNOWN)
+
+
 def find_committed_head(repo: Repo, old: str) -> str | None:
     """HEAD if only commits made in this worktree lead from old to it; else None."""
     newest: str | None = None
@@ -301,7 +315,7 @@ def leads_to(repo: Repo, old: str, new: str) -> bool:
     for before, after, reason in reversed(gitdir.read_log(repo, "HEAD", _TAIL)):
         if new == old:
             return True
-        if after == new and reason.startswith(_CARRYING):
+        if after == new and tell_move(reason) in (MADE, BROUGHT):
             new = before
     return new == old
 

@@ -117,3 +117,45 @@ def test_refs_in_few_folders_are_listed_without_git_as_git_lists_them(
         more = {f"refs/heads/entire/{name}": last} if name == "symbolic" else {}
         assert refs.list_refs(Repo.find(), *FOLDERS) == said | more, name
         (folder / name).unlink()
+
+
+def test_each_move_of_head_is_a_commit_made_here_or_one_brought_or_left(repo: Path) -> None:
+    moved, place = dict[str, str](), Repo.find()
+    _, mark = refs.list_moves_since(place, 0, "")
+
+    def move(*command: str) -> None:
+        nonlocal mark
+        git(*command)
+        moves, mark = refs.list_moves_since(place, mark, "")
+        moved[" ".join(command)] = " ".join(refs.tell_move(reason) for *_, reason in moves)
+
+    def commit(name: str, *options: str) -> None:
+        (repo / name).write_text(name)
+        git("add", name)
+        move("commit", "-q", "-m", name, *options)
+
+    commit("a")
+    commit("b", "--amend")
+    move("switch", "-q", "-c", "topic", "HEAD~1")
+    commit("c")
+    move("merge", "-q", "main", "-m", "m")
+    move("revert", "--no-edit", "HEAD^")
+    move("checkout", "-q", "main")
+    move("cherry-pick", "topic~2")
+    move("reset", "-q", "--hard", "HEAD~1")
+    move("merge", "-q", "topic")
+    move("reset", "-q", "--hard", "HEAD~1")
+    move("pull", "-q", "--ff-only", ".", "topic")
+    assert moved == {
+        "commit -q -m a": "made",
+        "commit -q -m b --amend": "made",
+        "switch -q -c topic HEAD~1": "left",
+        "commit -q -m c": "made",
+        "merge -q main -m m": "made",
+        "revert --no-edit HEAD^": "made",
+        "checkout -q main": "left",
+        "cherry-pick topic~2": "brought",
+        "reset -q --hard HEAD~1": "left",
+        "merge -q topic": "brought",
+        "pull -q --ff-only . topic": "brought",
+    }

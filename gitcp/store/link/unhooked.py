@@ -35,11 +35,6 @@ if TYPE_CHECKING:
     from gitcp.store.match.sources import Answer
     from gitcp.store.objects import Changes, Objects
 
-# Reasons in a reflog of moves to commits that others made or that existed already.
-_ELSEWHERE = (
-    b"pull", b"reset:", b"checkout:", b"switch:", b"clone:", b"fetch", b"rebase", b"am:",
-    b"cherry-pick", b"branch", b"Branch", b"initial pull", b"update by push", b"stash", b"bisect",
-)  # fmt: skip
 _MOST = 100  # commits that HEAD moved over; nobody makes more by hand between two events
 _RANGE = 200  # commits of a range
 _ALL_PARENTS = "--topo-order", "--max-count=1000"  # with what others made and a merge brought
@@ -242,12 +237,8 @@ def list_made_here(repo: Repo) -> set[str]:
 
 
 def _select_made_here(moves: Sequence[Move]) -> set[str]:
-    def is_made_here(reason: bytes) -> bool:
-        if reason.startswith(b"merge "):
-            return not reason.endswith(b": Fast-forward")
-        return not reason.startswith(_ELSEWHERE)
-
-    return {new for _, new, reason in moves if is_made_here(reason)}
+    kinds = (refs.MADE, refs.UNKNOWN)
+    return {new for _, new, reason in moves if refs.tell_move(reason) in kinds}
 
 
 def link_range(ctx: Context, among: str, dry_run: bool) -> Iterator[Pair]:

@@ -131,13 +131,13 @@ def follow_head(repo: Repo, state: State, head: str) -> None:
 
 def _has_left_commits(repo: Repo, moves: Sequence[gitdir.Move], head: str) -> bool:
     """Whether HEAD has left commits that no hook of ours has judged."""
-    left = {new for _, new, reason in moves if new != head and reason.startswith(b"commit")}
-    if not left:
+    made = {new for _, new, reason in moves if refs.tell_move(reason) == refs.MADE} - {head}
+    if not made:
         return False
 
     from gitcp.store import match
 
-    return bool(left.difference(match.read_judged(repo)))
+    return bool(made.difference(match.read_judged(repo)))
 
 
 def _list_tips(repo: Repo, state: State, old: str) -> list[Tip]:
