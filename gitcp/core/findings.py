@@ -84,7 +84,7 @@ def count_failures(findings: Iterable[Finding]) -> int:
 KINDS = {
     "transcripts": "transcripts of committed checkpoints",
     "checkpoints": "all else of committed checkpoints",
-    "notes": "links in notes",
+    "notes": "links in notes, and summaries that clones share",
     "streams": "streams of temporary checkpoints",
     "archives": "archived streams",
     "edits": "edits of sessions",

@@ -218,3 +218,11 @@ def test_an_agents_prompt_is_told_only_of_this_clone(world: World, a: Agent) -> 
     done(there, "fetch")
     there.git("config", "gitcp.tell-abandoned", "true")
     assert "given up" not in there.agent(B, tools=True).prompt("look at f.txt").stdout
+
+
+def test_the_shared_summaries_take_space_as_notes_do(world: World, a: Agent) -> None:
+    world.share()
+    give_up(world, a, "add three", "three")
+    done(world, "push")
+    kinds = [json.loads(line)["kind"] for line in done(world, "du", "--json").splitlines()]
+    assert "notes" in kinds

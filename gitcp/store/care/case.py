@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from gitcp.context import Context
     from gitcp.core.orphan_rules import Ages
-    from gitcp.core.record_types import Finding, Marker, State, Tip
+    from gitcp.core.record_types import Finding, Marker, State, Stream, Tip
     from gitcp.repo import Repo
 
 # Everything that gitcp keeps in a repository, read once: refs, streams, states, markers.
@@ -93,6 +93,13 @@ class Survey:
         """The sessions that have files on a stream."""
         self.read_copy(tip, tip["session_id"])
         return {*self._metadata[tip["oid"]], tip["session_id"]}
+
+    def list_lost(self, state: State) -> list[Stream]:
+        """The streams of a state with files that no ref has."""
+        known = {tip["stream"] for tip in self.tips}
+        return [
+            stream for stream in state["streams"] if stream["files"] and stream["id"] not in known
+        ]
 
     def is_settled(self, tip: Tip) -> bool:
         """Whether commits have settled an orphaned stream: each of its sessions has a state that

@@ -37,14 +37,13 @@ if TYPE_CHECKING:
 def look_at_states(case: Case) -> Iterator[Finding]:
     """Check every state, its streams and its marker; then all streams."""
     survey = case.survey
-    known = {tip["stream"] for tip in survey.tips}
     for state in survey.states:
         if state.get("unreadable") == sessions.ANOTHERS:
             continue
         if complaint := _find_fault(state):
             yield make_finding("bad-state", state["session_id"], complaint)
             continue
-        yield from _check_streams(survey, state, known)
+        yield from _check_streams(survey, state)
         if tip := find_newer(survey, state):
             reason = f"the copy on '{tip['ref']}' is newer"
             yield make_finding("old-state", state["session_id"], reason, ref=tip["ref"])
@@ -80,16 +79,15 @@ def _find_fault(state: State) -> str:
     return ""
 
 
-def _check_streams(survey: Survey, state: State, streams: set[str]) -> Iterator[Finding]:
+def _check_streams(survey: Survey, state: State) -> Iterator[Finding]:
     """Report streams that no ref has.  It is a note while all their contents exist, as after a
     person deleted the branch."""
-    for stream in state["streams"]:
-        if stream["files"] and stream["id"] not in streams:
-            count = count_noun(len(stream["files"]), "file")
-            reason = f"names stream '{stream['id']}' of {count}, which no ref has"
-            oids = [file["oid"] for file in stream["files"].values() if file["oid"]]
-            complete = all(survey.repo.objects.read(oid) for oid in oids)
-            yield make_finding("lost-stream", state["session_id"], reason, complete)
+    for stream in survey.list_lost(state):
+        count = count_noun(len(stream["files"]), "file")
+        reason = f"names stream '{stream['id']}' of {count}, which no ref has"
+        oids = [file["oid"] for file in stream["files"].values() if file["oid"]]
+        complete = all(survey.repo.objects.read(oid) for oid in oids)
+        yield make_finding("lost-stream", state["session_id"], reason, complete)
 
 
 def find_newer(survey: Survey, state: State) -> Tip | None:

@@ -15,7 +15,7 @@ from gitcp.files import exclusive
 from gitcp.git import decode_name
 from gitcp.gitdir import packs
 from gitcp.record import encode_lines
-from gitcp.store import journal, notes, pack_care, refs
+from gitcp.store import journal, notes, pack_care, refs, summaries
 from gitcp.store.care.case import OURS
 from gitcp.store.refs import MEMORY
 from gitcp.store.session import lacks_transcript, others
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 _WINDOW = 20_000  # objects that one process of git is asked the sizes of
 _SHARED = ("/entire/checkpoints/v1", "/entire/sessions")
+_SMALL = (notes.REF, summaries.REF)
 # Objects of the person's own commits do not count: the trees of all branches and of the bases of
 # streams are excluded.
 _WALK = ("rev-list", "--objects-edge-aggressive", "--in-commit-order", "--reverse", "--stdin")
@@ -99,7 +100,7 @@ def _list_objects(repo: Repo, brief: bool) -> Iterator[tuple[str, Owner]]:
         return
     owners, bases = _read_commits(repo, ours)
     theirs = [ref for ref in refs if ref not in ours and not ref.endswith(_SHARED)]
-    permanent = [ref for ref in ours if ref in sources or ref == notes.REF]
+    permanent = [ref for ref in ours if ref in sources or ref in _SMALL]
     places: Place = {} if brief else _map_places(repo)
     without = ["HEAD", *theirs, *bases]
     temporary = [ref for ref in ours if ref not in permanent]
@@ -145,7 +146,7 @@ def _read_commits(repo: Repo, refs: list[str]) -> tuple[dict[str, Owner], list[s
 
 
 def _choose_kind(ref: str) -> str:
-    if ref == notes.REF:
+    if ref in _SMALL:
         return "notes"
     if ref.startswith(journal.PREFIX):
         return "edits"

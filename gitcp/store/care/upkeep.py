@@ -180,20 +180,17 @@ def _judge_stream(survey: Survey, tip: Tip, ages: Ages) -> _Expiry:
 
 def _find_lost(survey: Survey, ages: Ages) -> Iterator[Finding]:
     """The streams that states name and no ref has, when the state is older than ages.archive."""
-    existing = {tip["stream"] for tip in survey.tips}
     for state in survey.states:
         if state.get("unreadable") or state["phase"] not in ("idle", "ended"):
             continue
         age = ages.now - get_last_seen(state)
-        for stream in state["streams"]:
-            paths = sorted(stream["files"])
-            if paths and stream["id"] not in existing and age >= ages.archive:
-                alone = {state["session_id"]: paths}
-                words = f"no ref has stream '{stream['id']}'; {format_days(age)} old; settles"
-                facts = {"stream": stream["id"], "alone": alone}
-                yield build_finding(
-                    "lost-stream", state["session_id"], f"{words} {_format_paths(alone)}", **facts
-                )
+        for stream in survey.list_lost(state) if age >= ages.archive else ():
+            alone = {state["session_id"]: sorted(stream["files"])}
+            words = f"no ref has stream '{stream['id']}'; {format_days(age)} old; settles"
+            facts = {"stream": stream["id"], "alone": alone}
+            yield build_finding(
+                "lost-stream", state["session_id"], f"{words} {_format_paths(alone)}", **facts
+            )
 
 
 def _list_facts(tip: Tip) -> dict[str, object]:

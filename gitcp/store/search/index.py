@@ -287,7 +287,11 @@ def _connect(repo: Repo) -> Connection:
 # the next search continues.
 _SHORTEST = 3  # characters of a word in the vocabulary: trigrams have so many
 _STORES = ("/entire/checkpoints/v1", "/entire/sessions")
-_UNREAD = ("refs/gitcp/edits/", "refs/gitcp/undo")  # refs that no search depends on
+_UNREAD = (
+    "refs/gitcp/edits/",
+    "refs/gitcp/undo",
+    "refs/gitcp/abandoned",
+)  # refs that no search depends on
 _BATCH = 4  # checkpoints that are read together
 
 
