@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from gitcp.context import Context
     from gitcp.core.record_types import Marker, Record, Records
-    from gitcp.store.refs import Update
 
 # The stages that write a commit's message: its ids, and emptying one that has nothing else.
 _KEEPING = ("scissors", "whitespace", "verbatim")  # cleanup modes that keep comments
@@ -32,13 +31,12 @@ _KEEPING = ("scissors", "whitespace", "verbatim")  # cleanup modes that keep com
 def write_trailer(record: Record) -> list[Record]:
     """Write a trailer for each id of a match record into the message file that it names."""
     if record.get("type") == "match" and record.get("args"):
-        _write_message(record)
+        _write_message(Repo.find_here(), record)
     return [record]
 
 
-def _write_message(match: Record) -> None:
+def _write_message(repo: Repo, match: Record) -> None:
     """Write the ids of a commit into its message, or a comment that a note has them."""
-    repo = Repo.find_here()
     if os.path.isdir(repo.join_shared("exports")):
         for session_id in match["sessions"]:
             from gitcp.store.session import others
@@ -336,18 +334,14 @@ def _leave_out(match: Record, failed: Mapping[str, Exception]) -> None:
 
 
 @per_record
-def carry_forward(record: Record) -> list[Record]:
+def carry_forward(match: Record) -> list[Record]:
     """Move the streams of the old base to a match record's commit; a ref record for each ref that
     is written."""
-    moved = _move_streams(record) if _is_of_commit(record) else ()
-    written = ({"type": "ref", "ref": ref, "oid": new, "old_oid": old} for ref, new, old in moved)
-    return [record, *written]
-
-
-def _move_streams(match: Record) -> list[Update]:
+    if not _is_of_commit(match):
+        return [match]
     with context.open_here() as ctx:
         if is_replaying(ctx.repo):
-            return []  # more commits are replayed: the next event moves the streams
+            return [match]  # more commits are replayed: the next event moves the streams
         commit = need_commit(ctx.repo.objects, match["commit"])
         changes = objects.read_changes(ctx.repo.objects, commit)[1]
         left_out = match.get("left_out", ())
@@ -356,13 +350,13 @@ def _move_streams(match: Record) -> list[Update]:
 
         from gitcp.store.stream import writing
 
-        carry_streams = writing.carry_streams
-        updates = carry_streams(ctx.repo, match["old"], commit, settled)
+        moved = writing.carry_streams(ctx.repo, match["old"], commit, settled)
         if not left_out:
             # A merge brings commits that were not judged here.
             old = match["old"] if len(commit["parents"]) < 2 else ""
             add_judged(ctx.repo, commit["oid"], old)
-        return updates
+    written = ({"type": "ref", "ref": ref, "oid": new, "old_oid": old} for ref, new, old in moved)
+    return [match, *written]
 
 
 PIPELINES = {

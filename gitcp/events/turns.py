@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     Result = TypeVar("Result")
 
-STARTS = ("session-start", "turn-start")
-
 
 @per_event
 def check_claim(event: Record) -> list[Record]:
@@ -205,7 +203,7 @@ def finalize(event: Record) -> list[Record]:
     """Finalize the committed checkpoints of an event's session, and at its start settle HEAD."""
     with context.open_here() as ctx:
         done = _complete_session(ctx, event["session_id"])
-        if event["event"] in STARTS and not event.get("refused"):
+        if event["event"] in ("session-start", "turn-start") and not event.get("refused"):
             if len(session.list_recent_ids(ctx.repo)) > session.MOST:
                 ctx.leave()
 
