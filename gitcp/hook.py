@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitcp.core.record_types import Record, Stage
+    from gitcp.core.record_types import Record
     from gitcp.events import Stages
 
 # A record of type 'refuse' at the end of these pipelines is obeyed; all others only watch.
@@ -150,67 +150,56 @@ def run(repo: Repo, first: Record) -> int:
         from gitcp.store import auto
 
         auto.settle_left_over(context.open_context(repo))
-    messages: dict[str, list[str]] = {"person": [], "agent": []}
-    warnings, refusal = list[str](), None
+    messages: list[Record] = []
+    refusals: list[Record] = []
+    warnings: list[str] = []
     pipelines = events.list_pipelines(repo, event)
     for pipeline in [p for p in pipelines if built_in or isinstance(p, str)]:
-        refusal, faults = None, list[str]()
-        try:
-            stages = _choose_stages(repo, event, pipeline, faults)
-            with context.open_context(repo) as ctx:
-                records = events.run_pipeline(ctx, stages, [first])
-            refusal = _collect_messages(event, records, messages, faults)
-        except Error as e:
-            faults.append(str(e))
+        records, faults = _run_pipeline(repo, pipeline, first)
         warnings += [f"'{events.format_pipeline(pipeline)}': {fault}" for fault in faults]
-        if refusal is not None:
+        messages += [record for record in records if _is_message(record)]
+        refusals = [r for r in records if r.get("type") == "refuse" and event in GATES]
+        if refusals:
             break
     _store_warnings(repo, event, warnings)
-    if refusal is not None:
-        return _refuse(repo, first, refusal)
-    if any(messages.values()) and not first.get("guest"):  # the answer is that of the home
-        _send_messages(first, *("\n\n".join(texts) for texts in messages.values()))
+    if refusals:
+        return _refuse(repo, first, refusals[-1].get("message"))
+    if messages and not first.get("guest"):  # the answer is that of the home
+        _send_messages(first, messages)
     if event == "post-commit" and built_in:
         _store_missing_checkpoint(repo, first)
     return OK
 
 
-def _choose_stages(
-    repo: Repo, event: str, pipeline: Stages | str, faults: list[str]
-) -> Sequence[Stage]:
-    """The stages of a pipeline.  The built-in one takes the place of a configured one with a
-    mistake, which is added to faults."""
-    if not isinstance(pipeline, str):
-        return pipeline
-
-    from gitcp import stages
-
+def _run_pipeline(
+    repo: Repo, pipeline: Stages | str, first: Record
+) -> tuple[list[Record], list[str]]:
+    """(the output of a pipeline for an event, what is wrong with it).  The built-in pipeline takes
+    the place of a configured one with a mistake."""
+    stages, faults = pipeline, list[str]()
     try:
-        return stages.bind_pipeline(pipeline, repo.top)
+        if isinstance(stages, str):
+            from gitcp.stages import bind_pipeline
+
+            try:
+                stages = bind_pipeline(stages, repo.top)
+            except Error as e:
+                if not (stages := events.find_pipeline(repo, first["event"])):
+                    raise
+                faults.append(f"{e}; the built-in pipeline ran")
+        with context.open_context(repo) as ctx:
+            records = events.run_pipeline(ctx, stages, [first])
     except Error as e:
-        if not (built_in := events.find_pipeline(repo, event)):
-            raise
-        faults.append(f"{e}; the built-in pipeline ran")
-        return built_in
+        return [], [*faults, str(e)]
+    if any(r.get("type") == "say" and not _is_message(r) for r in records):
+        faults.append("a record of type 'say' has no message, or is to nobody known")
+    return records, faults
 
 
-def _collect_messages(
-    event: str, records: Sequence[Record], messages: dict[str, list[str]], faults: list[str]
-) -> str | None:
-    """A gate's refusal in the output of a pipeline.  Its messages are added to messages, by their
-    addressee, and what is wrong with them to faults."""
-    refusal = None
-    for record in records:
-        kind, message = record.get("type"), record.get("message")
-        if kind == "refuse" and event in GATES:
-            refusal = message if isinstance(message, str) else "refused"
-        elif kind == "say":
-            texts = messages.get(record.get("to", "person"))
-            if texts is None or not isinstance(message, str):
-                faults.append("a record of type 'say' has no message, or is to nobody known")
-            else:
-                texts.append(message)
-    return refusal
+def _is_message(record: Record) -> bool:
+    """Whether a record has a message for somebody."""
+    is_for = record.get("to", "person") in ("person", "agent")
+    return record.get("type") == "say" and is_for and isinstance(record.get("message"), str)
 
 
 def _store_missing_checkpoint(repo: Repo, first: Record) -> None:
@@ -233,16 +222,21 @@ def _store_warnings(repo: Repo, event: str, warnings: Sequence[str]) -> None:
         hook_warnings.drop_warnings(repo, event, " ".join(sys.argv[1:3]))
 
 
-def _send_messages(first: Record, message: str, to_agent: str = "") -> None:
-    """Give the person a message, and the agent alone another."""
+def _send_messages(first: Record, messages: Sequence[Record]) -> None:
+    """Give the person the messages, and those to the agent to it alone."""
+    person, agent = (
+        "\n\n".join(m["message"] for m in messages if m.get("to", "person") == to)
+        for to in ("person", "agent")
+    )
     if "agent" in first:
-        events.tell(first, message, to_agent)
+        events.tell(first, person, agent)
     else:
-        _print_message(f"{message}\n")
+        _print_message(f"{person}\n")
 
 
-def _refuse(repo: Repo, first: Record, message: str) -> int:
+def _refuse(repo: Repo, first: Record, reason: object) -> int:
     """Refuse for git or for the agent's client; return the status."""
+    message = reason if isinstance(reason, str) else "refused"
     if first.get("guest"):  # the agent takes "this working copy" for its own
         message += f"\n{'Repository:':15} {repo.worktree}"
     err, status = f"{message}\n", VERDICT

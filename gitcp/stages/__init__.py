@@ -61,15 +61,15 @@ def bind_stage(name: str, argv: Sequence[str]) -> Stage:
     return partial(function, args=args)
 
 
-def bind_pipeline(text: str, top: str | None) -> list[Stage]:
+def bind_pipeline(text: str, top: str | None) -> tuple[Stage, ...]:
     """The stages of a configured pipeline; a stage `!cmd args` runs as a process in the directory
     top.  Raise Error if it has a mistake."""
-    return [
+    return tuple(
         partial(_run_foreign, [name[1:], *argv], top)
         if name.startswith("!")
         else bind_stage(name, argv)
         for name, *argv in commands.parse_pipeline(text)
-    ]
+    )
 
 
 def _run_foreign(words: Sequence[str], top: str | None, records: Records) -> Iterator[Record]:
