@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 MOST = {
     "UserPromptSubmit": 39,
     "PreToolUse": 29,
-    "PostToolUse": 31,
+    "PostToolUse": 30,
     "Stop": 45,
-    "prepare-commit-msg": 31,
+    "prepare-commit-msg": 30,
     "post-commit": 54,
 }
 # Gits, and how often a file or a directory is opened, there or not; a commit's two hooks together
