@@ -268,7 +268,7 @@ def look_at_clients(case: Case) -> Iterator[Finding]:
         if client.HERE_ONLY and os.getcwd() != os.path.realpath(repo.worktree):
             yield from _find_subdirectory(repo, client)
         if not guard_files.read_last(repo, name) and client.AGENT_TYPE not in called:
-            hint = f"it {client.TRUST}; start it here" if client.TRUST else "start it here once"
+            hint = f"start it here; it {client.TRUST}" if client.TRUST else "start it here once"
             reason = f"the hooks of {name} have not run yet"
             yield make_finding("silent-agent", name, reason, remedy=hint)
 
