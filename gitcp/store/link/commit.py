@@ -115,13 +115,15 @@ def match_sessions(
     agent: bool = True,
     replay: bool = False,
     brought: Collection[str] = (),
+    is_past: bool = False,
 ) -> dict[str, Linked]:
     """The sessions that a commit with these changes on parent belongs to, each with the reasons.
 
     open_markers: the sessions to match, None for all.  agent: the commit is being made now, so the
     environment or a process above may name its session.  replay: the commit was rewritten from
     another one, so only evidence counts.  brought: the sessions of checkpoints that come from a
-    commit that is made again; what that one left out links nothing here."""
+    commit that is made again; what that one left out links nothing here.  is_past: no hook saw the
+    commit, and the worktree is no longer as it was, so only evidence counts."""
     stash, blob = objects.Stash(repo), repo.objects.read_blob
     linked: dict[str, Linked] = {}
     candidates = session.read_concerned(repo) if open_markers is None else open_markers
@@ -135,7 +137,7 @@ def match_sessions(
     for marker in candidates:
         session_id, how = marker["session_id"], acting.get(marker["session_id"])
         edits = Work(lines, session_id, is_here).build_records(session_id not in brought)
-        edits = _mark_stashed(stash, edits, changes, replay)
+        edits = _mark_stashed(stash, edits, changes, replay or is_past)
         edits += _list_elsewhere(repo, marker, changes)
         verdict = linking.match_session(edits, changes, blob, lambda path: _is_gone(repo, path))
         paths, reasons = verdict["paths"], verdict["reasons"] if verdict["paths"] else {}
@@ -229,10 +231,10 @@ def _leave_out_lineless(
 
 
 def _mark_stashed(
-    stash: objects.Stash, edits: list[Recorded], paths: Container[str], replay: bool
+    stash: objects.Stash, edits: list[Recorded], paths: Container[str], is_past: bool
 ) -> list[Recorded]:
-    """edits, those at paths marked if the stash holds them; in a replay all are away."""
-    if replay:
+    """edits, those at paths marked if the stash holds them; at a past commit all are away."""
+    if is_past:
         return [{**edit, "live": False} for edit in edits]
     stashed = {
         edit["path"]

@@ -149,7 +149,7 @@ def link_one(
         return ""  # its own post-commit is about to run
     changes = _subtract_sources(repo.objects, changes, sources)
     about = repo, changes, parent, own_markers
-    matched = link_commit.match_sessions(*about, agent=False, replay=True)
+    matched = link_commit.match_sessions(*about, agent=False, replay=bool(sources), is_past=True)
     matched = link_commit.leave_out_merged(repo, commit, matched, own_markers)
     linked = matched.get(session_id) or _find_decided(repo, parent, ids, session_id)
     if not linked or not session.take_commit(state, linked["paths"]):
