@@ -12,6 +12,7 @@ from gitcp.git import decode_name, encode_name
 from gitcp.repo import Repo
 from gitcp.store import pack_care, stage
 from gitcp.store.back import steps
+from gitcp.store.lines import absent
 from gitcp.store.objects import Objects, compare_trees
 from gitcp.store.work import Work
 
@@ -59,7 +60,10 @@ def run(argv: Sequence[str]) -> int:
                 pair = [steps.find_tree(repo, name) for name in (args.old, args.new)]
             if args.json:
                 return cli.write_records(_list_changes(repo, pair, argv[end + 1 :]))
-        return shell.run_git(repo.git, ["diff", *options, *pair, "--", *argv[end + 1 :]])
+        with absent.stand_in(repo, absent.ask_difference(*pair), lost=True) as found:
+            found.warn()
+            git = repo.git.copy_with(None, found.env)
+            return shell.run_git(git, ["diff", *options, *pair, "--", *argv[end + 1 :]])
 
 
 def _list_changes(repo: Repo, pair: Sequence[str], paths: Sequence[str]) -> Iterator[Record]:

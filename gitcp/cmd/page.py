@@ -148,14 +148,15 @@ def gather_page(repo: Repo, name: str, with_prompts: bool) -> Page:
         for n, story in enumerate(stories):
             term.show_line(f"sessions: {n} of {len(stories)}")
             page.add_session(story)
-        counts = gather.count_lines(repo, records)
+        authors = evidence.Evidence(repo)
+        counts = gather.count_lines(repo, records, authors)
         page.stats = counts.stats
         names = gather.list_refs(repo)
         for record in records:
             oid = record["oid"]
             page.add_commit(record, counts.added.get(oid, {}), names.get(oid, ()))
         ends = change.find_ends(repo, records, name)
-        about = repo, evidence.Evidence(repo), ends, counts.steps, counts.credited
+        about = repo, authors, ends, counts.steps, counts.credited
         page.add_files(repo.objects, change.read_files(*about, term.show_line), counts.removers)
     term.hide_progress()
     return page

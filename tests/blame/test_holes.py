@@ -87,6 +87,24 @@ def test_a_command_that_reads_lines_goes_on_and_says_once_what_is_missing(
     assert (HISTORY if kind == "shallow" else CONTENT) in said[0]
 
 
+@pytest.mark.parametrize("kind", ["blob:none", "lost"])
+def test_diff_shows_the_files_whose_contents_are_missing(
+    origin: Path, tmp_path: Path, kind: str
+) -> None:
+    clone = make_holes(origin, tmp_path / "clone", kind)
+    os.rename(origin, tmp_path / "away")
+    done = run_warm("diff", "HEAD~3", "HEAD~1", cwd=clone)
+    shown = [line for line in done.stdout.splitlines() if "dir/f.txt" in line]
+    assert done.returncode == (1 if kind == "blob:none" else 0), done.stderr
+    assert len(shown) > 1
+    done = run_warm("diff", "HEAD~2", "HEAD", cwd=clone)
+    assert done.returncode == 1 and "fatal" not in done.stderr
+    (said,) = done.stderr.splitlines()
+    assert CONTENT in said
+    assert "Binary files a/dir/f.txt and b/dir/f.txt differ" in done.stdout
+    assert "+" + LAST.splitlines()[0] in done.stdout.splitlines()
+
+
 @pytest.mark.parametrize("kind", ["blob:none", "tree:0", "shallow"])
 def test_a_line_whose_origin_is_hidden_by_a_hole_is_unknown(
     origin: Path, tmp_path: Path, kind: str

@@ -122,3 +122,34 @@ def test_the_history_is_not_read_again(world: World) -> None:
     shuffle(world, files=12, commits=3)
     first = count_gits(world, "stats", "HEAD~3..")
     assert count_gits(world, "stats", "HEAD~3..") < first
+
+
+def test_a_checkpoint_that_no_commit_of_the_history_names_makes_nothing_void(moved: World) -> None:
+    asked = "HEAD~2..HEAD"
+    first = count_gits(moved, "stats", asked)
+    kept = count_gits(moved, "stats", asked)
+    tip = moved.git("rev-parse", V1)
+    agent = moved.agent("session-b", tools=True)
+    agent.turn("another file", {"other.txt": text("a session", 9)})
+    assert moved.commit()
+    assert moved.git("rev-parse", V1) != tip
+    moved.git("reset", "-q", "--hard", "HEAD~1")
+    before = get_file(moved).stat().st_mtime_ns
+    assert count_gits(moved, "stats", asked) == kept < first
+    assert get_file(moved).stat().st_mtime_ns > before
+
+
+def test_a_checkpoint_that_a_commit_names_is_asked_for_when_it_arrives(world: World) -> None:
+    agent = world.agent("session-a", tools=True)
+    agent.turn("write four lines", {"f.txt": LINES})
+    assert world.commit()
+    one, *rest = LINES.splitlines(True)
+    world.env["GIT_AUTHOR_EMAIL"] = "colleague@example.com"
+    world.write("f.txt", "".join([*rest, one]))
+    world.commit()
+    del world.env["GIT_AUTHOR_EMAIL"]
+    tip = world.git("rev-parse", V1)
+    world.git("update-ref", "-d", V1)
+    assert "session-a" not in blame_names(world, "f.txt")
+    world.git("update-ref", V1, tip)
+    assert blame_names(world, "f.txt") == ["session-a"] * 4

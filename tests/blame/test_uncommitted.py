@@ -100,6 +100,7 @@ def test_lines_of_a_large_file_are_named_after_who_alone_has_written_them(
     world.commit()
     world.write("large.txt", 2 * long + text("the person", 1))
     assert blame_names(world, "large.txt")[-1] == "person"
+    assert blame_names(world, "large.txt", "-w", "-M")[-1] == "person"
     world.git("checkout", "-q", "large.txt")
     agent.turn("more", {"large.txt": 2 * long + text("a session", 1)})
     assert blame_names(world, "large.txt")[-1] == "session-b"

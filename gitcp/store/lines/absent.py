@@ -99,7 +99,7 @@ class StandIns:
         for oid in self.trees:
             entry = f"{_SUBMODULE} {_MARK}\0".encode() + bytes.fromhex(oid)
             _write_loose(folder, oid, "tree", entry)
-        others = os.environ.get(_ALTERNATES)
+        others = repo.git.env.get(_ALTERNATES)
         paths = os.pathsep.join([folder, *([others] if others else [])])
         self.env = {**NOWHERE, _ALTERNATES: paths, **_forbid_cache(repo)}
         memory.get_table(_USED)["yes"] = True
@@ -119,6 +119,12 @@ class StandIns:
             if lacks and commit:
                 warn_lacking(commit, name if folder is None else folder or ".")
         return kept
+
+    def warn(self) -> None:
+        """Warn of each missing object, of which git shows the stand-in."""
+        for kind, oids in (("blob", self.blobs), ("tree", self.trees)):
+            for oid in sorted(oids):
+                console.warn_lacking(f"{kind} '{oid}' cannot be compared", console.CONTENT)
 
 
 def _forbid_cache(repo: Repo) -> dict[str, str]:

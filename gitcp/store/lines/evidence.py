@@ -114,7 +114,7 @@ class Evidence:
         self._repo.objects.ahead.fetch(commits)
         self.readers.prefetch_notes(commits)
         self.readers.recorded.prefetch(i for commit in commits for i in self.get_commit(commit).ids)
-        linked = {place.spec: place for place in committed.values() if place.commit.records}
+        linked = {place.spec: place for place in committed.values() if place.commit.stored}
         for spec, oid in self._repo.objects.ahead.resolve(linked).items():
             linked[spec].oid = oid
         if contents:
@@ -231,6 +231,7 @@ class Evidence:
 
     def _choose_name(self, oid: str) -> str:
         readers, commit = self.readers, self.get_commit(oid)
+        readers.memo.note_ids(name for names in commit.named for name in names)
         if readers.attested.has_note(oid) or any(map(readers.recorded.has_place, commit.ids)):
             return oid
         nobody = self.find_default_author(oid)
@@ -375,4 +376,6 @@ class Evidence:
         self.readers.recorded.prefetch(ids)
         records = self.readers.recorded.read_all_records(ids)
         brought = self.readers.credit_blob(records, path, content.oid)
-        return line_authors.prefer_sessions(edited, brought), times, content.lines
+        # A content too large to be compared has no content.lines.
+        lines = self._repo.objects.need(content.oid, "blob").split(b"\n")
+        return line_authors.prefer_sessions(edited, brought), times, lines

@@ -153,9 +153,11 @@ _ALONE = 4  # windows before worker processes are started: they cost what a thou
 WHOLE = ("--full-history", "--full-diff")
 
 
-def list_commits(repo: Repo, *chosen: Sequence[str]) -> Iterator[CommitCounts]:
+def list_commits(
+    repo: Repo, *chosen: Sequence[str], like: Evidence | None = None
+) -> Iterator[CommitCounts]:
     """The commits of revisions that change paths; arguments as for map_commits()."""
-    return map_commits(repo, describe_commit, *chosen)
+    return map_commits(repo, describe_commit, *chosen, like=like)
 
 
 def map_commits(
@@ -164,15 +166,17 @@ def map_commits(
     revisions: Sequence[str],
     paths: Sequence[str],
     options: Sequence[str] = (),
+    like: Evidence | None = None,
 ) -> Iterator[Converted]:
     """What convert(evidence, commit) returns for each commit of the revisions (default: HEAD) that
     changes paths.
 
-    options: of git log.  A long history is divided among several processes: what convert() returns
-    must be what spread_batches() can send.  Raises Error with git's message for a bad revision.
+    options: of git log.  like: as of Evidence.  A long history is divided among several processes:
+    what convert() returns must be what spread_batches() can send.  Raises Error with git's message
+    for a bad revision.
     """
     names = map(encode_name, ("--end-of-options", *revisions, "--", *paths))
-    shared: Evidence | None = None  # of this process, which does a batch before it forks
+    shared = like  # of this process, which does a batch before it forks
 
     def begin(objects: Objects) -> Callable[[list[Change]], list[Converted]]:
         nonlocal shared

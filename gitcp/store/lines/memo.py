@@ -15,23 +15,34 @@ from gitcp.files import find_hasher, load_sealed, read_cache, seal_value, write_
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
+    from gitcp.core.line_authors import Periods
     from gitcp.repo import Repo
 
 _OWN = "="  # begins the key of a value that follows from nothing but what its key names
-_FORMAT = 1  # higher with each change of what is found
+_GROUND = "="  # the key of what the other values follow from
+_FORMAT = 2  # higher with each change of what is found
 _ROOM = 4 << 20  # bytes of the file
 _SHALLOW = "shallow", "info/grafts"
+_NOTES = "refs/notes/"
 _WHERE = ("refs/notes", "refs/heads/entire", "refs/remotes", CHECKPOINTS)
 
 
 class Memo:
-    """A table that is read when it is first asked, and kept by save()."""
+    """A table that is read when it is first asked, and kept by save().
 
-    def __init__(self, repo: Repo) -> None:
+    A value depends on notes and on recording, or on nothing.  Of checkpoints it depends on which of
+    those that commits name are here: another checkpoint makes no value void.
+    """
+
+    def __init__(
+        self, repo: Repo, has_place: Callable[[str], bool], read_periods: Callable[[], Periods]
+    ) -> None:
+        """has_place: whether a checkpoint is here.  read_periods: those of recording."""
         self._repo, self._path = repo, repo.join_shared("lines")
+        self._has_place, self._read_periods = has_place, read_periods
         self._entries: dict[str, Any] | None = None
         self._changed = False
         self._state = ""
@@ -57,12 +68,19 @@ class Memo:
         """Whether find() with depends would compute nothing."""
         return f"{self._read_state()} {key}" in self._load()
 
+    def note_ids(self, ids: Iterable[str]) -> None:
+        """Note that values depend on whether these checkpoints are here."""
+        self._read_state()
+        known = self._load()[_GROUND]["ids"]
+        known |= {i: self._has_place(i) for i in ids if i not in known}
+
     def save(self) -> None:
         """Keep what was computed, the newest if it is too much; in a repository that cannot be
         written, nothing."""
         if not self._changed or self._entries is None:
             return
         room, kept, useful = _ROOM, [], (_OWN, self._read_state())
+        self._entries[_GROUND] = self._entries.pop(_GROUND)  # the last is kept in any case
         for key, value in reversed(self._entries.items()):
             if not key.startswith(useful):
                 continue
@@ -84,13 +102,32 @@ class Memo:
         return self._entries
 
     def _read_state(self) -> str:
-        """What decides of a commit's author besides the commit."""
+        """What decides of a commit's author besides the commit and the checkpoints here."""
         if not self._state:
             repo = self._repo
             form = "--format=%(objectname) %(refname)"
             rows = repo.git.read_records("for-each-ref", form, *_WHERE, sep=b"\n")
             refs = [r for r in rows if b" refs/remotes/" not in r or b"/entire/" in r]
+            notes = [r for r in refs if f" {_NOTES}".encode() in r]
             files = (repo.join_shared("recording"), *(f"{repo.common}/{n}" for n in _SHALLOW))
-            parts = [*refs, *map(read_cache, files)]
-            self._state = find_hasher("sha1")(b"\n".join(parts)).hexdigest()
+            tips = _hash_parts(row for row in refs if row not in notes)
+            self._state = self._check_ground(_hash_parts([*notes, *map(read_cache, files)]), tips)
         return self._state
+
+    def _check_ground(self, state: str, tips: str) -> str:
+        """The name of what the kept values follow from, if that is still so; else a new one."""
+        entries = self._load()
+        ground = entries.get(_GROUND, {"state": "", "tips": "", "ids": {}})
+        if ground["state"] == state and ground["tips"] == tips:
+            return str(ground["name"])
+        periods = _hash_parts([repr(sorted(self._read_periods().items())).encode()])
+        same = ground["state"] == state and ground["periods"] == periods
+        if not same or any(self._has_place(i) != is_here for i, is_here in ground["ids"].items()):
+            ground = {"name": _hash_parts([state.encode(), tips.encode()]), "ids": {}}
+        entries[_GROUND] = {**ground, "state": state, "tips": tips, "periods": periods}
+        self._changed |= same
+        return str(entries[_GROUND]["name"])
+
+
+def _hash_parts(parts: Iterable[bytes]) -> str:
+    return find_hasher("sha1")(b"\n".join(parts)).hexdigest()

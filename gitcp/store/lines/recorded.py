@@ -7,7 +7,7 @@ import re
 from functools import cached_property
 
 from gitcp import files, jj
-from gitcp.core import exports, line_authors, v1_format
+from gitcp.core import exports, line_authors, links, v1_format
 from gitcp.core.formats import CHECKPOINTS, COMMIT
 from gitcp.core.line_authors import BEGUN, ENDED, Recording
 from gitcp.errors import Error
@@ -139,8 +139,8 @@ class Recorded:
 
 
 def complete_records(
-    records: list[LineRecord], prove: Callable[[LineRecord], LineRecord]
-) -> list[LineRecord]:
+    records: Sequence[LineRecord], prove: Callable[[LineRecord], LineRecord]
+) -> Sequence[LineRecord]:
     """The records of a commit; those without lines get the lines that their transcripts prove."""
     complete = [record for record in records if record["lines"] is not None]
     if len(complete) == len(records):
@@ -343,8 +343,8 @@ class Readers:
     def __init__(self, repo: Repo) -> None:
         self.repo = repo
         self.recorded = Recorded(repo)
-        self.memo = Memo(repo)
         self.notes = notes.Reader(repo.objects)
+        self.memo = Memo(repo, self.recorded.has_place, lambda: read_periods(repo, self.notes))
         self.attested = Attested(repo.objects)
 
     def prefetch_notes(self, commits: Sequence[str]) -> None:
@@ -373,6 +373,7 @@ class Commit:
         # Of a commit whose patches were read whole: path -> blob, "" if that was not told, of the
         # paths that it changes and still has.
         self.contents: Mapping[str, str] = {}
+        self._proven: dict[tuple[str, str], LineRecord] = {}
 
     @cached_property
     def about(self) -> About:
@@ -390,18 +391,42 @@ class Commit:
     @cached_property
     def ids(self) -> list[str]:
         """The ids of its checkpoints."""
-        places = self._readers.recorded.places
-        return checkpoint_list.find_ids(self.about.message, self.note, places)
+        ids, buried = self.named
+        return [*ids, *filter(self._readers.recorded.has_place, buried)]
+
+    @cached_property
+    def named(self) -> tuple[list[str], list[str]]:
+        """(the ids that it is linked to, others in its message, of which there may be no
+        checkpoint)."""
+        return links.find_ids(self.about.message, self.note)
+
+    @cached_property
+    def stored(self) -> Sequence[LineRecord]:
+        """The records of its sessions."""
+        return self._readers.recorded.read_all_records(self.ids)
 
     @cached_property
     def records(self) -> Sequence[LineRecord]:
         """The records of its sessions; those without lines get the lines that their transcripts
         prove."""
-        records = self._readers.recorded.read_all_records(self.ids)
-        return complete_records(records, self._prove)
+        return complete_records(self.stored, self._prove)
+
+    def list_records(self, path: str) -> Sequence[LineRecord]:
+        """records, which need not have lines of other paths than this."""
+        if "records" in vars(self):
+            return self.records
+        return complete_records(
+            self.stored, lambda r: self._prove(r) if path in list_touched_paths(r) else r
+        )
 
     def _prove(self, record: LineRecord) -> LineRecord:
         """A record with the lines that its transcript proves, if it is here."""
+        key = record["checkpoint_id"], record["session_id"]
+        if key not in self._proven:
+            self._proven[key] = self._find_proven(record)
+        return self._proven[key]
+
+    def _find_proven(self, record: LineRecord) -> LineRecord:
         readers = self._readers
         tree = readers.recorded.find_tree(record["checkpoint_id"])
         proof: Proof | None = readers.memo.find(
@@ -464,7 +489,7 @@ class Place:
     def recorded(self) -> LineAuthors:
         """The authors of its lines that are recorded, aligned with git's hunks if these were
         read."""
-        records = self.commit.records
+        records = self.commit.list_records(self.path)
         oid = self.oid if records else None
         lines = self._readers.credit_blob(records, self.path, oid) if oid else {}
         if lines and self.hunks is not None:

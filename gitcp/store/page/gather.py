@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Record
     from gitcp.core.sums import CommitCounts
     from gitcp.repo import Repo
+    from gitcp.store.lines.evidence import Evidence
     from gitcp.store.prices import Prices
 
     # path -> (a session, or a word of sums.WHO; the author of the commit)
@@ -163,8 +164,8 @@ class Counts(NamedTuple):
     credited: Credits  # the authors of the lines that the commits add
 
 
-def count_lines(repo: Repo, records: Sequence[Record]) -> Counts:
-    """The lines of the commits of records."""
+def count_lines(repo: Repo, records: Sequence[Record], like: Evidence | None = None) -> Counts:
+    """The lines of the commits of records.  like: as of Evidence."""
     names = [record["oid"] for record in records]
     authors = {record["oid"]: str(record["author"]) for record in records}
     counted = {}
@@ -172,7 +173,8 @@ def count_lines(repo: Repo, records: Sequence[Record]) -> Counts:
     steps: Steps = {}
     credited: Credits = {}
     counting = sums.Sums()
-    for commit in exports.list_commits(repo, names, (), ["--no-walk=unsorted"]):
+    options = ["--no-walk=unsorted"]
+    for commit in exports.list_commits(repo, names, (), options, like=like):
         counting.take(commit)
         shares: dict[str, dict[str, int]] = {}
         for patch in sums.list_patches(commit):
