@@ -89,7 +89,7 @@ class Repository:
         request = blame_format.ask_file(path, revision)
         with self._open_objects() as repo:
             evidence = Evidence(repo)
-            lines = history.run_blame(repo.git, request)
+            lines = history.start_groups(repo.git, request)()
             return list(blame.build_records(repo, request, lines, evidence))
 
     def read_words(self, line: Any) -> tuple[Around | None, list[Entry]]:

@@ -46,21 +46,21 @@ def run(argv: Sequence[str]) -> int:
         _print([history.read_table(git, options)])  # no author is shown
         return OK
     # git works while modules are imported.
-    is_table = not blame_format.choose_format(options) and "json" not in flags
-    finish_table = history.start_table(git, options) if is_table else None
-    finish = None if is_table else history.start_blame(git, options)
+    form = blame_format.choose_format(options)
+    finish = history.start_blame(git, options) if form else None
+    finish_groups = None if form else history.start_groups(git, options)
     term.show_line("finding who wrote the lines")
     repo = around or Repo.find()
     turns.look_at_head(repo)
     with Objects(repo):
         has_contents = any(word.startswith("--contents") for word in options["given"])
         about = evidence.Evidence(repo, worktree=not has_contents)
-        if finish_table:
-            _print(blame.format_table(repo, git, options, finish_table(), about))
-        elif finish and "json" in flags:
-            cli.write_records(blame.build_records(repo, options, finish(), about))
-        elif finish:
+        if finish:
             _print(blame.format_lines(repo, options, finish(), about))
+        elif finish_groups and "json" in flags:
+            cli.write_records(blame.build_records(repo, options, finish_groups(), about))
+        elif finish_groups:
+            _print(blame.format_table(repo, git, options, finish_groups(), about))
     return OK
 
 

@@ -13,7 +13,7 @@ from gitcp.errors import Error
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-    from typing import TypedDict
+    from typing import Any, TypedDict
 
     class Options(TypedDict):
         """given: git's arguments.  flags: letters or names of the options that shape the output.
@@ -77,8 +77,9 @@ _NEXT = """--ignore-rev --ignore-revs-file --contents --since --after --until --
 def parse_arguments(argv: Sequence[str]) -> Options:
     """Parse argv as git blame does, without refusing anything: git refuses what is wrong.
 
-    gitcp's own options are in `flags` and not in `given`.  So is --progress, which git refuses
-    together with a porcelain format.
+    gitcp's own options are in `flags` and not in `given`.  So are --incremental and
+    --line-porcelain, of which choose_format() chooses, and --progress, which git refuses together
+    with a porcelain format.
     """
     options: Options = {"given": [], "flags": set(), "names": [], "abbrev": None, "date": None}
     words = list(argv)
@@ -134,7 +135,7 @@ def _parse_long(options: Options, word: str, words: list[str]) -> None:
     if flag in OURS and not equals:
         options["flags"].add(flag)
         return
-    if flag in ("incremental", "progress"):
+    if flag in ("incremental", "line-porcelain", "progress"):
         (options["flags"].add if wanted else options["flags"].discard)(flag)
         return
     options["given"].append(word)
@@ -362,6 +363,11 @@ class Groups:
         """The content of each group."""
         return [b"".join(parts) for parts in self._contents]
 
+    def list_lines(self) -> Iterator[BlameEntry]:
+        """Yield an entry for each line, with its content."""
+        for group, content in zip(self.entries, self.contents, strict=True):
+            yield from divide_group(group, content)
+
     def read(self, chunks: Iterable[bytes]) -> None:
         """Take the whole output."""
         parts, size = [], 0
@@ -416,6 +422,13 @@ class Groups:
             self._heads[oid] = re.compile(rb"%s \d+ \d+\n\t" % oid.encode())
         lines = text[1:] if text.startswith(b"\t") else text
         self._contents[-1].append(self._heads[oid].sub(b"", lines))
+
+
+def divide_group(group: BlameEntry, content: bytes) -> Iterator[BlameEntry]:
+    """Yield the lines of a group, each with its content; content: of all, a newline after each."""
+    for n, line in enumerate(BytesIO(content)):
+        at: Any = {"orig": group["orig"] + n, "final": group["final"] + n, "count": 1}
+        yield {**group, **at, "content": line[:-1]}
 
 
 def complete_entries(entries: list[BlameEntry]) -> list[BlameEntry]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from io import BytesIO
 from itertools import groupby
 
 from gitcp import files
@@ -40,7 +39,8 @@ if TYPE_CHECKING:
     Label = tuple[bytes, bytes]  # abbreviated name, date
     # Lines of the table: with count, the shown author (None: git's own), their content.
     Part = tuple[BlameEntry, tuple[bytes, bytes] | None, bytes]
-    Credited = list[tuple[BlameEntry, Author]]  # neighbouring lines of one edit or commit
+    # Neighbouring lines of one edit or commit: the first, their author, their contents.
+    Credited = tuple[BlameEntry, Author, list[bytes]]
     # The session's transcript, and those of its subagents by the id of the call that started them.
     Transcripts = tuple[bytes, dict[str, bytes]]
 
@@ -159,14 +159,17 @@ def list_origins(
     words = ("-L", f"{span[0]},{span[1]}") if span else ()
     options = blame_format.ask_file(path, revision, *words)
     lines = evidence.blame_lines(git, options, contents=True)
-    if not lines:
+    runs = [_join_lines(run) for _, run in groupby(lines, _get_key)]
+    if not runs:
         raise Error(f"'{path}' has no lines")
-    file = decode_name(history.find_asked_path(repo, git, options, [entry for entry, _ in lines]))
-    runs = [[*run] for _, run in groupby(lines, _get_key)]
+    file = decode_name(history.find_asked_path(repo, git, options, [entry for entry, *_ in runs]))
     for run in runs if span else _choose_newest(evidence, runs):
-        entries, authors = zip(*run, strict=True)
-        at = evidence.find_time(*run[0])
-        yield _build_origin(repo, file, entries, authors[0], at)
+        yield _build_origin(repo, file, run, evidence.find_time(*run[:2]))
+
+
+def _join_lines(lines: Iterator[tuple[BlameEntry, Author]]) -> Credited:
+    entry, author = next(lines)
+    return entry, author, [line["content"] or b"" for line in (entry, *(e for e, _ in lines))]
 
 
 def _choose_newest(evidence: Evidence, runs: Sequence[Credited]) -> list[Credited]:
@@ -176,12 +179,12 @@ def _choose_newest(evidence: Evidence, runs: Sequence[Credited]) -> list[Credite
     """
 
     def get_age(run: Credited) -> tuple[bool, int, int]:
-        entry, author = run[0]
+        entry, author, _ = run
         is_open = not entry["oid"].strip("0")
         return is_open, evidence.find_time(entry, author) or 0, author["number"] or 0
 
     def get_change(run: Credited) -> tuple[str, ...]:
-        entry, author = run[0]
+        entry, author, _ = run
         return entry["oid"], author["who"], author["session_id"], author["turn_id"]
 
     newest = get_change(max(runs, key=get_age))
@@ -193,10 +196,9 @@ def _get_key(line: tuple[BlameEntry, Author]) -> tuple[object, ...]:
     return (entry["oid"], entry["path"], *author.values())
 
 
-def _build_origin(
-    repo: Repo, file: str, entries: Sequence[BlameEntry], author: Author, at: int | None
-) -> Record:
-    entry, headers = entries[0], dict(entries[0]["headers"])
+def _build_origin(repo: Repo, file: str, run: Credited, at: int | None) -> Record:
+    entry, author, contents = run
+    headers = dict(entry["headers"])
     commit = {
         "oid": entry["oid"],
         "subject": decode_name(headers.get(b"summary", b"")),
@@ -208,8 +210,8 @@ def _build_origin(
         "path": entry["path"],
         "original_line": entry["orig"],
         "first": entry["final"],
-        "last": entries[-1]["final"],
-        "content": [decode_name(line["content"] or b"") for line in entries],
+        "last": entry["final"] + len(contents) - 1,
+        "content": [decode_name(content) for content in contents],
         **author,
         "author": decode_name(headers.get(b"author", b"")),
         "time": at,
@@ -331,12 +333,12 @@ def format_lines(
 
 
 def build_records(
-    repo: Repo, options: Options, blamed: Blamed, evidence: Evidence
+    repo: Repo, options: Options, blamed: Groups, evidence: Evidence
 ) -> Iterator[Record]:
-    """Yield a record `line` for each line (gitcp-record(5))."""
-    entries = blame_format.complete_entries(blamed[0])
+    """Yield a record `line` for each line (gitcp-record(5)).  blamed: as of format_table()."""
+    entries = blame_format.complete_entries(blamed.entries)
     lines = _Lines(repo, options, evidence, entries)
-    for entry in entries:
+    for entry in blamed.list_lines():
         author = lines.find_author(entry)
         guess = lines.guess_author(entry, author)
         yield {
@@ -411,10 +413,9 @@ class _Lines:
             yield group, self.name_author(group), content
             return
         lines: list[Part] = []
-        for n, line in enumerate(BytesIO(content)):
-            at: Any = {"orig": group["orig"] + n, "final": group["final"] + n, "count": 1}
-            entry = self.date_entry({**group, **at, "content": line[:-1]})
-            lines.append((entry, self.name_author(entry), line))
+        for line in blame_format.divide_group(group, content):
+            entry = self.date_entry(line)
+            lines.append((entry, self.name_author(entry), (line["content"] or b"") + b"\n"))
         for _, same in groupby(lines, lambda part: (part[1], choose_date(part[0]))):
             entries, names, texts = zip(*same, strict=True)
             first: Any = {**entries[0], "count": len(entries)}
@@ -432,7 +433,7 @@ def can_differ(repo: Repo, options: Options) -> bool:
 def format_table(
     repo: Repo, git: Git, options: Options, blamed: Groups, evidence: Evidence
 ) -> Iterator[bytes]:
-    """Yield the lines of the table.  blamed: the result of start_table() with these options."""
+    """Yield the lines of the table.  blamed: the result of start_groups() with these options."""
     entries = blame_format.complete_entries(blamed.entries)
     if not entries:
         yield blamed.rest

@@ -35,7 +35,7 @@ def blamed(top: Path, name: str) -> Iterator[dict[str, Any]]:
     repo, words = Repo.find(str(top)), blame_format.parse_arguments(["--", name])
     with Objects(repo):
         yield from blame.build_records(
-            repo, words, history.run_blame(repo.git, words), Evidence(repo)
+            repo, words, history.start_groups(repo.git, words)(), Evidence(repo)
         )
 
 

@@ -50,7 +50,7 @@ class Readers:
         with Objects(self.repo):
             evidence = Evidence(self.repo)
             rows = blame.build_records(
-                self.repo, words, history.run_blame(self.repo.git, words), evidence
+                self.repo, words, history.start_groups(self.repo.git, words)(), evidence
             )
             return {
                 row["line"]: ((row["commit"], row["path"], row["original_line"]), name(row))

@@ -16,7 +16,7 @@ from gitcp.store.reading import split_windows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from gitcp.core.blame_format import BlameEntry, Options
     from gitcp.core.line_authors import Author
@@ -94,19 +94,16 @@ class Evidence:
 
     def blame_lines(
         self, git: Git, options: Options, contents: bool = False
-    ) -> list[tuple[BlameEntry, Author]]:
-        """The lines of `git blame`, with all headers, each with its author.
+    ) -> Iterator[tuple[BlameEntry, Author]]:
+        """Yield the lines of `git blame`, with all headers, each with its author.
 
         contents: whether a line may read differently in the commit that it came from.
         """
-        entries = blame_format.complete_entries(history.run_blame(git, options)[0])
-        self.prefetch(entries, contents)
-        credited = []
-        for entry in entries:
+        groups = history.start_groups(git, options)()
+        self.prefetch(blame_format.complete_entries(groups.entries), contents)
+        for entry in groups.list_lines():
             about = entry["oid"], entry["path"], entry["orig"]
-            author = self.find_author(*about, entry["content"] if contents else None)
-            credited.append((entry, author))
-        return credited
+            yield entry, self.find_author(*about, entry["content"] if contents else None)
 
     def _prefetch(self, lines: Mapping[Name, Iterable[int]], contents: bool = False) -> None:
         committed = {name: self.get_place(*name) for name in lines if name[0].strip("0")}

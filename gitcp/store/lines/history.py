@@ -43,14 +43,17 @@ _OBJECT = re.compile(r"\b(?:[0-9a-f]{40}|[0-9a-f]{64})\b")
 
 def start_blame(git: Git, options: Options) -> Callable[[], Blamed]:
     """Start `git blame` in the requested format, by default porcelain; return a function that waits
-    for its result."""
+    for its result: the entries, and the output behind them.
+
+    git runs in its Git's directory.  The function raises Error with git's message.
+    """
     form = f"--{blame_format.choose_format(options) or 'porcelain'}"
     finish = _start_git(git, options["names"], _read_all, form, *options["given"])
     return lambda: blame_format.parse_porcelain(finish())
 
 
-def start_table(git: Git, options: Options) -> Callable[[], Groups]:
-    """start_blame() for the table, of which little is kept for a line."""
+def start_groups(git: Git, options: Options) -> Callable[[], Groups]:
+    """start_blame() for what is no format for programs; little is kept for a line."""
     return _start_git(git, options["names"], _read_groups, "--porcelain", *options["given"])
 
 
@@ -65,17 +68,9 @@ def _read_groups(running: Running) -> Groups:
     return groups
 
 
-def run_blame(git: Git, options: Options) -> Blamed:
-    """The entries of `git blame` with the person's arguments, and the output behind them.
-
-    git runs in its Git's directory.  Raises Error with git's message.
-    """
-    return start_blame(git, options)()
-
-
 def read_table(git: Git, options: Options) -> bytes:
-    """The output of `git blame` with the person's arguments, for eyes.  Raises Error as
-    run_blame() does."""
+    """The output of `git blame` with the person's arguments, for eyes.  Raises Error
+    with git's message."""
     return _start_git(git, options["names"], _read_all, *options["given"])()
 
 
@@ -302,9 +297,8 @@ class History:
 
     def _blame_content(self, commit: str, path: str) -> dict[int, Writer]:
         try:
-            rows = self._evidence.blame_lines(
-                self._repo.git, blame_format.parse_arguments([commit, "--", path])
-            )
+            options = blame_format.parse_arguments([commit, "--", path])
+            rows = [*self._evidence.blame_lines(self._repo.git, options)]
         except Error:
             return {}
         self.checkpoints |= map_checkpoints(author for _, author in rows)

@@ -126,8 +126,8 @@ class Memo:
             ground = {"name": _hash_parts([state.encode(), tips.encode()]), "ids": {}}
         entries[_GROUND] = {**ground, "state": state, "tips": tips, "periods": periods}
         self._changed |= same
-        return str(entries[_GROUND]["name"])
+        return str(ground["name"])
 
 
 def _hash_parts(parts: Iterable[bytes]) -> str:
-    return find_hasher("sha1")(b"\n".join(parts)).hexdigest()
+    return str(find_hasher("sha1")(b"\n".join(parts)).hexdigest())
