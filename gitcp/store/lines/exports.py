@@ -154,10 +154,14 @@ WHOLE = ("--full-history", "--full-diff")
 
 
 def list_commits(
-    repo: Repo, *chosen: Sequence[str], like: Evidence | None = None
+    repo: Repo,
+    revisions: Sequence[str],
+    paths: Sequence[str],
+    options: Sequence[str] = (),
+    like: Evidence | None = None,
 ) -> Iterator[CommitCounts]:
     """The commits of revisions that change paths; arguments as for map_commits()."""
-    return map_commits(repo, describe_commit, *chosen, like=like)
+    return map_commits(repo, describe_commit, revisions, paths, options, like)
 
 
 def map_commits(

@@ -174,7 +174,7 @@ def count_lines(repo: Repo, records: Sequence[Record], like: Evidence | None = N
     credited: Credits = {}
     counting = sums.Sums()
     options = ["--no-walk=unsorted"]
-    for commit in exports.list_commits(repo, names, (), options, like=like):
+    for commit in exports.list_commits(repo, names, (), options, like):
         counting.take(commit)
         shares: dict[str, dict[str, int]] = {}
         for patch in sums.list_patches(commit):
