@@ -217,7 +217,9 @@ def look_at_links(case: Case) -> Iterator[Finding]:
         remedy = "link it by a note"
         yield make_finding("lost-link", commit, reason, remedy=remedy, checkpoint_id=checkpoint)
     states = [state for state in case.states if not state.get("unreadable")]
-    for commit in unhooked.list_unlinked(case.repo, states):
+    missing = (unhooked.list_missing(case.repo, states, among) for among in ("", None))
+    new = (oid for links in missing for oid, name, _ in links if name == unhooked.NEW)
+    for commit in dict.fromkeys(new):
         reason = f"no hook saw commit {abbreviate(commit)} being made, which has a session's work"
         yield make_finding("lost-link", commit, reason, remedy="link it by a note")
 

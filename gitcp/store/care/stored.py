@@ -436,7 +436,8 @@ def look_at_linked(case: Case) -> Iterator[Finding]:
     ]
     yield from _find_empty(survey, trailers, stored)
     states = [state for state in survey.states if not state.get("unreadable")]
-    left_out = list(unhooked.list_left_out(survey.repo, states))
+    missing = unhooked.list_missing(survey.repo, states)
+    left_out = [link for link in missing if link[1] != unhooked.NEW]
     yield from _find_lost(trailers, stored, {(oid, name) for oid, name, _ in left_out})
     for oid, name, session in left_out:
         if name in stored:

@@ -57,8 +57,8 @@ def link_all(repo: Repo, state: State, old: str, new: str, since: Sequence[Move]
             link_one(repo, state, one, old_commits)
     moves = refs.list_head_moves(repo)
     logged = moves[-1][1] if moves else old
-    unlogged = set(list_between(repo, logged, new)) if logged != new else set[str]()
-    made_here = _select_made_here(moves) | unlogged
+    args = logged, new, "--first-parent", f"--max-count={_MOST}"
+    made_here = _select_made_here(moves).union(_list_since(repo, *args) if logged != new else ())
     unjudged = made_here.difference(match.read_judged(repo))
     # A forge merges a branch by a merge commit: what was made here is not of its first parent.
     for oid in reversed(_list_since(repo, old, new, *_ALL_PARENTS)) if unjudged else ():
@@ -213,14 +213,9 @@ def _find_decided(repo: Repo, parent: str, ids: Sequence[str], session_id: str) 
     return verdict["sessions"].get(session_id)
 
 
-def list_between(repo: Repo, old: str, new: str) -> list[str]:
-    """The first-parent commits of new that are not in old, newest first.
-
-    [] unless old is an ancestor of new, or only commits and amends lead from old to new."""
-    return _list_since(repo, old, new, "--first-parent", f"--max-count={_MOST}")
-
-
 def _list_since(repo: Repo, old: str, new: str, *options: str) -> list[str]:
+    """The commits of new that are not in old, newest first; [] unless old is an ancestor of new, or
+    only commits and amends lead from old to new."""
     key = (repo.git_dir, old, new, *options)  # sessions that settle together ask the same
     if key not in _SINCE:
         bounds = (new, f"^{old}") if old.strip("0") else (new,)
@@ -241,79 +236,59 @@ def _select_made_here(moves: Sequence[Move]) -> set[str]:
     return {new for _, new, reason in moves if refs.tell_move(reason) in kinds}
 
 
-def link_range(ctx: Context, among: str, dry_run: bool) -> Iterator[Pair]:
-    """Link the work of this worktree's idle sessions in the commits of a range; without a range, in
-    those made here that no hook has judged.  Yield the links; dry_run: make none."""
+def link_range(ctx: Context, among: str | None, dry_run: bool) -> Iterator[Pair]:
+    """Link the open work of this worktree's idle sessions in commits; yield the links.
+
+    among: the range of the commits; '' for those made here that no hook has judged, None for those
+    of them that were rebased or squashed since, in whose place a link names the newer commit.
+    dry_run: make none."""
     resting = (ctx.read_state(marker["session_id"]) for marker in list_resting(ctx.repo))
-    states = (state for state in resting if state)
-    for state, oid, checkpoint_id in _link_each(ctx.repo, states, among, dry_run):
+    for state, oid, checkpoint_id in _link_each(ctx.repo, filter(None, resting), among, dry_run):
         if not dry_run:
             ctx.keep(state)
         yield {"commit": oid, "checkpoint_id": checkpoint_id, "how": "content"}
 
 
-def link_left_behind(ctx: Context, dry_run: bool) -> list[tuple[str, str]]:
-    """Link the work of this worktree's idle sessions in commits made here without hooks that were
-    rebased or squashed since.  Return (the newer commit that has it, checkpoint) of each."""
-    states = (ctx.read_state(marker["session_id"]) for marker in list_resting(ctx.repo))
-    links: list[tuple[str, str]] = []
-    for state, new, checkpoint_id in _link_left_behind(ctx.repo, filter(None, states), dry_run):
-        links.append((new, checkpoint_id))
-        if not dry_run:
-            ctx.keep(state)
-    return links
-
-
-def list_unlinked(repo: Repo, states: Iterable[State]) -> list[str]:
-    """The commits without a link that link_range() and link_left_behind() link with these
-    sessions."""
-    resting = {marker["session_id"] for marker in list_resting(repo)}
-    chosen = [state for state in states if state["session_id"] in resting]
-    links = [
-        *_link_each(repo, chosen, "", dry_run=True),
-        *_link_left_behind(repo, chosen, dry_run=True),
-    ]
-    return list(dict.fromkeys(oid for _, oid, checkpoint_id in links if checkpoint_id == NEW))
-
-
-def _link_left_behind(
-    repo: Repo, states: Iterable[State], dry_run: bool
-) -> Iterator[tuple[State, str, str]]:
-    moves, head = refs.list_head_moves(repo), refs.read_head(repo) or ""
-    for state in states if head else ():
-        for commit, new in _find_left_behind(repo, state, moves, head):
-            checkpoint_id = link_one(repo, state, commit, dry_run=dry_run)
-            if checkpoint_id:
-                yield state, new, checkpoint_id
-
-
-def list_left_out(repo: Repo, states: Iterable[State]) -> Iterator[tuple[str, str, str]]:
-    """Yield (commit, checkpoint, session) for each linked commit made here whose checkpoint lacks
-    the part of one of these sessions."""
+def list_missing(
+    repo: Repo, states: Iterable[State], among: str | None = ""
+) -> list[tuple[str, str, str]]:
+    """(commit, checkpoint, session) of each link that link_range() makes of these sessions; NEW for
+    a checkpoint that the commit has not got yet."""
     resting = {marker["session_id"] for marker in list_resting(repo)}
     chosen = (state for state in states if state["session_id"] in resting)
-    for state, oid, checkpoint_id in _link_each(repo, chosen, "", dry_run=True):
-        if checkpoint_id != NEW:
-            yield oid, checkpoint_id, state["session_id"]
+    links = _link_each(repo, chosen, among, dry_run=True)
+    return [(oid, checkpoint_id, state["session_id"]) for state, oid, checkpoint_id in links]
 
 
 def _link_each(
-    repo: Repo, states: Iterable[State], among: str, dry_run: bool
+    repo: Repo, states: Iterable[State], among: str | None, dry_run: bool
 ) -> Iterator[tuple[State, str, str]]:
-    """Yield (state, commit, checkpoint) for each link of a session to a commit of a range; without
-    a range, of those made since the session's last event."""
+    """Yield (state, commit, checkpoint) for each link that link_range() makes."""
     head = refs.read_head(repo) or ""
-    commits = _list_unjudged(repo, head, among)
-    for state in states if commits else ():
-        base = state.get("base_commit") or ""
-        since = None if among else {*_list_since(repo, base, head, *_ALL_PARENTS)}
-        for commit in commits:
-            if since is not None and commit["oid"] not in since:
-                continue
-            if state["session_id"] not in _list_stored_sessions(repo, commit):
-                checkpoint_id = link_one(repo, state, commit, dry_run=dry_run)
-                if checkpoint_id:
-                    yield state, commit["oid"], checkpoint_id
+    moves = refs.list_head_moves(repo) if among is None else []
+    commits = [] if among is None else _list_unjudged(repo, head, among)
+    for state in states if commits or (among is None and head) else ():
+        pairs = _find_left_behind(repo, state, moves, head)
+        if among is not None:
+            pairs = _select_commits(repo, state, commits, "" if among else head)
+        for commit, shown in pairs:
+            checkpoint_id = link_one(repo, state, commit, dry_run=dry_run)
+            if checkpoint_id:
+                yield state, shown, checkpoint_id
+
+
+def _select_commits(
+    repo: Repo, state: State, commits: Iterable[Commit], head: str
+) -> Iterator[tuple[Commit, str]]:
+    """Those of the commits, each with its oid, that no checkpoint with a part of the session has;
+    with a head, only those made since the session's last event."""
+    since = (
+        {*_list_since(repo, state.get("base_commit") or "", head, *_ALL_PARENTS)} if head else ()
+    )
+    for commit in commits:
+        is_new = not head or commit["oid"] in since
+        if is_new and state["session_id"] not in _list_stored_sessions(repo, commit):
+            yield commit, commit["oid"]
 
 
 def list_resting(repo: Repo) -> Iterator[Marker]:

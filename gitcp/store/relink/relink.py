@@ -46,12 +46,11 @@ def reconcile(case: MatchCase, when: str) -> list[Pair]:
 def link_left_behind(ctx: Context, dry_run: bool = False) -> list[Pair]:
     """Link commits that were made here without hooks, and rebased or squashed before an event of
     ours, and those that have been made of them.  Return the links of the new ones."""
-    links = unhooked.link_left_behind(ctx, dry_run)
-    if dry_run:
-        return [{"commit": new, "checkpoint_id": i, "how": "content"} for new, i in links]
-    looked = read_looked(ctx.repo)
-    case = MatchCase(ctx.repo, ctx.head, since=looked, seconds=LONG)
-    return reconcile(case, SETTLE) if links else []
+    links = [*unhooked.link_range(ctx, None, dry_run)]
+    if dry_run or not links:
+        return links
+    case = MatchCase(ctx.repo, ctx.head, since=read_looked(ctx.repo), seconds=LONG)
+    return reconcile(case, SETTLE)
 
 
 def settle_links(ctx: Context, settled: str = "") -> int:
