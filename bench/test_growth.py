@@ -25,7 +25,7 @@ HOOK = (sys.executable, "-I", "-S", str(ENTRY), "claude-code")
 # Redaction of a transcript and nothing else, in pieces as a person would who wants it flat.
 REDACT = """
 import sys
-from gitcp.core.redact.redactor import Redactor
+from gitcp.core.redact import Redactor
 redactor = Redactor()
 with open(sys.argv[1], "rb") as f:
     while lines := f.readlines(1 << 20):

@@ -30,7 +30,7 @@ except ImportError:
     _sre = None
 
 READY: dict[bytes, Code] = memory.get_table("patterns")  # source -> code
-# What core/redact/rules.py makes of secrets.json, by its use; stored too, as parsing costs 0.5 ms.
+# What core/redact makes of secrets.json, by its use; stored too, as parsing costs 0.5 ms.
 FORMATS: dict[str, Any] = memory.get_table("formats")
 COMPILED: dict[bytes, bool] = memory.get_table("compiled")  # by this process, and added
 RULES = os.path.join(os.path.dirname(__file__), "core", "redact")
@@ -89,7 +89,7 @@ def locate_patterns() -> str:
 
 def stat_table() -> tuple[int, ...]:
     """(bytes, time of change in ns) of the file with the rules and of the module that reads it."""
-    stats = [os.stat(os.path.join(RULES, name)) for name in ("secrets.json", "rules.py")]
+    stats = [os.stat(os.path.join(RULES, name)) for name in ("secrets.json", "__init__.py")]
     return tuple(number for st in stats for number in (st.st_size, st.st_mtime_ns))
 
 

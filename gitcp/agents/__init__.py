@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 
 from gitcp.core import formats, json
-from gitcp.errors import OK, InputError
+from gitcp.errors import InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -424,12 +424,12 @@ def read_event(agent: str, name: str, payload: Mapping[str, Any]) -> Event:
     if name == "turn-start":
         prompt = get_words(payload, "prompt")
 
-        from gitcp.core import commit_message
+        from gitcp.core import prompt_text
 
-        record["prompt"] = commit_message.clean_prompt(prompt)
-        record["notification"] = commit_message.is_notification(prompt)
+        record["prompt"] = prompt_text.clean_prompt(prompt)
+        record["notification"] = prompt_text.is_notification(prompt)
         if record["notification"]:
-            record["ended_tasks"] = commit_message.parse_ended_tasks(prompt)
+            record["ended_tasks"] = prompt_text.parse_ended_tasks(prompt)
     elif name == "turn-end" and payload.get("background_tasks"):
         tasks = get_objects(payload, "background_tasks")
         keys = ("id", "status", "command")
@@ -664,68 +664,3 @@ def nest_hooks(
     the time-out in seconds, if any."""
     hook = {"type": "command"} | ({"timeout": seconds} if seconds else {})
     return {"hooks": {name: [{"hooks": [{**hook, "command": command(name)}]}] for name in events}}
-
-
-# The answer to a client's hook: standard output, standard error and status.
-#
-# A refusal is for the model, a message for the person.  A refusal at tool-end stops nothing, but
-# the model reads it.  ANSWERS of a client names the form:
-#
-#     permission   Claude Code, Codex, Qwen Code: hookSpecificOutput
-#     decision     Gemini CLI, whose standard output holds nothing but JSON
-#     copilot      Copilot CLI: the permission itself; it shows no messages
-#     cursor       Cursor: the permission, for a prompt whether to continue
-#     cline        Cline, which ignores the status
-#     text         opencode: the status and standard error; it shows no messages
-#     plain        any other tool: the same, and messages on standard output
-# The client's hook of a prompt, by the form of its answers.
-_PROMPTS = {"permission": "UserPromptSubmit", "decision": "BeforeAgent"}
-REFUSED = 2  # the status of a refusal
-
-
-def format_refusal(form: str, event: str, message: str) -> Reply:
-    """The answer that refuses an event."""
-    answer = _REFUSALS[form](message)
-    if form == "permission" and event != "tool-start":
-        answer = {}
-    return _format_line(answer), message + "\n", OK if form == "cline" else REFUSED
-
-
-def format_message(form: str, message: str, context: str = "") -> str:
-    """The output of a hook that shows a message to the person, and a context to the model with the
-    prompt; "" if the client supports neither."""
-    if form == "plain":
-        return "".join(f"{text}\n" for text in (message, context) if text)
-    if form not in _PROMPTS:
-        return ""
-    answer: dict[str, Any] = {"systemMessage": message} if message else {}
-    if context:
-        hook = {"hookEventName": _PROMPTS[form], "additionalContext": context}
-        answer["hookSpecificOutput"] = hook
-    return _format_line(answer)
-
-
-def _deny(message: str) -> dict[str, Any]:
-    return {"permissionDecision": "deny", "permissionDecisionReason": message}
-
-
-_REFUSALS: dict[str, Callable[[str], dict[str, Any]]] = {
-    "permission": lambda message: {
-        "hookSpecificOutput": {"hookEventName": "PreToolUse", **_deny(message)}
-    },
-    "decision": lambda message: {"decision": "deny", "reason": message},
-    "copilot": _deny,
-    "cursor": lambda message: {
-        "continue": False,
-        "permission": "deny",
-        "user_message": message,
-        "agent_message": message,
-    },
-    "cline": lambda message: {"cancel": True, "errorMessage": message},
-    "text": lambda message: {},
-    "plain": lambda message: {},
-}
-
-
-def _format_line(answer: dict[str, Any]) -> str:
-    return json.dumps(answer) + "\n" if answer else ""

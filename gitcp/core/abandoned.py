@@ -51,8 +51,8 @@ class History:
         replay: Callable[[], Replay],
         read: Callable[[Version], Content | None],
     ) -> None:
-        """chain: credit.trace_content() of the path; replay: makes its replay, if one is needed;
-        read: the content of an entry, None if it is missing."""
+        """chain: edit_states.trace_content() of the path; replay: makes its replay, if one is
+        needed; read: the content of an entry, None if it is missing."""
         self._chain, self._make_replay, self._read = chain, replay, read
 
     @cached_property

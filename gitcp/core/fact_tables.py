@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-from gitcp.core import commit_message, line_authors, sums, transcript_facts, transcripts
+from gitcp.core import (
+    line_authors,
+    prompt_text,
+    sums,
+    transcript_facts,
+    transcripts,
+)
 from gitcp.errors import Error
 
 TYPE_CHECKING = False
@@ -282,7 +288,7 @@ def make_spoken_rows(record: LineRecord, items: Iterable[Item], text: bool) -> R
         elif item["kind"] == "result" and item["id"] in calls:
             calls[item["id"]][4] = item["failed"]
     ids = {
-        commit_message.find_number(asked, about): (key, str(about.get("model") or ""))
+        prompt_text.find_number(asked, about): (key, str(about.get("model") or ""))
         for key, about in (turn_facts.items() if isinstance(turn_facts, dict) else ())
         if isinstance(about, dict)
     }

@@ -89,6 +89,11 @@ _OWNER = b"for session "  # before the session's id
 
 def read_sessions(message: bytes, keys: Sequence[str] = KEYS) -> list[str]:
     """The sessions that the last trailer block of a message names by any of keys."""
+    lower = message.lower()
+    keys = [key for key in keys if key.lower().encode() in lower]
+    if not keys:
+        return []
+
     from gitcp.core import commit_message
 
     return [value for key in keys for value in commit_message.read_trailers(message, key) if value]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from gitcp.core.commit_message import CONTINUE, HANDED_OVER, name_prompt
+from gitcp.core.prompt_text import CONTINUE, HANDED_OVER, name_prompt
 from gitcp.core.render.spans import count_noun, shorten
 
 TYPE_CHECKING = False

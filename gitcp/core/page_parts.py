@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from gitcp.agents import name_call
 from gitcp.agents.reading.items import cut_parts, find_pictures, list_items
-from gitcp.core import commit_message, transcript_facts, transcripts
+from gitcp.core import prompt_text, transcript_facts, transcripts
 from gitcp.core.line_replay import pair_lines
 
 TYPE_CHECKING = False
@@ -150,14 +150,14 @@ NOBODY = {"unknown": "?", "unrecorded": "-"}
 
 def take_line(prompt: str) -> str:
     """The first line of a prompt's name, without the marks of Markdown around it."""
-    lines = (line.strip("#*->` \t") for line in commit_message.name_prompt(prompt).splitlines())
+    lines = (line.strip("#*->` \t") for line in prompt_text.name_prompt(prompt).splitlines())
     return next((line for line in lines if line), "")
 
 
 def name_session(asked: Iterable[str], agent: str) -> str:
     """A session's name, to be cut: the first words of its first prompt."""
     first = next((line for text in asked if (line := take_line(text))), "")
-    return commit_message.make_subject(first, agent)
+    return prompt_text.make_subject(first, agent)
 
 
 def mark_session(number: int) -> str:

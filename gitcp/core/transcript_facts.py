@@ -4,7 +4,7 @@ transcripts that are one document.
 
 from __future__ import annotations
 
-from gitcp.core import agent_words, commit_message, json, transcripts
+from gitcp.core import agent_words, json, prompt_text, transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,9 +105,9 @@ class Reader:
             self.scan["last_timestamp"] = entry["timestamp"]
 
     def take_prompt(self, text: str) -> None:
-        text = commit_message.clean_prompt(text)
+        text = prompt_text.clean_prompt(text)
         copied = self.began and _is_before(str(self.scan["last_timestamp"]), self.began)
-        if text and not copied and not commit_message.is_notification(text):
+        if text and not copied and not prompt_text.is_notification(text):
             self.scan["prompts"].append(text)
 
     def take_reply(self, text: str) -> None:
@@ -194,7 +194,7 @@ def join_prompt(facts: Iterable[transcripts.Fact]) -> Iterator[transcripts.Fact]
     for fact in facts:
         if fact[0] != "prompt":
             yield fact
-        elif commit_message.extract_typed(fact[1]):
+        elif prompt_text.extract_typed(fact[1]):
             typed.append(fact[1])
     if typed:
         yield "prompt", "\n\n".join(typed)
@@ -223,7 +223,7 @@ def join_texts(parts: object) -> str:
 
 def extract_prompt(content: object) -> str:
     """The person's prompt in the content of a message; '' if the client wrote it."""
-    return commit_message.extract_typed(join_texts(content))
+    return prompt_text.extract_typed(join_texts(content))
 
 
 def extract_text(content: object) -> str:

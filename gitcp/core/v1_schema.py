@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core import checkpoint_keys as keys
-from gitcp.core import commit_message, formats, json, v1_format
+from gitcp.core import formats, json, prompt_text, v1_format
 from gitcp.core.transcripts import ensure_object, list_objects
 from gitcp.errors import InputError
 
@@ -56,7 +56,7 @@ def choose_prompts(causes: Sequence[str], prompts: Sequence[str]) -> list[str]:
 
 def select_typed(prompts: Iterable[str]) -> list[str]:
     """The prompts that a person typed."""
-    return [p for p in prompts if commit_message.name_prompt(p)]
+    return [p for p in prompts if prompt_text.name_prompt(p)]
 
 
 # A session's summary by a model: build the request, and parse the answer

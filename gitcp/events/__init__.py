@@ -349,17 +349,17 @@ def _note_event(repo: Repo, agent: str, name: str) -> None:
 def tell(event: Record, message: str, to_agent: str = "") -> None:
     """Give messages to the agent, and to the person through the client if it shows messages."""
 
-    from gitcp import agents
+    from gitcp.agents import answers
 
-    print(agents.format_message(_find_form(event), message, to_agent), end="")
+    print(answers.format_message(_find_form(event), message, to_agent), end="")
 
 
 def refuse(event: Record, message: str) -> tuple[str, int]:
     """Refuse the event for the agent's client: (text for standard error, status)."""
 
-    from gitcp import agents
+    from gitcp.agents import answers
 
-    out, err, status = agents.format_refusal(_find_form(event), event["event"], message)
+    out, err, status = answers.format_refusal(_find_form(event), event["event"], message)
     print(out, end="")
     return err, status
 

@@ -64,7 +64,9 @@ def _write_message(repo: Repo, match: Record) -> None:
 
 
 def _find_comment_char(repo: Repo, text: bytes) -> bytes:
-    return commit_message.choose_comment_char(text, repo.config.get("core.commentchar", "#"))
+    from gitcp.core import message_edits
+
+    return message_edits.choose_comment_char(text, repo.config.get("core.commentchar", "#"))
 
 
 def _clean_message(
@@ -72,16 +74,18 @@ def _clean_message(
 ) -> tuple[bytes, list[str]]:
     """(the message without trailers in the wrong place or of other commits, the ids it lacks).
     by_note: the message stays as it is."""
+    from gitcp.core import message_edits
+
     carried = commit_message.read_trailers(text, comment=comment)
     drop, moved = set(match.get("drop", ())), list[str]()
     if match["gather"] and by_note:
         moved = commit_message.find_anywhere(text)
     elif match["gather"]:
-        buried, without = commit_message.collect_trailers(text, comment=comment)
+        buried, without = message_edits.collect_trailers(text, comment=comment)
         if set(buried) != set(carried) or drop.intersection(buried):
             text, moved = without, buried
     elif drop:
-        text, moved = commit_message.remove_trailers(text, comment=comment), carried
+        text, moved = message_edits.remove_trailers(text, comment=comment), carried
     ids = [*(cid for cid in moved if cid not in drop), *match["ids"]]
     carried = commit_message.read_trailers(text, comment=comment)
     return text, [cid for cid in dict.fromkeys(ids) if cid not in carried]
@@ -90,7 +94,9 @@ def _clean_message(
 def _will_stay_empty(repo: Repo, text: bytes, comment: bytes, source: str) -> bool:
     """Whether trailers would keep an empty message from aborting the commit: `git commit -n` runs
     no hook that empties it again."""
-    empty = source == "template" or commit_message.is_unwritten(text, comment=comment)
+    from gitcp.core import message_edits
+
+    empty = source == "template" or message_edits.is_unwritten(text, comment=comment)
     return empty and not link_commit.will_check_message(repo)
 
 
@@ -100,16 +106,20 @@ def _will_strip_comments(repo: Repo) -> bool:
 
 def _add_comment(repo: Repo, match: Record, text: bytes, ids: list[str], comment: bytes) -> bytes:
     """The message with a comment about ids, which a note will have."""
+    from gitcp.core import message_edits
+
     if not (comment and _will_strip_comments(repo)):
         return text
     about = [f"{commit_message.KEY}: {cid} (in a note)" for cid in ids]
     about += _list_prompts(repo, match)
-    return b"".join(commit_message.add_comments(commit_message.split_lines(text), comment, about))
+    return b"".join(message_edits.add_comments(commit_message.split_lines(text), comment, about))
 
 
 def _add_trailers(repo: Repo, match: Record, text: bytes, ids: list[str], comment: bytes) -> bytes:
     """The message with its ids in the last trailer block, a comment about them, and the trailers
     of gitcp.disclose about the sessions."""
+    from gitcp.core import message_edits
+
     about: Sequence[str] = ()
     if ids and _will_strip_comments(repo):
         heading = "Remove the line Entire-Checkpoint if this commit is not the work of:"
@@ -118,10 +128,10 @@ def _add_trailers(repo: Repo, match: Record, text: bytes, ids: list[str], commen
     if key and match["sessions"]:
         from gitcp.store.link import unhooked
 
-        if commit_message.is_unwritten(text, comment=comment):
+        if message_edits.is_unwritten(text, comment=comment):
             unhooked.request_check(repo)
         more = unhooked.format_lines(repo, key, sorted(match["sessions"]))
-    return commit_message.add_trailers(text, ids, comment=comment, comments=about, more=more)
+    return message_edits.add_trailers(text, ids, comment=comment, comments=about, more=more)
 
 
 def _keep_template(repo: Repo, text: bytes | None) -> None:
@@ -169,6 +179,8 @@ def check_message(record: Record) -> list[Record]:
 
 
 def _check_file(repo: Repo, path: str) -> None:
+    from gitcp.core import message_edits
+
     with open(path, "rb") as f:
         text = f.read()
     comment = _find_comment_char(repo, text)
@@ -179,9 +191,9 @@ def _check_file(repo: Repo, path: str) -> None:
         text, template = _cut_message(text, comment), _cut_message(template, comment)
         comment = b""
     key = repo.config.get_option("gitcp.disclose") or ""
-    if commit_message.has_only_trailers(text, comment=comment, template=template, disclosing=key):
-        emptied = commit_message.collect_trailers(
-            commit_message.remove_key(text, key), comment=comment
+    if message_edits.has_only_trailers(text, comment=comment, template=template, disclosing=key):
+        emptied = message_edits.collect_trailers(
+            message_edits.remove_key(text, key), comment=comment
         )[1]
         files.replace_file(path, emptied, durable=False)
 

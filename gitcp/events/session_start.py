@@ -14,6 +14,7 @@ from gitcp.store import relink, session, turn
 from gitcp.store.lines import recorded
 from gitcp.store.setup import adapters
 from gitcp.store.snapshot import own_index
+from gitcp.store.turn import company
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def update_session(ctx: Context, event: Record) -> list[Record]:
         relink.settle_leftovers(repo, state, event, ctx.head)
         turn.start_session(repo, state, event)
         ctx.keep(state)
-    greeted = turn.format_greeting(repo, session_id, ctx.head)
+    greeted = company.format_greeting(repo, session_id, ctx.head)
     limit_space(ctx)
     if complaints := adapters.list_notices(repo):
         recorded.end_recording(repo, noticed=True)

@@ -11,6 +11,7 @@ from gitcp.events.turns import build_messages, check_claim, finalize
 from gitcp.store import refs, relink, session, stream, turn
 from gitcp.store.journal import calls
 from gitcp.store.snapshot import scan
+from gitcp.store.stream.verdict import take_verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def match_stream(event: Record) -> list[Record]:
         state = ctx.read_state(event["session_id"], rebuild=False)
         if state is None:
             return [event]
-        verdict = stream.take_verdict(ctx.repo, state, event["head"], dirty)
+        verdict = take_verdict(ctx.repo, state, event["head"], dirty)
         messages = build_messages(_describe_left(ctx, verdict))
         ctx.keep(state)
     return [event, *messages, {"type": "match", "session_id": event["session_id"], **verdict}]

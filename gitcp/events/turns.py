@@ -7,8 +7,9 @@ import sys
 from gitcp import context, git
 from gitcp.errors import Error
 from gitcp.events import is_of_agent, per_event, per_record
+from gitcp.files import list_names
 from gitcp.repo import Repo
-from gitcp.store import claims, session
+from gitcp.store import session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,16 +33,19 @@ def check_claim(event: Record) -> list[Record]:
 
 
 def _judge_start(event: Record) -> list[Record]:
-    repo = Repo.find_here()
-
     from gitcp.store import guard
 
+    repo = Repo.find_here()
     mode = guard.get_mode(repo)
     if mode != "off" and event["event"] == "tool-start":
-        return _object(mode, guard.start_call(repo, event, context.leave_all))
+        from gitcp.store.guard import tool_calls
+
+        return _object(mode, tool_calls.start_call(repo, event, context.leave_all))
     if mode != "off" and event["event"] == "turn-start":
-        claims.leave_claim(repo, event)
-        return build_messages(guard.greet_session(repo, event))
+        from gitcp.store.guard import greeting
+
+        _leave_claims(repo, event)
+        return build_messages(greeting.greet_session(repo, event))
     return []
 
 
@@ -56,9 +60,9 @@ def release_claim(records: Records, args: Namespace | None = None) -> list[Recor
     """Have end_claims() release what these events end after all stages, which still hold it; with
     args.session release what that session holds now, a record for each claim."""
     if args and args.session:
-        from gitcp.store.guard import reports
+        from gitcp.store.guard import claim_records
 
-        return reports.release_session(Repo.find_here(), args.session)
+        return claim_records.release_session(Repo.find_here(), args.session)
     records = list(records)
     context.open_here().ended += filter(is_of_agent, records)
     return records
@@ -73,26 +77,35 @@ def end_claims(ctx: Context, failed: bool) -> list[Record]:
         if event["event"] == "tool-end":
             objections += _run_guarded(_end_call, ctx, event, failed) or []
         else:
-            _run_guarded(claims.leave_claim, ctx.repo, event)
+            _run_guarded(_leave_claims, ctx.repo, event)
     return objections
+
+
+def _leave_claims(repo: Repo, event: Record) -> None:
+    """Release the claims of a session, if there are any, as its turn begins or ends."""
+    if list_names(repo.join_own("claims")):
+        from gitcp.store.guard import tool_calls
+
+        tool_calls.leave_claim(repo, event)
 
 
 def _end_call(ctx: Context, event: Record, failed: bool) -> list[Record]:
     from gitcp.store import guard
+    from gitcp.store.guard import tool_calls
 
     mode, objection, loss = guard.get_mode(ctx.repo), "", ""
-    held = _run_guarded(guard.list_held, ctx.repo, event) or []
+    held = _run_guarded(tool_calls.list_held, ctx.repo, event) or []
     if not failed and mode != "off":
-        objection, is_poisoned = _run_guarded(guard.end_call, event, held) or ("", False)
+        objection, is_poisoned = _run_guarded(tool_calls.end_call, event, held) or ("", False)
         loss = "" if is_poisoned else _run_guarded(_record_edits, ctx, event, mode) or ""
-    _run_guarded(guard.let_go, held)
+    _run_guarded(tool_calls.let_go, held)
     return _object(mode, objection, loss)
 
 
 def _record_edits(ctx: Context, event: Record, mode: str) -> str:
     """Record the edits that the stages wrote into the journal on the session's ref; return the
     objection to what the call has discarded, or ''."""
-    from gitcp.store import guard
+    from gitcp.store.guard import tool_calls
 
     if mode == "deny" and ctx.read_state(event["session_id"], rebuild=False):
         from gitcp.store.guard import reports
@@ -100,7 +113,7 @@ def _record_edits(ctx: Context, event: Record, mode: str) -> str:
         reports.record_call(ctx.repo, event)
     if (event.get("tool") or {}).get("kind") == "write":
         return ""
-    return guard.judge_losses(ctx.repo, event)
+    return tool_calls.judge_losses(ctx.repo, event)
 
 
 def _run_guarded(work: Callable[..., Result], *args: object) -> Result | None:
@@ -165,7 +178,7 @@ def _write_work(event: Record) -> list[Record]:
 def _describe_unread(repo: Repo, state: State) -> str:
     """The message about a transcript that cannot be read, '' if it can."""
 
-    from gitcp.store.v1 import stored_transcripts
+    from gitcp.store import stored_transcripts
 
     why = stored_transcripts.explain_unreadable(repo, state.get("transcript_path"))
     if not why:

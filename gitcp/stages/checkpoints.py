@@ -17,8 +17,8 @@ from gitcp.store import redaction
 from gitcp.store.objects import Objects, need_commit
 from gitcp.store.share import sync
 from gitcp.store.show import commits
+from gitcp.store.stored_transcripts import store_chunks
 from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write, merging
-from gitcp.store.v1.stored_transcripts import store_chunks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from gitcp.errors import InputError
 from gitcp.git import decode_name
 from gitcp.repo import Repo
 from gitcp.store import session
-from gitcp.store.guard import reports
+from gitcp.store.guard import claim_records
 from gitcp.store.object_lists import list_files
 from gitcp.store.objects import Lookup, Objects, need_commit
 from gitcp.store.stream import METADATA, build_ref, stream_list
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def list_claims(_: object, args: Namespace) -> Iterator[Record]:
     """A record for each session at work here, and for each path that a call claims."""
 
-    for record in reports.list_records(Repo.find_here()):
+    for record in claim_records.list_records(Repo.find_here()):
         if record["path"] or not args.held:
             yield record
 

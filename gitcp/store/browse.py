@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 
-from gitcp.core import back, credit
+from gitcp.core import back, credit, edit_states
 from gitcp.core.render import answers, spans
 from gitcp.core.render.panes import Row, cut_patch
 from gitcp.core.render.rows import (
@@ -178,7 +178,7 @@ class Sessions:
         """The edits of a session that no commit has."""
         if not row.about["files_touched"]:
             return []
-        open_edits = credit.list_open_edits(journal.read_journal(self._repo))
+        open_edits = edit_states.list_open_edits(journal.read_journal(self._repo))
         return [line for line in open_edits if credit.get_cause(line)[0] == row.id]
 
     def _draw_edits(self, edits: Sequence[JournalLine]) -> list[str]:

@@ -9,7 +9,7 @@ from gitcp import files
 from gitcp.core import credit, formats
 from gitcp.errors import Error
 from gitcp.record import decode_lines
-from gitcp.store import journal, pack_care, redaction, refs, session, summaries, undo
+from gitcp.store import journal, pack_care, pictures, refs, session, summaries, undo
 from gitcp.store.care import space
 from gitcp.store.care.case import Survey
 from gitcp.store.journal import edits
@@ -179,7 +179,7 @@ def _forget_files(
             session.forget_marker(repo, name)
     for file in space.list_owned(repo, "copy"):
         if file.owners & owners:
-            redaction.forget_pictures(repo, files.peek(file.path))
+            pictures.forget_pictures(repo, files.peek(file.path))
             files.remove_private(repo, file.path)
     for top in repo.list_folders():
         files.remove_private(repo, os.path.join(top, "page.html"))

@@ -9,7 +9,7 @@ from gitcp import console
 from gitcp.agents.reading import conversation as talk
 from gitcp.agents.reading.items import list_items
 from gitcp.core import handover
-from gitcp.core.commit_message import is_notification
+from gitcp.core.prompt_text import is_notification
 from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error
 from gitcp.git import decode_name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp import VERSION, files, memory
+from gitcp import VERSION, memory
 from gitcp.core import config_table
 from gitcp.errors import InputError
 
@@ -12,8 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gitcp.core.redact import Redactor
     from gitcp.core.redact.personal import Personal
-    from gitcp.core.redact.redactor import Redactor
     from gitcp.repo import Repo
 
 _WORDS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 .,;!?'()\n"
@@ -35,9 +35,9 @@ def get_redactor(repo: Repo, session: str = "") -> Redactor:
         patterns.load_patterns()
         rules = repo.config.get_all("gitcp.redact"), _list_readable(repo, "gitcp.redact-allow")
 
-        from gitcp.core.redact import redactor
+        from gitcp.core import redact
 
-        _REDACTORS[repo.common] = redactor.Redactor(
+        _REDACTORS[repo.common] = redact.Redactor(
             *rules, _read_personal(repo), _choose_replacer(repo)
         )
         patterns.save_patterns(_prepare_patterns)
@@ -49,7 +49,9 @@ def _choose_replacer(repo: Repo) -> Callable[[bytes], bytes] | None:
     if repo.config.get_option("gitcp.images") == "keep":
         return None
 
-    return make_replacer(repo)
+    from gitcp.store import pictures
+
+    return pictures.make_replacer(repo)
 
 
 def _read_personal(repo: Repo) -> Personal | None:
@@ -173,78 +175,11 @@ def is_words_only(data: bytes) -> bool:
 
 
 def _prepare_patterns() -> None:
-    """Have the patterns of all rules compiled."""
+    """Have the patterns of all rules compiled, and those of modules that not every text needs."""
+    from gitcp import patterns
+    from gitcp.core import redact
+    from gitcp.core.redact import json_values  # noqa: F401 - it loads its own patterns
 
-    from gitcp.core.redact import rules
-
-    for rule in rules.read_rules():
-        from gitcp import patterns
-
+    for rule in redact.read_rules():
         patterns.load_pattern(rule["pattern"].encode())
-    rules.prepare_formats()
-
-
-def make_replacer(repo: Repo) -> Callable[[bytes], bytes]:
-    """A function that replaces the pictures in lines of a transcript, for gitcp.images drop or
-    apart."""
-    if repo.config.get_option("gitcp.images") == "drop":
-        from gitcp.core.redact import images
-
-        return lambda data: images.replace(data, images.drop)
-    return lambda data: move_pictures(repo, data)
-
-
-def move_pictures(repo: Repo, data: bytes) -> bytes:
-    """Write the pictures of lines to files; return the lines with marks in their place."""
-    from gitcp.core.redact import images
-
-    def put(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
-        if body.startswith(images.MARK) or body == images.DOT[1]:
-            return kind, body
-        name = files.hash_bytes(body)
-        if not os.path.exists(_locate_picture(repo, name)):
-            files.write_private(repo, _locate_picture(repo, name), body, durable=True)
-        return kind, images.MARK + name.encode()
-
-    return images.replace(data, put)
-
-
-def restore_pictures(repo: Repo, data: bytes) -> bytes:
-    """Lines with their marks replaced by the pictures; a dot for a missing one."""
-    from gitcp.core.redact import images
-
-    def get(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
-        if not body.startswith(images.MARK):
-            return kind, body
-        picture = files.read_bytes(_locate_picture(repo, _parse_name(body)))
-        return (kind, picture) if picture else images.DOT
-
-    return images.replace(data, get)
-
-
-def forget_pictures(repo: Repo, data: bytes) -> None:
-    """Remove the pictures whose marks are in lines of a transcript."""
-    from gitcp.core.redact import images
-
-    def drop(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
-        if body.startswith(images.MARK):
-            files.remove_private(repo, _locate_picture(repo, _parse_name(body)))
-        return kind, body
-
-    images.replace(data, drop)
-
-
-def locate_folder(repo: Repo) -> str:
-    """The directory of the pictures."""
-    return repo.join_shared("images")
-
-
-def _parse_name(body: bytes) -> str:
-
-    from gitcp.core.redact import images
-
-    return body.removeprefix(images.MARK).decode("ascii").replace("/", "")
-
-
-def _locate_picture(repo: Repo, name: str) -> str:
-    return os.path.join(locate_folder(repo), name)
+    redact.prepare_formats()

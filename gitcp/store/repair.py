@@ -13,7 +13,7 @@ from gitcp.errors import Error, GitError, InputError
 from gitcp.files import Damaged, choose_place_aside, exclusive, move_aside, read_file
 from gitcp.git import decode_name, encode_name
 from gitcp.gitdir import packs
-from gitcp.store import journal, reading, refs, session
+from gitcp.store import journal, reading, refs, session, stored_transcripts
 from gitcp.store.journal import edits
 from gitcp.store.link import unhooked
 from gitcp.store.objects import (
@@ -34,16 +34,16 @@ from gitcp.store.stream import (
     ARCHIVE,
     METADATA,
     PREFIXES,
-    build_message,
     find_trailer,
     get_lock_name,
     list_tips,
     read_tip,
     read_with_turns,
-    recall_state,
 )
+from gitcp.store.stream.stream_list import recall_state
+from gitcp.store.stream.writing import build_message
 from gitcp.store.turn import sessions
-from gitcp.store.v1 import checkpoints, stored_transcripts
+from gitcp.store.v1 import checkpoints
 from gitcp.store.v1.checkpoints import list_remote_branches
 from gitcp.store.v1.committed_write import move_refs
 

@@ -12,7 +12,7 @@ import os
 
 from gitcp import files
 from gitcp.console import term
-from gitcp.core import back, commit_message, json, links, v1_schema
+from gitcp.core import back, commit_message, json, links, message_edits, prompt_text, v1_schema
 from gitcp.core.commit_message import KEY
 from gitcp.core.credit import UNKNOWN
 from gitcp.core.render.spans import count_noun
@@ -205,7 +205,7 @@ class Splitter:
         parts = self._stager.divide(dict(self._compare(tree)), _Everyone())
         is_linked = bool(self.overlaps or self.needs)
         if not is_linked:
-            message = commit_message.remove_trailers(encode_name(message)).decode(
+            message = message_edits.remove_trailers(encode_name(message)).decode(
                 errors="surrogateescape"
             )
         return {
@@ -228,7 +228,7 @@ class Splitter:
         if not state and (stored := self._find_stored(session_id)):
             checkpoint_id = stored["checkpoint_id"]
             prompts = _list_stored_prompts(self._repo, stored, key, parts)
-        draft = commit_message.make_draft(prompts, agent)
+        draft = prompt_text.make_draft(prompts, agent)
         draft = redaction.redact_text(self._repo, draft, session_id)
         link = checkpoint_id and self._repo.config.get_option("gitcp.link") != "note"
         disclosed = self._repo.config.get_option("gitcp.disclose")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from gitcp.core import back, credit, line_replay, parts
+from gitcp.core import back, credit, edit_states, line_replay, parts
 from gitcp.core.credit import PERSON, UNKNOWN, parse_entry
 from gitcp.core.formats import REGULAR
 from gitcp.core.line_replay import find_changed_lines, has_no_lines, split_lines
@@ -214,7 +214,7 @@ class Stager:
 
     @cached_property
     def _open(self) -> set[tuple[str, int]]:
-        opened = credit.list_open_edits(self.lines)
+        opened = edit_states.list_open_edits(self.lines)
         return set() if self._is_of_commit else {(line["path"], line["at"]) for line in opened}
 
     def _list_changes(self, scopes: Sequence[str]) -> dict[str, Change]:

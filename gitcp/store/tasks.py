@@ -8,13 +8,13 @@ while it runs, then in `ended_tasks` until a checkpoint holds it
 from __future__ import annotations
 
 from gitcp.agents import locate_subagent_transcript
-from gitcp.core import commit_message, credit, json
+from gitcp.core import credit, json
 from gitcp.errors import InputError
 from gitcp.git import format_now
-from gitcp.store import journal, redaction
+from gitcp.store import journal, redaction, stored_transcripts
 from gitcp.store.objects import Lookup
 from gitcp.store.stream import METADATA
-from gitcp.store.v1 import committed_write, stored_transcripts
+from gitcp.store.v1 import committed_write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ def build_step(repo: Repo, state: State, event: dict[str, Any], tip: Tip | None)
 
     The caller holds the session's lock.  A task that ends moves to `ended_tasks` of the state.
     """
+    from gitcp.core import prompt_text
+
     if event["event"] == "todo":
         return _build_todo_step(repo, state, event, tip)
     tool = event.get("tool") or {}
@@ -80,7 +82,7 @@ def build_step(repo: Repo, state: State, event: dict[str, Any], tip: Tip | None)
     ended[task_id] = {**details, "agent_id": agent_id or ""}
     if event.get("agent_transcript_path"):
         ended[task_id]["transcript_path"] = event["agent_transcript_path"]
-    subject = commit_message.make_task_subject(task_id, kind, description)
+    subject = prompt_text.make_task_subject(task_id, kind, description)
     files = _build_files(repo, state, task_id)
     return {"tool_use_id": task_id, "subject": subject, "files": files}
 
@@ -151,6 +153,8 @@ def forget_tasks(repo: Repo, state: State, task_ids: Iterable[str]) -> None:
 def _build_todo_step(
     repo: Repo, state: State, event: dict[str, Any], tip: Tip | None
 ) -> Step | None:
+    from gitcp.core import prompt_text
+
     tool = event.get("tool") or {}
     task_id = find_task(state, event.get("agent_id")) or tool.get("id")
     if not task_id:
@@ -173,7 +177,7 @@ def _build_todo_step(
     }
     return {
         "tool_use_id": task_id,
-        "subject": commit_message.make_todo_subject(todos, number, task_id),
+        "subject": prompt_text.make_todo_subject(todos, number, task_id),
         "files": {f"tasks/{folder}{number:03d}-{task_id}.json": _dump_json(details)},
     }
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from gitcp import agents
+from gitcp.agents import answers
 from gitcp.agents.claude_code import transcript
 from gitcp.agents.reading import edits
 from gitcp.errors import InputError
@@ -306,7 +307,7 @@ def test_a_refusal_is_in_the_words_each_client_understands() -> None:
     why = "no: it is taken"
     permission = {"permissionDecision": "deny", "permissionDecisionReason": why}
     nested = {"hookSpecificOutput": {"hookEventName": "PreToolUse", **permission}}
-    answers = {
+    expected = {
         "claude-code": nested,
         "codex": nested,
         "qwen-code": nested,
@@ -320,21 +321,23 @@ def test_a_refusal_is_in_the_words_each_client_understands() -> None:
         },
         "cline": {"cancel": True, "errorMessage": why},
     }
-    others = [name for name in agents.list_names() if name not in answers]
+    others = [name for name in agents.list_names() if name not in expected]
     assert {agents.get_client(name).ANSWERS for name in others} == {"text", "plain"}
-    answers |= dict.fromkeys(others)
-    for name, answer in answers.items():
-        out, err, status = agents.format_refusal(agents.get_client(name).ANSWERS, "tool-start", why)
+    expected |= dict.fromkeys(others)
+    for name, answer in expected.items():
+        out, err, status = answers.format_refusal(
+            agents.get_client(name).ANSWERS, "tool-start", why
+        )
         assert (err, status) == (why + "\n", 0 if name == "cline" else 2)
         assert (json.loads(out) if out else None) == answer
-    assert agents.format_refusal("permission", "turn-start", why) == ("", why + "\n", 2)
+    assert answers.format_refusal("permission", "turn-start", why) == ("", why + "\n", 2)
 
 
 def test_a_message_reaches_the_person_only_through_clients_that_show_one() -> None:
     shown = {
         name
         for name in agents.list_names()
-        if agents.format_message(agents.get_client(name).ANSWERS, "hi")
+        if answers.format_message(agents.get_client(name).ANSWERS, "hi")
     }
     assert shown == {"aider", "claude-code", "codex", "gemini-cli", "qwen-code"}
 

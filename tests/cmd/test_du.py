@@ -17,8 +17,8 @@ from gitcp.repo import Repo
 from gitcp.store import refs
 from gitcp.store.care import space
 from gitcp.store.objects import Objects, edit_tree, write_commit
+from gitcp.store.stored_transcripts import store_chunks
 from gitcp.store.v1 import committed_write
-from gitcp.store.v1.stored_transcripts import store_chunks
 from tests.support.checkpoints import V1, forget, git, loosened, session, unbundle
 from tests.support.paths import TOP
 

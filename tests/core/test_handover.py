@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitcp.core import handover
-from gitcp.core.commit_message import name_prompt
+from gitcp.core.prompt_text import name_prompt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import credit, credit_cases
+from gitcp.core import credit, edit_states, journal_cuts
 from gitcp.store.journal.edits import Work
 
 TYPE_CHECKING = False
@@ -179,13 +179,13 @@ def _make_journal(chance: random.Random) -> list[JournalLine]:
 @pytest.mark.parametrize("seed", range(60))
 def test_without_the_repeated_lines_a_journal_says_the_same(seed: int) -> None:
     whole = _make_journal(random.Random(seed))
-    less = credit_cases.drop_repeated(whole)
+    less = journal_cuts.drop_repeated(whole)
     assert len(less) < len(whole)
     for session in "st":
         for bases in (("here",), ("away",), ("here", "far", "")):
             said = [Work(part, session, bases.__contains__) for part in (whole, less)]
             assert said[0].build_records() == said[1].build_records()
-        files = [credit.map_recorded_files(part, session) for part in (whole, less)]
+        files = [edit_states.map_recorded_files(part, session) for part in (whole, less)]
         assert files[0] == files[1]
     assert credit.list_edits_since_look(less) == credit.list_edits_since_look(whole)
     assert credit.list_edits(less) == credit.list_edits(whole)

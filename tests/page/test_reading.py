@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gitcp.core import line_authors
-from gitcp.core.redact import images
+from gitcp.core import images, line_authors
 from gitcp.store.page.render import Page
 from tests.page.browser import HERE, needs_browser, show
 from tests.page.hostile import SECRET

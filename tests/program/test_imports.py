@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 # Modules of ours, packages included, that each hook of a turn in a file, and then a commit, takes;
 # who needs one more finds one that is not needed, or has a reason to put in here.
 MOST = {
-    "UserPromptSubmit": 39,
+    "UserPromptSubmit": 40,
     "PreToolUse": 29,
     "PostToolUse": 30,
-    "Stop": 45,
-    "prepare-commit-msg": 30,
-    "post-commit": 54,
+    "Stop": 43,
+    "prepare-commit-msg": 32,
+    "post-commit": 56,
 }
 # Gits, and how often a file or a directory is opened, there or not; a commit's two hooks together
 # at most 6 and 150.  All packs count as one file.

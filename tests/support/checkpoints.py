@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 from gitcp.repo import Repo
-from gitcp.store.v1 import stored_transcripts
+from gitcp.store import stored_transcripts
 from tests.support import paths
 
 TYPE_CHECKING = False

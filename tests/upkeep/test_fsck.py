@@ -18,7 +18,7 @@ from gitcp.store import repair
 from gitcp.store.care import stored, table
 from gitcp.store.care.case import BLIND
 from gitcp.store.objects import Objects
-from gitcp.store.v1.stored_transcripts import hash_content
+from gitcp.store.stored_transcripts import hash_content
 from tests.support.broken import MENDED, STORED, Store, cut, delete, promise
 from tests.support.checkpoints import V1, git, unbundle
 from tests.support.copies import plant

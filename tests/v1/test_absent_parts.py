@@ -15,8 +15,8 @@ from gitcp.repo import Repo
 from gitcp.store import refs
 from gitcp.store.objects import Objects, edit_tree, need_commit, write_commit
 from gitcp.store.share import sync
+from gitcp.store.stored_transcripts import store_chunks
 from gitcp.store.v1 import committed_write
-from gitcp.store.v1.stored_transcripts import store_chunks
 from tests.support import warm
 from tests.support.checkpoints import V1, forget, git, loose, loosened, session
 from tests.support.copies import plant

@@ -14,9 +14,9 @@ import pytest
 from gitcp import files
 from gitcp.core import transcripts
 from gitcp.repo import Repo
+from gitcp.store import stored_transcripts
 from gitcp.store.objects import Objects
-from gitcp.store.v1 import stored_transcripts
-from gitcp.store.v1.stored_transcripts import Source
+from gitcp.store.stored_transcripts import Source
 from tests.support.checkpoints import Plain, keep, line
 from tests.support.harness import World
 from tests.support.paths import TOP
@@ -27,7 +27,7 @@ from gitcp import files
 from gitcp.repo import Repo
 from gitcp.store.objects import Objects
 from gitcp.store import redaction
-from gitcp.store.v1 import stored_transcripts
+from gitcp.store import stored_transcripts
 repo = Repo.find()
 with Objects(repo):
     source = stored_transcripts.Source("s", sys.argv[1], redaction.get_redactor(repo))

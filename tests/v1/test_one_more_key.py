@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gitcp.core import checkpoint_keys
-from gitcp.core.redact import redactor
+from gitcp.core.redact import json_values
 from tests.support import paths
 from tests.support.replay import initial
 from tests.support.sealed import SEALED
@@ -115,5 +115,5 @@ def test_a_key_more_is_in_the_schema_and_the_manual(copy: Copy) -> None:
 
 def test_the_redactor_knows_each_key_whose_values_are_no_secret() -> None:
     rows = (*checkpoint_keys.ORIGINAL, *checkpoint_keys.OWN)
-    known = {row.name for row in rows if redactor._OWN.match(f'"{row.name}"'.encode())}
+    known = {row.name for row in rows if json_values._OWN.match(f'"{row.name}"'.encode())}
     assert known == {*checkpoint_keys.list_keys("plain")}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitcp import git as git_module
-from gitcp.core.redact.redactor import Redactor
+from gitcp.core.redact import Redactor
 from gitcp.errors import Error
 from gitcp.repo import Repo
 from gitcp.store import redaction, refs
@@ -21,7 +21,7 @@ from tests.support.warm import run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.redact.rules import Secret
+    from gitcp.core.redact.json_values import Secret
 
 TOKEN = "ghp_" + "a1B2" * 9
 LINE = '{"type":"user","uuid":"%s","message":{"role":"user","content":"%s"}}\n'

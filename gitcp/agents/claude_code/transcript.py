@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core import commit_message, transcripts
+from gitcp.core import transcripts
 from gitcp.core.transcripts import ensure_object, list_blocks, list_objects
 
 TYPE_CHECKING = False
@@ -131,8 +131,10 @@ class _Reader:
             self.add_prompt(prompt if isinstance(prompt, str) else "")
 
     def add_prompt(self, text: str) -> None:
-        text = commit_message.clean_prompt(text)
-        if not text or commit_message.is_notification(text):
+        from gitcp.core import prompt_text
+
+        text = prompt_text.clean_prompt(text)
+        if not text or prompt_text.is_notification(text):
             return
         if not text.startswith("[Request interrupted by user"):
             self.scan["prompts"].append(text)

@@ -7,6 +7,7 @@ import re
 from shutil import which
 
 from gitcp import agents
+from gitcp.agents import answers
 from gitcp.agents.install import json_text, own_files, settings
 from gitcp.errors import InputError
 
@@ -199,7 +200,7 @@ def _plan_settings(
     if unchanged.  Raises InputError, naming path, for unreadable settings.
     """
     name, old = adapter.NAME, surroundings.read(path)
-    lost = agents.format_message(adapter.ANSWERS, _LOST)
+    lost = answers.format_message(adapter.ANSWERS, _LOST)
     command = settings.make_own_command(*surroundings.baked, name, lost)
     if scope == "shared":
         command = settings.make_shared_command(name)

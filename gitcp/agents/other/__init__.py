@@ -5,7 +5,7 @@ The name it gives itself is shown to people and stored as its agent type."""
 from __future__ import annotations
 
 from gitcp import agents
-from gitcp.core import commit_message, formats
+from gitcp.core import formats, prompt_text
 from gitcp.errors import InputError
 
 TYPE_CHECKING = False
@@ -58,7 +58,7 @@ def check_event(fields: dict[str, Any], cwd: str) -> dict[str, Any]:
     if fields.get("agent_id") is not None:
         record["agent_id"] = formats.check_component(fields["agent_id"], "agent_id")
     if name == "turn-start":
-        record["prompt"] = commit_message.clean_prompt(agents.get_words(fields, "prompt"))
+        record["prompt"] = prompt_text.clean_prompt(agents.get_words(fields, "prompt"))
     if fields.get("tool") is not None:
         record["tool"] = _read_tool(agents.get_object(fields, "tool"), record["cwd"])
     return dict(record)

@@ -9,7 +9,7 @@ import re
 
 from gitcp.agents import NAMED, is_call
 from gitcp.agents.reading.items import list_items
-from gitcp.core import agent_words, commit_message, formats
+from gitcp.core import agent_words, formats, prompt_text
 from gitcp.core.transcript_facts import parse_time
 from gitcp.core.transcripts import load_entry
 
@@ -71,7 +71,7 @@ def select_turns(data: bytes, turns: Iterable[object]) -> tuple[list[Entry], int
             spoken.append([])
         spoken[-1].append((role, text))
     asked = {number: own[0][1] for number, own in enumerate(spoken) if number}
-    numbers = {commit_message.find_number(asked, turn) for turn in turns} - {0}
+    numbers = {prompt_text.find_number(asked, turn) for turn in turns} - {0}
     messages = [entry for number in sorted(numbers) for entry in spoken[number]]
     return messages, len(asked) - len(numbers)
 

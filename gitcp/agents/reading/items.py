@@ -12,7 +12,7 @@ from io import BytesIO
 from gitcp import agents
 from gitcp.agents.claude_code.transcript import NOT_SAID
 from gitcp.agents.other import transcript
-from gitcp.core import blocks, commit_message, formats, json, transcripts
+from gitcp.core import blocks, formats, json, prompt_text, transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def list_entry_items(
 
 def _clean_text(kind: str, text: str) -> str:
     if kind == "prompt":
-        return commit_message.extract_typed(text)
+        return prompt_text.extract_typed(text)
     return formats.replace_surrogates(text).strip()
 
 

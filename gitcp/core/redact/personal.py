@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from gitcp.core.redact.rules import Secret
+    from gitcp.core.redact.json_values import Secret
 
 PREFIX = "personal:"  # of the rules' names, before the label
 _TOKEN = load_pattern(rb"\[REDACTED_[A-Z0-9_-]{1,40}_[0-9a-f]{2}\]")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from gitcp.core import back, commit_message, formats
+from gitcp.core import back, formats, prompt_text
 from gitcp.core.back import describe_lacking
 from gitcp.core.findings import format_remedy
 from gitcp.core.render.history import draw_excerpt, draw_parent, draw_prompts
@@ -81,7 +81,7 @@ def name_author(record: AnswerLine) -> str:
     if record["who"] == "session":
         number = f" #{record['number']}" if record["number"] is not None else ""
         agent = record["agent"] or "Agent"
-        prompt = shorten(commit_message.name_prompt(record["prompt"]), _PROMPT)
+        prompt = shorten(prompt_text.name_prompt(record["prompt"]), _PROMPT)
         return f"{agent}, session {record['session_id'][:SHORTEST]}{number}: {prompt}"
     if record["who"] == "person":
         return str(record["author"])
@@ -97,7 +97,7 @@ def format_hover(record: LineRecord, words: Words, subject: str) -> str:
     """The author of a line, its prompt, the agent's words about it, and its commit."""
     lines = [_format_author(record)]
     if record["who"] == "session":
-        name = commit_message.name_prompt(record["prompt"])
+        name = prompt_text.name_prompt(record["prompt"])
         lines += [f"> {shorten(name, _LINE)}"] if name else []
         lines += [answer] if (answer := _choose_answer(words)) else []
     name = f"commit {abbreviate(record['commit'])}  {subject}"
@@ -272,7 +272,7 @@ def draw_branch(branch: str, rows: Iterable[Record], when: When) -> Iterator[Lin
     for row in checkpoints:
         yield []
         kinds = "".join(f" [{kind}]" for kind in row["kinds"])
-        name = commit_message.name_prompt(row["prompt"])
+        name = prompt_text.name_prompt(row["prompt"])
         prompt = f' "{shorten(name, _TURN_PROMPT)}"' if name else ""
         yield [(f"[{row['id'][:12]}]", "cyan"), (kinds, "dim"), (prompt, "")]
         for commit in row["rows"]:
@@ -330,7 +330,7 @@ def _draw_fact(name: str, value: str) -> Iterator[Line]:
 
 def _draw_summary(summary: Record, asked: list[str]) -> Iterator[Line]:
     """The lines of a summary; the last prompt takes the place of a missing intent."""
-    names = commit_message.list_names(asked)
+    names = prompt_text.list_names(asked)
     intent = summary.get("intent") or (shorten(names[-1], 200) if names else "")
     yield from _draw_fact("Intent", str(intent))
     yield from _draw_fact("Outcome", str(summary.get("outcome") or ""))
@@ -415,7 +415,7 @@ def draw_point(
 
 def describe_point(point: Point) -> str:
     """What a point is before or after, on one line: `before "Add a test"`."""
-    asked = commit_message.name_prompt(point["session_prompt"])
+    asked = prompt_text.name_prompt(point["session_prompt"])
     if asked and point["kind"] in _WHEN:
         return join_words(f'{_WHEN[point["kind"]]} "{asked}"')
     return join_words(point["message"])
@@ -696,7 +696,7 @@ def _draw_open_session(
         _describe_phase(session),
         (f"  {ago(session['last'])}  {_format_work(session, about)}", ""),
     ]
-    if prompt := commit_message.name_prompt(session["prompt"]):
+    if prompt := prompt_text.name_prompt(session["prompt"]):
         yield [("      ", ""), (shorten(prompt, _STATUS_PROMPT), "")]
     if also := session.get("also_in"):
         yield [(f"      also in {', '.join(also)}", "dim")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.agents.reading import conversation
-from gitcp.core import commit_message, handover, json, page_parts, sums
+from gitcp.core import handover, json, page_parts, prompt_text, sums
 from gitcp.core.render import spans
 from gitcp.core.render.spans import (
     AUTHORS,
@@ -88,7 +88,7 @@ def _draw_checkpoint(checkpoint: Record) -> Iterator[Line]:
             facts = f"forgotten {str(session['forgotten'])[:10]}"
         yield [name, (f"  {session['agent'] or 'Agent'}", "green"), (f"  {facts}", "")]
         yield from draw_parent(session["asked"])
-        if prompts := commit_message.list_names(session["asked"]):
+        if prompts := prompt_text.list_names(session["asked"]):
             more = f" (+{len(prompts) - 1} more)" if len(prompts) > 1 else ""
             yield [("        ", ""), (shorten(prompts[0], _PROMPT), ""), (more, "dim")]
     for session in checkpoint["contents"][:1]:
@@ -131,11 +131,11 @@ def draw_abandoned(record: Record, ago: Ago) -> Iterator[Line]:
         (f" {record['session_id'][:SHORTEST]}", "cyan"),
         (f"  {OUTCOMES.get(record['how'], record['how'])}{ended_by}", ""),
     ]
-    if prompt := commit_message.name_prompt(record["prompt"]):
+    if prompt := prompt_text.name_prompt(record["prompt"]):
         yield [("    > ", "dim"), (shorten(prompt, _PROMPT), "bold")]
     for path, file in record["files"].items():
         yield [(f"      {path}  +{file.get('added', 0)} -{file.get('removed', 0)}", "")]
-    if prompt := commit_message.name_prompt(record["next_prompt"]):
+    if prompt := prompt_text.name_prompt(record["next_prompt"]):
         yield [("    then > ", "dim"), (shorten(prompt, _PROMPT), "")]
     if record["restore"]:
         yield [("    ", ""), (record["restore"], COMMAND)]
@@ -168,7 +168,7 @@ def draw_graph(
         row = below[-1] if below else before.replace("*", "|" if commit["parents"] else " ")
         for session_id, part in sessions.items() if with_prompts else ():
             name = lanes.names[session_id], lanes.choose_colour(session_id)
-            for prompt in reversed(commit_message.list_names(part["asked"])):
+            for prompt in reversed(prompt_text.list_names(part["asked"])):
                 cells = lanes.draw_row(n, {session_id: "o"})
                 yield [*cells, (row, ""), name, (f"  {shorten(prompt, _LANE_PROMPT)}", "")]
     if lanes.names:
@@ -385,7 +385,7 @@ def _draw_attribution(credit: Record) -> Iterator[Line]:
 def draw_prompts(texts: Sequence[str], turns: Iterable[Mapping[str, Any]] = ()) -> Iterator[Line]:
     """The prompts, numbered, a line for each; turns: only the prompts of these, if any is there."""
     asked = dict(enumerate(texts, 1))
-    numbers = {commit_message.find_number(asked, turn) for turn in turns} & asked.keys()
+    numbers = {prompt_text.find_number(asked, turn) for turn in turns} & asked.keys()
     if texts:
         yield [("  Prompts:", "bold")]
     for number in sorted(numbers or asked):
@@ -441,7 +441,7 @@ def draw_recap(records: Iterable[Shown]) -> Iterator[Line]:
         for session in record["open"]:
             files = f"  {_format_files(session['files_touched'])}"
             yield [("  ", ""), *_draw_name(session), (files, "dim")]
-            name = commit_message.name_prompt(session["prompt"])
+            name = prompt_text.name_prompt(session["prompt"])
             yield [("    > ", "dim"), (shorten(name, _WIDE), "")]
         for day in map(_choose_own, record["days"]):
             if day["sessions"] or day["commits"]:
@@ -485,7 +485,7 @@ def _draw_recap_session(session: Shown) -> Iterator[Line]:
     branch = f" on {session['branch']}" if session["branch"] else ""
     files = f"{branch}  {_format_files(session['files'])}"
     yield [("  ", ""), *_draw_name(session), (files, "dim")]
-    prompts = commit_message.list_names(session["prompts"])
+    prompts = prompt_text.list_names(session["prompts"])
     for prompt in prompts[:_PROMPTS]:
         yield [("    > ", "dim"), (shorten(prompt, _WIDE), "")]
     if (left := len(prompts) - _PROMPTS) > 0:
@@ -520,7 +520,7 @@ def format_markdown(records: Iterable[Shown]) -> Iterator[str]:
             yield "### Not committed\n"
             for session in record["open"]:
                 files = count_noun(len(session["files_touched"]), "file")
-                name = _quote_line(commit_message.name_prompt(session["prompt"]))
+                name = _quote_line(prompt_text.name_prompt(session["prompt"]))
                 yield f"* {session['agent'] or 'Agent'}, {files}: {name}"
             yield ""
         for day in map(_choose_own, record["days"]):
@@ -531,7 +531,7 @@ def format_markdown(records: Iterable[Shown]) -> Iterator[str]:
                 branch = f" on {_quote_line(session['branch'])}" if session["branch"] else ""
                 agent = session["agent"] or "Agent"
                 yield f"* {agent} {_quote_line(session['session_id'][:SHORTEST])}{branch}"
-                prompts = commit_message.list_names(session["prompts"])
+                prompts = prompt_text.list_names(session["prompts"])
                 yield from (f"  * > {_quote_line(prompt)}" for prompt in prompts)
                 yield from map(_format_commit, session["commits"])
             yield from (_format_commit(commit).strip() for commit in day["commits"])
@@ -564,7 +564,7 @@ def draw_sessions(records: Iterable[Shown], ago: Ago) -> Iterator[Line]:
         state = f"  {record['state']:8}", _RECAP_COLOURS[record["state"]]
         worktree = f"  {record['worktree']}" if record["worktree"] else ""
         yield [state, *_draw_name(record), (f"  {ago(record['last'])}{worktree}", "dim")]
-        if name := commit_message.name_prompt(record["prompt"]):
+        if name := prompt_text.name_prompt(record["prompt"]):
             yield [("           > ", "dim"), (shorten(name, _WIDE), "")]
         if record["files_touched"]:
             files = _format_files(record["files_touched"])
@@ -773,7 +773,7 @@ def _draw_hit(hit: Hit, ago: Ago) -> Iterator[Line]:
     if piece and join_words(hit["prompt"]).startswith(join_words(piece)):
         yield [("    > ", "dim"), *snippet]
         return
-    if prompt := commit_message.name_prompt(hit["prompt"]):
+    if prompt := prompt_text.name_prompt(hit["prompt"]):
         yield [("    > ", "dim"), (shorten(prompt, _PROMPT), "")]
     if hit["snippet"]:
         yield [("      ", ""), *snippet]

@@ -16,7 +16,7 @@ from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error
 from gitcp.files import read_bytes
 from gitcp.git import format_now
-from gitcp.store import redaction, stream, undo
+from gitcp.store import pictures, stream, undo
 from gitcp.store.back.points import AFTER, KINDS
 from gitcp.store.objects import Lookup, read_commit
 from gitcp.store.session import others, process
@@ -148,7 +148,7 @@ def make_effect(repo: Repo, path: str, data: bytes) -> dict[str, Any]:
     return {
         "file": path,
         "old": undo.keep_bytes(repo, read_bytes(path)),
-        "new": undo.keep_bytes(repo, redaction.restore_pictures(repo, data)),
+        "new": undo.keep_bytes(repo, pictures.restore_pictures(repo, data)),
     }
 
 

@@ -19,7 +19,7 @@ from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error, GitError
 from gitcp.git import decode_name
 from gitcp.store import objects as store_objects
-from gitcp.store import redaction, refs, stream, undo
+from gitcp.store import redaction, refs, stored_transcripts, stream, undo
 from gitcp.store.auto import list_under_way
 from gitcp.store.back import restore
 from gitcp.store.back.restore import KeptEdits, Owners, Present, find_other_names, read_signatures
@@ -38,7 +38,6 @@ from gitcp.store.show import commits as show_commits
 from gitcp.store.snapshot import scan
 from gitcp.store.stream import stream_list
 from gitcp.store.turn import sessions
-from gitcp.store.v1 import stored_transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import cached_property
 
 from gitcp import files
-from gitcp.core import back, credit, credit_cases
+from gitcp.core import back, credit, journal_cuts
 from gitcp.core.back import list_effective
 from gitcp.core.credit import RESTORED
 from gitcp.core.formats import EXECUTABLE, GONE, LINK, REGULAR
@@ -25,7 +25,9 @@ from gitcp.store.objects import TREE, Lookup, edit_tree, find_file, find_tree, w
 from gitcp.store.session import others
 from gitcp.store.snapshot import Filters, Worktree
 from gitcp.store.snapshot import scan as snapshot_scan
-from gitcp.store.stream import ARCHIVE, FOLLOWED, METADATA, build_message, peek_tip, recall_state
+from gitcp.store.stream import ARCHIVE, FOLLOWED, METADATA, peek_tip
+from gitcp.store.stream.stream_list import recall_state
+from gitcp.store.stream.writing import build_message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -116,7 +118,7 @@ class KeptEdits:
         self.repo = repo
         self._lines = journal.read_journal(repo) if lines is None else lines
         # The lines after the last cut, and the turns and tool uses that it goes through.
-        self._recent, self._cut = credit_cases.find_since_cut(self._lines)
+        self._recent, self._cut = journal_cuts.find_since_cut(self._lines)
         self._all: list[JournalLine] | None = None
 
     def list_all(self) -> list[JournalLine]:

@@ -12,8 +12,9 @@ from gitcp.core.render.spans import abbreviate, count_noun
 from gitcp.errors import Error
 from gitcp.files import exclusive
 from gitcp.git import format_now
-from gitcp.store import claims, journal, notes, refs, repair, session
+from gitcp.store import journal, notes, refs, repair, session, stored_transcripts
 from gitcp.store import relink as store_relink
+from gitcp.store.guard import tool_calls
 from gitcp.store.journal import open_edits
 from gitcp.store.link import condense, unhooked
 from gitcp.store.match import sources
@@ -21,7 +22,7 @@ from gitcp.store.relink import relink
 from gitcp.store.session import make_id, others, process
 from gitcp.store.stream import ARCHIVE, archive_stream, peek_tip
 from gitcp.store.turn import sessions
-from gitcp.store.v1 import committed_write, stored_transcripts
+from gitcp.store.v1 import committed_write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ def look_at_claims(case: Case) -> Iterator[Finding]:
     """Report claims whose call is over."""
     repo = case.repo
     names = set(files.list_names(repo.join_own("claims")))
-    for key in sorted(names - {claim["key"] for claim in claims.list_claims(repo)}):
+    for key in sorted(names - {claim["key"] for claim in tool_calls.list_claims(repo)}):
         reason = f"a claim is held for nobody: '{key}'"
         yield make_finding("dead-claim", key, reason, remedy="release it")
 
@@ -226,7 +227,7 @@ def look_at_links(case: Case) -> Iterator[Finding]:
 
 def release_claim(case: Case, item: Finding) -> str:
     """Release a claim."""
-    claims.release_claims(case.repo, lambda claim: claim["key"] == item["subject"])
+    tool_calls.release_claims(case.repo, lambda claim: claim["key"] == item["subject"])
     return "released"
 
 

@@ -16,7 +16,7 @@ from gitcp.store import refs, repair, stashes, visits
 from gitcp.store.care import installation, session_findings, stored, unfinished
 from gitcp.store.care.case import BLIND, Case, Row, search_case
 from gitcp.store.care.installation import ENABLE
-from gitcp.store.guard import reports
+from gitcp.store.guard import claim_records
 from gitcp.store.journal import edits
 from gitcp.store.link import condense
 from gitcp.store.match import sources
@@ -447,7 +447,7 @@ def _build_record(repo: Repo, states: Sequence[State], settled: int, more: int) 
         "settled": settled,
         "more_streams": more,
         **_describe_destination(repo),
-        "claims": reports.list_records(repo, _list_in_turn(repo, states)) if repo.top else [],
+        "claims": claim_records.list_records(repo, _list_in_turn(repo, states)) if repo.top else [],
     }
 
 

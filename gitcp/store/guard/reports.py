@@ -6,23 +6,20 @@ from functools import partial
 
 from gitcp.core import back, credit
 from gitcp.core.discards import covers
-from gitcp.store import claims, refs, session
+from gitcp.store import guard, refs
 from gitcp.store.back.points import merge_blobs
 from gitcp.store.index import list_staged
 from gitcp.store.journal import PREFIX, Journal, hold_edits, parse_part_number, read_journal
 from gitcp.store.journal.edits import Work
 from gitcp.store.objects import Lookup, edit_tree, find_entry, find_file, find_tree, read_commit
-from gitcp.store.session import others
-from gitcp.store.turn import sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     from gitcp.core.discards import Discard
-    from gitcp.core.guard_rules import Claim
-    from gitcp.core.record_types import JournalLine, Marker, Record, Version
+    from gitcp.core.record_types import JournalLine, Version
     from gitcp.repo import Repo
 
     Edit = tuple[str, Version, Version]  # path, before, after
@@ -34,7 +31,7 @@ def find_lost(repo: Repo, session_id: str, discards: Sequence[Discard]) -> dict[
     lines, lost = read_journal(repo), dict[str, list[str]]()
     tree = find_tree(repo.objects, "HEAD")
     head, staged = Lookup(repo.objects, tree), list_staged(repo, tree or repo.empty_tree)
-    for other in claims.list_open(repo, session_id):
+    for other in guard.list_open(repo, session_id):
         work = Work(lines, other)
         for path in filter(work.is_present, work.list_paths()):
             tracked: bool | None = bool(staged.get(path) or find_file(head, path))
@@ -55,65 +52,12 @@ def find_discarded(repo: Repo, session_id: str, call_id: str) -> dict[str, list[
     edits = [lines[n] for n in own if "path" in lines[n]]
     moved = {line.get("follows") for line in edits}
     gone = {x["path"]: x["after"] is None for x in edits if x["path"] not in moved}
-    for other in claims.list_open(repo, session_id) if gone else ():
+    for other in guard.list_open(repo, session_id) if gone else ():
         before, now = Work(lines[: own[0]], other), Work(lines, other)
         for path in filter(before.is_present, gone):
             if gone[path] or not now.is_present(path):
                 lost.setdefault(other, []).append(path)
     return lost
-
-
-def list_records(repo: Repo, chosen: Iterable[Marker] | None = None) -> list[Record]:
-    """A record of type claim for each claimed path and each running command, oldest first.
-
-    A session in a turn without a tool call has a record with an empty tool.  chosen: markers of
-    sessions that may be in a turn here, None for all of this worktree.
-    """
-    held = claims.list_claims(repo)
-    records = [record for claim in held for record in _make_records(repo, claim)]
-    busy = {claim["session_id"] for claim in held}
-    for marker in session.read_recent(repo) if chosen is None else chosen:
-        if marker["session_id"] not in busy and claims.is_at_work(repo, marker):
-            records.append(_make_idle_record(repo, marker))
-    return sorted(records, key=lambda record: float(record["created"]))
-
-
-def release_session(repo: Repo, prefix: str) -> list[Record]:
-    """Remove the claims of the session whose id begins with prefix; return their records.
-    Raises Error if no session or several match."""
-    held = claims.list_claims(repo)
-    session_id = sessions.pick_id(prefix, [claim["session_id"] for claim in held])
-    claims.release_claims(repo, lambda claim: claim["session_id"] == session_id)
-    mine = (claim for claim in held if claim["session_id"] == session_id)
-    return [record for claim in mine for record in _make_records(repo, claim)]
-
-
-def _make_records(repo: Repo, claim: Claim) -> Iterator[Record]:
-    paths: list[str | None] = [*claim["paths"]]
-    for path in paths or [None]:
-        yield {
-            "type": "claim",
-            "session_id": claim["session_id"],
-            "agent_id": claim["agent_id"],
-            "tool_use_id": claim["tool_use_id"],
-            "tool": claim["tool"],
-            "path": path,
-            "created": claim["created"],
-            "process": claim["process"],
-            "worktree_path": repo.worktree,
-        }
-
-
-def _make_idle_record(repo: Repo, marker: Marker) -> Record:
-    state = others.peek_state(repo, marker["session_id"]) or {}
-    idle: Any = {
-        **dict.fromkeys(("agent_id", "tool_use_id", "tool"), ""),
-        "session_id": marker["session_id"],
-        "paths": [],
-        "created": sessions.parse_time(state.get("last_interaction_time")),
-        "process": marker.get("agent_process"),
-    }
-    return next(_make_records(repo, idle))
 
 
 def record_call(repo: Repo, event: dict[str, Any]) -> str:

@@ -20,7 +20,7 @@ from gitcp.core import formats, import_rules, line_replay, links, transcript_fac
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import Error, InputError
 from gitcp.git import decode_name
-from gitcp.store import notes, object_lists, redaction, undo
+from gitcp.store import notes, object_lists, redaction, stored_transcripts, undo
 from gitcp.store.imports import find
 from gitcp.store.imports.find import Calls, Contents, Gathered
 from gitcp.store.lines import commit_lines, edit_lines
@@ -28,7 +28,7 @@ from gitcp.store.link import condense
 from gitcp.store.object_lists import is_ancestor
 from gitcp.store.objects import need_commit
 from gitcp.store.session import others
-from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write, stored_transcripts
+from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -338,13 +338,13 @@ class Journal:
         if read_end(self.repo)[1] <= LARGEST:
             return
 
-        from gitcp.core import credit_cases
+        from gitcp.core import journal_cuts
 
-        lines = credit_cases.drop_repeated(_read_raw(self.repo)[0])
+        lines = journal_cuts.drop_repeated(_read_raw(self.repo)[0])
         from gitcp.store.session import others
 
         active = {m["session_id"] for m in others.read_here(self.repo) if m["phase"] == "active"}
-        self._replace_lines(credit_cases.cut_back(lines, self.lines, active))
+        self._replace_lines(journal_cuts.cut_back(lines, self.lines, active))
 
     def drop_repeated(self) -> None:
         """Remove the lines that others repeat from a journal that has become long, if they are an
@@ -353,17 +353,19 @@ class Journal:
         if size <= LARGEST:
             return
 
-        from gitcp.core import credit_cases
+        from gitcp.core import journal_cuts
 
-        remaining = credit_cases.drop_repeated(lines)
+        remaining = journal_cuts.drop_repeated(lines)
         if len(remaining) * 8 <= len(lines) * 7:
             self._replace_lines(remaining)
 
     def take_back_edits(self, session_id: str, call_id: str, begun: int) -> None:
         """Take back what was given to a call before it really began, at begun in ns."""
-        if credit.take_back_edits(self.lines, session_id, call_id, begun) is not self.lines:
+        from gitcp.core import edit_states
+
+        if edit_states.take_back_edits(self.lines, session_id, call_id, begun) is not self.lines:
             lines = _read_raw(self.repo)[0]
-            self._replace_lines(credit.take_back_edits(lines, session_id, call_id, begun))
+            self._replace_lines(edit_states.take_back_edits(lines, session_id, call_id, begun))
 
     def _replace_lines(self, lines: list[JournalLine]) -> None:
         replace_journal(self.repo, self.repo.git_dir, lines)
@@ -585,13 +587,15 @@ def rebuild_journal(repo: Repo, git_dir: str, left: list[JournalLine]) -> list[J
     """A worktree's journal from the lines that are left of it, and the edits and what settled
     them in the sessions' refs, by time.  An edit of the refs at a path that its session's state
     does not name counts as settled."""
+    from gitcp.core import edit_states
+
     lines, lost = _unite_lines(repo, hash_home(repo, git_dir), expand_trees(repo, left))
     names: dict[str, list[list[object]]] = {}
     for line in credit.list_edits(lost):
-        names.setdefault(line["path"], []).append(credit.get_edit_name(line))
+        names.setdefault(line["path"], []).append(edit_states.get_edit_name(line))
     settled: dict[str, list[object]] = {}
-    for edit in credit.list_open_edits(lines) if lost else ():
-        session_id, name = credit.get_author(edit)[0], credit.get_edit_name(edit)
+    for edit in edit_states.list_open_edits(lines) if lost else ():
+        session_id, name = credit.get_author(edit)[0], edit_states.get_edit_name(edit)
         is_lost = name in names.get(edit["path"], ())
 
         from gitcp.store.session import others

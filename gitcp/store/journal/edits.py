@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from gitcp.store.objects import Objects
 
     # path -> its open edits; the paths with is_left(), and with is_taken_back(); the result of
-    # credit.map_recorded_files()
+    # edit_states.map_recorded_files()
     _Part = tuple[
         dict[str, list[JournalLine]],
         set[str],
@@ -165,13 +165,15 @@ class Work:
         session_id: str,
         is_here: Callable[[str], bool] = lambda _: True,
     ) -> None:
+        from gitcp.core import edit_states
+
         self._session, self._is_here = session_id, is_here
         self._paths: dict[str, list[JournalLine]] = {}
         self._own: set[str] = set()
         self._stretches: dict[str, list[Stretch]] = {}
         self._later_names: dict[str, dict[str, None]] = {}
         origins: dict[str, dict[str, None]] = {}  # path -> the names that its content had before
-        for line in credit.list_open_edits(lines):
+        for line in edit_states.list_open_edits(lines):
             self._paths.setdefault(line["path"], []).append(line)
             if self._is_own(line):
                 self._own.add(line["path"])
@@ -346,6 +348,8 @@ def _read_parts(repo: Repo, session: Mapping[str, Any]) -> list[_Part]:
 def _read_open(repo: Repo, worktree_id: str, session_id: str) -> _Part:
     """The part of a session in a worktree's open edits.  Without the worktree or its journal, the
     open edits in the sessions' refs at paths that the session's state still names."""
+    from gitcp.core import edit_states
+
     git_dir = get_git_dir(repo, worktree_id)
     try:
         st = os.stat(os.path.join(git_dir, "gitcp", NAME))
@@ -361,7 +365,7 @@ def _read_open(repo: Repo, worktree_id: str, session_id: str) -> _Part:
         # Most that a hook appends, such as what a session's ref holds now, changes no open edit.
         is_same = file == stamp[0] and lines[: len(known)] == known
         if not is_same or any(map(credit.is_lasting, lines[len(known) :])):
-            unsettled, sessions = credit.list_open_edits(lines), {}
+            unsettled, sessions = edit_states.list_open_edits(lines), {}
         _OPEN[git_dir] = stamp, lines, unsettled, sessions
     _, lines, unsettled, sessions = _OPEN[git_dir]
     if session_id not in sessions:
@@ -374,7 +378,7 @@ def _read_open(repo: Repo, worktree_id: str, session_id: str) -> _Part:
             edits = {path: own for path, own in edits.items() if path in touched}
         left = {path for path in edits if work.is_left(path)}
         taken = {path for path in edits if work.is_taken_back(path)}
-        sessions[session_id] = edits, left, taken, credit.map_recorded_files(lines, session_id)
+        sessions[session_id] = edits, left, taken, edit_states.map_recorded_files(lines, session_id)
     return sessions[session_id]
 
 
@@ -417,8 +421,10 @@ def list_withdrawn(
     repo: Repo, lines: Sequence[JournalLine], session_id: str, stream: str, since: int = 0
 ) -> set[str]:
     """list_withdrawn() by the lines of this worktree's journal."""
+    from gitcp.core import edit_states
+
     own = (session_id, stream, since)
-    return credit.list_withdrawn(
+    return edit_states.list_withdrawn(
         lines, *own, lambda: _read_open(repo, repo.worktree_id, session_id)[0]
     )
 
@@ -597,8 +603,10 @@ def _compare_entries(seen: LastSeen, present: Mapping[str, Version]) -> Changed:
 
 def _list_gone(journal: Journal, present: Mapping[str, Version]) -> set[str]:
     """The paths of open edits without a file now, by what is present at some of them."""
+    from gitcp.core import edit_states
+
     root = os.fsencode(journal.repo.worktree)
-    paths = {line["path"] for line in credit.list_open_edits(journal.lines)}
+    paths = {line["path"] for line in edit_states.list_open_edits(journal.lines)}
     return {
         path
         for path in paths

@@ -7,7 +7,7 @@ import os
 import time
 
 from gitcp import files, git
-from gitcp.core import credit, credit_cases, discards, formats
+from gitcp.core import credit, credit_cases, discards, edit_states, formats
 from gitcp.errors import Error, Late
 from gitcp.git import ANY, decode_name
 from gitcp.repo import Repo
@@ -139,7 +139,10 @@ def _look(other: Repo, paths: Collection[str]) -> None:
             journal_edits.scan_if_cheap(held, at, first=True)
         else:
             journal_edits.record_paths(held, paths, at)
-        marker, open_edits = other.join_own(journal.VISITED), credit.list_open_edits(held.lines)
+        marker, open_edits = (
+            other.join_own(journal.VISITED),
+            edit_states.list_open_edits(held.lines),
+        )
         if any(edit.get("how") == credit.STRANGER for edit in open_edits):
             files.touch_private(other, marker)
         elif os.path.lexists(marker):
@@ -191,7 +194,7 @@ def _split_steps(
     if ends is None:
         return []
     start, end = ((after[0], journal.repo.objects.write("blob", data)) for data in ends)
-    edits = credit.list_edits_since_opening(journal.lines, writer[0], writer[2])
+    edits = edit_states.list_edits_since_opening(journal.lines, writer[0], writer[2])
     if end in [credit.parse_entry(line["after"]) for line in edits if line["path"] == path]:
         start = end = before or end  # an earlier look has recorded the call's part
     if before and before[1] == start[1]:
@@ -266,7 +269,7 @@ def _make_stated_edits(stretch: Stretch, at: int) -> list[JournalLine]:
 def _settle_edits(other: Repo, stretches: Iterable[tuple[str, Stretch]]) -> None:
     settled: dict[str, list[Any]] = {}
     for path, stretch in stretches:
-        settled.setdefault(path, []).extend(map(credit.get_edit_name, stretch.edits))
+        settled.setdefault(path, []).extend(map(edit_states.get_edit_name, stretch.edits))
     with Journal(other) as held:
         held.append([{"taken": settled, "at": read_clock(other)}])
 

@@ -68,7 +68,9 @@ def build_stay_check(repo: Repo, head: str) -> Callable[[str], bool]:
 
 def _look_at_open(held: Journal, paths: Iterable[str]) -> None:
     """Look at the paths, and at those of open edits."""
-    open_paths = {line["path"] for line in credit.list_open_edits(held.lines)}
+    from gitcp.core import edit_states
+
+    open_paths = {line["path"] for line in edit_states.list_open_edits(held.lines)}
     edits.record_paths(held, sorted({*paths, *open_paths}), read_clock(held.repo))
 
 
@@ -84,11 +86,13 @@ def settle_commit(
     sessions: those whose part in the commit is decided, by default all but the excluded ones.  The
     edits of other sessions stay open.
     """
+    from gitcp.core import edit_states
+
     if not os.path.exists(repo.join_own(journal.NAME)):
         return
     with Journal(repo) as held:
         recorded = any(line.get("commit") == commit["oid"] for line in held.lines)
-        if not held.lines or (recorded and not credit.list_open_edits(held.lines)):
+        if not held.lines or (recorded and not edit_states.list_open_edits(held.lines)):
             return
         _look_at_open(held, ())  # a commit may have taken its time
         find_present = LastSeen(repo, held.lines).get_entry
@@ -96,7 +100,7 @@ def settle_commit(
         line = _build_commit_line(held.lines, commit, changes, find_present, find_committed)
         line["at"] = read_clock(repo)
         is_settled = _build_settled_check(repo.objects, changes, find_present, find_committed)
-        open_edits = credit.list_open_edits(held.lines)
+        open_edits = edit_states.list_open_edits(held.lines)
         _note_strangers(repo, commit, changes, open_edits)
         for session_id in {credit.get_author(edit)[0] for edit in open_edits} - {""}:
             decided = session_id not in excluded if sessions is None else session_id in sessions
@@ -106,7 +110,7 @@ def settle_commit(
                 line.setdefault("linked", []).append(session_id)
         if not recorded and (ends := _read_transcript_ends(repo)):
             line["transcripts"] = ends
-        if not recorded or credit.list_open_edits([*held.lines, line]) != open_edits:
+        if not recorded or edit_states.list_open_edits([*held.lines, line]) != open_edits:
             held.append([line])
             _forget_strangers(repo, open_edits, held)
             held.cut_back()
@@ -143,9 +147,9 @@ def unlink_unfounded(
     A link by hand stays, and one to a checkpoint with more than this session's part of the commit.
     """
 
-    from gitcp.core import credit_cases
+    from gitcp.core import journal_cuts
 
-    for oid, paths in credit_cases.list_unfounded(before, after, session_id).items():
+    for oid, paths in journal_cuts.list_unfounded(before, after, session_id).items():
         from gitcp.store.v1 import checkpoint_list
 
         texts = checkpoint_list.read_texts(repo.objects, oid)
@@ -168,7 +172,9 @@ def unlink_unfounded(
 
 def _forget_strangers(repo: Repo, before: list[JournalLine], held: Journal) -> None:
     """Remove the marker of such edits if all that were open before are settled."""
-    if _list_strange(before) and not _list_strange(credit.list_open_edits(held.lines)):
+    from gitcp.core import edit_states
+
+    if _list_strange(before) and not _list_strange(edit_states.list_open_edits(held.lines)):
         files.remove_private(repo, repo.join_own(journal.VISITED))
 
 
@@ -220,23 +226,29 @@ def _divide_edits(
 ) -> bool:
     """Add to a commit's line the session's edits that it left at the paths it settles, and those
     that it took at others; whether it left some."""
+    from gitcp.core import edit_states
+
     is_left = False
     for path in work.list_paths():
         for stretch in work.list_stretches(path):
             settled = is_settled(path, stretch)
             if settled != (path in line["settled"]):
                 edits = line.setdefault("taken" if settled else "left", {}).setdefault(path, [])
-                edits += map(credit.get_edit_name, stretch.edits)
+                edits += map(edit_states.get_edit_name, stretch.edits)
                 is_left = is_left or not settled
     return is_left
 
 
 def let_edits_go(repo: Repo, session_id: str, paths: Iterable[str]) -> None:
     """Settle a session's open edits at these paths: no commit takes them any more."""
+    from gitcp.core import edit_states
+
     with Journal(repo) as held:
         work = Work(held.lines, session_id)
         edits = {path: work.list_edits(path) for path in paths}
-        settled = {path: [*map(credit.get_edit_name, edits[path])] for path in edits if edits[path]}
+        settled = {
+            path: [*map(edit_states.get_edit_name, edits[path])] for path in edits if edits[path]
+        }
         held.append([{"taken": settled, "at": read_clock(repo)}] if settled else [])
 
 

@@ -11,9 +11,8 @@ import os
 from gitcp import files
 from gitcp.agents import find_client
 from gitcp.core import credit
-from gitcp.store import session
+from gitcp.store import session, stored_transcripts
 from gitcp.store.journal import get_home, read_journal
-from gitcp.store.v1 import stored_transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -285,9 +284,11 @@ def is_made_by_hook(
 ) -> bool:
     """Whether a change of a path, from this entry, is by the hooks that run on an auto-commit: the
     entry is the commit's, or a hook's."""
+    from gitcp.core import edit_states
+
     if path not in judged:
         return False
     if judged[path] == before:
         return True
-    edits = credit.trace_content(credit.list_edits(lines), path)
+    edits = edit_states.trace_content(credit.list_edits(lines), path)
     return bool(edits and edits[-1]["how"] == credit.HOOK)

@@ -29,8 +29,13 @@ class Edits:
         self, objects: Objects, lines: Sequence[JournalLine], committed: Committed | None = None
     ) -> None:
         """committed: finds the authors of a content that the journal knows only as committed."""
+        from gitcp.core import edit_states
+
         self._objects, self._committed = objects, committed
-        self._edits, self._settled = credit.list_edits(lines), credit.list_settled_contents(lines)
+        self._edits, self._settled = (
+            credit.list_edits(lines),
+            edit_states.list_settled_contents(lines),
+        )
         self._contents: dict[str, Version | None] = {"": Version("", ())}
 
     def get_content(self, mode: str, oid: str | None) -> Version | None:
@@ -51,7 +56,9 @@ class Edits:
 
     def trace_content(self, path: str) -> list[JournalLine]:
         """trace_content() of the journal's edits."""
-        return credit.trace_content(self._edits, path)
+        from gitcp.core import edit_states
+
+        return edit_states.trace_content(self._edits, path)
 
     def credit_paths(
         self,

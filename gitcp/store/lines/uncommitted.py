@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from gitcp.core import credit, formats, line_authors, line_replay
+from gitcp.core import credit, edit_states, formats, line_authors, line_replay
 from gitcp.errors import Error
 from gitcp.git import encode_name
 from gitcp.store import journal, session
@@ -123,7 +123,7 @@ def list_brought_ids(repo: Repo, path: str, oid: str) -> list[str]:
 def _look_at_path(repo: Repo, path: str) -> list[JournalLine]:
     """The journal with what a look at path, and at the open paths, would add to it."""
     scratch = journal.JournalCopy(repo)
-    unsettled = {line["path"] for line in credit.list_open_edits(scratch.lines)}
+    unsettled = {line["path"] for line in edit_states.list_open_edits(scratch.lines)}
     paths = [path, *sorted(unsettled)[: journal.MANY]]
     try:
         edits.record_paths(scratch, paths, time.time_ns(), write=False)

@@ -17,12 +17,12 @@ from gitcp.core import formats, transcripts
 from gitcp.core.v1_format import list_strings, parse_json
 from gitcp.errors import Error, InputError
 from gitcp.git import format_now
-from gitcp.store import journal, objects, redaction, refs, session, tasks
+from gitcp.store import journal, objects, redaction, refs, session, stored_transcripts, tasks
 from gitcp.store.journal import open_edits
 from gitcp.store.journal.edits import Work, read_streams
 from gitcp.store.lines import commit_lines
 from gitcp.store.stream import find_live
-from gitcp.store.v1 import checkpoints, committed_write, stored_transcripts
+from gitcp.store.v1 import checkpoints, committed_write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Commit, File, Linked, Scan, Staged, State, Usage
     from gitcp.repo import Repo
     from gitcp.store.lines.commit_lines import Credit
+    from gitcp.store.stored_transcripts import StoredTranscript
     from gitcp.store.v1.committed_write import SessionData
-    from gitcp.store.v1.stored_transcripts import StoredTranscript
 
 # The metadata of a session in a committed checkpoint, and its task files.
 _SLACK = 60_000_000_000  # ns by which a session's own first lines may be older than its start

@@ -10,7 +10,7 @@ import os
 
 from gitcp import files, git, memory
 from gitcp.agents import find_client
-from gitcp.core import commit_message, holding
+from gitcp.core import holding, prompt_text
 from gitcp.errors import Error, GitError
 from gitcp.store import match, notes, object_lists, refs, session
 from gitcp.store import objects as store_objects
@@ -359,12 +359,12 @@ def format_lines(repo: Repo, key: str, session_ids: Iterable[str]) -> list[str]:
 
 
 def _describe(state: State) -> str:
-    agent = commit_message.join_words(state.get("agent_type") or "an agent")
+    agent = prompt_text.join_words(state.get("agent_type") or "an agent")
     turns = state.get("turns") or {}
     model = turns.get(state.get("turn_id") or "", {}).get("model")
     models = [turn["model"] for turn in turns.values() if turn.get("model")]
     model = model or (models[-1] if models else _read_model(state))
-    return f"{agent} ({commit_message.join_words(model)})" if model else agent
+    return f"{agent} ({prompt_text.join_words(model)})" if model else agent
 
 
 def _read_model(state: State) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 
 from gitcp import files
-from gitcp.core import commit_message, formats, json, stream_rules
+from gitcp.core import formats, json, stream_rules
 from gitcp.core.formats import is_object_name
 from gitcp.git import encode_name
 from gitcp.store.objects import read_commit
@@ -81,6 +81,9 @@ def read_left_out(repo: Repo, head: str, commit: Commit) -> set[str]:
         return set()
     if not verdict.get("told") or verdict.get("commented") or not commit["message"].strip():
         return set()
+
+    from gitcp.core import commit_message
+
     return set(verdict.get("ids", ())).difference(
         commit_message.read_trailers(encode_name(commit["message"]))
     )
@@ -111,6 +114,9 @@ def lacks_checkpoint(ctx: Context) -> bool:
     verdict = load_verdict(ctx.repo)
     if not verdict or not verdict["id"] or ctx.head in read_judged(ctx.repo):
         return False
+
+    from gitcp.core import commit_message
+
     commit = read_commit(ctx.repo.objects, ctx.head)
     if commit is None or verdict["id"] not in commit_message.read_trailers(
         encode_name(commit["message"])

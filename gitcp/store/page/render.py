@@ -10,8 +10,8 @@ from collections import Counter, deque
 from datetime import UTC, datetime
 
 from gitcp.core import page_parts, transcripts
-from gitcp.core.commit_message import name_prompt
 from gitcp.core.page_parts import map_strings
+from gitcp.core.prompt_text import name_prompt
 from gitcp.core.render.history import COUNTED, OUTCOMES, format_stats_summary
 from gitcp.core.render.spans import AUTHORS, SHORTEST, count_noun, format_usage, shorten
 from gitcp.core.sums import Sums, share_percent

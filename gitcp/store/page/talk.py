@@ -7,9 +7,8 @@ import re
 from datetime import datetime
 from itertools import count
 
-from gitcp.core import commit_message
+from gitcp.core import images, prompt_text
 from gitcp.core.page_parts import take_line
-from gitcp.core.redact import images
 from gitcp.core.render.spans import count_noun, format_usage, shorten
 from gitcp.store.page.markdown import parse_markdown
 
@@ -120,7 +119,7 @@ class Talk:
         call = session, author["tool_use_id"] or ""
         if call in self._calls:
             return self._calls[call]
-        number = commit_message.find_number(self._prompts.get(session, {}), author)
+        number = prompt_text.find_number(self._prompts.get(session, {}), author)
         return _name_turn(session, number) if number else "", ""
 
     def find_asked(self, session: str, prompt: str) -> str:

@@ -10,15 +10,9 @@ from gitcp import git, gitdir
 from gitcp.core import stream_rules
 from gitcp.errors import Busy, Error, Moved
 from gitcp.files import exclusive
-from gitcp.store import refs, session, turn
+from gitcp.store import refs, session
 from gitcp.store.snapshot import scan
-from gitcp.store.stream import (
-    list_branches,
-    list_sessions,
-    map_named_paths,
-    peek_tip,
-    rename_stream,
-)
+from gitcp.store.stream import list_branches, list_sessions, map_named_paths, peek_tip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,10 +93,12 @@ def write_checkpoint(
     head: HEAD as it was read before.  look: as for settle_leftovers().  If HEAD moves meanwhile,
     the streams follow it and the worktree is scanned again.  Raises Busy if HEAD keeps moving.
     """
+    from gitcp.store.turn import writing
+
     for _ in range(_TRIES):
         follow_head(repo, state, head)
         try:
-            return turn.write_turn(repo, state, event, look)
+            return writing.write_turn(repo, state, event, look)
         except Moved as e:
             git.append_note("settle", f"again: {e}")
             head, look = refs.read_base(repo), None
@@ -155,7 +151,10 @@ def _follow_base(repo: Repo, state: State, tip: Tip, head: str) -> None:
     if not scan.list_dirty(repo, files, head):
         git.append_note("stream", f"'{tip['ref']}' stays: none of its files is changed here")
         return
-    updates = rename_stream(repo, tip, head)
+
+    from gitcp.store.stream import writing
+
+    updates = writing.rename_stream(repo, tip, head)
     refs.update_refs(repo, updates, "gitcp: base moved")
     for stream in state["streams"]:
         if stream["id"] == tip["stream"]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from gitcp import console
-from gitcp.core import commit_message, json, links, search_rules, v1_format
+from gitcp.core import json, links, prompt_text, search_rules, v1_format
 from gitcp.core.formats import parse_checkpoint_ref
 from gitcp.core.search_rules import cut_turns
 from gitcp.errors import Error, GitError
@@ -463,7 +463,7 @@ def _add_files(turns: list[Turn], metadata: Mapping[str, Any]) -> set[int]:
     for path, file in files.items() if isinstance(files, dict) else ():
         for turn_id in file.get("turns") or () if isinstance(file, dict) else ():
             facts = stored.get(turn_id) if isinstance(stored, dict) else None
-            turn = by_number.get(commit_message.find_number(asked, facts))
+            turn = by_number.get(prompt_text.find_number(asked, facts))
             if turn:
                 wrote.add(turn["number"])
             if turn and not any(f"/{named}".endswith(f"/{path}") for named in turn["files"]):

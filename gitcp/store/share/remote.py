@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from gitcp.core.record_types import Record
-    from gitcp.core.redact.redactor import Redactor
+    from gitcp.core.redact import Redactor
     from gitcp.repo import Repo
     from gitcp.store.objects import Objects
 

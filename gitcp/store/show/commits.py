@@ -9,7 +9,7 @@ from itertools import starmap
 from gitcp import console
 from gitcp.agents.reading import conversation
 from gitcp.console import term
-from gitcp.core import credit, formats, line_replay, links, v1_format, v1_schema
+from gitcp.core import credit, edit_states, formats, line_replay, links, v1_format, v1_schema
 from gitcp.core.formats import build_change
 from gitcp.core.render.spans import abbreviate
 from gitcp.core.transcripts import ensure_object
@@ -268,7 +268,7 @@ def list_lanes(repo: Repo, session_ids: Sequence[str]) -> list[Record]:
     """A lane {session_id, turns, calls, lines} for each of the sessions with open work; times in
     seconds since 1970, lines by author.  The last lane is the person's, whose calls are edits."""
     lines = journal.read_journal(repo)
-    edits = credit.list_open_edits(lines)
+    edits = edit_states.list_open_edits(lines)
     changes = _list_changes(repo, edits)
     credits = edit_lines.Edits(repo.objects, lines).credit_paths(changes).values()
     authors = [credit.get_author(edit) for edit in edits]

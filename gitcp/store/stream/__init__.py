@@ -6,27 +6,24 @@ has no id; the first 12 digits of its tip are used instead.
 
 from __future__ import annotations
 
-import os
-
 from gitcp import git, memory
-from gitcp.core import credit, formats, json, stream_rules
-from gitcp.errors import Error, Foreign, InputError
+from gitcp.core import formats
+from gitcp.errors import Error, Foreign
 from gitcp.files import Damaged, exclusive, parse_checked, read_words, write_words
-from gitcp.git import decode_name, encode_name
-from gitcp.store import journal, refs, session
+from gitcp.git import decode_name
+from gitcp.store import refs, session
 from gitcp.store.journal import edits
 from gitcp.store.journal.edits import read_streams
 from gitcp.store.objects import TREE, Lookup, compare_trees, find_tree, parse_commit, parse_ident
-from gitcp.store.session import make_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable
     from typing import Any, TypedDict
 
-    from gitcp.core.record_types import Entries, Entry, Marker, State, Tip, Verdict
-    from gitcp.core.stream_rules import View
+    from gitcp.core.record_types import Entry, Marker, State, Tip
     from gitcp.repo import Repo
+    from gitcp.store import refs
     from gitcp.store.cat_file import Object
     from gitcp.store.objects import Objects
 
@@ -95,22 +92,6 @@ def get_lock_name(repo: Repo, ref: str) -> str:
     none."""
     parsed = formats.parse_shadow(ref)
     return f"stream-{(parsed and parsed['worktree']) or repo.worktree_hash}"
-
-
-def build_message(
-    subject: str, session_id: str, base: str, stream: str, trailers: Sequence[str] = ()
-) -> str:
-    """The message of a session's checkpoint on a stream, made on the commit base (full oid).
-
-    trailers: used instead of Entire-Metadata."""
-    lines = [
-        *(trailers or [f"Entire-Metadata: {METADATA}{session_id}"]),
-        f"Entire-Session: {session_id}",
-        "Entire-Strategy: manual-commit",
-        f"Base-Commit: {base}",
-        f"Gitcp-Stream: {stream}",
-    ]
-    return "\n".join([subject, "", *lines])
 
 
 def find_trailer(message: str, key: str) -> str:
@@ -274,6 +255,7 @@ def _read_own(repo: Repo, base: str) -> Tip | None:
         next_ref = build_ref(repo, base)
         if next_ref == ref:
             return tip
+
         from gitcp import console
 
         console.warn(f"'{ref}' is a branch of yours: gitcp uses '{next_ref}' instead")
@@ -346,33 +328,6 @@ def find_live(repo: Repo, base: str, stream_id: str, ref: str = "") -> Tip | Non
 # `state.json` has everything except the finished turns.  Each of those is a file below `turns/`,
 # written once, so that a checkpoint stores only what is new.
 NAME, TURNS = "state.json", "turns"
-_TURNS_PER_FOLDER = 50
-
-
-def write_files(
-    objects: Objects, state: State, previous: Lookup | None, folder: str
-) -> dict[str, Entry]:
-    """path below folder -> entry of the files that copy a state, without those that the previous
-    tree has.  folder: the session's metadata directory."""
-    turn_id, turns = state.get("turn_id", ""), state.get("turns", {})
-    last_turn = {turn_id: turns[turn_id]} if turn_id in turns else {}
-    brief: Any = {**state, "turns": last_turn}
-    finished: dict[str, bytes] = {}
-    for turn, facts in reversed(turns.items()):
-        path = _get_path(facts)
-        if turn == turn_id:
-            continue
-        if previous and previous(f"{folder}/{path}"):
-            break  # the turns before it are there, too
-        finished[path] = json.dumps({turn: facts}).encode()
-    oids = objects.write_blobs([*finished.values()]) if finished else []
-    entries = {path: ("100644", oid) for path, oid in zip(finished, oids, strict=True)}
-    return {NAME: ("100644", objects.write("blob", session.dump_state(brief))), **entries}
-
-
-def _get_path(facts: Any) -> str:
-    number = int(facts.get("number", 0))
-    return f"{TURNS}/{number // _TURNS_PER_FOLDER}/{number}.json"
 
 
 def read_copy(objects: Objects, tip: Tip, session_id: str) -> State | None:
@@ -394,6 +349,7 @@ def read_with_turns(objects: Objects, tip: Tip, session_id: str) -> State | None
     if copy is None or folder is None:
         return copy
     turns: dict[str, Any] = {}
+
     from gitcp.store.object_lists import list_files
 
     for _, (_, oid) in list_files(objects, folder[1]):
@@ -404,16 +360,6 @@ def read_with_turns(objects: Objects, tip: Tip, session_id: str) -> State | None
     turns |= copy.get("turns", {})
     copy["turns"] = dict(sorted(turns.items(), key=lambda turn: int(turn[1].get("number", 0))))
     return copy
-
-
-def recall_state(repo: Repo, session_id: str) -> State | None:
-    """The state of a session; None for an unknown one.
-
-    A newer copy on its stream wins: a process was killed between the ref and the state.  A lost or
-    damaged file is rebuilt from the copies and the marker.  The caller holds the session's lock.
-    """
-    head = refs.read_base(repo)
-    return catch_up_state(repo, session_id, session.load_state(repo, session_id), head)
 
 
 def catch_up_state(repo: Repo, session_id: str, state: State | None, head: str) -> State | None:
@@ -429,19 +375,6 @@ def catch_up_state(repo: Repo, session_id: str, state: State | None, head: str) 
         state = session.update_fields(copy)
         read_streams(repo, state)
     return state
-
-
-def is_orphaned(repo: Repo, tip: Tip) -> bool:
-    """Whether no state names a stream (doc/behaviour.md "Conflicts and warnings").
-
-    A state that is behind the stream or unreadable counts as naming it, and so does one of the
-    original program with its base.
-    """
-    owners = list_sessions(repo.objects, tip)
-    concerned = session.read_concerned(repo, owners)
-    if any(stream["id"] == tip["stream"] for marker in concerned for stream in marker["streams"]):
-        return False
-    return not any(_is_named(repo, tip, session_id) for session_id in owners)
 
 
 def holds_lost_work(repo: Repo, tip: Tip, saved: Collection[str] = frozenset()) -> bool:
@@ -460,23 +393,6 @@ def holds_lost_work(repo: Repo, tip: Tip, saved: Collection[str] = frozenset()) 
     except Error:
         return True  # an unreadable stream may be unsettled
     return False
-
-
-def _is_named(repo: Repo, tip: Tip, session_id: str) -> bool:
-    try:
-        from gitcp.store.session import others
-
-        state = others.peek_state(repo, formats.check_session_id(session_id))
-    except InputError:
-        return False
-    if state is None:
-        return False
-    if any(stream["id"] == tip["stream"] for stream in state["streams"]):
-        return True
-    copy = read_copy(repo.objects, tip, session_id)
-    if copy is None:
-        return bool(state["base_commit"]) and tip["base"].startswith(state["base_commit"][:7])
-    return bool(copy.get("revision", 0) > state.get("revision", 0))
 
 
 def _list_near(repo: Repo, state: State, head: str) -> list[Tip]:
@@ -541,78 +457,6 @@ def _follow_marker(state: State, marker: Marker) -> None:
     ]
 
 
-# The place of a session's next checkpoint, by its verdict unless that is void.
-#
-# Nothing is written here: the writer of the checkpoint makes the ref updates that are returned.
-NO_VERDICT: Verdict = {"verdict": "none", "ref": "", "tip": "", "reason": ""}
-
-
-def find_place(repo: Repo, state: State, base: str) -> Place:
-    """The place by the verdict that the turn began with (doc/behaviour.md "Streams")."""
-    current = find_current(repo, state, base)
-    suffixed = get_mode(repo) == "suffix"
-    parent = _choose_parent(repo, state, current, suffixed)
-    branch = build_ref(repo, base)
-    numbered = suffixed and parent and parent["ref"].startswith(branch + "-")
-    if parent and (numbered or parent["ref"] == branch or (suffixed and parent is current)):
-        return _build_place(parent["ref"], parent["oid"], parent)
-    moved = [(parent["ref"], None, parent["oid"])] if parent else []
-    if suffixed:
-        number = max([0, *map_suffixes(repo, base)]) + 1
-        return _build_place(build_ref(repo, base, number), None, parent, after=moved)
-    if current is None or current is parent:
-        # A branch whose commit is missing can be neither read nor archived.
-        return _build_place(branch, refs.read_ref(repo, branch), parent, after=moved)
-    archived = [archive_stream(repo, current)]
-    if current["ref"] == branch:
-        return _build_place(branch, current["oid"], parent, archived, moved)
-    # An old name without a worktree.
-    return _build_place(
-        branch, None, parent, archived, [(current["ref"], None, current["oid"]), *moved]
-    )
-
-
-def _choose_parent(repo: Repo, state: State, current: Tip | None, suffixed: bool) -> Tip | None:
-    """The tip that the verdict continues: current, or that of the stream that it restores; None to
-    start a new stream.  A void verdict continues the current one."""
-    verdict = state.get("verdict") or NO_VERDICT
-    action = verdict["verdict"]
-    replaces = action in ("reset", "restore") and not suffixed
-    if current and replaces and _is_busy(repo, state, current["stream"]):
-        git.append_note("stream", f"'{current['ref']}' stays: another session is active on it")
-        return current
-    if action == "restore":
-        restored = read_tip(repo.objects, verdict["ref"])
-        is_current = current and restored and current["ref"] == restored["ref"]
-        if restored and restored["oid"] == verdict["tip"] and not is_current:
-            return restored  # else it moved on, or HEAD is at its base again
-    if action in ("reset", "new") and current:
-        if current["oid"] == verdict["tip"]:
-            return None
-        git.append_note("stream", f"verdict '{action}' is void: '{current['ref']}' moved on")
-    return current
-
-
-def _build_place(
-    ref: str,
-    old: str | None,
-    parent: Tip | None,
-    before: Sequence[refs.Update] = (),
-    after: Sequence[refs.Update] = (),
-) -> Place:
-    parsed = formats.parse_shadow(ref)
-    return {
-        "ref": ref,
-        "old": old,
-        "parent": parent,
-        "stream": parent["stream"] if parent else make_id(),
-        "suffix": parsed["suffix"] if parsed else None,
-        "reset": parent is None,
-        "before": [*before],
-        "after": [*after],
-    }
-
-
 def archive_stream(repo: Repo, tip: Tip) -> refs.Update:
     """The ref update that archives a stream."""
     name = formats.parse_stream_name(tip["ref"])
@@ -624,20 +468,6 @@ def archive_stream(repo: Repo, tip: Tip) -> refs.Update:
         int(ref.rpartition("/")[2]) for ref in archived if ref.rpartition("/")[2].isdecimal()
     ]
     return (f"{ARCHIVE}{name}/{max([0, *numbers]) + 1}", tip["oid"], None)
-
-
-def rename_stream(repo: Repo, tip: Tip, base: str) -> list[refs.Update]:
-    """The ref updates that rename a stream to a new base, or archive it if that name is taken."""
-    parsed = formats.parse_shadow(tip["ref"])
-    number = parsed["suffix"] if parsed else None
-    ref = build_ref(repo, base, number)
-    if number is not None and repo.objects.read(ref):
-        number = max(map_suffixes(repo, base)) + 1
-        ref = build_ref(repo, base, number)
-    if ref == tip["ref"]:
-        return [(ref, tip["oid"], tip["oid"])]
-    update = archive_stream(repo, tip) if repo.objects.read(ref) else (ref, tip["oid"], None)
-    return [update, (tip["ref"], None, tip["oid"])]
 
 
 def move_home(repo: Repo) -> None:
@@ -660,156 +490,3 @@ def _move_home(repo: Repo, ref: str, new_ref: str) -> None:
     except Error as e:
         # It is the person's, or is being written to.
         git.append_note("stream", f"'{ref}' stays: {e}")
-
-
-def _is_busy(repo: Repo, state: State, stream: str) -> bool:
-    """Whether another session, in a turn, has work on the stream."""
-
-    return any(
-        m["phase"] == "active"
-        and m["session_id"] != state["session_id"]
-        and any(s["id"] == stream for s in m["streams"])
-        and not session.is_gone(m["agent_process"])
-        for m in session.read_recent(repo)
-    )
-
-
-def _is_change_left(
-    base: bytes | None, tip: bytes | None, worktree: bytes | None, rule: str
-) -> bool:
-    """holding.is_change_left(), whose module is imported where a stream is asked."""
-
-    from gitcp.core import holding
-
-    return holding.is_change_left(base, tip, worktree, rule)
-
-
-def take_verdict(repo: Repo, state: State, head: str, dirty: dict[str, Entry | None]) -> Verdict:
-    """Choose the stream of a turn that starts with these dirty files, and set the verdict in the
-    state (doc/behaviour.md "Which stream a turn continues")."""
-    tip = find_current(repo, state, head)
-    streams = _collect_streams(repo, state, dirty, tip)
-    current = _build_current_view(repo, tip, streams)
-    alternatives = [
-        view
-        for stream, (ref, files) in streams.items()
-        if (current is None or stream != current["id"]) and not dirty.keys().isdisjoint(files)
-        if (view := _resolve_stream(repo, stream, ref, files))
-    ]
-    mode = get_mode(repo)
-
-    def is_left(view: View) -> bool:
-        """Whether agent lines survive in the files that the stream and the worktree share."""
-        rule = repo.config.get_option("gitcp.suffix-match")
-        tip = read_tip(repo.objects, view["ref"])
-        base_lookup = Lookup(repo.objects, find_tree(repo.objects, tip["base"] if tip else None))
-        return any(
-            _is_change_left(
-                _read_blob(repo.objects, base_lookup(path)),
-                _read_blob(repo.objects, entry),
-                _read_worktree(repo, path, dirty[path]),
-                rule,
-            )
-            for path, entry in (view["files"] or {}).items()
-            if path in dirty
-        )
-
-    verdict = stream_rules.choose_stream(mode, current, alternatives, dirty, is_left)
-    if verdict["reason"] == stream_rules.UNREADABLE:
-        from gitcp import console
-
-        console.warn(f"'{verdict['ref']}': {stream_rules.UNREADABLE}")
-    state["should_reset_shadow_branch"] = verdict["verdict"] in ("reset", "new")
-    state["verdict"] = verdict
-    state["last_verdict"] = verdict.copy()
-    git.append_note("stream", f"{verdict['verdict']} {verdict['ref']}: {verdict['reason']}")
-    return verdict
-
-
-def _collect_streams(
-    repo: Repo, state: State, dirty: dict[str, Entry | None], tip: Tip | None
-) -> dict[str, tuple[str, Entries]]:
-    """id -> (ref, files) of the streams that this worktree's unsettled sessions name, of those on
-    the tip or with dirty files."""
-    streams: dict[str, tuple[str, Entries]] = {}
-    writers = credit.list_writers(journal.read_journal(repo), dirty)
-    writers |= list_sessions(repo.objects, tip) if tip else set()
-    concerned = [m for m in session.read_concerned(repo, writers) if session.is_home(repo, m)]
-    foreign = [m for m in concerned if m["session_id"] != state["session_id"]]
-    for marker in [*foreign, session.build_marker(state)]:
-        for stream in edits.list_open_streams(repo, marker):
-            _, files = streams.setdefault(stream["id"], (stream["ref"], {}))
-            for path, file in stream["files"].items():
-                files[path] = (file["mode"], file["oid"]) if file["oid"] else None
-    return streams
-
-
-def _build_current_view(
-    repo: Repo, tip: Tip | None, streams: dict[str, tuple[str, Entries]]
-) -> View | None:
-    if tip is None:
-        return None
-    orphan = False
-    files: Entries | None
-    try:
-        files = _list_files(repo.objects, tip, streams)
-        orphan = tip["stream"] not in streams and is_orphaned(repo, tip)
-    except Error as e:
-        git.append_note("stream", f"'{tip['ref']}': {e}")
-        files = None
-    return _make_view(tip, files, orphan)
-
-
-def _list_files(objects: Objects, tip: Tip, streams: dict[str, tuple[str, Entries]]) -> Entries:
-    """The files of a stream: the paths that states name, else all; their entries on its tip."""
-    files = read_changes(objects, tip)
-    if tip["stream"] not in streams:
-        return files
-    session_files = streams[tip["stream"]][1]
-    return {path: files.get(path, session_files[path]) for path in session_files}
-
-
-def _make_view(tip: Tip, files: Entries | None, orphan: bool = False) -> View:
-    return {
-        "id": tip["stream"],
-        "ref": tip["ref"],
-        "tip": tip["oid"],
-        "time": tip["time"],
-        "files": files,
-        "orphan": orphan,
-    }
-
-
-def _resolve_stream(repo: Repo, stream: str, ref: str, files: Entries) -> View | None:
-    tip = find_tip(repo, stream, ref)
-    if tip is None:
-        return None
-    try:
-        return _make_view(tip, _list_files(repo.objects, tip, {stream: (ref, files)}))
-    except Error as e:
-        git.append_note("stream", f"'{tip['ref']}': {e}")
-        return None
-
-
-def find_tip(repo: Repo, stream: str, ref: str) -> Tip | None:
-    """The tip of a stream by its id, at ref or else at any ref; None without one."""
-    tip = peek_tip(repo.objects, ref)
-    if tip and tip["stream"] == stream:
-        return tip
-    return next((t for t in list_tips(repo) if t["stream"] == stream), None)
-
-
-def _read_worktree(repo: Repo, path: str, entry: Entry | None) -> bytes | None:
-    # The blobs of a turn's start are hashed but not stored: read the file instead.
-    stored = _read_blob(repo.objects, entry)
-    if stored is not None or entry is None:
-        return stored
-    try:
-        with open(os.path.join(os.fsencode(repo.worktree), encode_name(path)), "rb") as f:
-            return f.read()
-    except OSError:
-        return None
-
-
-def _read_blob(objects: Objects, entry: Entry | None) -> bytes | None:
-    return objects.read_blob(entry[1] if entry else None)

@@ -11,7 +11,7 @@ from gitcp.errors import Error, InputError
 from gitcp.files import read_cache, write_private
 from gitcp.git import decode_name
 from gitcp.record import encode_lines
-from gitcp.store import redaction, session
+from gitcp.store import redaction, refs, session
 from gitcp.store.journal import edits, open_edits
 from gitcp.store.objects import Lookup, Stash, compare_trees, find_tree, read_commit
 from gitcp.store.session import others
@@ -19,10 +19,10 @@ from gitcp.store.stream import (
     ARCHIVE,
     METADATA,
     PREFIXES,
+    catch_up_state,
     find_current,
     find_trailer,
     holds_lost_work,
-    is_orphaned,
     list_refs,
     list_tips,
     read_changes,
@@ -30,6 +30,7 @@ from gitcp.store.stream import (
     read_tips,
     writing,
 )
+from gitcp.store.stream.verdict import is_orphaned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +42,23 @@ if TYPE_CHECKING:
     from gitcp.store.objects import Objects
 
     Step = tuple[str, str, str, int, str]  # oid, parent or '', tree, time, message
+
+
+# Streams: their refs and tips, what a tip keeps of its session, and where a turn continues.
+#
+# A stream's id (trailer Gitcp-Stream) stays when its ref moves.  A stream of the original program
+# has no id; the first 12 digits of its tip are used instead.
+
+
+def recall_state(repo: Repo, session_id: str) -> State | None:
+    """The state of a session; None for an unknown one.
+
+    A newer copy on its stream wins: a process was killed between the ref and the state.  A lost or
+    damaged file is rebuilt from the copies and the marker.  The caller holds the session's lock.
+    """
+    head = refs.read_base(repo)
+    return catch_up_state(repo, session_id, session.load_state(repo, session_id), head)
+
 
 _FORMAT = "--format=%H%x00%P%x00%T%x00%ct%x00%B%x00%x00"
 _LOG = ("log", "--no-show-signature", "--no-notes", "--no-color", _FORMAT, "--stdin")

@@ -7,10 +7,10 @@ commit are written, and the refs move in one transaction.  The state is saved la
 from __future__ import annotations
 
 from gitcp import git
-from gitcp.core import formats
+from gitcp.core import formats, json
 from gitcp.errors import Error, Moved
 from gitcp.files import exclusive
-from gitcp.store import journal, refs, session, stream
+from gitcp.store import journal, refs, session
 from gitcp.store.journal import Journal, edits
 from gitcp.store.journal.edits import list_withdrawn
 from gitcp.store.objects import (
@@ -21,13 +21,36 @@ from gitcp.store.objects import (
     parse_ident,
     write_commit,
 )
-from gitcp.store.stream import find_place
+from gitcp.store.session import make_id
+from gitcp.store.stream import (
+    ARCHIVE,
+    CARRIED,
+    METADATA,
+    NAME,
+    PREFIXES,
+    TURNS,
+    archive_stream,
+    build_ref,
+    find_current,
+    find_trailer,
+    get_mode,
+    holds_lost_work,
+    list_branches,
+    list_sessions,
+    map_named_paths,
+    map_suffixes,
+    parse_tip,
+    read_metadata,
+    read_tip,
+    should_follow,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypedDict
+    from collections.abc import Sequence
+    from typing import Any, TypedDict
 
-    from gitcp.core.record_types import Commit, Entry, State, Stream, Tip
+    from gitcp.core.record_types import Commit, Entry, State, Stream, Tip, Verdict
     from gitcp.repo import Repo
     from gitcp.store.objects import Objects
     from gitcp.store.stream import Place
@@ -55,7 +78,7 @@ if TYPE_CHECKING:
         trailers: list[str]
 
 
-_ADDED_TO = ("tasks", stream.TURNS)
+_ADDED_TO = ("tasks", TURNS)
 
 
 def write_checkpoint(repo: Repo, state: State, content: Content, edits_subject: str = "") -> str:
@@ -79,7 +102,7 @@ def write_checkpoint(repo: Repo, state: State, content: Content, edits_subject: 
         tree = _write_tree(repo.objects, state, place, content)
         parent = place["parent"]
         arguments = (state["session_id"], content["head"], place["stream"], content["trailers"])
-        message = stream.build_message(content["subject"], *arguments)
+        message = build_message(content["subject"], *arguments)
         oid = write_commit(repo, tree, [parent["oid"]] if parent else [], message)
         move: refs.Update = (place["ref"], oid, place["old"])
         updates = [*place["before"], move, *place["after"], *([held_update] if held_update else [])]
@@ -115,16 +138,16 @@ def _refresh_entries(repo: Repo, place: Place, content: Content) -> None:
 
 def _write_tree(objects: Objects, state: State, place: Place, content: Content) -> str:
     edits: dict[str, Entry | None] = dict(content["entries"])
-    folder, previous = stream.METADATA + state["session_id"], None
+    folder, previous = METADATA + state["session_id"], None
     if place["parent"]:
-        edits |= stream.read_metadata(objects, place["parent"]["tree"])
+        edits |= read_metadata(objects, place["parent"]["tree"])
         # Of the session's own metadata only tasks and turns are kept.
         if edits.pop(folder, None):
             previous = Lookup(objects, place["parent"]["tree"])
             edits |= {f"{folder}/{name}": previous(f"{folder}/{name}") for name in _ADDED_TO}
     # The next commit often has this tree, which is then read from a pack of gitcp.
     tree = edit_tree(objects, content["head_tree"], edits)
-    files = content["metadata"] | stream.write_files(objects, state, previous, folder)
+    files = content["metadata"] | write_files(objects, state, previous, folder)
     return edit_tree(objects, tree, {f"{folder}/{p}": e for p, e in files.items()})
 
 
@@ -177,7 +200,7 @@ def carry_streams(
     with exclusive(repo, f"stream-{repo.worktree_hash}"):
         for tip in list_moving_streams(repo, old, commit["oid"]):
             if condensed is None:
-                moved = stream.rename_stream(repo, tip, commit["oid"])
+                moved = rename_stream(repo, tip, commit["oid"])
             else:
                 moved = _settle_stream(repo, tip, commit, condensed)
             refs.update_refs(repo, moved, "gitcp: carry forward")
@@ -191,17 +214,17 @@ def list_moving_streams(repo: Repo, base: str, new: str) -> list[Tip]:
     These are the streams of base, and those of other bases (after a pull or cherry-pick) whose
     work is here or settled.  The others stay until HEAD returns to their base.
     """
-    candidates = refs.list_refs(repo, *stream.PREFIXES)
+    candidates = refs.list_refs(repo, *PREFIXES)
     parsed = ((ref, formats.parse_shadow(ref)) for ref in candidates)
     here = [ref for ref, parts in parsed if parts and parts["worktree"] == repo.worktree_hash]
-    tips, at_base = [], stream.list_branches(repo, base, candidates)
-    at_new = stream.list_branches(repo, new, candidates)
+    tips, at_base = [], list_branches(repo, base, candidates)
+    at_new = list_branches(repo, new, candidates)
     for ref in dict.fromkeys([*at_base, *here]):
         if ref in at_new:
             continue  # moved by a session's event between the commit and this hook
         try:
             obj = repo.objects.read(candidates[ref])
-            tip = stream.parse_tip(ref, obj) if obj else None
+            tip = parse_tip(ref, obj) if obj else None
         except Error as e:
             git.append_note("stream", str(e))  # the person's branch: never touched
             continue
@@ -211,20 +234,16 @@ def list_moving_streams(repo: Repo, base: str, new: str) -> list[Tip]:
 
 
 def _is_here(repo: Repo, tip: Tip, new: str) -> bool:
-    paths_by_session = stream.map_named_paths(
-        repo, tip["stream"], stream.list_sessions(repo.objects, tip)
-    )
+    paths_by_session = map_named_paths(repo, tip["stream"], list_sessions(repo.objects, tip))
     if any(paths_by_session.values()):
-        return stream.should_follow(repo, tip, new)
-    return not stream.holds_lost_work(repo, tip)
+        return should_follow(repo, tip, new)
+    return not holds_lost_work(repo, tip)
 
 
 def _settle_stream(repo: Repo, tip: Tip, commit: Commit, condensed: set[str]) -> list[refs.Update]:
     """The ref updates that start the stream again, under the same id, with the files that a linked
     commit left."""
-    paths_by_session = stream.map_named_paths(
-        repo, tip["stream"], stream.list_sessions(repo.objects, tip)
-    )
+    paths_by_session = map_named_paths(repo, tip["stream"], list_sessions(repo.objects, tip))
     unsettled = set().union(*paths_by_session.values())
     present: dict[str, Entry | None] = {}
     if unsettled:
@@ -233,43 +252,192 @@ def _settle_stream(repo: Repo, tip: Tip, commit: Commit, condensed: set[str]) ->
         present = scan.list_dirty(repo, unsettled, commit["oid"])
     updates: list[refs.Update] = []
     if present:
-        target = stream.rename_stream(repo, tip, commit["oid"])[0]
+        target = rename_stream(repo, tip, commit["oid"])[0]
         metadata = {
             path: entry
-            for path, entry in stream.read_metadata(repo.objects, tip["tree"]).items()
+            for path, entry in read_metadata(repo.objects, tip["tree"]).items()
             if path.rpartition("/")[2] in paths_by_session
         }
         tree = edit_tree(repo.objects, commit["tree"], {**present, **metadata})
         owner = tip["session_id"]
         owner = owner if owner in paths_by_session else min(paths_by_session)
         about = (owner, commit["oid"], tip["stream"])
-        message = stream.build_message(stream.CARRIED, *about)
+        message = build_message(CARRIED, *about)
         oid = write_commit(repo, tree, [], message)
-        if not target[0].startswith(stream.ARCHIVE):
+        if not target[0].startswith(ARCHIVE):
             updates.append((target[0], oid, None))
         else:
             present = {}  # the name is taken: everything stays in the archive
     if (
         unsettled - set(present)
-        or stream.holds_lost_work(repo, tip, condensed)
+        or holds_lost_work(repo, tip, condensed)
         or _holds_withdrawn_work(repo, tip)
     ):
-        updates.insert(0, stream.archive_stream(repo, tip))
+        updates.insert(0, archive_stream(repo, tip))
     return [*updates, (tip["ref"], None, tip["oid"])]
 
 
 def _holds_withdrawn_work(repo: Repo, tip: Tip) -> bool:
     """Whether checkpoints of a stream have work that was taken back before a commit took it."""
-    sessions, lines = stream.list_sessions(repo.objects, tip), journal.read_journal(repo)
+    sessions, lines = list_sessions(repo.objects, tip), journal.read_journal(repo)
     if not any(list_withdrawn(repo, lines, name, tip["stream"]) for name in sessions):
         return False
     first = commit = need_commit(repo.objects, tip["oid"])
-    while stream.find_trailer(commit["message"], "Entire-Session"):
+    while find_trailer(commit["message"], "Entire-Session"):
         first = commit
         if not commit["parents"]:
             break
         commit = need_commit(repo.objects, commit["parents"][0])
     # The archive of an earlier commit has what came before the stream was carried forward.
-    is_carried = first["message"].startswith(stream.CARRIED)
+    is_carried = first["message"].startswith(CARRIED)
     since = parse_ident(first["committer"])[1] * 1_000_000_000 if is_carried else 0
     return any(list_withdrawn(repo, lines, name, tip["stream"], since) for name in sessions)
+
+
+# Streams: their refs and tips, what a tip keeps of its session, and where a turn continues.
+#
+# A stream's id (trailer Gitcp-Stream) stays when its ref moves.  A stream of the original program
+# has no id; the first 12 digits of its tip are used instead.
+
+
+def build_message(
+    subject: str, session_id: str, base: str, stream: str, trailers: Sequence[str] = ()
+) -> str:
+    """The message of a session's checkpoint on a stream, made on the commit base (full oid).
+
+    trailers: used instead of Entire-Metadata."""
+    lines = [
+        *(trailers or [f"Entire-Metadata: {METADATA}{session_id}"]),
+        f"Entire-Session: {session_id}",
+        "Entire-Strategy: manual-commit",
+        f"Base-Commit: {base}",
+        f"Gitcp-Stream: {stream}",
+    ]
+    return "\n".join([subject, "", *lines])
+
+
+_TURNS_PER_FOLDER = 50
+
+
+def write_files(
+    objects: Objects, state: State, previous: Lookup | None, folder: str
+) -> dict[str, Entry]:
+    """path below folder -> entry of the files that copy a state, without those that the previous
+    tree has.  folder: the session's metadata directory."""
+    turn_id, turns = state.get("turn_id", ""), state.get("turns", {})
+    last_turn = {turn_id: turns[turn_id]} if turn_id in turns else {}
+    brief: Any = {**state, "turns": last_turn}
+    finished: dict[str, bytes] = {}
+    for turn, facts in reversed(turns.items()):
+        path = _get_path(facts)
+        if turn == turn_id:
+            continue
+        if previous and previous(f"{folder}/{path}"):
+            break  # the turns before it are there, too
+        finished[path] = json.dumps({turn: facts}).encode()
+    oids = objects.write_blobs([*finished.values()]) if finished else []
+    entries = {path: ("100644", oid) for path, oid in zip(finished, oids, strict=True)}
+    return {NAME: ("100644", objects.write("blob", session.dump_state(brief))), **entries}
+
+
+def _get_path(facts: Any) -> str:
+    number = int(facts.get("number", 0))
+    return f"{TURNS}/{number // _TURNS_PER_FOLDER}/{number}.json"
+
+
+# The place of a session's next checkpoint, by its verdict unless that is void.
+#
+# Nothing is written here: the writer of the checkpoint makes the ref updates that are returned.
+NO_VERDICT: Verdict = {"verdict": "none", "ref": "", "tip": "", "reason": ""}
+
+
+def find_place(repo: Repo, state: State, base: str) -> Place:
+    """The place by the verdict that the turn began with (doc/behaviour.md "Streams")."""
+    current = find_current(repo, state, base)
+    suffixed = get_mode(repo) == "suffix"
+    parent = _choose_parent(repo, state, current, suffixed)
+    branch = build_ref(repo, base)
+    numbered = suffixed and parent and parent["ref"].startswith(branch + "-")
+    if parent and (numbered or parent["ref"] == branch or (suffixed and parent is current)):
+        return _build_place(parent["ref"], parent["oid"], parent)
+    moved = [(parent["ref"], None, parent["oid"])] if parent else []
+    if suffixed:
+        number = max([0, *map_suffixes(repo, base)]) + 1
+        return _build_place(build_ref(repo, base, number), None, parent, after=moved)
+    if current is None or current is parent:
+        # A branch whose commit is missing can be neither read nor archived.
+        return _build_place(branch, refs.read_ref(repo, branch), parent, after=moved)
+    archived = [archive_stream(repo, current)]
+    if current["ref"] == branch:
+        return _build_place(branch, current["oid"], parent, archived, moved)
+    # An old name without a worktree.
+    return _build_place(
+        branch, None, parent, archived, [(current["ref"], None, current["oid"]), *moved]
+    )
+
+
+def _choose_parent(repo: Repo, state: State, current: Tip | None, suffixed: bool) -> Tip | None:
+    """The tip that the verdict continues: current, or that of the stream that it restores; None to
+    start a new stream.  A void verdict continues the current one."""
+    verdict = state.get("verdict") or NO_VERDICT
+    action = verdict["verdict"]
+    replaces = action in ("reset", "restore") and not suffixed
+    if current and replaces and _is_busy(repo, state, current["stream"]):
+        git.append_note("stream", f"'{current['ref']}' stays: another session is active on it")
+        return current
+    if action == "restore":
+        restored = read_tip(repo.objects, verdict["ref"])
+        is_current = current and restored and current["ref"] == restored["ref"]
+        if restored and restored["oid"] == verdict["tip"] and not is_current:
+            return restored  # else it moved on, or HEAD is at its base again
+    if action in ("reset", "new") and current:
+        if current["oid"] == verdict["tip"]:
+            return None
+        git.append_note("stream", f"verdict '{action}' is void: '{current['ref']}' moved on")
+    return current
+
+
+def _build_place(
+    ref: str,
+    old: str | None,
+    parent: Tip | None,
+    before: Sequence[refs.Update] = (),
+    after: Sequence[refs.Update] = (),
+) -> Place:
+    parsed = formats.parse_shadow(ref)
+    return {
+        "ref": ref,
+        "old": old,
+        "parent": parent,
+        "stream": parent["stream"] if parent else make_id(),
+        "suffix": parsed["suffix"] if parsed else None,
+        "reset": parent is None,
+        "before": [*before],
+        "after": [*after],
+    }
+
+
+def rename_stream(repo: Repo, tip: Tip, base: str) -> list[refs.Update]:
+    """The ref updates that rename a stream to a new base, or archive it if that name is taken."""
+    parsed = formats.parse_shadow(tip["ref"])
+    number = parsed["suffix"] if parsed else None
+    ref = build_ref(repo, base, number)
+    if number is not None and repo.objects.read(ref):
+        number = max(map_suffixes(repo, base)) + 1
+        ref = build_ref(repo, base, number)
+    if ref == tip["ref"]:
+        return [(ref, tip["oid"], tip["oid"])]
+    update = archive_stream(repo, tip) if repo.objects.read(ref) else (ref, tip["oid"], None)
+    return [update, (tip["ref"], None, tip["oid"])]
+
+
+def _is_busy(repo: Repo, state: State, stream: str) -> bool:
+    """Whether another session, in a turn, has work on the stream."""
+
+    return any(
+        m["phase"] == "active"
+        and m["session_id"] != state["session_id"]
+        and any(s["id"] == stream for s in m["streams"])
+        and not session.is_gone(m["agent_process"])
+        for m in session.read_recent(repo)
+    )

@@ -6,7 +6,7 @@ import os
 from datetime import datetime
 from functools import partial
 
-from gitcp.core import commit_message, stream_rules, v1_format, v1_schema
+from gitcp.core import prompt_text, stream_rules, v1_format, v1_schema
 from gitcp.core.formats import pick_match
 from gitcp.errors import Error
 from gitcp.files import Damaged
@@ -236,7 +236,7 @@ def get_last_prompt(state: State) -> str:
     last = turns.get(state.get("turn_id", "")) if isinstance(turns, dict) else None
     turn_prompt = last.get("prompt") if isinstance(last, dict) else None
     known = (str(prompt or "") for prompt in (turn_prompt, state.get("first_prompt")))
-    return next(filter(commit_message.name_prompt, known), "")
+    return next(filter(prompt_text.name_prompt, known), "")
 
 
 def pick_id(prefix: str, ids: Iterable[str]) -> str:

@@ -8,9 +8,8 @@ from gitcp.core import formats, json, line_replay, transcripts, v1_format
 from gitcp.core.formats import CHECKPOINTS, build_checkpoint_ref, is_ulid, parse_checkpoint_ref
 from gitcp.errors import Error, GitError, Late
 from gitcp.git import decode_name, encode_name, format_now
-from gitcp.store import refs
+from gitcp.store import refs, stored_transcripts
 from gitcp.store.objects import TREE, edit_tree, read_ident, read_tree, write_commit, write_tree
-from gitcp.store.v1 import stored_transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

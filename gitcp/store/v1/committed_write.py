@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Commit, Entry
     from gitcp.repo import Repo
     from gitcp.store.objects import Objects
-    from gitcp.store.v1.stored_transcripts import StoredChunks, StoredTranscript
+    from gitcp.store.stored_transcripts import StoredChunks, StoredTranscript
 
     class SessionData(TypedDict, total=False):
         """The data of one session in one checkpoint; only session_id is required.

@@ -14,7 +14,7 @@ from gitcp.core import formats, merge_rules, v1_format
 from gitcp.core.checkpoint_keys import SESSION_ORDER, SUMMARY_ORDER
 from gitcp.errors import Error, Moved
 from gitcp.git import format_now
-from gitcp.store import pack_care, redaction, refs
+from gitcp.store import pack_care, pictures, refs
 from gitcp.store.object_lists import is_ancestor, list_commits
 from gitcp.store.objects import TREE, edit_tree, need_commit, read_tree, write_commit, write_tree
 from gitcp.store.v1 import checkpoint_list, checkpoints
@@ -258,7 +258,7 @@ def write_forgetting(repo: Repo, chosen: Chosen) -> tuple[list[Update], int]:
         ref, checkpoint_id = checkpoint["ref"], checkpoint["checkpoint_id"]
         for index in indices:
             session = checkpoints.read_session(repo.objects, checkpoint, index)
-            redaction.forget_pictures(repo, session["transcript"])
+            pictures.forget_pictures(repo, session["transcript"])
         tree = _write_emptied(repo.objects, checkpoint, indices, time)
         trees.setdefault(ref, {})[checkpoint_id] = tree
         counts[ref] = counts.get(ref, 0) + len(indices)

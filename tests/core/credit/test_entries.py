@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp.core import credit
+from gitcp.core import credit, edit_states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def test_what_a_commit_took_as_it_stood_is_told_by_path_and_content() -> None:
         credit.build_edit("b", ("100644", "3" * 40), None, credit.PERSON, "between", 4),
         {"commit": "e" * 40, "settled": ["b"]},
     ]
-    assert credit.list_settled_contents(lines) == {("a", "1" * 40), ("b", "3" * 40)}
+    assert edit_states.list_settled_contents(lines) == {("a", "1" * 40), ("b", "3" * 40)}
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_what_a_call_was_given_from_before_it_began_is_taken_back(
         {"close": "d", "session": "r", "at": 13},
         edit,
     ]
-    taken = credit.take_back_edits(lines, "s", "c", 20)
+    taken = edit_states.take_back_edits(lines, "s", "c", 20)
     gone = {key for key, value in corrected.items() if value is None}
     assert taken[3] == {k: v for k, v in {**edit, **corrected}.items() if k not in gone}
     assert (taken is lines) == (not corrected)

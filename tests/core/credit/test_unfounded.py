@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core import credit, credit_cases
+from gitcp.core import edit_states, journal_cuts
 from gitcp.core.record_types import JournalLine
 
 
@@ -38,5 +38,5 @@ def test_a_commit_is_unfounded_if_all_of_the_sessions_edits_in_it_were_taken_bac
     lines: list[JournalLine], unfounded: dict[str, set[str]]
 ) -> None:
     every: list[JournalLine] = [{"open": "c", "session": "s", "at": 10}, *lines]
-    corrected = credit.take_back_edits(every, "s", "c", 20)
-    assert credit_cases.list_unfounded(every, corrected, "s") == unfounded
+    corrected = edit_states.take_back_edits(every, "s", "c", 20)
+    assert journal_cuts.list_unfounded(every, corrected, "s") == unfounded

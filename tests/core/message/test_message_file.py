@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.commit_message import choose_comment_char, find_own_block, split_lines
+from gitcp.core.commit_message import split_lines
+from gitcp.core.message_edits import choose_comment_char, find_own_block
 from tests.core.message.test_trailers import BELOW, EDITOR
 
 

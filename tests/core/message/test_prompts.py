@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import commit_message
+from gitcp.core import prompt_text
 
 FILES, END = "--- Content from referenced files ---", "--- End of content ---"
 
@@ -30,12 +30,12 @@ FILES, END = "--- Content from referenced files ---", "--- End of content ---"
     ],
 )
 def test_what_the_client_added_is_cut_out_of_a_prompt(prompt: str, expected: str) -> None:
-    assert commit_message.clean_prompt(prompt) == expected
+    assert prompt_text.clean_prompt(prompt) == expected
 
 
 def test_a_hostile_prompt_is_cleaned_in_one_pass() -> None:
     prompt = "<ide_a>" * 200_000
-    assert commit_message.clean_prompt(prompt) == prompt
+    assert prompt_text.clean_prompt(prompt) == prompt
 
 
 @pytest.mark.parametrize(
@@ -47,9 +47,9 @@ def test_a_hostile_prompt_is_cleaned_in_one_pass() -> None:
     ],
 )
 def test_a_notification_of_the_client_is_no_prompt(prompt: str, expected: bool) -> None:
-    assert commit_message.is_notification(prompt) is expected
-    assert commit_message.extract_typed(prompt) == ("" if expected else prompt)
-    assert commit_message.extract_typed(f"<environment_context>{prompt}") == ""
+    assert prompt_text.is_notification(prompt) is expected
+    assert prompt_text.extract_typed(prompt) == ("" if expected else prompt)
+    assert prompt_text.extract_typed(f"<environment_context>{prompt}") == ""
 
 
 CONTINUED = (
@@ -92,8 +92,8 @@ SKILL = "Base directory for this skill: /home/ada/.claude/skills/review\n\n# Rev
     ],
 )
 def test_a_prompt_that_nobody_typed_is_no_name(prompt: str, expected: str) -> None:
-    assert commit_message.name_prompt(prompt) == expected
-    assert commit_message.list_names([prompt, "next"]) == [s for s in (expected, "next") if s]
+    assert prompt_text.name_prompt(prompt) == expected
+    assert prompt_text.list_names([prompt, "next"]) == [s for s in (expected, "next") if s]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_prompt_that_nobody_typed_is_no_name(prompt: str, expected: str) -> No
     ],
 )
 def test_a_stream_has_no_subject_that_nobody_typed(prompt: str, expected: str) -> None:
-    assert commit_message.make_subject(prompt, "Codex") == expected
+    assert prompt_text.make_subject(prompt, "Codex") == expected
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_notification_tells_which_tasks_have_ended(
 ) -> None:
     keys = ("id", "tool_use_id", "status")
     expected = [dict(zip(keys, task, strict=True)) for task in tasks]
-    assert commit_message.parse_ended_tasks(notification) == expected
+    assert prompt_text.parse_ended_tasks(notification) == expected
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_a_notification_tells_which_tasks_have_ended(
 def test_the_subject_of_a_checkpoint_is_what_was_asked_for(
     prompt: str | None, expected: str
 ) -> None:
-    assert commit_message.make_subject(prompt, "Codex") == expected
+    assert prompt_text.make_subject(prompt, "Codex") == expected
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_the_subject_of_a_checkpoint_is_what_was_asked_for(
     ],
 )
 def test_the_first_prompt_is_kept_on_one_line_of_100_characters(prompt: str, expected: str) -> None:
-    assert commit_message.shorten_prompt(prompt) == expected
+    assert prompt_text.shorten_prompt(prompt) == expected
 
 
 @pytest.mark.parametrize(
@@ -189,8 +189,8 @@ def test_the_first_prompt_is_kept_on_one_line_of_100_characters(prompt: str, exp
     ],
 )
 def test_the_prompts_of_a_turn_begin_with_its_own(prompt: str, expected: list[str]) -> None:
-    assert commit_message.list_turn_prompts(["one", "two", "and more"], prompt) == expected
-    assert commit_message.list_turn_prompts([], prompt) == ([prompt] if prompt else [])
+    assert prompt_text.list_turn_prompts(["one", "two", "and more"], prompt) == expected
+    assert prompt_text.list_turn_prompts([], prompt) == ([prompt] if prompt else [])
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_the_prompts_of_a_turn_begin_with_its_own(prompt: str, expected: list[st
     [([], ""), (["a"], "a"), (["a", "b\nc"], "a\n\n---\n\nb\nc")],
 )
 def test_prompt_txt_holds_all_prompts(arguments: list[str], expected: str) -> None:
-    assert commit_message.join_prompts(arguments) == expected
+    assert prompt_text.join_prompts(arguments) == expected
 
 
 @pytest.mark.parametrize(
@@ -211,11 +211,11 @@ def test_prompt_txt_holds_all_prompts(arguments: list[str], expected: str) -> No
     ],
 )
 def test_a_task_is_named_by_its_agent_and_its_call(arguments: Any, expected: str) -> None:
-    assert commit_message.make_task_subject(*arguments) == f"{expected} (toolu_01TASK)"
+    assert prompt_text.make_task_subject(*arguments) == f"{expected} (toolu_01TASK)"
 
 
 def test_a_task_that_says_nothing_is_named_by_its_call() -> None:
-    assert commit_message.make_task_subject("toolu_01TASKmanual") == "Task: toolu_01TASK"
+    assert prompt_text.make_task_subject("toolu_01TASKmanual") == "Task: toolu_01TASK"
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_a_task_that_says_nothing_is_named_by_its_call() -> None:
     ],
 )
 def test_a_step_of_a_task_is_named_by_what_was_completed(todos: Any, expected: str) -> None:
-    assert commit_message.make_todo_subject(todos, 3, "toolu_01TASKmanual") == expected
+    assert prompt_text.make_todo_subject(todos, 3, "toolu_01TASKmanual") == expected
 
 
 @pytest.mark.parametrize(
@@ -261,4 +261,4 @@ def test_a_recorded_turn_is_found_by_its_prompt_then_by_its_number(
     turn: object, expected: int
 ) -> None:
     asked = {1: "think first", 2: "go  on", 3: "add it\nnow", 4: "go on", 5: "long " * 1000}
-    assert commit_message.find_number(asked, turn) == expected
+    assert prompt_text.find_number(asked, turn) == expected

@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 import pytest
 
-from gitcp.core.redact import rules
-from gitcp.core.redact.redactor import Redactor
+from gitcp.core import redact
+from gitcp.core.redact import Redactor
 from tests.core.redact.test_redact import GITHUB, HARMLESS, RANDOM, dumped
 
 PLAIN = Redactor()
@@ -81,6 +81,6 @@ def test_a_signature_is_searched_where_it_is_too_short_for_a_models() -> None:
 
 
 def test_what_is_no_text_is_not_decoded() -> None:
-    assert rules.decode_text(encode("caf\u00e9 " * 8).encode()) == ("caf\u00e9 " * 8).encode()
+    assert redact.decode_text(encode("caf\u00e9 " * 8).encode()) == ("caf\u00e9 " * 8).encode()
     for run in (b"a" * 23, bytes(range(40)).hex().encode(), b"usr/lib/python3/site-packages/x"):
-        assert rules.decode_text(run) == b""
+        assert redact.decode_text(run) == b""

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp.core.redact import redactor as redact_redactor
-from gitcp.core.redact.redactor import Redactor
+from gitcp.core import redact
+from gitcp.core.redact import Redactor
 from tests.core.redact.test_redact import GITHUB, dumped, spelled
 from tests.support.paths import DATA
 
@@ -41,7 +41,7 @@ def test_no_text_with_a_secret_is_passed_over(texts: list[str]) -> None:
 def test_texts_without_a_secret_are_not_taken_apart() -> None:
     stored = {
         "session_id": "0b5e2c1e-1111-4222-8333-444444444444",
-        "files_touched": ["gitcp/core/redact/redactor.py"],
+        "files_touched": ["gitcp/core/redact/__init__.py"],
         "tools": {"toolu_01AbCdEfGhIjKlMnOpQrStUv": {"model": "claude-opus-4"}},
     }
     texts = [json.dumps(stored, indent=2).encode(), b"Please fix the bug", b""] * 20
@@ -85,7 +85,7 @@ def test_a_cut_signature_does_not_hide_what_is_on_the_next_line() -> None:
 def test_what_grew_is_searched_from_where_it_is_new() -> None:
     redactor, line = Redactor(), dumped({"text": "word " * 99}) + b"\n"
     first = line * 500
-    assert len(first) > 2 * redact_redactor.BLOCK
+    assert len(first) > 2 * redact.BLOCK
     assert redactor.find(first, "jsonl") == []
     grown = first + dumped({"text": f"use {GITHUB}"}) + b"\n" + line
     assert [rule for rule, _, _ in redactor.find(grown, "jsonl")] == ["github-token"]

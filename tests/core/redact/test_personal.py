@@ -7,8 +7,8 @@ import re
 
 import pytest
 
+from gitcp.core.redact import Redactor
 from gitcp.core.redact.personal import Personal
-from gitcp.core.redact.redactor import Redactor
 
 NAMES = ("Ada Lovelace", "José Nuñez", "Zoë")
 PERSONS = Redactor(

@@ -14,9 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitcp import errors
-from gitcp.core.redact import rules
-from gitcp.core.redact.redactor import Redactor
-from gitcp.core.redact.rules import Detector, flatten
+from gitcp.core import redact
+from gitcp.core.redact import Detector, Redactor, flatten
 from tests.support import paths
 
 DATA = paths.DATA / "redact"
@@ -85,7 +84,7 @@ def test_what_is_no_secret_stays(text: str) -> None:
 
 def test_every_rule_is_complete_and_has_an_example() -> None:
     examples = {rule for rule, _ in SECRETS}
-    for rule in rules.read_rules():
+    for rule in redact.read_rules():
         assert rule["name"] in examples
         assert rule["source"].startswith("https://")
         assert rule["about"] and rule["in"] in ("run", "near", "text")
@@ -95,7 +94,7 @@ def test_every_rule_is_complete_and_has_an_example() -> None:
 
 def test_no_rule_for_runs_has_a_keyword_that_a_uuid_may_hold() -> None:
     """A UUID is not searched."""
-    for rule in rules.read_rules():
+    for rule in redact.read_rules():
         if rule["in"] == "run":
             assert all(set(key) - set("0123456789abcdef-") for key in rule["keywords"])
 
@@ -331,7 +330,7 @@ def test_blocks_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> Non
     lines = [dumped({"id": RANDOM, "a": bare(text).decode()}) for _, text in SECRETS]
     data = b"\n\n".join(lines) + b"\n"
     whole = PLAIN.redact_jsonl(data)
-    monkeypatch.setattr("gitcp.core.redact.redactor.BLOCK", 100)
+    monkeypatch.setattr("gitcp.core.redact.BLOCK", 100)
     assert PLAIN.redact_jsonl(data) == whole
 
 

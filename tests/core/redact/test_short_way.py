@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp.core.redact.redactor import Redactor
+from gitcp.core.redact import Redactor
 from gitcp.repo import Repo
 from gitcp.store import redaction
 from tests.core.redact.test_redact import spelled

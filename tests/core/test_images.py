@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.redact import images
+from gitcp.core import images
 
 PICTURE = base64.b64encode(bytes(range(256)) * 2).decode()
 DOT = images.DOT[1].decode()

@@ -8,7 +8,7 @@ import zlib
 
 from gitcp import files, git
 from gitcp.agents import find_client
-from gitcp.core import commit_message, formats, json, transcripts
+from gitcp.core import formats, json, prompt_text, transcripts
 from gitcp.files import Damaged, exclusive, move_aside, open_file, put_file
 
 TYPE_CHECKING = False
@@ -239,7 +239,7 @@ def _number_turn(state: State, turn: dict[str, Any], asked: Sequence[str]) -> No
     """Set the turn's number to its prompt's position in the transcript; it is higher than our count
     if hooks were installed later."""
     earlier = [old.get("number", 0) for old in state["turns"].values() if old is not turn]
-    number = commit_message.find_number(dict(enumerate(asked, 1)), turn)
+    number = prompt_text.find_number(dict(enumerate(asked, 1)), turn)
     if number > max(earlier, default=0):
         turn["number"] = number
 
@@ -499,6 +499,7 @@ class Reader:
             data = transcripts.read_line(_make_reader(live), 0, st.st_size)
         else:
             data = read_span(live, 0, st.st_size)
+
         from gitcp.core import transcript_facts
 
         red = transcript_facts.merge_documents(copy.read(), self._redactor.redact_document(data))
