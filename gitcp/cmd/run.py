@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import time
 from argparse import REMAINDER
@@ -56,7 +57,7 @@ def run(argv: Sequence[str]) -> int:
         wake = answers.explain_beginning(installation.DISABLED)
         console.warn(f"gitcp is disabled here: {wake}")
     common = _build_common(args, words[0])
-    call = {"id": f"run-{os.getpid()}", "kind": "shell", "command": " ".join(words)}
+    call = {"id": f"run-{os.getpid()}", "kind": "shell", "command": shlex.join(words)}
     prompt = args.prompt or _read_prompt(common["agent"], words)
     start = {"event": "turn-start", "prompt": prompt}, {"event": "tool-start", "tool": call}
     if status := _send([{**common, **event} for event in start]):

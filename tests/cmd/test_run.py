@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.rewind.going import done, points
 from tests.support.harness import V1, World
 from tests.support.paths import TOP
 
@@ -191,3 +192,15 @@ def test_what_cannot_be_a_session_or_an_agent_is_refused_and_nothing_is_run(
     done = run(world, option, "--", "touch", "ran", status=128)
     assert done.stderr.startswith("fatal: ") and f"'{field}'" in done.stderr
     assert not (world.path / "ran").exists() and states(world) == []
+
+
+@pytest.mark.parametrize("words", [("rm", "of the person"), ("sh", "-c", "rm 'of the person'")])
+def test_what_a_run_deletes_comes_back_though_nothing_else_was_looked_at(
+    world: World, words: tuple[str, ...]
+) -> None:
+    world.write("of the person", "typed by hand\n")
+    world.git("config", "gitcp.look-budget", "0")
+    run(world, "--", *words)
+    (point,) = [p for p in points(world) if p["kind"] == "tool"]
+    done(world, "rewind", "--to", point["id"])
+    assert world.read("of the person") == "typed by hand\n"
