@@ -115,7 +115,7 @@ def _read_choice(repo: Repo, args: Namespace) -> Choice:
         raise InputError("name a session or a checkpoint, or give --before or --all")
     with Objects(repo):
         recorded = commits.find_recorded(repo, args.name, every=True)
-        if recorded is None and summaries.count_chosen(repo, lambda sid, _: sid == args.name):
+        if recorded is None and summaries.has_session(repo, args.name):
             recorded = "session", args.name
     if recorded is None:
         raise Error(f"no such checkpoint or session: '{args.name}'")

@@ -2,8 +2,8 @@
 
 <common>/gitcp/abandoned has those of this clone that outlive the edits, a JSON object on each line,
 at most MOST.  REF has those that clones share: a tree like one of notes, a file for each turn.  A
-file is a JSON object with the keys _SHARED; one without files says that the work is back, an empty
-one that the turn was forgotten.
+file is a JSON object with the keys _SHARED; one without files says that the work is back, one with
+`forgotten`, a time, and the session alone that the turn was forgotten.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Turn = tuple[str, str]  # a session's id, a turn's
     Chosen = Callable[[str, float], bool]  # by a session's id and the time of a turn's last edit
-    Shared = dict[str, Record | None]  # path in REF -> what it says; None: forgotten
+    Shared = dict[str, Record]  # path in REF -> what it says
 
 REF = "refs/gitcp/abandoned"
 MOST = 1000
@@ -83,7 +83,7 @@ def read_shared(repo: Repo) -> list[Record]:
     return [
         {**dict.fromkeys(_HERE, ""), **{key: record[key] for key in _SHARED}}
         for record in _load_shared(repo).values()
-        if record and record["files"]
+        if record.get("files")
     ]
 
 
@@ -98,23 +98,31 @@ def _load_shared(repo: Repo) -> Shared:
         return {}
     loaded: Shared = {}
     for path, obj in zip(found, repo.objects.read_each(found.values()), strict=True):
-        if obj and len(obj[2]) <= _LARGEST:
-            record = transcripts.load_entry(obj[2])
-            if record and _is_record(record, _TEXTS):
-                loaded[path] = record
-            elif not obj[2]:
-                loaded[path] = None
+        if obj and (record := _parse(obj[2])):
+            loaded[path] = record
     return loaded
+
+
+def _parse(data: bytes) -> Record | None:
+    """What a file of REF says; None if it is no summary, or too large."""
+    record = (transcripts.load_entry(data) if len(data) <= _LARGEST else None) or {}
+    if _is_forgotten(record) and isinstance(record.get("session_id"), str):
+        return {key: record[key] for key in ("forgotten", "session_id")}
+    return record if _is_record(record, _TEXTS) else None
+
+
+def _is_forgotten(record: Record) -> bool:
+    return isinstance(record.get("forgotten"), int)
 
 
 def join(a: bytes, b: bytes) -> bytes:
     """Of two summaries of a turn the one that is forgotten, else the one that was written last."""
-    return max(a, b, key=lambda data: (not data, _read_time(data), data))
 
+    def rank(data: bytes) -> tuple[bool, int, bytes]:
+        record = _parse(data) or {}
+        return _is_forgotten(record), record.get("written", 0), data
 
-def _read_time(data: bytes) -> int:
-    written = (transcripts.load_entry(data) or {}).get("written")
-    return written if isinstance(written, int) else 0
+    return max(a, b, key=rank)
 
 
 def write_shared(repo: Repo, records: Iterable[Record], recorded: Collection[Turn]) -> None:
@@ -128,10 +136,13 @@ def write_shared(repo: Repo, records: Iterable[Record], recorded: Collection[Tur
         for turn in {**dict.fromkeys(recorded), **wanted}:
             path = _locate(repo, turn)
             old = shared.get(path, {})
-            new = wanted.get(turn) or (old and {**old, "files": {}})
-            if new and old is not None and any(new[key] != old.get(key) for key in _SHARED):
-                edits[path] = BLOB, _write(repo, new, old.get("written", 0) + 1)
-        left = {p: r for p, r in shared.items() if r and p not in edits}
+            new: Record = wanted.get(turn) or (old and {**old, "files": {}})
+            if _is_forgotten(old) or not new:
+                continue
+            if any(new[key] != old.get(key) for key in _SHARED):
+                written = max(int(time.time()), old.get("written", 0) + 1)
+                edits[path] = BLOB, _write(repo, {**new, "written": written})
+        left = {p: r for p, r in shared.items() if "files" in r and p not in edits}
         excess = len(left) + len(edits) - _MOST_SHARED
         oldest = sorted(left, key=lambda path: (left[path]["time"], path))[: max(0, excess)]
         if changes := {**edits, **dict.fromkeys(oldest)}:
@@ -159,9 +170,7 @@ def _locate(repo: Repo, turn: Turn) -> str:
     return f"{name[:2]}/{name[2:]}"
 
 
-def _write(repo: Repo, record: Record, least: int) -> str:
-    written = max(int(time.time()), least)
-    record = {**{key: record[key] for key in _SHARED}, "written": written}
+def _write(repo: Repo, record: Record) -> str:
     data = json.dumps(record, sort_keys=True, separators=(",", ":")).encode()
     return repo.objects.write("blob", data + b"\n")
 
@@ -170,6 +179,12 @@ def count_chosen(repo: Repo, chosen: Chosen) -> int:
     """The number of turns that forget() would forget."""
     records = [*read_kept(repo), *read_shared(repo)]
     return len({get_turn(r) for r in records if chosen(r["session_id"], r["time"])})
+
+
+def has_session(repo: Repo, session_id: str) -> bool:
+    """Whether a summary is of this session, also one that was forgotten."""
+    records = [*read_kept(repo), *_load_shared(repo).values()]
+    return any(record["session_id"] == session_id for record in records)
 
 
 def forget(repo: Repo, chosen: Chosen, sessions: Collection[str]) -> list[Update]:
@@ -186,13 +201,16 @@ def forget(repo: Repo, chosen: Chosen, sessions: Collection[str]) -> list[Update
 
 
 def _forget_shared(repo: Repo, chosen: Chosen) -> list[Update]:
-    shared = {path: record for path, record in _load_shared(repo).items() if record}
-    doomed = [p for p, r in shared.items() if chosen(r["session_id"], r["time"])]
-    tip = read_commit(repo.objects, REF)
+    tip, shared = read_commit(repo.objects, REF), _load_shared(repo)
+    doomed = {
+        path: {"forgotten": int(time.time()), "session_id": record["session_id"]}
+        for path, record in shared.items()
+        if "files" in record and chosen(record["session_id"], record["time"])
+    }
     if not (doomed and tip):
         return []
-    empty = BLOB, repo.objects.write("blob", b"")
-    tree = edit_tree(repo.objects, tip["tree"], dict.fromkeys(doomed, empty))
+    emptied = {path: (BLOB, _write(repo, record)) for path, record in doomed.items()}
+    tree = edit_tree(repo.objects, tip["tree"], emptied)
     roots = merging.list_roots(repo, tip["oid"])
     lines = [_SUBJECT, "", *(f"{merge_rules.TRAILER}: {root}" for root in sorted(roots))]
     update = REF, write_commit(repo, tree, [], "\n".join(lines)), tip["oid"]

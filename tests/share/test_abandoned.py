@@ -163,6 +163,23 @@ def test_a_turn_of_another_clone_can_be_forgotten_here(world: World, a: Agent) -
     assert prompts(there) == set()
 
 
+def test_what_was_forgotten_here_alone_can_be_taken_out_where_it_was_sent_later(
+    world: World, a: Agent
+) -> None:
+    bare = world.share()
+    give_up(world, a, "add three", "three")
+    a.end()
+    done(world, "push")
+    done(world, "forget", A, "-y")
+    pushed = run(world, "push")
+    assert pushed.returncode == 128 and "'gitcp forget --remote'" in pushed.stderr
+    assert "does not have it any more" in done(world, "forget", A, "-y", "--remote")
+    done(world, "push")
+    there = clone(world, bare)
+    done(there, "fetch")
+    assert prompts(there) == set()
+
+
 def test_work_that_came_back_is_given_up_nowhere(world: World, a: Agent) -> None:
     bare = world.share()
     there = clone(world, bare)
@@ -205,14 +222,17 @@ def test_files_that_are_no_summaries_are_passed_over(world: World, a: Agent) -> 
 
 
 def test_the_join_of_two_summaries_has_one_result_in_any_order() -> None:
-    texts = [b'{"written": 1}', b'{"written": 2}', b'{"written": 2, "x": 1}', b"", b"no", b"[]"]
+    whole = {**dict.fromkeys(TEXTS, ""), "time": 1, "files": {}}
+    texts = [json.dumps({**whole, "written": n}).encode() for n in (1, 2)]
+    texts += [json.dumps({"forgotten": n, "session_id": ""}).encode() for n in (3, 4)]
+    texts += [json.dumps({**whole, "written": 2, "x": 1}).encode(), b"", b"no", b"[]"]
     for x in texts:
         assert join(x, x) == x
         for y in texts:
             assert join(x, y) == join(y, x)
             for z in texts:
                 assert join(join(x, y), z) == join(x, join(y, z))
-    assert join(texts[0], b"") == b"" and join(texts[0], texts[1]) == texts[1]
+    assert join(texts[0], texts[2]) == texts[2] and join(texts[0], texts[1]) == texts[1]
 
 
 def test_an_agents_prompt_is_told_only_of_this_clone(world: World, a: Agent) -> None:
