@@ -71,7 +71,7 @@ def test_a_git_directory_in_which_no_lock_can_be_taken_stops_nobody(git_copy: Co
     """As in one that is read-only."""
     a, _ = git_copy.pair()
     folder = git_copy.path / ".git" / "gitcp" / "lock"
-    folder.rename(folder.with_name("was-lock"))
+    folder.rename(git_copy.path / "was-lock")
     folder.write_text("in the way")
     done = warned(a, "PreToolUse")
     assert done.status == 0

@@ -370,18 +370,20 @@ def _call(done: subprocess.CompletedProcess[bytes]) -> Call:
 
 
 def list_unknown(top: Path, home: Path) -> list[Path]:
-    """The files where gitcp keeps private ones that private_files does not declare."""
+    """The files where gitcp keeps private ones that private_files does not declare, without those
+    that a test has put in the place of a directory."""
     common, known = top / ".git", private_files
     folders: dict[Path, tuple[str, ...]] = {common / "entire-sessions": (known.STATES,)}
     folders |= {path / "gitcp": (known.WORKTREE,) for path in common.glob("worktrees/*")}
     folders[common / "gitcp"] = known.COMMON, known.WORKTREE
     folders[home / ".local/state/gitcp"] = (known.PERSON,)
+    directories = {file.name.partition("/")[0] for file in known.FILES if "/" in file.name}
     return [
         path
         for folder, places in folders.items()
         for path in folder.rglob("*")
-        if not path.is_dir()
-        and not known.find_file(BESIDE.sub("", str(path.relative_to(folder))), *places)
+        if not path.is_dir() and str(name := path.relative_to(folder)) not in directories
+        if not known.find_file(BESIDE.sub("", str(name)), *places)
     ]
 
 
