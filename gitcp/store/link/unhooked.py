@@ -196,7 +196,9 @@ def _has_more_work(
     ids: Sequence[str],
 ) -> bool:
     """Whether a commit has work of the session that its checkpoints lack: an id may have come back
-    with the content of an earlier commit."""
+    with the content of an earlier commit.
+
+    No question of holding.hold(): it is about the commit's files, not about those of the work."""
     about = repo, changes, parent, own_markers
     matched = link_commit.match_sessions(*about, agent=False)
     paths = {path for linked in matched.values() for path in linked["paths"]}

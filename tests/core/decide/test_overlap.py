@@ -65,6 +65,8 @@ CASES: list[tuple[str, Recorded, Staged, bool]] = [
     ("stashed, by other lines", stashed(AGENT), change(P, text("p", "q", "z")), False),
     ("stashed, a line of it", stashed(AGENT), change(P, text("p", "q", "z", "a")), True),
     ("stashed, a removal of it", stashed(text("q")), change(P, text("q", "z")), True),
+    ("stashed, its line by another", stashed(text("p", "a")), change(P, text("p", "z")), False),
+    ("stashed, its white space", stashed(b"  " + P), change(P, b"  " + P), True),
     ("turned into a symlink", entry(AGENT), change(P, b"target", (FILE, LINK)), True),
     ("a submodule moved", entry(b"m1", mode=MODULE), change(b"m0", b"m2", (MODULE,) * 2), True),
     ("binary", entry(b"\0a"), change(b"\0p", b"\0z"), True),
