@@ -72,27 +72,28 @@ class Pair(TypedDict):
     how: str
 
 
-# Payloads of an agent's client.
+# What an agent's client tells.  `make generate` writes each key's comment, here and in State, into
+# the manual and the schema.
 class Tool(TypedDict):
-    """A tool call; id is "" if the client gives none (Gemini)."""
+    """A tool call."""
 
-    name: str
-    id: str
-    kind: str  # write (names its paths), shell, mcp, task, todo, read, other (may write)
-    input_paths: list[str]  # absolute paths that its input says it will write
-    failed: bool
-    background: NotRequired[bool]  # it runs on after its end event
+    name: str  # the client's name of the tool
+    id: str  # the client's id of the call, empty if it gives none
+    kind: str  # what the tool does, as below
+    input_paths: list[str]  # the absolute paths that its input says it will write
+    failed: bool  # true if it failed
+    background: NotRequired[bool]  # true if it runs on after its end event
     background_id: NotRequired[str]  # the client's name of the background task
-    duration_ms: NotRequired[int]  # run time, without the time a person took to approve it
-    interrupted: NotRequired[bool]
-    command: NotRequired[str]
-    output: NotRequired[str]  # of a shell, as much as the client reports, at most 64 Ki characters
-    edits: NotRequired[list[tuple[str, str, bool]]]  # of one path: old, new, whether everywhere
-    content: NotRequired[str]  # the whole content it writes to one path
-    original: NotRequired[str]  # the content it found there
-    todos: NotRequired[list[dict[str, Any]]]
-    subagent_type: NotRequired[str]
-    description: NotRequired[str]
+    duration_ms: NotRequired[int]  # its run time, without the time a person took to approve it
+    interrupted: NotRequired[bool]  # true if it was interrupted
+    command: NotRequired[str]  # the command of a shell
+    output: NotRequired[str]  # the output of a shell, at most 64 Ki characters
+    edits: NotRequired[list[tuple[str, str, bool]]]  # its edits: old, new, whether everywhere
+    content: NotRequired[str]  # the whole content that it writes to one path
+    original: NotRequired[str]  # the content that it found there
+    todos: NotRequired[list[dict[str, Any]]]  # the list of things to do that it writes
+    subagent_type: NotRequired[str]  # the kind of the subagent that it starts
+    description: NotRequired[str]  # what the subagent is to do
     agent_id: NotRequired[str]  # the subagent that it started
 
 
@@ -100,25 +101,25 @@ class Event(TypedDict):
     """A hook call in gitcp's words; an event called unknown has the first three keys alone."""
 
     type: str
-    event: str
-    agent: str
-    session_id: NotRequired[str]
-    cwd: NotRequired[str]
-    came: NotRequired[int]  # arrival, ns since 1970, in a process that takes more than one event
-    notification: NotRequired[bool]  # the client wrote the prompt, to report background tasks
-    ended_tasks: NotRequired[list[dict[str, str]]]  # id, tool_use_id, status: the reported tasks
-    background_tasks: NotRequired[list[dict[str, str]]]  # id, status, command: left running
-    model: NotRequired[str]
+    event: str  # the name that gitcp gives the event
+    agent: str  # the name of the agent
+    session_id: NotRequired[str]  # the agent's own id of the session
+    cwd: NotRequired[str]  # the directory in which the agent works
+    came: NotRequired[int]  # its arrival in ns since 1970, if one process reads several
+    notification: NotRequired[bool]  # true if the client wrote the prompt, about background tasks
+    ended_tasks: NotRequired[list[dict[str, str]]]  # the id, tool_use_id and status of those
+    background_tasks: NotRequired[list[dict[str, str]]]  # the id, status, command of those that run
+    model: NotRequired[str]  # the name of the model
     agent_id: NotRequired[str]  # the subagent in which it happened
-    agent_type: NotRequired[str]
-    turn: NotRequired[str]
-    transcript_path: NotRequired[str]  # the session's
-    agent_transcript_path: NotRequired[str]  # the subagent's
-    prompt: NotRequired[str]
-    source: NotRequired[str]
-    reason: NotRequired[str]
-    last_message: NotRequired[str]
-    tool: NotRequired[Tool]
+    agent_type: NotRequired[str]  # the kind of that subagent
+    turn: NotRequired[str]  # the agent's own name of the turn
+    transcript_path: NotRequired[str]  # the transcript of the session
+    agent_transcript_path: NotRequired[str]  # the transcript of the subagent
+    prompt: NotRequired[str]  # the prompt
+    source: NotRequired[str]  # why the session starts
+    reason: NotRequired[str]  # why the session ends
+    last_message: NotRequired[str]  # the last message of the answer
+    tool: NotRequired[Tool]  # the call of a tool
     tools: NotRequired[list[Tool]]  # the calls of a response, if the client reports them together
 
 
@@ -196,10 +197,7 @@ class Verdict(TypedDict):
 
 
 class State(TypedDict, total=False):
-    """A session, <common>/entire-sessions/<id>.json; other keys are preserved.
-
-    Each comment is the key's meaning in gitcp-formats(5), where `make generate` writes it.
-    """
+    """A session, <common>/entire-sessions/<id>.json; other keys are preserved."""
 
     session_id: str  # the agent's own id of the session
     agent_type: str  # the name of the agent

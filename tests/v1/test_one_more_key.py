@@ -113,6 +113,17 @@ def test_a_key_more_is_in_the_schema_and_the_manual(copy: Copy) -> None:
     assert ".It made_list\nA list that is made up (a list of names).\n" in page
 
 
+def test_a_key_more_of_a_record_is_in_the_schema_and_the_manual(tmp_path: Path) -> None:
+    table, key = "gitcp/core/record_types.py", "made_key: NotRequired[list[str]]  # what is made up"
+    copy = Copy(tmp_path, table, {"    kind: str  #": f"    {key}\n    kind: str  #"})
+    copy.run(sys.executable, copy.lib / ".ci/generate")
+    schema = json.loads((copy.lib / "share/gitcp/schema/record.json").read_text())["$defs"]
+    made = {"type": "array", "items": {"type": "string"}, "description": "what is made up"}
+    assert schema["tool"]["properties"]["made_key"] == made
+    page = (copy.lib / "man/gitcp-record.5").read_text()
+    assert ".It Dq made_key\nWhat is made up.\n.It Dq kind\n" in page
+
+
 def test_the_redactor_knows_each_key_whose_values_are_no_secret() -> None:
     rows = (*checkpoint_keys.ORIGINAL, *checkpoint_keys.OWN)
     known = {row.name for row in rows if json_values._OWN.match(f'"{row.name}"'.encode())}
