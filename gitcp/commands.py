@@ -190,15 +190,6 @@ OFFLINE = make_flag("--offline", "ask no remote")
 REVISIONS = make_value("revision", "<revision>", "as in git-log(1) (default: HEAD)", nargs="*")
 
 
-def is_needed(row: console.Row | list[console.Row]) -> bool:
-    """Whether a command line without this argument is a mistake."""
-    if isinstance(row, list):
-        return False
-    names, more = row
-    optional = names[0].startswith("-") or more.get("nargs") in ("?", "*")
-    return bool(more.get("required", not optional))
-
-
 def flatten_rows(rows: console.Rows) -> list[console.Row]:
     """All rows, with those of lists."""
     return [row for group in rows for row in (group if isinstance(group, list) else [group])]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gitcp import commands, memory
+from gitcp import memory
 from gitcp.errors import hide_passwords
 
 TYPE_CHECKING = False
@@ -35,11 +35,18 @@ def parse_positive(text: str) -> int:
 def format_usage(row: Row | list[Row]) -> list[str]:
     """A row in a usage line, as the parts between which the line may be folded."""
     if not isinstance(row, list):
-        return [_format_form(row) if commands.is_needed(row) else f"[{_format_form(row)}]"]
+        return [_format_form(row) if _is_needed(row) else f"[{_format_form(row)}]"]
     first, *alternatives = map(_format_form, row)
     parts = [f"[{first}", *(f"| {form}" for form in alternatives)]
     parts[-1] += "]"
     return parts
+
+
+def _is_needed(row: Row) -> bool:
+    """Whether a command line without this argument is a mistake."""
+    names, more = row
+    optional = names[0].startswith("-") or more.get("nargs") in ("?", "*")
+    return bool(more.get("required", not optional))
 
 
 def _format_form(row: Row) -> str:

@@ -3,7 +3,7 @@ functions."""
 
 HOT = set(
     """gitcp gitcp.agents gitcp.agents.claude_code gitcp.agents.claude_code.transcript
-    gitcp.commands gitcp.console gitcp.context gitcp.core.checkpoint_keys
+    gitcp.console gitcp.context gitcp.core.checkpoint_keys
     gitcp.core.commit_message gitcp.core.config_table gitcp.core.credit gitcp.core.credit_cases
     gitcp.core.edit_states gitcp.core.formats gitcp.core.guard_rules gitcp.core.json
     gitcp.core.line_replay gitcp.core.linking gitcp.core.links gitcp.core.message_edits
