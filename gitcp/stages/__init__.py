@@ -8,12 +8,9 @@ file.  As a program it reads its records from standard input and writes them to 
 from __future__ import annotations
 
 import sys
-from functools import partial
-from importlib import import_module
 
-from gitcp import commands, context, events, record
+from gitcp import commands, context, events
 from gitcp.commands import make_value
-from gitcp.console import cli, shell
 from gitcp.errors import OK
 from gitcp.repo import Repo
 
@@ -46,7 +43,7 @@ def update_session(event: Record) -> list[Record]:
 
 def find_stage(name: str) -> tuple[Callable[..., Records], Rows]:
     """The function and the options of a stage."""
-    module: Any = import_module(commands.stage_module(name))
+    module: Any = __import__(commands.stage_module(name), fromlist=["OPTIONS"])
     rows = {**OPTIONS, **getattr(module, "OPTIONS", {})}.get(name, ())
     return getattr(module, name.replace("-", "_")), rows
 
@@ -57,23 +54,25 @@ def bind_stage(name: str, argv: Sequence[str]) -> Stage:
     function, rows = find_stage(name)
     if not argv and (not rows or function.__defaults__):
         return function
+    from gitcp.console import cli
+
     args = cli.parse(name, rows, argv)
-    return partial(function, args=args)
+    return lambda records: function(records, args)
 
 
 def bind_pipeline(text: str, top: str | None) -> tuple[Stage, ...]:
     """The stages of a configured pipeline; a stage `!cmd args` runs as a process in the directory
     top.  Raise Error if it has a mistake."""
     return tuple(
-        partial(_run_foreign, [name[1:], *argv], top)
-        if name.startswith("!")
-        else bind_stage(name, argv)
+        _bind_foreign([name[1:], *argv], top) if name.startswith("!") else bind_stage(name, argv)
         for name, *argv in commands.parse_pipeline(text)
     )
 
 
-def _run_foreign(words: Sequence[str], top: str | None, records: Records) -> Iterator[Record]:
-    return shell.run_filter(words, _leave_after(records), top)
+def _bind_foreign(words: Sequence[str], top: str | None) -> Stage:
+    from gitcp.console import shell
+
+    return lambda records: shell.run_filter(words, _leave_after(records), top)
 
 
 def _leave_after(records: Records) -> Iterator[Record]:
@@ -84,10 +83,13 @@ def _leave_after(records: Records) -> Iterator[Record]:
 
 def run(name: str, argv: Sequence[str]) -> int:
     """Run a stage as a program; return its status."""
+    from gitcp import record
+    from gitcp.console import cli
+
     function, rows = find_stage(name)
     args = cli.parse(name, rows, argv)
-    stage: Stage = partial(function, args=args) if rows else function
     records: Records = record.read_records(sys.stdin.buffer)
+    stage: Stage = (lambda records: function(records, args)) if rows else function
     if commands.stage_module(name).startswith(events.__name__):
         records = events.run_pipeline(context.open_here(), [stage], records)
     else:
