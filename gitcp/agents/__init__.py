@@ -297,8 +297,7 @@ def get_client(name: str) -> Client:
     key = name.lower().replace(" ", "-")
     for candidate in (key, key.removesuffix("-cli")):
         if candidate in CLIENTS:
-            client: Client = __import__(CLIENTS[candidate], fromlist=["CLIENT"]).CLIENT
-            return client
+            return _load_client(CLIENTS[candidate])
     raise InputError(f"unknown agent '{name}'; known are {', '.join(CLIENTS)}")
 
 
@@ -307,9 +306,12 @@ def find_client(name: str) -> Client:
     try:
         return get_client(name)
     except InputError:
-        from gitcp.agents.other import CLIENT
+        return _load_client("gitcp.agents.other")
 
-        return CLIENT
+
+def _load_client(module: str) -> Client:
+    client: Client = __import__(module, fromlist=["CLIENT"]).CLIENT
+    return client
 
 
 def get_agent_type(name: str) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 from gitcp import console
 from gitcp.agents.reading import conversation as talk
 from gitcp.agents.reading.items import list_items
-from gitcp.core import handover
 from gitcp.core.prompt_text import is_notification
+from gitcp.core.render import handover
 from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error
 from gitcp.git import decode_name
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import TypedDict
 
-    from gitcp.core.handover import Asked
     from gitcp.core.record_types import Record
+    from gitcp.core.render.handover import Asked
     from gitcp.repo import Repo
     from gitcp.store.back.conversation import Stored
 

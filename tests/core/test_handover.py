@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core import handover
 from gitcp.core.prompt_text import name_prompt
+from gitcp.core.render import handover
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.handover import Asked, Work
+    from gitcp.core.render.handover import Asked, Work
 
 
 def make_turn(prompt: str, answer: str = "done", calls: int = 1) -> Asked:

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections import defaultdict
 
 from tests.form.source import MODULES, imports, name, none
-from tests.support.paths import TOP
 
 SHARED = ("install", "other", "reading")
 KNOWN = {*map(name, MODULES)}
 
 
 def room(module: str) -> str:
-    """The room that a module or a name of one is in, '' for any other: a folder of gitcp/store; of
-    gitcp/core and of gitcp/agents, where clients are one, with that name before it."""
+    """The room that a module or a name of one is in, '' for any other: a folder or a file of
+    gitcp/store; of gitcp/core and of gitcp/agents, where clients are one, with that name before
+    it."""
     module = module if module in KNOWN else module.rpartition(".")[0]
     _, *parts = (*module.split("."), "", "")
-    if parts[0] == "agents" and parts[1]:
-        return f"agents.{parts[1] if parts[1] in SHARED else 'clients'}"
-    if parts[0] == "core" and (TOP / "gitcp" / "core" / parts[1]).is_dir():
+    if parts[0] == "agents":
+        return f"agents.{parts[1] if parts[1] in SHARED else 'clients'}" if parts[1] else "agents"
+    if parts[0] == "core":
         return f"core.{parts[1]}"
     return parts[1] if parts[0] == "store" else ""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gitcp.agents.reading import conversation
-from gitcp.core import handover, json, page_parts, prompt_text, sums
-from gitcp.core.render import spans
+from gitcp.core import json, page_parts, prompt_text, sums
+from gitcp.core.render import handover, spans
 from gitcp.core.render.spans import (
     AUTHORS,
     COMMAND,
