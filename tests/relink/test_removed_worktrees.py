@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,31 @@ def test_its_session_is_linked_by_the_next_event_elsewhere(
     assert "work aside" in world.committed(checkpoint)["session-a"]["transcript"]
     out = world.gitcp("blame", "one.txt")
     assert out.count("Claude Code") == 2
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_its_lines_in_a_file_that_was_there_are_the_sessions(
+    world: World, tmp_path: Path, ended: bool
+) -> None:
+    bare = ("-c", f"core.hooksPath={tmp_path}")
+    b = world.agent("session-b")
+    b.turn("begin", {"one.txt": "".join(f"line {n} by B\n" for n in range(9))})
+    world.commit()
+    side = world.path.parent / "side"
+    world.git(*bare, "worktree", "add", "-q", "-b", "side", str(side))
+    a = world.agent("session-a", cwd=side)
+    text = world.read("one.txt").replace(
+        "line 4 by B\n", "line 4 by B\na line by A\nanother by A\n"
+    )
+    a.turn("work aside", {"one.txt": text})
+    if ended:
+        a.end()
+    world.git("add", "-A", cwd=side)
+    world.git(*bare, "commit", "-q", "-m", "aside", cwd=side)
+    world.kill(a)
+    world.git("worktree", "remove", "--force", str(side))
+    world.git(*bare, "merge", "-q", "--no-edit", "side")
+    b.turn("something else", {"two.txt": "a line by B\n"})
+    rows = [json.loads(row) for row in world.gitcp("blame", "--json", "one.txt").splitlines()]
+    authors = {row["content"]: row["session_id"] for row in rows}
+    assert [authors[row] for row in ("a line by A", "another by A")] == ["session-a", "session-a"]
