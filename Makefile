@@ -40,12 +40,13 @@ man:
 	@if command -v mandoc >/dev/null; then mandoc -Tlint -Wwarning man/*; \
 	else echo 'mandoc is not installed: the pages are not checked'; test -z "$$CI"; fi
 
-test: $(TOOLS) test-plain
+# Whoever chooses tests by PYTEST_ADDOPTS gets no others.
+test: $(TOOLS) $(if $(PYTEST_ADDOPTS),,test-plain)
 	$(PY) -m pytest -q -n auto --dist worksteal
 
-# With git's formats left to git alone.  TESTS: which tests.
+# With git's formats left to git alone.  PLAIN: which tests.
 test-plain: $(TOOLS)
-	GITCP_PLAIN=1 $(PY) -m pytest -q -n auto --dist worksteal $(or $(TESTS),tests/v1/test_store_write.py \
+	GITCP_PLAIN=1 $(PY) -m pytest -q -n auto --dist worksteal $(or $(PLAIN),tests/v1/test_store_write.py \
 		tests/v1/test_store_sync.py tests/stream tests/link/test_commit_forms.py)
 
 # As on a Mac: no /proc, a ps of BSD's, a disk that ignores case.  TESTS: which tests.
