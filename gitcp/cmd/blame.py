@@ -35,18 +35,17 @@ def run(argv: Sequence[str]) -> int:
     if argv in (["-h"], ["--help"]):
         cli.parse("blame", OPTIONS, argv)  # else the arguments are git's
     options = blame_format.parse_arguments(argv)
-    flags = options["flags"]
+    flags, form = options["flags"], blame_format.choose_format(options)
     # git alone is asked first where it is sure to find the repository that Repo.find() would.
     is_plain = find_top(os.getcwd()) and not jj.find_root(os.getcwd())
     around = None if is_plain else Repo.find()
     if "reverse" in flags:  # the commit is not the one that added the line
-        os.execvp("git", ["git", "blame", *options["given"]])
+        os.execvp("git", ["git", "blame", *([f"--{form}"] if form else []), *options["given"]])
     git = jj.choose_git(around) if around else Git()
-    if "s" in flags and "json" not in flags and not blame_format.choose_format(options):
+    if "s" in flags and "json" not in flags and not form:
         _print([history.read_table(git, options)])  # no author is shown
         return OK
     # git works while modules are imported.
-    form = blame_format.choose_format(options)
     finish = history.start_blame(git, options) if form else None
     finish_groups = None if form else history.start_groups(git, options)
     term.show_line("finding who wrote the lines")
