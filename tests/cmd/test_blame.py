@@ -30,7 +30,8 @@ OPTIONS = """ |-b|-b HEAD~2..|--root|--show-stats|--progress|--score-debug|--sco
 --porcelain|--line-porcelain|--incremental|-c|-c -e -t|-t|-l|-s|-e|-w|-wen
 --ignore-rev HEAD|--ignore-revs-file .ignored|--color-lines|--color-by-age|--minimal|-S .revs
 --contents .contents|-C|-C -C|-M|-L 1,2|-L2,+1|--abbrev|--abbrev=5|--abbrev=40|--no-abbrev
---since=2005-04-06T00:00:00Z|--first-parent|--reverse HEAD~1|HEAD~1|-l -b HEAD~1..
+--since=2005-04-06T00:00:00Z|--first-parent|--reverse HEAD~1|HEAD~1
+--incremental --reverse HEAD~1|-l -b HEAD~1..
 --date=relative|--date=short|--date=iso|--date=iso-strict|--date=rfc|--date=raw|--date=unix
 --date=human|--date=default|--date=local|--date=iso-local|--date=format:%Y-%B|--date short
 --encoding=latin1|--diff-algorithm=patience|-p --show-stats""".replace("\n", "|").split("|")
