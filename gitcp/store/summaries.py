@@ -43,6 +43,8 @@ _PROMPT = 1000  # characters of a prompt that is shared
 _PATHS, _FILE = 1 << 14, 50  # characters of the paths that are shared of a turn; more of each
 _TEXTS = ("session_id", "turn", "agent", "prompt", "how", "next_prompt")
 _SHARED = (*_TEXTS, "time", "files")
+_COUNTS = ("added", "removed")
+_END = 253_402_300_800  # s since 1970: the year 10000, for which no date can be written
 _HERE = ("by", "worktree", "restore")  # texts that are not shared
 _SUBJECT = "Summaries of what was given up"
 
@@ -68,13 +70,20 @@ def _get_path(repo: Repo) -> str:
 
 
 def _is_record(record: Record, texts: Collection[str]) -> bool:
-    files = record.get("files")
+    times, files = (record.get("time"), record.get("written", 0)), record.get("files")
     return (
         all(isinstance(record.get(key), str) for key in texts)
-        and isinstance(record.get("time"), int)
-        and isinstance(record.get("written", 0), int)
+        and all(isinstance(time, int) and 0 <= time < _END for time in times)
         and isinstance(files, dict)
-        and all(isinstance(file, dict) for file in files.values())
+        and all(map(_is_file, files.values()))
+    )
+
+
+def _is_file(file: object) -> bool:
+    return (
+        isinstance(file, dict)
+        and isinstance(file.get("how"), str)
+        and all(isinstance(file.get(key), int) for key in _COUNTS)
     )
 
 

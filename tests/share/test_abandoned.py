@@ -195,14 +195,8 @@ def test_work_that_came_back_is_given_up_nowhere(world: World, a: Agent) -> None
     assert prompts(there) == {"add three"}
 
 
-def test_files_that_are_no_summaries_are_passed_over(world: World, a: Agent) -> None:
-    bare = world.share()
-    give_up(world, a, "add three", "three")
-    done(world, "push")
-    blobs = [b"{}", b"[" * 9999, b'{"session_id": 3}', b"\xff\xfe", b"x" * (1 << 19)]
-    strange: dict[str, Any] = dict.fromkeys(TEXTS, "a\x1b[2J\nb\ud800")
-    strange |= {"time": -(10**30), "files": {"/\x1b]0;x\x07\n..": {"added": [1], "how": {}}}}
-    blobs += [json.dumps({**strange, "time": at}).encode() for at in (10**40, -(10**40), 1)]
+def send(world: World, bare: Path, blobs: list[bytes]) -> None:
+    """Add files to the ref where it was sent."""
     tree = world.git("ls-tree", REF) + "\n"
     for number, data in enumerate(blobs):
         (world.path / "blob").write_bytes(data)
@@ -213,12 +207,38 @@ def test_files_that_are_no_summaries_are_passed_over(world: World, a: Agent) -> 
     made = subprocess.check_output(argv, cwd=world.path, input=tree, text=True).strip()
     commit = world.git("commit-tree", "-p", REF, "-m", "x", made)
     world.git("push", "-q", str(bare), f"{commit}:{REF}")
+
+
+def test_files_that_are_no_summaries_are_passed_over(world: World, a: Agent) -> None:
+    bare = world.share()
+    give_up(world, a, "add three", "three")
+    done(world, "push")
+    blobs = [b"{}", b"[" * 9999, b'{"session_id": 3}', b"\xff\xfe", b"x" * (1 << 19)]
+    strange: dict[str, Any] = dict.fromkeys(TEXTS, "a\x1b[2J\nb\ud800")
+    strange |= {"time": -(10**30), "files": {"/\x1b]0;x\x07\n..": {"added": [1], "how": {}}}}
+    blobs += [json.dumps({**strange, "time": at}).encode() for at in (10**40, -(10**40), 1)]
+    send(world, bare, blobs)
     there = clone(world, bare)
     done(there, "fetch")
     assert "add three" in prompts(there)
     assert "\x1b" not in done(there, "log", "--abandoned", "-p")
     give_up(there, there.agent(B, tools=True), "add four", "four")
     done(there, "push")
+
+
+def test_a_page_is_made_whatever_a_summary_of_its_session_says(world: World, a: Agent) -> None:
+    bare = world.share()
+    give_up(world, a, "add three", "three")
+    a.turn("add five", {"g.txt": "five\n"})
+    world.commit("g.txt")
+    done(world, "push")
+    whole: dict[str, Any] = {**dict.fromkeys(TEXTS, "<b>"), "session_id": A, "time": 1}
+    strange = [("time", 10**18), ("time", -(10**18)), ("files", {"f.txt": {"added": "<b>"}})]
+    send(world, bare, [json.dumps({**whole, "files": {}, k: v}).encode() for k, v in strange])
+    done(world, "fetch")
+    page = done(world, "page", "-o", "-", "--abandoned", "HEAD")
+    section = page[page.index('<section id="abandoned"') :].partition("</section>")[0]
+    assert section.count("<article") == 1 and "add three" in section
 
 
 def test_the_join_of_two_summaries_has_one_result_in_any_order() -> None:
