@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from gitcp.events import Stages
 
 # A record of type 'refuse' at the end of these pipelines is obeyed; all others only watch.
-GATES = frozenset({"commit-msg", "turn-start", "tool-start", "tool-end", "pre-commit", "pre-push"})
+GATES = frozenset({"commit-msg", "pre-push", "turn-start", "tool-start", "tool-end"})
 # Hooks to which git writes on standard input.
 WITH_STDIN = frozenset({"post-rewrite", "pre-push"})
 # Hooks during which the person's git locks its index.
-COMMITTING = frozenset({"pre-commit", "prepare-commit-msg", "commit-msg"})
+COMMITTING = frozenset({"prepare-commit-msg", "commit-msg"})
 # The status by which a git hook refuses; the hook scripts take any other for a failure of gitcp.
 VERDICT = 3
 
@@ -89,13 +89,8 @@ def main() -> int:
         return USAGE
     except UnknownAgent as e:  # no later call succeeds: there is nothing for gitcp doctor to watch
         _print_message(f"warning: {' '.join(argv[:2])}: {e}\n")
-    except (Error, OSError) as e:
-        _warn_person(f"{' '.join(argv[:2])}: {format_error(e)}")
     except Exception as e:  # a bug must not stop the person's commit or the agent's work either
-        import traceback
-
-        git.append_note("bug", traceback.format_exc().replace("\n", " | "))
-        _warn_person(f"{' '.join(argv[:2])}: {type(e).__name__}: {e}")
+        _warn_person(f"{' '.join(argv[:2])}: {_explain(e)}")
     finally:
         git.abandon_pending()
         git.end_lasting()
@@ -186,14 +181,25 @@ def _run_pipeline(
             except Error as e:
                 if not (stages := events.find_pipeline(repo, first["event"])):
                     raise
-                faults.append(f"{e}; the built-in pipeline ran")
+                reason = str(e).partition("\n")[0]  # the lines after it are the usage
+                faults.append(f"{reason}; the built-in pipeline ran")
         with context.open_context(repo) as ctx:
             records = events.run_pipeline(ctx, stages, [first])
-    except Error as e:
-        return [], [*faults, str(e)]
+    except Exception as e:  # the event's other pipelines run all the same
+        return [], [*faults, _explain(e)]
     if any(r.get("type") == "say" and not _is_message(r) for r in records):
         faults.append("a record of type 'say' has no message, or is to nobody known")
     return records, faults
+
+
+def _explain(error: Exception) -> str:
+    """Why something failed; of a bug the trace has more."""
+    if isinstance(error, Error | OSError):
+        return format_error(error)
+    import traceback
+
+    git.append_note("bug", "".join(traceback.format_exception(error)).replace("\n", " | "))
+    return f"{type(error).__name__}: {error}"
 
 
 def _is_message(record: Record) -> bool:

@@ -45,16 +45,20 @@ def _format_table(repo: Repo) -> Iterator[str]:
         values = repo.config.get_all(f"gitcp.{event}.pipeline")
         for pipeline in events.list_pipelines(repo, event):
             source = "configured" if isinstance(pipeline, str) else "built in"
-            unable = _explain_unable(repo, pipeline) if isinstance(pipeline, str) else ""
+            unable = _explain_unable(repo, event, pipeline)
             yield f"{event:20} {source:11} {events.format_pipeline(pipeline)}{unable}"
         if values and not any(values):
             yield f"{event:20} {'configured':11} (nothing)"
 
 
-def _explain_unable(repo: Repo, text: str) -> str:
+def _explain_unable(repo: Repo, event: str, pipeline: events.Stages | str) -> str:
     """Why a configured pipeline cannot run; '' if no reason is found."""
+    if event not in EVENTS:
+        return "  (cannot run: no such event)"
+    if not isinstance(pipeline, str):
+        return ""
     try:
-        for name, *_ in commands.parse_pipeline(text):
+        for name, *_ in commands.parse_pipeline(pipeline):
             if name.startswith("!"):
                 shell.find_program(name[1:], repo.top)
     except Error as e:

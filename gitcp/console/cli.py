@@ -225,12 +225,13 @@ class _Formatter(argparse.HelpFormatter):
 class Parser(argparse.ArgumentParser):
     """An ArgumentParser that raises UsageError and accepts no abbreviations.
 
-    name: of a command in the table of commands, which has its summary.
+    name: of a command in the table of commands, which has its summary.  add_help: False for a stage
+    of a configured pipeline, which has no -h.
     """
 
     _width: int | None = 80  # while it is made; then None, that of the terminal
 
-    def __init__(self, name: str, rows: Rows = ()) -> None:
+    def __init__(self, name: str, rows: Rows = (), add_help: bool = True) -> None:
         # A stage that has another name for people is called by the one that they typed.
         typed = os.path.basename(sys.argv[0]).partition("-")[2]
         called = typed if commands.ALIASES.get(name) == typed else name
@@ -243,6 +244,7 @@ class Parser(argparse.ArgumentParser):
             epilog=None if called in commands.TOOLS else page,
             formatter_class=self._make_formatter,
             allow_abbrev=False,
+            add_help=add_help,
         )
         self.set_defaults(error=self.error)
         self._rows = rows

@@ -85,7 +85,8 @@ def run_pipeline(ctx: Context, stages: Iterable[Stage], records: Records) -> lis
 
 def is_of_agent(record: Record) -> bool:
     """Whether a record is an event of an agent."""
-    return record.get("type") == "event" and bool(record.get("session_id"))
+    is_event = record.get("type") == "event" and isinstance(record.get("event"), str)
+    return is_event and bool(record.get("session_id"))
 
 
 def per_record(handle: Callable[[Record], list[Record]], name: str = "") -> Stage:

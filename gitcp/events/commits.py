@@ -173,7 +173,7 @@ def _ask_consent(repo: Repo, match: Record) -> bool:
 def check_message(record: Record) -> list[Record]:
     """Empty the file of a commit-msg event that has nothing but trailers, so that the commit
     aborts, as it would without gitcp."""
-    if record.get("event") == "commit-msg" and record["args"]:
+    if record.get("event") == "commit-msg" and record.get("args"):
         _check_file(Repo.find_here(), record["args"][0])
     return [record]
 
@@ -218,7 +218,7 @@ def _match_event(record: Record) -> Record:
     with context.open_here() as ctx:
         if hook == "post-commit":
             return {"type": "match", **link_commit.conclude_commit(ctx.repo)}
-        moved, args = _settle_unseen(ctx), record["args"]
+        moved, args = _settle_unseen(ctx), record.get("args", [])
         prepared = link_commit.prepare_commit(ctx.repo, ctx.head, args, moved)
         return {"type": "match", **prepared, "args": args}
 

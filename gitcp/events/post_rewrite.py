@@ -29,7 +29,7 @@ def relink(records: Records, args: Namespace | None = None) -> Records:
     passed: list[Record] = []
     for record in records:
         passed.append(record)
-        if record.get("event") == "post-rewrite" and record["args"]:
+        if record.get("event") == "post-rewrite" and record.get("args"):
             passed += _relink_rewritten(record)
     return passed
 
@@ -37,7 +37,7 @@ def relink(records: Records, args: Namespace | None = None) -> Records:
 def _relink_rewritten(event: Record) -> list[Record]:
     with context.open_here() as ctx:
         repo, command = ctx.repo, event["args"][0]
-        rewrite = candidates.read_rewrite(repo, command, event["stdin"])
+        rewrite = candidates.read_rewrite(repo, command, event.get("stdin", ()))
         case = MatchCase(repo, rewrite=rewrite)
         noted, replayed = relinking.reconcile(case, sources.REWRITE), rewrite.list_replayed()
         for marker in others.read_here(repo) if replayed else ():

@@ -56,7 +56,7 @@ def bind_stage(name: str, argv: Sequence[str]) -> Stage:
         return function
     from gitcp.console import cli
 
-    args = cli.parse(name, rows, argv)
+    args = cli.Parser(name, rows, add_help=False).parse_args(argv)
     return lambda records: function(records, args)
 
 

@@ -18,6 +18,7 @@ from gitcp import commands, events
 from gitcp.errors import Error
 from gitcp.events import turn_end
 from gitcp.repo import Repo
+from gitcp.stages import bind_stage
 from gitcp.store.session import others
 from tests.support.paths import TOP
 
@@ -101,10 +102,10 @@ def test_an_open_quote_is_an_error_that_names_the_pipeline() -> None:
 def test_list_shows_what_is_in_force_and_where_it_comes_from(repo: Path) -> None:
     configure(repo, "turn-end", "default", "list-refs refs/x")
     configure(repo, "pre-rebase", "list-refs refs/y")
-    lines = hook("--list").stdout.decode().splitlines()
+    lines, unknown = hook("--list").stdout.decode().splitlines(), "(cannot run: no such event)"
     assert "session-start        built in    update-session | finalize" in lines
     assert "turn-end             configured  list-refs refs/x" in lines
-    assert "pre-rebase           configured  list-refs refs/y" in lines
+    assert f"pre-rebase           configured  list-refs refs/y  {unknown}" in lines
     assert len([line for line in lines if line.startswith("post-commit ")]) == 1
 
 
@@ -192,6 +193,52 @@ def test_a_failing_pipeline_does_not_keep_the_next_one_from_running(repo: Path) 
     done = hook("post-commit")
     assert (done.returncode, (repo / "seen.ndjson").exists()) == (0, True)
     assert b"no such stage: 'rm -rf /'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ('!printf \'{"type":"match","commit":"x","old":"y"}\' | condense', "KeyError: 'id'"),
+        (
+            '!printf \'{"type":"match","args":["none"]}\' | write-trailer',
+            "No such file or directory",
+        ),
+    ],
+)
+def test_a_stage_that_breaks_does_not_keep_the_next_pipeline_from_running(
+    repo: Path, value: str, why: str
+) -> None:
+    configure(repo, "post-commit", value, "!tee seen.ndjson")
+    done = hook("post-commit")
+    assert (done.returncode, (repo / "seen.ndjson").exists()) == (0, True)
+    [warning] = done.stderr.decode().splitlines()
+    assert warning.startswith(f"warning: post-commit: '{value}': {why}")
+
+
+@pytest.mark.parametrize("word", ["-h", "--help", "--no-such"])
+def test_the_built_in_pipeline_runs_in_place_of_one_with_a_wrong_option(
+    repo: Path, word: str
+) -> None:
+    configure(repo, "turn-start", f"update-session {word}")
+    done = hook("claude-code", "UserPromptSubmit", stdin=payload(prompt="x"))
+    said = f"unknown argument: '{word}'; the built-in pipeline ran"
+    assert done.stderr.decode() == f"warning: turn-start: 'update-session {word}': {said}\n"
+    assert (done.returncode, done.stdout, "s1.json" in states(repo)) == (0, b"", True)
+
+
+RECORDS: dict[str, dict[str, object]] = {
+    "finalize": {"type": "event", "session_id": "s1"},
+    "release-claim": {"type": "event", "session_id": "s1", "event": 1},
+    "check-message": {"type": "event", "event": "commit-msg"},
+    "relink --hook": {"type": "event", "event": "post-rewrite"},
+}
+
+
+@pytest.mark.parametrize("stage", RECORDS)
+def test_a_record_that_lacks_what_a_stage_needs_is_passed_on(repo: Path, stage: str) -> None:
+    name, *words = stage.split()
+    given = RECORDS[stage]
+    assert list(bind_stage(name, words)([given])) == [given]
 
 
 @pytest.mark.parametrize(("event", "status"), [("commit-msg", 3), ("post-commit", 0)])
