@@ -176,7 +176,7 @@ def _ask(root: str, *args: str, may_fail: bool = False) -> bytes:
 
 
 def read_here(root: str) -> Change:
-    """The change at `@` as of jj's last snapshot; jj is asked once for each of its operations.
+    """The change at `@` in jj's last snapshot; jj is asked once for each of its operations.
     Raise NoJj even where the answer is stored: the next operation needs jj."""
     find_program_of(root)
     operation = _find_operation(root)

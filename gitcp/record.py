@@ -96,7 +96,7 @@ def _needs_orjson(size: int) -> bool:
 
 
 def parse_json(data: bytes) -> Any:
-    """The value of a JSON text as of core's json.loads(), for callers with thousands of texts:
+    """The value of a JSON text, like core's json.loads(), for callers with thousands of texts:
     after _MUCH bytes by orjson, in a third of the time.
 
     An integer of more than 64 bits may become a float.  Raise ValueError or RecursionError for

@@ -52,7 +52,7 @@ class Client:
     NO_HOOKS = ""  # the key of its settings that switches hooks off
     MANAGED: tuple[str, ...] = ()  # settings of its administrator, which override all others
     TRUST = ""  # what it asks before it runs hooks
-    UNSEEN = False  # True: known by its documentation only
+    UNTRIED = False  # True: never tried with the real client
     SESSION_ENV: tuple[str, ...] = ()  # the variables that name the session to a git hook
     PROJECT_ENV = ""  # the variable that names the directory in which it was started
     HERE_ONLY = False  # True: it reads only the settings of that directory
@@ -68,7 +68,7 @@ class Client:
     PATHS: tuple[str, ...] = ("file_path",)  # the keys of the path in a tool that writes
     TRANSCRIPTS = ""  # the folder of its transcripts, below home
     CONVERSATION = ".jsonl"  # the end of the name of a file with a conversation
-    DELETES = ("", 0)  # the key of its settings for deleting them, the days by default
+    DELETION_DAYS = ("", 0)  # its settings' key for the days until it deletes them; the default
     ASKED_BY: tuple[str, ...] = ()  # the options of its program that have a prompt
     RESUME = ""  # the command that continues a session
     BEGIN = ""  # the command that begins a session with a prompt
@@ -88,8 +88,8 @@ class Client:
         ]
 
     def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """(the hook, its payload), both in the words of EVENTS and of read_event(); hook "" for no
-        event."""
+        """(the hook, its payload), both in the words of EVENTS and of read_event(); hook "" to
+        ignore it."""
         return name, fields
 
     def build_files(self, path: str, command: Callable[[str], str]) -> dict[str, Any]:
@@ -155,7 +155,7 @@ class Client:
         if self.NAMES_CALLS:
             fields = {**fields, "tool_use_id": name_call(fields.get("tool_input"))}
         tool = read_tool(fields, self.KINDS, self.PATHS, cwd)
-        take_response(tool, fields)
+        add_response(tool, fields)
         tool["failed"] = tool["failed"] or bool(fields.get("tool_error"))
         return tool
 
@@ -169,8 +169,8 @@ class Client:
         own = self.LIMITS.get(name) if host == self.NAME else None
         return own or self.SECONDS
 
-    def is_own(self, fields: Mapping[str, Any]) -> bool:
-        """False if a payload may be of another client that runs this one's hooks."""
+    def is_own_payload(self, fields: Mapping[str, Any]) -> bool:
+        """False if a payload may come from another client that runs this one's hooks."""
         return True
 
     def scan(self, data: bytes, previous: Scan | None = None) -> Scan:
@@ -332,7 +332,9 @@ def locate_subagent_transcript(agent: str, transcript_path: str, agent_id: str) 
 def recognise(client: Client, fields: Mapping[str, Any]) -> Client:
     """The client of a payload: some clients run the hooks that are installed for another.  No third
     one is loaded."""
-    return client if client.is_own(fields) else get_client(_name_guest(fields) or client.NAME)
+    if client.is_own_payload(fields):
+        return client
+    return get_client(_name_guest(fields) or client.NAME)
 
 
 def _name_guest(fields: Mapping[str, Any]) -> str:
@@ -371,7 +373,7 @@ _OLD = "old_string", "old_str", "oldString", "old_text", "oldText", "before"
 _NEW = "new_string", "new_str", "newString", "new_text", "newText", "after"
 _EVERYWHERE = "replace_all", "replaceAll", "change_all"
 _CONTENT = "content", "contents", "file_text"
-NAMED = "args-"  # begins the id of a call that is named by its input
+INPUT_ID = "args-"  # the beginning of the ids that name_call() makes
 _OUTPUT = 65536  # characters of a shell's output that an event carries
 
 
@@ -393,12 +395,12 @@ def name_call(arguments: object) -> str:
     have equal ids."""
     fields = dict(sorted(arguments.items())) if isinstance(arguments, dict) else arguments
     text = json.dumps(fields).encode("utf-8", "surrogatepass")
-    return f"{NAMED}{formats.start_sha256(text).hexdigest()[:16]}"
+    return f"{INPUT_ID}{formats.start_sha256(text).hexdigest()[:16]}"
 
 
 def is_call(key: str, given_id: str, arguments: object) -> bool:
     """Whether an id is that of a call in a transcript, or its name by its input."""
-    return key == given_id or (key.startswith(NAMED) and key == name_call(arguments))
+    return key == given_id or (key.startswith(INPUT_ID) and key == name_call(arguments))
 
 
 def make_unknown(agent: str) -> Event:
@@ -542,7 +544,7 @@ def _find_value(fields: Mapping[str, Any], keys: tuple[str, ...]) -> object:
     return next((fields[key] for key in keys if key in fields), None)
 
 
-def take_response(tool: Tool, payload: Mapping[str, Any]) -> None:
+def add_response(tool: Tool, payload: Mapping[str, Any]) -> None:
     """Add a shell's output, and whether the call failed, to its record, by a payload's
     response."""
     response = payload.get("tool_response")

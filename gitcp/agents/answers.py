@@ -5,8 +5,8 @@ the model reads it.  ANSWERS of a client names the form:
 
     permission   Claude Code, Codex, Qwen Code: hookSpecificOutput
     decision     Gemini CLI, whose standard output holds nothing but JSON
-    copilot      Copilot CLI: the permission itself; it shows no messages
-    cursor       Cursor: the permission, for a prompt whether to continue
+    copilot      Copilot CLI: the permission at the top level; it shows no messages
+    cursor       Cursor: `permission` for a call, `continue` for a prompt
     cline        Cline, which ignores the status
     text         opencode: the status and standard error; it shows no messages
     plain        any other tool: the same, and messages on standard output
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gitcp import agents
 
 
-# The client's hook of a prompt, by the form of its answers.
+# form -> the hook at a prompt, for the forms that can show messages then
 _PROMPTS = {"permission": "UserPromptSubmit", "decision": "BeforeAgent"}
 REFUSED = 2  # the status of a refusal
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 
-from gitcp import git, jj
+from gitcp import jj
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.console import cli, term
 from gitcp.core import blame_format
 from gitcp.errors import OK
 from gitcp.events import turns
-from gitcp.git import Git
+from gitcp.git import Git, decode_name
 from gitcp.gitdir import find_top
 from gitcp.repo import Repo
 from gitcp.store import blame
@@ -26,7 +26,7 @@ OPTIONS = (
     JSON,
     make_flag("--mark-unknown", "show ? for unrecorded lines too"),
     make_flag("--coarse", "guess the session of unknown lines, and show it with ?"),
-    make_value("args", "<arg>", "as of git-blame(1)", nargs="*"),
+    make_value("args", "<arg>", "an argument of git-blame(1)", nargs="*"),
 )
 
 
@@ -36,12 +36,12 @@ def run(argv: Sequence[str]) -> int:
         cli.parse("blame", OPTIONS, argv)  # else the arguments are git's
     options = blame_format.parse_arguments(argv)
     flags, form = options["flags"], blame_format.choose_format(options)
-    # git alone is asked first where it is sure to find the repository that Repo.find() would.
+    # Start git before Repo.find() where both are sure to find the same repository.
     is_plain = find_top(os.getcwd()) and not jj.find_root(os.getcwd())
-    around = None if is_plain else Repo.find()
-    if "reverse" in flags:  # the commit is not the one that added the line
+    repo = None if is_plain else Repo.find()
+    if "reverse" in flags:  # it shows where lines are last, not which commit added them
         os.execvp("git", ["git", "blame", *([f"--{form}"] if form else []), *options["given"]])
-    git = jj.choose_git(around) if around else Git()
+    git = jj.choose_git(repo) if repo else Git()
     if "s" in flags and "json" not in flags and not form:
         _print([history.read_table(git, options)])  # no author is shown
         return OK
@@ -49,23 +49,23 @@ def run(argv: Sequence[str]) -> int:
     finish = history.start_blame(git, options) if form else None
     finish_groups = None if form else history.start_groups(git, options)
     term.show_line("finding who wrote the lines")
-    repo = around or Repo.find()
+    repo = repo or Repo.find()
     turns.look_at_head(repo)
     with Objects(repo):
         has_contents = any(word.startswith("--contents") for word in options["given"])
-        about = evidence.Evidence(repo, worktree=not has_contents)
+        line_evidence = evidence.Evidence(repo, worktree=not has_contents)
         if finish:
-            _print(blame.format_lines(repo, options, finish(), about))
+            _print(blame.format_lines(repo, options, finish(), line_evidence))
         elif finish_groups and "json" in flags:
-            cli.write_records(blame.build_records(repo, options, finish_groups(), about))
+            cli.write_records(blame.build_records(repo, options, finish_groups(), line_evidence))
         elif finish_groups:
-            _print(blame.format_table(repo, git, options, finish_groups(), about))
+            _print(blame.format_table(repo, git, options, finish_groups(), line_evidence))
     return OK
 
 
 def _print(lines: Iterable[bytes]) -> None:
     """Print lines through git's pager at a terminal, and unchanged elsewhere."""
     if sys.stdout.isatty():
-        cli.page_texts(cli.show_escaped(git.decode_name(line)) for line in lines)
+        cli.page_texts(cli.show_escaped(decode_name(line)) for line in lines)
     else:
         cli.write_bytes(lines)

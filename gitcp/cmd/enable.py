@@ -161,11 +161,11 @@ def _enable_everywhere(args: Namespace) -> int:
 
 
 def _print_agents() -> int:
-    """Print every agent with its settings file; UNSEEN: known from documentation alone."""
+    """Print every agent with its settings file, and whether it was tried with the real client."""
     for client in map(agents.get_client, _NAMES):
         paths = client.list_settings_paths(os.path.expanduser("~"), "")
         path = paths.get("local") or paths.get("shared") or f"gitcp run {client.PROGRAM}"
-        untried = "  (never tried with the real client)" if client.UNSEEN else ""
+        untried = "  (never tried with the real client)" if client.UNTRIED else ""
         print(f"{client.NAME:14} {path}{untried}")
     return OK
 

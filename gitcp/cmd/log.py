@@ -33,7 +33,7 @@ OPTIONS = (
     make_flag("--all", "commits of all branches and tags"),
     make_flag("--oneline", "one line for each commit"),
     make_flag("--graph", "draw git's graph, and sessions as lanes"),
-    make_flag("--abandoned", "turns whose work was given up before a commit took it; of paths"),
+    make_flag("--abandoned", "turns whose work was given up uncommitted (arguments: paths)"),
     make_flag("--stat", "show what each commit changes in each file"),
     make_flag("-p --patch", "show what each commit changes"),
     JSON,
@@ -45,7 +45,7 @@ OPTIONS = (
     ),
 )
 _DIFF = ("diff-tree", "-r", "-p", "--no-ext-diff", "--no-color")
-_PAGE = 1000  # commits at a terminal, where few people read on
+_PAGE = 1000  # commits that a terminal gets by default
 
 
 def run(argv: Sequence[str]) -> int:
@@ -54,8 +54,8 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("log", OPTIONS, before)
     if args.abandoned:
         return _show_abandoned(args, after[1:])
-    changes = _list_formats(args)
-    if changes and (args.graph or args.json):
+    diff_options = _list_diff_options(args)
+    if diff_options and (args.graph or args.json):
         args.error("--stat and -p cannot be used with --graph or --json")
     if args.n is None and sys.stdout.isatty() and not args.json:
         args.n = _PAGE
@@ -79,20 +79,20 @@ def run(argv: Sequence[str]) -> int:
         cli.page_lines(lines, folded=False)
     else:
         texts = _draw_commits(repo, args.oneline, *chosen)
-        if changes:
-            found = commits.read_changes(repo, changes, *chosen)
-            texts = _add_changes(texts, found, spaced=not args.oneline)
+        if diff_options:
+            changes = commits.read_changes(repo, diff_options, *chosen)
+            texts = _add_changes(texts, changes, spaced=not args.oneline)
         cli.page_texts(text for _, text in texts)
     return OK
 
 
-def _show_abandoned(args: Namespace, more: Sequence[str]) -> int:
-    """Show the turns whose work was given up; args.revision and more: paths."""
+def _show_abandoned(args: Namespace, paths: Sequence[str]) -> int:
+    """Show the turns whose work was given up, in args.revision, which are paths too, and paths."""
     if args.all or args.graph or args.oneline or args.stat or args.author:
         args.error("--abandoned takes only -n, --since, --until, --grep, -p, --json and paths")
-    found = Repo.find_here()
-    scopes = [restore.name_in_worktree(found, name) for name in (*args.revision, *more)]
-    with pack_care.open_scratch(found) as repo, Objects(repo):
+    repo = Repo.find_here()
+    scopes = [restore.name_in_worktree(repo, name) for name in (*args.revision, *paths)]
+    with pack_care.open_scratch(repo) as repo, Objects(repo):
         times, listed = _read_times(repo, args), abandoned.list_turns(repo, scopes)
         words = args.grep or [""]
         records = [
@@ -127,7 +127,7 @@ def _draw_abandoned(repo: Repo, record: Record, patch: bool) -> Iterator[Line]:
         yield []
 
 
-def _list_formats(args: Namespace) -> list[str]:
+def _list_diff_options(args: Namespace) -> list[str]:
     """The arguments of git log for --stat and -p; [] for neither."""
     width = cli.read_width()
     formats = [*(["--stat" + (f"={width}" if width else "")] if args.stat else ())]
@@ -150,8 +150,8 @@ def _draw_commits(repo: Repo, oneline: bool, *chosen: Sequence[str]) -> Iterator
 def _add_changes(
     texts: Iterable[tuple[str, str]], changes: Iterator[tuple[str, list[str]]], *, spaced: bool
 ) -> Iterator[tuple[str, str]]:
-    """The texts of commits, each with git's lines about its changes below it; spaced: between
-    blank lines."""
+    """The texts of commits, each followed by git's lines about its changes; spaced: with a blank
+    line before and after these."""
     escape = cli.show_escaped if sys.stdout.isatty() else str
     for oid, text in texts:
         lines = next((lines for changed, lines in changes if changed == oid), [])
@@ -161,7 +161,7 @@ def _add_changes(
 
 
 def _split_names(repo: Repo, words: list[str], revisions_only: bool) -> tuple[list[str], list[str]]:
-    """(revisions, paths) among words, by git's rules; revisions_only: there are no paths."""
+    """Divide words into (revisions, paths) as git does; revisions_only: all are revisions."""
     for number, name in enumerate(() if revisions_only else words):
         if os.path.lexists(name):
             status, _ = repo.git.run("rev-parse", "--quiet", "--verify", name, ok=(0, 1, 128))

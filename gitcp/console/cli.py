@@ -383,7 +383,7 @@ def _count_digits() -> int:
 
 
 def read_width() -> int:
-    """The width of the terminal; 0 if standard output is none."""
+    """The width of the terminal; 0 if standard output is not a terminal."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
 
 

@@ -14,7 +14,7 @@ _SECTIONS = ("1", "7", "5")
 
 
 def show_page(name: str) -> int:
-    """Show a page with man, or through the pager where there is none; raise Error for no page."""
+    """Show a page with man, or in the pager without man; raise Error without the page."""
     path = find_page(name)
     if path is None:
         raise Error(f"the manual page of '{name}' is not installed: try '{name} -h'")

@@ -99,7 +99,7 @@ KEYS: dict[str, tuple[formats.Shape, str, str]] = {
     "made": (is_count, "alone", "when the path changed, if a look saw it only later"),
     "follows": (is_path, "", "the former path of a renamed file"),
     "step": (str, "", "the step of the undo log that made the edit"),
-    "kept": (bool, "", "false if the content is not stored, as of an ignored file"),
+    "kept": (bool, "", "false if the content is not stored, as that of an ignored file"),
     "trees": ([is_object_name], "kind staying based objects", "many edits, before and after"),
     "large": (is_path, "kind lasting staying", "a new file over a limit, which was not read"),
     "stamp": ([is_count], "", "its size, mtime and ctime; empty if it is gone"),

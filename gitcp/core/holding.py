@@ -480,7 +480,7 @@ def compare_changes(entry: Recorded, staged: Staged, blob: Blob) -> Shared:
 
 
 def _mark_content(content: bytes) -> frozenset[bytes]:
-    """A whole content, or what else is no line, as what two changes have in common."""
+    """What stands for a whole content, not a line, among what two changes have in common."""
     return frozenset([b"\0" + content])
 
 

@@ -52,8 +52,8 @@ def remove_trailers(message: bytes, *, comment: bytes = b"#") -> bytes:
 def collect_trailers(message: bytes, *, comment: bytes = b"#") -> tuple[list[str], bytes]:
     """Return the ids above the scissors, and the message without their lines, to be added again.
 
-    In a squashed message most of them are in the text.  Commented lines, as of a fixup, count and
-    stay: git drops them.
+    In a squashed message most of them are in the text.  Commented lines, such as a fixup's, count
+    and stay: git drops them.
     """
     lines = commit_message.split_lines(message)
     end = commit_message.find_cut(lines, comment)

@@ -254,8 +254,8 @@ def cut_hunks(
 ) -> tuple[list[View], int]:
     """(the hunks of a file, the number of rows left out after MOST).
 
-    edits: as of `git diff -U0`.  old, new: the lines of the file before and after.  authors: line
-    of new, from 1 -> a number for its author.
+    edits: as `git diff -U0` has them.  old, new: the lines of the file before and after.
+    authors: line of new, from 1 -> a number for its author.
     """
     hunks: list[View] = []
     end = rows = left = 0  # end: of the lines of new that are shown

@@ -261,7 +261,7 @@ def parse_old_entry(record: dict[str, Any], width: int) -> Entry | None:
 
 def _check_entry(path: str, mode: object, oid: object, width: int) -> Entry:
     if not isinstance(mode, str) or mode not in (FILE, EXECUTABLE, LINK, COMMIT):
-        raise InputError(f"'mode' of {path!a} is none of git's: {ascii(mode)[:40]}")
+        raise InputError(f"'mode' of {path!a} is not a mode of git: {ascii(mode)[:40]}")
     if not isinstance(oid, str) or len(oid) != width or not _HEX.issuperset(oid):
         raise InputError(f"'oid' of {path!a} is not the name of an object: {ascii(oid)[:80]}")
     return mode, oid

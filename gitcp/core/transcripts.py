@@ -200,7 +200,7 @@ def flatten_tokens(tokens: Usage) -> Usage:
 
 
 def count_spent(stored: Any, agent: object) -> Usage:
-    """The counts of a stored usage with its subagents'; zeros for a value that is none.
+    """The counts of a stored usage with its subagents'; zeros if the value is not a usage.
 
     Those of Gemini CLI count what was read from the cache as input, too: it is subtracted.
     """

@@ -105,7 +105,7 @@ def keep_answers(
 ) -> None:
     """Cache answers of git, asked since began (ns), unless they may change unseen.
 
-    where: as of Answers.read_place(); origins: the files of the configuration.
+    where: what Answers.read_place() returns.  origins: the files of the configuration.
     """
     git_dir, top = where[0], where[-1]
     if find_top(top) != top or git_dir != os.path.join(top, ".git"):
@@ -346,7 +346,7 @@ def find_ref(repo: Repo, ref: str) -> str | None:
 
 
 def find_head(repo: Repo) -> str:
-    """The oid of HEAD; raises Unsure if the files do not have it, as of an unborn one."""
+    """The oid of HEAD; raises Unsure if the files do not have it, as on an unborn branch."""
     content = read_head(repo)
     if content.startswith(b"ref: refs/heads/"):
         content = _read_stored(repo, content[5:])

@@ -613,7 +613,7 @@ def open_indexes(paths: Iterable[str]) -> Iterator[Index]:
 
 
 def open_index(repo: Repo, path: str, data: bytes = b"") -> AnyIndex:
-    """The index of a pack, without `.pack`; data: as of Index.  Raises OSError."""
+    """The index of a pack, without `.pack`; data: as for Index.  Raises OSError."""
     if not repo.uses_git_alone:
         return Index(path, data)
     from gitcp.gitdir import plain

@@ -335,7 +335,7 @@ def format_lines(
 def build_records(
     repo: Repo, options: Options, blamed: Groups, evidence: Evidence
 ) -> Iterator[Record]:
-    """Yield a record `line` for each line (gitcp-record(5)).  blamed: as of format_table()."""
+    """Yield a record `line` for each line (gitcp-record(5)).  blamed: as for format_table()."""
     entries = blame_format.complete_entries(blamed.entries)
     lines = _Lines(repo, options, evidence, entries)
     for entry in blamed.list_lines():

@@ -50,7 +50,7 @@ def load(repo: Repo) -> Prices | None:
 
 
 def _load_file(repo: Repo, path: str) -> Prices:
-    """Raises Error where git cannot read the file, or a price in it is none."""
+    """Raises Error where git cannot read the file, or a price in it is not a number."""
     try:
         _, out = repo.git.run("config", "--file", os.path.abspath(path), "--list", "-z")
     except GitError as e:

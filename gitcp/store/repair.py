@@ -549,8 +549,8 @@ def store_missing_checkpoint(repo: Repo, oid: str, checkpoint_id: str) -> str:
 _MOST = 1 << 30  # bytes
 
 
-def count_lines(path: str) -> int:
-    """The number of unreadable lines of a journal; -1 if it is no text file."""
+def count_unreadable_lines(path: str) -> int:
+    """The number of unreadable lines of a journal; -1 if it is not a text file."""
     try:
         data = read_file(path, _MOST) or b""
     except Damaged:
@@ -566,7 +566,7 @@ def mend_journal(repo: Repo, path: str) -> str:
     sessions; return what was done."""
     git_dir = os.path.dirname(os.path.dirname(path))
     with exclusive(repo, f"journal-{journal.hash_home(repo, git_dir)}"):
-        count = count_lines(path)
+        count = count_unreadable_lines(path)
         if not count:
             return ""
         lines = credit.parse_lines(b"" if count < 0 else read_file(path, _MOST) or b"")

@@ -155,7 +155,7 @@ def test_hooks_go_in_once_and_out_again_and_every_other_byte_stays(
     there = settings.install(text, "claude-code", OWN_HOOKS, command, form)
     assert settings.install(there, "claude-code", OWN_HOOKS, command, form) == there
     assert there.count(" claude-code SessionEnd") == 1
-    back = settings.remove(there, settings.make_matcher("claude-code"), form)
+    back = settings.remove(there, settings.make_own_test("claude-code"), form)
     assert back == text
 
 
@@ -176,12 +176,12 @@ def test_another_installation_takes_the_place_of_the_old_one() -> None:
 def test_the_hooks_of_another_agent_stay() -> None:
     codex = settings.install(None, "codex", OWN_HOOKS, settings.make_shared_command("codex"))
     both = settings.install(codex, "claude-code", OWN_HOOKS, SHARED)
-    assert settings.remove(both, settings.make_matcher("claude-code")) == codex
+    assert settings.remove(both, settings.make_own_test("claude-code")) == codex
 
 
 def test_a_command_is_quoted_for_the_shell() -> None:
     want = " '/a b/python' '/it'\"'\"'s/gitcp/entry.py' claude-code Stop"
-    assert OWN("Stop").endswith(want) and settings.make_matcher("claude-code")(OWN("Stop"))
+    assert OWN("Stop").endswith(want) and settings.make_own_test("claude-code")(OWN("Stop"))
     assert settings.parse_programs(OWN("Stop")) == ["/a b/python", "/it's/gitcp/entry.py"]
 
 

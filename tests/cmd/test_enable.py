@@ -198,7 +198,7 @@ def test_the_agents_that_are_known_are_listed_with_the_place_of_their_hooks(
     unseen = [
         line.split()[0] for line in lines if line.endswith("(never tried with the real client)")
     ]
-    assert unseen == [name for name in agents.list_names() if agents.get_client(name).UNSEEN]
+    assert unseen == [name for name in agents.list_names() if agents.get_client(name).UNTRIED]
     assert "cursor" in unseen and "claude-code" not in unseen
     assert snapshot(repo) == before
 

@@ -24,7 +24,7 @@ class Amp(agents.Client):
     FORM = "plugin"
     PLUGIN = "amp/plugin.ts"
     SECONDS = 0  # the plugin waits
-    UNSEEN = True
+    UNTRIED = True
     SESSION_ENV = ("AMP_THREAD_ID",)
     RESUME = "amp threads continue {}"
     KINDS = {"write": "write", "shell": "shell"}
@@ -36,7 +36,7 @@ class Amp(agents.Client):
         tool = agents.read_tool(fields, kinds)
         paths = fields.get("input_paths") if tool["kind"] == "write" else None
         tool["input_paths"] = agents.resolve_paths(paths or (), cwd, "path")
-        agents.take_response(tool, fields)
+        agents.add_response(tool, fields)
         return tool
 
 

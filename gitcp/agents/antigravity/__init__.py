@@ -23,7 +23,7 @@ class Antigravity(agents.Client):
     SETTINGS = {"shared": ".agents/hooks.json", "user": ".gemini/config/hooks.json"}
     FORM = "antigravity"
     SECONDS = 30
-    UNSEEN = True
+    UNTRIED = True
     RESUME = "agy --conversation {}"
     PATHS = ("TargetFile",)
     KINDS = agents.make_kinds(

@@ -1,7 +1,7 @@
-"""Auggie: hooks as Claude Code's with its own keys, by its documentation and its program, which
-does nothing without a login (doc/clients.md "Auggie").
+"""Auggie (doc/clients.md "Auggie"): hooks like Claude Code's, with other keys.
 
-No call has an id.  Its conversations are not known.
+Known from its documentation and its program, which does nothing without a login.  Its calls have
+no ids, and the format of its conversations is not known.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Auggie(agents.Client):
         "shared": ".augment/settings.json",
         "user": ".augment/settings.json",
     }
-    UNSEEN = True
+    UNTRIED = True
     PROJECT_ENV = "AUGMENT_PROJECT_DIR"
     RESUME = "auggie --resume {}"
     BEGIN = "auggie {}"
@@ -48,7 +48,7 @@ class Auggie(agents.Client):
     MATCHER = agents.build_matcher(KINDS, "read")
 
     def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """(the hook, its payload with the directory, and with the changed file if the call's input
+        """(the hook, its payload with `cwd`, and with the path of the changed file where the input
         names none)."""
         arguments = agents.get_object(fields, "tool_input")
         changes = agents.get_objects(fields, "file_changes")

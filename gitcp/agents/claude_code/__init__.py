@@ -41,7 +41,7 @@ class ClaudeCode(agents.Client):
         "user": ".claude/settings.json",
     }
     TRANSCRIPTS = ".claude/projects"
-    DELETES = ("cleanupPeriodDays", 30)
+    DELETION_DAYS = ("cleanupPeriodDays", 30)
     RESUME = "claude -r {}"
     BEGIN = "claude {}"
     PARTS = ("transcript", "cut")
@@ -76,11 +76,11 @@ class ClaudeCode(agents.Client):
         "PostToolUse": agents.build_matcher(KINDS, "read"),
         "PostToolUseFailure": _START,
     }
-    LIMITS = {"SessionEnd": 10}  # ended after 1.5 s otherwise
+    LIMITS = {"SessionEnd": 10}  # seconds; the client's default is 1.5
     NOT_HOOKED = ("PostToolBatch",)  # the calls of a batch have their own events
 
-    def is_own(self, fields: Mapping[str, Any]) -> bool:
-        """Whether a payload is certainly this client's; others run its hooks, too."""
+    def is_own_payload(self, fields: Mapping[str, Any]) -> bool:
+        """Whether a payload is certainly this client's: other clients run its hooks, too."""
         has_name = str(fields.get("transcript_path")).endswith(f"{fields.get('session_id')}.jsonl")
         return has_name and "conversation_id" not in fields
 
@@ -113,7 +113,7 @@ class ClaudeCode(agents.Client):
         name = "".join(chr(u) if u < 128 and chr(u).isalnum() else "-" for u in units)
         if len(name) <= _LONGEST:
             return name
-        number = 0
+        number = 0  # Java's String.hashCode() in base 36, as the client computes it
         for unit in units:
             number = (number * 31 + unit) & 0xFFFFFFFF
         number = abs(number - (1 << 32) if number & 0x80000000 else number)
@@ -148,7 +148,7 @@ class ClaudeCode(agents.Client):
         return False
 
     def locate_subagent_transcript(self, transcript_path: str, agent_id: str) -> str:
-        """The path of a subagent's transcript by its session's, whether it exists or not."""
+        """The path of a subagent's transcript, which need not exist, from that of its session's."""
         name = f"agent-{formats.check_component(agent_id, 'agent_id')}.jsonl"
         path = os.path.join(transcript_path.removesuffix(".jsonl"), "subagents", name)
         old_path = os.path.join(os.path.dirname(transcript_path), name)  # of older clients

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 
-from gitcp.agents.claude_code.transcript import NOT_SAID
+from gitcp.agents.claude_code.transcript import NOT_CONVERSATION
 from gitcp.core import transcripts
 from gitcp.core.transcript_facts import extract_prompt
 from gitcp.core.transcripts import ensure_object, list_objects
@@ -219,7 +219,7 @@ def _list_calls(line: dict[str, Any]) -> list[Any]:
 
 def _find_prompt(line: dict[str, Any]) -> str:
     """The person's prompt in a line; '' for a result, and for text by the client."""
-    if line.get("type") != "user" or any(line.get(key) for key in NOT_SAID):
+    if line.get("type") != "user" or any(line.get(key) for key in NOT_CONVERSATION):
         return ""
     return extract_prompt(ensure_object(line.get("message")).get("content"))
 

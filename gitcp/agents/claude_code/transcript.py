@@ -17,7 +17,8 @@ TASKS = ("Task", "Agent")
 # Quotes of a text inside a line are escaped, so these belong to the line's own structure.
 _COMPACT = (b'"type":"user"', b'"type":"assistant"', b',{"type":"text"', b'[{"type":"text"')
 _SPACED = tuple(m.replace(b":", b": ").replace(b",", b", ") for m in _COMPACT)
-NOT_SAID = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isSidechain")
+# A line with one of these keys is not of the main conversation.
+NOT_CONVERSATION = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isSidechain")
 _RECENT = 8  # the lines of a message are close together
 
 
@@ -119,7 +120,7 @@ class _Reader:
         for block in blocks:
             if block.get("type") == "tool_result" and str(block.get("tool_use_id")) in self.pending:
                 self.take_result(entry, block)
-        if not any(entry.get(key) for key in NOT_SAID):
+        if not any(entry.get(key) for key in NOT_CONVERSATION):
             texts = (str(b.get("text", "")) for b in blocks if b.get("type") == "text")
             self.add_prompt("\n\n".join(texts))
 

@@ -55,7 +55,7 @@ class Cline(agents.Client):
     PATHS = ("path", "file_path", "absolutePath")
 
     def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """(the hook, its payload with Claude Code's keys); a turn of a subagent is no event."""
+        """(the hook, its payload with Claude Code's keys); hook "" for a subagent's turn."""
         event, parent = self.EVENTS.get(name), fields.get("parent_agent_id")
         if event is None or (parent is not None and event in ("turn-start", "turn-end")):
             return "", fields

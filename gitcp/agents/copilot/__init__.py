@@ -67,13 +67,13 @@ class Copilot(agents.Client):
     MATCHER = agents.build_matcher(KINDS, "read")
     PATHS = ("path", "file_path")
 
-    def is_own(self, fields: Mapping[str, Any]) -> bool:
+    def is_own_payload(self, fields: Mapping[str, Any]) -> bool:
         """False for a payload of VS Code, which also runs this client's hooks."""
         return "hookEventName" not in fields
 
     def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """(the hook in Copilot's spelling, its payload with Claude Code's keys); a turn of a
-        subagent is no event."""
+        """(the hook in Copilot's spelling, its payload with Claude Code's keys); hook "" for a
+        subagent's turn."""
         name = _CLAUDES.get(name, name[:1].lower() + name[1:])
         fields = {_make_snake_case(key): value for key, value in fields.items()}
         event, agent = self.EVENTS.get(name), fields.get("agent_id")

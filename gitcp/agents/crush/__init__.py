@@ -18,7 +18,7 @@ class Crush(agents.Client):
     FORM = "windsurf"
     SECONDS = 30
     IF_ASKED = "versions before July 2026 refuse a configuration with its hooks"
-    UNSEEN = True
+    UNTRIED = True
     PROJECT_ENV = "CRUSH_PROJECT_DIR"
     KINDS = agents.make_kinds(
         write="write edit multiedit",

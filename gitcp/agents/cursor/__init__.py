@@ -24,7 +24,7 @@ class Cursor(agents.Client):
     AGENT_TYPE = "Cursor"
     PROGRAM = "cursor-agent"
     FOLDERS = (".cursor",)
-    UNSEEN = True
+    UNTRIED = True
     PROJECT_ENV = "CURSOR_PROJECT_DIR"
     ANSWERS = "cursor"
     FORM = "cursor"
@@ -56,7 +56,7 @@ class Cursor(agents.Client):
     MATCHER = agents.build_matcher(KINDS, "read")
     PATHS = ("file_path", "path", "target_file", "target_notebook")
 
-    def is_own(self, fields: Mapping[str, Any]) -> bool:
+    def is_own_payload(self, fields: Mapping[str, Any]) -> bool:
         """False for a payload of Grok Build, which also runs this client's hooks."""
         return "hookEventName" not in fields
 

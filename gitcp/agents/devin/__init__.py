@@ -26,7 +26,7 @@ class Devin(agents.Client):
         "user": ".config/devin/config.json",
     }
     FORM = "commented"
-    UNSEEN = True
+    UNTRIED = True
     PROJECT_ENV = "DEVIN_PROJECT_DIR"
     COVERED_BY = "claude-code"
     RESUME = "devin -r {}"

@@ -54,8 +54,8 @@ class GeminiCli(agents.Client):
     PATHS = ("file_path", "path", "filename")  # keys of its tools, new and old
 
     def name_project(self, home: str, cwd: str) -> str:
-        """The folder of cwd's sessions below TRANSCRIPTS: a slug that projects.json has; of older
-        versions, a hash of cwd."""
+        """The folder of cwd's sessions below TRANSCRIPTS: the slug in projects.json; older versions
+        use a hash of cwd."""
         digest = hashlib.sha256(os.fsencode(cwd)).hexdigest()
         try:
             name = formats.check_component(_read_projects(home)[cwd], "projects")

@@ -23,7 +23,7 @@ class Goose(agents.Client):
     SETTINGS = dict.fromkeys(("shared", "user"), ".agents/plugins/gitcp")  # a folder
     FORM = "files"
     SECONDS = 30
-    UNSEEN = True
+    UNTRIED = True
     KEYS = {"message": "prompt", "working_dir": "cwd", "tool_call_id": "tool_use_id"}
     PATHS = ("path",)
     KINDS = agents.make_kinds(

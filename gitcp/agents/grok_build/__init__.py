@@ -26,7 +26,7 @@ class GrokBuild(agents.Client):
     FORM = "files"
     EXPANDS = True
     SECONDS = 5
-    UNSEEN = True
+    UNTRIED = True
     PROJECT_ENV = "GROK_WORKSPACE_ROOT"
     COVERED_BY = "claude-code"
     TRUST = "runs hooks of a repository only in a folder that you told it to trust"

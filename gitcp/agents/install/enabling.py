@@ -238,7 +238,7 @@ def remove_ours(agent: str, data: bytes, keep: bool) -> bytes | None:
     """Settings without gitcp's hooks; None if they are empty then and keep is not set."""
     try:
         text, form = data.decode(), agents.get_client(agent).FORM
-        left = settings.remove(text, settings.make_matcher(agent), form)
+        left = settings.remove(text, settings.make_own_test(agent), form)
         empty = settings.parse(left, form) in ({}, {"version": 1})
         return None if not keep and empty else left.encode()
     except (InputError, ValueError):

@@ -32,8 +32,8 @@ class _Item:
 
 
 def parse(text: str, comments: bool = False) -> dict[str, Any]:
-    """The object of a text, which may have comments; raises InputError if it is none, or has a key
-    twice."""
+    """The object of a text, which may have comments; raises InputError for any other value
+    or a repeated key."""
     try:
         plain = (_make_plain(text) if comments else text).removeprefix("\ufeff")
         parsed = json.loads(plain, object_pairs_hook=_make_object)

@@ -63,18 +63,18 @@ def _build_entry(
 
 
 def find_removable(
-    settings: Settings, is_own: Callable[[str], bool], form: str = "nested"
+    settings: Settings, is_removable: Callable[[str], bool], form: str = "nested"
 ) -> tuple[str | int, ...] | None:
-    """The path of the next item to remove, None without one: an own hook, or the largest item that
-    has nothing else.  is_own: whether a command is to be removed."""
+    """The path of the next item to remove, None if there is none: a hook, or the largest item all
+    hooks of which are to be removed.  is_removable: whether to remove the hook with a command."""
     root, events = _get_root(form), _get_events(settings, form)
     for event, entries in events.items():
         for number, entry in enumerate(entries):
-            own = [is_own(get_command(hook)) for hook in get_hooks(entry)]
-            if not any(own):
+            removable = [is_removable(get_command(hook)) for hook in get_hooks(entry)]
+            if not any(removable):
                 continue
-            if not all(own):
-                return root, event, number, "hooks", own.index(True)
+            if not all(removable):
+                return root, event, number, "hooks", removable.index(True)
             if len(entries) > 1:
                 return root, event, number
             return (root, event) if len(events) > 1 else (root,)
@@ -87,7 +87,7 @@ def list_commands(settings: Settings, form: str = "nested") -> list[tuple[str, s
     return [(event, command) for event, command in named if command]
 
 
-class Present(NamedTuple):
+class InstalledHook(NamedTuple):
     """A hook in a client's settings."""
 
     event: str  # the client's
@@ -95,10 +95,10 @@ class Present(NamedTuple):
     hook: Any
 
 
-def list_hooks(settings: Settings, form: str = "nested") -> list[Present]:
+def list_hooks(settings: Settings, form: str = "nested") -> list[InstalledHook]:
     """Each hook, in order."""
     return [
-        Present(event, entry, hook)
+        InstalledHook(event, entry, hook)
         for event, entries in _get_events(settings, form).items()
         for entry in entries
         for hook in get_hooks(entry)
@@ -132,38 +132,39 @@ def get_command(hook: object) -> str:
 
 _OURS = r"(?:\bgitcp-hook|\bgitcp hook|/gitcp/entry\.py'?)\s+{agent}\s+[\w.]+\s*$"
 _ON_PATH = "command -v gitcp-hook >/dev/null 2>&1"
-# For sh, since not every client runs commands by it: $0 is the interpreter, $1 the entry point.
+# sh is named, since not every client runs commands with it: $0 is the interpreter, $1 the entry
+# point.
 # A Python that does not find the entry point would exit 2, which refuses the call.
-_STARTED = f"s=$?; case $s in {'|'.join(map(str, CANNOT))}) ;; *) exit $s;; esac"
+_EXIT_UNLESS_CANNOT = f"s=$?; case $s in {'|'.join(map(str, CANNOT))}) ;; *) exit $s;; esac"
 _RUN_OWN_OR_PATH = (
-    f'if [ -x "$0" ] && [ -f "$1" ]; then "$0" -I -S "$@"; {_STARTED}; fi; '
-    f'shift; if {_ON_PATH}; then gitcp-hook "$@"; {_STARTED}; fi; %s'
+    f'if [ -x "$0" ] && [ -f "$1" ]; then "$0" -I -S "$@"; {_EXIT_UNLESS_CANNOT}; fi; '
+    f'shift; if {_ON_PATH}; then gitcp-hook "$@"; {_EXIT_UNLESS_CANNOT}; fi; %s'
 )
 _ENTIRES = re.compile(r"\bentire(?:/main\.go)?['\"]? hooks [a-z-]+ ")
 
 
 def is_entires_command(command: str) -> bool:
-    """Whether a hook's command is the original program's
+    """Whether a hook's command is Entire's
     (doc/formats.md "The original program")."""
     return bool(_ENTIRES.search(command))
 
 
-def make_matcher(agent: str) -> Callable[[str], bool]:
-    """Return a test whether a hook's command is gitcp's for an agent."""
+def make_own_test(agent: str) -> Callable[[str], bool]:
+    """A test whether the command of a hook is gitcp's own for an agent."""
     pattern = re.compile(_OURS.format(agent=re.escape(agent)))
     return lambda command: bool(pattern.search(command))
 
 
-def make_own_command(py: str, entry: str, agent: str, lost: str = "") -> Callable[[str], str]:
+def make_own_command(py: str, entry: str, agent: str, notice: str = "") -> Callable[[str], str]:
     """client's event -> the command for a file of the person's own.
 
     py, entry: absolute paths of Python and of the entry point.  If one is gone, or Python cannot
     start, the command runs gitcp-hook of PATH.  If there is none, or it cannot start either, it
-    prints lost at the start of a session, and does nothing at other events; its status is 0.
+    prints the notice at the start of a session, and does nothing at other events; its status is 0.
     """
 
     def format_command(event: str) -> str:
-        last = lost.strip() if event.lower() == "sessionstart" else ""
+        last = notice.strip() if event.lower() == "sessionstart" else ""
         absent = f"echo {shlex.quote(last)}" if last else "exit 0"
         words = ("sh", "-c", _RUN_OWN_OR_PATH % absent, py, entry, agent, event)
         return f"exec {' '.join(map(shlex.quote, words))}"
@@ -206,7 +207,7 @@ def install(
 
     Raises InputError if the text is not a JSON object, or its hooks have another shape.
     """
-    new, is_own = "{}\n" if text is None else text, make_matcher(agent)
+    new, is_own = "{}\n" if text is None else text, make_own_test(agent)
     entries, root = build_entries(hooks, command, form), _get_root(form)
     complete = {root: {event: [entry] for event, entry in entries}}
     if _list_own(parse(new, form), is_own, form) == _list_own(complete, is_own, form):
@@ -220,20 +221,20 @@ def install(
     return new
 
 
-def remove(text: str, is_own: Callable[[str], bool], form: str = "nested") -> str:
-    """The settings without the hooks that are own; raises InputError as install() does."""
-    while path := find_removable(parse(text, form), is_own, form):
+def remove(text: str, is_removable: Callable[[str], bool], form: str = "nested") -> str:
+    """The settings without the removable hooks; raises InputError as install() does."""
+    while path := find_removable(parse(text, form), is_removable, form):
         text = json_text.cut_value(text, path)
     return text
 
 
 def parse(text: str, form: str = "nested") -> Settings:
-    """The object of a settings file; raises InputError if it is none, or has a key twice."""
+    """The object of a settings file; raises InputError for anything else or a repeated key."""
     return json_text.parse(text, comments=form == "commented")
 
 
 def _list_own(parsed: Settings, is_own: Callable[[str], bool], form: str) -> list[str]:
-    """The own hooks of the settings, in a form to compare."""
+    """gitcp's hooks in the settings, as sorted texts to compare."""
     return sorted(
         json.dumps([event, entry.get("matcher"), hook], sort_keys=True)
         for event, entry, hook in list_hooks(parsed, form)

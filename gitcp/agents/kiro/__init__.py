@@ -19,7 +19,7 @@ class Kiro(agents.Client):
     SETTINGS = dict.fromkeys(("shared", "user"), ".kiro/hooks/gitcp.json")
     FORM = "files"
     SECONDS = 30
-    UNSEEN = True
+    UNTRIED = True
     PATHS = ("path", "file_path")
     KINDS = agents.make_kinds(
         write="fs_write fsWrite str_replace strReplace fs_append fsAppend",

@@ -50,7 +50,7 @@ class QwenCode(agents.Client):
     PATHS = ("file_path", "path", "notebook_path")
 
     def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """(the hook, its payload with Claude Code's keys); an empty prompt is no event."""
+        """(the hook, its payload with Claude Code's keys); hook "" for an empty prompt."""
         path = fields.get("transcript_path")
         if isinstance(path, str) and path and not path.endswith(".jsonl"):
             file = os.path.join(path, f"{fields.get('session_id')}.jsonl")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from gitcp.agents import NAMED, is_call
+from gitcp.agents import INPUT_ID, is_call
 from gitcp.agents.reading.items import list_items
 from gitcp.core import agent_words, formats, prompt_text
 from gitcp.core.transcript_facts import parse_time
@@ -111,7 +111,7 @@ def _pick_lines(data: bytes, ids: Iterable[str]) -> bytes:
     """The first line of a transcript and those that name one of the calls; all of one that is a
     single document, or if a call is named by its input."""
     first, newline, rest = data.partition(b"\n")
-    named = any(call_id.startswith(NAMED) for call_id in ids)
+    named = any(call_id.startswith(INPUT_ID) for call_id in ids)
     if named or not ids or load_entry(first) is None:
         return data
     pattern = re.compile(b"|".join(re.escape(call_id.encode()) for call_id in ids))
@@ -134,7 +134,7 @@ def find_call(data: bytes, tasks: Mapping[str, bytes], tool_use_id: str) -> Arou
 
 
 def _find_in(data: bytes, tool_use_id: str, of_subagent: bool = False) -> Around | None:
-    if not tool_use_id or not (tool_use_id.startswith(NAMED) or tool_use_id.encode() in data):
+    if not tool_use_id or not (tool_use_id.startswith(INPUT_ID) or tool_use_id.encode() in data):
         return None
     around: Around | None = None
     before = ""

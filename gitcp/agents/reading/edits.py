@@ -10,7 +10,7 @@ import os
 from itertools import chain, islice
 
 from gitcp import agents
-from gitcp.agents.claude_code.transcript import NOT_SAID
+from gitcp.agents.claude_code.transcript import NOT_CONVERSATION
 from gitcp.agents.reading import items
 from gitcp.agents.reading.sightings import Sightings
 from gitcp.core import agent_words, transcripts
@@ -186,7 +186,7 @@ class Reading:
         key = str(entry.get("uuid") or entry.get("id") or "")
         is_repeated = bool(key) and key in self._prompt_ids
         self._prompt_ids.add(key)
-        return not is_repeated and not any(entry.get(key) for key in NOT_SAID)
+        return not is_repeated and not any(entry.get(key) for key in NOT_CONVERSATION)
 
     def _list_answers(self, entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         if hasattr(self._reader, "read_answers"):

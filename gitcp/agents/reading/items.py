@@ -10,7 +10,7 @@ from functools import partial
 from io import BytesIO
 
 from gitcp import agents
-from gitcp.agents.claude_code.transcript import NOT_SAID
+from gitcp.agents.claude_code.transcript import NOT_CONVERSATION
 from gitcp.agents.other import transcript
 from gitcp.core import blocks, formats, json, prompt_text, transcripts
 
@@ -62,9 +62,9 @@ def list_items(
     marks = getattr(_get_facts(reader), "MARKS", (b"",))
     if not selects or _get_facts(reader) is not blocks:
         selects = partial(_has_mark, marks)
-    not_said = [key for key in NOT_SAID if not (of_subagent and key == "isSidechain")]
+    left_out = [key for key in NOT_CONVERSATION if not (of_subagent and key == "isSidechain")]
     for number, entry in _list_entries(data, messages, start, selects, load):
-        if not any(entry.get(key) for key in not_said):
+        if not any(entry.get(key) for key in left_out):
             yield from list_entry_items(reader, entry, number)
 
 

@@ -1,8 +1,8 @@
 """VS Code's own agent (its "Local" harness), by its documentation only.
 
-It runs the hooks of Copilot CLI's and Claude Code's settings with its own payloads: only these and
-Grok Build's have `hookEventName`.  Its other harnesses are Copilot CLI, Claude Code and Codex, with
-their usual payloads.  Its transcript is not known.
+It runs the hooks of Copilot CLI's and Claude Code's settings with its own payloads, which have
+`hookEventName`, as otherwise only Grok Build's have.  Its other harnesses are Copilot CLI, Claude
+Code and Codex, with their usual payloads.  Its transcript is not known.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class VsCode(agents.Client):
     FORM = "vs-code"
     SECONDS = 30
     COVERED_BY = "copilot"
-    UNSEEN = True
+    UNTRIED = True
     KINDS = agents.make_kinds(
         write="""create_file replace_string_in_file multi_replace_string_in_file
             insert_edit_into_file apply_patch edit_notebook_file create_new_jupyter_notebook
@@ -42,13 +42,13 @@ class VsCode(agents.Client):
     }
     PATHS = ("filePath", "file_path", "path")
 
-    def is_own(self, fields: Mapping[str, Any]) -> bool:
+    def is_own_payload(self, fields: Mapping[str, Any]) -> bool:
         """False for a payload of Grok Build, which also runs this client's hooks."""
         return "hookEventName" in fields and "workspaceRoot" not in fields
 
     def adapt(self, name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """(the hook by the payload, the payload with Claude Code's keys); a turn of a subagent is
-        no event."""
+        """(the hook that the payload names, the payload with Claude Code's keys); hook "" for a
+        subagent's turn."""
         name = agents.get_text(fields, "hookEventName") or name
         event = self.EVENTS.get(name)
         if event in ("turn-start", "turn-end") and fields.get("agent_id") is not None:
@@ -65,12 +65,12 @@ class VsCode(agents.Client):
             tool["input_paths"] = agents.resolve_paths(paths, cwd, "filePath")
         if tool["kind"] == "shell" and arguments.get("isBackground") is True:
             tool["background"] = True
-        agents.take_response(tool, fields)
+        agents.add_response(tool, fields)
         return tool
 
 
 def _list_replaced_paths(arguments: dict[str, Any]) -> list[str]:
-    """The paths of a call with several: replacements, files."""
+    """The paths of a call that writes several files, each once."""
     replacements = agents.get_objects(arguments, "replacements")
     files = arguments.get("files")
     paths = [part.get("filePath") for part in replacements] + (files if type(files) is list else [])

@@ -21,7 +21,7 @@ class Windsurf(agents.Client):
     FOLDERS = (".windsurf", ".codeium/windsurf")
     FORM = "windsurf"
     SETTINGS = {"shared": ".windsurf/hooks.json", "user": ".codeium/windsurf/hooks.json"}
-    UNSEEN = True
+    UNTRIED = True
     KINDS = {"write_code": "write", "run_command": "shell", "mcp_tool_use": "mcp"}
     EVENTS = {
         "pre_user_prompt": "turn-start",

@@ -565,7 +565,7 @@ def _draw_changes(head: str, files: dict[str, str]) -> Iterator[Line]:
 
 
 def draw_session(record: Record, when: When, full: bool) -> Iterator[Line]:
-    """A session as of list-sessions, with its checkpoints, which may be an iterator.  full: with
+    """A record of list-sessions, with its checkpoints, which may be an iterator.  full: with
     every prompt and file of each."""
     agent = record.get("agent_type") or "Agent"
     yield [("session ", ""), (record["session_id"], "yellow"), (f"  {agent}", "green")]

@@ -34,7 +34,7 @@ _FORMAT = "--format=%(refname)%00%(objectname)%00%(if)%(worktreepath)%(then)held
 
 class Survey:
     """refs: ref -> oid.  held: refs that a worktree has checked out.  tips: streams, newest first.
-    strangers: branches that have the name of a stream and are none.  states: every state, as
+    strangers: branches that have the name of a stream but are not streams.  states: every state, as
     sessions.read_state() returns it.  markers: session id -> marker, None for an unreadable one.
     """
 

@@ -333,7 +333,7 @@ def _find_in_settings(client: Client, texts: dict[str, str]) -> Iterator[Finding
     name, form = client.NAME, client.FORM
     events: set[str] = set()
     programs: set[tuple[str, ...]] = set()
-    mine = settings.make_matcher(name)
+    mine = settings.make_own_test(name)
     for path, content in texts.items():
         try:
             parsed = settings.parse(content or "{}", form)

@@ -59,7 +59,7 @@ def look_at_states(case: Case) -> Iterator[Finding]:
 def look_at_journal(case: Case) -> Iterator[Finding]:
     """Check the journal of each worktree, whose readers skip lines that they cannot read."""
     for path in (os.path.join(top, journal.NAME) for top in case.repo.list_folders()):
-        if count := repair.count_lines(path):
+        if count := repair.count_unreadable_lines(path):
             what = f"{count} of its lines cannot be read" if count > 0 else "it is not a text file"
             yield make_finding("bad-journal", path, what)
 

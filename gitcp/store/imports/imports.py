@@ -116,7 +116,7 @@ def list_deletions(repo: Repo, home: str, clients: Times) -> list[str]:
     """A line for each client that deletes conversations and has no setting for it."""
     lines = []
     for client in map(agents.get_client, clients):
-        key, days = client.DELETES
+        key, days = client.DELETION_DAYS
         if key and not _is_set(client, key, repo, home):
             lines.append(
                 f"{client.AGENT_TYPE} deletes conversations after {days} days:"

@@ -175,7 +175,7 @@ def map_commits(
     """What convert(evidence, commit) returns for each commit of the revisions (default: HEAD) that
     changes paths.
 
-    options: of git log.  like: as of Evidence.  A long history is divided among several processes:
+    options: of git log.  like: as for Evidence.  A long history is divided among several processes:
     what convert() returns must be what spread_batches() can send.  Raises Error with git's message
     for a bad revision.
     """

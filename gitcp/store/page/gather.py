@@ -165,7 +165,7 @@ class Counts(NamedTuple):
 
 
 def count_lines(repo: Repo, records: Sequence[Record], like: Evidence | None = None) -> Counts:
-    """The lines of the commits of records.  like: as of Evidence."""
+    """The lines of the commits of records.  like: as for Evidence."""
     names = [record["oid"] for record in records]
     authors = {record["oid"]: str(record["author"]) for record in records}
     counted = {}

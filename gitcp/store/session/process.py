@@ -116,7 +116,7 @@ def _list_pids() -> list[int]:
 
 
 def parse_start(start: str) -> int:
-    """A start of list_by_ps() in ns since 1970, at most a second too late; 0 if it is none."""
+    """A start of list_by_ps() in ns since 1970, at most a second too late; 0 if it is no time."""
     try:
         import calendar
 

@@ -369,7 +369,7 @@ def find_recorded(repo: Repo, name: str, *, every: bool = False) -> Subject | No
 
 
 def find_temporary(repo: Repo, name: str) -> str | None:
-    """The oid of a temporary checkpoint; None if name is none, or the id of a committed one.
+    """The oid of a temporary checkpoint; None for another name, or a committed checkpoint's id.
     Raises Error for an ambiguous name."""
     if not name or any(c < " " for c in name):
         raise InputError(f"not a name: {name!a}")
