@@ -184,8 +184,8 @@ def _forget_files(
     for top in repo.list_folders():
         files.remove_private(repo, os.path.join(top, "page.html"))
         journal.leave_out(repo, os.path.dirname(top), lambda line: _is_about(line, owners))
-    if owners:
-        shutil.rmtree(repo.join_shared("kept"), ignore_errors=True)
+    for folder in ("kept", "corrupt") if owners else ():  # of which session is not known
+        shutil.rmtree(repo.join_shared(folder), ignore_errors=True)
     stream_list.forget_expired(repo, owners)
     index.remove_database(repo)
 

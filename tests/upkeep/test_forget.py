@@ -342,6 +342,16 @@ def test_streams_edits_and_steps_of_the_session_go_too(world: World, a: Agent) -
     assert world.git("for-each-ref", V1) == ""
 
 
+def test_a_damaged_file_that_was_set_aside_goes_too(recorded: World) -> None:
+    state = recorded.path / ".git" / "entire-sessions" / "s-secret.json"
+    state.write_bytes(state.read_bytes()[:-2])
+    recorded.gitcp("doctor", "--fix")
+    assert any("/corrupt/" in place for place in held(recorded))
+    recorded.gitcp("forget", "--yes", "s-secret")
+    recorded.git("gc", "-q", "--prune=now")
+    assert held(recorded) == []
+
+
 def test_the_record_of_it_has_the_numbers_that_are_said(recorded: World) -> None:
     shared(recorded)
     recorded.gitcp("push")
