@@ -158,6 +158,10 @@ def run(repo: Repo, first: Record) -> int:
             break
     _store_warnings(repo, event, warnings)
     if refusals:
+        if event == "tool-start":
+            from gitcp.events import turns
+
+            turns.withdraw_claims(repo, first)
         return _refuse(repo, first, refusals[-1].get("message"))
     if messages and not first.get("guest"):  # the answer is that of the home
         _send_messages(first, messages)

@@ -89,6 +89,13 @@ def _leave_claims(repo: Repo, event: Record) -> None:
         tool_calls.leave_claim(repo, event)
 
 
+def withdraw_claims(repo: Repo, event: Record) -> None:
+    """Release what a tool-start has claimed that is refused after it: no tool-end comes."""
+    from gitcp.store.guard import tool_calls
+
+    _run_guarded(tool_calls.let_go, _run_guarded(tool_calls.list_held, repo, event) or [])
+
+
 def _end_call(ctx: Context, event: Record, failed: bool) -> list[Record]:
     from gitcp.store import guard
     from gitcp.store.guard import tool_calls

@@ -207,6 +207,21 @@ def test_a_claim_is_released_where_a_later_stage_fails(git_copy: Copy) -> None:
     assert (done.status, git_copy.claims(), pre(b).status) == (0, [], 0)
 
 
+@pytest.mark.parametrize(
+    "values", [("default", "{refuse}"), ("check-claim | update-session | {refuse}",)]
+)
+def test_a_call_that_a_later_stage_or_pipeline_refuses_holds_nothing(
+    git_copy: Copy, values: tuple[str, ...]
+) -> None:
+    a, b = git_copy.pair()
+    key, refuse = "gitcp.tool-start.pipeline", """!printf '{"type":"refuse","message":"no"}'"""
+    for value in values:
+        git_copy.git("config", "--add", key, value.format(refuse=refuse))
+    assert (reason(pre(a)), git_copy.claims()) == ("no", [])
+    git_copy.git("config", "--unset-all", key)
+    assert pre(b).status == 0
+
+
 def test_a_killed_agent_holds_nothing(copy: Copy) -> None:
     b = copy.pair()[1]
     a = copy.restarted(copy.pair()[0])
