@@ -81,6 +81,33 @@ def test_a_commit_without_hooks_is_linked_though_one_with_hooks_follows_it(
     sound(world)
 
 
+GUI = f"{BARE} commit -qm gui"
+MOVED = {
+    "a switch": f"{BARE} switch -q -c side HEAD~; git add .; {GUI}",
+    "a switch, and followed": (
+        f"{BARE} switch -q -c side HEAD~; git add .; {GUI}; {BARE} commit -qm more --allow-empty"
+    ),
+    "a reset": f"{BARE} reset -q --soft HEAD~; git add .; {GUI}",
+    "a rebase": f"{BARE} rebase -q --autostash --onto HEAD~2 HEAD~; git add .; {GUI}",
+    "an amend, and a reset to itself": f"git add .; {GUI} --amend; git reset -q",
+}
+
+
+@pytest.mark.parametrize("event", [another_session, a_search])
+@pytest.mark.parametrize("name", MOVED)
+def test_a_commit_without_hooks_that_does_not_follow_the_last_head_is_found(
+    world: World, name: str, event: type
+) -> None:
+    world.write("other", "of the person\n")
+    shell(world, f"git add other; {BARE} commit -qm other")
+    world.agent("session-c").start()
+    shell(world, MOVED[name])
+    event(world)
+    oid = world.git("log", "-1", "--format=%H", "--", "new.py")
+    assert linked(world, f"{oid}~")[-1] == [f"({ALL})"]
+    sound(world)
+
+
 def test_relink_looks_in_the_range_it_is_given(world: World) -> None:
     base = world.head
     world.agent("session-a").end()

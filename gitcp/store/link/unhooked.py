@@ -61,14 +61,12 @@ def link_all(repo: Repo, state: State, old: str, new: str, since: Sequence[Move]
     made_here = _select_made_here(moves).union(_list_since(repo, *args) if logged != new else ())
     unjudged = made_here.difference(match.read_judged(repo))
     # A forge merges a branch by a merge commit: what was made here is not of its first parent.
-    for oid in reversed(_list_since(repo, old, new, *_ALL_PARENTS)) if unjudged else ():
-        commit = read_commit(repo.objects, oid)
-        if commit and oid in unjudged and may_have_work(repo, state, commit):
-            link_one(repo, state, commit)
-    left = _sort_commits(since, unjudged)[-_MOST_LEFT:]
-    outside = _list_outside(repo, left, new)
-    for oid in left:
-        commit = read_commit(repo.objects, oid) if oid in outside else None
+    brought = reversed(_list_since(repo, old, new, *_ALL_PARENTS)) if unjudged else ()
+    made = _sort_commits(since, unjudged)[-_MOST_LEFT:]
+    outside = _list_outside(repo, made, new)
+    # HEAD may have switched, or rebased, before the commits that it has.
+    for oid in dict.fromkeys([*brought, *sorted(made, key=outside.__contains__)]):
+        commit = read_commit(repo.objects, oid) if oid in unjudged else None
         if commit and may_have_work(repo, state, commit):
             link_one(repo, state, commit)
     for one, old_commits in rewritten:
@@ -284,9 +282,11 @@ def _select_commits(
 ) -> Iterator[tuple[Commit, str]]:
     """Those of the commits, each with its oid, that no checkpoint with a part of the session has;
     with a head, only those made since the session's last event."""
-    since = (
-        {*_list_since(repo, state.get("base_commit") or "", head, *_ALL_PARENTS)} if head else ()
-    )
+    since = set[str]()
+    if head:
+        base = state.get("base_commit") or ""
+        moves, _ = refs.list_moves_since(repo, state.get("head_log", 0), base)
+        since = {*_list_since(repo, base, head, *_ALL_PARENTS), *_select_made_here(moves)}
     for commit in commits:
         is_new = not head or commit["oid"] in since
         if is_new and state["session_id"] not in _list_stored_sessions(repo, commit):
