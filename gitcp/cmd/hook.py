@@ -11,6 +11,7 @@ from gitcp.console import cli, shell
 from gitcp.core.config_table import EVENTS
 from gitcp.errors import OK, Error
 from gitcp.repo import Repo
+from gitcp.store.setup import guard_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +33,9 @@ def run(argv: Sequence[str]) -> int:
         return OK
     if not args.list:
         args.error("no hook named")
-    print(*_format_table(Repo.find_here()), sep="\n")
+    repo = Repo.find_here()
+    guard_files.write_configured(repo)
+    print(*_format_table(repo), sep="\n")
     return OK
 
 

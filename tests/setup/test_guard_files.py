@@ -38,10 +38,10 @@ def test_a_configured_pipeline_runs_at_every_commit(world: World, hook: str) -> 
     assert ran(world) == [] and not list((world.path / ".git/gitcp/configured").iterdir())
 
 
-@pytest.mark.parametrize("command", ["enable", "status"])
+@pytest.mark.parametrize("command", ["enable", "status", "hook --list"])
 def test_commands_tell_the_guard_what_is_configured(world: World, command: str) -> None:
     world.git("config", "gitcp.post-commit.pipeline", STAGE.format("x"))
-    world.gitcp(command)
+    world.gitcp(*command.split())
     world.git("commit", "-q", "--allow-empty", "-m", "subject")
     assert ran(world) == ["x"]
     world.gitcp("disable", "--uninstall")
