@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, Self
 
-    from gitcp.agents.reading.conversation import Around, Entry
+    from gitcp.agents.reading.conversation import CallContext, Entry
     from gitcp.core.record_types import Record
 
 
@@ -92,11 +92,11 @@ class Repository:
             lines = history.start_groups(repo.git, request)()
             return list(blame.build_records(repo, request, lines, evidence))
 
-    def read_words(self, line: Any) -> tuple[Around | None, list[Entry]]:
+    def read_conversation(self, line: Any) -> tuple[CallContext | None, list[Entry]]:
         """The words around a session's line of blame(): its call with the words before and after,
         None if unknown, and (role, text) of its whole turn."""
         with self._open_objects() as repo:
-            return blame.read_words(repo, line)
+            return blame.read_conversation(repo, line)
 
     def why(self, path: str, first: int, last: int = 0, revision: str = "") -> list[Record]:
         """A record `origin` for each run of lines, first to last (0: first alone), that one edit

@@ -91,7 +91,7 @@ def run(argv: Sequence[str]) -> int:
     read_only = args.dry_run or not (args.in_place or args.tell)
     with pack_care.open_scratch(Repo.find_here(), read_only) as repo, Objects(repo):
         _ = repo.worktree  # raises without one
-        with scratch.hold(repo), scratch.cleaned():
+        with scratch.hold(repo), scratch.raising_at_broken_pipe():
             return _bisect(repo, args)
 
 

@@ -57,25 +57,25 @@ def _list_candidates(words: Sequence[str]) -> Candidates:
     """The candidates for the last of the words, each with a description."""
     command, *arguments = completion.split_words(words) or [""]
     candidates: Candidates = {}
-    begun = arguments[-1] if arguments else command
+    prefix = arguments[-1] if arguments else command
     if not arguments or command == "help":
         candidates = {name: commands.get_summary(name) for name in commands.NAMES}
         candidates["help"] = "show a page of the manual"
     elif command in commands.NAMES:
         candidates, kind = completion.list_candidates(flatten_rows(list_rows(command)), arguments)
         if kind:
-            candidates |= _list_values(kind, begun)
-        if begun.startswith("-"):
+            candidates |= _list_values(kind, prefix)
+        if prefix.startswith("-"):
             candidates["--help"] = "show a summary of the options and exit"
-    return {word: text for word, text in candidates.items() if word.startswith(begun)}
+    return {word: text for word, text in candidates.items() if word.startswith(prefix)}
 
 
-def _list_values(kind: str, begun: str) -> Candidates:
+def _list_values(kind: str, prefix: str) -> Candidates:
     if kind == "key":
         return {name: key["meaning"] for name, key in config_table.KEYS.items()}
     if kind == "agent":
         return {name: agents.get_client(name).AGENT_TYPE for name in agents.list_names()}
     try:
-        return search.find_candidates(repo.Repo.find(), kind, begun)
+        return search.find_candidates(repo.Repo.find(), kind, prefix)
     except Error:
         return {}  # there is no repository

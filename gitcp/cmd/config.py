@@ -20,7 +20,7 @@ OPTIONS = (
     make_flag("--check", "show only what is wrong"),
     JSON,
     make_value("key", "<key>", "only this key", nargs="?", choices=[*config_table.KEYS]),
-    make_value("value", "<value>", "set the key to it; or further keys to show", nargs="*"),
+    make_value("value", "<value>", "a value for the key, or more keys to show", nargs="*"),
 )
 
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 import gitcp
 from gitcp.console import cli, shell, term
 from gitcp.errors import OK, Error
-from gitcp.store.back.scratch import cleaned
+from gitcp.store.back.scratch import raising_at_broken_pipe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,17 +30,17 @@ OPTIONS: Rows = ()
 # transcript.jsonl the conversation at its end, meta.json where that was.  /repo and /home/user in
 # them stand for the repository and the home.
 _RECORDING = os.path.join(os.path.dirname(os.path.abspath(gitcp.__file__)), "demo")
-# What the repository has in its first commit.
+# The files of the repository's first commit.
 _FILES = {"README.md": "line one\nline two\nline three\n", "src/app.py": "print('app')\n"}
-# Of the person's environment nothing else is passed on.
-_KEPT = "PATH LANG LC_ALL LC_CTYPE TZ TERM TMPDIR LD_LIBRARY_PATH DYLD_LIBRARY_PATH".split()
+# The variables of the person's environment that the demo's programs get.
+_PASSED_ON = "PATH LANG LC_ALL LC_CTYPE TZ TERM TMPDIR LD_LIBRARY_PATH DYLD_LIBRARY_PATH".split()
 _PERSON = {"NAME": "A Person", "EMAIL": "person@example.com"}
-_STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
-_PLACES = re.compile(r"(?<![\w./-])/repo(?![\w.-])|/home/user")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+_RECORDED_PATHS = re.compile(r"(?<![\w./-])/repo(?![\w.-])|/home/user")
 
 
 class Scene:
-    """A repository with one commit and the home of a person, in a directory that is theirs."""
+    """A repository with one commit, and a home directory, in a temporary directory."""
 
     def __init__(self, scratch: str) -> None:
         self.repo, self.home = os.path.join(scratch, "repo"), os.path.join(scratch, "home")
@@ -51,25 +51,25 @@ class Scene:
             script.write(f'#!/bin/sh\nexec {shlex.join(shell.build_own_command())} "$@"\n')
         os.chmod(script.name, 0o755)
         who = {f"GIT_{role}_{k}": v for role in ("AUTHOR", "COMMITTER") for k, v in _PERSON.items()}
-        kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
         path = programs + os.pathsep + os.environ.get("PATH", os.defpath)
-        own = {"HOME": self.home, "PATH": path, "GIT_CONFIG_NOSYSTEM": "1"}
-        self.env = {**kept, **who, **own}
+        places = {"HOME": self.home, "PATH": path, "GIT_CONFIG_NOSYSTEM": "1"}
+        self.env = {**kept, **who, **places}
         for name, text in _FILES.items():
             self.write(os.path.join(self.repo, name), text)
         self.run("git init -q -b main && git add . && git commit -q -m initial")
 
     def write(self, path: str, text: str, mode: str = "w") -> None:
-        """Write text, with mode "a" at the end of a file, whose directories are made."""
+        """Write a text to a file, and make its directories; mode "a" appends."""
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, mode, encoding="utf-8") as f:
             f.write(text)
 
     def call(
-        self, command: str, given: str = "", env: Mapping[str, str] | None = None
+        self, command: str, stdin: str = "", env: Mapping[str, str] | None = None
     ) -> tuple[int, str]:
-        """Run a command line in the repository; its status and what it said.  What it started ends
-        with this process."""
+        """Run a command line in the repository; return its status and its output, with standard
+        error.  If this process is interrupted, all that the command started is killed."""
         process = subprocess.Popen(
             ["sh", "-c", command],
             cwd=self.repo,
@@ -82,20 +82,20 @@ class Scene:
             start_new_session=True,
         )
         try:
-            said, _ = process.communicate(given)
+            output, _ = process.communicate(stdin)
         except BaseException:
             with suppress(ProcessLookupError):  # it may have ended meanwhile
                 os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
             raise
-        return process.returncode, said
+        return process.returncode, output
 
     def run(self, command: str) -> str:
-        """What a command line in the repository says; raise Error if it fails."""
-        status, said = self.call(command)
+        """The output of a command line in the repository; raise Error if it fails."""
+        status, output = self.call(command)
         if status:
-            raise Error(f"'{command}' ended with status {status}: {said}")
-        return said
+            raise Error(f"'{command}' ended with status {status}: {output}")
+        return output
 
     def play(self) -> Iterator[str]:
         """Play the session through the hooks that 'gitcp enable' installed; yield what a person
@@ -108,29 +108,31 @@ class Scene:
             for line in self._read("events.jsonl"):
                 event = json.loads(line)
                 payload, name = event["payload"], event["event"]
-                if name == "UserPromptSubmit":  # nobody types faster, and checkpoints have seconds
+                if name == "UserPromptSubmit":  # so that no two turns have the same second
                     time.sleep(1 - time.time() % 1)
                 env = {**event["env"], "CLAUDE_PID": pid, "CLAUDE_PROJECT_DIR": self.repo}
                 if name == "PostToolUse":
                     self._use_tool(payload["tool_input"], env)
                     payload["duration_ms"] = int((time.monotonic() - began) * 1000) + 1
-                here = event["transcript_path_state"].get("lines", written)
-                self.write(path, _STAMP.sub(_write_now(), "".join(lines[written:here])), "a")
-                written = here
+                due = event["transcript_path_state"].get("lines", written)
+                self.write(path, _TIME.sub(_format_now(), "".join(lines[written:due])), "a")
+                written = due
                 for command in self._list_hooks(name, payload.get("tool_name", "")):
-                    status, said = self.call(command, json.dumps(payload), env)
+                    status, output = self.call(command, json.dumps(payload), env)
                     if status:
-                        raise Error(f"the hook of {name} ended with status {status}: {said}")
+                        raise Error(f"the hook of {name} ended with status {status}: {output}")
                 began = time.monotonic()
                 if seen := describe_event(name, payload, self.repo):
                     yield seen
 
     def _read(self, name: str) -> list[str]:
-        """The lines of a file of the recording, as if it had been made here."""
+        """The lines of a file of the recording, with the paths of this scene."""
         with open(os.path.join(_RECORDING, name), encoding="utf-8") as f:
             text = f.read()
-        here = {"/repo": self.repo, "/home/user": self.home}
-        return _PLACES.sub(lambda m: json.dumps(here[m[0]])[1:-1], text).splitlines(keepends=True)
+        paths = {"/repo": self.repo, "/home/user": self.home}
+        return _RECORDED_PATHS.sub(lambda m: json.dumps(paths[m[0]])[1:-1], text).splitlines(
+            keepends=True
+        )
 
     def _use_tool(self, given: Mapping[str, Any], env: Mapping[str, str]) -> None:
         """Do what a call did: write a file, or run a command."""
@@ -143,19 +145,20 @@ class Scene:
         """The command lines that the client runs at an event."""
         with open(os.path.join(self.repo, ".claude", "settings.local.json"), encoding="utf-8") as f:
             groups = json.load(f)["hooks"].get(event, ())
-        fitting = (g for g in groups if re.fullmatch(g.get("matcher") or ".*", tool))
-        return [hook["command"] for group in fitting for hook in group["hooks"]]
+        matching = (g for g in groups if re.fullmatch(g.get("matcher") or ".*", tool))
+        return [hook["command"] for group in matching for hook in group["hooks"]]
 
 
 @contextmanager
 def _run_client() -> Iterator[str]:
-    """The id of a process that stands for the client: a person's commands are not below it."""
+    """Yield the id of a process that stands for the client.  The person's commands are not its
+    children, so that gitcp does not take them for the client's."""
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
         yield str(process.pid)
 
 
-def _write_now() -> str:
-    """The time as a transcript has it."""
+def _format_now() -> str:
+    """The present time as a transcript writes it."""
     now = time.time()
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03}Z"
 
@@ -171,8 +174,9 @@ def describe_event(name: str, payload: Mapping[str, Any], repo: str) -> str:
     return f"  {payload['last_assistant_message']}" if name == "Stop" else ""
 
 
-class Teller:
-    """Tells the story; it ends with an Error where a command does not show what it should."""
+class Story:
+    """Shows the person's and the client's steps; raises Error where a command does not show what
+    it should."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene, self._colours = scene, cli.needs_colour(sys.stdout)
@@ -185,26 +189,26 @@ class Teller:
         self._show(f"# {text}", "dim")
 
     def play(self) -> None:
-        """The session, as the client shows it."""
+        """Show the session as its client would."""
         for line in self._scene.play():
             self._show(line, "cyan" if line.startswith(">") else "")
         print()
 
     def step(self, command: str, *wanted: str) -> str:
-        """Run a command as the person does; wanted: patterns of what it has to show, of which the
-        first's first group is returned."""
+        """Run a command as the person does.  wanted: patterns that its output has to match.  Return
+        the first group of the first of them, '' without one."""
         self._show(f"$ {command}", "bold")
-        status, said = self._scene.call(command)
-        cli.show(*([said.rstrip("\n")] if said else []), "")
-        found = [re.search(pattern, said, re.M) for pattern in wanted]
+        status, output = self._scene.call(command)
+        cli.show(*([output.rstrip("\n")] if output else []), "")
+        found = [re.search(pattern, output, re.M) for pattern in wanted]
         if status or None in found:
-            lacking = [p for p, match in zip(wanted, found, strict=True) if not match]
-            told = f"; it does not show {lacking}" if lacking else ""
-            raise Error(f"'{command}' ended with status {status}{told}")
+            missing = [p for p, match in zip(wanted, found, strict=True) if not match]
+            reason = f"; it does not show {missing}" if missing else ""
+            raise Error(f"'{command}' ended with status {status}{reason}")
         return "".join(match[1] for match in found[:1] if match and match.re.groups)
 
     def tell(self) -> None:
-        """The story."""
+        """Show all steps."""
         self.remark("A repository with one commit.")
         self.step("gitcp enable --agent claude-code")
         self.remark("An agent works: a recorded session of Claude Code, with scripted answers.")
@@ -227,8 +231,8 @@ def run(argv: Sequence[str]) -> int:
     cli.parse("demo", OPTIONS, argv)
     began = time.monotonic()
     place = tempfile.TemporaryDirectory(prefix="gitcp-demo-", ignore_cleanup_errors=True)
-    with cleaned(), place as scratch:
-        Teller(Scene(os.path.realpath(scratch))).tell()
+    with raising_at_broken_pipe(), place as scratch:
+        Story(Scene(os.path.realpath(scratch))).tell()
     seconds = time.monotonic() - began
     cli.show(f"That took {seconds:.0f} seconds; the repository of the demo is removed.")
     cli.show("'gitcp enable' in a repository of yours begins; gitcp-tutorial(7) tells more.")

@@ -40,8 +40,8 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("du", OPTIONS, argv)
     items = space.list_items(Repo.find(), brief=args.by == "kind")
     windows = term.iterate_counted("measuring objects", split_windows(items, _WINDOW))
-    every = (item for window in windows for item in window)
-    sums = findings.sum_items(every, args.by, time.time())
+    each = (item for window in windows for item in window)
+    sums = findings.sum_items(each, args.by, time.time())
     if args.json:
         return cli.write_records(list_records(sums, args.by))
     for line in format_table(sums, args.by, args.bytes):
@@ -56,7 +56,7 @@ def list_records(sums: Sequence[Sum], by: str) -> Iterator[Record]:
 
 
 def format_table(sums: Sequence[Sum], by: str, exact: bool) -> list[str]:
-    """The sums as a table with their total; exact: in bytes."""
+    """The sums as a table with their total.  exact: show bytes, not larger units."""
 
     def format_size(size: int) -> str:
         return str(size) if exact else findings.format_size(size)

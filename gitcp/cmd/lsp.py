@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from lsprotocol import types
 
     from gitcp.core.record_types import Record
-    from gitcp.core.render.answers import Words
+    from gitcp.core.render.answers import Conversation
 
 _PACKAGES = "gitcp lsp needs the Python package 'pygls'"
-_SHOW = "gitcp.showTurn"
-_READ = "gitcp.readLine"
+_SHOW_TURN = "gitcp.showTurn"
+_READ_LINE = "gitcp.readLine"
 OPTIONS = ()
 
 
@@ -38,7 +38,7 @@ def run(argv: Sequence[str]) -> int:
     except ImportError:
         raise extras.make_missing(_PACKAGES, "lsp") from None
     editor = Editor()
-    answer(editor)
+    register_answers(editor)
     cli.end_at_interrupt()
     try:
         editor.server.start_io()
@@ -55,21 +55,21 @@ class Document:
         path = os.path.realpath(path)
         self.repository = Repository(os.path.dirname(path))
         self._file, self._path = path, os.path.relpath(path, self.repository.repo.worktree)
-        self._stamp: object = None
+        self._stamps: list[list[int]] = []
         self._lines: list[Record] = []
         self._text: str | None = None
         self._records: list[Record | None] = []
-        self._words: dict[tuple[object, ...], Words] = {}
+        self._conversations: dict[tuple[object, ...], Conversation] = {}
         self._subjects: dict[str, str] = {}
 
     def map_lines(self, text: str) -> list[Record | None]:
         """The record of each line of an edited text, None for a line that the file does not have.
         Raises Error if the file cannot be read."""
-        stamp = self._read_stamp()
-        if stamp != self._stamp:
+        stamps = self._read_stamps()
+        if stamps != self._stamps:
             self._lines = self.repository.blame(self._path)
-            self._stamp, self._text = stamp, None
-            self._words.clear()
+            self._stamps, self._text = stamps, None
+            self._conversations.clear()
         if text != self._text:
             old = [encode_name(line["content"].removesuffix("\r")) for line in self._lines]
             lines = text.removesuffix("\n").split("\n")
@@ -79,33 +79,35 @@ class Document:
             self._text = text
         return self._records
 
-    def _read_stamp(self) -> list[list[int]]:
-        """The stamps of the file, HEAD, the index and the journal."""
+    def _read_stamps(self) -> list[list[int]]:
+        """read_stamp() of the file, HEAD, the index and the journal: what changes if authors do."""
         names = ("HEAD", "logs/HEAD", "index", "gitcp/journal")
         git_dir = self.repository.repo.git_dir
         return [read_stamp(self._file), *(read_stamp(os.path.join(git_dir, n)) for n in names)]
 
-    def read_words(self, line: Record) -> Words:
+    def read_conversation(self, line: Record) -> Conversation:
         """The conversation at the call that wrote a line, if a session wrote it."""
         keys = ("checkpoint_id", "session_id", "turn_id", "tool_use_id")
         key = tuple(line[key] for key in keys)
-        if key not in self._words:
+        if key not in self._conversations:
             session = line["who"] == "session"
-            self._words[key] = self.repository.read_words(line) if session else (None, [])
-        return self._words[key]
+            self._conversations[key] = (
+                self.repository.read_conversation(line) if session else (None, [])
+            )
+        return self._conversations[key]
 
     def read_subject(self, line: Record) -> str:
         """The subject of the commit that added a line, '' for an uncommitted one."""
         oid = line["commit"]
         if oid not in self._subjects:
-            answer = self.repository.repo.objects.read(oid) if oid.strip("0") else None
-            message = answer[2].partition(b"\n\n")[2] if answer else b""
+            commit = self.repository.repo.objects.read(oid) if oid.strip("0") else None
+            message = commit[2].partition(b"\n\n")[2] if commit else b""
             self._subjects[oid] = message.partition(b"\n")[0].decode("utf-8", "replace")
         return self._subjects[oid]
 
 
 class Editor:
-    """The open documents of an editor, and the files of turns that it was shown."""
+    """An editor's open documents, and the files that show it turns."""
 
     def __init__(self) -> None:
         from pygls.lsp.server import LanguageServer
@@ -119,8 +121,8 @@ class Editor:
         self._folder = ""
 
     def look_up(self, uri: str) -> tuple[Document | None, list[Record | None]]:
-        """(the document of a file, the record of each line); (None, []) with a message in the
-        editor's log if the file has none."""
+        """(the document of a file, the record of each line).  If the file is in no repository, or
+        cannot be read, a message in the editor's log, and (None, [])."""
         from lsprotocol import types
 
         path = self._find_path(uri)
@@ -148,12 +150,12 @@ class Editor:
         record = records[number]
         if record is None:
             return answers.UNSAVED
-        words, subject = document.read_words(record), document.read_subject(record)
-        return console.escape_unprintable(answers.format_hover(record, words, subject))
+        conversation, subject = document.read_conversation(record), document.read_subject(record)
+        return console.escape_unprintable(answers.format_hover(record, conversation, subject))
 
     def read_line(self, uri: str, number: int) -> dict[str, str] | None:
-        """What an editor shows beside a line and does with it, None for no line of a file: author;
-        turn, '' for none; worktree."""
+        """What an editor needs to show beside a line, and for its commands: the author; the turn's
+        id, '' for none; the worktree.  None if the document has no such line."""
         document, records = self.look_up(uri)
         if document is None or number >= len(records):
             return None
@@ -180,7 +182,9 @@ class Editor:
         self._folder = self._folder or tempfile.mkdtemp(prefix="gitcp-turns-")
         parts = line["session_id"][:8], str(line["number"] or 0), line["checkpoint_id"] or "open"
         path = os.path.join(self._folder, "-".join(parts).replace(os.sep, "_") + ".txt")
-        text = answers.format_turn(line, document.read_words(line), document.read_subject(line))
+        text = answers.format_turn(
+            line, document.read_conversation(line), document.read_subject(line)
+        )
         fd, new = tempfile.mkstemp(dir=self._folder)
         with os.fdopen(fd, "w", encoding="utf-8") as file:
             file.write(console.escape_unprintable(text))
@@ -189,7 +193,7 @@ class Editor:
         return path
 
     def finish(self) -> None:
-        """Close the documents, and remove the files of turns."""
+        """Close the documents, and remove the files that showed turns."""
         for document in self._documents.values():
             document.repository.close()
         if self._folder:
@@ -202,8 +206,8 @@ class Editor:
         return to_fs_path(uri) or ""
 
 
-def answer(editor: Editor) -> None:
-    """Let an editor's server answer questions about lines."""
+def register_answers(editor: Editor) -> None:
+    """Register the functions that answer an editor's requests about lines, numbered from 0."""
     from lsprotocol import types
 
     @editor.server.feature(types.TEXT_DOCUMENT_HOVER)
@@ -217,7 +221,7 @@ def answer(editor: Editor) -> None:
     def answer_lenses(params: types.CodeLensParams) -> list[types.CodeLens]:
         uri, lenses = params.text_document.uri, []
         for number, title in answers.list_lenses(editor.look_up(uri)[1]):
-            command = types.Command(title, _SHOW, arguments=[uri, number])
+            command = types.Command(title, _SHOW_TURN, arguments=[uri, number])
             lenses.append(types.CodeLens(_make_line_start(number), command))
         return lenses
 
@@ -230,11 +234,11 @@ def answer(editor: Editor) -> None:
     def close(params: types.DidCloseTextDocumentParams) -> None:
         editor.close(params.text_document.uri)
 
-    @editor.server.command(_READ)
+    @editor.server.command(_READ_LINE)
     def read(uri: str, number: int) -> dict[str, str] | None:
         return editor.read_line(uri, number)
 
-    @editor.server.command(_SHOW)
+    @editor.server.command(_SHOW_TURN)
     def show(uri: str, number: int) -> str:
         turn = editor.write_turn(uri, number)
         if turn:

@@ -82,11 +82,11 @@ def find_discards(
 
 
 def find_taken_entries(command: str, entries: Sequence[str]) -> list[str]:
-    """Those of the entries of `git stash`, newest first, that a command takes off the pile; what it
-    has put there itself is its own."""
+    """The entries of `git stash` that a command takes off the list, without those that it has put
+    there itself.  entries: all of them, newest first."""
     if "stash" not in command:
         return []
-    pile: list[str] = [*entries]
+    left: list[str] = [*entries]
     taken: list[str] = []
     try:
         for call in split_calls(command):
@@ -96,27 +96,27 @@ def find_taken_entries(command: str, entries: Sequence[str]) -> list[str]:
             while words[:1] == ["git"] and words[1:2] in (["-C"], ["-c"]):
                 words = ["git", *words[3:]]
             if words[:2] == ["git", "stash"]:
-                taken += _take_entries(words[2:], pile)
+                taken += _take_entries(words[2:], left)
     except (ValueError, IndexError):
         pass  # as in find_discards()
     return [oid for oid in taken if oid]
 
 
-def _take_entries(words: Sequence[str], pile: list[str]) -> list[str]:
-    """Do to a pile what a call of `git stash` does; return the entries that it takes off it."""
+def _take_entries(words: Sequence[str], entries: list[str]) -> list[str]:
+    """Change a list of entries as a call of `git stash` does; return those that it takes off."""
     verb = words[0] if words else "push"
     plain = [word for word in words[1:] if not word.startswith("-")]
     if verb == "clear":
-        taken, pile[:] = [*pile], []
+        taken, entries[:] = [*entries], []
         return taken
     if verb in ("pop", "drop", "branch"):
         name = (plain[1:] if verb == "branch" else plain)[:1] or ["0"]
         number = name[0].removeprefix("refs/").removeprefix("stash@{").removesuffix("}")
         if number == "stash":
             number = "0"
-        return [pile.pop(int(number))] if number.isdecimal() else []
+        return [entries.pop(int(number))] if number.isdecimal() else []
     if verb not in _STASHES:
-        pile.insert(0, "")
+        entries.insert(0, "")
     return []
 
 
@@ -432,7 +432,7 @@ def _format_stash(verdict: Verdict, session_id: str) -> str:
     facts = [("Entry:", entry), *_list_files(verdict, session_id)]
     return _lay_out(
         f"This command {'has taken' if call else 'takes'} {whose} stash entry",
-        "`git stash` is one pile for all sessions and worktrees of a repository.",
+        "`git stash` is one list for all sessions and worktrees of a repository.",
         steps,
         facts if verdict["other"] else facts[:-1],
     )

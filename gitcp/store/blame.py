@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from gitcp.agents.reading.conversation import Around, Entry
+    from gitcp.agents.reading.conversation import CallContext, Entry
     from gitcp.core.blame_format import BlameEntry, Groups, Options, Row
     from gitcp.core.line_authors import Author
     from gitcp.core.record_types import Record, State
@@ -233,12 +233,12 @@ def _build_resume_command(repo: Repo, author: Author, oid: str) -> str:
     return f"gitcp resume {name}" if client.can_cut() else ""
 
 
-def _find_call(repo: Repo, author: Author) -> Around | None:
+def _find_call(repo: Repo, author: Author) -> CallContext | None:
     tool = author["tool_use_id"]
     return conversation.find_call(*_read_transcripts(repo, author), tool) if tool else None
 
 
-def read_words(repo: Repo, author: Author) -> tuple[Around | None, list[Entry]]:
+def read_conversation(repo: Repo, author: Author) -> tuple[CallContext | None, list[Entry]]:
     """(the call that wrote a session's line, the words of its turn).
 
     The call is None if it is not known.  The words are (role, text), the prompt first; [] if the

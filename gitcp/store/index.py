@@ -18,7 +18,7 @@ from gitcp.git import decode_name
 from gitcp.store.object_lists import encode_index_info, list_commits
 from gitcp.store.objects import Lookup, edit_tree, find_file, find_tree, need_commit, read_changes
 from gitcp.store.snapshot import scan
-from gitcp.store.snapshot.own_index import copy_dated
+from gitcp.store.snapshot.own_index import copy_with_mtime
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def copy_index(repo: Repo, name: str) -> IndexFile:
     index = IndexFile(repo, name)
     os.makedirs(os.path.dirname(index.path), exist_ok=True)
     files.remove_file(index.path)
-    if copy_dated(locate_index(repo), index.path) is None:  # racy entries stay racy
+    if copy_with_mtime(locate_index(repo), index.path) is None:  # racy entries stay racy
         files.remove_file(index.path)
     return index
 

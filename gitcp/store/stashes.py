@@ -1,7 +1,7 @@
-"""Whose each entry of `git stash` is: one pile for all sessions and worktrees of a repository.
+"""The owners of the entries of `git stash`, which all sessions and worktrees of a repository share.
 
-<common>/gitcp/stashes has a line for each entry that a call of a session made or took off the pile.
-An entry that no call is known to have made is the person's.
+<common>/gitcp/stashes has a line for each entry that a call of a session made, or took off the
+list.  An entry that no call is known to have made is the person's.
 """
 
 from __future__ import annotations
@@ -31,11 +31,14 @@ _MOST = 1 << 17  # bytes of the file; the older half goes
 
 
 def note_call(repo: Repo, who: Writer, before: Sequence[str], lines: Iterable[JournalLine]) -> None:
-    """Note what a call that has ended did to the pile.  before: the pile when it began.  lines: the
-    journal's: of an entry that came during the calls of several sessions, none is the maker."""
+    """Note which entries a call that has ended made, and took off the list.
+
+    before: the entries when it began.  lines: the journal's.  While a call of another session that
+    may stash is open, nobody knows who made an entry, and none is noted.
+    """
     after = refs.list_stashes(repo)
     made, taken = set(after) - set(before), set(before) - set(after)
-    if made and _is_contested(lines, who):
+    if made and _may_be_anothers(lines, who):
         made = set()
     notes = [(MADE, oid) for oid in made] + [(TAKEN, oid) for oid in taken]
     if not notes:
@@ -60,8 +63,8 @@ def note_call(repo: Repo, who: Writer, before: Sequence[str], lines: Iterable[Jo
         os.close(fd)
 
 
-def _is_contested(lines: Iterable[JournalLine], who: Writer) -> bool:
-    """Whether a call of another session that may stash is open."""
+def _may_be_anothers(lines: Iterable[JournalLine], who: Writer) -> bool:
+    """Whether a call of another session that may stash is open, and may have made an entry."""
     opened = set()
     for line in lines:
         if "open" in line and "stashes" in line and line["session"] != who[0]:
@@ -76,7 +79,7 @@ def _get_path(repo: Repo) -> str:
 
 
 def _read(repo: Repo, what: str) -> dict[str, Writer]:
-    """oid -> the last call that is noted to have done this."""
+    """oid -> the last call that is noted for it.  what: MADE or TAKEN."""
     found: dict[str, Writer] = {}
     for data in files.read_cache(_get_path(repo)).splitlines():
         try:
@@ -89,21 +92,25 @@ def _read(repo: Repo, what: str) -> dict[str, Writer]:
     return found
 
 
-def judge_call(repo: Repo, session_id: str, command: str, look: Base) -> list[Verdict]:
+def judge_call(repo: Repo, session_id: str, command: str, base: Base) -> list[Verdict]:
     """A verdict for each entry of another live session, or of the person, that a command would take
-    off the pile."""
+    off the list."""
     entries = refs.list_stashes(repo)
     taken = find_taken_entries(command, entries)
-    return _judge(repo, session_id, taken, entries, look) if taken else []
+    return _judge(repo, session_id, taken, entries, base) if taken else []
 
 
-def judge_taken(repo: Repo, session_id: str, call_id: str, look: Base) -> list[Verdict]:
-    """The same of the entries that a call has taken off the pile."""
+def judge_taken(repo: Repo, session_id: str, call_id: str, base: Base) -> list[Verdict]:
+    """judge_call() for the entries that a call has already taken off the list."""
     path = _get_path(repo)
     if not os.path.exists(path):
         return []
-    by_call = [o for o, who in _read(repo, TAKEN).items() if who[::2] == (session_id, call_id)]
-    return _judge(repo, session_id, by_call, refs.list_stashes(repo), look, call_id)
+    by_call = [
+        oid
+        for oid, (owner, _, call) in _read(repo, TAKEN).items()
+        if (owner, call) == (session_id, call_id)
+    ]
+    return _judge(repo, session_id, by_call, refs.list_stashes(repo), base, call_id)
 
 
 def _judge(
@@ -111,7 +118,7 @@ def _judge(
     session_id: str,
     taken: Collection[str],
     entries: Sequence[str],
-    look: Base,
+    base: Base,
     call_id: str = "",
 ) -> list[Verdict]:
     made = _read(repo, MADE)
@@ -120,8 +127,8 @@ def _judge(
     for oid in taken:
         owner = made[oid][0] if oid in made else ""
         if owner != session_id and (not owner or _is_live(repo, owner)):
-            about = _name_entry(repo, oid, entries), own, list_paths(repo, oid)
-            verdicts.append(guard_rules.judge_stash(look, owner, *about, call_id))
+            name, paths = _name_entry(repo, oid, entries), list_paths(repo, oid)
+            verdicts.append(guard_rules.judge_stash(base, owner, name, own, paths, call_id))
     return verdicts
 
 
@@ -133,7 +140,7 @@ def _is_live(repo: Repo, session_id: str) -> bool:
 
 
 def _name_entry(repo: Repo, oid: str, entries: Sequence[str]) -> str:
-    """As in `1a2b3c4d5e6f stash@{0}: On main: message`."""
+    """An entry for people, such as `1a2b3c4d5e6f stash@{0}: On main: message`."""
     commit = read_commit(repo.objects, oid)
     place = f"stash@{{{entries.index(oid)}}}: " if oid in entries else ""
     message = commit["message"].partition("\n")[0] if commit else ""
@@ -149,8 +156,8 @@ def list_paths(repo: Repo, oid: str) -> list[str]:
 
 
 def list_records(repo: Repo) -> list[Record]:
-    """A record for each entry, newest first: {stash, oid, message, session_id ('' for the person),
-    prompt, paths}."""
+    """A record for each entry, newest first: {stash, oid, message, session_id ('' if it is the
+    person's), prompt, paths}."""
     entries, made = refs.list_stashes(repo), _read(repo, MADE)
     records = []
     for number, oid in enumerate(entries):
@@ -171,7 +178,7 @@ def list_records(repo: Repo) -> list[Record]:
 
 
 def find_taken(repo: Repo, call: str) -> tuple[str, list[str]]:
-    """(the id of a call whose id begins with call, the entries that it has taken off the pile and
+    """(the id of a call whose id begins with call, the entries that it has taken off the list and
     that are not back); ('', []) if it has taken none, or several calls match."""
     taken = {oid: who for oid, who in _read(repo, TAKEN).items() if who[2].startswith(call)}
     calls = set(taken.values())

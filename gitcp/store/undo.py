@@ -522,7 +522,7 @@ def describe_stash(repo: Repo, oid: str) -> Effect:
 
 
 def _put_stash(repo: Repo, effect: Effect) -> None:
-    """Put an entry on the pile of `git stash`, or take it off."""
+    """Put an entry on the list of `git stash`, or take it off."""
     oid = effect["stash"]
     if effect["new"]:
         message = need_commit(repo.objects, oid)["message"].partition("\n")[0]

@@ -27,5 +27,5 @@ def test_a_prompt_has_its_number_in_the_conversation(world: World) -> None:
         )
         assert (hit["number"], hit["prompt"]) == want
         (row,) = Repository(str(world.path)).blame(path)
-        _, words = Repository(str(world.path)).read_words({**row, "number": 1})
+        _, words = Repository(str(world.path)).read_conversation({**row, "number": 1})
         assert words[0] == ("User", want[1]), "a record that counts from the first hook"

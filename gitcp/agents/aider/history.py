@@ -30,7 +30,7 @@ def read_lines(text: str, start: int = 0, model: str = "") -> tuple[list[Line], 
     of the text in the history.  model: the model before it."""
     lines: list[Line] = []
     texts: list[str] = []
-    kind, in_commit = "", False  # in_commit: in the further lines of a commit's message
+    kind, in_commit = "", False  # in_commit: after the first line of a commit's message
     for line in [*text.splitlines(), "# "]:  # a line of the client ends the last text
         line_kind = "prompt" if line.startswith("#### ") else "answer"
         if line.startswith(("> ", "# ")):

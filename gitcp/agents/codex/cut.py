@@ -1,5 +1,5 @@
-"""Cuts a rollout of Codex at a leaf, and gives it a new id.  A leaf names a line as the end of a
-conversation.  The lines are in order, and none is abandoned."""
+"""Cuts a rollout of Codex at a leaf, and gives the copy a new id.  A leaf names the line with
+which a conversation ends; in a rollout all lines before it belong to the conversation."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def find_leaves_around(data: bytes, call: str) -> tuple[str, str]:
     if not call or caller is None:
         return "", ""
     begin = caller
-    while begin and _is_thought(lines[begin - 1]):
+    while begin and _is_answer_or_reasoning(lines[begin - 1]):
         begin -= 1
     leaves = _Leaves(lines)
     return leaves.name_leaf(begin), leaves.name_leaf(caller + 1)
@@ -83,9 +83,9 @@ def _split_lines(data: bytes) -> list[bytes]:
 
 
 class _Leaves:
-    """The leaves of a rollout.  A leaf is the number of lines up to it without reasoning, which
-    redaction may drop, and the time of its line, by which rollouts differ.  So it is the same in
-    every copy."""
+    """The leaves of a rollout.  A leaf is `<number> <time>`: how many lines end with it, not
+    counting reasoning, which redaction may drop, and the time of the last.  So it is the same in
+    every copy of a rollout, and in no other."""
 
     def __init__(self, lines: list[bytes]) -> None:
         self._lines = lines
@@ -114,13 +114,13 @@ def _get_call(line: bytes, kinds: tuple[str, ...]) -> str:
 
 
 def _list_outputs(lines: list[bytes], end: int) -> list[bytes]:
-    """The outputs that come after line end of calls before it."""
+    """The outputs, from line end on, of calls in the lines before it."""
     calls = {_get_call(line, _CALLS) for line in lines[:end]} - {""}
     return [line for line in lines[end:] if _get_call(line, _OUTPUTS) in calls]
 
 
-def _is_thought(line: bytes) -> bool:
-    """Whether a line is the model's reasoning or message, or the client's event of it."""
+def _is_answer_or_reasoning(line: bytes) -> bool:
+    """Whether a line has reasoning or a message of the model, or is the client's event of one."""
     payload = _load_payload(line)
     kind = (ensure_object(payload.get("item")) or payload).get("type")
     is_answer = kind == "message" and payload.get("role") == "assistant"

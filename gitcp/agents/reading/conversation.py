@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         tool_use_id: str
         given: Any
 
-    class Around(TypedDict):
+    class CallContext(TypedDict):
         """before, after: the agent's words next to the call, '' for none.  name, given: the
         tool and its input.  task: the subagent that made the call."""
 
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
         task: Task | None
 
 
-# The first of these keys in a call's input describes it.
-_TELLING = """input_paths file_path filePath notebook_path path absolute_path command commands cmd
-pattern query url description prompt message subject name""".split()
+# The first of these keys that a call's input has describes the call.
+_DESCRIBING_KEYS = """input_paths file_path filePath notebook_path path absolute_path command
+commands cmd pattern query url description prompt message subject name""".split()
 _ROLES = {"prompt": "User", "answer": "Assistant"}
 
 
 def list_entries(data: bytes, start: int = 0) -> Iterator[Entry]:
-    """(role, text) of the messages from item `start` on (Scan's items), in order.
+    """(role, text) of the messages from item `start` on, as a Scan counts items, in order.
 
     A call of a tool is `Name: detail` on one line.  Lines that are not JSON are skipped.
     """
@@ -65,15 +65,15 @@ def list_turn_entries(data: bytes, turn: object) -> list[Entry]:
 def select_turns(data: bytes, turns: Iterable[object]) -> tuple[list[Entry], int]:
     """(the messages in some recorded turns {number, prompt}, in order; the number of other turns in
     the transcript).  A turn that the transcript does not have is left out."""
-    spoken: list[list[Entry]] = [[]]
+    entries_of_turns: list[list[Entry]] = [[]]  # first what is before the first prompt
     for role, text in list_entries(data):
         if role == "User":
-            spoken.append([])
-        spoken[-1].append((role, text))
-    asked = {number: own[0][1] for number, own in enumerate(spoken) if number}
-    numbers = {prompt_text.find_number(asked, turn) for turn in turns} - {0}
-    messages = [entry for number in sorted(numbers) for entry in spoken[number]]
-    return messages, len(asked) - len(numbers)
+            entries_of_turns.append([])
+        entries_of_turns[-1].append((role, text))
+    prompts = {n: entries[0][1] for n, entries in enumerate(entries_of_turns) if n}
+    numbers = {prompt_text.find_number(prompts, turn) for turn in turns} - {0}
+    messages = [entry for number in sorted(numbers) for entry in entries_of_turns[number]]
+    return messages, len(prompts) - len(numbers)
 
 
 def _format_call(name: str, arguments: object) -> Entry:
@@ -88,7 +88,7 @@ def _find_detail(arguments: object) -> str:
         paths = agent_words.list_paths(arguments)
         detail = " ".join(paths) if paths else arguments
     elif isinstance(arguments, dict):
-        values = (arguments.get(key) for key in _TELLING)
+        values = (arguments.get(key) for key in _DESCRIBING_KEYS)
         value = next((v for v in values if v), "")
         if isinstance(value, list):  # ["bash", "-lc", command], or several words
             value = " ".join(map(str, value[2:] if value[1:2] in (["-c"], ["-lc"]) else value))
@@ -108,61 +108,62 @@ def describe_calls(data: bytes, ids: Collection[str]) -> dict[str, str]:
 
 
 def _pick_lines(data: bytes, ids: Iterable[str]) -> bytes:
-    """The first line of a transcript and those that name one of the calls; all of one that is a
-    single document, or if a call is named by its input."""
+    """The first line of a transcript and the lines that name one of the calls; all lines if the
+    transcript is a single document, or an id is one of name_call()."""
     first, newline, rest = data.partition(b"\n")
-    named = any(call_id.startswith(INPUT_ID) for call_id in ids)
-    if named or not ids or load_entry(first) is None:
+    if any(call_id.startswith(INPUT_ID) for call_id in ids) or not ids or load_entry(first) is None:
         return data
     pattern = re.compile(b"|".join(re.escape(call_id.encode()) for call_id in ids))
     return first + newline + b"\n".join(line for line in rest.split(b"\n") if pattern.search(line))
 
 
-def find_call(data: bytes, tasks: Mapping[str, bytes], tool_use_id: str) -> Around | None:
-    """The call of that id in a session's transcript or in one of its tasks (tool use id -> the
-    subagent's transcript); None if none has it."""
-    around = _find_in(data, tool_use_id)
-    for task in () if around else tasks:
-        if around := _find_in(tasks[task], tool_use_id, of_subagent=True):
+def find_call(data: bytes, tasks: Mapping[str, bytes], tool_use_id: str) -> CallContext | None:
+    """The call of that id, and what was said around it; None if no transcript has it.
+
+    data: the session's transcript.  tasks: id of the call of a subagent -> its transcript.
+    """
+    context = _find_call_in(data, tool_use_id)
+    for task in () if context else tasks:
+        if context := _find_call_in(tasks[task], tool_use_id, of_subagent=True):
             starts = [
-                _find_in(data, task),
-                *(_find_in(other, task, True) for other in tasks.values()),
+                _find_call_in(data, task),
+                *(_find_call_in(other, task, True) for other in tasks.values()),
             ]
             arguments = next((start["given"] for start in starts if start), None)
-            return {**around, "task": {"tool_use_id": task, "given": arguments}}
-    return around
+            return {**context, "task": {"tool_use_id": task, "given": arguments}}
+    return context
 
 
-def _find_in(data: bytes, tool_use_id: str, of_subagent: bool = False) -> Around | None:
+def _find_call_in(data: bytes, tool_use_id: str, of_subagent: bool = False) -> CallContext | None:
     if not tool_use_id or not (tool_use_id.startswith(INPUT_ID) or tool_use_id.encode() in data):
         return None
-    around: Around | None = None
+    context: CallContext | None = None
     before = ""
     for item in list_items(data, of_subagent):
         if item["kind"] == "prompt":
-            if around is not None:
+            if context is not None:
                 break
             before = ""
-        elif item["kind"] == "answer" and around is None:
+        elif item["kind"] == "answer" and context is None:
             before = item["text"]
-        elif item["kind"] == "answer" and around:
-            around["after"] = around["after"] or item["text"]
-        elif item["kind"] == "call" and around is None:
+        elif item["kind"] == "answer" and context:
+            context["after"] = context["after"] or item["text"]
+        elif item["kind"] == "call" and context is None:
             name, given = item["name"], item["input"]
             if not is_call(tool_use_id, item["id"], given):
                 continue
-            around = {"before": before, "name": name, "given": given, "after": "", "task": None}
-    return around
+            context = {"before": before, "name": name, "given": given, "after": "", "task": None}
+    return context
 
 
-def find_prompt(prompts: Sequence[Prompt], asked: str, until: int) -> Prompt | None:
-    """The prompt of the turn with this text (its beginning, redacted) and its first edit at until,
-    in seconds since 1970; None without an earlier prompt.
+def find_prompt(prompts: Sequence[Prompt], beginning: str, first_edit: int) -> Prompt | None:
+    """The prompt of a turn; None if none was before its first edit.
 
-    The newest of several equal prompts counts; without an equal text, the newest by time.
+    beginning: the beginning of its text, redacted.  first_edit: in seconds since 1970.  Of several
+    prompts that begin so the newest counts; without any, the newest of those with a time.
     """
-    end = (until + 1) * 10**9
+    end = (first_edit + 1) * 10**9
     earlier = [prompt for prompt in prompts if (parse_time(prompt[1]) or 0) < end]
-    equal = [prompt for prompt in earlier if asked and prompt[0].startswith(asked)]
+    equal = [p for p in earlier if beginning and p[0].startswith(beginning)]
     candidates = equal or [prompt for prompt in earlier if parse_time(prompt[1]) is not None]
     return candidates[-1] if candidates else None

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     Load = Callable[[bytes], dict[str, Any] | None]
 
     class Item(TypedDict):
-        """kind: what it is.  text: what was said, or given back by a call.  time: as written,
-        '' where it is not.  id: of a call and its result.  name, input: of a call.
-        failed: of a result, where the client tells.  line: its number among those of the
-        transcript that are not empty, of a document among its messages.
+        """text: what was said, or the output in a result.  time: as in the transcript, '' if it
+        has none.  id: the call's, also in its result.  name, input: the tool's, in a call.
+        failed: whether the call failed, in a result.  line: the number of the line, from 0,
+        empty ones not counted; in a document, of the message.
         """
 
         kind: Literal["prompt", "answer", "call", "result"]
@@ -55,11 +55,11 @@ def list_items(
     """The items of a transcript in their order; lines that are not JSON are skipped.
 
     start: the first line or message to list.  of_subagent: whether it is a subagent's own
-    transcript, all lines of which are marked as beside the main conversation.  load: what reads a
-    line, or a document.  selects: whether a line is wanted; others may be left out.
+    transcript, where every line has the key isSidechain.  load: parses a line, or a document.
+    selects: whether a line has to be listed; other lines may be listed or not.
     """
     reader, messages = _open_transcript(data, load)
-    marks = getattr(_get_facts(reader), "MARKS", (b"",))
+    marks = getattr(_get_facts(reader), "MARKS", (b"",))  # b"" is in every line
     if not selects or _get_facts(reader) is not blocks:
         selects = partial(_has_mark, marks)
     left_out = [key for key in NOT_CONVERSATION if not (of_subagent and key == "isSidechain")]
@@ -73,7 +73,7 @@ def _has_mark(marks: Iterable[bytes], line: bytes) -> bool:
 
 
 def _get_facts(reader: ModuleType | None) -> ModuleType:
-    """The module with the list_facts for what a reader reads."""
+    """The module whose list_facts() is for the entries of a transcript of this reader."""
     return reader if reader and hasattr(reader, "list_facts") else blocks
 
 
@@ -120,8 +120,11 @@ def recognise_client(entry: dict[str, Any]) -> Client | None:
 def _open_transcript(
     data: bytes, load: Load = transcripts.load_entry
 ) -> tuple[ModuleType | None, list[dict[str, Any]] | None]:
-    """(the reader of a transcript, None for an unknown one; its messages if it is a document, or
-    lines that build one)."""
+    """(the reader of a transcript, its messages).
+
+    The reader is None if the client is unknown.  The messages are None if each line is an entry;
+    otherwise the transcript is a document, or its lines together make one.
+    """
     head = next(filter(bytes.strip, BytesIO(data)), b"")
     first = load(head) if head else None
     document = first or (load(data) if first is None else None) or {}
@@ -132,7 +135,7 @@ def _open_transcript(
     if reader is None or not hasattr(reader, "list_messages"):
         if not document or first is not None:
             return reader, None
-        # A document in several lines, which not every client's reader can read.
+        # A document over several lines: only some readers can split it.
         split = getattr(reader, "split_document", None)
         return reader, split(document) if split else []
     parts = [] if first is None and document else map(load, _split_lines(data))
@@ -156,8 +159,10 @@ def _list_entries(
 
 
 def cut_parts(data: bytes, starts: Sequence[int]) -> list[bytes]:
-    """A transcript cut before the items of these numbers, in parts for its agent's scan: of lines,
-    each continues the part before; of a document, each is one of its own."""
+    """Cut a transcript before the lines, or messages, of these numbers, for its agent's scan.
+
+    Parts of lines have to be scanned one after the other; each part of a document is a document.
+    """
     messages, lines = _open_transcript(data)[1], _split_lines(data)
     ends = [*starts[1:], len(lines if messages is None else messages)]
     pairs = zip(starts, ends, strict=True)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from gitcp.agents.reading.conversation import Around, Entry
+    from gitcp.agents.reading.conversation import CallContext, Entry
     from gitcp.core.back import Plan, Point, Step
     from gitcp.core.record_types import Record
     from gitcp.core.render.history import When
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     AnswerLine = Mapping[str, Any]  # a record `line`
     LineRecord = Mapping[str, Any]  # of type `line`
-    Words = tuple[Around | None, list[Entry]]
+    Conversation = tuple[CallContext | None, list[Entry]]
 
 MOST = 16_000  # characters of one answer
 _PROMPT = 72
@@ -93,13 +93,13 @@ _LINE, _ANSWER = 100, 600  # characters
 UNSAVED = "changed in the editor: not saved yet"
 
 
-def format_hover(record: LineRecord, words: Words, subject: str) -> str:
+def format_hover(record: LineRecord, conversation: Conversation, subject: str) -> str:
     """The author of a line, its prompt, the agent's words about it, and its commit."""
     lines = [_format_author(record)]
     if record["who"] == "session":
         name = prompt_text.name_prompt(record["prompt"])
         lines += [f"> {shorten(name, _LINE)}"] if name else []
-        lines += [answer] if (answer := _choose_answer(words)) else []
+        lines += [answer] if (answer := _choose_answer(conversation)) else []
     name = f"commit {abbreviate(record['commit'])}  {subject}"
     return "\n\n".join([*lines, name if record["commit"].strip("0") else "not committed yet"])
 
@@ -111,9 +111,9 @@ def _format_author(record: LineRecord) -> str:
     return describe_other_author(record, record["commit"].strip("0"))
 
 
-def _choose_answer(words: Words) -> str:
+def _choose_answer(conversation: Conversation) -> str:
     """The agent's words next to the call, else its last ones in the turn, shortened."""
-    call, entries = words
+    call, entries = conversation
     texts = [call["before"], call["after"]] if call else []
     texts += [text for role, text in reversed(entries) if role == "Assistant"]
     text = next(filter(str.strip, texts), "").strip()
@@ -145,9 +145,11 @@ def _identify_turn(record: LineRecord | None) -> tuple[str, str] | None:
     return record["session_id"], record["turn_id"]
 
 
-def format_turn(record: LineRecord, words: Words, subject: str) -> str:
+def format_turn(record: LineRecord, conversation: Conversation, subject: str) -> str:
     """The turn that wrote a line, as text."""
-    entries = [f"[{role}] {text}" for role, text in words[1]] or [f"[User] {record['prompt']}"]
+    entries = [f"[{role}] {text}" for role, text in conversation[1]] or [
+        f"[User] {record['prompt']}"
+    ]
     commit = f"commit {record['commit']}  {subject}\n" if record["commit"].strip("0") else ""
     checkpoint = f"checkpoint {record['checkpoint_id']}\n" if record["checkpoint_id"] else ""
     head = f"{name_turn(record)}, session {record['session_id']}\n{commit}{checkpoint}"

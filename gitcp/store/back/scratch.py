@@ -246,9 +246,9 @@ def hold(repo: Repo) -> exclusive:
 
 
 @contextmanager
-def cleaned() -> Iterator[None]:
-    """End by an exception, so that everything is cleaned up, when nobody reads the output any
-    more."""
+def raising_at_broken_pipe() -> Iterator[None]:
+    """Raise SystemExit at SIGPIPE, which would kill the process, so that everything is cleaned up
+    when nobody reads the output any more."""
 
     def end(number: int, _: object) -> None:
         raise SystemExit(128 + number)

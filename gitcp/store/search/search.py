@@ -34,14 +34,14 @@ _REFS = {
 _PROMPT = 60  # characters of a prompt
 
 
-def find_candidates(repo: Repo, kind: str, begun: str) -> Candidates:
-    """The values of a kind that begin with begun, each with a description."""
+def find_candidates(repo: Repo, kind: str, prefix: str) -> Candidates:
+    """The values of a kind that begin with prefix, each with a description."""
     if kind == "session":
-        return _list_sessions(repo, begun)
+        return _list_sessions(repo, prefix)
     if kind == "recorded":
         with Objects(repo):
-            ids = checkpoint_list.find_matching_ids(repo, begun)
-        return {**_list_sessions(repo, begun), **dict.fromkeys(ids, "checkpoint")}
+            ids = checkpoint_list.find_matching_ids(repo, prefix)
+        return {**_list_sessions(repo, prefix), **dict.fromkeys(ids, "checkpoint")}
     if kind == "point":
         with Objects(repo):
             listed = filter(back.can_be_gone_to, points.list_points(repo))
@@ -56,10 +56,10 @@ def find_candidates(repo: Repo, kind: str, begun: str) -> Candidates:
     return dict.fromkeys([*(["HEAD"] if kind == "commit" else []), *refs], "")
 
 
-def _list_sessions(repo: Repo, begun: str) -> Candidates:
+def _list_sessions(repo: Repo, prefix: str) -> Candidates:
     listed = {}
     for name in others.list_state_ids(repo):
-        state = others.peek_state(repo, name) if name.startswith(begun) else None
+        state = others.peek_state(repo, name) if name.startswith(prefix) else None
         if state:
             prompt = " ".join(str(state.get("first_prompt") or "").split())[:_PROMPT]
             listed[name] = f"{state.get('agent_type') or 'session'}: {prompt}"

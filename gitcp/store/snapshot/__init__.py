@@ -302,7 +302,7 @@ def _locate_mark(repo: Repo) -> str:
 
 STALE = 200  # paths that differ from HEAD's before the index is seeded again
 # Settings that keep git from trusting the index instead of the file.
-HONEST = (
+TRUST_NO_INDEX = (
     "-c core.untrackedCache=false -c status.showUntrackedFiles=all -c core.fsmonitor=false"
     " -c core.splitIndex=false -c index.sparse=false -c core.trustctime=true"
     " -c core.checkStat=default -c core.ignoreStat=false -c core.hooksPath=/dev/null"
@@ -372,5 +372,5 @@ def _read_head_tree(repo: Repo) -> bytes:
 
 
 def build_environment(index: str) -> dict[str, str]:
-    """The variables that run_honest() adds to the person's environment."""
+    """The variables that run_without_trust() adds to the person's environment."""
     return {**build_reading_env(), "GIT_INDEX_FILE": index}

@@ -1,5 +1,5 @@
-"""gitcp's own index, by which git compares the worktree with HEAD: it is filled from the person's,
-without its flags, so that git tells of every change.
+"""gitcp's own index, with which git compares the worktree and HEAD: a copy of the person's without
+its flags, so that git reports every change.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def seed_index(repo: Repo, force: bool = False) -> bool:
     """Make the index from the person's and HEAD, if that is needed; return whether it was.
 
     It is needed without an index, after note_stale(), after a change of the sparse checkout, and
-    if the person's index is newer.  Never called in a turn.
+    if the person's index is newer.  Not to be called during a turn.
     """
     person_index, own_index = os.path.join(repo.git_dir, "index"), snapshot.locate_index(repo)
     if not (force or os.path.exists(repo.join_own("index-stale"))) and snapshot.fits_sparse(repo):
@@ -42,7 +42,7 @@ def seed_index(repo: Repo, force: bool = False) -> bool:
         patterns = snapshot.read_patterns(repo)
         young = fill_index(repo, person_index, scratch)
         put_file(repo.common, scratch, own_index)
-        # After the index: an old mark only makes the next scan seed it again.
+        # The marks after the index: if a kill leaves them old, the index is only seeded again.
         snapshot.write_mark(repo, snapshot.locate_patterns(repo), patterns)
         snapshot.write_mark(repo, repo.join_own("index-stale"), b"")
         snapshot.note_stale(repo, young)
@@ -69,41 +69,51 @@ def fill_index(repo: Repo, person_index: str, scratch: str) -> int:
     """
     # A second earlier, since the file system's clock is coarser.
     before = (int(time.time()) - 1) * 10**9
-    mtime = copy_dated(person_index, scratch)
+    mtime = copy_with_mtime(person_index, scratch)
     if mtime is not None:
         _clear_flags(repo, scratch)
     if repo.config.get_flag("core.sparsecheckout") or not snapshot.has_tree_of_head(repo, scratch):
         head = repo.git.run("rev-parse", "-q", "--verify", "HEAD^{tree}", ok=(0, 1, 128))[1]
-        run_honest(repo, scratch, "read-tree", "--reset", head.decode().strip() or repo.empty_tree)
+        run_without_trust(
+            repo, scratch, "read-tree", "--reset", head.decode().strip() or repo.empty_tree
+        )
     if mtime is not None:
         _distrust(repo, scratch, mtime // 10**9)
         os.utime(scratch, ns=(mtime, mtime))  # racy entries stay racy
     # Write even if nothing was refreshed: writing marks the racy entries that differ, and the new
     # date would hide them without the marks.
-    run_honest(repo, scratch, "update-index", "-q", "--refresh", "--force-write-index", ok=(0, 1))
+    run_without_trust(
+        repo, scratch, "update-index", "-q", "--refresh", "--force-write-index", ok=(0, 1)
+    )
     young = _distrust(repo, scratch, before // 10**9)
     os.utime(scratch, ns=(before, before))
     return young
 
 
 def _distrust(repo: Repo, scratch: str, since: int) -> int:
+    """Make git read the files that changed at since (seconds) or later; return their number."""
     if not repo.uses_git_alone:
         return index_file.distrust_entries(scratch, since, repo.algo)
     young, doubted = plain.list_young(
-        run_honest(repo, scratch, "ls-files", "-s", "-z", "--debug"), since
+        run_without_trust(repo, scratch, "ls-files", "-s", "-z", "--debug"), since
     )
     if doubted:  # they lose their stat data
-        run_honest(repo, scratch, "update-index", "-z", "--index-info", stdin=b"".join(doubted))
+        run_without_trust(
+            repo, scratch, "update-index", "-z", "--index-info", stdin=b"".join(doubted)
+        )
     return len(young)
 
 
 def _clear_flags(repo: Repo, scratch: str) -> None:
-    assumed, skipped = formats.parse_marked(run_honest(repo, scratch, "ls-files", "-v", "-z"))
+    """Make git compare files, too, that the person marked assume-unchanged or skip-worktree."""
+    assumed, skipped = formats.parse_marked(
+        run_without_trust(repo, scratch, "ls-files", "-v", "-z")
+    )
     if repo.config.get_flag("core.sparsecheckout"):
         skipped = []
     for flag, paths in ("--no-assume-unchanged", assumed), ("--no-skip-worktree", skipped):
         if paths:
-            run_honest(
+            run_without_trust(
                 repo, scratch, "update-index", flag, "-z", "--stdin", stdin=_join_paths(paths)
             )
 
@@ -112,8 +122,8 @@ def _join_paths(paths: list[bytes]) -> bytes:
     return b"\0".join(paths) + b"\0"
 
 
-def copy_dated(source: str, target: str) -> int | None:
-    """Copy a file with its mtime, which is returned in ns; None without such a file."""
+def copy_with_mtime(source: str, target: str) -> int | None:
+    """Copy a file and its mtime; return the mtime in ns, None if there is no file."""
     try:
         with open(source, "rb", buffering=0) as f, open(target, "wb") as g:
             mtime = os.fstat(f.fileno()).st_mtime_ns
@@ -125,17 +135,17 @@ def copy_dated(source: str, target: str) -> int | None:
     return mtime
 
 
-def run_honest(
+def run_without_trust(
     repo: Repo, index: str, *args: str, stdin: bytes = b"", ok: tuple[int, ...] = (0,)
 ) -> bytes:
-    """The output of git on this index file, with the settings of HONEST.
+    """The output of git on this index file, with the settings TRUST_NO_INDEX.
 
     If a required filter fails, or a filter hangs, git runs again without them.
     """
     options = snapshot.list_off_options(repo) if snapshot.has_hung(repo) else []
 
     def run() -> bytes:
-        argv, env = (*snapshot.HONEST, *options, *args), snapshot.build_environment(index)
+        argv, env = (*snapshot.TRUST_NO_INDEX, *options, *args), snapshot.build_environment(index)
         running = repo.git.start(*argv, feed=bool(stdin), env=env, filters=True)
         return running.finish(stdin, ok, snapshot.compute_patience(repo))[1]
 
@@ -167,7 +177,7 @@ def sweep_leftovers(repo: Repo) -> None:
     packs.sweep_packs(repo)
     for folder_path in {repo.join_own(), repo.join_shared(), repo.join_shared("transcript")}:
         for name in _list_old(folder_path):
-            # <file>.<pid> was to replace <file>.
+            # <file>.<pid> was written to replace <file>.
             prefix, _, pid = name.removesuffix(".lock").rpartition(".")
             if prefix and pid.isdigit():
                 _try_remove(os.unlink, os.path.join(folder_path, name))

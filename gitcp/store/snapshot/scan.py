@@ -199,7 +199,7 @@ def ask_complaints(repo: Repo) -> bytes:
 
 
 def _start_status(repo: Repo, env: Mapping[str, str], options: Sequence[str]) -> Running:
-    argv = ("git", "-C", repo.worktree, *snapshot.HONEST, *options, *_STATUS)
+    argv = ("git", "-C", repo.worktree, *snapshot.TRUST_NO_INDEX, *options, *_STATUS)
     return Running(argv, {**env, **snapshot.build_environment(snapshot.locate_index(repo))}, False)
 
 
