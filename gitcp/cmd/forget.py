@@ -127,7 +127,7 @@ def _fetch_destination(repo: Repo) -> str:
     """Fetch the destination's store, and return its name.  Raises Error without a destination."""
     name = checkpoint_list.need_destination(repo)
     with Objects(repo):
-        sync.fetch_store(repo, name, choose_timeout(repo), keep_branch=True)
+        sync.fetch_store(repo, name, choose_timeout(repo), to_forget=True)
     return name
 
 

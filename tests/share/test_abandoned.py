@@ -149,6 +149,19 @@ def test_what_is_forgotten_is_forgotten_where_it_was_sent_and_in_other_clones(
     assert "add three" not in there.git("log", "-p", REF)
 
 
+def test_a_clone_that_shares_none_forgets_them_where_they_were_sent(world: World, a: Agent) -> None:
+    bare = world.share()
+    there = clone(world, bare)
+    there.git("config", KEY, "false")
+    give_up(world, a, "add three", "three")
+    a.turn("add five", {"g.txt": "five\n"})
+    world.commit("g.txt")
+    done(world, "push")
+    done(there, "fetch")
+    done(there, "forget", A, "-y", "--remote")
+    assert "add three" not in world.git("log", "-p", REF, cwd=bare)
+
+
 def test_a_turn_of_another_clone_can_be_forgotten_here(world: World, a: Agent) -> None:
     bare = world.share()
     there = clone(world, bare)

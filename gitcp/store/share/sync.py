@@ -281,13 +281,13 @@ def fetch_store(
     timeout: float,
     ids: Collection[str] = (),
     *,
-    keep_branch: bool = False,
+    to_forget: bool = False,
 ) -> Tips:
     """Fetch the remote's checkpoints and notes and unite them with ours; return our tips.
 
-    ids: fetch only these checkpoints if each has a ref of its own there.  keep_branch: have our
-    branch beside jj too, until conversion.leave_branch() is called.  Raises Error that names
-    the remote if it cannot be reached in timeout seconds.
+    ids: fetch only these checkpoints if each has a ref of its own there.  to_forget: fetch what is
+    shared by request, too, and have our branch beside jj, until conversion.leave_branch() is
+    called.  Raises Error that names the remote if it cannot be reached in timeout seconds.
     """
     remote = Remote(repo, name, timeout)
     own_refs = {build_checkpoint_ref(checkpoint_id) for checkpoint_id in ids}
@@ -295,7 +295,7 @@ def fetch_store(
     if own_refs and own_refs == theirs.keys():
         _fetch_and_unite(repo, remote, theirs)
     else:
-        known = _fetch_all(repo, remote, keep_branch)
+        known = _fetch_all(repo, remote, to_forget)
         checkpoint_list.set_pushed(repo, name, known)
     return list_local(repo)
 
@@ -369,14 +369,14 @@ def _is_notes(ref: str) -> bool:
     return ref in (notes.AI, notes.REF)
 
 
-def _fetch_all(repo: Repo, remote: Remote, keep_branch: bool = False) -> Tips:
+def _fetch_all(repo: Repo, remote: Remote, to_forget: bool = False) -> Tips:
     """Fetch the remote's tips and unite them with ours; return them."""
     tips: list[Tips] = []
     for url in remote.take_urls():
-        tips.append(_list_remote(repo, remote))
+        tips.append(_list_remote(repo, remote, to_forget))
         _fetch_and_unite(repo, remote, tips[-1])
         checkpoint_list.set_pushed(repo, url, tips[-1])
-    if not keep_branch:
+    if not to_forget:
         conversion.leave_branch(repo)
     return _list_common(tips)
 
@@ -391,8 +391,8 @@ def _list_common(tips: list[Tips]) -> Tips:
     return {r: oid for r, oid in tips[0].items() if all(t.get(r) == oid for t in tips)}
 
 
-def _list_remote(repo: Repo, remote: Remote) -> Tips:
-    tried = [summaries.REF] if refs.read_ref(repo, summaries.REF) else []
+def _list_remote(repo: Repo, remote: Remote, to_forget: bool = False) -> Tips:
+    tried = [summaries.REF] if to_forget or refs.read_ref(repo, summaries.REF) else []
     ref_names = [*_list_shared(repo), *tried, refs.REF]
     return _select_shared(remote.list_refs(*dict.fromkeys(ref_names)), ref_names)
 
