@@ -162,12 +162,12 @@ class Search:
 
     def list_changes(self) -> int:
         """Print the changes that would be searched."""
-        every = [change for group in self._history.changes for change in group]
+        changes = [change for group in self._history.changes for change in group]
         if self._args.json:
-            return cli.write_records([self._make_record("planned", every)])
-        cli.show(*map(self._describe, every))
+            return cli.write_records([self._make_record("planned", changes)])
+        cli.show(*map(self._describe, changes))
         runs = 2 + bisect.count_runs({0: GOOD, self._last: BAD})
-        cli.show(f"{spans.count_noun(len(every), 'change')}: about {runs} runs of the command")
+        cli.show(f"{spans.count_noun(len(changes), 'change')}: about {runs} runs of the command")
         return OK
 
     def run_in(self, place: Scratch | InPlace) -> str:

@@ -42,12 +42,12 @@ def run(argv: Sequence[str]) -> int:
 def _build_row(finding: Finding, tried: bool) -> tuple[str, str, str]:
     """The row of a finding for group_lines(); tried: whether to repair it was tried."""
     row = table.find_row(finding["kind"])
-    about = f"{row.words} ({row.code})"
+    problem = f"{row.words} ({row.code})"
     if done := finding.get("repaired"):
-        return f"repaired: {about}", f"{finding['subject']}: {done}", ""
+        return f"repaired: {problem}", f"{finding['subject']}: {done}", ""
     remedy = {"remedy": row.remedy, "fix": row.fix}
     helps = findings.format_remedy(remedy, "gitcp fsck --fix", tried=tried)
     if finding["severity"] == findings.NOTE:  # nothing has to be done
         helps = ""
     place = f"{finding['subject']}: {finding['reason']}"
-    return f"{finding['severity']}: {about}", place, helps
+    return f"{finding['severity']}: {problem}", place, helps

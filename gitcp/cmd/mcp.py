@@ -50,9 +50,9 @@ def build_server(folder: str) -> MCPServer:
     except ImportError:
         raise extras.make_missing(_PACKAGES, "mcp") from None
     answers: MCPServer = MCPServer("gitcp", instructions=_WHEN, version=VERSION, log_level="ERROR")
-    about = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    annotations = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     for tool in _list_tools(folder):
-        answers.tool(annotations=about, structured_output=False)(tool)
+        answers.tool(annotations=annotations, structured_output=False)(tool)
 
     @answers.resource("gitcp://checkpoint/{checkpoint_id}", mime_type="text/plain")
     async def checkpoint(checkpoint_id: str) -> str:

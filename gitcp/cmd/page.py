@@ -156,8 +156,10 @@ def gather_page(repo: Repo, name: str, with_prompts: bool) -> Page:
             oid = record["oid"]
             page.add_commit(record, counts.added.get(oid, {}), names.get(oid, ()))
         ends = change.find_ends(repo, records, name)
-        about = repo, authors, ends, counts.steps, counts.credited
-        page.add_files(repo.objects, change.read_files(*about, term.show_line), counts.removers)
+        files = change.read_files(
+            repo, authors, ends, counts.steps, counts.credited, term.show_line
+        )
+        page.add_files(repo.objects, files, counts.removers)
     term.hide_progress()
     return page
 

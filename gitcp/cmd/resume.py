@@ -115,10 +115,10 @@ def _hand_over(repo: Repo, args: Namespace) -> int:
     notes = (
         [] if command else [f"{client.AGENT_TYPE} takes no prompt at its start: give it this one"]
     )
-    about = {"session_id": made["session_id"], "agent": made["agent"]}
+    session = {"session_id": made["session_id"], "agent": made["agent"]}
     if args.json:
         told = {"what": "handed-over", "command": command or printed, "notes": notes}
-        return cli.write_records([{"type": "conversation", **about, **told}])
+        return cli.write_records([{"type": "conversation", **session, **told}])
     count = f"{made['turns']} of {count_noun(made['of'], 'turn')}"
     size = len(made["text"].encode("utf-8", "replace"))
     cli.show(f"session {made['session_id']} ({made['agent']}): {count} in {size} bytes")

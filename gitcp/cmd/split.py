@@ -86,10 +86,9 @@ class _Splitting:
             return self._report(shares, (), "")
         made = self._make(keys, shares)
         replaced = splitter.head if splitter.commit else ""
-        about = made, splitter.head, splitter.target, self._branch
         split.note_links(self._repo, made, replaced)
         try:
-            step = split.publish(self._repo, *about)
+            step = split.publish(self._repo, made, splitter.head, splitter.target, self._branch)
         finally:
             split.link(context.open_context(self._repo))
         self._run_post_commit()
@@ -165,7 +164,7 @@ class _Splitting:
 def _make_records(shares: Iterable[Share], made: Sequence[Made], step: str) -> Iterator[Record]:
     for n, share in enumerate(shares):
         commit = made[n]["commit"] if made else ""
-        about = {key: value for key, value in share.items() if key not in ("key", "tree")}
-        yield {"type": "split", "commit": commit, **about}
+        fields = {key: value for key, value in share.items() if key not in ("key", "tree")}
+        yield {"type": "split", "commit": commit, **fields}
     if step:
         yield {"type": "step", "step": step}

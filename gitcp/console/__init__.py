@@ -62,8 +62,8 @@ def _format_form(row: Row) -> str:
 def describe_unknown(what: str, value: str, choices: Sequence[str], lists: str = "") -> str:
     """The message about an unknown value, what saying of which kind; lists: the command that lists
     the choices, '' to list them here, but no more than a person reads."""
-    every = f"; it is one of {', '.join(choices)}" if len(choices) <= _READABLE else ""
-    meant = suggest(value, choices) or (f"; '{lists}' lists those known" if lists else every)
+    listing = f"; it is one of {', '.join(choices)}" if len(choices) <= _READABLE else ""
+    meant = suggest(value, choices) or (f"; '{lists}' lists those known" if lists else listing)
     return f"unknown {what} '{value}'{meant}"
 
 
@@ -73,9 +73,9 @@ def suggest(word: str, choices: Sequence[str]) -> str:
         return ""
     import difflib
 
-    near = difflib.get_close_matches(word, choices, 3, 0.6)
-    near = near or [k for k in choices if k.startswith(word)][:3]
-    return f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
+    similar = difflib.get_close_matches(word, choices, 3, 0.6)
+    similar = similar or [k for k in choices if k.startswith(word)][:3]
+    return f"; did you mean {' or '.join(repr(n) for n in similar)}?" if similar else ""
 
 
 # Print messages for the person on standard error, each once.

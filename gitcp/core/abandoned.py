@@ -226,8 +226,10 @@ def format_hint(records: Sequence[Record], paths: Sequence[str]) -> str:
         return ""
     newest, more = records[0], len(records) - 1
     asked = " ".join(newest["prompt"].split())[:_QUOTED]
-    about = f"the last for the prompt {json.dumps(asked)}, {newest['how']}"
+    newest_turn = f"the last for the prompt {json.dumps(asked)}, {newest['how']}"
     files = ", ".join(f"'{path}'" for path in paths)
     times = f"{more + 1} turns" if more else "1 turn"
     command = f"gitcp log --abandoned -p -- {' '.join(map(shlex.quote, paths))}"
-    return f"gitcp: work on {files} was given up before: {times}, {about}; '{command}' shows it"
+    return (
+        f"gitcp: work on {files} was given up before: {times}, {newest_turn}; '{command}' shows it"
+    )

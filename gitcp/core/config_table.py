@@ -296,19 +296,19 @@ def read_value(key: str, texts: list[str]) -> Any:
 
     The last text counts.  If there is none or it is not valid, return the default, else None.
     """
-    about = KEYS[key]
-    if texts and not find_complaint(about, texts[-1]):
-        return _read(about, texts[-1])
-    return _read(about, about["default"]) if about["default"] else None
+    spec = KEYS[key]
+    if texts and not find_complaint(spec, texts[-1]):
+        return _read(spec, texts[-1])
+    return _read(spec, spec["default"]) if spec["default"] else None
 
 
-def _read(about: Key, text: str) -> Any:
+def _read(spec: Key, text: str) -> Any:
     word = text.lower()
-    if about["kind"] in ("size", "number"):
+    if spec["kind"] in ("size", "number"):
         return _parse_number(word)
-    if about["kind"] == "flag" and word not in about.get("values", ()):
+    if spec["kind"] == "flag" and word not in spec.get("values", ()):
         return word in YES
-    return word if about["kind"] in ("word", "flag") else text
+    return word if spec["kind"] in ("word", "flag") else text
 
 
 def _parse_number(word: str) -> int | None:
@@ -318,16 +318,16 @@ def _parse_number(word: str) -> int | None:
     return int(digits) * unit if fits else None
 
 
-def find_complaint(about: Key, text: str) -> str:
+def find_complaint(spec: Key, text: str) -> str:
     """What a value of the key must be, for a text that is not valid; '' for a valid one."""
-    kind, word, values = about["kind"], text.lower(), about.get("values", ())
+    kind, word, values = spec["kind"], text.lower(), spec.get("values", ())
     if kind == "word":
         return "" if word in values else f"must be {_format_choices(values)}"
     if kind == "flag":
         fits = word in (*YES, *_NO, *values)
         return "" if fits else f"must be {_format_choices(('true', 'false', *values))}"
     if kind in ("size", "number"):
-        return _check_range(about, _parse_number(word))
+        return _check_range(spec, _parse_number(word))
     if kind == "trailer":
         fits = text.replace("-", "").isalnum() and text.isascii() and text[0] != "-"
         return "" if fits else "must be the name of a trailer, letters, digits and dashes"
@@ -342,9 +342,9 @@ def split_list(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
-def _check_range(about: Key, number: int | None) -> str:
-    what = "a size such as 10m" if about["kind"] == "size" else "a number"
-    least, most = about.get("least", 0), about.get("most", _MOST)
+def _check_range(spec: Key, number: int | None) -> str:
+    what = "a size such as 10m" if spec["kind"] == "size" else "a number"
+    least, most = spec.get("least", 0), spec.get("most", _MOST)
     if number is None:
         return f"must be {what}"
     if number < least:

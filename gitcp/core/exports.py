@@ -179,8 +179,8 @@ def build_log(commit: str, lines: Lines, committer: str = "") -> Log:
             name = make_session_key(author)
             key = f"{name}::{make_trace_key(author)}"
             attested.setdefault(path, {}).setdefault(key, set()).add(line)
-            about = {"tool": name_tool(author["agent"]), "id": author["session_id"]}
-            entry = sessions.setdefault(name, {"agent_id": {**about, "model": ""}})
+            identity = {"tool": name_tool(author["agent"]), "id": author["session_id"]}
+            entry = sessions.setdefault(name, {"agent_id": {**identity, "model": ""}})
             entry["agent_id"]["model"] = entry["agent_id"]["model"] or author["model"]
             if committer:
                 entry["human_author"] = committer
@@ -267,12 +267,12 @@ def find_authors(history: Log, commit: str, path: str) -> dict[int, Author]:
     persons = ensure_object(metadata.get("humans"))
     attested: dict[int, Author] = {}
     for key, lines in history["attested"].get(path, {}).items():
-        about = ensure_object(ensure_object(entries.get(key.partition("::")[0])).get("agent_id"))
-        if about.get("tool"):
+        identity = ensure_object(ensure_object(entries.get(key.partition("::")[0])).get("agent_id"))
+        if identity.get("tool"):
             author = build_nobody("session")
-            author["session_id"] = str(about.get("id") or "")
-            author["agent"] = _AGENTS.get(str(about["tool"]), str(about["tool"]))
-            author["model"] = str(about.get("model") or "").removesuffix("unknown")
+            author["session_id"] = str(identity.get("id") or "")
+            author["agent"] = _AGENTS.get(str(identity["tool"]), str(identity["tool"]))
+            author["model"] = str(identity.get("model") or "").removesuffix("unknown")
             attested |= dict.fromkeys(lines, author)
         elif key in persons:
             attested |= dict.fromkeys(lines, build_nobody("person"))
@@ -295,8 +295,8 @@ def unite_logs(ours: Log, theirs: Log | None) -> Log:
     foreign = _leave_out(theirs, list_own_keys(theirs) | own_keys)
     attested = _add_claims(foreign, [ours["attested"]])
     sessions = _list_foreign_sessions(theirs, foreign)
-    for name, about in ours["metadata"]["sessions"].items():
-        sessions[name] = {**sessions.get(name, {}), **about}
+    for name, session in ours["metadata"]["sessions"].items():
+        sessions[name] = {**sessions.get(name, {}), **session}
     parts = {"sessions": sessions, "prompts": ensure_object(theirs["metadata"].get("prompts"))}
     return {"attested": attested, "metadata": {**theirs["metadata"], **ours["metadata"], **parts}}
 
@@ -322,10 +322,10 @@ def merge_notes(a: bytes, b: bytes) -> bytes:
     for name in ensure_object(metadata.get("sessions")):
         edits = {edit for log in pair for edit in _list_note_edits(log, name)}
         if edits:
-            about = metadata["sessions"][name]
-            attributes = {**ensure_object(about.get("custom_attributes"))}
+            session = metadata["sessions"][name]
+            attributes = {**ensure_object(session.get("custom_attributes"))}
             attributes[EDITS] = " ".join(sorted(edits))
-            metadata["sessions"][name] = {**about, "custom_attributes": attributes}
+            metadata["sessions"][name] = {**session, "custom_attributes": attributes}
     joined: Log = {"attested": _add_claims(foreign, ours), "metadata": metadata}
     return format_log(joined).encode("utf-8", "surrogateescape")
 
@@ -341,8 +341,8 @@ def _list_keys(log: Log) -> Iterable[str]:
 
 
 def _list_note_edits(log: Log, name: str) -> list[str]:
-    about = ensure_object(ensure_object(log["metadata"].get("sessions")).get(name))
-    return str(ensure_object(about.get("custom_attributes")).get(EDITS) or "").split()
+    session = ensure_object(ensure_object(log["metadata"].get("sessions")).get(name))
+    return str(ensure_object(session.get("custom_attributes")).get(EDITS) or "").split()
 
 
 def _leave_out(log: Log, without: set[str]) -> Attested:
@@ -375,13 +375,13 @@ def _list_foreign_sessions(log: Log, foreign: Attested) -> dict[str, Any]:
     """The sessions of a log without the entries that gitcp wrote."""
     used = {key.partition("::")[0] for row in foreign.values() for key in row}
     sessions: dict[str, Any] = {}
-    for name, about in ensure_object(log["metadata"].get("sessions")).items():
+    for name, session in ensure_object(log["metadata"].get("sessions")).items():
         if not _list_note_edits(log, name):
-            sessions[name] = about
+            sessions[name] = session
         elif name in used:
-            attributes = {**about["custom_attributes"]}
+            attributes = {**session["custom_attributes"]}
             del attributes[EDITS]
-            kept = {k: v for k, v in about.items() if k != "custom_attributes"}
+            kept = {k: v for k, v in session.items() if k != "custom_attributes"}
             own = {"custom_attributes": attributes} if attributes else {}
             sessions[name] = {**kept, **own}
     return sessions

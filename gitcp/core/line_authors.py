@@ -306,17 +306,17 @@ def build_author(record: LineRecord, turn_id: str, tool_use_id: str | None) -> A
     """The author for a turn of a recorded session, and a tool use in it.  A subagent's tool use
     names the subagent as its agent; its model may differ from the turn's."""
     metadata = record["metadata"]
-    about = _get_mapping(_get_mapping(metadata.get("turns")).get(turn_id))
+    turn = _get_mapping(_get_mapping(metadata.get("turns")).get(turn_id))
     tool = _get_mapping(_get_mapping(metadata.get("tools")).get(tool_use_id or ""))
-    sources = (tool,) if tool.get("agent") else (tool, about, metadata)
-    number = about.get("number")
+    sources = (tool,) if tool.get("agent") else (tool, turn, metadata)
+    number = turn.get("number")
     return {
         "who": "session",
         "session_id": record["session_id"],
         "agent": str(metadata.get("agent") or ""),
         "turn_id": turn_id,
         "number": number if isinstance(number, int) else None,
-        "prompt": str(about.get("prompt") or ""),
+        "prompt": str(turn.get("prompt") or ""),
         "model": next((str(source["model"]) for source in sources if source.get("model")), ""),
         "tool_use_id": tool_use_id,
         "checkpoint_id": record["checkpoint_id"],

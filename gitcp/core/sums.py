@@ -305,18 +305,18 @@ def read_table(values: Iterable[tuple[str, str]]) -> PriceTable:
     """The table in a file in git's format with the keys `model.<pattern>.<kind>`, `prices.currency`
     and `prices.date`.  Raise InputError for a price that is not a number."""
     table: dict[str, Price] = {}
-    about = {"prices.currency": "USD", "prices.date": ""}
+    settings = {"prices.currency": "USD", "prices.date": ""}
     for key, text in values:
         section, _, name = key.partition(".")
         pattern, _, kind = name.rpartition(".")
-        if key in about:
-            about[key] = text
+        if key in settings:
+            settings[key] = text
         elif section == "model" and kind in _KINDS:
             try:
                 table.setdefault(pattern, {})[kind] = float(text)
             except ValueError:
                 raise InputError(f"'{key}' is not a price: {ascii(text)[:40]}") from None
-    return PriceTable(table, about["prices.currency"], about["prices.date"])
+    return PriceTable(table, settings["prices.currency"], settings["prices.date"])
 
 
 def build_cost(table: Mapping[str, Price]) -> Cost:

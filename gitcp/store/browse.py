@@ -260,8 +260,8 @@ class Points:
         self._preview = self._preview or points.Preview(self._repo)
         plan, patch = self._preview.get_plan(row.about), self._preview.draw_diff(row.about)
         session = row.about["session_id"]
-        about = f"session {session}" if session else ""
-        return list(build_plan(row, plan, cut_patch(patch), about))
+        heading = f"session {session}" if session else ""
+        return list(build_plan(row, plan, cut_patch(patch), heading))
 
     def read_content(self, row: Row, part: Row) -> list[Block]:
         """The plan with its patch, or a path's part of it."""

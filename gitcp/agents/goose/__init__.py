@@ -36,9 +36,10 @@ class Goose(agents.Client):
 
     def build_files(self, path: str, command: Callable[[str], str]) -> dict[str, Any]:
         """The files of the plugin: its description and its hooks."""
-        about = {"name": "gitcp", "version": "1", "description": command("").partition("# ")[2]}
+        text = command("").partition("# ")[2]
+        description = {"name": "gitcp", "version": "1", "description": text}
         return {
-            os.path.join(path, "plugin.json"): about,
+            os.path.join(path, "plugin.json"): description,
             os.path.join(path, "hooks", "hooks.json"): agents.nest_hooks(self.EVENTS, command),
         }
 

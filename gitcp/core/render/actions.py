@@ -48,9 +48,9 @@ def list_actions(name: str, row: Row | None, part: Row | None) -> list[Action]:
 
 def _list_of_session(row: Row, part: Row | None) -> list[Action]:
     """A prompt or a call of a session is taken back or staged alone, else the whole session."""
-    about = part.about if part and isinstance(part.about, dict) else {}
-    turn = row.about["turns"].get(about.get("number"), "")
-    calls = about.get("ids", ())
+    entry = part.about if part and isinstance(part.about, dict) else {}
+    turn = row.about["turns"].get(entry.get("number"), "")
+    calls = entry.get("ids", ())
     what, stage, rewind = "the session's edits", list[str](), ["--session", row.id]
     if turn:
         what, stage, rewind = "this prompt's edits", ["--turn", turn], ["--turn", turn]

@@ -76,13 +76,13 @@ def _draw_part(part: Part) -> list[tuple[str, str]]:
         return [("   ", ""), (spans.shorten(part["text"], _WORDS), "dim")]
     if part["kind"] == "image":
         return [("   ", ""), (f"image ({part['type']})", "dim")]
-    about = _shorten_path(part["path"]) or part.get("given", "")
-    if about.startswith("{"):
-        about = next(filter(None, _list_values(about)), "")
+    detail = _shorten_path(part["path"]) or part.get("given", "")
+    if detail.startswith("{"):
+        detail = next(filter(None, _list_values(detail)), "")
     diff = [f"{sign}{text}" for sign, text in part.get("diff", ())]
     return [
         (f"   {part['name']} ", "cyan"),
-        (spans.shorten(about, _WORDS), ""),
+        (spans.shorten(detail, _WORDS), ""),
         (f"  {count_changes(diff)}" if diff else "", "green"),
         (f"  {part['ended']}" if part.get("ended") else "", "red"),
     ]
@@ -187,8 +187,8 @@ def build_point(point: Point, name: str, when: Day) -> Row:
     day, time = when(point["time"])
     facts = ["archived" if point["kind"] == "archived" else ""]
     facts.append(back.describe_lacking(point["kind"], point["lacking"]))
-    about = ", ".join(filter(None, facts))
-    head = [(name, "yellow"), (f" {time}", "dim"), (f"  {about}" if about else "", "dim")]
+    note = ", ".join(filter(None, facts))
+    head = [(name, "yellow"), (f" {time}", "dim"), (f"  {note}" if note else "", "dim")]
     text = spans.shorten(answers.describe_point(point), _WORDS)
     words = f"{point['id']} {day} {_join(head)} {text} {point['session_id']}"
     command = ["rewind", "--to", name.strip(), "--dry-run", "--patch"]

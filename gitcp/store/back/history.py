@@ -37,20 +37,20 @@ class History:
         this session.  Raises Error for an unknown name, and if bad is not after good."""
         self.present = present
         edits = present.kept_edits.list_all()
-        every = bisect.list_changes(line for line in edits if line.get("kept", True))
-        ends = [self._find_end(name, every) for name in (good, bad)]
+        changes = bisect.list_changes(line for line in edits if line.get("kept", True))
+        ends = [self._find_end(name, changes) for name in (good, bad)]
         (first, _, low), (last, _, high) = ends
         if low > high or (low == high and first != last and ends[0][1] > ends[1][1]):
             raise Error(f"'{good}' is not before '{bad}': name the older one first")
-        self._later = every[high:]
+        self._later = changes[high:]
         self._first, self._last = first, last
         groups: list[list[Change]] = []
-        if (gap := self._compare(first, self._read_state(every, low))) and low < high:
-            groups.append([self._make_unseen(gap, every, low)])
-        groups += bisect.join_changes(every[low:high], session_id)
-        end = self._read_state(every, high) if low < high else first
+        if (gap := self._compare(first, self._read_state(changes, low))) and low < high:
+            groups.append([self._make_unseen(gap, changes, low)])
+        groups += bisect.join_changes(changes[low:high], session_id)
+        end = self._read_state(changes, high) if low < high else first
         if gap := self._compare(end, last):
-            groups.append([self._make_unseen(gap, every, high)])
+            groups.append([self._make_unseen(gap, changes, high)])
         self.changes: Sequence[Sequence[Change]] = groups
 
     def read_tree(self, number: int) -> str:

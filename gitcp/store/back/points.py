@@ -166,12 +166,12 @@ def list_moments(
             if session and name and name not in seen:
                 seen.add(name)
                 prompt, is_tool = prompts.get(turn, ""), kind == "tool"
-                about = _describe_call(line, commands.get(name, "")) if is_tool else prompt
+                event = _describe_call(line, commands.get(name, "")) if is_tool else prompt
                 point = make_point(
                     kind,
                     name,
                     int(line["at"]) // 10**9,
-                    f"before {about}",
+                    f"before {event}",
                     session_id=session,
                     session_prompt=prompt,
                     tool_use_id=name if is_tool else "",
@@ -308,8 +308,8 @@ def go_to_tree(tree: str, reason: str) -> Wisher:
     """Build the wish for the worktree with the files of a tree, whoever made them."""
 
     def make_wish(present: Present) -> Wish:
-        every = compare_trees(present.repo.objects, present.tree, tree)
-        changes = [(*change, reason) for change in every if not change[0].startswith(back.OURS)]
+        compared = compare_trees(present.repo.objects, present.tree, tree)
+        changes = [(*change, reason) for change in compared if not change[0].startswith(back.OURS)]
         return {**_EMPTY, "actions": back.plan_paths(changes, _gather_facts(present))}
 
     return make_wish

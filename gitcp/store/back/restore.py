@@ -768,8 +768,7 @@ def _write_tip(
         blob = repo.objects.write("blob", session.dump_state(state))
         path = f"{METADATA}{state['session_id']}/state.json"
         tree = edit_tree(repo.objects, tree, {path: ("100644", blob)})
-    about = (tip["session_id"], tip["base"], tip["stream"])
-    message = build_message(FOLLOWED, *about)
+    message = build_message(FOLLOWED, tip["session_id"], tip["base"], tip["stream"])
     return write_commit(repo, tree, [tip["oid"]], message)
 
 

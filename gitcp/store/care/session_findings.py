@@ -100,9 +100,9 @@ def find_newer(survey: Survey, state: State) -> Tip | None:
     refs = [state.get("shadow_ref", ""), *(stream["ref"] for stream in state["streams"])]
     names = set(map(formats.parse_stream_name, refs))
     for tip in survey.tips:
-        near = tip["base"] == state.get("base_commit")
-        near = near or formats.parse_stream_name(tip["ref"]) in names
-        if tip["ref"].startswith(ARCHIVE) or not near:
+        is_of_session = tip["base"] == state.get("base_commit")
+        is_of_session = is_of_session or formats.parse_stream_name(tip["ref"]) in names
+        if tip["ref"].startswith(ARCHIVE) or not is_of_session:
             continue
         copy = survey.read_copy(tip, state["session_id"])
         same = copy is not None and copy.get("started_at") == state.get("started_at")

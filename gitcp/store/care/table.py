@@ -374,9 +374,9 @@ def gather_status(repo: Repo) -> Status:
         if _is_of_interest(repo, s)
     ]
     sessions.sort(key=lambda s: -float(s["last"]))
-    about = _build_record(repo, states, left + len(states) - len(sessions), more)
-    about |= {**lost, "findings": list_findings(repo, states)}
-    return Status(about, sessions, streams)
+    summary = _build_record(repo, states, left + len(states) - len(sessions), more)
+    summary |= {**lost, "findings": list_findings(repo, states)}
+    return Status(summary, sessions, streams)
 
 
 def _count_relinkable(recent: MatchCase) -> int:

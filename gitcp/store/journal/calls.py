@@ -152,11 +152,9 @@ def _close_call(
         before, session_id = journal.lines, state["session_id"]
         journal.take_back_edits(session_id, str(call.get("id", "")), int(closing["since"]))
         if journal.lines is not before:
-            about = session_id, before, journal.lines
-
             from gitcp.store.journal import open_edits
 
-            open_edits.unlink_unfounded(journal.repo, *about)
+            open_edits.unlink_unfounded(journal.repo, session_id, before, journal.lines)
     journal.closing = str(call.get("id", ""))
     _look_for_changes(journal, event, at)
 
@@ -340,11 +338,9 @@ def end_call(journal: Journal, state: State, call: JournalLine, paths: list[str]
         if path in ignored:
             edits[0]["kept"] = False
         elif len(paths) == 1 and credit.is_contested(journal.lines, path, writer):
-            about = call, writer, path, after, at
-
             from gitcp.store.journal import elsewhere
 
-            edits = elsewhere.build_edits(journal, seen, *about)
+            edits = elsewhere.build_edits(journal, seen, call, writer, path, after, at)
         lines += edits
     closing = {"close": writer[2], "session": writer[0], "at": at}
     journal.append([*lines, closing] if opening else lines)

@@ -102,8 +102,8 @@ class Evidence:
         groups = history.start_groups(git, options)()
         self.prefetch(blame_format.complete_entries(groups.entries), contents)
         for entry in groups.list_lines():
-            about = entry["oid"], entry["path"], entry["orig"]
-            yield entry, self.find_author(*about, entry["content"] if contents else None)
+            content = entry["content"] if contents else None
+            yield entry, self.find_author(entry["oid"], entry["path"], entry["orig"], content)
 
     def _prefetch(self, lines: Mapping[Name, Iterable[int]], contents: bool = False) -> None:
         committed = {name: self.get_place(*name) for name in lines if name[0].strip("0")}
@@ -345,8 +345,8 @@ class Evidence:
         if len({record["session_id"] for record in records}) != 1:
             return None
         files = records[-1]["metadata"].get("files")
-        about = files.get(path) if isinstance(files, dict) else None
-        turn = about.get("turn_id") if isinstance(about, dict) else None
+        file = files.get(path) if isinstance(files, dict) else None
+        turn = file.get("turn_id") if isinstance(file, dict) else None
         return line_authors.build_author(records[-1], str(turn or ""), None)
 
     def forget(self) -> None:
@@ -363,13 +363,12 @@ class Evidence:
     ) -> tuple[LineAuthors, Mapping[int, int], Sequence[bytes]]:
         """(the authors of the lines of path in the worktree, when each was written, these lines);
         times are as in Place."""
-        about = self._repo, path
-        content = uncommitted.read_content(*about) if self._journalled else None
+        content = uncommitted.read_content(self._repo, path) if self._journalled else None
         if content is None:
             return {}, {}, ()
         committed = history.History(self._repo, self, "HEAD").find_authors
-        edited, times = uncommitted.find_authors(*about, content, committed)
-        ids = uncommitted.list_brought_ids(*about, content.oid)
+        edited, times = uncommitted.find_authors(self._repo, path, content, committed)
+        ids = uncommitted.list_brought_ids(self._repo, path, content.oid)
         self.readers.recorded.prefetch(ids)
         records = self.readers.recorded.read_all_records(ids)
         brought = self.readers.credit_blob(records, path, content.oid)

@@ -79,8 +79,8 @@ def read_files(
     steps, credited: of gather.count_lines().
     """
     base, tip = ends
-    every = history.compare_trees(repo, base, tip)
-    patches = [p for p in every if p["path"] in steps or p["old"] in steps]
+    changes = history.compare_trees(repo, base, tip)
+    patches = [p for p in changes if p["path"] in steps or p["old"] in steps]
     oids = repo.objects.ahead.resolve([f"{base}:{p['old']}" for p in patches if p["old"]])
     lines = AddedLines(repo, evidence, tip, credited)
     with ExitStack() as stack:
@@ -154,8 +154,10 @@ class AddedLines:
                     untraced[path] = spans
         self._add_authors([entry for rows in entries.values() for entry in rows])
         entries |= self._blame_lines(untraced)
-        every = [entry for rows in entries.values() for entry in rows]
-        self._evidence.prefetch([e for e in every if not self._find_credited(e)], contents=True)
+        all_entries = [entry for rows in entries.values() for entry in rows]
+        self._evidence.prefetch(
+            [e for e in all_entries if not self._find_credited(e)], contents=True
+        )
         return {
             path: {entry["final"]: self._find_writer(entry) for entry in rows}
             for path, rows in entries.items()
