@@ -13,13 +13,18 @@ from tests.support.harness import World
 from tests.support.linking import shell
 
 OTHER = "git switch -qc other HEAD~; echo u >u; git add u; git commit -qm u;"
+BARE = "git -c core.hooksPath=/dev/null"
 WAYS = {
     "amended": "echo m >m; git add m; git commit -q --amend --no-edit",
     "amended with words": "git commit -q --amend -m 'in other words'",
     "amended without hooks": "echo m >m; git add m;"
     "git -c core.hooksPath=/dev/null commit -q --amend --no-edit",
     "rebased": f"{OTHER} git switch -q main; git rebase -q other",
+    "rebased without hooks": f"{OTHER} git switch -q main; {BARE} rebase -q other",
     "picked": f"{OTHER} git cherry-pick main >/dev/null",
+    "picked without hooks": f"{OTHER} {BARE} cherry-pick main >/dev/null",
+    "picked twice without hooks": f"{OTHER} {BARE} cherry-pick main; git switch -qc third HEAD~;"
+    f"git commit -qm t --allow-empty; {BARE} cherry-pick other",
     "picked -n": f"{OTHER} git cherry-pick -n main; git commit -q --no-edit",
     "squash": f"{OTHER} git merge -q --squash main; git commit -q --no-edit",
     "squash -m": f"{OTHER} git merge -q --squash main; git commit -qm squashed",
@@ -52,6 +57,18 @@ def test_what_is_refused_of_one_commit_comes_with_a_pick_of_another_that_has_it(
     world.gitcp("unlink", "main", one)
     more = "echo m >m; git add m"
     shell(world, f"git switch -q other; git cherry-pick -n old; {more}; git commit -q {how}")
+    assert world.head in world.gitcp("find-commits", one)
+
+
+def test_what_is_refused_of_one_commit_stays_on_picks_without_hooks_of_another(
+    world: World,
+) -> None:
+    world.agent("session-a").turn("write", {"new.py": "def new():\n    return 'new'\n"})
+    [one] = world.commit()
+    shell(world, f"git branch old; {WAYS['rebased']}")
+    world.gitcp("unlink", "main", one)
+    shell(world, f"git switch -q other; git commit -qm more --allow-empty; {BARE} cherry-pick old")
+    world.agent("session-b").start()
     assert world.head in world.gitcp("find-commits", one)
 
 

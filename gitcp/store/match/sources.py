@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from gitcp.core import holding
     from gitcp.core.record_types import Commit, Recorded, Version
+    from gitcp.gitdir import Move
     from gitcp.repo import Repo
     from gitcp.store.match.candidates import Rewrite, Search
     from gitcp.store.objects import Changes, Objects
@@ -388,8 +389,7 @@ def list_killed(case: MatchCase) -> Iterator[Answer]:
         since, head = (read_commit(case.repo.objects, oid) for oid in (case.since, case.head))
         if since and head and all(since[key] == head[key] for key in ("parents", "author")):
             moves = [("", case.since, b""), (case.since, case.head, b"commit (amend)")]
-    starts = [i for i, (_, new, _) in enumerate(moves, 1) if new == case.since]
-    for old, new, reason in moves[starts[-1] if starts else 0 :]:
+    for old, new, reason in _select_fresh(case, moves):
         amended = (
             read_commit(case.repo.objects, new) if reason.startswith(b"commit (amend)") else None
         )
@@ -402,6 +402,29 @@ def list_killed(case: MatchCase) -> Iterator[Answer]:
             if case.since:
                 _note_left_out(case, old, amended, excluded)
             yield _follow_commits(case, Target(case.repo.objects, new), [old], excluded)
+
+
+def _select_fresh(case: MatchCase, moves: Sequence[Move]) -> Sequence[Move]:
+    """The moves of HEAD after the last one to since."""
+    starts = [i for i, (_, new, _) in enumerate(moves, 1) if new == case.since]
+    return moves[starts[-1] if starts else 0 :]
+
+
+def list_copied_unlinked(case: MatchCase) -> Iterator[Answer]:
+    """The ids in messages that a rebase or pick without hooks copied, although a person had removed
+    the link: an earlier commit with the same author and time is the one that was copied."""
+    refused = match.read_refused(case.repo) if case.since else ()
+    moves = refs.list_head_moves(case.repo) if refused else []
+    fresh = {
+        new for _, new, why in _select_fresh(case, moves) if refs.tell_move(why) == refs.BROUGHT
+    }
+    earlier: dict[str, list[str]] = {}
+    for oid in dict.fromkeys(new for _, new, _ in moves) if fresh else ():
+        commit = read_commit(case.repo.objects, oid)
+        same = earlier.setdefault(commit["author"], []) if commit else []
+        if oid in fresh and not set(_list_linked(case, oid)).isdisjoint(refused):
+            yield _build_answer(case, Target(case.repo.objects, oid), (), (), same)
+        same.append(oid)
 
 
 def _note_left_out(case: MatchCase, old: str, amended: Commit, excluded: Collection[str]) -> None:
@@ -521,6 +544,7 @@ SOURCES = (
     ("", (REWRITE,), list_rewritten),
     ("rebase", (REWRITE,), list_split),
     ("amend", (AMENDED, RELINK), list_killed),
+    ("", (AMENDED,), list_copied_unlinked),
     ("jj", (SETTLE, IN_JJ), list_in_jj),
     ("lost", (SETTLE,), list_lost),
     ("", (ONTO,), list_merged),
