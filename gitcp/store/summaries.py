@@ -180,8 +180,10 @@ def _locate(repo: Repo, turn: Turn) -> str:
 
 
 def _write(repo: Repo, record: Record) -> str:
-    data = json.dumps(record, sort_keys=True, separators=(",", ":")).encode()
-    return repo.objects.write("blob", data + b"\n")
+    """Write a file of REF, with each letter as it is, since the check of a push reads it as
+    text."""
+    text = json.dumps(record, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return repo.objects.write("blob", text.encode("utf-8", "surrogatepass") + b"\n")
 
 
 def count_chosen(repo: Repo, chosen: Chosen) -> int:

@@ -125,6 +125,21 @@ def test_a_summary_with_a_secret_is_held_back_alone(world: World, a: Agent) -> N
     assert prompts(there) == {"add three"}
 
 
+def test_a_path_that_a_rule_names_is_held_back_in_any_script(world: World, a: Agent) -> None:
+    bare = world.share()
+    give_up(world, a, "add three", "three")
+    world.git("config", "gitcp.redact", "müller")
+    for name in ("müller.txt", "möller.txt"):
+        a.turn("add four", {name: "four\n"})
+        (world.path / name).unlink()
+    pushed = run(world, "push")
+    assert pushed.returncode == 128 and f"'{REF}' has what looks like" in pushed.stderr
+    there = clone(world, bare)
+    done(there, "fetch")
+    paths = sorted(path for record in listed(there) for path in record["files"])
+    assert paths == ["f.txt", "möller.txt"]
+
+
 def test_what_is_forgotten_is_forgotten_where_it_was_sent_and_in_other_clones(
     world: World, a: Agent
 ) -> None:
