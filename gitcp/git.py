@@ -212,7 +212,8 @@ def set_bound(most: float) -> None:
 
 
 def extend_deadline(seconds: float) -> None:
-    """Give the process and each call of git so many seconds more, because there is much to read."""
+    """Give the process and each call of git so many seconds more: there is much to read, or it
+    waited for others."""
     for name in _limits.keys() & {"end", "each"}:
         _limits[name] += seconds
 

@@ -7,13 +7,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from io import BytesIO
 
 from gitcp import record
 from gitcp.console import term
 from gitcp.errors import Error, InputError
-from gitcp.git import build_person_env, run_pending
+from gitcp.git import build_person_env, extend_deadline, run_pending
 from gitcp.packages import find_package
 
 TYPE_CHECKING = False
@@ -35,11 +36,14 @@ def run_filter(
 
     It runs in the directory top, by default the current one, and writes to the stderr of this
     process.  data is read to its end first, so that no stage before it holds a lock while it runs.
+    Its time is not counted as that of the hook.
     Raise Error if there is no such program or its status is not 0, InputError for its output.
     """
     stdin = b"".join(record.dump_record(r) + b"\n" for r in data)
     process = _start_program([find_program(words[0], top), *words[1:]], -1, cwd=top)
+    began = time.monotonic()
     out, _ = process.communicate(stdin)
+    extend_deadline(time.monotonic() - began)
     if process.returncode:
         raise Error(f"'!{' '.join(words)}': exit status {process.returncode}")
     try:

@@ -68,11 +68,10 @@ def run_pipeline(ctx: Context, stages: Iterable[Stage], records: Records) -> lis
 
     Claims that release_claim() was given to end are held until all stages are done.
     """
-    failed = True
+    failed, records = True, list(records)
     try:
         for stage in stages:
-            records = stage(records)
-        records = list(records)  # a stage that lists goes on record by record
+            records = list(stage(records))  # it runs although the next one may read nothing
         failed = False
     finally:
         objections: list[Record] = []

@@ -117,6 +117,12 @@ def test_a_foreign_stage_gets_and_gives_records(repo: Path) -> None:
     assert (seen["type"], seen["event"]) == ("event", "post-commit")
 
 
+def test_a_stage_runs_although_the_next_one_reads_nothing(repo: Path) -> None:
+    configure(repo, "post-commit", "!tee seen.ndjson | list-refs")
+    done = hook("post-commit")
+    assert (done.returncode, done.stderr, (repo / "seen.ndjson").exists()) == (0, b"", True)
+
+
 def test_a_line_of_gits_ends_at_its_newline_alone(repo: Path) -> None:
     configure(repo, "pre-push", "!tee seen.ndjson")
     line = "refs/heads/a\u2028b 1 refs/heads/a\u2028b 0"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gitcp import git
 from gitcp.console import shell
 from gitcp.errors import Error, InputError
 from tests.support.paths import TOP
@@ -137,3 +138,14 @@ def at_terminal(line: str, **env: str) -> tuple[int, bytes]:
         pass  # how Linux tells that the other end is closed
     os.close(fd)
     return os.waitpid(pid, 0)[1], found
+
+
+def test_the_time_of_a_program_is_left_to_the_stages_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(git, "_limits", {})
+    git.begin_deadline(1000, 100_000)
+    before = git.count_seconds_left()
+    assert list(shell.run_filter(["sleep", "2"], [])) == []
+    after = git.count_seconds_left()
+    assert before and after and before - after < 2
