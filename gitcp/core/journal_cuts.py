@@ -170,11 +170,16 @@ def _get_key(line: JournalLine) -> tuple[str, int, str]:
 
 def list_unfounded(
     lines: list[JournalLine], corrected: list[JournalLine], session_id: str
-) -> dict[str, set[str]]:
-    """commit -> its paths with edits of a session: the commits that settled edits of it by lines,
-    and by the same lines corrected none."""
+) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """(commit -> its paths with edits of a session, of the commits that settled edits of it by
+    lines, and by the same lines corrected none; likewise the paths alone that have none then, of
+    the commits that settled others)."""
     had, has = (_list_settled(each, session_id) for each in (lines, corrected))
-    return {commit: paths for commit, paths in had.items() if paths and not has.get(commit)}
+    lost = {commit: paths - has.get(commit, set()) for commit, paths in had.items()}
+    return (
+        {commit: paths for commit, paths in lost.items() if paths and not has.get(commit)},
+        {commit: paths for commit, paths in lost.items() if paths and has.get(commit)},
+    )
 
 
 def _list_settled(lines: list[JournalLine], session_id: str) -> dict[str, set[str]]:

@@ -140,16 +140,18 @@ def unlink_unfounded(
     session_id: str,
     before: list[JournalLine],
     after: list[JournalLine],
-) -> None:
+) -> dict[str, set[str]]:
     """Note on commits that they are not linked to this session if their links rest on edits that
-    were taken back from it: by the journal's lines before that and after.
+    were taken back from it: by the journal's lines before that and after.  Return the commits that
+    have others of its edits, each with its paths that have none.
 
     A link by hand stays, and one to a checkpoint with more than this session's part of the commit.
     """
 
     from gitcp.core import journal_cuts
 
-    for oid, paths in journal_cuts.list_unfounded(before, after, session_id).items():
+    wholly, partly = journal_cuts.list_unfounded(before, after, session_id)
+    for oid, paths in wholly.items():
         from gitcp.store.v1 import checkpoint_list
 
         texts = checkpoint_list.read_texts(repo.objects, oid)
@@ -168,6 +170,7 @@ def unlink_unfounded(
                 from gitcp.store import notes
 
                 notes.deny_link(repo, oid, checkpoint_id, _WAITED)
+    return partly
 
 
 def _forget_strangers(repo: Repo, before: list[JournalLine], held: Journal) -> None:

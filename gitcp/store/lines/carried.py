@@ -9,11 +9,11 @@ from gitcp.store import objects as store_objects
 from gitcp.store.lines import commit_lines, history
 from gitcp.store.lines.evidence import Evidence
 from gitcp.store.objects import Lookup, Objects, find_tree, read_commit
-from gitcp.store.v1 import checkpoint_list, committed_write
+from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from gitcp.core.line_authors import Author, LineRecord
     from gitcp.core.line_replay import PathCredit
@@ -58,6 +58,29 @@ def follow_lines(
             elif _are_sources_complete(repo.objects, before, changes, ids, old_commits):
                 typed = _list_typed_lines(repo, commit, changes, old_commits)
             items += _build_items(ids, changes, before, evidence, typed, credit)
+    _write(repo, items)
+
+
+def take_back_lines(repo: Repo, session_id: str, oid: str, paths: Collection[str]) -> None:
+    """Write who wrote the lines of these paths of a commit, by the journal of now, in place of what
+    the checkpoints of a session in it say."""
+    commit = read_commit(repo.objects, oid)
+    if commit is None:
+        return
+    changes = store_objects.read_changes(repo.objects, commit)[1]
+    credit = commit_lines.Credit(repo, commit, changes, ())
+    credits = {path: credit.paths[path] for path in paths if path in credit.paths}
+    data: SessionData = {
+        "session_id": session_id,
+        "lines": line_replay.build_entries(session_id, credits, credit.checkpoints),
+        "replaces_lines": True,
+        "metadata": {"initial_attribution": credit.compute_attribution(session_id)},
+    }
+    items = [
+        (checkpoint_id, data)
+        for checkpoint_id in checkpoint_list.list_linked(repo.objects, oid)
+        if session_id in checkpoints.list_session_ids(repo, checkpoint_id)
+    ]
     _write(repo, items)
 
 

@@ -78,11 +78,13 @@ class Checkpoint:
         files: Mapping[str, Entry],
         tasks: Mapping[str, Entry],
         lines: Mapping[str, Any] | None = None,
+        replaces_lines: bool = False,
     ) -> None:
         """Put in one session, at its index or as the last; one that was forgotten stays so.
 
         files: by name in its directory; a transcript replaces all stored chunks.  tasks: by path
-        in the checkpoint.  lines: joined with the stored ones.
+        in the checkpoint.  lines: joined with the stored ones; replaces_lines: those of the same
+        content go.
         """
         sessions = self._directory["sessions"]
         indices = [n for n, known in enumerate(self.list_session_ids()) if known == session_id]
@@ -103,15 +105,21 @@ class Checkpoint:
         }
         united = {**kept, **files}
         if lines:
-            united[v1_format.LINES] = self._write_lines(stored, lines)
+            united[v1_format.LINES] = self._write_lines(stored, lines, replaces_lines)
         merged = v1_format.merge_metadata(stored["metadata"], new)
         sessions[index:] = [{"metadata": merged, "files": united}, *sessions[index + 1 :]]
         self._tasks.update(tasks)
 
-    def _write_lines(self, stored: Session, lines: Mapping[str, Any]) -> Entry:
+    def _write_lines(self, stored: Session, lines: Mapping[str, Any], replaces: bool) -> Entry:
         """Write lines, joined with the stored ones."""
 
         stored_lines = read_json(self._objects, stored["files"], v1_format.LINES)
+        if replaces and stored_lines:
+            gone = {entry["oid"] for entries in lines.values() for entry in entries}
+            stored_lines = {
+                path: [e for e in entries if path not in lines or e.get("oid") not in gone]
+                for path, entries in stored_lines.items()
+            }
         data = v1_format.dump_json(line_replay.join_entries(stored_lines, lines))
         return BLOB, self._objects.write("blob", data)
 

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
         Without transcript or prompts the stored ones stay.  metadata: keys of gitcp-formats(5).
         tasks: path below tasks/ -> bytes.  lines: path -> [{oid, ranges}], joined with the stored
-        ones.  Prompts and tasks are redacted.
+        ones, or with replaces_lines in place of those of the same content.  Prompts and tasks are
+        redacted.
         """
 
         session_id: str
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
         metadata: dict[str, Any]
         tasks: dict[str, bytes]
         lines: dict[str, list[dict[str, Any]]]
+        replaces_lines: bool
         ephemeral_branch: str
 
     Prepared = tuple[str, SessionData, dict[str, Entry], dict[str, Entry]]
@@ -287,7 +289,7 @@ def _write_checkpoint(
     checkpoint = Checkpoint(objects, cid, before)
     for checkpoint_id, data, files, tasks in prepared:
         if checkpoint_id == cid:
-            checkpoint.put_session(
-                data["session_id"], data.get("metadata", {}), files, tasks, data.get("lines")
-            )
+            lines, replaces = data.get("lines"), data.get("replaces_lines", False)
+            metadata = data.get("metadata", {})
+            checkpoint.put_session(data["session_id"], metadata, files, tasks, lines, replaces)
     return checkpoint.write_tree()

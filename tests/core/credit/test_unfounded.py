@@ -39,4 +39,15 @@ def test_a_commit_is_unfounded_if_all_of_the_sessions_edits_in_it_were_taken_bac
 ) -> None:
     every: list[JournalLine] = [{"open": "c", "session": "s", "at": 10}, *lines]
     corrected = edit_states.take_back_edits(every, "s", "c", 20)
-    assert journal_cuts.list_unfounded(every, corrected, "s") == unfounded
+    assert journal_cuts.list_unfounded(every, corrected, "s")[0] == unfounded
+
+
+def test_a_path_is_unfounded_in_a_commit_that_keeps_others() -> None:
+    lines: list[JournalLine] = [
+        {"open": "c", "session": "s", "at": 10},
+        edit("f", 15),
+        edit("g", 5, "tool", "b"),
+        commit("c1", 16, "f", "g"),
+    ]
+    corrected = edit_states.take_back_edits(lines, "s", "c", 20)
+    assert journal_cuts.list_unfounded(lines, corrected, "s") == ({}, {"c1": {"f"}})
