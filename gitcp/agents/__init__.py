@@ -49,9 +49,9 @@ class Client:
     LIMITS: Mapping[str, int] = {}  # hook -> its own time-out
     NOT_HOOKED: tuple[str, ...] = ()  # the EVENTS for which no hook is installed
     SECONDS = 60  # the default time-out of a hook; 0: none
-    NO_HOOKS = ""  # the key of its settings that switches hooks off
+    DISABLING_KEY = ""  # the key of its settings that switches hooks off
     MANAGED: tuple[str, ...] = ()  # settings of its administrator, which override all others
-    TRUST = ""  # what it asks before it runs hooks
+    TRUST_NOTE = ""  # what it asks before it runs hooks
     UNTRIED = False  # True: never tried with the real client
     SESSION_ENV: tuple[str, ...] = ()  # the variables that name the session to a git hook
     PROJECT_ENV = ""  # the variable that names the directory in which it was started

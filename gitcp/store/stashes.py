@@ -121,6 +121,7 @@ def _judge(
     base: Base,
     call_id: str = "",
 ) -> list[Verdict]:
+    """A verdict for each of the taken entries that is the person's or another live session's."""
     made = _read(repo, MADE)
     own = [oid for oid in entries if made.get(oid, ("",))[0] == session_id]
     verdicts = []

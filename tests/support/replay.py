@@ -28,7 +28,11 @@ from tests.support.paths import TOP
 RECORDINGS = TOP / "tests" / "data" / "recordings"
 NOISE = {"MessageDisplay", "PreCompress", "BeforeModel", "AfterModel", "BeforeToolSelection"}
 # Gemini's shell sets an empty core.hooksPath: no git hook runs for its commits.
-NO_HOOKS = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.hooksPath", "GIT_CONFIG_VALUE_0": ""}
+DISABLING_KEY = {
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "core.hooksPath",
+    "GIT_CONFIG_VALUE_0": "",
+}
 
 Json = dict[str, Any]
 
@@ -126,7 +130,7 @@ class Replay:
 
     def _work(self, client: Client, event: Json, env: Json, interrupted: bool) -> None:
         if self.agent == "gemini-cli":
-            env |= NO_HOOKS
+            env |= DISABLING_KEY
         cwd = Path(event["payload"].get("cwd") or self.repo)
         edits.apply(spelling.tool_input(event["payload"]), cwd, env, client, interrupted)
 

@@ -50,7 +50,7 @@ def read_lines(text: str, start: int = 0, model: str = "") -> tuple[list[Line], 
 
 
 def _read_client_line(text: str, number: int, model: str) -> Iterator[Line]:
-    """The record of a line by the client: the tokens of an answer, or an edit."""
+    """The transcript's lines for a line that the client wrote: an answer's tokens, or an edit."""
     if text.startswith("Tokens: "):
         counts = {
             _KEYS[what]: int(float(figure) * _UNITS[unit])

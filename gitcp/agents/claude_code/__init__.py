@@ -27,7 +27,7 @@ class ClaudeCode(agents.Client):
     PROGRAM = "claude"
     FOLDERS = (".claude",)
     HOME_ENV = "CLAUDE_CONFIG_DIR"
-    NO_HOOKS = "disableAllHooks"
+    DISABLING_KEY = "disableAllHooks"
     MANAGED = (
         "/etc/claude-code/managed-settings.json",
         "/Library/Application Support/ClaudeCode/managed-settings.json",
@@ -107,7 +107,7 @@ class ClaudeCode(agents.Client):
         return isinstance(response, dict) and response.get("isAsync") is True
 
     def name_project(self, home: str, cwd: str) -> str:
-        """The client's name of a directory: a long one is cut, and ends with a hash."""
+        """The folder of cwd's sessions, named after cwd; a long name is cut and gets a hash."""
         data = cwd.encode("utf-16-le", "surrogatepass")
         units = [int.from_bytes(data[n : n + 2], "little") for n in range(0, len(data), 2)]
         name = "".join(chr(u) if u < 128 and chr(u).isalnum() else "-" for u in units)

@@ -48,7 +48,7 @@ def find_leaves_around(data: bytes, call: str) -> tuple[str, str]:
 
 
 def cut_conversation(
-    data: bytes, leaf: str, old_id: str, new_id: str, redacted: bool, exact: bool = False
+    data: bytes, leaf: str, old_id: str, new_id: str, redacted: bool, *, exact: bool = False
 ) -> tuple[bytes, list[str]]:
     """(the transcript up to leaf and to the end of its turn, a text for each kind of thing left
     out).

@@ -32,7 +32,9 @@ class Codex(agents.Client):
     RESUME = "codex resume {}"
     BEGIN = "codex {}"
     PARTS = ("transcript", "cut")
-    TRUST = "asks for trust in new hooks once, in its terminal (/hooks), and skips them till then"
+    TRUST_NOTE = (
+        "asks for trust in new hooks once, in its terminal (/hooks), and skips them till then"
+    )
     KINDS = agents.make_kinds(
         write="apply_patch",
         shell="Bash",

@@ -56,7 +56,7 @@ def find_leaves_around(data: bytes, call: str) -> tuple[str, str]:
 
 
 def cut_conversation(
-    data: bytes, leaf: str, old_id: str, new_id: str, redacted: bool, exact: bool = False
+    data: bytes, leaf: str, old_id: str, new_id: str, redacted: bool, *, exact: bool = False
 ) -> tuple[bytes, list[str]]:
     """(the rollout to the end of leaf's turn, a note on what is left out); (b'', []) if the rollout
     does not have leaf.

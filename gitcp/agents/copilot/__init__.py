@@ -43,7 +43,7 @@ class Copilot(agents.Client):
     PARTS = ("transcript",)
     PROJECT_ENV = "CLAUDE_PROJECT_DIR"  # in the hooks of Claude Code's settings
     COVERED_BY = "claude-code"
-    TRUST = "runs hooks of a repository only in a folder that you told it to trust"
+    TRUST_NOTE = "runs hooks of a repository only in a folder that you told it to trust"
     KINDS = agents.make_kinds(
         write="create edit str_replace_editor apply_patch Write Edit MultiEdit",
         shell="bash powershell Bash",

@@ -33,7 +33,7 @@ class Cursor(agents.Client):
     RESUME = "cursor-agent --resume {}"
     BEGIN = "cursor-agent {}"
     PARTS = ("transcript",)
-    TRUST = "runs hooks of a repository only in a workspace that you trust"
+    TRUST_NOTE = "runs hooks of a repository only in a workspace that you trust"
     KINDS = agents.make_kinds(
         write="Write Edit StrReplace MultiEdit EditNotebook ApplyPatch Delete",
         shell="Shell Bash",

@@ -32,7 +32,7 @@ class GeminiCli(agents.Client):
     RESUME = "gemini --resume {}"
     BEGIN = "gemini -i {}"
     PARTS = ("transcript", "cut")
-    TRUST = "asks for trust in new hooks of a repository once"
+    TRUST_NOTE = "asks for trust in new hooks of a repository once"
     KINDS = agents.make_kinds(
         write="write_file replace edit edit_file save_file",
         shell="run_shell_command",

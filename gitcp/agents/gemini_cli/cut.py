@@ -53,7 +53,7 @@ def _has_call(line: dict[str, Any], key: str) -> bool:
 
 
 def cut_conversation(
-    data: bytes, leaf: str, old_id: str, new_id: str, redacted: bool, exact: bool = False
+    data: bytes, leaf: str, old_id: str, new_id: str, redacted: bool, *, exact: bool = False
 ) -> tuple[bytes, list[str]]:
     """(the conversation up to the message leaf and, unless exact, to the end of its turn; [], as
     nothing is left out).  Returns b'' if no message has that id.

@@ -29,7 +29,7 @@ class GrokBuild(agents.Client):
     UNTRIED = True
     PROJECT_ENV = "GROK_WORKSPACE_ROOT"
     COVERED_BY = "claude-code"
-    TRUST = "runs hooks of a repository only in a folder that you told it to trust"
+    TRUST_NOTE = "runs hooks of a repository only in a folder that you told it to trust"
     RESUME = "grok --resume {}"
     KEYS = {
         "sessionId": "session_id",

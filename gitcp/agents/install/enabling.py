@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 _VERSION = re.compile(r"\d{1,6}(\.\d{1,6}){1,3}([-+][0-9A-Za-z.+-]{1,40})?")
 _ABOVE, _MOST = 4, 1 << 18  # directories above a program; characters of a package.json
-_LOST = "gitcp is not installed where it was: nothing is recorded; 'gitcp enable' mends it"
+_NOTICE_WITHOUT_GITCP = (
+    "gitcp is not installed where it was: nothing is recorded; 'gitcp enable' mends it"
+)
 _OUTSIDE = "'{}' lies outside the repository and was left as it is: --force writes it"
 _TRACKED = "'{}' is tracked and was left as it is: --shared writes it for all who clone"
 _THEIRS = "'{}' is not gitcp's and was left as it is: {}"
@@ -135,8 +137,8 @@ def plan_client(
     if scope == "local" and "local" not in paths:
         for write in filter(None, writes):
             write["worktree"] = os.path.realpath(top)
-    if any(writes) and adapter.TRUST:
-        notes.append(f"{adapter.AGENT_TYPE} {adapter.TRUST}")
+    if any(writes) and adapter.TRUST_NOTE:
+        notes.append(f"{adapter.AGENT_TYPE} {adapter.TRUST_NOTE}")
     for path in _list_with_entires(adapter, paths, surroundings):
         if os.path.realpath(path) != target and (force or not surroundings.tracked(path)):
             writes.append(plan_removal(adapter, path, surroundings.read(path) or b""))
@@ -200,8 +202,8 @@ def _plan_settings(
     if unchanged.  Raises InputError, naming path, for unreadable settings.
     """
     name, old = adapter.NAME, surroundings.read(path)
-    lost = answers.format_message(adapter.ANSWERS, _LOST)
-    command = settings.make_own_command(*surroundings.baked, name, lost)
+    notice = answers.format_message(adapter.ANSWERS, _NOTICE_WITHOUT_GITCP)
+    command = settings.make_own_command(*surroundings.baked, name, notice)
     if scope == "shared":
         command = settings.make_shared_command(name)
     try:

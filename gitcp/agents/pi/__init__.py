@@ -18,7 +18,7 @@ class Pi(agents.Client):
     PLUGIN = "pi/plugin.ts"
     SECONDS = 0  # the plugin waits
     SESSION_ENV = ("PI_SESSION_ID",)  # the extension sets it
-    TRUST = "asks for trust in extensions of a repository once"
+    TRUST_NOTE = "asks for trust in extensions of a repository once"
     TRANSCRIPTS = ".pi/agent/sessions"  # below it <project>/<time>_<id>.jsonl
     RESUME = "pi --session {}"
     PARTS = ("transcript",)

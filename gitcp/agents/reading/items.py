@@ -59,8 +59,8 @@ def list_items(
     selects: whether a line has to be listed; other lines may be listed or not.
     """
     reader, messages = _open_transcript(data, load)
-    marks = getattr(_get_facts(reader), "MARKS", (b"",))  # b"" is in every line
-    if not selects or _get_facts(reader) is not blocks:
+    marks = getattr(_get_facts_module(reader), "MARKS", (b"",))  # b"" is in every line
+    if not selects or _get_facts_module(reader) is not blocks:
         selects = partial(_has_mark, marks)
     left_out = [key for key in NOT_CONVERSATION if not (of_subagent and key == "isSidechain")]
     for number, entry in _list_entries(data, messages, start, selects, load):
@@ -72,7 +72,7 @@ def _has_mark(marks: Iterable[bytes], line: bytes) -> bool:
     return any(map(line.__contains__, marks))
 
 
-def _get_facts(reader: ModuleType | None) -> ModuleType:
+def _get_facts_module(reader: ModuleType | None) -> ModuleType:
     """The module whose list_facts() is for the entries of a transcript of this reader."""
     return reader if reader and hasattr(reader, "list_facts") else blocks
 
@@ -91,7 +91,7 @@ def list_entry_items(
         "failed": False,
         "line": number,
     }
-    for kind, *fact in _get_facts(reader).list_facts(entry):
+    for kind, *fact in _get_facts_module(reader).list_facts(entry):
         if kind == "time":
             item["time"] = fact[0]
         elif kind == "call":

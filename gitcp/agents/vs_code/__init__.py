@@ -57,7 +57,7 @@ class VsCode(agents.Client):
         return name, {**fields, "session_id": fields.get("sessionId"), **turn}
 
     def read_tool(self, name: str, fields: dict[str, Any], cwd: str) -> Tool:
-        """The call of a payload."""
+        """The call in a payload; raises InputError for an invalid field."""
         tool = agents.read_tool(fields, self.KINDS, self.PATHS, cwd)
         arguments = agents.get_object(fields, "tool_input")
         if tool["kind"] == "write" and not tool["input_paths"]:

@@ -167,7 +167,7 @@ def _cut_stored(
     stored, leaf, exact = place
     for data, redacted in ((read_live(state), False), (stored, True)):
         cut, notes = agent.get_cutter().cut_conversation(
-            data, leaf, old_id, new_id, redacted, exact
+            data, leaf, old_id, new_id, redacted, exact=exact
         )
         if cut:
             return cut, notes

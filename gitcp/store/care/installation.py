@@ -268,7 +268,11 @@ def look_at_clients(case: Case) -> Iterator[Finding]:
         if client.HERE_ONLY and os.getcwd() != os.path.realpath(repo.worktree):
             yield from _find_subdirectory(repo, client)
         if not guard_files.read_last(repo, name) and client.AGENT_TYPE not in called:
-            hint = f"start it here; it {client.TRUST}" if client.TRUST else "start it here once"
+            hint = (
+                f"start it here; it {client.TRUST_NOTE}"
+                if client.TRUST_NOTE
+                else "start it here once"
+            )
             reason = f"the hooks of {name} have not run yet"
             yield make_finding("silent-agent", name, reason, remedy=hint)
 
@@ -295,17 +299,17 @@ def _find_in_own_files(repo: Repo, client: Client) -> Iterator[Finding]:
 
 def find_switch(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
     """Settings that stop a client from running hooks; those of its administrator come first."""
-    if not client.NO_HOOKS:
+    if not client.DISABLING_KEY:
         return
     managed = {path: decode_name(files.peek(path)) for path in client.MANAGED}
     for path, content in (*managed.items(), *texts.items()):
         try:
-            value = json_text.parse(content or "{}").get(client.NO_HOOKS)
+            value = json_text.parse(content or "{}").get(client.DISABLING_KEY)
         except InputError:
             continue
         if value is not None:
             if value:
-                reason = f"'{client.NO_HOOKS}' in '{path}': {client.NAME} runs no hooks"
+                reason = f"'{client.DISABLING_KEY}' in '{path}': {client.NAME} runs no hooks"
                 yield make_finding("no-hooks", path, reason, remedy="remove it to be recorded")
             return
 

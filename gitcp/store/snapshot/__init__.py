@@ -314,7 +314,7 @@ def locate_index(repo: Repo) -> str:
     return repo.join_own("index")
 
 
-def fits_sparse(repo: Repo) -> bool:
+def is_sparse_unchanged(repo: Repo) -> bool:
     """Whether the sparse checkout has not changed since the index was seeded.
 
     Git obeys the skip-worktree bits of the index, and would miss changes of those files.

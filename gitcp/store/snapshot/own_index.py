@@ -31,7 +31,9 @@ def seed_index(repo: Repo, force: bool = False) -> bool:
     if the person's index is newer.  Not to be called during a turn.
     """
     person_index, own_index = os.path.join(repo.git_dir, "index"), snapshot.locate_index(repo)
-    if not (force or os.path.exists(repo.join_own("index-stale"))) and snapshot.fits_sparse(repo):
+    if not (force or os.path.exists(repo.join_own("index-stale"))) and snapshot.is_sparse_unchanged(
+        repo
+    ):
         seeded, changed = _read_change_time(own_index), _read_change_time(person_index)
         if seeded and seeded > changed:
             return False

@@ -245,7 +245,7 @@ def scan_worktree(repo: Repo) -> Scan:
     top = repo.worktree
     running, running_staged = _STARTED.pop(top) if top in _STARTED else _start_scan(repo)
     work = Worktree(repo)  # reads the configuration while git scans
-    if not snapshot.fits_sparse(repo):
+    if not snapshot.is_sparse_unchanged(repo):
         running.finish(ok=range(256))
         from gitcp.store.snapshot import own_index
 

@@ -27,7 +27,7 @@ def sketch(data: bytes) -> list[str]:
 
 
 def exactly(cutter: ModuleType, data: bytes, leaf: str) -> list[str]:
-    return sketch(cutter.cut_conversation(data, leaf, OLD, NEW, False, True)[0])
+    return sketch(cutter.cut_conversation(data, leaf, OLD, NEW, False, exact=True)[0])
 
 
 def calls(data: bytes) -> list[str]:
@@ -82,7 +82,7 @@ def test_around_a_call_of_codex_its_output_and_what_led_to_it_stay_or_go() -> No
     assert exactly(cut, data, around(data, one)[0]) == begin
     assert exactly(cut, data, around(data, one)[1]) == whole
     assert exactly(cut, data, around(data, two)[0]) == whole
-    found = cut.cut_conversation(data, around(data, one)[1], OLD, NEW, False, True)[0]
+    found = cut.cut_conversation(data, around(data, one)[1], OLD, NEW, False, exact=True)[0]
     assert lines(found)[-1]["ordinal"] > 0
 
 
@@ -101,7 +101,7 @@ def test_outputs_that_come_late_are_kept_with_their_calls() -> None:
     def ordinals(leaf: str) -> list[int]:
         return [
             one["ordinal"]
-            for one in lines(cut.cut_conversation(data, leaf, OLD, NEW, False, True)[0])
+            for one in lines(cut.cut_conversation(data, leaf, OLD, NEW, False, exact=True)[0])
         ]
 
     assert (ordinals(before), ordinals(after)) == ([1, 2, 3, 6], [1, 2, 3, 4, 5, 6])
@@ -134,7 +134,7 @@ def test_a_call_of_gemini_is_known_by_what_it_was_told_in_hook_and_transcript() 
 
 
 def cut_calls(data: bytes, leaf: str) -> list[str]:
-    return calls(gemini_cli_cut.cut_conversation(data, leaf, OLD, NEW, False, True)[0])
+    return calls(gemini_cli_cut.cut_conversation(data, leaf, OLD, NEW, False, exact=True)[0])
 
 
 @pytest.mark.parametrize("cutter", [claude_code_cut, cut, gemini_cli_cut])
