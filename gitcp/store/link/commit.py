@@ -1,4 +1,8 @@
-"""The arguments of the `git commit` that runs a hook, which git does not pass to it."""
+"""Which sessions and ids a commit is linked with: decided before it is made, obeyed after it
+(doc/behaviour.md "Matching").
+
+Git's own arguments, which it does not pass to a hook, tell what kind of commit is made.
+"""
 
 from __future__ import annotations
 
