@@ -59,7 +59,7 @@ def test_an_agent_whose_hooks_have_not_run_is_named(world: World) -> None:
     assert found(world) == ["silent-agent"]
     world.gitcp("enable", "--agent=codex")
     text = world.gitcp("status")
-    assert "the hooks of codex have not run yet: it asks for trust" in text
+    assert "the hooks of codex have not run yet: start it here; it asks for trust" in text
     world.agent("s1").start()
     assert "the hooks of claude-code have not run yet" not in world.gitcp("status")
 
