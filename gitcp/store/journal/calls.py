@@ -154,7 +154,9 @@ def _close_call(
         if journal.lines is not before:
             from gitcp.store.journal import open_edits
 
-            open_edits.unlink_unfounded(journal.repo, session_id, before, journal.lines)
+            about = session_id, before, journal.lines
+            if partly := open_edits.unlink_unfounded(journal.repo, *about):
+                event["unfounded"] = partly  # the caller takes the lines back
     journal.closing = str(call.get("id", ""))
     _look_for_changes(journal, event, at)
 
