@@ -68,10 +68,12 @@ def run_pipeline(ctx: Context, stages: Iterable[Stage], records: Records) -> lis
 
     Claims that release_claim() was given to end are held until all stages are done.
     """
-    failed, records = True, list(records)
+    failed = True
+    made: list[Record] = []
     try:
         for stage in stages:
-            records = list(stage(records))  # it runs although the next one may read nothing
+            # Listed, since it runs although the next one may read nothing.
+            records = made = list(stage(records))
         failed = False
     finally:
         objections: list[Record] = []
@@ -79,7 +81,7 @@ def run_pipeline(ctx: Context, stages: Iterable[Stage], records: Records) -> lis
             from gitcp.events import turns
 
             objections = turns.end_claims(ctx, failed)
-    return records + objections
+    return made + objections
 
 
 def is_of_agent(record: Record) -> bool:

@@ -31,6 +31,12 @@ def a(world: World) -> Agent:
     return agent
 
 
+TOO_LARGE = (
+    "warning: turn-end: 'release-claim | write-checkpoint | update-session | finalize':"
+    " File too large\n"
+)
+
+
 def stop_under(agent: Agent, limit: str) -> str:
     """The agent's Stop with a limit of the shell (`ulimit`); what it says, and nothing fails."""
     return stop_by(agent, ["sh", "-c", f'ulimit {limit}; exec "$@"', "sh"])
@@ -107,7 +113,7 @@ def test_a_service_that_ignores_its_children_loses_no_turn(world: World, a: Agen
 
 
 def test_a_disk_that_takes_nothing_is_said(world: World, a: Agent) -> None:
-    assert stop_under(a, "-f 0") == "warning: claude-code Stop: File too large\n"
+    assert stop_under(a, "-f 0") == TOO_LARGE
     a.stop()
     assert world.tree(world.branch()) == {"src/a.py": "a = 1\n"}
 
@@ -118,7 +124,7 @@ def test_a_disk_that_fills_up_in_the_middle_of_a_file_leaves_none_half_written(
 ) -> None:
     a.stop()
     a.write("src/b.py", "b = 1\n")
-    assert stop_under(a, f"-f {blocks}") == "warning: claude-code Stop: File too large\n"
+    assert stop_under(a, f"-f {blocks}") == TOO_LARGE
     world.git("fsck", "--strict", "--no-dangling")
     assert not [f for f in Store.check_at(world.path) if f["severity"] == "error"]
     a.stop()

@@ -144,7 +144,7 @@ def test_a_file_where_objects_should_be_is_named(world: World) -> None:
     if packs.exists():
         packs.rename(packs.with_name("aside"))
     packs.write_text("")
-    agent.stop(warns="^warning: claude-code Stop: .*: '/.*/.git/objects/pack.*'\n$")
+    agent.stop(warns="^warning: turn-end: '.*': .*: '/.*/.git/objects/pack.*'\n$")
     packs.unlink()
     packs.with_name("aside").rename(packs)
     agent.stop()

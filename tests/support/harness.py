@@ -32,7 +32,7 @@ OWN = "refs/entire/checkpoints"
 TRAILER = re.compile(r"^Entire-Checkpoint: ([0-9a-f]{12})$", re.M)
 REFUSED = 2
 # How a file ends that git, SQLite or a killed process leaves beside one of ours.
-BESIDE = re.compile(r"(\.lock|-wal|-shm|-journal|\.\d+)+$")
+BESIDE = re.compile(r"(\.lock|-wal|-shm|-journal|\.damaged-\d+|\.\d+)+$")
 Json = dict[str, Any]
 
 
@@ -382,8 +382,9 @@ def list_unknown(top: Path, home: Path) -> list[Path]:
         path
         for folder, places in folders.items()
         for path in folder.rglob("*")
-        if not path.is_dir() and str(name := path.relative_to(folder)) not in directories
-        if not known.find_file(BESIDE.sub("", str(name)), *places)
+        if not path.is_dir()
+        if (name := BESIDE.sub("", str(path.relative_to(folder)))) not in directories
+        if not known.find_file(name, *places)
     ]
 
 

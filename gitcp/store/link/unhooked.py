@@ -64,6 +64,8 @@ def link_all(repo: Repo, state: State, old: str, new: str, since: Sequence[Move]
     brought = reversed(_list_since(repo, old, new, *_ALL_PARENTS)) if unjudged else ()
     made = _sort_commits(since, unjudged)[-_MOST_LEFT:]
     outside = _list_outside(repo, made, new)
+    if repo.jj_root:  # it moves HEAD to what it rewrote
+        made = [oid for oid in made if oid in outside]
     # HEAD may have switched, or rebased, before the commits that it has.
     for oid in dict.fromkeys([*brought, *sorted(made, key=outside.__contains__)]):
         commit = read_commit(repo.objects, oid) if oid in unjudged else None
