@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitcp import console
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.console import cli
-from gitcp.core import config_table
+from gitcp.core import installation
 from gitcp.errors import NO, OK, UsageError
 from gitcp.repo import Repo
 from gitcp.store.setup import adapters
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 OPTIONS = (
     make_flag("--check", "show only what is wrong"),
     JSON,
-    make_value("key", "<key>", "only this key", nargs="?", choices=[*config_table.KEYS]),
+    make_value("key", "<key>", "only this key", nargs="?", choices=installation.list_keys()),
     make_value("value", "<value>", "a value for the key, or more keys to show", nargs="*"),
 )
 
@@ -28,14 +28,14 @@ def run(argv: Sequence[str]) -> int:
     """Show the settings, or set one; with --check the status is NO if one is wrong."""
     args = cli.parse("config", OPTIONS, argv)
     repo, keys = Repo.find_here(), [args.key, *args.value] if args.key else []
-    if len(keys) == 2 and keys[1] not in config_table.KEYS:
+    if len(keys) == 2 and not installation.find_key(keys[1]):
         if args.check or args.json:
             raise UsageError("--check and --json only show settings: they take no value")
         adapters.set_setting(repo, *keys)
         return OK
     for key in keys:
-        if key not in config_table.KEYS:
-            raise UsageError(console.describe_unknown("key", key, [*config_table.KEYS]))
+        if not installation.find_key(key):
+            raise UsageError(console.describe_unknown("key", key, installation.list_keys()))
     records = adapters.list_settings(repo, keys)
     if args.check:
         records = [setting for setting in records if setting["complaint"]]

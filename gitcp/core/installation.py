@@ -382,7 +382,7 @@ def list_complaints(values: Mapping[str, Sequence[str]]) -> list[Bad]:
     for key, texts in sorted(values.items()):
         if about := find_key(key):
             for text in texts if about.get("many") else texts[-1:]:
-                if why := config_table.find_complaint(about, text) or _check_pipeline(about, text):
+                if why := find_complaint(about, text):
                     bad.append((key, text, f"{why}; {_describe_default(about)}"))
         elif meant := suggest_key(key):
             bad.append((key, texts[-1], f"no such key: did you mean '{meant}'?"))
@@ -401,6 +401,16 @@ def find_key(key: str) -> config_table.Key | None:
     return config_table.PIPELINE if is_pipeline else None
 
 
+def find_complaint(about: config_table.Key, text: str) -> str:
+    """What is wrong with a value of a key, '' for a valid one."""
+    return config_table.find_complaint(about, text) or _check_pipeline(about, text)
+
+
+def list_keys() -> list[str]:
+    """The keys of the table, and those of pipelines."""
+    return [*config_table.KEYS, *(f"gitcp.{event}.pipeline" for event in config_table.EVENTS)]
+
+
 def suggest_key(key: str) -> str:
     """The key that may be meant by an unknown name, '' if none is like it.  A name in a section
     like `gitcp` counts only if its last part is that of a key."""
@@ -408,8 +418,7 @@ def suggest_key(key: str) -> str:
     if section in _GITS:
         return ""
     plain_key = _normalise(key)
-    keys = [*config_table.KEYS, *(f"gitcp.{event}.pipeline" for event in config_table.EVENTS)]
-    by_plain = {_normalise(candidate): candidate for candidate in keys}
+    by_plain = {_normalise(candidate): candidate for candidate in list_keys()}
     if same := by_plain.get(plain_key) or by_plain.get(f"gitcp{plain_key}"):
         return same
     if section != "gitcp" and not section.startswith("gitcp."):

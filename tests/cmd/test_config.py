@@ -77,3 +77,12 @@ def test_a_value_that_a_key_cannot_have_is_refused_and_nothing_is_set(repo: Path
     assert warm.run("config", "--json", "gitcp.streams", "suffix", cwd=repo).returncode == 129
     assert warm.run("config", "gitcp.streams", "gitcp.guard", "x", cwd=repo).returncode == 129
     assert (repo / ".git" / "config").read_text() == before
+
+
+def test_a_pipeline_is_set_and_shown_like_any_key(repo: Path) -> None:
+    key, stages = "gitcp.turn-end.pipeline", "update-session | finalize"
+    assert warm.run("config", key, stages, cwd=repo).returncode == 0
+    assert records(repo, key)[key]["value"] == stages
+    refused = warm.run("config", key, "no-such-stage", cwd=repo)
+    assert refused.returncode != 0 and "no-such-stage" in refused.stderr
+    assert git("config", "--get-all", key, cwd=repo) == stages

@@ -10,6 +10,21 @@ import pytest
 from tests.support.harness import World
 
 
+def work_aside(world: World, bare: tuple[str, ...], text: str, ended: bool) -> None:
+    """A session writes one.txt in a linked worktree, which is removed after a commit without
+    hooks."""
+    side = world.path.parent / "side"
+    world.git(*bare, "worktree", "add", "-q", "-b", "side", str(side))
+    a = world.agent("session-a", cwd=side)
+    a.turn("work aside", {"one.txt": text})
+    if ended:
+        a.end()
+    world.git("add", "-A", cwd=side)
+    world.git(*bare, "commit", "-q", "-m", "aside", cwd=side)
+    world.kill(a)
+    world.git("worktree", "remove", "--force", str(side))
+
+
 @pytest.mark.parametrize("ended", [False, True])
 @pytest.mark.parametrize("how", ["merge", "ff"])
 def test_its_session_is_linked_by_the_next_event_elsewhere(
@@ -18,16 +33,7 @@ def test_its_session_is_linked_by_the_next_event_elsewhere(
     bare = ("-c", f"core.hooksPath={tmp_path}")
     b = world.agent("session-b")
     b.turn("talk")
-    side = world.path.parent / "side"
-    world.git(*bare, "worktree", "add", "-q", "-b", "side", str(side))
-    a = world.agent("session-a", cwd=side)
-    a.turn("work aside", {"one.txt": "a line by the agent\nand another of its lines\n"})
-    if ended:
-        a.end()
-    world.git("add", "-A", cwd=side)
-    world.git(*bare, "commit", "-q", "-m", "aside", cwd=side)
-    world.kill(a)
-    world.git("worktree", "remove", "--force", str(side))
+    work_aside(world, bare, "a line by the agent\nand another of its lines\n", ended)
     if how == "merge":
         world.write("README.md", "by hand\n")
         world.git("add", "-A")
@@ -50,19 +56,8 @@ def test_its_lines_in_a_file_that_was_there_are_the_sessions(
     b = world.agent("session-b")
     b.turn("begin", {"one.txt": "".join(f"line {n} by B\n" for n in range(9))})
     world.commit()
-    side = world.path.parent / "side"
-    world.git(*bare, "worktree", "add", "-q", "-b", "side", str(side))
-    a = world.agent("session-a", cwd=side)
-    text = world.read("one.txt").replace(
-        "line 4 by B\n", "line 4 by B\na line by A\nanother by A\n"
-    )
-    a.turn("work aside", {"one.txt": text})
-    if ended:
-        a.end()
-    world.git("add", "-A", cwd=side)
-    world.git(*bare, "commit", "-q", "-m", "aside", cwd=side)
-    world.kill(a)
-    world.git("worktree", "remove", "--force", str(side))
+    added = "line 4 by B\na line by A\nanother by A\n"
+    work_aside(world, bare, world.read("one.txt").replace("line 4 by B\n", added), ended)
     world.git(*bare, "merge", "-q", "--no-edit", "side")
     b.turn("something else", {"two.txt": "a line by B\n"})
     rows = [json.loads(row) for row in world.gitcp("blame", "--json", "one.txt").splitlines()]

@@ -271,6 +271,13 @@ def test_commits_without_hooks_that_a_forge_merged_are_linked(client: Client, ev
     sound(world)
 
 
+def add_secret(world: World) -> str:
+    """A file that take_out() takes out later, committed; HEAD."""
+    world.write("secret.txt", "taken out later\n")
+    world.commit()
+    return world.head
+
+
 def take_out(world: World, path: str) -> None:
     """A file is taken out of all commits of main, without hooks."""
     script = f"git rm -q --cached --ignore-unmatch {path}"
@@ -282,8 +289,7 @@ def test_relink_of_a_branch_that_was_filtered_links_it_beside_one_of_the_old_com
     client: Client,
 ) -> None:
     world = client.world
-    world.write("secret.txt", "taken out later\n")
-    world.commit()
+    add_secret(world)
     client.works()
     client.commits()
     start(client)
@@ -302,9 +308,7 @@ def test_each_commit_with_an_id_is_found_again_in_a_branch_that_was_filtered(
     client: Client,
 ) -> None:
     world = client.world
-    world.write("secret.txt", "taken out later\n")
-    world.commit()
-    base = world.head
+    base = add_secret(world)
     client.works()
     client.commits()
     world.git("push", "-q", "origin", "main:topic", warns=".*")
@@ -326,9 +330,7 @@ def test_of_equal_changes_the_commit_with_the_author_and_time_is_the_rewritten_o
     client: Client,
 ) -> None:
     world = client.world
-    world.write("secret.txt", "taken out later\n")
-    world.commit()
-    base = world.head
+    base = add_secret(world)
     client.agent.turn("work", {"new.py": NEW})
     client.commits()
     start(client)

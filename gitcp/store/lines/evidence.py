@@ -228,7 +228,7 @@ class Evidence:
 
     def _choose_name(self, oid: str) -> str:
         readers, commit = self.readers, self.get_commit(oid)
-        readers.memo.note_ids(name for names in commit.named for name in names)
+        readers.memo.note_ids(name for names in commit.named_ids for name in names)
         if readers.attested.has_note(oid) or any(map(readers.recorded.has_place, commit.ids)):
             return oid
         nobody = self.find_default_author(oid)

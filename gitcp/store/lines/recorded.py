@@ -391,11 +391,11 @@ class Commit:
     @cached_property
     def ids(self) -> list[str]:
         """The ids of its checkpoints."""
-        ids, buried = self.named
+        ids, buried = self.named_ids
         return [*ids, *filter(self._readers.recorded.has_place, buried)]
 
     @cached_property
-    def named(self) -> tuple[list[str], list[str]]:
+    def named_ids(self) -> tuple[list[str], list[str]]:
         """(the ids that it is linked to, others in its message, of which there may be no
         checkpoint)."""
         return links.find_ids(self.about.message, self.note)

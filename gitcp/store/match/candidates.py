@@ -357,9 +357,9 @@ _RECENT = 50  # commits searched if lately
 def find_lost(
     repo: Repo, among: str = "", lately: bool = False
 ) -> list[tuple[str, dict[str, str]]]:
-    """Pairs (commit, {id: what shows it}) of commits and checkpoints that are on no commit of a
-    branch, or of the history of among.  The commit changes what the checkpoint's own commit
-    changed, as a reflog or the checkpoint tells; of several equal commits none is taken.
+    """Pairs (commit, {id: what shows it}): the copies that git made of commits that carried an id
+    and that no branch has, or not the history of among; then, for ids without any, the commits that
+    change what the checkpoint's own commit changed, as a reflog or the checkpoint tells.
 
     among: the revision range to search, '' for all branches.  lately: search only checkpoints of
     the recent reflog and the newest commits, not the whole store."""

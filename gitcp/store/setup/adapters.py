@@ -445,9 +445,12 @@ def list_settings(repo: Repo, keys: Sequence[str] = ()) -> list[Record]:
 def set_setting(repo: Repo, key: str, text: str) -> None:
     """Set a key of the table in the repository's configuration; a key that may have several values
     gets one more.  Raises InputError for a value that it cannot have."""
-    about = config_table.KEYS[key]
-    if complaint := config_table.find_complaint(about, text):
-        raise InputError(f"'{key}' cannot be '{text}': it {complaint}")
+    about = installation.find_key(key)
+    if about is None:
+        raise InputError(f"no such key: '{key}'")
+    if complaint := installation.find_complaint(about, text):
+        subject = "" if about["kind"] == "pipeline" else "it "
+        raise InputError(f"'{key}' cannot be '{text}': {subject}{complaint}")
     add = ["--add"] if about.get("many") else []
     try:
         repo.git.run("config", "--local", *add, key, text)
