@@ -362,7 +362,7 @@ def load_cache(path: str, shape: Shape) -> Any:
     try:
         return load_json(path, shape)
     except Error as e:
-        git.append_note("files", str(e))
+        git.append_trace("files", str(e))
         return None
 
 
@@ -371,7 +371,7 @@ def read_cache(path: str, tail: int = 0) -> bytes:
     try:
         return read_file(path, tail=tail) or b""
     except Error as e:
-        git.append_note("files", str(e))
+        git.append_trace("files", str(e))
         return b""
 
 
@@ -562,7 +562,7 @@ class exclusive:
         find_package("filelock")
         import filelock
 
-        git.append_note("lock", f"waiting for '{self._name}'")
+        git.append_trace("lock", f"waiting for '{self._name}'")
         path, timeout, limit = self._path, self._timeout, git.count_seconds_left()
         if limit is not None:  # a hook waits in vain once only for the same lock
             timeout = 0.0 if path in _GIVEN_UP else min(timeout, limit)
@@ -584,7 +584,7 @@ def rank_lock(name: str) -> tuple[int, str]:
 
 
 def _check_order(rank: tuple[int, str]) -> None:
-    git.append_note("lock", f"'{rank[1]}'")
+    git.append_trace("lock", f"'{rank[1]}'")
     last = max(_HELD, default=(-1, ""))
     if rank <= last:
         raise AssertionError(f"lock '{rank[1]}' is taken after '{last[1]}'")

@@ -301,7 +301,7 @@ class Running:
         status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         if is_on():
             took = (time.perf_counter() - self._began) * 1e3
-            append_note("git", f"{' '.join(_decode_argv(self._argv))} ({status}, {took:.1f} ms)")
+            append_trace("git", f"{' '.join(_decode_argv(self._argv))} ({status}, {took:.1f} ms)")
         if status not in ok:
             raise GitError(_decode_argv(self._argv), status, self.errors)
         return status, out
@@ -479,7 +479,7 @@ _LOOKED: dict[int, str] = memory.get_table("looked")  # what os.stat() and os.ls
 _SYNCED: dict[int, str] = memory.get_table("synced")  # files written to the disk
 
 
-def append_note(subject: str, detail: str) -> None:
+def append_trace(subject: str, detail: str) -> None:
     """Append `<ms since start> <pid> <subject>: <detail>` to the trace file, if there is one.
 
     A trace file that cannot be written is ignored.
@@ -504,9 +504,9 @@ def note_end() -> None:
     """Note what this process took: the modules it imported; how often it opened a file or a
     directory, there or not, looked at one without opening it, and waited for the disk, and
     which."""
-    append_note("imports", " ".join(sorted(sys.modules)))
+    append_trace("imports", " ".join(sorted(sys.modules)))
     for subject, paths in (("opens", _OPENED), ("looks", _LOOKED), ("syncs", _SYNCED)):
-        append_note(subject, f"{len(paths)} {' '.join(paths.values())}")
+        append_trace(subject, f"{len(paths)} {' '.join(paths.values())}")
 
 
 def _count_opens(event: str, args: tuple[Any, ...]) -> None:

@@ -202,7 +202,7 @@ def _explain(error: Exception) -> str:
         return format_error(error)
     import traceback
 
-    git.append_note("bug", "".join(traceback.format_exception(error)).replace("\n", " | "))
+    git.append_trace("bug", "".join(traceback.format_exception(error)).replace("\n", " | "))
     return f"{type(error).__name__}: {error}"
 
 

@@ -273,7 +273,7 @@ def _locate(event: Record, project: str = "") -> tuple[str, Repo] | None:
         except Error as e:
             if isinstance(e, Late) or (isinstance(e, NoJj) and event["event"] == "session-start"):
                 raise
-            git.append_note("hook", str(e))
+            git.append_trace("hook", str(e))
             continue
         if fresh and project and folder != project and _is_outside(repo, project):
             continue

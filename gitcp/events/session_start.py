@@ -31,7 +31,7 @@ def update_session(ctx: Context, event: Record) -> list[Record]:
     try:
         registered.add_repository(repo)
     except Error as e:
-        git.append_note("registered", str(e))
+        git.append_trace("registered", str(e))
     moved = put_refs_in_place(ctx)
     known = os.path.exists(session.get_state_path(repo, session_id))
     state = ctx.read_state(session_id) if known else None

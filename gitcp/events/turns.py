@@ -286,7 +286,7 @@ def look_at_head(repo: Repo) -> None:
                 waits = not repo.jj_root and ctx.head in unhooked.list_made_here(repo)
                 message = "" if waits else _link_pulled(ctx)
     except (Error, OSError) as e:
-        git.append_note("settle", f"not now: {e}")
+        git.append_trace("settle", f"not now: {e}")
     else:
         if message:
             print(f"gitcp: {message}", file=sys.stderr)

@@ -159,7 +159,7 @@ class Packs:
             self.adopt_loose(self._writer.folder)
         else:
             self._place_own()
-        git.append_note("pack", f"{len(self._entries)} objects")
+        git.append_trace("pack", f"{len(self._entries)} objects")
         self.abandon()
         if self._are_many():
             join_packs(self._repo)
@@ -197,7 +197,7 @@ class Packs:
             try:
                 remove_pack(self._path)
             except OSError as e:
-                git.append_note("pack", f"not removed: {e}")  # sweep_packs() removes it
+                git.append_trace("pack", f"not removed: {e}")  # sweep_packs() removes it
 
     def has_few(self) -> bool:
         """Whether this process has added few objects, so that to open all packs takes longer than
@@ -707,11 +707,11 @@ def join_packs(repo: Repo) -> None:
         with exclusive(repo, "packs", timeout=0):
             parts = _choose_smallest(repo, folder)
             if len(parts) > 1 and not _is_in_use(folder):
-                git.append_note("pack", f"{len(parts)} joined")
+                git.append_trace("pack", f"{len(parts)} joined")
                 _write_joined(repo, folder, parts)
     except (Error, OSError) as e:
         # Another process is joining packs, or there is no room.
-        git.append_note("pack", f"none joined: {e}")
+        git.append_trace("pack", f"none joined: {e}")
 
 
 def _choose_smallest(repo: Repo, folder: str) -> list[str]:

@@ -146,7 +146,7 @@ def _open_places(repo: Repo, opened: ExitStack) -> Iterator[_Place]:
             if other.top:
                 yield _Place(other)
         except (Error, OSError) as e:
-            git.append_note("abandoned", f"'{top}' is not looked at: {e}")
+            git.append_trace("abandoned", f"'{top}' is not looked at: {e}")
 
 
 def _list_other_worktrees(repo: Repo) -> list[str]:
@@ -320,7 +320,7 @@ def format_hint(repo: Repo, prompt: str) -> str:
     try:
         return _format_hint(repo, prompt)
     except (Error, OSError) as e:
-        git.append_note("abandoned", str(e))
+        git.append_trace("abandoned", str(e))
         return ""
 
 

@@ -351,7 +351,7 @@ def put_back(repo: Repo, plan: Intent) -> None:
         }
         if not removed or read_stash(repo) != plan["stash"]:
             return
-    git.append_note("auto", f"put back: {sorted(removed)}")
+    git.append_trace("auto", f"put back: {sorted(removed)}")
     _write(repo, removed)
 
 
@@ -426,7 +426,7 @@ def _try_commit(ctx: Context, session_id: str, oid: str) -> list[Record]:
         try:
             return _commit_once(ctx, session_id, oid)
         except Moved as e:
-            git.append_note("auto", f"again: {e}")
+            git.append_trace("auto", f"again: {e}")
             others.drop_intent(ctx.repo)
         except Refused as e:
             others.drop_intent(ctx.repo)
@@ -471,7 +471,7 @@ def _commit_once(ctx: Context, session_id: str, oid: str) -> list[Record]:
     try:
         run_person_hook(repo, "post-commit")
     except Refused as e:
-        git.append_note("auto", str(e))  # the commit exists already
+        git.append_trace("auto", str(e))  # the commit exists already
     ids = {"checkpoint_id": plan["checkpoint_id"], "session_id": session_id}
     return [{"type": "checkpoint", "commit": plan["commit"], **ids}, *notices]
 
@@ -573,7 +573,7 @@ def settle_left_over(ctx: Context) -> None:
             with exclusive(ctx.repo, f"auto-{ctx.repo.worktree_hash}", 0):
                 settle_killed(ctx)
     except Error as e:
-        git.append_note("auto", f"what was left of a commit waits: {e}")
+        git.append_trace("auto", f"what was left of a commit waits: {e}")
 
 
 def settle_killed(ctx: Context) -> None:
@@ -585,7 +585,7 @@ def settle_killed(ctx: Context) -> None:
         return
     stands = settle_commit(repo, plan)
     fate = "stands" if stands else "is not"
-    git.append_note("auto", f"'{plan['commit']}' was killed, and {fate}")
+    git.append_trace("auto", f"'{plan['commit']}' was killed, and {fate}")
     if stands:
         store_commit(ctx, plan)
     else:

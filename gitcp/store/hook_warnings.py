@@ -18,7 +18,7 @@ def warn_here(message: str) -> None:
     try:
         keep_warning(Repo.find_here(), message)
     except Error as e:
-        git.append_note("hook", str(e))
+        git.append_trace("hook", str(e))
 
 
 def keep_warning(repo: Repo, message: str) -> None:

@@ -173,7 +173,7 @@ class Objects:
     def _keep_near(self, obj: Object | None) -> Object | None:
         """Keep an object in memory; return it."""
         if obj and obj[0] not in self._near:
-            git.append_note("object", f"{obj[0]} {obj[1]} {len(obj[2])}")
+            git.append_trace("object", f"{obj[0]} {obj[1]} {len(obj[2])}")
             self._remember(obj)
         return obj
 

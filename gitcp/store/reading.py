@@ -384,7 +384,7 @@ def fetch_missing(
     except Late:
         return False
     except GitError as e:
-        git.append_note("objects", f"not fetched: {e}")
+        git.append_trace("objects", f"not fetched: {e}")
         forbid_fetch(repo)
     return True
 

@@ -154,7 +154,7 @@ def read_ref(repo: Repo, ref: str) -> str | None:
 
 def read_head(repo: Repo) -> str | None:
     """The oid of HEAD, None if it is unborn; read as by read_ref()."""
-    git.append_note("head", "asked")
+    git.append_trace("head", "asked")
     try:
         return gitdir.find_head(repo)
     except Unsure:
@@ -242,7 +242,7 @@ def _take_stale_lock(repo: Repo, path: str) -> bool:
     finally:
         if os.path.lexists(away):
             os.unlink(away)
-    git.append_note("refs", f"removed the stale lock '{path}'")
+    git.append_trace("refs", f"removed the stale lock '{path}'")
     return True
 
 

@@ -55,7 +55,7 @@ def note_call(repo: Repo, who: Writer, before: Sequence[str], lines: Iterable[Jo
     try:
         fd = files.open_private(repo, path, os.O_WRONLY | os.O_APPEND)
     except OSError as e:  # the call itself is recorded all the same
-        git.append_note("stash", str(e))
+        git.append_trace("stash", str(e))
         return
     try:
         os.write(fd, data)

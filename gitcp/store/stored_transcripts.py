@@ -432,7 +432,7 @@ class Reader:
         start, crc = (old["offset"], old["crc"]) if old and grown else (0, 0)
         end, stored_keys = start, None if grown else self._list_line_keys()
         if stored_keys is not None:
-            git.append_note("transcript", "the live file shrank or was replaced: a new part")
+            git.append_trace("transcript", "the live file shrank or was replaced: a new part")
             copy.known["parts"] = copy.known.get("parts", 1) + 1
         for red, new_end in self._redact_stretches(live, start, size):
             crc = _compute_crc(live, end, new_end, crc)

@@ -18,7 +18,7 @@ from functools import partial
 from gitcp import files, registered
 from gitcp.core import credit, formats
 from gitcp.errors import Error, InputError
-from gitcp.git import append_note
+from gitcp.git import append_trace
 from gitcp.repo import Repo
 from gitcp.store import journal
 from gitcp.store import turn as store_turn
@@ -141,7 +141,7 @@ def _find_registered(root: str) -> Repo | None:
     try:
         repo = Repo.find_at(root) if registered.is_registered(root) else None
     except Error as e:
-        append_note("visits", f"{root}: {e}")
+        append_trace("visits", f"{root}: {e}")
         return None
     is_on = repo and repo.top and os.path.isdir(repo.join_shared())
     return repo if repo and is_on and not os.path.exists(repo.join_shared("off")) else None

@@ -147,7 +147,7 @@ def format_objection(judged: Verdict, session_id: str, path: str = "", age: str 
     """format_refusal(), with a note in the trace."""
     look = judged["look"]
     text = f"{judged['verdict']}: {look['name']} {look['id']}: {judged['reason']}"
-    git.append_note("guard", text)
+    git.append_trace("guard", text)
 
     from gitcp.core import discards
 

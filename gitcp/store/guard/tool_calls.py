@@ -87,7 +87,9 @@ def take_claim(
                 return other
         if time.monotonic() >= limit:
             return other
-        git.append_note("claim", f"waiting for '{other[0]['session_id']}' to end with '{other[1]}'")
+        git.append_trace(
+            "claim", f"waiting for '{other[0]['session_id']}' to end with '{other[1]}'"
+        )
         pausing()
         time.sleep(min(pause, max(0.0, limit - time.monotonic())))
         pause = min(pause * 1.5, _POLL[1])
@@ -137,7 +139,7 @@ def _list_living(repo: Repo) -> list[Claim]:
         if claim and claim["key"] == name and _is_held(repo, claim):
             living.append(claim)
         elif claim:
-            git.append_note("claim", f"'{name}' of '{claim['session_id']}': nobody holds it")
+            git.append_trace("claim", f"'{name}' of '{claim['session_id']}': nobody holds it")
             _remove_claim(repo, name)
     return living
 

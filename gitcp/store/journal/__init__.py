@@ -149,7 +149,7 @@ def _note_checked(repo: Repo, path: str, data: bytes, lines: list[JournalLine]) 
         try:
             files.write_private(repo, f"{path}-checked", _build_mark(data))
         except OSError as e:
-            git.append_note("files", f"{path}-checked: {e.strerror}")
+            git.append_trace("files", f"{path}-checked: {e.strerror}")
 
 
 def _build_mark(data: bytes) -> bytes:

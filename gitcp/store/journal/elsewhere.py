@@ -129,7 +129,7 @@ def look_as_stranger(other: Repo, paths: Iterable[str]) -> None:
     try:
         _look(other, session.resolve_paths(other, paths))
     except (Error, OSError) as e:
-        git.append_note("journal", f"{other.worktree}: {e}")
+        git.append_trace("journal", f"{other.worktree}: {e}")
 
 
 def _look(other: Repo, paths: Collection[str]) -> None:

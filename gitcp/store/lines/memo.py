@@ -92,7 +92,7 @@ class Memo:
         try:
             write_private(self._repo, self._path, data)
         except (Error, OSError) as e:
-            git.append_note("files", str(e))
+            git.append_trace("files", str(e))
         self._changed = False
 
     def _load(self) -> dict[str, Any]:

@@ -145,7 +145,7 @@ def match_sessions(
         edits += _list_elsewhere(repo, marker, changes)
         verdict = linking.match_session(edits, changes, blob, lambda path: _is_gone(repo, path))
         paths, reasons = verdict["paths"], verdict["reasons"] if verdict["paths"] else {}
-        git.append_note("match", f"'{session_id}': {paths} {verdict['reasons']}")
+        git.append_trace("match", f"'{session_id}': {paths} {verdict['reasons']}")
         if paths or how:
             linked[session_id] = {"how": how or "content", "paths": paths, "reasons": reasons}
     for path in {path for part in linked.values() for path in part["paths"]}:
@@ -471,7 +471,7 @@ def conclude_commit(repo: Repo) -> Conclusion:
         conclusion["inherited"] = [i for i in verdict.get("ids", ()) if i not in present]
     carried = [*conclusion["carried"], *conclusion["inherited"]]
     conclusion["carried"] = [i for i in carried if i != conclusion["id"]]
-    git.append_note("commit", f"{commit['oid']}: {conclusion}")
+    git.append_trace("commit", f"{commit['oid']}: {conclusion}")
     return conclusion
 
 

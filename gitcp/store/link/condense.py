@@ -309,7 +309,7 @@ def _keep_notes(repo: Repo, commit: Commit) -> None:
 
             recorded.share_recording(repo)
         except Error as e:  # the next commit shares it
-            git.append_note("condense", f"recording: {e!r}")
+            git.append_trace("condense", f"recording: {e!r}")
 
 
 def _add(
@@ -346,7 +346,7 @@ class Apart:
     def __exit__(self, _kind: object, error: object, _traceback: object) -> bool:
         if not isinstance(error, Exception):
             return False
-        git.append_note("condense", f"'{self._session_id}': {error!r}")
+        git.append_trace("condense", f"'{self._session_id}': {error!r}")
         self._failed[self._session_id] = error
         return True
 

@@ -156,7 +156,7 @@ def link_one(
         return ""
     checkpoint_id = (missing or own or ids or [NEW if dry_run else make_id()])[-1]
     if not dry_run:
-        git.append_note("match", f"'{commit['oid']}' was made without our hooks: {linked}")
+        git.append_trace("match", f"'{commit['oid']}' was made without our hooks: {linked}")
         if not ids:
             notes.add_link(repo, commit["oid"], checkpoint_id)
         part, noted = [(state, linked)], not ids

@@ -344,7 +344,7 @@ class Work:
 
         reason = holding.explain_enough(part, change, relation, is_equal, together)
         if reason:
-            git.append_note("match", f"{sorted({path for path, _ in part['common']})}: {reason}")
+            git.append_trace("match", f"{sorted({path for path, _ in part['common']})}: {reason}")
         return {*part["common"]} if reason else set()
 
 
@@ -595,7 +595,7 @@ def list_jj(repo: Repo, commits: Sequence[str]) -> dict[str, list[str]]:
     try:
         sources = jj.list_predecessors(repo.jj_root, commits)
     except Error as e:
-        git.append_note("jj", str(e))
+        git.append_trace("jj", str(e))
         return {}
     return {new: _find_linked(repo.objects, sources, new) for new in commits if sources.get(new)}
 

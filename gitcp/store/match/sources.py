@@ -587,7 +587,7 @@ def keep_pending(repo: Repo, search: Search | None, head: str, changes: Changes)
                 pending.append(commit["oid"])
     path = repo.join_own("taken-back")
     if pending:
-        git.append_note("commit", f"taken back, and still to come: {pending}")
+        git.append_trace("commit", f"taken back, and still to come: {pending}")
         files.write_words(repo, path, pending[-_MOST_LOST:])
     else:
         files.remove_private(repo, path)
@@ -677,7 +677,7 @@ def _mark_read(repo: Repo) -> None:
         repo.make_folder(os.path.dirname(mark))
         os.link(match.get_orig_head(repo), mark)
     except OSError as e:
-        git.append_note("commit", f"ORIG_HEAD cannot be marked: {e}")
+        git.append_trace("commit", f"ORIG_HEAD cannot be marked: {e}")
 
 
 def _was_read(repo: Repo) -> bool:

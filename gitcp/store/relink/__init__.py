@@ -38,7 +38,7 @@ def settle_leftovers(
     caller's look at the worktree, which found it at head."""
     interrupted = state.get("phase") == stream_rules.ACTIVE and event["event"] == "turn-start"
     if interrupted and not event.get("notification"):
-        git.append_note("settle", f"the turn of '{state['session_id']}' was interrupted")
+        git.append_trace("settle", f"the turn of '{state['session_id']}' was interrupted")
         write_checkpoint(repo, state, event, head, look)
     follow_head(repo, state, head)
     if interrupted or (state.get("pending_finalize") and session.lacks_transcript(state)):
@@ -62,7 +62,7 @@ def end_abandoned(ctx: Context, session_id: str) -> None:
         try:
             end_session(ctx, abandoned_id)
         except (Error, OSError) as e:  # its data is damaged; the caller's session goes on
-            git.append_note("settle", f"'{abandoned_id}': {e}")
+            git.append_trace("settle", f"'{abandoned_id}': {e}")
         ctx.leave()  # locks of sessions may not be held in any other than their order
 
 
@@ -70,7 +70,7 @@ def end_session(ctx: Context, session_id: str) -> None:
     """End a session that is in a turn and whose agent is gone."""
     state = ctx.read_state(session_id)
     if state and state.get("phase") == stream_rules.ACTIVE:
-        git.append_note("settle", f"the agent of '{session_id}' is gone")
+        git.append_trace("settle", f"the agent of '{session_id}' is gone")
         event = {"event": "session-end", "session_id": session_id}
         settle_last_turn(ctx.repo, state, event, ctx.head)
 
@@ -100,7 +100,7 @@ def write_checkpoint(
         try:
             return writing.write_turn(repo, state, event, look)
         except Moved as e:
-            git.append_note("settle", f"again: {e}")
+            git.append_trace("settle", f"again: {e}")
             head, look = refs.read_base(repo), None
     raise Busy(f"'{state['session_id']}': HEAD moves faster than the worktree is read")
 
@@ -149,7 +149,7 @@ def _follow_base(repo: Repo, state: State, tip: Tip, head: str) -> None:
     session_ids = list_sessions(repo.objects, tip)
     files.update(*map_named_paths(repo, tip["stream"], session_ids).values())
     if not scan.list_dirty(repo, files, head):
-        git.append_note("stream", f"'{tip['ref']}' stays: none of its files is changed here")
+        git.append_trace("stream", f"'{tip['ref']}' stays: none of its files is changed here")
         return
 
     from gitcp.store.stream import writing
@@ -159,7 +159,7 @@ def _follow_base(repo: Repo, state: State, tip: Tip, head: str) -> None:
     for stream in state["streams"]:
         if stream["id"] == tip["stream"]:
             stream["ref"], stream["base_commit"] = updates[0][0], head
-    git.append_note("stream", f"'{tip['ref']}' -> '{updates[0][0]}': base moved")
+    git.append_trace("stream", f"'{tip['ref']}' -> '{updates[0][0]}': base moved")
 
 
 def remember_branch(repo: Repo) -> str:

@@ -105,7 +105,7 @@ def _settle_removed(ctx: Context, case: MatchCase) -> None:
                     condense.finalize(repo, state)
                     ctx.keep(state)
         except (Error, OSError) as e:  # its data is damaged; the others go on
-            git.append_note("settle", f"'{marker['session_id']}': {e}")
+            git.append_trace("settle", f"'{marker['session_id']}': {e}")
 
 
 def follow_head_everywhere(ctx: Context) -> None:
@@ -126,7 +126,7 @@ def _settle_session(ctx: Context, session_id: str, head: str, is_over: bool = Tr
                 condense.finalize(ctx.repo, state)
             ctx.keep(state)
     except (Error, OSError) as e:  # its data is damaged; the others go on
-        git.append_note("settle", f"'{session_id}': {e}")
+        git.append_trace("settle", f"'{session_id}': {e}")
 
 
 def copy_unknown(repo: Repo, old_by_new: Mapping[str, Sequence[str]]) -> None:

@@ -61,7 +61,7 @@ def load_state(repo: Repo, session_id: str) -> State | None:
     A damaged file is moved to <common>/gitcp/corrupt and reported on standard error; the caller
     rebuilds the state from the stream.
     """
-    git.append_note("state", f"load '{session_id}'")
+    git.append_trace("state", f"load '{session_id}'")
     try:
         return read_state(repo, session_id)
     except Damaged as e:
@@ -145,7 +145,7 @@ def dump_state(state: State) -> bytes:
 
 def put_state(repo: Repo, session_id: str, data: bytes) -> None:
     """Write encoded data durably as the state of a session."""
-    git.append_note("state", f"save '{session_id}'")
+    git.append_trace("state", f"save '{session_id}'")
     files.write_private(repo, get_state_path(repo, session_id), data, durable=True)
 
 
@@ -294,7 +294,7 @@ def find_marker(repo: Repo, session_id: str) -> Marker | None:
     try:
         return read_stored(repo, session_id)
     except Damaged as e:
-        git.append_note("marker", str(e))
+        git.append_trace("marker", str(e))
     try:
         state = read_state(repo, session_id)
     except Error:
@@ -369,7 +369,7 @@ def take_event(state: State, event: str, *, files_touched: bool = True) -> tuple
     if state["phase"] == stream_rules.ENDED and before != stream_rules.ENDED:
         state["ended_at"] = format_now()
     if stream_rules.WARN_STALE_SESSION in actions:
-        git.append_note("session", f"'{state['session_id']}' starts in the middle of a turn")
+        git.append_trace("session", f"'{state['session_id']}' starts in the middle of a turn")
     return actions
 
 

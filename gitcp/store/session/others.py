@@ -106,7 +106,7 @@ def put_away(repo: Repo) -> None:
                         os.path.join(session.get_resting_folder(repo), session_id),
                     )
         except (Error, FileNotFoundError) as e:
-            git.append_note("marker", f"'{session_id}' stays: {e}")
+            git.append_trace("marker", f"'{session_id}' stays: {e}")
 
 
 def _may_rest(repo: Repo, session_id: str) -> bool:

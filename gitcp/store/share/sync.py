@@ -77,7 +77,7 @@ def send_store(repo: Repo, name: str, timeout: float, leave: Container[str]) -> 
             *_, held = push_store(repo, name, limit, search=search, again=False, leave=leave)
     except Error as e:
         note_failure(repo, name)
-        git.append_note("push", str(e))
+        git.append_trace("push", str(e))
         if not failed:
             later = "later pushes wait less for it, and say nothing"
             raise Error(f"{e}; {later}: 'gitcp push' tries again") from None
@@ -447,7 +447,7 @@ def unite_ref(repo: Repo, ref: str, theirs: str) -> str:
         merged = merging.merge_histories(repo, ours, theirs, _choose_join(ref), own)
         if merged != ours:
             committed_write.move_refs(repo, [(ref, merged, ours)], "gitcp: merge")
-            git.append_note("sync", f"{ref} is now {merged}")
+            git.append_trace("sync", f"{ref} is now {merged}")
             if not _is_notes(ref):
                 merging.drop_replaced(repo, [(ref, merged, ours)])
         return merged

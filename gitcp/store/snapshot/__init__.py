@@ -325,7 +325,7 @@ def is_sparse_unchanged(repo: Repo) -> bool:
 def note_stale(repo: Repo, count: int) -> None:
     """Request the next seed_index() if count, the paths that differ from HEAD's, is large."""
     if count > STALE:
-        git.append_note("index", f"{count} stale entries")
+        git.append_trace("index", f"{count} stale entries")
         write_mark(repo, repo.join_own("index-stale"), b"1")
 
 

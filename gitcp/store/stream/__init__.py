@@ -105,7 +105,7 @@ def read_tip(objects: Objects, ref: str) -> Tip | None:
 
     Raises Foreign if ref is not a stream: it is the person's.
     """
-    git.append_note("tip", ref)
+    git.append_trace("tip", ref)
     if obj := objects.read(ref):
         return parse_tip(ref, obj)
     if not ref.startswith(PREFIXES):
@@ -265,7 +265,7 @@ def _read(repo: Repo, ref: str) -> Tip | None:
     try:
         return read_tip(repo.objects, ref)
     except Foreign as e:
-        git.append_note("stream", str(e))
+        git.append_trace("stream", str(e))
         add_foreign(repo, ref)
         return None
 
@@ -371,7 +371,7 @@ def catch_up_state(repo: Repo, session_id: str, state: State | None, head: str) 
     newer = tip and revision > state.get("revision", 0)
     copy = read_with_turns(repo.objects, tip, session_id) if tip and newer else None
     if copy:
-        git.append_note("state", f"'{session_id}' is behind its stream: taking the copy there")
+        git.append_trace("state", f"'{session_id}' is behind its stream: taking the copy there")
         state = session.update_fields(copy)
         read_streams(repo, state)
     return state
@@ -416,7 +416,7 @@ def _find_newest(objects: Objects, session_id: str, tips: Iterable[Tip]) -> tupl
         try:
             copy = read_copy(objects, tip, session_id)
         except Error as e:
-            git.append_note("state", f"'{tip['ref']}': {e}")
+            git.append_trace("state", f"'{tip['ref']}': {e}")
             continue
         copies += [(int(copy.get("revision", 0)), tip)] if copy else []
     revision, newest = max(copies, key=lambda c: c[0], default=(0, None))
@@ -429,7 +429,7 @@ def _rebuild_state(repo: Repo, session_id: str) -> State | None:
     copy = read_with_turns(repo.objects, tip, session_id) if tip else None
     if copy is None and marker is None:
         return None
-    git.append_note("state", f"'{session_id}' has no state: rebuilt from its stream and marker")
+    git.append_trace("state", f"'{session_id}' has no state: rebuilt from its stream and marker")
     state = session.update_fields(copy or session.make_state(repo, session_id, "", ""))
     if marker:
         _follow_marker(state, marker)
@@ -489,4 +489,4 @@ def _move_home(repo: Repo, ref: str, new_ref: str) -> None:
             refs.update_refs(repo, [update, (ref, None, tip["oid"])], "gitcp: streams-hidden")
     except Error as e:
         # It is the person's, or is being written to.
-        git.append_note("stream", f"'{ref}' stays: {e}")
+        git.append_trace("stream", f"'{ref}' stays: {e}")

@@ -108,7 +108,7 @@ def take_verdict(repo: Repo, state: State, head: str, dirty: dict[str, Entry | N
     state["should_reset_shadow_branch"] = verdict["verdict"] in ("reset", "new")
     state["verdict"] = verdict
     state["last_verdict"] = verdict.copy()
-    git.append_note("stream", f"{verdict['verdict']} {verdict['ref']}: {verdict['reason']}")
+    git.append_trace("stream", f"{verdict['verdict']} {verdict['ref']}: {verdict['reason']}")
     return verdict
 
 
@@ -141,7 +141,7 @@ def _build_current_view(
         files = _list_files(repo.objects, tip, streams)
         orphan = tip["stream"] not in streams and is_orphaned(repo, tip)
     except Error as e:
-        git.append_note("stream", f"'{tip['ref']}': {e}")
+        git.append_trace("stream", f"'{tip['ref']}': {e}")
         files = None
     return _make_view(tip, files, orphan)
 
@@ -173,7 +173,7 @@ def _resolve_stream(repo: Repo, stream: str, ref: str, files: Entries) -> View |
     try:
         return _make_view(tip, _list_files(repo.objects, tip, {stream: (ref, files)}))
     except Error as e:
-        git.append_note("stream", f"'{tip['ref']}': {e}")
+        git.append_trace("stream", f"'{tip['ref']}': {e}")
         return None
 
 

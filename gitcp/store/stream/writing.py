@@ -226,7 +226,7 @@ def list_moving_streams(repo: Repo, base: str, new: str) -> list[Tip]:
             obj = repo.objects.read(candidates[ref])
             tip = parse_tip(ref, obj) if obj else None
         except Error as e:
-            git.append_note("stream", str(e))  # the person's branch: never touched
+            git.append_trace("stream", str(e))  # the person's branch: never touched
             continue
         if tip and (ref in at_base or _is_here(repo, tip, new)):
             tips.append(tip)
@@ -383,7 +383,7 @@ def _choose_parent(repo: Repo, state: State, current: Tip | None, suffixed: bool
     action = verdict["verdict"]
     replaces = action in ("reset", "restore") and not suffixed
     if current and replaces and _is_busy(repo, state, current["stream"]):
-        git.append_note("stream", f"'{current['ref']}' stays: another session is active on it")
+        git.append_trace("stream", f"'{current['ref']}' stays: another session is active on it")
         return current
     if action == "restore":
         restored = read_tip(repo.objects, verdict["ref"])
@@ -393,7 +393,7 @@ def _choose_parent(repo: Repo, state: State, current: Tip | None, suffixed: bool
     if action in ("reset", "new") and current:
         if current["oid"] == verdict["tip"]:
             return None
-        git.append_note("stream", f"verdict '{action}' is void: '{current['ref']}' moved on")
+        git.append_trace("stream", f"verdict '{action}' is void: '{current['ref']}' moved on")
     return current
 
 

@@ -116,7 +116,7 @@ def leave_branch(repo: Repo) -> str:
     try:
         return refs.retry_moved(repo, "v1", attempt_move)
     except Error as e:
-        git.append_note("store", f"'{REF}' stays: {e}")
+        git.append_trace("store", f"'{REF}' stays: {e}")
         return ""
 
 
