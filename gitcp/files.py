@@ -524,7 +524,7 @@ class exclusive:
         self._waited: Any = None  # filelock's own lock, where it was needed
 
     def __enter__(self) -> None:
-        if git.is_on():
+        if git.is_tracing():
             _check_order(self._rank)
         try:
             try:

@@ -299,7 +299,7 @@ class Running:
             limit = count_seconds_left()
         out, self.errors = self._communicate(stdin, limit)
         status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-        if is_on():
+        if is_tracing():
             took = (time.perf_counter() - self._began) * 1e3
             append_trace("git", f"{' '.join(_decode_argv(self._argv))} ({status}, {took:.1f} ms)")
         if status not in ok:
@@ -484,7 +484,7 @@ def append_trace(subject: str, detail: str) -> None:
 
     A trace file that cannot be written is ignored.
     """
-    if not _FILE:
+    if not is_tracing():
         return
     head = f"{(time.perf_counter() - _START) * 1e3:8.1f} {os.getpid()} {subject}"
     line = f"{head}: {hide_passwords(detail)}\n"
@@ -496,14 +496,15 @@ def append_trace(subject: str, detail: str) -> None:
         pass
 
 
-def is_on() -> bool:
+def is_tracing() -> bool:
+    """Whether there is a trace file."""
     return bool(_FILE)
 
 
-def note_end() -> None:
-    """Note what this process took: the modules it imported; how often it opened a file or a
-    directory, there or not, looked at one without opening it, and waited for the disk, and
-    which."""
+def trace_process() -> None:
+    """Append what this process has used to the trace: the modules that it imported; the files and
+    directories that it tried to open, that it looked at without opening them, and that it waited
+    for until they were on the disk."""
     append_trace("imports", " ".join(sorted(sys.modules)))
     for subject, paths in (("opens", _OPENED), ("looks", _LOOKED), ("syncs", _SYNCED)):
         append_trace(subject, f"{len(paths)} {' '.join(paths.values())}")
@@ -536,7 +537,7 @@ def _count_syncs(sync: Callable[..., None]) -> Callable[..., None]:
     return count_sync
 
 
-if is_on():
+if is_tracing():
     sys.addaudithook(_count_opens)
     os.stat, os.lstat = _count_looks(os.stat), _count_looks(os.lstat)
     os.fsync = _count_syncs(os.fsync)

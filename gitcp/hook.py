@@ -94,8 +94,8 @@ def main() -> int:
     finally:
         git.abandon_pending()
         git.end_lasting()
-        if git.is_on():
-            git.note_end()
+        if git.is_tracing():
+            git.trace_process()
     return OK
 
 

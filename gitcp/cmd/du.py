@@ -38,7 +38,7 @@ OPTIONS = (
 def run(argv: Sequence[str]) -> int:
     """Show the sums."""
     args = cli.parse("du", OPTIONS, argv)
-    items = space.list_items(Repo.find(), brief=args.by == "kind")
+    items = space.list_items(Repo.find(), skip_sessions=args.by == "kind")
     windows = term.iterate_counted("measuring objects", split_windows(items, _WINDOW))
     each = (item for window in windows for item in window)
     sums = findings.sum_items(each, args.by, time.time())

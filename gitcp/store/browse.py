@@ -128,13 +128,13 @@ class Sessions:
 
     def list_parts(self, row: Row) -> list[Row]:
         """The session as a whole, its prompts, answers and calls."""
-        transcript, agent = self._read_transcript(row.about)
+        transcript, agent = self._read_transcript(row.item)
         turns = reports.cut_turns(transcript, agent)
         _shorten_paths((part for turn in turns for part in turn["parts"]), self._repo)
         self._talk, self._edits = (row.id, turns), None
         count = spans.count_noun(len(turns), "turn")
         head = [("session ", "bold"), (row.id[:8], "yellow"), (f"  {count}", "dim")]
-        whole = Row("all", "", [head], row.id, row.command, describe_session(row.about, turns))
+        whole = Row("all", "", [head], row.id, row.command, describe_session(row.item, turns))
         return [whole, *build_turns(turns, row.command, split_time)]
 
     def _read_transcript(self, record: Record) -> tuple[bytes, str]:
@@ -159,11 +159,11 @@ class Sessions:
         """What a part says, and the patch of what it changed as far as the journal has it."""
         if part.id == "all":
             patch = self._draw_edits(self._list_uncommitted(row))
-            return [*part.about, *([("diff", patch)] if patch else [])]
-        turn_id = row.about["turns"].get(part.about.get("number"), "")
-        parts: Sequence[Part] = part.about.get("parts", [part.about])
+            return [*part.item, *([("diff", patch)] if patch else [])]
+        turn_id = row.item["turns"].get(part.item.get("number"), "")
+        parts: Sequence[Part] = part.item.get("parts", [part.item])
         names = [turn_id] if turn_id else [name for p in parts for name in p.get("ids", ())]
-        return build_talk(part.about, self._draw_edits([e for n in names for e in self._find(n)]))
+        return build_talk(part.item, self._draw_edits([e for n in names for e in self._find(n)]))
 
     def _find(self, name: str) -> list[JournalLine]:
         """The edits that the journal has of a turn or a tool use."""
@@ -176,7 +176,7 @@ class Sessions:
 
     def _list_uncommitted(self, row: Row) -> list[JournalLine]:
         """The edits of a session that no commit has."""
-        if not row.about["files_touched"]:
+        if not row.item["files_touched"]:
             return []
         open_edits = edit_states.list_open_edits(journal.read_journal(self._repo))
         return [line for line in open_edits if credit.get_cause(line)[0] == row.id]
@@ -233,7 +233,7 @@ class Commits:
 
     def read_content(self, row: Row, part: Row) -> list[Block]:
         """The message and the patch, a prompt, or the patch of a file."""
-        return list(part.about)
+        return list(part.item)
 
 
 class Points:
@@ -258,14 +258,14 @@ class Points:
     def list_parts(self, row: Row) -> list[Row]:
         """The plan of going to a point, and each path in it."""
         self._preview = self._preview or points.Preview(self._repo)
-        plan, patch = self._preview.get_plan(row.about), self._preview.draw_diff(row.about)
-        session = row.about["session_id"]
+        plan, patch = self._preview.get_plan(row.item), self._preview.draw_diff(row.item)
+        session = row.item["session_id"]
         heading = f"session {session}" if session else ""
         return list(build_plan(row, plan, cut_patch(patch), heading))
 
     def read_content(self, row: Row, part: Row) -> list[Block]:
         """The plan with its patch, or a path's part of it."""
-        return list(part.about)
+        return list(part.item)
 
 
 def _stat(path: str) -> float:

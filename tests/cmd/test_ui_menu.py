@@ -47,7 +47,7 @@ def test_a_prompt_and_a_call_are_meant_alone_and_a_session_as_a_whole() -> None:
 
 def test_a_point_and_a_commit_are_gone_back_to_and_bisected_from() -> None:
     row = Row("abc", "", [], "", (), {"checkpoints": ["c0ffee123456"]})
-    other = row._replace(about={"checkpoints": []})
+    other = row._replace(item={"checkpoints": []})
     assert {one.command[:1] for one in list_actions("commits", other, None)} == {
         ("bisect",), ("page",), ("undo",), ()
     }  # fmt: skip

@@ -29,7 +29,7 @@ def list_actions(name: str, row: Row | None, part: Row | None) -> list[Action]:
         actions += _list_of_session(row, part)
     elif row:
         place = row.id
-        has_point = name == "points" or row.about["checkpoints"]
+        has_point = name == "points" or row.item["checkpoints"]
         actions += [_plan("rewind to here", "rewind", "--to", place)] if has_point else []
         bisect = ("bisect", place, "--", "sh", "-c")
         actions.append(
@@ -48,8 +48,8 @@ def list_actions(name: str, row: Row | None, part: Row | None) -> list[Action]:
 
 def _list_of_session(row: Row, part: Row | None) -> list[Action]:
     """A prompt or a call of a session is taken back or staged alone, else the whole session."""
-    entry = part.about if part and isinstance(part.about, dict) else {}
-    turn = row.about["turns"].get(entry.get("number"), "")
+    entry = part.item if part and isinstance(part.item, dict) else {}
+    turn = row.item["turns"].get(entry.get("number"), "")
     calls = entry.get("ids", ())
     what, stage, rewind = "the session's edits", list[str](), ["--session", row.id]
     if turn:

@@ -28,7 +28,7 @@ class Row(NamedTuple):
     """A row of a pane, of one or two lines.
 
     id: the same when the list is read again.  day: its heading, '' for none.  words: what a filter
-    looks at.  command: of gitcp, which shows the row.  about: what the source keeps with it.
+    looks at.  command: of gitcp, which shows the row.  item: of the source, which the row shows.
     is_live: new parts come at the end.
     """
 
@@ -37,7 +37,7 @@ class Row(NamedTuple):
     lines: Sequence[Line]
     words: str
     command: Sequence[str]
-    about: Any = None
+    item: Any = None
     is_live: bool = False
 
 
@@ -339,7 +339,7 @@ class Browser:
         elif key in ("q", "escape", "h", "left", "c-c", ":"):
             self._menu = Pane()
         elif key == "enter" and self._menu.marked:
-            self.chosen, self._menu = self._menu.marked.about, Pane()
+            self.chosen, self._menu = self._menu.marked.item, Pane()
             return "do"
         return ""
 

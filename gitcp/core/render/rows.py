@@ -151,7 +151,7 @@ def build_commit_parts(
 ) -> Iterator[Row]:
     """The parts of a commit: all of it, the prompts of each session, its files."""
     patch = [line for _, rows in files for line in rows]
-    commit = row.about
+    commit = row.item
     about = [
         f"commit {commit['oid']}",
         f"{commit['author']}, {commit['date']}",

@@ -268,7 +268,7 @@ def read_session(repo: Repo, session_id: str) -> Stored:
         return _read_tree(repo.objects, newest["tree"], session_id)
     ids = [
         c["checkpoint_id"]
-        for c in checkpoint_list.list_checkpoints(repo, brief=True)
+        for c in checkpoint_list.list_checkpoints(repo, skip_summary=True)
         if any(s["session_id"] == session_id for s in c["sessions"])
     ]
     stored = [s for s in read_checkpoints(repo, ids) if s["session_id"] == session_id]

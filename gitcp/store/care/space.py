@@ -57,17 +57,17 @@ _LOG = (
 )
 
 
-def list_items(repo: Repo, brief: bool = False) -> Iterator[Item]:
+def list_items(repo: Repo, skip_sessions: bool = False) -> Iterator[Item]:
     """Every object that only gitcp's refs reach or gitcp's packs keep, then every file of gitcp.
 
-    brief: leave out the session and time of checkpoints.  An object's size is that on disk, packed
-    or not; a missing one does not count.  It keeps the ids of commits, checkpoints and the objects
-    of gitcp's packs in memory, not those of all objects.
+    skip_sessions: leave out the session and time of checkpoints.  An object's size is that on disk,
+    packed or not; a missing one does not count.  The ids of commits, checkpoints and the objects of
+    gitcp's packs are kept in memory, not those of all objects.
     """
     pinned = dict(pack_care.list_objects(repo))
 
     def list_owned() -> Iterator[tuple[str, Owner]]:
-        for oid, owner in _list_objects(repo, brief):
+        for oid, owner in _list_objects(repo, skip_sessions):
             pinned.pop(oid, None)
             yield oid, owner
 
@@ -87,7 +87,7 @@ def list_edits(repo: Repo) -> Iterator[Item]:
         )
 
 
-def _list_objects(repo: Repo, brief: bool) -> Iterator[tuple[str, Owner]]:
+def _list_objects(repo: Repo, skip_sessions: bool) -> Iterator[tuple[str, Owner]]:
     """(oid, owner) of every object that only gitcp's refs reach."""
     lines = repo.git.read_records("for-each-ref", "--format=%(refname) %(objectname)", sep=b"\n")
     refs = dict(decode_name(line).split(" ") for line in lines)
@@ -101,7 +101,7 @@ def _list_objects(repo: Repo, brief: bool) -> Iterator[tuple[str, Owner]]:
     owners, bases = _read_commits(repo, ours)
     theirs = [ref for ref in refs if ref not in ours and not ref.endswith(_SHARED)]
     permanent = [ref for ref in ours if ref in sources or ref in _SMALL]
-    places: Place = {} if brief else _map_places(repo)
+    places: Place = {} if skip_sessions else _map_places(repo)
     without = ["HEAD", *theirs, *bases]
     temporary = [ref for ref in ours if ref not in permanent]
     # An object that a checkpoint has too counts as the checkpoint's.
@@ -182,7 +182,7 @@ def _choose_owner(owner: Owner, path: str, places: Place) -> Owner:
 
 def _map_places(repo: Repo) -> Place:
     places: Place = {}
-    for checkpoint in checkpoint_list.list_checkpoints(repo, brief=True):
+    for checkpoint in checkpoint_list.list_checkpoints(repo, skip_summary=True):
         cid = checkpoint["checkpoint_id"]
         for entry in checkpoint["sessions"]:
             path = f"{cid[:2]}/{cid[2:]}/{entry['directory']}".rstrip("/")

@@ -488,7 +488,7 @@ def _list_empty(
     commits = [commit for oid, _ in links if (commit := read_commit(repo.objects, oid))]
     with console.Collected():  # other checks report what cannot be read
         changed = object_lists.read_many_changes(repo, commits)
-        loader = checkpoint_list.Loader(repo.objects, brief=True)
+        loader = checkpoint_list.Loader(repo.objects, skip_summary=True)
         loader.prepare(stored[name] for _, name in links)
         loaded = [(oid, loader.load(name, "", stored[name])) for oid, name in links]
         unclear = [

@@ -677,7 +677,7 @@ def list_known(repo: Repo) -> tuple[set[str], dict[str, Usage]]:
     checkpoints)."""
     recorded = set(others.list_state_ids(repo))
     imported: dict[str, Usage] = {}
-    for checkpoint in checkpoint_list.list_checkpoints(repo, brief=True):
+    for checkpoint in checkpoint_list.list_checkpoints(repo, skip_summary=True):
         for entry in checkpoint["sessions"]:
             session_id, metadata = entry["session_id"], entry["metadata"]
             if metadata.get("kind") == KIND:

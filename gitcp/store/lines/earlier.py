@@ -179,12 +179,12 @@ def _place_runs(commit: str, path: str, runs: Iterable[Run]) -> dict[int, Spot]:
 class Earlier:
     """Finds where lines were before; each history is read once until forget()."""
 
-    def __init__(self, repo: Repo, classify: Classify, like: Earlier | None = None) -> None:
+    def __init__(self, repo: Repo, classify: Classify, share_with: Earlier | None = None) -> None:
         """classify: (commit, what it says) -> a name that is the same for commits whose unrecorded
-        lines have the same author; one with records has a name of its own.  like: another Earlier,
-        with which this one shares the whole history."""
+        lines have the same author; one with records has a name of its own.  share_with: another
+        Earlier, with which this one shares the whole history."""
         self._repo, self._classify = repo, classify
-        self._whole: list[Walk] = like._whole if like else []
+        self._whole: list[Walk] = share_with._whole if share_with else []
         # Whether a part of a history or a content was not here; a list of renames.
         self._lacks = self._is_broken = False
         self._walks: list[Walk] = []

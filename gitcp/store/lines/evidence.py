@@ -42,16 +42,18 @@ class Evidence:
         repo: Repo,
         worktree: bool = True,
         revisions: Sequence[str] = ("HEAD",),
-        like: Evidence | None = None,
+        share_with: Evidence | None = None,
     ) -> None:
         """worktree: whether the zero commit means the worktree, whose edits the journal has.
-        revisions: the range of the commits that prefetch_changes() gets.  like: another Evidence,
-        with which this one shares what it reads of whole histories."""
+        revisions: the range of the commits that prefetch_changes() gets.  share_with: another
+        Evidence, with which this one shares what it reads of whole histories."""
         self._repo = repo
         self._journalled, self._revisions = worktree, revisions
         self.readers = Readers(repo)
-        self._earlier: Earlier = Earlier(repo, self._name_author, like._earlier if like else None)
-        self._periods: line_authors.Periods | None = like._periods if like else None
+        self._earlier: Earlier = Earlier(
+            repo, self._name_author, share_with._earlier if share_with else None
+        )
+        self._periods: line_authors.Periods | None = share_with._periods if share_with else None
         self._commits: dict[str, Commit] = {}
         self._names: dict[str, str] = {}  # commit -> the result of _name_author()
         self._defaults: dict[str, Author] = {}  # commit -> the result of find_default_author()

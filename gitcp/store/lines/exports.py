@@ -158,10 +158,10 @@ def list_commits(
     revisions: Sequence[str],
     paths: Sequence[str],
     options: Sequence[str] = (),
-    like: Evidence | None = None,
+    share_with: Evidence | None = None,
 ) -> Iterator[CommitCounts]:
     """The commits of revisions that change paths; arguments as for map_commits()."""
-    return map_commits(repo, describe_commit, revisions, paths, options, like)
+    return map_commits(repo, describe_commit, revisions, paths, options, share_with)
 
 
 def map_commits(
@@ -170,21 +170,21 @@ def map_commits(
     revisions: Sequence[str],
     paths: Sequence[str],
     options: Sequence[str] = (),
-    like: Evidence | None = None,
+    share_with: Evidence | None = None,
 ) -> Iterator[Converted]:
     """What convert(evidence, commit) returns for each commit of the revisions (default: HEAD) that
     changes paths.
 
-    options: of git log.  like: as for Evidence.  A long history is divided among several processes:
-    what convert() returns must be what spread_batches() can send.  Raises Error with git's message
-    for a bad revision.
+    options: of git log.  share_with: as for Evidence.  A long history is divided among several
+    processes: convert() must return what spread_batches() can send.  Raises Error with git's
+    message for a bad revision.
     """
     names = map(encode_name, ("--end-of-options", *revisions, "--", *paths))
-    shared = like  # of this process, which does a batch before it forks
+    shared = share_with  # of this process, which does a batch before it forks
 
     def begin(objects: Objects) -> Callable[[list[Change]], list[Converted]]:
         nonlocal shared
-        evidence = Evidence(repo, revisions=revisions or ["HEAD"], like=shared)
+        evidence = Evidence(repo, revisions=revisions or ["HEAD"], share_with=shared)
         shared = shared or evidence
         return partial(_describe_window, convert, evidence)
 

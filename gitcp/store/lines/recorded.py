@@ -47,7 +47,7 @@ class Recorded:
         self._records: dict[str, list[LineRecord]] = {}
         self._place_by_id: dict[str, tuple[str, str] | None] = {}  # id -> ref and tree
         self._stored: dict[str, StoredCheckpoint] = {}
-        self._loader = checkpoint_list.Loader(repo.objects, brief=True)
+        self._loader = checkpoint_list.Loader(repo.objects, skip_summary=True)
 
     def prefetch(self, ids: Iterable[str]) -> None:
         """Read these checkpoints in bulk."""

@@ -364,7 +364,9 @@ def find_lost(
     among: the revision range to search, '' for all branches.  lately: search only checkpoints of
     the recent reflog and the newest commits, not the whole store."""
     if not lately:
-        stored = [c["checkpoint_id"] for c in checkpoint_list.list_checkpoints(repo, brief=True)]
+        stored = [
+            c["checkpoint_id"] for c in checkpoint_list.list_checkpoints(repo, skip_summary=True)
+        ]
         return _pair_links(repo, stored, among, _MOST)
     if not os.path.exists(repo.join_shared("linked")):
         return []

@@ -164,8 +164,10 @@ class Counts(NamedTuple):
     credited: Credits  # the authors of the lines that the commits add
 
 
-def count_lines(repo: Repo, records: Sequence[Record], like: Evidence | None = None) -> Counts:
-    """The lines of the commits of records.  like: as for Evidence."""
+def count_lines(
+    repo: Repo, records: Sequence[Record], share_with: Evidence | None = None
+) -> Counts:
+    """The lines of the commits of records.  share_with: as for Evidence."""
     names = [record["oid"] for record in records]
     authors = {record["oid"]: str(record["author"]) for record in records}
     counted = {}
@@ -174,7 +176,7 @@ def count_lines(repo: Repo, records: Sequence[Record], like: Evidence | None = N
     credited: Credits = {}
     counting = sums.Sums()
     options = ["--no-walk=unsorted"]
-    for commit in exports.list_commits(repo, names, (), options, like):
+    for commit in exports.list_commits(repo, names, (), options, share_with):
         counting.take(commit)
         shares: dict[str, dict[str, int]] = {}
         for patch in sums.list_patches(commit):

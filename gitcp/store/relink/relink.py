@@ -248,7 +248,7 @@ def _find_newest(repo: Repo, session_id: str) -> str:
     """The checkpoint with the latest part of a session; "" if none has one."""
     dated = [
         (str(entry["metadata"].get("created_at")), checkpoint["checkpoint_id"])
-        for checkpoint in checkpoint_list.list_checkpoints(repo, brief=True)
+        for checkpoint in checkpoint_list.list_checkpoints(repo, skip_summary=True)
         for entry in checkpoint["sessions"]
         if entry["session_id"] == session_id
     ]

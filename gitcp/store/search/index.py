@@ -414,9 +414,9 @@ def _read_source(objects: Objects, source: Source) -> tuple[Spoken, list[Lack]]:
 
 
 def _read_checkpoint(objects: Objects, parts: checkpoints.Parts, tree: str) -> Spoken:
-    run_task(objects, checkpoint_list.Loader(objects, brief=True).read_ahead([tree]))
+    run_task(objects, checkpoint_list.Loader(objects, skip_summary=True).read_ahead([tree]))
     sessions = []
-    for entry in parts.load_checkpoint("", tree, brief=True)["sessions"]:
+    for entry in parts.load_checkpoint("", tree, skip_summary=True)["sessions"]:
         metadata = entry["metadata"]
         transcript = parts.read_transcript(entry["files"], entry["directory"])
         turns = list(cut_turns(transcript, _get_start(metadata))) or _build_turns(metadata)

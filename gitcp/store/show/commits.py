@@ -148,7 +148,7 @@ class _Store:
 
     def _load_checkpoints(self, ids: list[str]) -> Steps[dict[str, StoredCheckpoint]]:
         stored: dict[str, StoredCheckpoint] = {}
-        loader = checkpoint_list.Loader(self._repo.objects, brief=True)
+        loader = checkpoint_list.Loader(self._repo.objects, skip_summary=True)
         if ids and self._refs is None:
             self._refs = checkpoints.list_places(self._repo)
         trouble: dict[str, list[Error]] = {name: [] for name in ids}
@@ -412,7 +412,7 @@ def _identify_commit(objects: Objects, oid: str) -> Subject:
 def _list_stored(repo: Repo, name: str) -> list[str]:
     return [
         session["session_id"]
-        for checkpoint in checkpoint_list.list_checkpoints(repo, brief=True)
+        for checkpoint in checkpoint_list.list_checkpoints(repo, skip_summary=True)
         for session in checkpoint["sessions"]
         if session["session_id"].startswith(name)
     ]

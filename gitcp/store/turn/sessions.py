@@ -95,7 +95,7 @@ def add_stored(repo: Repo, records: list[Record], session_id: str = "") -> list[
     """Add the permanent store's checkpoints and sessions; session_id: the only one to add."""
     sessions = {r["session_id"]: r for r in records}
     first: dict[str, tuple[float, SessionEntry]] = {}
-    for checkpoint in checkpoint_list.list_checkpoints(repo, brief=True):
+    for checkpoint in checkpoint_list.list_checkpoints(repo, skip_summary=True):
         for entry in checkpoint["sessions"]:
             entry_id = entry["session_id"]
             if session_id and entry_id != session_id:

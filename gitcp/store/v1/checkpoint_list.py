@@ -45,16 +45,16 @@ _AT_ONCE = 400  # commits of checkpoints that are read at once
 _HEX = frozenset("0123456789abcdef")
 
 
-def list_checkpoints(repo: Repo, brief: bool = False) -> Iterator[StoredCheckpoint]:
+def list_checkpoints(repo: Repo, skip_summary: bool = False) -> Iterator[StoredCheckpoint]:
     """Every checkpoint of list_sources(), once, in the order of ids in each source.
 
-    brief: as for Parts.load_checkpoint().
+    skip_summary: as for Parts.load_checkpoint().
     """
-    return map_checkpoints(repo, lambda checkpoint: checkpoint, brief)
+    return map_checkpoints(repo, lambda checkpoint: checkpoint, skip_summary)
 
 
 def map_checkpoints(
-    repo: Repo, convert: Callable[[StoredCheckpoint], Converted], brief: bool = False
+    repo: Repo, convert: Callable[[StoredCheckpoint], Converted], skip_summary: bool = False
 ) -> Iterator[Converted]:
     """What convert() returns for each checkpoint of list_checkpoints().
 
@@ -63,7 +63,9 @@ def map_checkpoints(
     def begin(objects: Objects) -> Callable[[list[_Window]], list[Converted]]:
         return lambda batch: [
             convert(checkpoint)
-            for loaded in run_tasks(objects, (_load_window(objects, *w, brief) for w in batch))
+            for loaded in run_tasks(
+                objects, (_load_window(objects, *w, skip_summary) for w in batch)
+            )
             for checkpoint in loaded
         ]
 
@@ -85,19 +87,20 @@ def _list_windows(repo: Repo, places: list[str]) -> Iterator[_Window]:
 
 
 def _load_window(
-    objects: Objects, place: str, window: list[tuple[str, str]], brief: bool
+    objects: Objects, place: str, window: list[tuple[str, str]], skip_summary: bool
 ) -> Steps[list[StoredCheckpoint]]:
-    loader = Loader(objects, brief)
+    loader = Loader(objects, skip_summary)
     yield from loader.read_ahead(tree for _, tree in window)
     return [loader.load(name, find_holding_ref(place, name), tree) for name, tree in window]
 
 
 class Loader:
-    """Loads many checkpoints.  brief: as for Parts.load_checkpoint().  trees: the directories that
-    were read ahead, by oid."""
+    """Loads many checkpoints, of which directories can be read ahead.
 
-    def __init__(self, objects: Objects, brief: bool = False) -> None:
-        self._objects, self._brief = objects, brief
+    skip_summary: as for Parts.load_checkpoint()."""
+
+    def __init__(self, objects: Objects, skip_summary: bool = False) -> None:
+        self._objects, self._skip_summary = objects, skip_summary
         self.trees: dict[str, Tree] = {}
 
     def prepare(self, trees: Iterable[str], *more: str) -> None:
@@ -111,7 +114,9 @@ class Loader:
         below = yield from self._read_trees(
             [files[name][1] for files in entries for name in list_numbers(files)]
         )
-        roots = [files for files in entries if not (self._brief and find_sole_session(files))]
+        roots = [
+            files for files in entries if not (self._skip_summary and find_sole_session(files))
+        ]
         names = (v1_format.METADATA, *more)
         yield [files[n][1] for files in (*roots, *below) for n in names if n in files]
 
@@ -125,7 +130,7 @@ class Loader:
 
     def load(self, checkpoint_id: str, ref: str, tree: str) -> StoredCheckpoint:
         """Parts.load_checkpoint() with what was read ahead."""
-        return self.make_parts(checkpoint_id).load_checkpoint(ref, tree, self._brief)
+        return self.make_parts(checkpoint_id).load_checkpoint(ref, tree, self._skip_summary)
 
     def make_parts(self, checkpoint_id: str) -> Parts:
         """A reader of the parts of a checkpoint with what was read ahead."""

@@ -534,13 +534,13 @@ class Parts:
         self.lacks: list[str] = []
         self.absent: list[str] = []
 
-    def load_checkpoint(self, ref: str, tree: str, brief: bool = False) -> StoredCheckpoint:
+    def load_checkpoint(self, ref: str, tree: str, skip_summary: bool = False) -> StoredCheckpoint:
         """The checkpoint whose directory is tree, as far as it can be read.
 
-        brief: leave summary empty if there is only one session, which is found without it.
+        skip_summary: leave summary empty if there is only one session, which is found without it.
         """
         entries = self.read_tree(tree)
-        only = find_sole_session(entries) if brief else ""
+        only = find_sole_session(entries) if skip_summary else ""
         root = {} if only else self.read_json(entries, "", "root")
         sessions: list[SessionEntry] = []
         for name in [only] if only else list_directories(entries, root):
