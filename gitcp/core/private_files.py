@@ -183,7 +183,7 @@ KINDS = (
         "each event",
         "status and doctor",
         "status knows less of agents and failures until the next",
-        File(COMMON, "heard/<agent>", "shared flag", "the time of the agent's last turn"),
+        File(COMMON, "heard/<agent>", "shared flag", "hooks of the agent have run"),
         File(COMMON, "warnings", "shared", "the warnings of hooks that failed"),
     ),
     Kind(
@@ -202,8 +202,8 @@ KINDS = (
         File(COMMON, "pushed/<remote>", "shared", "the tips that the remote has"),
         File(COMMON, "push-failed/<remote>", "shared flag", "the last push there failed"),
         File(COMMON, "push-said", "shared", "the messages that were said, one a line"),
-        File(COMMON, "searched", "shared", "the tips that were searched for secrets"),
-        File(COMMON, "withheld", "shared", "the objects in which one was found"),
+        File(COMMON, "searched", "shared", "what was searched for secrets, and what was found"),
+        File(COMMON, "withheld", "shared former", "what was found"),
         File(COMMON, "unsigned", "shared", "the sessions whose commits could not be signed"),
     ),
     Kind(

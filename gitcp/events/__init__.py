@@ -220,7 +220,7 @@ def _locate_home(client: Client | None, event: Record) -> Events:
         return
     os.chdir(folder)
     if client:
-        _note_event(repo, client.NAME, event["event"])
+        _note_event(repo, client.NAME)
     if client and client.exports():
         from gitcp.store.session import others
 
@@ -331,20 +331,19 @@ def _locate_unheard(event: Record, project: str = "") -> tuple[str, Repo] | None
     return folder, repo
 
 
-def _note_event(repo: Repo, agent: str, name: str) -> None:
-    """Note the time of an agent's event, and update `configured` (guard_files)."""
+def _note_event(repo: Repo, agent: str) -> None:
+    """Note that hooks of an agent run, and update `configured` (guard_files)."""
     marked = os.path.isdir(repo.join_shared("configured"))
     if marked or repo.config.list_keys("gitcp.", ".pipeline"):
         from gitcp.store.setup import guard_files
 
         guard_files.write_configured(repo)
     path = repo.join_shared("heard", agent)
-    if name not in ("session-start", "turn-start") and os.path.exists(path):
-        return
-    try:
-        files.touch_private(repo, path)
-    except (Error, OSError):
-        pass  # no turn depends on it
+    if not os.path.exists(path):
+        try:
+            files.touch_private(repo, path)
+        except (Error, OSError):
+            pass  # no turn depends on it
 
 
 # Answer the agent, in the form of its client.

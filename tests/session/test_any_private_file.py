@@ -20,6 +20,7 @@ import pytest
 from gitcp import files
 from gitcp.repo import Repo
 from gitcp.store import hook_warnings, session
+from gitcp.store.share import remote
 from gitcp.store.snapshot.scan import StatCache
 from gitcp.store.v1 import checkpoint_list
 from tests.support.harness import World
@@ -112,7 +113,8 @@ def lived(world: World) -> None:
     files.write_private(repo, repo.join_own("index-stale"), b"1")
     hook_warnings.keep_warning(repo, "stop: a hook failed")
     checkpoint_list.set_pushed(repo, "origin", {"refs/heads/entire/checkpoints/v1": world.head})
-    checkpoint_list.set_searched(repo, "rules", {"refs/heads/entire/checkpoints/v1": world.head})
+    searched = remote.Searched({"refs/heads/entire/checkpoints/v1": world.head}, {})
+    remote.write_searched(repo, "rules", searched)
     cache = StatCache(repo)
     cache._safe_before = sys.maxsize
     cache.put_oid("README.md", (world.path / "README.md").stat(), "", world.head)

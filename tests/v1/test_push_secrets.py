@@ -159,6 +159,15 @@ def test_a_note_of_what_was_searched_that_is_damaged_counts_for_nothing(
         push(here)
 
 
+def test_what_an_older_gitcp_has_searched_is_searched_again(here: Repo) -> None:
+    store(here, "ab/0000000000/0/prompt.txt", f"use {TOKEN}\n")
+    note = Path(here.join_shared("searched"))
+    note.parent.mkdir(parents=True, exist_ok=True)
+    note.write_text(f"{redaction.hash_rules(here)}\n{git('rev-parse', V1)} {V1}\n")
+    with pytest.raises(Error, match="ab0000000000"):
+        push(here)
+
+
 def test_a_secret_among_a_thousand_files_is_found_in_few_searches(
     here: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -267,7 +276,7 @@ def test_findings_that_are_lost_are_searched_for_again(here: Repo, tmp_path: Pat
     for _ in range(2):
         with pytest.raises(Error, match="ab0000000000"):
             push(here)
-        Path(here.join_shared("withheld")).unlink()
+        Path(here.join_shared("searched")).unlink()
     assert ids_there(tmp_path) == ["aa"]
 
 

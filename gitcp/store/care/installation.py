@@ -21,7 +21,7 @@ from gitcp.files import Damaged
 from gitcp.git import decode_name
 from gitcp.store import hook_warnings
 from gitcp.store.care.case import Row
-from gitcp.store.setup import adapters, git_hooks, guard_files, install, takeover
+from gitcp.store.setup import adapters, git_hooks, install, takeover
 from gitcp.store.setup.install import find_main_worktree
 
 TYPE_CHECKING = False
@@ -267,7 +267,7 @@ def look_at_clients(case: Case) -> Iterator[Finding]:
         yield from _find_entires(repo, client, texts)
         if client.HERE_ONLY and os.getcwd() != os.path.realpath(repo.worktree):
             yield from _find_subdirectory(repo, client)
-        if not guard_files.read_last(repo, name) and client.AGENT_TYPE not in called:
+        if not os.path.exists(repo.join_shared("heard", name)) and client.AGENT_TYPE not in called:
             hint = (
                 f"start it here; it {client.TRUST_NOTE}"
                 if client.TRUST_NOTE

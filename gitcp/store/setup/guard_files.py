@@ -70,14 +70,6 @@ def clear_watched(repo: Repo) -> None:
     files.remove_private(repo, repo.join_own("watched"))
 
 
-def read_last(repo: Repo, agent: str) -> float:
-    """The time of an agent's last event, in seconds since 1970; 0 if there was none."""
-    try:
-        return os.stat(repo.join_shared("heard", agent)).st_mtime
-    except OSError:
-        return 0.0
-
-
 # Read the strategy, which decides what a turn's end makes (doc/behaviour.md "Strategies").
 MANUAL, AUTO = "manual-commit", "auto-commit"
 

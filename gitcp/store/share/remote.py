@@ -12,13 +12,13 @@ from gitcp import files, git
 from gitcp.core import formats
 from gitcp.core.formats import CHECKPOINTS, is_checkpoint_id, parse_checkpoint_ref, parse_shadow
 from gitcp.errors import Error, GitError, Late
-from gitcp.git import decode_name, encode_name
+from gitcp.git import decode_name
 from gitcp.record import decode_lines, encode_lines
 from gitcp.store import notes, redaction, refs, summaries
 from gitcp.store.object_lists import list_files
 from gitcp.store.objects import edit_tree, find_entry, need_commit, read_commit
 from gitcp.store.reading import split_windows, spread_batches
-from gitcp.store.v1 import checkpoint_list, checkpoints
+from gitcp.store.v1 import checkpoints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -330,9 +330,9 @@ def _shorten_refs(refs: list[str]) -> str:
 
 
 # What a push holds back: the checkpoints in which the check finds what looks like a secret.
-#
-# A file remembers the findings of today's rules, so that they are searched for once.
 _MOST_WITHHELD = 1 << 24  # entries of the store's tree
+# The file of an older gitcp, which has tips alone, begins with the hash.
+_HEAD = "found by "
 _SUBJECT_WITHHELD = "Checkpoints without those that are held back"
 ALLOW = "'git config --add gitcp.redact-allow <regex>' allows it"
 
@@ -349,16 +349,12 @@ def search_new(
     if not repo.config.get_option("gitcp.push-check"):
         return {}
     rules = redaction.hash_rules(repo)
-    searched, earlier = checkpoint_list.read_searched(repo, rules), _read(repo, rules)
-    if earlier is None:  # what was found in what was searched is not known
-        searched = {}
-    known = [*remote_tips.values(), *searched.values()]
+    searched = read_searched(repo, rules)
+    known = [*remote_tips.values(), *searched.tips.values()]
     end = None if git.count_seconds_left() is None else time.monotonic() + limit
-    hits = find_secrets(repo, tips.values(), known, end)
-    secrets = {**(earlier or {}), **{oid: rule for oid, _, rule in hits}}
-    if secrets != earlier:
-        _write(repo, rules, secrets)
-    checkpoint_list.set_searched(repo, rules, {**searched, **tips})
+    found = {oid: rule for oid, _, rule in find_secrets(repo, tips.values(), known, end)}
+    secrets = {**searched.secrets, **found}
+    write_searched(repo, rules, Searched({**searched.tips, **tips}, secrets))
     return secrets
 
 
@@ -409,7 +405,7 @@ def list_held(repo: Repo) -> list[Held]:
     """What today's rules hold back, by the findings of earlier pushes."""
     if not repo.config.get_option("gitcp.push-check"):
         return []
-    if not (secrets := _read(repo, redaction.hash_rules(repo))):
+    if not (secrets := read_searched(repo, redaction.hash_rules(repo)).secrets):
         return []
     tips = refs.list_refs(repo, refs.REF, CHECKPOINTS, notes.REF, summaries.REF)
     return [
@@ -450,16 +446,26 @@ def describe_remedy(held: Held) -> str:
     return f"{ALLOW}, 'gitcp forget {name}' deletes it" if is_checkpoint_id(name) else ALLOW
 
 
-def _read(repo: Repo, rules: str) -> dict[str, str] | None:
-    """oid -> rule of what was found by these rules (a hash); None if that is not known."""
-    path = repo.join_shared("withheld")
-    head, *lines = decode_name(files.read_cache(path)).splitlines() or [""]
+class Searched(NamedTuple):
+    """What was searched for secrets, and what was found."""
+
+    tips: Refs  # ref -> oid, whose whole histories were searched
+    secrets: Secrets
+
+
+def read_searched(repo: Repo, rules: str) -> Searched:
+    """What was searched by these rules (a hash); nothing if that is not known."""
+    head, *lines = decode_name(files.read_cache(repo.join_shared("searched"))).splitlines() or [""]
     pairs = [line.split() for line in lines]
     fits = all(len(pair) == 2 and formats.is_object_name(pair[0]) for pair in pairs)
-    return {pair[0]: pair[1] for pair in pairs} if fits and head == rules else None
+    if not fits or head != _HEAD + rules:
+        return Searched({}, {})
+    tips = {word: oid for oid, word in pairs if word.startswith("refs/")}
+    return Searched(tips, {oid: word for oid, word in pairs if not word.startswith("refs/")})
 
 
-def _write(repo: Repo, rules: str, secrets: Secrets) -> None:
-    lines = [rules, *(f"{oid} {rule}" for oid, rule in secrets.items())]
-    data = encode_name("".join(f"{line}\n" for line in lines))
-    files.write_private(repo, repo.join_shared("withheld"), data)
+def write_searched(repo: Repo, rules: str, searched: Searched) -> None:
+    """Write down what was searched by these rules."""
+    lines = [_HEAD + rules, *(f"{oid} {ref}" for ref, oid in searched.tips.items())]
+    lines += [f"{oid} {rule}" for oid, rule in searched.secrets.items()]
+    files.write_private(repo, repo.join_shared("searched"), encode_lines(lines))

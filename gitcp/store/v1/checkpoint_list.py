@@ -491,37 +491,17 @@ def _list_changed(objects: Objects, ours: str | None, theirs: str | None) -> set
 
 def read_pushed(repo: Repo, remote: str) -> Tips:
     """The tips that a remote had after our last push."""
-    return _read_tips(_join_pushed(repo, remote), "")
-
-
-def set_pushed(repo: Repo, remote: str, tips: Mapping[str, str]) -> None:
-    """Write down the tips that a remote has now."""
-    _write_tips(repo, _join_pushed(repo, remote), "", tips)
-
-
-def read_searched(repo: Repo, rules: str) -> Tips:
-    """The tips whose whole histories were searched for secrets by these rules (a hash)."""
-    return _read_tips(repo.join_shared("searched"), rules)
-
-
-def set_searched(repo: Repo, rules: str, tips: Mapping[str, str]) -> None:
-    """Write down the tips that were searched by these rules; those of other rules are dropped."""
-    _write_tips(repo, repo.join_shared("searched"), rules, tips)
-
-
-def _join_pushed(repo: Repo, name: str) -> str:
-    return repo.join_shared("pushed", escape_remote(name))
-
-
-def _read_tips(path: str, head: str) -> Tips:
-    lines = decode_name(read_cache(path)).splitlines()
-    if head and lines[:1] != [head]:
-        return {}
-    pairs = [line.split() for line in lines[bool(head) :]]
+    lines = decode_name(read_cache(_join_pushed(repo, remote))).splitlines()
+    pairs = [line.split() for line in lines]
     fits = all(len(pair) == 2 and is_object_name(pair[0]) and is_ref(pair[1]) for pair in pairs)
     return {pair[1]: pair[0] for pair in pairs} if fits else {}
 
 
-def _write_tips(repo: Repo, path: str, head: str, tips: Mapping[str, str]) -> None:
-    lines = [*([head] if head else []), *(f"{oid} {ref}" for ref, oid in tips.items())]
-    write_private(repo, path, encode_name("".join(f"{line}\n" for line in lines)))
+def set_pushed(repo: Repo, remote: str, tips: Mapping[str, str]) -> None:
+    """Write down the tips that a remote has now."""
+    lines = (f"{oid} {ref}\n" for ref, oid in tips.items())
+    write_private(repo, _join_pushed(repo, remote), encode_name("".join(lines)))
+
+
+def _join_pushed(repo: Repo, name: str) -> str:
+    return repo.join_shared("pushed", escape_remote(name))
