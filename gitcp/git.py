@@ -1,8 +1,7 @@
 """The one door to git: its processes, until when they may run, and the trace of them.
 
 Input and output are bytes, names are texts in which surrogates stand for bytes that are not UTF-8.
-The caller says which exit statuses it accepts.  A name of a file, a line of the trace and the time
-now are made here, too.
+The caller says which exit statuses it accepts.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn, Self
 
 
-# Run git, with the exit statuses that the caller accepts.  Input and output are bytes.
+# call -> what abandons it: what this process has to write before git starts next.
 _PENDING: dict[Callable[[], object], Callable[[], object]] = memory.get_table("pending")
 LASTING: dict[Git, Any] = memory.get_table("lasting")  # gits that wait for orders
 # git never prompts, never translates and takes no lock merely to read; and it writes its output in
@@ -135,8 +134,8 @@ class Git:
         return self._cwd or os.getcwd()
 
     def copy_with(self, cwd: str | None, env: Mapping[str, str | None]) -> Self:
-        """The same git in another directory, with env over the environment, QUIET too (None:
-        without)."""
+        """The same git in another directory.  env: variables to set, also those of QUIET; None
+        unsets one."""
         copy = type(self)(cwd, self.env)
         copy.env = {k: v for k, v in {**copy.env, **env}.items() if v is not None}
         return copy
@@ -157,9 +156,9 @@ class Git:
         if args[0] != "config":  # it reads no object
             run_pending()
         inherited = build_person_env(self.env) if filters else self.env
-        where, own = ("-C", self._cwd) if self._cwd else (), {**inherited, **(env or {})}
+        where, child_env = ("-C", self._cwd) if self._cwd else (), {**inherited, **(env or {})}
         encoding = AS_UTF8 if args[0] == "log" else ()
-        return Running(("git", *where, *encoding, *args), own, feed, apart)
+        return Running(("git", *where, *encoding, *args), child_env, feed, apart)
 
     def run(
         self,
@@ -226,8 +225,8 @@ def count_seconds_left() -> float | None:
 
 
 def describe_overrun(limit: float | None = None) -> str:
-    """The end of a message that git did not answer: within the hook's time, or that of a call, by
-    default without a limit of its own (seconds)."""
+    """In what time git did not answer, as the end of a message.  limit: the seconds of this call,
+    by default those of every call."""
     if _limits and time.monotonic() > _compute_end() - 0.01:
         return "before the time of the whole hook was over"
     return f"in {limit or _limits.get('each', EACH):.3g} seconds"
@@ -244,7 +243,7 @@ def _compute_end() -> float:
 # Input and output are bytes.  posix_spawn is used because importing subprocess costs a hook 13 ms.
 ANY = range(-64, 256)  # any status, also of a signal
 _GRACE = 0.3  # seconds from SIGTERM to SIGKILL, and for the other processes of the group
-_MOST = 1 << 20  # bytes of errors that are kept during a conversation
+_MOST_ERRORS = 1 << 20  # bytes of errors that are kept during a conversation
 
 
 class Running:
@@ -360,7 +359,7 @@ class Running:
                 return bool(ready)
             if not (data := os.read(self._err, 1 << 16)):
                 self._poll.unregister(self._err)
-            elif sum(map(len, self._complaints)) < _MOST:
+            elif sum(map(len, self._complaints)) < _MOST_ERRORS:
                 self._complaints.append(data)
 
     def read_next(self) -> bytes:
@@ -396,8 +395,8 @@ class Running:
         parts: dict[int, list[bytes]] = {self._out: [], self._err: self._complaints}
         import select
 
-        waiting, left = dict.fromkeys(parts, select.POLLIN), memoryview(stdin)
-        if left:
+        waiting, unwritten = dict.fromkeys(parts, select.POLLIN), memoryview(stdin)
+        if unwritten:
             os.set_blocking(self._in, False)
             waiting[self._in] = select.POLLOUT
         elif self._in >= 0:
@@ -412,8 +411,8 @@ class Running:
                 self._end_overdue(waiting, limit)
             for fd, _ in ready:
                 if fd == self._in:
-                    left = feed_pipe(fd, left)
-                    ended = not left
+                    unwritten = feed_pipe(fd, unwritten)
+                    ended = not unwritten
                 else:
                     data = os.read(fd, 1 << 16)
                     parts[fd].append(data)
@@ -427,7 +426,7 @@ class Running:
         return b"".join(parts[self._out]), b"".join(parts[self._err])
 
     def _end_overdue(self, pipes: Iterable[int], limit: float | None = None) -> NoReturn:
-        """Close the pipes, end the process, and raise Late.  limit: its seconds, if its own."""
+        """Close the pipes, end the process, and raise Late.  limit: as for describe_overrun()."""
         for fd in pipes:
             os.close(fd)
         self.terminate()
@@ -443,10 +442,10 @@ def reset_signals() -> None:
 
 
 def fill_pipe(fd: int, data: bytes) -> None:
-    """feed_pipe() until nothing is left."""
-    left = memoryview(data)
-    while left:
-        left = feed_pipe(fd, left)
+    """feed_pipe() until nothing remains."""
+    remaining = memoryview(data)
+    while remaining:
+        remaining = feed_pipe(fd, remaining)
 
 
 def feed_pipe(fd: int, left: memoryview) -> memoryview:

@@ -44,11 +44,11 @@ def start() -> int:
     try:
         return main()
     except BaseException as e:  # as where stderr takes nothing
-        # 1 would be the status of a Python that cannot begin: another would do the work again
-        return _tell_death(e)
+        # not 1: hooks.sh takes that for a Python that cannot start, and tries another one
+        return _report_death(e)
 
 
-def _tell_death(reason: BaseException) -> int:
+def _report_death(reason: BaseException) -> int:
     """Say if possible why a hook ended in the middle; return the status, which refuses nothing."""
     try:
         print(f"warning: gitcp ended early: {type(reason).__name__}: {reason}", file=sys.stderr)
@@ -112,21 +112,21 @@ def _run_git_hook(event: str, args: Sequence[str]) -> int:
 
 
 def _run_agent_hook(argv: Sequence[str]) -> int:
-    begun: list[tuple[Repo, Record]] = []  # the starts of calls
+    started: list[tuple[Repo, Record]] = []  # the starts of calls
     is_stream = argv == ["event"]
     for repo, event in events.read_records(_warn_person) if is_stream else events.read_call(argv):
         if status := run(repo, event):
             if event.get("guest") and "tool" in event:
-                _end_refused(begun, event)
+                _end_refused(started, event)
             return status
         if event["event"] == "tool-start" and "tool" in event:
-            begun.append((repo, event))
+            started.append((repo, event))
     return OK
 
 
-def _end_refused(begun: Sequence[tuple[Repo, Record]], refused: Record) -> None:
-    """End a call, which one repository has refused, in those where it has begun."""
-    for repo, event in begun:
+def _end_refused(started: Sequence[tuple[Repo, Record]], refused: Record) -> None:
+    """End a call that one repository has refused in those where it has started."""
+    for repo, event in started:
         if event["tool"].get("id") == refused["tool"].get("id"):
             os.chdir(repo.worktree)
             run(repo, {**event, "event": "tool-end"})
@@ -138,9 +138,10 @@ def run(repo: Repo, first: Record) -> int:
     A gate's refusal ends them and is the answer.  Otherwise their messages are given as one."""
     event, config = str(first["event"]), repo.config
     limits = config.get_option("gitcp.hook-timeout"), config.get_option("gitcp.git-timeout")
-    # A setting of the person's counts, and not the client's limit.
+    # If the person has set a time, the client's limit does not shorten it.
     git.begin_deadline(*limits, is_bound=not config.get_all("gitcp.hook-timeout"))
-    built_in = os.environ.get("GITCP_ACTIVE") != "configured"  # else configured pipelines alone
+    # Commits of split and auto run the person's configured pipelines only.
+    built_in = os.environ.get("GITCP_ACTIVE") != "configured"
     if built_in and event not in COMMITTING and os.path.exists(repo.join_own("auto")):
         from gitcp.store import auto
 
@@ -163,7 +164,7 @@ def run(repo: Repo, first: Record) -> int:
 
             turns.withdraw_claims(repo, first)
         return _refuse(repo, first, refusals[-1].get("message"))
-    if messages and not first.get("guest"):  # the answer is that of the home
+    if messages and not first.get("guest"):  # the session's own repository answers
         _send_messages(first, messages)
     if event == "post-commit" and built_in:
         _store_missing_checkpoint(repo, first)
@@ -173,8 +174,8 @@ def run(repo: Repo, first: Record) -> int:
 def _run_pipeline(
     repo: Repo, pipeline: Stages | str, first: Record
 ) -> tuple[list[Record], list[str]]:
-    """(the output of a pipeline for an event, what is wrong with it).  The built-in pipeline takes
-    the place of a configured one with a mistake."""
+    """(the output of a pipeline for an event, its faults).  If a configured pipeline has a mistake,
+    the built-in one runs instead."""
     stages, faults = pipeline, list[str]()
     try:
         if isinstance(stages, str):
@@ -233,7 +234,7 @@ def _store_warnings(repo: Repo, event: str, warnings: Sequence[str]) -> None:
 
 
 def _send_messages(first: Record, messages: Sequence[Record]) -> None:
-    """Give the person the messages, and those to the agent to it alone."""
+    """Show each message to whom it is addressed: the person, or the agent alone."""
     person, agent = (
         "\n\n".join(m["message"] for m in messages if m.get("to", "person") == to)
         for to in ("person", "agent")
@@ -247,7 +248,7 @@ def _send_messages(first: Record, messages: Sequence[Record]) -> None:
 def _refuse(repo: Repo, first: Record, reason: object) -> int:
     """Refuse for git or for the agent's client; return the status."""
     message = reason if isinstance(reason, str) else "refused"
-    if first.get("guest"):  # the agent takes "this working copy" for its own
+    if first.get("guest"):  # else the agent takes "this working copy" for its own
         message += f"\n{'Repository:':15} {repo.worktree}"
     err, status = f"{message}\n", VERDICT
     if "agent" in first:

@@ -59,7 +59,7 @@ def clean_settled(
 
 
 def format_report(
-    settled: Sequence[Finding], young: Sequence[Finding], force: bool
+    settled: Sequence[Finding], recent: Sequence[Finding], force: bool
 ) -> Iterator[str]:
     """The report, in the groups of the original program
     (doc/formats.md "The original program")."""
@@ -69,9 +69,9 @@ def format_report(
         yield from _format_groups(settled)
     else:
         yield "No orphaned items to clean up."
-    if young:
-        yield f"\nKept until it is old ({len(young)}):"
-        yield from (f"  {finding['subject']}  {finding['reason']}" for finding in young)
+    if recent:
+        yield f"\nKept until it is old ({len(recent)}):"
+        yield from (f"  {finding['subject']}  {finding['reason']}" for finding in recent)
     if settled and not force:
         yield "\nRun with --force to delete these items."
     if force and any("ref" in finding for finding in settled):

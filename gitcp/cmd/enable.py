@@ -188,7 +188,7 @@ def _choose_destination(repo: Repo, args: Namespace) -> str:
     print("Where are prompts and transcripts of commits sent, when you push?")
     chosen = choices[picker.choose_numbered([words for words, _ in choices], 0) or 0][1]
     if proposed:
-        takeover.answer_takeover(repo, proposed)
+        takeover.answer_proposal(repo, proposed)
     if chosen == "?":
         url = cli.ask_line("its URL: ", lower=False)
         return checkpoint_list.check_destination(repo, url) if url else ""

@@ -16,13 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
 
-# Which tool, call or turn, or the person, made a change that a look found.
-#
-# A window is the time in which a call could write without naming its paths: a shell, an unknown
-# tool, or a whole turn of an agent that does not report its tools.  A file tool has a window, too,
-# for a look that comes before its end.
-
-
 def get_latest_time(stamp: int) -> int:
     """The latest time, in ns, that a file's time stamp can mean on a file system that stores whole
     seconds."""
@@ -49,15 +42,15 @@ def attribute_change(
 
     added: the added lines; their words decide between sessions that explain the change alike."""
     windows = [w for w in windows if w["kind"] != credit.TOOL or _is_named(w, change["path"])]
-    able = [w for w in windows if explains(w, change)]
-    best = _find_best(able, change["path"])
+    candidates = [w for w in windows if explains(w, change)]
+    best = _find_best(candidates, change["path"])
     if change["restored"] and not (best and best["kind"] in (credit.TOOL, credit.TRANSCRIPT)):
         return {"who": credit.UNKNOWN, "how": credit.RESTORED, "shared": False, "by": best}
     if best is None:
         who = credit.UNKNOWN if any(_may_explain(w, change) for w in windows) else credit.PERSON
         return {"who": who, "how": credit.BETWEEN, "shared": False, "by": None}
     rank = _rank_window(best, change["path"])
-    rivals = [w for w in able if _rank_window(w, change["path"]) == rank]
+    rivals = [w for w in candidates if _rank_window(w, change["path"]) == rank]
     if len({w["who"][0] for w in rivals}) > 1:
         words = frozenset(list_words(added))
         counts = [len(words.intersection(w["names"])) for w in rivals]
@@ -80,8 +73,8 @@ def explains(window: credit.Window, change: credit.Change) -> bool:
         has_its_content = window["writes"].get(change["path"]) == change.get("oid")
         return has_its_content and at is not None and window["begin"] <= get_latest_time(at)
     if _is_after_call(window, at):
-        is_own = change["new"] and _is_file_named(window["names"], change["path"])
-        return is_own and _touches(window, at)
+        is_its_file = change["new"] and _is_file_named(window["names"], change["path"])
+        return is_its_file and _touches(window, at)
     if window["kind"] in (credit.TRANSCRIPT, credit.CUT):
         return named and (at is None or window["begin"] <= get_latest_time(at))
     seen_before = window["opened"] <= change["seen"]
@@ -91,11 +84,11 @@ def explains(window: credit.Window, change: credit.Change) -> bool:
 
 
 def _is_after_call(window: credit.Window, at: int | None) -> bool:
-    """Whether a change came, or may have come, when of the call only the background was left."""
-    left = window.get("left")
-    if left is None or window.get("closing"):
+    """Whether a change came, or may have come, when only background processes of the call ran."""
+    in_background_since = window.get("left")
+    if in_background_since is None or window.get("closing"):
         return False
-    return at is None or get_latest_time(at) > left
+    return at is None or get_latest_time(at) > in_background_since
 
 
 def _touches(window: credit.Window, at: int | None) -> bool:
@@ -125,11 +118,11 @@ def _may_explain(window: credit.Window, change: credit.Change) -> bool:
     if change["gone"]:
         return _overlaps(window, change)
     if "writes" in window:  # a later author may have changed what it wrote
-        begun, at = window["begin"], change["at"]
-        return change["seen"] <= begun and at is not None and begun <= get_latest_time(at)
+        begin, at = window["begin"], change["at"]
+        return change["seen"] <= begin and at is not None and begin <= get_latest_time(at)
     if _is_after_call(window, change["at"]):
-        able = change["new"] or not window["late"] or _is_named(window, change["path"])
-        return able and _touches(window, change["at"])
+        is_possible = change["new"] or not window["late"] or _is_named(window, change["path"])
+        return is_possible and _touches(window, change["at"])
     return window["kind"] in (credit.SHELL, credit.WAITING, credit.TURN) and _touches(
         window, change["at"]
     )

@@ -1,4 +1,5 @@
-"""Build Agent Trace records, version 0.1.0: for a commit, the lines that sessions wrote."""
+"""The lines that sessions wrote, in formats of others: Agent Trace records, version 0.1.0, and
+authorship logs of Git AI."""
 
 from __future__ import annotations
 
@@ -292,9 +293,9 @@ def unite_logs(ours: Log, theirs: Log | None) -> Log:
     if theirs is None:
         return ours
     own_keys = {key for row in ours["attested"].values() for key in row}
-    foreign = _leave_out(theirs, list_own_keys(theirs) | own_keys)
-    attested = _add_claims(foreign, [ours["attested"]])
-    sessions = _list_foreign_sessions(theirs, foreign)
+    other_tools = _leave_out(theirs, list_own_keys(theirs) | own_keys)
+    attested = _add_claims(other_tools, [ours["attested"]])
+    sessions = _list_other_sessions(theirs, other_tools)
     for name, session in ours["metadata"]["sessions"].items():
         sessions[name] = {**sessions.get(name, {}), **session}
     parts = {"sessions": sessions, "prompts": ensure_object(theirs["metadata"].get("prompts"))}
@@ -312,7 +313,7 @@ def merge_notes(a: bytes, b: bytes) -> bytes:
     if logs[0] is None or logs[1] is None:
         return low if logs[0] is None and logs[1] is not None else high
     pair = (logs[0], logs[1])
-    foreign = _add_claims({}, [_leave_out(log, list_own_keys(log)) for log in pair])
+    other_tools = _add_claims({}, [_leave_out(log, list_own_keys(log)) for log in pair])
     ours = [_leave_out(log, set(_list_keys(log)) - list_own_keys(log)) for log in pair]
     metadata = {**pair[0]["metadata"], **pair[1]["metadata"]}
     for part in _PARTS:
@@ -326,7 +327,7 @@ def merge_notes(a: bytes, b: bytes) -> bytes:
             attributes = {**ensure_object(session.get("custom_attributes"))}
             attributes[EDITS] = " ".join(sorted(edits))
             metadata["sessions"][name] = {**session, "custom_attributes": attributes}
-    joined: Log = {"attested": _add_claims(foreign, ours), "metadata": metadata}
+    joined: Log = {"attested": _add_claims(other_tools, ours), "metadata": metadata}
     return format_log(joined).encode("utf-8", "surrogateescape")
 
 
@@ -371,9 +372,9 @@ def _add_claims(first: Attested, attested: Iterable[Attested]) -> Attested:
     return {path: row for path, row in full.items() if row}
 
 
-def _list_foreign_sessions(log: Log, foreign: Attested) -> dict[str, Any]:
+def _list_other_sessions(log: Log, other_tools: Attested) -> dict[str, Any]:
     """The sessions of a log without the entries that gitcp wrote."""
-    used = {key.partition("::")[0] for row in foreign.values() for key in row}
+    used = {key.partition("::")[0] for row in other_tools.values() for key in row}
     sessions: dict[str, Any] = {}
     for name, session in ensure_object(log["metadata"].get("sessions")).items():
         if not _list_note_edits(log, name):
@@ -382,6 +383,6 @@ def _list_foreign_sessions(log: Log, foreign: Attested) -> dict[str, Any]:
             attributes = {**session["custom_attributes"]}
             del attributes[EDITS]
             kept = {k: v for k, v in session.items() if k != "custom_attributes"}
-            own = {"custom_attributes": attributes} if attributes else {}
-            sessions[name] = {**kept, **own}
+            attributes_left = {"custom_attributes": attributes} if attributes else {}
+            sessions[name] = {**kept, **attributes_left}
     return sessions

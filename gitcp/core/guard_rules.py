@@ -1,4 +1,4 @@
-"""Decide which claim blocks a tool call."""
+"""Decide whether a tool call may run: which claim blocks it, and whether its base is safe."""
 
 from __future__ import annotations
 
@@ -43,8 +43,9 @@ if TYPE_CHECKING:
     class Verdict(TypedDict):
         """verdict: allow, session, workspace, discard, take, stash, editing or moved.
 
-        look: the base it is about; stored: the base at the call's start, not the present one.
-        entry: of the stash, its oid and description; own: the oids of the session's own entries.
+        look: the base that it is about.  stored: whether that is the base at the call's start, not
+        the present one.  was: for moved, the base at the call's start.  entry: of the stash, its
+        oid and description.  own: the oids of the session's own entries.
         """
 
         verdict: str
@@ -169,8 +170,8 @@ def judge_stash(
     """The verdict on a command that would take an entry of another live session, or of the person
     (owner ''), off the stash, or on the call that has done so."""
     judged = _make_verdict("stash", "it takes another's entry off the stash", base)
-    more: Any = {"other": owner, "paths": list(paths), "call": call, "entry": entry, "own": own}
-    return {**judged, **more}
+    details: Any = {"other": owner, "paths": list(paths), "call": call, "entry": entry, "own": own}
+    return {**judged, **details}
 
 
 def _find_unsafe(

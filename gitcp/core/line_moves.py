@@ -2,7 +2,8 @@
 
 Lines are compared without white space.  A line that a change leaves alone stays where it is; one
 that it takes out and puts in again has moved.  A run is consecutive lines that are looked for
-together.
+together.  A telling line is a significant one (line_replay.select_significant()) by which its place
+can be known.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _LARGE = 1 << 13  # bytes of a text that is not compared line by line
 
 
 class Text:
-    """A content without white space.  keys: its lines.  flat: its lines, each between newlines."""
+    """A content without white space."""
 
     def __init__(self, data: bytes) -> None:
         self._flat = formats.remove_space(data)
@@ -47,7 +48,7 @@ class Text:
 
 
 def find_once(text: Text, keys: Set[bytes]) -> dict[bytes, int]:
-    """key -> the index of the only line that reads so, of those of keys that one line has."""
+    """key -> index of its line, for those of keys that exactly one line of the text has."""
     if keys.isdisjoint(text.keys):
         return {}
     found = [(key, index) for index, key in enumerate(text.keys) if key in keys]
@@ -58,8 +59,8 @@ def find_once(text: Text, keys: Set[bytes]) -> dict[bytes, int]:
 class Run:
     """Consecutive lines of a content.
 
-    first: the line (1-based) of the content that is the first of them.  lines: their numbers in the
-    content from which they are followed.  keys: they, without white space."""
+    first: the number (1-based) of the first line.  lines: the numbers that they have in the content
+    where the search began.  keys: the lines without white space."""
 
     __slots__ = ("_flat", "first", "keys", "lines")
 
@@ -105,14 +106,14 @@ def pair_moved(
     removed, added: the indices of the lines that it took out and put in.  A significant line has
     moved if it was put in as often as it was taken out; then equal lines beside it moved with it.
     """
-    taken, given = _group_by_key(old, removed), _group_by_key(new, added)
-    telling = line_replay.select_significant(taken.keys() & given.keys())
+    taken_out, put_in = _group_by_key(old, removed), _group_by_key(new, added)
+    telling = line_replay.select_significant(taken_out.keys() & put_in.keys())
     pairs: dict[int, int] = {}
     for key in telling:
-        if len(taken[key]) == len(given[key]):
-            pairs.update(zip(given[key], taken[key], strict=True))
-    free_old = {i for indices in taken.values() for i in indices}.difference(pairs.values())
-    free_new = {j for indices in given.values() for j in indices}.difference(pairs)
+        if len(taken_out[key]) == len(put_in[key]):
+            pairs.update(zip(put_in[key], taken_out[key], strict=True))
+    free_old = {i for indices in taken_out.values() for i in indices}.difference(pairs.values())
+    free_new = {j for indices in put_in.values() for j in indices}.difference(pairs)
     for step in (1, -1):
         for j, i in sorted(pairs.items(), reverse=step < 0):
             at, source = j + step, i + step
@@ -128,11 +129,11 @@ def pair_copied(old: Text, new: Text, added: Iterable[int]) -> dict[int, int]:
     """index in new -> index in old of added lines that repeat a block of old.
 
     A block has at least three significant lines, and begins with one that old has once."""
-    given = {j: new.keys[j] for j in added if j < len(new.keys)}
-    likely = line_replay.select_significant({*given.values()})
+    by_index = {j: new.keys[j] for j in added if j < len(new.keys)}
+    likely = line_replay.select_significant({*by_index.values()})
     telling = likely & old.places.keys() if len(likely) >= _BLOCK else set()
     pairs: dict[int, int] = {}
-    for first, last in line_replay.group_runs(given if len(telling) >= _BLOCK else ()):
+    for first, last in line_replay.group_runs(by_index if len(telling) >= _BLOCK else ()):
         for block in _list_blocks(old, new, range(first, last + 1), telling):
             if sum(new.keys[j] in telling for j in block) >= _BLOCK:
                 pairs |= block
@@ -205,7 +206,7 @@ def find_runs(runs: Iterable[Run], old: Text, new: Text) -> tuple[list[Run], lis
     """(runs of the lines that old had, runs of those that it had not), for runs of new.
 
     A run that each text has once, with a significant line, is found as a whole; otherwise its lines
-    are found one by one.  In large texts a line that tells nothing, and has no neighbour that does,
+    are found one by one.  In large texts a line that is neither telling nor beside a telling line
     is in neither result.
     """
     found: list[Run] = []
@@ -225,8 +226,8 @@ def find_runs(runs: Iterable[Run], old: Text, new: Text) -> tuple[list[Run], lis
 def find_telling_lines(run: Run, old: Text, new: Text) -> dict[int, int]:
     """index in new -> index in old of the lines of a run that are significant and that each text
     has once, and of equal lines beside them."""
-    own = range(run.first - 1, run.first - 1 + len(run.lines))
-    once = {j: i for j in own if (i := old.places.get(new.keys[j], -1)) >= 0}
+    indices = range(run.first - 1, run.first - 1 + len(run.lines))
+    once = {j: i for j in indices if (i := old.places.get(new.keys[j], -1)) >= 0}
     telling = line_replay.select_significant({new.keys[j] for j in once})
     pairs = {
         j: i for j, i in once.items() if new.keys[j] in telling and new.places[new.keys[j]] == j
@@ -235,7 +236,7 @@ def find_telling_lines(run: Run, old: Text, new: Text) -> dict[int, int]:
         for j, i in sorted(pairs.items(), reverse=step < 0):
             at, source = j + step, i + step
             while (
-                at in own
+                at in indices
                 and at not in pairs
                 and 0 <= source < len(old.keys)
                 and new.keys[at] == old.keys[source]
@@ -264,8 +265,9 @@ def _find_only(run: Run, flat: bytes) -> int:
 def _divide(
     run: Run, pairs: Mapping[int, int], found: list[Run], lacking: list[Run], old: Text | None
 ) -> None:
-    """Add the parts of a run to those that were found, with their places there, and to the
-    others.  old: the text that may have lines that are in no pair; None: it has none of them."""
+    """Divide a run into parts: add to found those whose lines are paired, with their places in the
+    old text, and to lacking the others.  old: leave out unpaired lines that this text has; None:
+    leave out none."""
     start = 0
     for end in range(1, len(run.lines) + 1):
         at = run.first - 1 + start

@@ -1,4 +1,6 @@
-"""Choose the stream that a turn continues (doc/behaviour.md "Which stream a turn continues").
+"""The rules of streams, of a session's phases, and of the sizes that a snapshot takes.
+
+A turn continues a stream (doc/behaviour.md "Which stream a turn continues").
 
 In mode overlap a base and a worktree have one live stream; dismissed work resets it.  In mode
 suffix each stream has a numbered branch; after dismissed work the next number begins.

@@ -1,4 +1,5 @@
-"""Scan the lines of a transcript, for all clients.
+"""Scan the lines of a transcript, count its tokens, read it in stretches, and split it into chunks,
+for all clients.
 
 A scan can be continued: scan(a + b) is scan(b, previous=scan(a)), so that only new lines of a long
 session are read.  Irrelevant lines are not parsed.
@@ -166,10 +167,10 @@ def add_tokens(*tokens: Usage | None) -> Usage:
     return total
 
 
-def add_counts(total: Usage, more: Usage) -> None:
+def add_counts(total: Usage, usage: Usage) -> None:
     """Add the five counts of a usage, without its subagents', to a total."""
     sums: Any = total
-    for key, count in zip(KEYS, list_counts(more), strict=True):
+    for key, count in zip(KEYS, list_counts(usage), strict=True):
         sums[key] += count
 
 
@@ -182,12 +183,12 @@ def subtract_tokens(now: Usage | None, before: Usage | None) -> Usage:
     return delta
 
 
-def add_subagents(own: Usage | None, subagents: Iterable[Usage | None]) -> Usage | None:
-    """own with the sum of its subagents' usages; None if there is no usage."""
+def add_subagents(usage: Usage | None, subagents: Iterable[Usage | None]) -> Usage | None:
+    """A session's usage with the sum of its subagents'; None if there is no usage."""
     parts = [u for u in subagents if u]
-    if own is None and not parts:
+    if usage is None and not parts:
         return None
-    total = add_tokens(own)
+    total = add_tokens(usage)
     if parts:
         total["subagent_tokens"] = add_tokens(*(flatten_tokens(u) for u in parts))
     return total
@@ -221,7 +222,7 @@ STRETCH = 1 << 20  # bytes read at once
 LINE = 16 << 20  # the longest line that is not shortened
 HEAD, TAIL = 256 << 10, 64 << 10  # bytes that remain of a longer line
 LARGEST_DOCUMENT = 32 << 20  # the largest document that is read whole
-ROOM = 1 << 20  # new bytes that are always read, whatever the limit of the whole
+ROOM = 1 << 20  # new bytes that are always read, even of a transcript above its limit
 
 
 def read_stretches(read: Read, start: int, end: int, room: int) -> Iterator[Stretch]:
@@ -243,8 +244,8 @@ def read_stretches(read: Read, start: int, end: int, room: int) -> Iterator[Stre
 
 
 def read_bounded(read: Read, start: int, end: int) -> bytes:
-    """The bytes from start to end; if they are more than DOCUMENT, only the first and the last
-    lines, as in read_stretches()."""
+    """The bytes from start to end; of more than LARGEST_DOCUMENT only the first and the last lines,
+    as in read_stretches()."""
     if end - start <= LARGEST_DOCUMENT:
         return read(start, end)
     return b"".join(part for part, _ in read_stretches(read, start, end, LARGEST_DOCUMENT))
@@ -296,7 +297,7 @@ def _format_line(value: dict[str, Any]) -> bytes:
 
 
 def looks_right(first: bytes) -> bool:
-    """Whether the first bytes of a file are those of a client's transcript, or none."""
+    """Whether a file with these first bytes can be a client's transcript; an empty one can."""
     return first.lstrip(b" \t\r\n\xef\xbb\xbf")[:1] in (b"{", b"[", b"")
 
 
@@ -343,8 +344,8 @@ def split_chunks(data: bytes, first: int = 0) -> list[bytes]:
 
 
 def split_document(data: bytes) -> list[bytes]:
-    """The chunks of a JSON document, split at line ends, each of at most DOCUMENT bytes unless a
-    line is longer."""
+    """The chunks of a JSON document, split at line ends, each of at most UNCUT_DOCUMENT bytes
+    unless a line is longer."""
     ends: list[int] = []
     start = 0
     while len(data) - start > UNCUT_DOCUMENT:

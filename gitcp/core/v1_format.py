@@ -21,7 +21,7 @@ api_call_count""".split()
 _LARGEST, _DEEPEST = 32 << 20, 100  # bytes, levels
 _STRING = rb'(?s)"[^"\\]*(?:\\.[^"\\]*)*"'
 _NO_BRACKETS = bytes({*range(256)} - {*b"{}[]"})
-_GO = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
+_ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
 NAME = "transcript.jsonl"
 _FORGOTTEN = "forgotten"  # in a session's metadata: the time
 _ROLES = ("user", "assistant")
@@ -30,7 +30,7 @@ _ROLES = ("user", "assistant")
 def dump_json(value: Mapping[str, Any]) -> bytes:
     """JSON as the original program writes it: indented by two, <, > and & escaped, with a final
     newline."""
-    document = json.dumps(value, indent=2, ensure_ascii=False).translate(_GO) + "\n"
+    document = json.dumps(value, indent=2, ensure_ascii=False).translate(_ESCAPES) + "\n"
     try:
         return document.encode()
     except UnicodeEncodeError:  # a path that is not UTF-8: write its surrogates as escapes
@@ -177,7 +177,7 @@ def list_strings(value: Any) -> list[str]:
 
 
 def unite_strings(*values: Any) -> list[str]:
-    """The strings of several lists, sorted; another value has none."""
+    """The strings of several lists, sorted; a value that is not a list is ignored."""
     return sorted({text for value in values for text in list_strings(value)})
 
 
@@ -210,8 +210,8 @@ def build_context(prompts: Sequence[str]) -> str:
     parts = ["# Session Context\n\n## User Prompts"]
     for number, prompt in enumerate(prompts, 1):
         data = prompt.encode("utf-8", "replace")
-        short = data[:500].decode("utf-8", "ignore") + "..." if len(data) > 500 else prompt
-        parts.append(f"### Prompt {number}\n\n{short}")
+        shortened = data[:500].decode("utf-8", "ignore") + "..." if len(data) > 500 else prompt
+        parts.append(f"### Prompt {number}\n\n{shortened}")
     return "\n\n".join(parts)
 
 

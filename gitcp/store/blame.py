@@ -1,4 +1,5 @@
-"""The abbreviated names and the dates of commits, as git shows them."""
+"""What `gitcp blame` and `gitcp why` show of lines: names and dates as git shows them, origins with
+their conversations, and git's tables with sessions in the place of authors."""
 
 from __future__ import annotations
 

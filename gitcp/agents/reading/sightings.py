@@ -26,9 +26,9 @@ if TYPE_CHECKING:
         moment: int
 
 
-_LEAST = 4  # characters of a line that identify it
+_SHORTEST = 4  # characters of a line that identify it
 _LARGEST = 200_000  # characters of a content that is stored
-_MANY = 100  # contents, commands and texts that are stored
+_MOST = 100  # contents, commands and texts that are stored
 
 
 class Sightings:
@@ -36,8 +36,8 @@ class Sightings:
 
     def __init__(self) -> None:
         self._contents: dict[str, tuple[str, int, int]] = {}  # path -> content, turn, moment
-        self._commands: deque[Command] = deque(maxlen=_MANY)
-        self._texts: deque[tuple[int, str]] = deque(maxlen=_MANY)  # moment, text
+        self._commands: deque[Command] = deque(maxlen=_MOST)
+        self._texts: deque[tuple[int, str]] = deque(maxlen=_MOST)  # moment, text
         self._moment = 0
 
     def note_text(self, text: str) -> None:
@@ -60,15 +60,18 @@ class Sightings:
         self._contents.pop(path, None)
         if content is not None and len(content) <= _LARGEST:
             self._contents[path] = content, turn, self._moment
-            if len(self._contents) > _MANY:
+            if len(self._contents) > _MOST:
                 self._contents.pop(next(iter(self._contents)))
 
-    def note_edit(self, path: str, tells: dict[str, Any], turn: int) -> None:
-        """Note the content that a call made, as far as it is known."""
-        before = tells.get("original", self._contents.get(path, (None,))[0])
-        after = tells.get("content")
-        if after is None and before is not None and "edits" in tells:
-            after = agent_words.apply_edits(tells["edits"], before, trusted=True)
+    def note_edit(self, path: str, details: dict[str, Any], turn: int) -> None:
+        """Note the content that an edit left, as far as it is known.
+
+        details: what is known of the edit.
+        """
+        before = details.get("original", self._contents.get(path, (None,))[0])
+        after = details.get("content")
+        if after is None and before is not None and "edits" in details:
+            after = agent_words.apply_edits(details["edits"], before, trusted=True)
         self.note_content(path, after, turn)
 
     def find_before(self, path: str, content: str, turn: int, call: str) -> str | None:
@@ -110,9 +113,11 @@ class Sightings:
 
     def _is_unseen(self, before: str, after: str, since: int, until: int) -> bool:
         """Whether no text that was shown between two moments has one of the new lines."""
-        if len(self._texts) == _MANY and self._texts[0][0] > since:
+        if len(self._texts) == _MOST and self._texts[0][0] > since:
             return False
         old_lines = set(before.split("\n"))
         new_lines = {line.strip() for line in after.split("\n") if line not in old_lines}
         texts = [text for moment, text in self._texts if since < moment < until]
-        return not any(len(line) >= _LEAST and line in text for line in new_lines for text in texts)
+        return not any(
+            len(line) >= _SHORTEST and line in text for line in new_lines for text in texts
+        )

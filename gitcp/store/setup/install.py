@@ -74,7 +74,7 @@ def install(repo: Repo, options: Options) -> Installed:
 
     Damaged files of gitcp are moved aside; hooks that are then without a record are recorded again.
     """
-    moved = _make_way(repo)
+    moved = _clear_the_way(repo)
     if not options.worktree:
         registered.add_repository(repo)
         if repo.has_git:
@@ -90,14 +90,14 @@ def install(repo: Repo, options: Options) -> Installed:
 
 
 def find_no_directories(repo: Repo) -> list[str]:
-    """The files that are in the place of a directory of gitcp, or of git's hooks."""
+    """The files that are in the way of a directory of gitcp, or of git's hooks."""
     paths = [os.path.join(repo.common, name) for name in ("entire-sessions", "hooks")]
     paths += repo.list_folders()
     paths += [os.path.join(top, name) for top in repo.list_folders() for name in _FOLDERS]
     return [path for path in paths if os.path.lexists(path) and not os.path.isdir(path)]
 
 
-def _make_way(repo: Repo) -> list[str]:
+def _clear_the_way(repo: Repo) -> list[str]:
     """Move aside files in the place of gitcp's directories, and damaged records of what enable
     wrote; return what was done."""
     done = []
@@ -112,7 +112,8 @@ def _make_way(repo: Repo) -> list[str]:
 
 
 def carry_out(repo: Repo, write: Write, record: Manifest) -> bool:
-    """Write one file.  Returns False, with a warning, if an agent's file cannot be written."""
+    """Write one file; return whether it was.  That an agent's file cannot be written is a
+    warning."""
     record = takeover.load_person() if write.get("user") else record
     try:
         if write["kind"] == "stray":
@@ -184,10 +185,10 @@ def find_agents(repo: Repo) -> tuple[Sequence[str], list[str]]:
 
 def _plan_exclude(repo: Repo, writes: Sequence[Write]) -> list[Write]:
     """Plan to make git ignore the files that are for this clone alone."""
-    ends = [(w["path"], w.get("aside")) for w in writes if w.get("alone")]
-    alone = [path + end for path, aside in ends for end in ("", aside) if end is not None]
-    outside = [path for path in alone if not git_hooks.is_inside(path, repo.worktree)]
-    names = git_hooks.list_addable(repo, alone)
+    asides = [(w["path"], w.get("aside")) for w in writes if w.get("alone")]
+    paths = [path + end for path, aside in asides for end in ("", aside) if end is not None]
+    outside = [path for path in paths if not git_hooks.is_inside(path, repo.worktree)]
+    names = git_hooks.list_addable(repo, paths)
     names += git_hooks.list_addable(find_main_worktree(repo), outside) if outside else []
     return [git_hooks.plan_exclude(repo, sorted(set(names)))] if names else []
 
@@ -216,7 +217,7 @@ def _prepare(repo: Repo, record: Manifest) -> list[str]:
     takeover.write_markers(repo)
     with Objects(repo):
         stream.move_home(repo)
-        taken = takeover.adopt_settings(repo)
+        taken = takeover.adopt_sessions(repo)
         recorded.begin_recording(repo)
         recorded.share_recording(repo)
     done = [f"took over {len(taken)} unsettled sessions of Entire"] if taken else []
@@ -245,7 +246,7 @@ def end_recording(repo: Repo) -> None:
 
 
 def make_stripper(repo: Repo, record: Manifest) -> Strip:
-    """The function that removes gitcp's part from a file that was edited since."""
+    """The function that removes gitcp's part from a file that was edited after gitcp wrote it."""
 
     def strip(entry: Entry, data: bytes) -> bytes | None:
         if entry["kind"] == "hook":
@@ -405,7 +406,8 @@ def install_person(
 
 
 def _may_set_template(repo: Repo, force: bool, notes: list[str]) -> bool:
-    """Whether git's template may be set for the person; append a note if it is of no use."""
+    """Whether git's template may be set for the person; append the reason to notes if not, or if it
+    will have no effect."""
     hooks = repo.config.get("core.hookspath")
     if hooks:
         notes.append(_NOT_SET.format(hooks, "core.hooksPath of all repositories"))
@@ -419,21 +421,21 @@ def _may_set_template(repo: Repo, force: bool, notes: list[str]) -> bool:
 def _set_template(repo: Repo, dry_run: bool) -> list[str]:
     """Write git's template and set init.templateDir for the person; return what was done.
     dry_run: write nothing."""
-    own, record = locate_template(), takeover.load_person()
-    if not os.path.isdir(own) and not dry_run:
-        _copy_template(own)
-    writes = _plan_hooks(own, locate_program())
+    template, record = locate_template(), takeover.load_person()
+    if not os.path.isdir(template) and not dry_run:
+        _copy_template(template)
+    writes = _plan_hooks(template, locate_program())
     done = [w["note"] for w in writes if dry_run or carry_out(repo, w, record)]
-    if _read_template() != own:
+    if _read_template() != template:
         if not dry_run:
-            Git().run("config", "--global", _HOOKS_KEY, own)
-        done.append(f"set {_HOOKS_KEY} to '{own}'")
+            Git().run("config", "--global", _HOOKS_KEY, template)
+        done.append(f"set {_HOOKS_KEY} to '{template}'")
     return done
 
 
 def _find_special_config() -> str:
-    """Git's global configuration if it is no regular file, else ''.  To write it, git would replace
-    it by a file, even a device."""
+    """The path of git's global configuration if it is not a regular file, else ''.  git would
+    replace it by a file, even a device."""
     paths = gitdir.list_person_sources(os.environ)
     return next((p for p in paths if os.path.exists(p) and not os.path.isfile(p)), "")
 
@@ -445,10 +447,10 @@ def _read_template() -> str:
     )
 
 
-def _copy_template(own: str) -> None:
+def _copy_template(target: str) -> None:
     """Copy git's default template, which gitcp's template replaces."""
-    os.makedirs(os.path.dirname(own), exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=os.path.dirname(own)) as folder:
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(target)) as folder:
         Git(folder).run("init", "-q", "--bare", os.path.join(folder, "new"))
         template = os.path.join(folder, "template")
         os.mkdir(template)
@@ -460,12 +462,12 @@ def _copy_template(own: str) -> None:
         for hook in installation.HOOKS:
             if os.path.exists(path := os.path.join(hooks, hook)):
                 os.rename(path, path + installation.BACKUP)
-        os.rename(template, own)
+        os.rename(template, target)
 
 
-def _plan_hooks(own: str, baked: tuple[str, str]) -> Iterator[Write]:
+def _plan_hooks(template: str, baked: tuple[str, str]) -> Iterator[Write]:
     for hook in installation.HOOKS:
-        path = os.path.join(own, "hooks", hook)
+        path = os.path.join(template, "hooks", hook)
         data = installation.build_script(hook, *baked).encode("utf-8", "surrogateescape")
         if git_hooks.read_texts(os.path.dirname(path), hook)[""].encode() != data:
             note = f"wrote '{path}', for new repositories"
@@ -483,8 +485,8 @@ def remove_template() -> str:
 def install_repository(
     path: str, clients: Sequence[str], dry_run: bool = False
 ) -> tuple[list[str], str]:
-    """Set up an existing repository; (what was written, why it was left out or '').  dry_run: write
-    nothing."""
+    """Set up an existing repository; return (what was written, why it was left out or '').
+    dry_run: write nothing."""
     try:
         repo = Repo.find(path)
         if repo.top is None:

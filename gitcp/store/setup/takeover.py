@@ -1,5 +1,5 @@
 """Take over the settings, states and data of the original program
-(doc/formats.md "The original program")."""
+(doc/formats.md "The original program"); the record of the files that enable wrote."""
 
 from __future__ import annotations
 
@@ -38,16 +38,19 @@ if TYPE_CHECKING:
     Strip = Callable[[Entry, bytes], bytes | None]
 
 _KEY = "enabled"
-_LEFT = "'{}' {}, so both programs record here: 'entire disable' switches the original off"
+_STILL_ON = "'{}' {}, so both programs record here: 'entire disable' switches the original off"
 _STORED = "refs/heads/entire/checkpoints/v1"
-_OWN = "refs/entire/checkpoints"
+_CHECKPOINT_REFS = "refs/entire/checkpoints"
 _REMOTE = "refs/remotes/*/entire/checkpoints/v1 refs/notes/gitcp"
 _LEGACY = "refs/heads/entire/sessions refs/remotes/*/entire/sessions"
 
 
 def read_settings(repo: Repo, record: Manifest) -> tuple[dict[str, str], list[str]]:
-    """(git config key -> value, by Entire's settings and by old names, for keys that are not set;
-    notes).  record: of what enable wrote into Entire's settings, which is ignored."""
+    """(git config key -> value, notes).  The values are those of Entire's settings and of keys'
+    former names, without keys that have a value already.
+
+    record: what it lists of Entire's settings was written by enable, and is ignored.
+    """
     read_files: list[dict[str, Any]] = []
     notes = []
     for name in ("settings.json", "settings.local.json"):
@@ -61,7 +64,9 @@ def read_settings(repo: Repo, record: Manifest) -> tuple[dict[str, str], list[st
             notes.append(f"'{path}' is not JSON and is ignored: {e}")
     if record.find(switch_path(repo)):
         read_files[-1].pop("enabled", None)
-    values, more = installation.translate_settings(installation.merge_settings(*read_files))
+    values, further_notes = installation.translate_settings(
+        installation.merge_settings(*read_files)
+    )
     for section in ("entire", "gitcp"):
         old = f"{section}.{installation.OLD_WARNING}"
         if repo.config.get_all(old):
@@ -70,9 +75,11 @@ def read_settings(repo: Repo, record: Manifest) -> tuple[dict[str, str], list[st
     if remote and not tracked:
         values["gitcp.remote"] = remote
     elif find_proposal(repo)[0]:
-        more.append(f"'{name}' proposes to send checkpoints: 'gitcp enable --checkpoints {remote}'")
+        further_notes.append(
+            f"'{name}' proposes to send checkpoints: 'gitcp enable --checkpoints {remote}'"
+        )
     unset = {key: value for key, value in values.items() if not repo.config.get_all(key)}
-    return unset, notes + more
+    return unset, notes + further_notes
 
 
 def plan_config(repo: Repo, values: dict[str, str]) -> Write | None:
@@ -123,15 +130,15 @@ def refuse_branches(repo: Repo) -> None:
 
 def write_markers(repo: Repo) -> None:
     """Write the markers of the sh guard for existing data (doc/git.md "The guard in sh")."""
-    stored = refs.list_refs(repo, _STORED, _OWN, *_REMOTE.split(), *_LEGACY.split())
-    unpushed = any(ref.startswith((_STORED, _OWN)) for ref in stored)
+    stored = refs.list_refs(repo, _STORED, _CHECKPOINT_REFS, *_REMOTE.split(), *_LEGACY.split())
+    unpushed = any(ref.startswith((_STORED, _CHECKPOINT_REFS)) for ref in stored)
     for name, wanted in (("linked", bool(stored)), ("unpushed", unpushed)):
         path = repo.join_shared(name)
         if wanted and not os.path.exists(path):
             files.touch_private(repo, path)
 
 
-def adopt_settings(repo: Repo) -> list[str]:
+def adopt_sessions(repo: Repo) -> list[str]:
     """Take over the sessions with open work of the original program; return their ids.
 
     Its states have no streams: the files of a session are read from its branch.
@@ -144,8 +151,8 @@ def adopt_settings(repo: Repo) -> list[str]:
             continue
         with others.held_state(repo, [name]):
             state = session.load_state(repo, name)
-            foreign = state is not None and not state["streams"] and "turns" not in state
-            if state and foreign and state.get("phase") == "active":
+            is_entires = state is not None and not state["streams"] and "turns" not in state
+            if state and is_entires and state.get("phase") == "active":
                 others.take_over(repo, state)
                 state["tool_events"] = True  # an unexplained edit is not the turn's
             if state and not state["streams"] and _add_stream(repo.objects, state):
@@ -154,7 +161,7 @@ def adopt_settings(repo: Repo) -> list[str]:
                 edits.save_work(repo, state)
                 taken.append(name)
             elif state and session.is_unsettled(state):
-                edits.save_work(repo, state) if foreign else session.write_marker(repo, state)
+                edits.save_work(repo, state) if is_entires else session.write_marker(repo, state)
     return taken
 
 
@@ -176,8 +183,8 @@ def _record_edits(repo: Repo, state: State) -> None:
 
 
 def _note_condensed(repo: Repo, state: State) -> None:
-    """Note the tokens of a session that are stored already; its state has no line of the transcript
-    where the next checkpoint begins."""
+    """Note in the state the tokens that the session's checkpoints have counted already.  Entire's
+    states do not say at which line of the transcript the next checkpoint begins."""
     if state.get("checkpoint_transcript_start") or "tokens_at_condensation" in state:
         return
     name, longest = state["session_id"], b""
@@ -227,9 +234,9 @@ def plan_switch(repo: Repo) -> Plan:
             raise InputError("is tracked")
         base = json_text.cut_value(text, (_KEY,)) if _KEY in settings else text
     except UnicodeDecodeError:
-        return [], [_LEFT.format(file, "is not UTF-8")]
+        return [], [_STILL_ON.format(file, "is not UTF-8")]
     except InputError as e:
-        return [], [_LEFT.format(file, f"is {e}" if "JSON" in str(e) else e)]
+        return [], [_STILL_ON.format(file, f"is {e}" if "JSON" in str(e) else e)]
     write: Write = {
         "path": file,
         "kind": ENTIRE_SWITCH,
@@ -256,15 +263,15 @@ def remove_switch(data: bytes) -> bytes | None:
 _FILES = (".entire/settings.local.json", ".entire/settings.json")  # the stronger first
 
 
-class Named(NamedTuple):
-    """Where a file says that checkpoints go; "" for nowhere."""
+class Destination(NamedTuple):
+    """Where a file says that checkpoints go."""
 
-    remote: str  # or a URL
+    remote: str  # or a URL; "" for nowhere
     file: str
     tracked: bool  # whether git tracks the file
 
 
-def read_destination(repo: Repo) -> Named:
+def read_destination(repo: Repo) -> Destination:
     """The remote or URL that a file of _FILES names, if it is configured."""
     remotes = checkpoint_list.list_remotes(repo)
     url = repo.config.get(f"remote.{checkpoint_list.find_usual_remote(repo)}.url")
@@ -274,8 +281,8 @@ def read_destination(repo: Repo) -> Named:
         except ValueError:
             continue
         if remote := installation.choose_destination(settings, remotes, url):
-            return Named(remote, name, _is_tracked(repo, name))
-    return Named("", "", False)
+            return Destination(remote, name, _is_tracked(repo, name))
+    return Destination("", "", False)
 
 
 def _is_tracked(repo: Repo, name: str) -> bool:
@@ -295,8 +302,8 @@ def find_proposal(repo: Repo) -> tuple[str, str]:
     return ("", "") if remote in _read_answers(repo) else (remote, name)
 
 
-def answer_takeover(repo: Repo, choice: str) -> None:
-    """Remember that a person has answered a proposal, by its value."""
+def answer_proposal(repo: Repo, choice: str) -> None:
+    """Remember that a person has answered the proposal of a destination."""
     path = repo.join_shared("proposals-answered")
     files.write_words(repo, path, [*_read_answers(repo), choice])
 
@@ -394,7 +401,7 @@ class Manifest:
         new: Entry = {
             "path": self._shorten_path(path),
             "kind": write["kind"],
-            "before": None if before is None or aside else self._keep(before),
+            "before": None if before is None or aside else self._store_before(before),
             "mode": os.stat(path).st_mode & 0o7777 if os.path.exists(path) else None,
             "after": files.hash_bytes(write["data"]),
             "dirs": [*former["dirs"], *map(self._shorten_path, missing)],
@@ -429,8 +436,10 @@ class Manifest:
         old = files.read_bytes(path)
         if old is not None:
             touched = files.hash_bytes(old) != entry["after"]
-            left = strip(entry, old) if touched else None
-            done = self._put_back(entry, path) if left is None else _leave(entry, path, old, left)
+            rest = strip(entry, old) if touched else None
+            done = (
+                self._put_back(entry, path) if rest is None else _write_rest(entry, path, old, rest)
+            )
         elif entry["aside"] and os.path.lexists(path + entry["aside"]):
             done = self._put_back(entry, path)  # gitcp's hook was removed, the former is aside
         for folder in reversed(entry["dirs"]):
@@ -472,15 +481,16 @@ class Manifest:
             raise Error(f"'{self._folder}/{name}', the kept copy of '{entry['path']}', is missing")
         return data
 
-    def _keep(self, data: bytes) -> str:
+    def _store_before(self, data: bytes) -> str:
+        """Store the bytes of a file from before gitcp; return the name of the copy."""
         name = files.hash_bytes(data)
         os.makedirs(self._folder, 0o700, exist_ok=True)
         files.replace_file(os.path.join(self._folder, name), data, 0o600)
         return name
 
     def _shorten_path(self, path: str) -> str:
-        around = os.path.dirname(self._home) + os.sep
-        return os.path.relpath(path, self._home) if path.startswith(around) else path
+        parent = os.path.dirname(self._home) + os.sep
+        return os.path.relpath(path, self._home) if path.startswith(parent) else path
 
 
 def _replace(entry: Entry, path: str, data: bytes, mode: int | None = None) -> None:
@@ -490,8 +500,8 @@ def _replace(entry: Entry, path: str, data: bytes, mode: int | None = None) -> N
     files.replace_file(path, data, mode, tmp=path + ".lock" if entry["kind"] == "config" else None)
 
 
-def _leave(entry: Entry, path: str, old: bytes, left: bytes) -> str:
-    if left == old:
+def _write_rest(entry: Entry, path: str, old: bytes, rest: bytes) -> str:
+    if rest == old:
         return "kept"
-    _replace(entry, path, left, os.stat(path).st_mode & 0o7777)
+    _replace(entry, path, rest, os.stat(path).st_mode & 0o7777)
     return "edited"

@@ -1,4 +1,5 @@
-"""What was done in a repository in a period, by day, session and branch."""
+"""The records of recap, check and verify, the repositories of a workspace, and how long agents'
+lines last."""
 
 from __future__ import annotations
 
@@ -71,14 +72,14 @@ def build_recap(repo: Repo, since: str, until: str = "", author: str = "") -> Re
     }
 
 
-def _add_commit(day: dict[str, Any], commit: Record, own: bool) -> None:
+def _add_commit(day: dict[str, Any], commit: Record, is_own: bool) -> None:
     """Add a commit to its sessions of that day, or to the commits without one."""
-    brief = {key: commit[key] for key in ("oid", "author", "message")} | {"own": own}
+    shown = {key: commit[key] for key in ("oid", "author", "message")} | {"own": is_own}
     parts = [part for link in commit["checkpoints"] for part in link.get("contents", ())]
     for part in parts:
-        _add_session(day["sessions"], part, brief)
+        _add_session(day["sessions"], part, shown)
     if not parts:
-        day["commits"].append(brief)
+        day["commits"].append(shown)
 
 
 def _add_session(
@@ -133,8 +134,8 @@ def build_activity(repo: Repo, state: State) -> Record:
     }
 
 
-_DEEP = 6  # levels of directories that are searched
-_PASSED = frozenset(("node_modules", "__pycache__", "venv", "target", "vendor"))
+_DEEPEST = 6  # levels of directories that are searched
+_SKIPPED = frozenset(("node_modules", "__pycache__", "venv", "target", "vendor"))
 
 
 def list_repositories(directories: Sequence[str]) -> list[Repo]:
@@ -172,7 +173,7 @@ def find_below(directories: Sequence[str]) -> list[Repo]:
 def _walk_checkouts(top: str) -> Iterator[str]:
     """The directories with a `.git` or `.jj` in them; such a directory is not searched further."""
     level = [top]
-    for _ in range(_DEEP + 1):
+    for _ in range(_DEEPEST + 1):
         below: list[str] = []
         for folder in level:
             names = {entry.name: entry for entry in _list_entries(folder)}
@@ -192,7 +193,7 @@ def _list_entries(folder: str) -> Iterable[os.DirEntry[str]]:
 
 
 def _is_open(name: str, entry: os.DirEntry[str]) -> bool:
-    return name[:1] != "." and name not in _PASSED and entry.is_dir(follow_symlinks=False)
+    return name[:1] != "." and name not in _SKIPPED and entry.is_dir(follow_symlinks=False)
 
 
 # How long the agents' lines of a history last, by a replay of its patches.

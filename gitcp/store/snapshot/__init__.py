@@ -1,4 +1,5 @@
-"""The files of a worktree, without following symbolic links."""
+"""What a scan of the worktree asks: the kinds of its files, without following symbolic links, the
+filters that git runs on them, and the state of gitcp's index."""
 
 from __future__ import annotations
 
