@@ -1,4 +1,5 @@
-"""Plan what going back does to each path, and why (doc/behaviour.md "Going back").
+"""Plan what going back does to each path, and why (doc/behaviour.md "Going back"); sort the points
+to go back to; merge versions; choose the step that undo and redo take.
 
 A plan is data to be shown, confirmed and applied.  Facts answers questions about the disk and
 about who made a path.

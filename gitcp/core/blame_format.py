@@ -1,4 +1,5 @@
-"""Parse the arguments of `gitcp blame`: git blame's, and a few more."""
+"""Parse the arguments of `gitcp blame` and the output of `git blame`, and write it with other
+authors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The tables of a dataset of facts: columns, types and units.  Any change needs a new VERSION.
+"""The tables of a dataset of facts: columns, types and units, and the questions about them in SQL.
+
+Any change needs a new VERSION.
 
 gitcp-facts(5) and share/gitcp/schema/facts.json describe them as well.
 """

@@ -1,4 +1,5 @@
-"""The files that `enable` writes, as data, and gitcp's lines in an exclude file."""
+"""What `enable` writes, as data: git hooks, the skill, lines of an exclude file, settings.  It
+also reads the hooks of others, and checks a configuration."""
 
 from __future__ import annotations
 

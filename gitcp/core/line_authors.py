@@ -1,8 +1,10 @@
-"""Which of several equal lines a commit added, by git's diff of it.
+"""The authors of lines: by checkpoints, by transcripts, by moves of files, and when work was
+recorded.
 
-The record is made by gitcp's own diff.  Where a block repeats the lines beside it (a brace, an
-empty line), two diffs may each take another one of the equal lines for the new one.  What is shown
-beside git's diff follows git's.
+Of several equal lines git's diff decides which one a commit added.  The record is made by gitcp's
+own diff.  Where a block repeats the lines beside it (a brace, an empty line), two diffs may each
+take another one of the equal lines for the new one.  What is shown beside git's diff follows
+git's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Make hidden characters of a text visible, and embed JSON in a page."""
+"""The parts of a page, as data: names of authors, links to a forge, hunks, the order of files,
+the timeline, and the turns of a transcript."""
 
 from __future__ import annotations
 

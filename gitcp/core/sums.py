@@ -1,4 +1,5 @@
-"""Sum the authors of a range's added and removed lines by model, session, file and day.
+"""Sum the authors of a range's added and removed lines by model, session, file and day, their costs
+and how long their lines last; judge a range by the rules of `gitcp check`.
 
 A commit without a checkpoint is the person's if work was recorded then, else unrecorded.  The added
 lines of a linked commit have the authors in `lines.json`; lines that it lacks are unknown.  Removed

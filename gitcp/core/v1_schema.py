@@ -1,4 +1,5 @@
-"""A session's part in a commit, by its metadata and prompts in a checkpoint."""
+"""What a committed checkpoint says: a session's part in a commit, its summary by a model, and
+the shape of its JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The reasons why no commit can be made, as a person reads them."""
+"""The auto-commit strategy: the end of a turn or of a task makes a commit on the person's
+branch, without disturbing HEAD, index and worktree, or says why it makes none."""
 
 from __future__ import annotations
 

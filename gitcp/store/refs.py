@@ -1,4 +1,5 @@
-"""Transactions of refs by one git, as many as a process makes."""
+"""git's refs and reflogs: read them without git, and move refs in transactions, which one git
+makes for the whole process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Removing files that a killed process left behind, once they are old."""
+"""Repairing what `doctor` finds: leftovers, missing objects, packs, refs, states, journals,
+streams."""
 
 from __future__ import annotations
 

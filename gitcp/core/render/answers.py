@@ -1,4 +1,5 @@
-"""Format answers for agents: bounded text, marked as data from others."""
+"""Format answers: texts for agents and editors, and the lines of `why`, `explain`, `rewind`,
+`undo`, `show` and `status`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Draw the lines of `gitcp log`: commits, and the sessions of each."""
+"""Draw commits and sessions: the lines of `log`, `show`, `recap`, `sessions`, `stats` and
+`search`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The current worktree, scanned once and stored as a tree: the start of every step; and who made
-and last edited its files."""
+"""The ends of a step: the worktree as it is now, with who made and last edited its files; and
+carrying out a plan in it, with the bytes and permissions that git does not keep."""
 
 from __future__ import annotations
 

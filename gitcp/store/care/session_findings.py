@@ -1,4 +1,5 @@
-"""Checks of states against refs and markers, without which commits do not see a session's work."""
+"""Checks of sessions: their states, refs and markers, without which commits do not see their
+work; claims, git's locks and lost links; and their mends."""
 
 from __future__ import annotations
 

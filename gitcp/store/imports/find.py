@@ -1,5 +1,5 @@
 """Finds the conversations that clients keep of a repository, in any of its worktrees or former
-directories."""
+directories, and the calls in them that wrote what commits have."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The numbers of conversations that clients keep of a repository, by file names alone, and how long
-they keep them."""
+"""Importing the conversations that clients keep of a repository: how many there are, which
+commits have edits of which, and their checkpoints."""
 
 from __future__ import annotations
 

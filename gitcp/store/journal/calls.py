@@ -1,4 +1,4 @@
-"""Records the starts and ends of tool calls in the journal.
+"""Records the starts and ends of turns and of tool calls in the journal.
 
 The caller holds the session's lock; the journal's is taken here.
 """

@@ -1,4 +1,5 @@
-"""Candidates for a link: the edits of checkpoints, compared with what a commit changes.
+"""Candidates for a link: the edits of checkpoints, compared with what a commit changes; lost
+checkpoints, and what a rewrite replaced.
 
 An edit takes a path from its content in the parent of the linked commit to its content in that
 commit.  Both are read from the commit where it is known, else from the checkpoint's metadata.  An

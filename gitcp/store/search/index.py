@@ -1,4 +1,5 @@
-"""The linked commits in the index: new ones, those on a branch or tag, and their authors."""
+"""The index of searches, <common>/gitcp/search.sqlite: what is in it, and how it is brought up
+to date."""
 
 from __future__ import annotations
 

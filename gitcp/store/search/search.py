@@ -1,4 +1,4 @@
-"""Values of a repository for the completion of command lines."""
+"""Turns that match a query, from the index, and values for the completion of command lines."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 """Adapters that are programs on PATH: gitcp-agent-<name>, and entire-agent-<name> of the original
-program.  gitcp-agent-protocol(7) describes the protocol of gitcp-agent-<name>."""
+program; the settings of a team in .gitcp.toml, and gitcp's configuration in a repository.
+
+gitcp-agent-protocol(7) describes the protocol of gitcp-agent-<name>.
+"""
 
 from __future__ import annotations
 

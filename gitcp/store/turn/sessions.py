@@ -1,4 +1,5 @@
-"""All sessions as records (doc/scenarios.md "003 Sessions and strategies")."""
+"""All sessions as records (doc/scenarios.md "003 Sessions and strategies"), their states, and
+adopting one of another worktree or clone."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The directory of one checkpoint: read to be changed, and written, its sessions numbered without
-gaps."""
+"""Checkpoints of the permanent store: the directory of one, read and written; where checkpoints
+are stored; signed commits; and reading checkpoints of every shape that was ever written."""
 
 from __future__ import annotations
 
