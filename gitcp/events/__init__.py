@@ -338,12 +338,10 @@ def _note_event(repo: Repo, agent: str) -> None:
         from gitcp.store.setup import guard_files
 
         guard_files.write_configured(repo)
-    path = repo.join_shared("heard", agent)
-    if not os.path.exists(path):
-        try:
-            files.touch_private(repo, path)
-        except (Error, OSError):
-            pass  # no turn depends on it
+    try:
+        files.touch_private(repo, repo.join_shared("heard", agent))
+    except (Error, OSError):
+        pass  # no turn depends on it
 
 
 # Answer the agent, in the form of its client.
