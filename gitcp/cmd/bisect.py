@@ -67,7 +67,7 @@ OPTIONS: Rows = (
     make_value("words", "<command>", "the command and its arguments (after --)", nargs="*"),
 )
 _TAIL = 10  # lines of the command's output, and names of a list, that are shown
-_MOST = 3000  # characters of a diff that an agent is told
+_MOST_TOLD = 3000  # characters of a diff that an agent is told
 _AUTHORS = {
     credit.PERSON: "an edit by hand",
     credit.UNKNOWN: "a change by nobody known",
@@ -123,7 +123,7 @@ def _pick_session(present: Present, name: str) -> str:
 def _open_place(
     present: Present, args: Namespace, mover: steps.Mover
 ) -> Iterator[Scratch | InPlace]:
-    """Where the command is run: a scratch worktree with the shared paths, or the worktree."""
+    """Yield where the command is run: a scratch worktree with the shared paths, or the worktree."""
     repo = present.repo
     if args.in_place:
         at_work = [m["session_id"] for m in session.read_recent(repo) if others.is_at_work(repo, m)]
@@ -196,10 +196,12 @@ class Search:
 
     def _test(self, place: Scratch | InPlace, number: int) -> str:
         """The verdict of the command on a state."""
-        left = bisect.count_runs(self._found) if len(self._found) > 1 else self._last.bit_length()
+        remaining = (
+            bisect.count_runs(self._found) if len(self._found) > 1 else self._last.bit_length()
+        )
         done = len(self._found)
         term.show_line(
-            f"bisect: run {done + 1} of about {done + max(left, 1)}: {self._name(number)}"
+            f"bisect: run {done + 1} of about {done + max(remaining, 1)}: {self._name(number)}"
         )
         try:
             place.go_to(self._history.read_tree(number))
@@ -339,14 +341,14 @@ class Search:
         low, high = bisect.find_range(self._found)
         trees = [self._history.read_tree(number) for number in (low, high)]
         diff = decode_name(self._repo.git.run(*points.DIFF, *trees)[1])
-        cut = "\n(the rest is left out)" if len(diff) > _MOST else ""
+        cut = "\n(the rest is left out)" if len(diff) > _MOST_TOLD else ""
         command, (_, turn, call) = shlex.join(self._args.words), changes[0]["who"]
         what = f"your call {call}" if call else f"a call of your turn {turn}"
         others.leave_message(
             self._repo,
             session,
             f"The user ran 'gitcp bisect': '{command}' passes before {what} and fails after it."
-            f" That call made this change:\n{diff[:_MOST].rstrip()}{cut}",
+            f" That call made this change:\n{diff[:_MOST_TOLD].rstrip()}{cut}",
         )
         console.tell(f"note: session {session[:8]} is told with its next prompt")
 

@@ -50,11 +50,13 @@ class Scene:
         with open(os.path.join(programs, "gitcp"), "w", encoding="utf-8") as script:
             script.write(f'#!/bin/sh\nexec {shlex.join(shell.build_own_command())} "$@"\n')
         os.chmod(script.name, 0o755)
-        who = {f"GIT_{role}_{k}": v for role in ("AUTHOR", "COMMITTER") for k, v in _PERSON.items()}
-        kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+        identity = {
+            f"GIT_{role}_{k}": v for role in ("AUTHOR", "COMMITTER") for k, v in _PERSON.items()
+        }
+        passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
         path = programs + os.pathsep + os.environ.get("PATH", os.defpath)
         places = {"HOME": self.home, "PATH": path, "GIT_CONFIG_NOSYSTEM": "1"}
-        self.env = {**kept, **who, **places}
+        self.env = {**passed_on, **identity, **places}
         for name, text in _FILES.items():
             self.write(os.path.join(self.repo, name), text)
         self.run("git init -q -b main && git add . && git commit -q -m initial")
@@ -134,12 +136,12 @@ class Scene:
             keepends=True
         )
 
-    def _use_tool(self, given: Mapping[str, Any], env: Mapping[str, str]) -> None:
+    def _use_tool(self, arguments: Mapping[str, Any], env: Mapping[str, str]) -> None:
         """Do what a call did: write a file, or run a command."""
-        if "command" in given:
-            self.call(given["command"], env=env)
+        if "command" in arguments:
+            self.call(arguments["command"], env=env)
         else:
-            self.write(given["file_path"], given["content"])
+            self.write(arguments["file_path"], arguments["content"])
 
     def _list_hooks(self, event: str, tool: str) -> list[str]:
         """The command lines that the client runs at an event."""
@@ -158,7 +160,7 @@ def _run_client() -> Iterator[str]:
 
 
 def _format_now() -> str:
-    """The present time as a transcript writes it."""
+    """The present time in the form that transcripts have."""
     now = time.time()
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03}Z"
 
@@ -168,15 +170,15 @@ def describe_event(name: str, payload: Mapping[str, Any], repo: str) -> str:
     if name == "UserPromptSubmit":
         return f"> {payload['prompt']}"
     if name == "PostToolUse":
-        given = payload["tool_input"]
-        what = given.get("command") or os.path.relpath(given["file_path"], repo)
+        arguments = payload["tool_input"]
+        what = arguments.get("command") or os.path.relpath(arguments["file_path"], repo)
         return f"  {payload['tool_name']}: {what}"
     return f"  {payload['last_assistant_message']}" if name == "Stop" else ""
 
 
 class Story:
-    """Shows the person's and the client's steps; raises Error where a command does not show what
-    it should."""
+    """Runs the person's commands and plays the client's session, and shows both; raises Error if a
+    command does not show what it should."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene, self._colours = scene, cli.needs_colour(sys.stdout)

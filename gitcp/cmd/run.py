@@ -54,8 +54,8 @@ def run(argv: Sequence[str]) -> int:
     if not which(words[0]):
         raise Error(f"no such program: '{words[0]}'")
     if installation.read_state(repo) == installation.DISABLED:
-        wake = answers.explain_beginning(installation.DISABLED)
-        console.warn(f"gitcp is disabled here: {wake}")
+        hint = answers.explain_beginning(installation.DISABLED)
+        console.warn(f"gitcp is disabled here: {hint}")
     common = _build_common(args, words[0])
     call = {"id": f"run-{os.getpid()}", "kind": "shell", "command": shlex.join(words)}
     prompt = args.prompt or _read_prompt(common["agent"], words)

@@ -49,16 +49,16 @@ def run(argv: Sequence[str]) -> int:
     except GitError as e:
         raise Error(f"{e.shorten()}; 'gitcp doctor' says more") from None
     if args.json:
-        about, sessions, streams = records
-        return cli.write_records([about, *sessions, *streams])
+        status, sessions, streams = records
+        return cli.write_records([status, *sessions, *streams])
     cli.page_lines(_draw_lines(*records, args.verbose), paged=False)
     return OK
 
 
 def _draw_lines(
-    about: Record, sessions: list[Record], streams: list[Record], verbose: bool
+    status: Record, sessions: list[Record], streams: list[Record], verbose: bool
 ) -> Iterator[Line]:
-    return answers.draw_status(about, sessions, streams, term.format_since, verbose)
+    return answers.draw_status(status, sessions, streams, term.format_since, verbose)
 
 
 def _watch_status(repo: Repo, verbose: bool) -> int:
@@ -67,17 +67,17 @@ def _watch_status(repo: Repo, verbose: bool) -> int:
     last: object = None
     at_terminal = sys.stdout.isatty()
     while True:
-        about, sessions, streams = table.gather_status(repo)
+        status, sessions, streams = table.gather_status(repo)
         with Objects(repo):
             at_work = commits.list_lanes(repo, [s["session_id"] for s in sessions])
-        first, *rest = _draw_lines(about, sessions, streams, verbose)
+        first, *rest = _draw_lines(status, sessions, streams, verbose)
         drawn = history.draw_open_sessions(at_work, time.time(), term.format_since)
         frame = [first, *drawn, *rest]
         if at_terminal:
             width, height = get_terminal_size()
             frame = [history.fit_line(line, width) for line in islice(frame, height - 1)]
         # Without a terminal a changed age alone is not printed.
-        state = frame if at_terminal else (about, sessions, streams, at_work)
+        state = frame if at_terminal else (status, sessions, streams, at_work)
         if state != last:
             print(_CLEAR if at_terminal else "\n" if last else "", end="", flush=True)
             cli.page_lines(frame, paged=False)

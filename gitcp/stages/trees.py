@@ -73,27 +73,27 @@ def write_blobs(records: Records) -> Iterator[Record]:
             yield {**record, **patches.build_change(path, mode, oid, old)}
 
 
-_OURS = ("tree", "change", "blob", "end")
+_TAKEN = ("tree", "change", "blob", "end")
 
 
 def write_tree(records: Records, args: Namespace) -> Iterator[Record]:
     """One record of type tree: the base with every change and blob applied.
 
-    Other records are passed on.  Without any record of _OURS, or without an end that is announced,
-    the stage before has failed: raise InputError, since the tree would be stale or partial.
+    Other records are passed on.  Raise InputError without any record of _TAKEN, or without an
+    announced end: the stage before has failed, and the tree would be stale or partial.
     """
     repo = Repo.find()
-    against: Record = {}
+    base_record: Record = {}
     edits: dict[str, Entry | None] = {}
     omitted, kinds = [], set[str]()
     for record in records:
         kind = record.get("type")
-        if kind not in _OURS:
+        if kind not in _TAKEN:
             yield record
             continue
         kinds.add(kind)
         if kind == "tree":
-            against = record
+            base_record = record
         elif record.get("status") == "!":
             omitted.append({"path": record.get("path"), "reason": record.get("omitted")})
         elif kind != "end":
@@ -101,11 +101,11 @@ def write_tree(records: Records, args: Namespace) -> Iterator[Record]:
             edits[path] = entry
     if not kinds:
         raise InputError("no records to build a tree from")
-    if against.get("ends") and "end" not in kinds:
+    if base_record.get("ends") and "end" not in kinds:
         raise InputError("the input ends too early: its last record, of type 'end', is missing")
     _check_objects(repo, edits)
     with Objects(repo):
-        commit, tree = _find_base(repo.objects, args.base, against)
+        commit, tree = _find_base(repo.objects, args.base, base_record)
         oid = snapshot_scan.write_tree(repo.objects, tree, edits)
     yield {"type": "tree", "oid": oid, "base": commit, "omitted": omitted}
 
@@ -123,17 +123,17 @@ def _check_objects(repo: Repo, edits: Mapping[str, Entry | None]) -> None:
 
 
 def _find_base(
-    objects: Objects, base: str | None, against: Record
+    objects: Objects, base: str | None, base_record: Record
 ) -> tuple[str | None, str | None]:
     """(commit, tree) to apply the changes to; either may be missing."""
-    recorded = against.get("base")
+    recorded = base_record.get("base")
     if base is None:
-        return recorded, against.get("oid")
+        return recorded, base_record.get("oid")
     commit, tree = objects.read(f"{base}^{{commit}}"), objects.read(f"{base}^{{tree}}")
     if tree is None and base != "HEAD":
         raise Error(f"not a tree or commit: '{base}'")
     oid = commit[0] if commit else None
-    if base == "HEAD" and against and oid != recorded:
+    if base == "HEAD" and base_record and oid != recorded:
         raise Moved("HEAD", recorded, oid)
     return oid, tree[0] if tree else None
 

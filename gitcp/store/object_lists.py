@@ -1,4 +1,4 @@
-"""Many commits, files and changes at once, which git lists."""
+"""Many files, commits and changes at once, most of them listed by git."""
 
 from __future__ import annotations
 
@@ -36,25 +36,23 @@ def list_files(
 
 
 def _list_files(
-    objects: store_objects.Objects, tree: str, prefix: str, left: list[int]
+    objects: store_objects.Objects, tree: str, prefix: str, budget: list[int]
 ) -> Iterator[tuple[str, Entry]]:
     if prefix.count("/") > _DEEPEST:
         raise Error(f"directories nested more than {_DEEPEST} deep: '{prefix[:60]}'")
     entries = store_objects.read_tree(objects, tree)
-    left[0] -= len(entries) + 1
-    if left[0] < 0:
+    budget[0] -= len(entries) + 1
+    if budget[0] < 0:
         raise Error(f"too many entries below '{tree}'")
     for name, (mode, oid) in entries.items():
         if mode == store_objects.TREE:
-            yield from _list_files(objects, oid, f"{prefix}{name}/", left)
+            yield from _list_files(objects, oid, f"{prefix}{name}/", budget)
         else:
             yield prefix + name, (mode, oid)
 
 
 def read_names(repo: Repo, commits: Iterable[str]) -> dict[str, str]:
-    """oid -> the name of its author by the mailmap, as git log and git blame show it, of commits
-    (full oids)."""
-
+    """full oid -> the name of a commit's author by the mailmap, as git log shows it."""
     if not (oids := encode_lines(commits)):
         return {}
     options = "--no-walk=unsorted", "--no-show-signature", "--no-notes", "--format=%H %aN"
@@ -105,16 +103,16 @@ def _ask_changes(repo: Repo, oids: list[str]) -> dict[str, store_objects.Changes
     fields = iter(out.split(b"\0")[:-1])
     for field in fields:
         if not field.startswith(b":"):
-            own = changes[field.decode()] = {}
+            changes_of_commit = changes[field.decode()] = {}
         elif not (path := decode_name(next(fields))).startswith(store_objects.OURS):
-            own[path] = store_objects.parse_change(field)
+            changes_of_commit[path] = store_objects.parse_change(field)
     return changes
 
 
 def subtract_changes(
     objects: store_objects.Objects, changes: store_objects.Changes, commits: Iterable[Commit]
 ) -> store_objects.Changes:
-    """The changes that none of the other commits makes too, whatever its parent has."""
+    """The changes of which none of the other commits makes an equal one, on whatever parent."""
     other_changes = [store_objects.read_changes(objects, other)[1] for other in commits]
     return {
         path: change

@@ -29,32 +29,31 @@ if TYPE_CHECKING:
 
     Changes = dict[str, Staged]
 
-# Read small objects without git, from loose files and packs; git reads all others, and many.
 _TREE = "^{tree}"
 
 
-def read_object(repo: Repo, spec: str, near: dict[str, Object]) -> Object | None:
+def read_object(repo: Repo, spec: str, in_memory: dict[str, Object]) -> Object | None:
     """The object that a full oid, a full ref or HEAD names, or its `^{tree}`; None if there is no
     such ref.
 
-    near: the objects in memory, by oid; the commit of a tree is added.  Raises Unsure if git has to
-    read the object.
+    in_memory: objects by oid; the commit of a tree is added.  Raises Unsure if git has to read the
+    object.
     """
     if repo.uses_git_alone:
         raise Unsure
     name = spec.removesuffix(_TREE)
     if (oid := _resolve(repo, name)) is None:
         return None
-    obj = near.get(oid) or _read_stored(repo, oid)
+    obj = in_memory.get(oid) or _read_stored(repo, oid)
     if name == spec or obj[1] == "tree":
         return obj
     if obj[1] != "commit":
         raise Unsure
-    near[oid] = obj
+    in_memory[oid] = obj
     tree = decode_name(obj[2].partition(b"\n")[0].removeprefix(b"tree "))
     if not gitdir.is_oid(repo, encode_name(tree)):
         raise Unsure
-    return near.get(tree) or _read_stored(repo, tree)
+    return in_memory.get(tree) or _read_stored(repo, tree)
 
 
 def _read_stored(repo: Repo, oid: str) -> Object:
@@ -75,18 +74,18 @@ def _resolve(repo: Repo, name: str) -> str | None:
 
 # The objects of a repository: read by one long-lived cat-file, written into gitcp's packs.
 _AT_ONCE = 400  # names that fit into a pipe, so that neither side waits for the other
-_FEW = 100  # objects that may be read without git in less time than it starts
-_SMALL = 1 << 12  # bytes; to write a smaller object again takes less time than to search for it
+_FEW = 100  # objects that are read without git in less time than git takes to start
+_SMALL = 1 << 12  # bytes of an object that is written again in less time than it is searched for
 _WHOLE = 1 << 20  # files up to this many bytes are read at once, larger ones streamed
 _NEAR_EACH, _NEAR_ALL = 1 << 20, 16 << 20  # bytes of one object, and of all, that stay in memory
 
 
 class Objects:
-    """The object database of repo.
+    """The object database of repo, which code asks as repo.objects.
 
-    Code that has a Repo asks repo.objects.  `with Objects(repo):` opens a database for a command,
-    and closes it at the end.  Up to 16 MiB of what was read or written stay in memory by oid.
-    Other names are resolved each time, since refs move.
+    `with Objects(repo):` opens a database for a command, and closes it at the end.  Up to 16 MiB of
+    what was read or written stay in memory by oid.  Names that are not oids are resolved each time,
+    since refs move.
     """
 
     def __init__(self, repo: Repo) -> None:
@@ -142,7 +141,7 @@ class Objects:
             self._batch = self._ahead = None
 
     def end_batch(self) -> None:
-        """End git; the next one has the environment of then."""
+        """End git; the next one gets the environment of its own start."""
         if self._batch:
             self._batch.close()
             self._batch = None
@@ -203,7 +202,8 @@ class Objects:
         return oid in self._near
 
     def _find_head(self, spec: str) -> tuple[str, int] | None:
-        """Batch.find_head(), also of objects that git has not got yet, which no ref names."""
+        """Batch.find_head(), also of objects that this process wrote and that git cannot read
+        yet."""
         named = self._get_batch().find_head(spec)
         if named is None and not spec.startswith("refs/") and git.run_pending():
             named = self._get_batch().find_head(spec)
@@ -215,7 +215,7 @@ class Objects:
         return self.open_batch()
 
     def open_batch(self) -> Batch:
-        """git's process that reads, which may be in the middle of an answer to ahead."""
+        """The git that reads objects; it may be in the middle of an answer to `ahead`."""
         if self._batch is None:
             from gitcp.store import cat_file
 
@@ -273,9 +273,9 @@ class Objects:
 
     def read_size(self, oid: str) -> int:
         """The size of an object in bytes; raises Error if it is missing."""
-        near = self._near.get(oid)
-        if near:
-            return len(near[2])
+        obj = self._near.get(oid)
+        if obj:
+            return len(obj[2])
         head = self._find_head(oid)
         if head is None:
             raise Error(f"missing object '{oid}'")
@@ -307,7 +307,8 @@ class Objects:
         return oid
 
     def write_blobs(self, contents: Sequence[bytes]) -> list[str]:
-        """Store small blobs, most of which gitcp's packs have, at least one; return their oids."""
+        """Store one or more small blobs, most of which gitcp's packs already have; return their
+        oids."""
         oids = [self.hash_object("blob", data) for data in contents]
         held = self.packs.list_held(oids)
         for oid, data in zip(oids, contents, strict=True):
@@ -335,8 +336,8 @@ class Objects:
     def _store_stream(self, f: BinaryIO, size: int) -> str | None:
         """Store a file of size bytes as a blob; return its oid, None if f has fewer.
 
-        It is hashed first: to compress it takes several times as long, and a pack of gitcp may have
-        it, since the call that wrote it ended."""
+        It is hashed first: to compress it takes several times as long, and a pack of gitcp may
+        already have it, since the end of the call that wrote the file."""
         if self.repo.uses_git_alone:
             return self.packs.add_stream(f, size)
         oid = hash_stream(f, size, self.repo.algo)
@@ -358,6 +359,7 @@ def hash_stream(f: BinaryIO, size: int, algo: str) -> str | None:
 
 
 _SHARED: dict[str, Objects] = memory.get_table("objects")  # git directory -> database
+
 # Trees: read one, look a path up, edit a few paths, compare two.
 #
 # Only the directories of the paths in question are read and written.
@@ -636,18 +638,18 @@ def read_tree_changes(objects: Objects, old: str | None, new: str) -> Changes:
 def read_changes(objects: Objects, commit: Commit) -> tuple[str, Changes]:
     """(the first parent of a commit, zeros without one; the changes of the commit against it).
 
-    A merge changes the paths that it has from no parent.
+    A merge changes only the paths that are as in none of its parents.
     """
     parent = (commit["parents"] or ["0" * len(commit["oid"])])[0]
     return parent, compare_with_parents(objects, commit)[0]
 
 
 def compare_with_parents(objects: Objects, commit: Commit) -> list[Changes]:
-    """The changes of a commit against each parent, at the paths that it has from none."""
+    """The changes of a commit against each parent, at the paths that differ from all parents."""
     trees = [find_tree(objects, parent) for parent in commit["parents"]] or [None]
     sides = [read_tree_changes(objects, tree, commit["tree"]) for tree in trees]
-    own = set(sides[0]).intersection(*sides)
-    return [{path: side[path] for path in side if path in own} for side in sides]
+    everywhere = set(sides[0]).intersection(*sides)
+    return [{path: side[path] for path in side if path in everywhere} for side in sides]
 
 
 # The commits of an entry of `git stash`: its base, worktree, index and untracked files.
@@ -678,7 +680,8 @@ class Stashed:
             yield path, self._base(path), work(path) or untracked(path)
 
     def list_versions(self, paths: Iterable[str]) -> Iterator[tuple[str, Version]]:
-        """Yield (path, a version that it has and its base has not), also of the index."""
+        """Yield (path, version) for the versions in its worktree and index that its base has
+        not."""
         work, index, untracked = self._trees
         for path in paths:
             for version in (work(path) or untracked(path), index(path)):

@@ -40,16 +40,18 @@ _MOST_SHARED = 5000  # turns; a push leaves out the oldest
 _MOST_READ = 100_000  # files in REF
 _LARGEST = 1 << 18  # bytes of a file in REF
 _PROMPT = 1000  # characters of a prompt that is shared
-_PATHS, _FILE = 1 << 14, 50  # characters of the paths that are shared of a turn; more of each
+_MOST_PATHS = 1 << 14  # characters of a turn's files that are shared
+_REST_OF_FILE = 50  # characters of a file in REF beside its path
 _TEXTS = ("session_id", "turn", "agent", "prompt", "how", "next_prompt")
 _SHARED = (*_TEXTS, "time", "files")
 _COUNTS = ("added", "removed")
 _END = 253_402_300_800  # s since 1970: the year 10000, for which no date can be written
-_HERE = ("by", "worktree", "restore")  # texts that are not shared
+_NOT_SHARED = ("by", "worktree", "restore")  # texts that are not shared
 _SUBJECT = "Summaries of what was given up"
 
 
 def get_turn(record: Record) -> Turn:
+    """The turn that a summary is of."""
     return record["session_id"], record["turn"]
 
 
@@ -57,7 +59,7 @@ def read_kept(repo: Repo) -> list[Record]:
     """The records that this clone keeps."""
     data = files.read_cache(_get_path(repo))
     loaded = (transcripts.load_entry(line) for line in data.split(b"\n") if line)
-    return [record for record in loaded if record and _is_record(record, (*_TEXTS, *_HERE))]
+    return [record for record in loaded if record and _is_record(record, (*_TEXTS, *_NOT_SHARED))]
 
 
 def write_kept(repo: Repo, records: Iterable[Record]) -> None:
@@ -90,7 +92,7 @@ def _is_file(file: object) -> bool:
 def read_shared(repo: Repo) -> list[Record]:
     """The records that clones share, this one's too."""
     return [
-        {**dict.fromkeys(_HERE, ""), **{key: record[key] for key in _SHARED}}
+        {**dict.fromkeys(_NOT_SHARED, ""), **{key: record[key] for key in _SHARED}}
         for record in _load_shared(repo).values()
         if record.get("files")
     ]
@@ -135,8 +137,10 @@ def join(a: bytes, b: bytes) -> bytes:
 
 
 def write_shared(repo: Repo, records: Iterable[Record], recorded: Collection[Turn]) -> None:
-    """Bring REF up to date.  records: what was given up here; recorded: the turns with edits here:
-    what others of them gave up is back.  A prompt of another session is left out."""
+    """Bring REF up to date; prompts of other sessions are left out.
+
+    records: what was given up here.  recorded: the turns with edits here; if one of them is in REF
+    and not in records, its work is back."""
     wanted = {turn: _build_shared(repo, r) for r in records if all(turn := get_turn(r))}
 
     def attempt_move() -> None:
@@ -151,9 +155,11 @@ def write_shared(repo: Repo, records: Iterable[Record], recorded: Collection[Tur
             if any(new[key] != old.get(key) for key in _SHARED):
                 written = max(int(time.time()), old.get("written", 0) + 1)
                 edits[path] = BLOB, _write(repo, {**new, "written": written})
-        left = {p: r for p, r in shared.items() if "files" in r and p not in edits}
-        excess = len(left) + len(edits) - _MOST_SHARED
-        oldest = sorted(left, key=lambda path: (left[path]["time"], path))[: max(0, excess)]
+        unchanged = {p: r for p, r in shared.items() if "files" in r and p not in edits}
+        excess = len(unchanged) + len(edits) - _MOST_SHARED
+        oldest = sorted(unchanged, key=lambda path: (unchanged[path]["time"], path))[
+            : max(0, excess)
+        ]
         if changes := {**edits, **dict.fromkeys(oldest)}:
             tree = edit_tree(repo.objects, tip["tree"] if tip else None, changes)
             commit = write_commit(repo, tree, [tip["oid"]] if tip else [], _SUBJECT)
@@ -164,14 +170,17 @@ def write_shared(repo: Repo, records: Iterable[Record], recorded: Collection[Tur
 
 def _build_shared(repo: Repo, record: Record) -> Record:
     """What others may read of a record, redacted by today's rules."""
-    own = record["by"] in ("", record["session_id"])
+    is_by_itself = record["by"] in ("", record["session_id"])
     redact = redaction.make_redaction(repo, record["session_id"])
-    prompts = {"prompt": record["prompt"], "next_prompt": record["next_prompt"] if own else ""}
+    prompts = {
+        "prompt": record["prompt"],
+        "next_prompt": record["next_prompt"] if is_by_itself else "",
+    }
     shared = {key: record[key] for key in _SHARED}
     shared |= {key: redact(text)[:_PROMPT] for key, text in prompts.items()}
-    room = accumulate(len(path) + _FILE for path in record["files"])
+    room = accumulate(len(path) + _REST_OF_FILE for path in record["files"])
     pairs = zip(record["files"].items(), room, strict=True)
-    return {**shared, "files": dict(item for item, size in pairs if size <= _PATHS)}
+    return {**shared, "files": dict(item for item, size in pairs if size <= _MOST_PATHS)}
 
 
 def _locate(repo: Repo, turn: Turn) -> str:
@@ -203,9 +212,11 @@ def forget(repo: Repo, chosen: Chosen, sessions: Collection[str]) -> list[Update
     the update of REF, whose new history has nothing of them."""
     with exclusive(repo, "abandoned"):
         records = read_kept(repo)
-        left = [r for r in records if not chosen(r["session_id"], r["time"])]
-        if left:
-            write_kept(repo, ({**r, "next_prompt": ""} if r["by"] in sessions else r for r in left))
+        remaining = [r for r in records if not chosen(r["session_id"], r["time"])]
+        if remaining:
+            write_kept(
+                repo, ({**r, "next_prompt": ""} if r["by"] in sessions else r for r in remaining)
+            )
         elif records:
             files.remove_private(repo, _get_path(repo))
         return refs.retry_moved(repo, "notes", lambda: _forget_shared(repo, chosen))
@@ -213,14 +224,14 @@ def forget(repo: Repo, chosen: Chosen, sessions: Collection[str]) -> list[Update
 
 def _forget_shared(repo: Repo, chosen: Chosen) -> list[Update]:
     tip, shared = read_commit(repo.objects, REF), _load_shared(repo)
-    doomed = {
+    forgotten = {
         path: {"forgotten": int(time.time()), "session_id": record["session_id"]}
         for path, record in shared.items()
         if "files" in record and chosen(record["session_id"], record["time"])
     }
-    if not (doomed and tip):
+    if not (forgotten and tip):
         return []
-    emptied = {path: (BLOB, _write(repo, record)) for path, record in doomed.items()}
+    emptied = {path: (BLOB, _write(repo, record)) for path, record in forgotten.items()}
     tree = edit_tree(repo.objects, tip["tree"], emptied)
     roots = merging.list_roots(repo, tip["oid"])
     lines = [_SUBJECT, "", *(f"{merge_rules.TRAILER}: {root}" for root in sorted(roots))]

@@ -42,8 +42,11 @@ class Row(NamedTuple):
 
 
 class Source(Protocol):
-    """Reads a list, newest first and as it is needed; the parts of a row, of which the first tells
-    of all of it; and what is to be read of a part.  nothing: a sentence for an empty list."""
+    """Reads a list, the parts of a row, and the content of a part.
+
+    The list is read as it is needed, newest first.  The first part is the row as a whole.  nothing:
+    a sentence for an empty list.
+    """
 
     name: str
     nothing: str
@@ -54,9 +57,9 @@ class Source(Protocol):
 
 
 _PULLED = 16  # rows that are read before the keys are asked again
-_TWO, _THREE = 56, 132  # columns of a screen from which on two panes fit, and three
-_NARROW, _LEFT, _MIDDLE = 0.40, 0.30, 0.32  # of a screen: the left one of two; two of three
-_MOST = 20_000  # lines of a content
+_TWO_PANES, _THREE_PANES = 56, 132  # columns of a screen from which on they fit
+_LEFT_OF_TWO, _LEFT, _MIDDLE = 0.40, 0.30, 0.32  # shares of a screen; the latter two of three
+_MOST_LINES = 20_000  # of a content
 _STEP = 8  # cells that a key shifts a content by
 _END = 1 << 60  # more rows than there are
 _MENU = "j k move  Enter shows the plan and asks  q back"
@@ -140,8 +143,11 @@ class Pane:
 
 
 class Listing(Pane):
-    """The rows of a source that have the words of a filter, as far as they are read.  awaits: what
-    is done when more rows are read: "" nothing, "end" to go to the last, else a text to seek."""
+    """The rows of a source that have the words of a filter, as far as they are read.
+
+    awaits: what to do when more rows are read: "" nothing, "end" go to the last one, else seek this
+    text.
+    """
 
     def __init__(self, source: Source) -> None:
         super().__init__()
@@ -171,7 +177,7 @@ class Listing(Pane):
         self.put_rows(filter(self._has_words, self._read))
 
     def read_again(self) -> None:
-        """Read the rows that were read once more."""
+        """Read the list again, as far as it was read."""
         count, self._read, self._coming = len(self._read), [], self.source.list_rows()
         rows = list(islice(self._coming, max(_PULLED, count)))
         self._read, self.is_read = rows, len(rows) < max(_PULLED, count)
@@ -183,8 +189,7 @@ class Listing(Pane):
 
 
 class Content:
-    """Blocks as lines, and the part of them that is shown.  shift: cells at the left that are
-    not."""
+    """Blocks as lines, and the part of them that is shown.  shift: hidden cells at the left."""
 
     def __init__(self, blocks: Sequence[Block] = ()) -> None:
         self._blocks, self._drawn = blocks, (0, False)
@@ -216,7 +221,7 @@ class Content:
         """The lines of the pane, at most height."""
         if self._drawn != (width, self.beside):
             self._drawn = width, self.beside
-            self._lines = list(islice(draw_content(self._blocks, width, self.beside), _MOST))
+            self._lines = list(islice(draw_content(self._blocks, width, self.beside), _MOST_LINES))
         self._top = min(self._top, max(0, len(self._lines) - height))
         return [_cut_left(row, self.shift) for row in self._lines[self._top : self._top + height]]
 
@@ -441,10 +446,10 @@ class Browser:
 
     def _divide(self, columns: int) -> list[tuple[int, int]]:
         """(number, cells) of each pane that is shown."""
-        if self._is_alone or columns < _TWO:
+        if self._is_alone or columns < _TWO_PANES:
             return [(self._focus, columns)]
-        if columns < _THREE:
-            first, width = int(self._focus == 2), int(columns * _NARROW)
+        if columns < _THREE_PANES:
+            first, width = int(self._focus == 2), int(columns * _LEFT_OF_TWO)
             return [(first, width), (first + 1, columns - width - 1)]
         widths = int(columns * _LEFT), int(columns * _MIDDLE)
         return [(0, widths[0]), (1, widths[1]), (2, columns - sum(widths) - 2)]

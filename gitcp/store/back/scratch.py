@@ -56,10 +56,10 @@ _SETTINGS = {
     "gc.auto": "0",
     "maintenance.auto": "false",
 }
-_PLACE = ("rev-parse", "--path-format=absolute", "--absolute-git-dir", "--git-common-dir")
+_ASK_DIRECTORIES = ("rev-parse", "--path-format=absolute", "--absolute-git-dir", "--git-common-dir")
 _REFS = ("for-each-ref", "--format=%(objectname) %(refname)")
 _SHARED = ("refs/heads", "refs/tags", "refs/remotes")
-_OWN = b" refs/heads/entire/"
+_OUR_BRANCHES = b" refs/heads/entire/"
 
 
 class Scratch:
@@ -140,24 +140,26 @@ class Scratch:
 
 
 class Copy:
-    """A repository at top, beside that of a git directory, which it only reads.
+    """A repository at top that reads the objects and the configuration of another one.
 
-    hooks: the directory of its hooks; by default it has none.  env: for the commands that run in
-    it."""
+    source, git_dir, common: git in the other repository, and its directories.  hooks: the directory
+    of its hooks; by default it has none.  env: for the commands that run in it."""
 
     def __init__(
         self, top: str, source: Git, git_dir: str, common: str, hooks: str = os.devnull
     ) -> None:
         env = {k: v for k, v in build_person_env(source.env).items() if not k.startswith("GIT_")}
-        kept = {k: v for k, v in os.environ.items() if k.startswith(("GIT_CONFIG", "GIT_AUTHOR"))}
-        self.top, self.env = top, {**env, **kept}
+        passed_on = {
+            k: v for k, v in os.environ.items() if k.startswith(("GIT_CONFIG", "GIT_AUTHOR"))
+        }
+        self.top, self.env = top, {**env, **passed_on}
         self.git = Git(top, self.env)
         self._source, self._git_dir, self._common = source, git_dir, common
         self._hooks = hooks
         os.makedirs(top, exist_ok=True)
         form = decode_name(source.read_line("rev-parse", "--show-object-format"))
-        ways = ("-c", "init.defaultRefFormat=files", "-c", f"core.hooksPath={os.devnull}")
-        self.git.run(*ways, "init", "-q", "--template=", f"--object-format={form}")
+        options = ("-c", "init.defaultRefFormat=files", "-c", f"core.hooksPath={os.devnull}")
+        self.git.run(*options, "init", "-q", "--template=", f"--object-format={form}")
         self._write_objects()
         self._write_config()
         self._copy_files()
@@ -175,10 +177,10 @@ class Copy:
 
     def _write_objects(self) -> None:
         env = self._source.env
-        own = env.get("GIT_OBJECT_DIRECTORY") or os.path.join(self._common, "objects")
-        more = env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES", "").split(os.pathsep)
+        objects = env.get("GIT_OBJECT_DIRECTORY") or os.path.join(self._common, "objects")
+        alternates = env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES", "").split(os.pathsep)
         os.makedirs(self._join("objects", "info"), exist_ok=True)
-        places = "".join(f"{place}\n" for place in (own, *filter(None, more)))
+        places = "".join(f"{place}\n" for place in (objects, *filter(None, alternates)))
         _write(self._join("objects", "info", "alternates"), places)
 
     def _write_config(self) -> None:
@@ -207,7 +209,7 @@ class Copy:
     def _write_refs(self) -> None:
         """Give it the branches and tags, and HEAD, of the person's repository."""
         refs = self._source.read_records(*_REFS, *_SHARED, sep=b"\n")
-        lines = [line for line in refs if line and _OWN not in line]
+        lines = [line for line in refs if line and _OUR_BRANCHES not in line]
         with open(self._join("packed-refs"), "wb") as f:
             f.writelines(line + b"\n" for line in lines)
         status, name = self._source.run("symbolic-ref", "-q", "HEAD", ok=(0, 1))
@@ -227,14 +229,14 @@ def _fill_submodule(source: str, top: str, oid: str) -> None:
             copy_git.run("read-tree", "--reset", "-u", oid, filters=True)
             copy_git.run("update-ref", "--no-deref", "HEAD", oid)
     else:
-        git_dir, common = decode_name(git.read_line(*_PLACE)).split("\n")
+        git_dir, common = decode_name(git.read_line(*_ASK_DIRECTORIES)).split("\n")
         os.makedirs(top, exist_ok=True)
         copy = Copy(top, git, git_dir, common)
         copy.check_out(oid)
         copy.git.run("update-ref", "--no-deref", "HEAD", oid)
     for line in git.read_records("ls-tree", "-r", "-z", oid):
-        about, _, name = line.partition(b"\t")
-        mode, _, inner = decode_name(about).split(" ")
+        head, _, name = line.partition(b"\t")
+        mode, _, inner = decode_name(head).split(" ")
         below = os.path.join(source, decode_name(name))
         if mode == COMMIT and os.path.lexists(os.path.join(below, ".git")):
             _fill_submodule(below, os.path.join(top, decode_name(name)), inner)
@@ -273,10 +275,10 @@ def remove_abandoned(repo: Repo) -> None:
     """End the command that a kill left running, and remove its scratch worktree.  The caller holds
     the lock."""
     path = _get_process_path(repo)
-    left = files.load_cache(path, formats.PROCESS)
-    if left and process.is_alive(left):
+    running = files.load_cache(path, formats.PROCESS)
+    if running and process.is_alive(running):
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(left["pid"], signal.SIGKILL)
+            os.killpg(running["pid"], signal.SIGKILL)
     files.remove_private(repo, path)
     for place in list_scratch(repo):
         remove_folder(place)
@@ -313,8 +315,8 @@ def _write(path: str, text: str) -> None:
 
 
 class InPlace:
-    """The worktree itself in the place of a scratch one, in a `with`: each state is a step of the
-    undo log, and at the end all steps are undone as one.
+    """The worktree itself, used like a Scratch, in a `with`: each state is a step of the undo log,
+    and at the end all steps are undone as one.
 
     <git-dir>/gitcp/bisect/in-place has the id of the first step; after a kill the next bisection
     undoes what it names."""
@@ -356,16 +358,18 @@ def finish_in_place(repo: Repo, mover: Mover) -> bool:
     """Undo the steps of a bisection in place, if they are in force; return whether they were.
     Raises Error, with nothing changed, if a file was changed since in the same place."""
     first = decode_name(read_file(_get_place(repo)) or b"")
-    is_left = first in back.list_in_force(undo.read_steps(repo))
+    is_in_force = first in back.list_in_force(undo.read_steps(repo))
     try:
-        if is_left:
+        if is_in_force:
             mover.undo_steps(first, points.REFUSE, whole=True)
     except Error as e:
-        way = f"'gitcp undo --conflict=keep {first}'"
-        raise Error(f"the worktree is at a tested state, from which {way} goes back: {e}") from None
+        command = f"'gitcp undo --conflict=keep {first}'"
+        raise Error(
+            f"the worktree is at a tested state, from which {command} goes back: {e}"
+        ) from None
     for path in (_get_process_path(repo), _get_output(repo), _get_place(repo)):
         files.remove_private(repo, path)
-    return is_left
+    return is_in_force
 
 
 def is_in_place(repo: Repo) -> bool:

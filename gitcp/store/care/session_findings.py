@@ -95,11 +95,12 @@ def _check_streams(survey: Survey, state: State) -> Iterator[Finding]:
 def find_newer(survey: Survey, state: State) -> Tip | None:
     """The stream of a session that has a newer copy of its state, None if there is none.
 
-    The process was killed after it wrote the ref and before the state.  Archives and streams of
-    other bases are left out: they may have a copy of an earlier session with this id.
+    A process that is killed after it wrote the ref and before it wrote the state leaves one.
+    Archives and streams of other bases are left out: they may have a copy of an earlier session
+    with this id.
     """
-    refs = [state.get("shadow_ref", ""), *(stream["ref"] for stream in state["streams"])]
-    names = set(map(formats.parse_stream_name, refs))
+    names_of_refs = [state.get("shadow_ref", ""), *(stream["ref"] for stream in state["streams"])]
+    names = set(map(formats.parse_stream_name, names_of_refs))
     for tip in survey.tips:
         is_of_session = tip["base"] == state.get("base_commit")
         is_of_session = is_of_session or formats.parse_stream_name(tip["ref"]) in names
@@ -182,8 +183,8 @@ def _explain_left(state: State) -> str:
         return ""
     if session.is_gone(agent):
         return "in a turn, and its agent is gone"
-    last = sessions.parse_time(state.get("last_interaction_time"))
-    return "in a turn without an event for an hour" if last < time.time() - STUCK else ""
+    last_event = sessions.parse_time(state.get("last_interaction_time"))
+    return "in a turn without an event for an hour" if last_event < time.time() - STUCK else ""
 
 
 def look_at_claims(case: Case) -> Iterator[Finding]:
@@ -202,10 +203,10 @@ def look_at_locks(case: Case) -> Iterator[Finding]:
     paths += [os.path.join(repo.git_dir, name) for name in _OWN_LOCKS]
     for path in paths:
         try:
-            old = time.time() - os.stat(path).st_mtime > _LOCK_AGE
+            is_stale = time.time() - os.stat(path).st_mtime > _LOCK_AGE
         except FileNotFoundError:
             continue
-        if old:
+        if is_stale:
             reason = f"'{path}' was left behind, and git writes nothing until it is removed"
             yield make_finding("git-lock", path, reason, remedy="remove it if no git runs")
 
@@ -334,12 +335,12 @@ def _find_unshared(ctx: Context, session_id: str, stream: Stream) -> Tip | None:
     tip = peek_tip(ctx.repo.objects, stream["ref"])
     if not tip or tip["stream"] != stream["id"] or tip["ref"].startswith(ARCHIVE):
         return None
-    sessions = {
+    session_ids = {
         marker["session_id"]
         for marker in others.read_markers(ctx.repo)
         if any(marked["id"] == stream["id"] for marked in marker["streams"])
     }
-    return None if sessions - {session_id} else tip
+    return None if session_ids - {session_id} else tip
 
 
 def _read_state(ctx: Context, session_id: str) -> State:

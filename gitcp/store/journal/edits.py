@@ -327,11 +327,10 @@ def list_taken_back(repo: Repo, session: Mapping[str, Any]) -> set[str]:
 
 
 def _list_everywhere(places: Iterable[tuple[Set[str], Set[str]]]) -> set[str]:
-    """Of (paths, some of them) in each worktree: the paths that are among these wherever they
-    are."""
-    both = [*places]
-    return {path for _, some in both for path in some}.difference(
-        path for paths, some in both for path in paths - some
+    """The paths that are chosen in each worktree that has them; places: (paths, those chosen)."""
+    worktrees = [*places]
+    return {path for _, chosen in worktrees for path in chosen}.difference(
+        path for paths, chosen in worktrees for path in paths - chosen
     )
 
 
@@ -420,12 +419,13 @@ def _build_file(version: Version, turn: str) -> File:
 def list_withdrawn(
     repo: Repo, lines: Sequence[JournalLine], session_id: str, stream: str, since: int = 0
 ) -> set[str]:
-    """list_withdrawn() by the lines of this worktree's journal."""
+    """edit_states.list_withdrawn() for a session's stream, by the lines of this worktree's
+    journal."""
     from gitcp.core import edit_states
 
-    own = (session_id, stream, since)
+    asked = (session_id, stream, since)
     return edit_states.list_withdrawn(
-        lines, *own, lambda: _read_open(repo, repo.worktree_id, session_id)[0]
+        lines, *asked, lambda: _read_open(repo, repo.worktree_id, session_id)[0]
     )
 
 
@@ -466,6 +466,7 @@ def record_checkpoint(
 #
 # record_scan() records a scan, scan_if_cheap() makes one, record_paths() reads only the named
 # paths. Each edit gets its author here, by the evidence of that time.
+
 # Refs of git whose contents may come back into the worktree.
 _REFS = ("ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
 
@@ -539,8 +540,8 @@ def record_entries(
 ) -> None:
     """Record the entries present at some paths, without the content of ignored ones.
 
-    A file of an open edit that went has come elsewhere, or one that came has gone elsewhere, if it
-    was moved: unless alone, the other path is recorded in the same look.
+    If a file with open edits has gone, or a file has come, it may have been moved: unless alone,
+    the other path is looked for and recorded in the same look.
     """
     changed = _compare_entries(seen, present)
     if changed and not alone:
@@ -563,8 +564,9 @@ def look_at_omitted(
     at: int,
     writer: tuple[Writer, str] | None = None,
 ) -> dict[str, Version]:
-    """Record which files over a limit have changed, without their contents; as record_sizes().
-    writer: who wrote them and how that is known, by default whom the evidence names."""
+    """Record which files over a limit have changed, without their contents; return what
+    record_sizes() returns.  writer: who wrote them, and how that is known; by default the evidence
+    decides."""
     seen = LastSeen(journal.repo, journal.lines)
 
     def find_writer(path: str) -> tuple[Writer, str]:
@@ -602,7 +604,8 @@ def _compare_entries(seen: LastSeen, present: Mapping[str, Version]) -> Changed:
 
 
 def _list_gone(journal: Journal, present: Mapping[str, Version]) -> set[str]:
-    """The paths of open edits without a file now, by what is present at some of them."""
+    """The paths of open edits that have no file now.  present: what is known to be at some of
+    them."""
     from gitcp.core import edit_states
 
     root = os.fsencode(journal.repo.worktree)
@@ -701,8 +704,7 @@ def _choose_author(journal: Journal, verdict: Verdict) -> tuple[Writer, str]:
 
 
 def _open_sources(repo: Repo, journal: Journal, seen: LastSeen) -> Sources:
-    """What lines that a command brings in are compared with."""
-
+    """Where lines that a command brings in may come from."""
     from gitcp.store.journal import sources
 
     return sources.Sources(repo, journal.lines, seen.head)
@@ -737,8 +739,7 @@ def _build_details(verdict: Verdict, follows: str | None, change: Change, at: in
 def describe_change(
     repo: Repo, seen: LastSeen, path: str, before: Version, after: Version, restored: bool
 ) -> Change:
-    """A change of a path for attribute_change().  restored: the content was there
-    before."""
+    """A change of a path for attribute_change().  restored: whether it was there before."""
     seen_at = seen.get_seen_time(path)
     is_submodule = "160000" in {(before or after or "")[0], (after or before or "")[0]}
     return {

@@ -1,4 +1,5 @@
-"""What the sessions of checkpoints recorded, read for many checkpoints at once."""
+"""What the sessions of checkpoints recorded, read for many checkpoints at once; when persons
+recorded; and what is read of a commit and of a path in it for the authors of its lines."""
 
 from __future__ import annotations
 
@@ -95,8 +96,8 @@ class Recorded:
         if not (place := self._find_place(record["checkpoint_id"])):
             return b""
         sessions = self._load(record["checkpoint_id"], *place)["sessions"]
-        own = [s for s in sessions if s["session_id"] == record["session_id"]]
-        return self._read_transcript(record["checkpoint_id"], own[-1]) if own else b""
+        found = [s for s in sessions if s["session_id"] == record["session_id"]]
+        return self._read_transcript(record["checkpoint_id"], found[-1]) if found else b""
 
     def _read_transcript(self, checkpoint_id: str, session: SessionEntry) -> bytes:
         parts = self._loader.make_parts(checkpoint_id)
@@ -161,7 +162,7 @@ def list_touched_paths(record: LineRecord) -> set[str]:
 
 def _find_proof(readers: Readers, commit: Commit, record: LineRecord) -> tuple[Proof | None, bool]:
     """(the lines that the transcript of a session proves in a commit, whether all that they depend
-    on is here).  No lines of paths that the commit does not change are its own."""
+    on is here).  A path that the commit does not change has none."""
     try:
         oids = _find_contents(readers.repo.objects, commit, list_touched_paths(record))
     except Error:
@@ -184,8 +185,8 @@ def _find_proof(readers: Readers, commit: Commit, record: LineRecord) -> tuple[P
 
 
 def _find_contents(objects: Objects, commit: Commit, paths: Set[str]) -> dict[str, str] | None:
-    """path -> the blob of those of paths that a commit changes; None if it has none of them.
-    Raises Error if a tree is missing."""
+    """path -> its blob, for those of paths that a commit changes; None if the commit has none of
+    the paths.  Raises Error if a tree is missing."""
     known = {path: commit.contents.get(path, "") for path in paths & commit.contents.keys()}
     if known and all(known.values()):
         return known
@@ -234,33 +235,34 @@ class Attested:
         return self._logs[commit]
 
 
-# The periods in which persons recorded their work: in <common>/gitcp/recording those of this
-# clone, in a note on the empty tree, which is pushed with the checkpoints, those of all.
+# The periods in which persons recorded their work.  <common>/gitcp/recording has those of this
+# clone; a note on the empty tree, which is pushed with the checkpoints, has those of all clones.
 UNSHARED = "recording-unshared"  # the marker that the note lacks a line
 _DATE = re.compile(r"@?(\d+)(?: [-+]\d{4})?")
 
 
 def begin_recording(repo: Repo) -> None:
-    """Note that work is recorded from now on, or still.
+    """Note that work is recorded from now on, unless it is recorded already.
 
     In a clone without a note whose person has written checkpoints, the recording began with the
     first of them.
     """
     mail, seconds = _read_author(repo)
     newest = _read_newest(repo)
-    is_on = newest is not None and newest.word == BEGUN
-    if newest and is_on and newest.mail == mail:
+    is_recording = newest is not None and newest.word == BEGUN
+    if newest and is_recording and newest.mail == mail:
         files.touch_private(repo, repo.join_shared("recording"))
         return
     if newest is None:
         seconds = min([seconds, *(start for start, _ in _list_writers(repo).get(mail, ()))])
     clone = newest.clone if newest else os.urandom(6).hex()
-    ended = [Recording(clone, ENDED, seconds, newest.mail)] if newest and is_on else []
+    ended = [Recording(clone, ENDED, seconds, newest.mail)] if newest and is_recording else []
     _append(repo, [*ended, Recording(clone, BEGUN, seconds, mail)])
 
 
 def end_recording(repo: Repo, noticed: bool = False) -> None:
-    """Note that recording has ended now; noticed: at the time of the last begin_recording()."""
+    """Note that recording has ended now.  noticed: it was only noticed now, and ended at the last
+    begin_recording()."""
     newest = _read_newest(repo)
     if newest and newest.word == BEGUN:
         seconds = _read_author(repo)[1]
@@ -274,10 +276,10 @@ def share_recording(repo: Repo) -> None:
     """Add this clone's lines to the note, if there are checkpoints with which it is pushed."""
     if not checkpoints.list_sources(repo):
         return
-    own = set(_read(repo).splitlines())
+    recorded = set(_read(repo).splitlines())
 
     def edit(note: bytes | None) -> bytes:
-        lines = sorted(own.union(decode_name(note or b"").splitlines()))
+        lines = sorted(recorded.union(decode_name(note or b"").splitlines()))
         return "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")
 
     notes.edit_note(repo, repo.empty_tree, edit)
@@ -370,14 +372,14 @@ class Commit:
 
     def __init__(self, readers: Readers, oid: str) -> None:
         self.oid, self._readers = oid, readers
-        # Of a commit whose patches were read whole: path -> blob, "" if that was not told, of the
-        # paths that it changes and still has.
+        # path -> blob ("" if it is not known) of the paths that the commit changes and still has;
+        # empty unless all of its patches were read
         self.contents: Mapping[str, str] = {}
         self._proven: dict[tuple[str, str], LineRecord] = {}
 
     @cached_property
     def about(self) -> About:
-        """What it says; empty if it is missing."""
+        """What the commit object says; empty if it is missing."""
         parsed = read_commit(self._readers.repo.objects, self.oid)
         if not parsed:
             return About("", "", b"")
@@ -402,7 +404,7 @@ class Commit:
 
     @cached_property
     def stored(self) -> Sequence[LineRecord]:
-        """The records of its sessions."""
+        """The records of its sessions, as they are stored."""
         return self._readers.recorded.read_all_records(self.ids)
 
     @cached_property
@@ -412,7 +414,7 @@ class Commit:
         return complete_records(self.stored, self._prove)
 
     def list_records(self, path: str) -> Sequence[LineRecord]:
-        """records, which need not have lines of other paths than this."""
+        """Like records, but lines of other paths may be missing: fewer transcripts are read."""
         if "records" in vars(self):
             return self.records
         return complete_records(
@@ -507,7 +509,7 @@ class Place:
         return bool(self.recorded) and any(line not in self.recorded for line in lines)
 
     def align(self, hunks: Sequence[Hunk]) -> None:
-        """Set the hunks, and let what depends on them be found again."""
+        """Set the hunks, and forget what depends on them, so that it is computed again."""
         self.hunks = hunks
         for name in ("recorded", "stated"):
             vars(self).pop(name, None)

@@ -39,10 +39,11 @@ _DAY = 86400  # seconds by which clocks may differ
 
 
 def read_edits(repo: Repo, checkpoint_id: str, commit: Commit | None = None) -> list[Recorded]:
-    """Return the edits of a stored checkpoint as commit, which carries its id, has them.
+    """Return the edits of a stored checkpoint as commit, which carries its id, has them; [] if no
+    such checkpoint is stored.
 
-    If the checkpoint names none of the files that commit changed, those to which its files were
-    moved, else all; [] if no such checkpoint is stored."""
+    If the checkpoint names none of the files that commit changed, they are the files to which its
+    files were moved, or, if none was, all files that commit changed."""
     if checkpoints.find_checkpoint(repo, checkpoint_id) is None:
         return []
     changed = read_changes(repo.objects, commit)[1] if commit else {}
@@ -99,8 +100,8 @@ def _list_edits(checkpoint: StoredCheckpoint, changed: Changes) -> dict[str, Rec
 def build_edit(path: str, change: Staged) -> Recorded:
     """Return a commit's change of a path as an edit."""
     old_mode, old, mode, oid = change
-    before: Version = (old_mode, old) if old else None
-    return {"path": path, "mode": mode, "oid": oid, "live": False, "before": before}
+    old_entry: Version = (old_mode, old) if old else None
+    return {"path": path, "mode": mode, "oid": oid, "live": False, "before": old_entry}
 
 
 def list_edits(objects: Objects, commit: Commit) -> list[Recorded]:
@@ -136,11 +137,11 @@ def _limit_lines(
                     credited = True
                     numbers.update(range(start, end + 1))
     for path, edit in by_path.items() if credited else ():
-        own = written.get((path, edit["oid"] or ""))
-        text = objects.read_blob(edit["oid"]) if own is not None else None
-        if own is not None and text is not None and not formats.is_binary(text):
+        numbers_written = written.get((path, edit["oid"] or ""))
+        text = objects.read_blob(edit["oid"]) if numbers_written is not None else None
+        if numbers_written is not None and text is not None and not formats.is_binary(text):
             lines = enumerate(text.split(b"\n"), 1)
-            edit["own"] = frozenset(s.removesuffix(b"\r") for n, s in lines if n in own)
+            edit["own"] = frozenset(s.removesuffix(b"\r") for n, s in lines if n in numbers_written)
 
 
 def _list_ranges(entries: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, int, int, str]]:
@@ -194,8 +195,8 @@ class Search:
     """Search commits for work of the checkpoints of other commits; each checkpoint is read once.
 
     commits: those whose checkpoints are searched for.  seconds: the time that it may take.
-    refused: ids never found, None for those that a person refused.  beside: the oids of the commits
-    that neither git nor a person names and that HEAD did not lose."""
+    refused: the ids that are never found, None for those that a person refused.  beside: the oids
+    of those commits that neither git nor a person names, and that HEAD did not lose."""
 
     def __init__(
         self,
@@ -254,19 +255,20 @@ class Search:
         enough.  Ends at the time until."""
         change = target.build_change()
         works = [*self._list_works(target, change, until)] if change.changes else []
-        together = len({unit for work in works for unit in work.hold(change)["common"]})
+        unit_count = len({unit for work in works for unit in work.hold(change)["common"]})
         other = read_commit(self._repo.objects, target.oid) if target.oid else None
         shared: dict[str, dict[str, holding.Evidence]] = {}
         for work in works:
             is_named, has_own = work.oid not in self._beside, bool(target.list_ids())
             relation = relate(work.commit, other, is_named, has_own)
-            if evidence := work.find_enough(change, relation, together):
+            if evidence := work.find_enough(change, relation, unit_count):
                 shared.setdefault(work.oid, {})[work.checkpoint_id] = evidence
         return shared.values()
 
     def _list_works(self, target: Target, change: holding.Change, until: float) -> Iterator[Work]:
-        """Yield the works of which target has anything, before the time until, each without what
-        the commits have that target is based on and that carry its id."""
+        """Yield the works of which target has something, before the time until.
+
+        What commits with the work's id have that target is based on is left out."""
         for commit in self.commits:
             if time.monotonic() >= until:
                 return
@@ -303,8 +305,10 @@ def read_work(repo: Repo, checkpoint_id: str, commit: Commit | None) -> Work:
 
 
 class Work:
-    """The edits of a checkpoint, as commit, which carries its id, has them: what others have of
-    them.  commit: None if it is unknown.  without: commits whose part of it does not count."""
+    """The edits of a checkpoint as commit, which carries its id, has them; other commits are
+    compared with them.
+
+    commit: None if it is unknown.  without: changes whose part of the edits does not count."""
 
     def __init__(
         self,
@@ -358,8 +362,10 @@ _RECENT = 50  # commits searched if lately
 def find_lost(
     repo: Repo, among: str = "", lately: bool = False
 ) -> list[tuple[str, dict[str, str]]]:
-    """Pairs (commit, {id: what shows it}): the copies that git made of commits that carried an id
-    and that no branch has, or not the history of among; then, for ids without any, the commits that
+    """Pairs (commit, {id: what shows it}) of commits that should be linked to a lost checkpoint.
+
+    A checkpoint is lost if no commit with its id is on a branch, or in the history of among.
+    Commits that git copied from such a commit come first.  If there is none, it is the commits that
     change what the checkpoint's own commit changed, as a reflog or the checkpoint tells.
 
     among: the revision range to search, '' for all branches.  lately: search only checkpoints of
@@ -386,10 +392,10 @@ def _pair_links(
     refused = match.read_refused(repo)
     linked = {oid for oids in carried.values() for oid in oids}
     unreached = _list_unreached(repo, linked, among)
-    gone = {i: [oid for oid in oids if oid in unreached] for i, oids in carried.items()}
-    lost = {i for i in carried if len(gone[i]) == len(carried[i])}
-    wanted = sorted(i for i in carried if (gone[i] or i in lost) and i not in refused)
-    works = _read_works(repo, {i: gone[i] for i in wanted})
+    unreached_by_id = {i: [oid for oid in oids if oid in unreached] for i, oids in carried.items()}
+    lost = {i for i in carried if len(unreached_by_id[i]) == len(carried[i])}
+    wanted = sorted(i for i in carried if (unreached_by_id[i] or i in lost) and i not in refused)
+    works = _read_works(repo, {i: unreached_by_id[i] for i in wanted})
     oids = _list_commits(repo, among, limit) if works else []
     repo.objects.read_ahead(oids)
     commits = [commit for oid in oids if (commit := read_commit(repo.objects, oid))]
@@ -403,8 +409,10 @@ def _pair_links(
     for checkpoint_id, copies in works.items() if changed else ():
         oids = []
         for work in copies:
-            alike = by_author.get(work.commit["author"], ()) if work.commit else ()
-            oids += _choose_commits(repo, work, {oid: changed[oid] for oid in alike}, True)
+            copies_in_reach = by_author.get(work.commit["author"], ()) if work.commit else ()
+            oids += _choose_commits(
+                repo, work, {oid: changed[oid] for oid in copies_in_reach}, True
+            )
         if not oids and checkpoint_id in lost:
             oids = _choose_commits(repo, copies[0], unlinked)
         for oid in dict.fromkeys(oids):
@@ -414,7 +422,7 @@ def _pair_links(
 
 
 def _group_by_author(commits: Iterable[Commit]) -> dict[str, list[str]]:
-    """The commits by author and time, which git copies."""
+    """The oids of commits by author and time, which git keeps when it copies a commit."""
     by_author: dict[str, list[str]] = {}
     for commit in commits:
         if parse_ident(commit["author"])[1]:
@@ -423,8 +431,7 @@ def _group_by_author(commits: Iterable[Commit]) -> dict[str, list[str]]:
 
 
 def _read_works(repo: Repo, lost: Mapping[str, Sequence[str]]) -> dict[str, list[Work]]:
-    """id -> the edits of a checkpoint as each of the commits that carried it has them, if it has
-    any.
+    """id -> the work of a checkpoint as each commit that carried it has it, if it has any.
 
     lost: id -> the commits that carry it outside of the reflogs."""
     originals = _list_reflog(repo) if lost else {}
@@ -443,9 +450,10 @@ def _choose_commits(
     repo: Repo, work: Work, changed: Mapping[str, Changes], are_copies: bool = False
 ) -> list[str]:
     """The commits that have edits of a checkpoint, without those that its own commit is based on.
-    One is left out if another one has all of its edits; if both have the same, both are.
+    A commit is left out if another one has all of its edits and more, and both if they have the
+    same.
 
-    are_copies: the author and time of all are those of its own commit.  In others, edits without
+    are_copies: all have author and time of the checkpoint's own commit.  If not, edits without
     their old content match only by their exact blobs."""
     edits = work.edits
     paths, oids = {edit["path"] for edit in edits}, {edit["oid"] for edit in edits}
@@ -464,8 +472,8 @@ def _choose_commits(
 
 
 def _list_unreached(repo: Repo, commits: Iterable[str], among: str) -> set[str]:
-    """The commits, with their history, that the history of among lacks; '' for what no branch has,
-    here or of a remote."""
+    """Those of the commits and of their history that the history of among lacks; with '' those
+    that no branch has, here or of a remote."""
     # find_carriers() reads tags and notes too; a commit with a note may have been rewritten.
     # A branch that was left behind keeps the commits from before a rewrite.
     tips = [oid for oid in _parse_range(repo, among) if oid[0] != "^"] if among else []
@@ -474,7 +482,7 @@ def _list_unreached(repo: Repo, commits: Iterable[str], among: str) -> set[str]:
 
 
 def _parse_range(repo: Repo, among: str) -> list[str]:
-    """The names of commits that a range begins (with ^) and ends at."""
+    """The commits where a range begins (with ^) and where it ends."""
     try:
         args = ("rev-parse", "--revs-only", "--end-of-options", among)
         return repo.git.run(*args)[1].decode().split()
@@ -593,8 +601,8 @@ def _is_amend(objects: Objects, old: str, new: str) -> bool:
 
 
 def list_jj(repo: Repo, commits: Sequence[str]) -> dict[str, list[str]]:
-    """Those of the commits that jj made of others (`jj evolog`), each with the nearest linked ones
-    of these, nearest first; {} if jj fails."""
+    """commit -> its nearest linked predecessors, nearest first, for those of the commits that jj
+    made of others (`jj evolog`); {} if jj fails."""
     try:
         sources = jj.list_predecessors(repo.jj_root, commits)
     except Error as e:

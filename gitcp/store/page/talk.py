@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Record
 
 _KEYS = ("name", "path", "diff", "given", "ended")  # of a call, that the script shows
-_LINE = 160  # cells of a prompt's first line
+_PROMPT_WIDTH = 160  # cells of a prompt's first line
 _LONG, _LONGEST = 1000, 50_000  # characters of a result
 _PICTURES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
 _PICTURE, _GALLERY = 400_000, 1_500_000  # characters of base64 of one picture, of all
@@ -30,7 +30,7 @@ _NO_PROMPT = "(no prompt)"
 
 
 class Talk:
-    """Makes the views of turns, and finds the anchors of turns and calls."""
+    """Makes the views of a conversation's turns, and finds the anchors of turns and calls."""
 
     def __init__(self, clean: Callable[[Any], Any], keep: Callable[[Any], tuple[int, int]]) -> None:
         """clean redacts strings and escapes hidden characters.  keep stores a value and returns
@@ -59,7 +59,7 @@ class Talk:
         view = {
             "id": name,
             "number": turn["number"],
-            "line": shorten(take_line(prompt), _LINE) or _NO_PROMPT,
+            "line": shorten(take_line(prompt), _PROMPT_WIDTH) or _NO_PROMPT,
             "facts": ", ".join(filter(None, facts)),
             "start": start,
             "end": end,
@@ -108,9 +108,9 @@ class Talk:
         if len(text) < _LONG:
             return self._clean(text)
         if text not in self._results:
-            left = len(text) - _LONGEST
-            more = f"\n… {left} more characters" if left > 0 else ""
-            chunk, index = self._keep(self._clean(text[:_LONGEST]) + more)
+            cut = len(text) - _LONGEST
+            note = f"\n… {cut} more characters" if cut > 0 else ""
+            chunk, index = self._keep(self._clean(text[:_LONGEST]) + note)
             self._results[text] = {"chunk": chunk, "index": index}
         return self._results[text]
 

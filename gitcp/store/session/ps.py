@@ -29,8 +29,8 @@ def list_by_ps() -> dict[int, tuple[int, str, str]]:
 
 
 def read_command_by_ps(pid: int, environment: bool = False) -> str:
-    """The command line of a process, its words joined by blanks.  environment: append the
-    variables that the system shows."""
+    """The command line of a process, its words joined by blanks; '' if ps lists no such process.
+    environment: append the variables that the system shows."""
     return _ask_ps("-axwwEo" if environment else "-axwwo", "pid=,command=").get(pid, "")
 
 

@@ -27,8 +27,8 @@ _HOUR = 3600.0  # seconds: a turn that begins may not have its marker yet
 def seed_index(repo: Repo, force: bool = False) -> bool:
     """Make the index from the person's and HEAD, if that is needed; return whether it was.
 
-    It is needed without an index, after note_stale(), after a change of the sparse checkout, and
-    if the person's index is newer.  Not to be called during a turn.
+    It is needed if there is no index, if note_stale() has asked for it, if the sparse checkout has
+    changed, and if the person's index is newer.  Not to be called during a turn.
     """
     person_index, own_index = os.path.join(repo.git_dir, "index"), snapshot.locate_index(repo)
     if not (force or os.path.exists(repo.join_own("index-stale"))) and snapshot.is_sparse_unchanged(
@@ -42,12 +42,12 @@ def seed_index(repo: Repo, force: bool = False) -> bool:
     try:
         repo.make_folder(os.path.dirname(own_index))
         patterns = snapshot.read_patterns(repo)
-        young = fill_index(repo, person_index, scratch)
+        distrusted = fill_index(repo, person_index, scratch)
         put_file(repo.common, scratch, own_index)
         # The marks after the index: if a kill leaves them old, the index is only seeded again.
         snapshot.write_mark(repo, snapshot.locate_patterns(repo), patterns)
         snapshot.write_mark(repo, repo.join_own("index-stale"), b"")
-        snapshot.note_stale(repo, young)
+        snapshot.note_stale(repo, distrusted)
     except OSError as e:
         raise Error(f"cannot write '{own_index}': {e.strerror}") from None
     finally:
@@ -64,13 +64,14 @@ def _read_change_time(path: str) -> int:
 
 
 def fill_index(repo: Repo, person_index: str, scratch: str) -> int:
-    """Make the index file scratch: HEAD's entries, with the stat data of the person's index.
+    """Make the index file scratch: HEAD's entries, with the stat data of the person's index, which
+    may be missing.
 
-    The person's index may be missing.  Returns the number of paths whose stat data are too young to
-    be trusted, as in a fresh clone; a later seeding can trust them.  Raises OSError, GitError.
+    Returns the number of paths that changed too shortly before to be trusted, as in a fresh clone;
+    a later seeding can trust them.  Raises OSError, GitError.
     """
     # A second earlier, since the file system's clock is coarser.
-    before = (int(time.time()) - 1) * 10**9
+    just_before = (int(time.time()) - 1) * 10**9
     mtime = copy_with_mtime(person_index, scratch)
     if mtime is not None:
         _clear_flags(repo, scratch)
@@ -87,23 +88,23 @@ def fill_index(repo: Repo, person_index: str, scratch: str) -> int:
     run_without_trust(
         repo, scratch, "update-index", "-q", "--refresh", "--force-write-index", ok=(0, 1)
     )
-    young = _distrust(repo, scratch, before // 10**9)
-    os.utime(scratch, ns=(before, before))
-    return young
+    distrusted = _distrust(repo, scratch, just_before // 10**9)
+    os.utime(scratch, ns=(just_before, just_before))
+    return distrusted
 
 
 def _distrust(repo: Repo, scratch: str, since: int) -> int:
     """Make git read the files that changed at since (seconds) or later; return their number."""
     if not repo.uses_git_alone:
         return index_file.distrust_entries(scratch, since, repo.algo)
-    young, doubted = plain.list_young(
+    changed, doubted = plain.list_young(
         run_without_trust(repo, scratch, "ls-files", "-s", "-z", "--debug"), since
     )
     if doubted:  # they lose their stat data
         run_without_trust(
             repo, scratch, "update-index", "-z", "--index-info", stdin=b"".join(doubted)
         )
-    return len(young)
+    return len(changed)
 
 
 def _clear_flags(repo: Repo, scratch: str) -> None:
@@ -142,7 +143,7 @@ def run_without_trust(
 ) -> bytes:
     """The output of git on this index file, with the settings TRUST_NO_INDEX.
 
-    If a required filter fails, or a filter hangs, git runs again without them.
+    If a required filter fails, or any filter hangs, git runs again without filters.
     """
     options = snapshot.list_off_options(repo) if snapshot.has_hung(repo) else []
 
