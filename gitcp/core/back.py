@@ -23,19 +23,16 @@ if TYPE_CHECKING:
 
     Change = tuple[str, Version, Version]  # path, present version, wanted version
 
+    # `make generate` writes the comments of a type's keys into the manual and the schema.
     class Action(TypedDict):
-        """The change of a path.  verb: create, modify, delete, or keep for no change.
-
-        was: the present version; now: the wanted one.  yours: an edit of the person is lost,
-        or a file that they deleted comes back.
-        """
+        """The change of a path."""
 
         path: str
-        verb: str
-        was: Version
-        now: Version
+        verb: str  # keep for no change
+        was: Version  # the present version
+        now: Version  # the wanted one
         reason: str
-        yours: bool
+        yours: bool  # true if it loses the person's edit, or brings back what they deleted
 
     class Conflict(TypedDict):
         """Why a plan cannot be applied; then no path of it is changed."""
@@ -44,12 +41,11 @@ if TYPE_CHECKING:
         reason: str
 
     class Plan(TypedDict):
-        """actions: sorted by path.  notes: sentences that the person should read before
-        confirming."""
+        """The actions that take a worktree to a point."""
 
-        actions: list[Action]
-        conflicts: list[Conflict]
-        notes: list[str]
+        actions: list[Action]  # sorted by path
+        conflicts: list[Conflict]  # why nothing can be done
+        notes: list[str]  # sentences to read before confirming
 
     class Facts(TypedDict):
         """head, base: the entry of a path in HEAD, and in the point's base commit.
@@ -69,34 +65,28 @@ if TYPE_CHECKING:
         hidden: Collection[str]
 
     class Point(TypedDict):
-        """A moment of the worktree, of a conversation, or of both.
-
-        kind: temporary, archived, committed, safety; prompt or tool for a moment within a turn.
-        tree: of the worktree, '' if the journal has it.  content: a fingerprint of the worktree.
-        incomplete: the content of the paths in lacking is not known; '.' stands for any path. gone:
-        the repository no longer has its content.  folded: number of equal points that this one
-        stands for."""
+        """A moment of the worktree, of a conversation, or of both."""
 
         id: str
-        kind: str
+        kind: str  # prompt and tool for a moment within a turn
         message: str
         metadata_dir: str
         date: str
         time: int
-        is_task_checkpoint: bool
+        is_task_checkpoint: bool  # true for the work of a subagent
         tool_use_id: str
-        is_logs_only: bool
-        condensation_id: str
+        is_logs_only: bool  # true for a conversation alone
+        condensation_id: str  # the committed checkpoint
         session_id: str
         session_prompt: str
         ref: str
         base_commit: str
-        tree: str
-        content: str
-        incomplete: bool
-        lacking: list[str]
-        gone: bool
-        folded: int
+        tree: str  # of the worktree, empty if the journal has it
+        content: str  # not printed: a fingerprint of the worktree
+        incomplete: bool  # true if the content of some paths is not known
+        lacking: list[str]  # those paths; . for any path
+        gone: bool  # true if the repository no longer has its content
+        folded: int  # the number of equal points that this one stands for
 
     Contents = Callable[[str, str, str], tuple[str, bool]]  # base, ours, theirs -> oid, clean
     Step = dict[str, Any]  # id, kind, parent, position, target, targets; gitcp-formats(5)

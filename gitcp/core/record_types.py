@@ -79,7 +79,7 @@ class Tool(TypedDict):
 
     name: str  # the client's name of the tool
     id: str  # the client's id of the call, empty if it gives none
-    kind: str  # what the tool does, as below
+    kind: str  # what the tool does
     input_paths: list[str]  # the absolute paths that its input says it will write
     failed: bool  # true if it failed
     background: NotRequired[bool]  # true if it runs on after its end event

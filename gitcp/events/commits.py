@@ -367,7 +367,7 @@ def carry_forward(match: Record) -> list[Record]:
             # A merge brings commits that were not judged here.
             old = match["old"] if len(commit["parents"]) < 2 else ""
             add_judged(ctx.repo, commit["oid"], old)
-    written = ({"type": "ref", "ref": ref, "oid": new, "old_oid": old} for ref, new, old in moved)
+    written = ({"type": "ref", "ref": ref, "oid": new, "old": old} for ref, new, old in moved)
     return [match, *written]
 
 

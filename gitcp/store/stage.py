@@ -33,26 +33,24 @@ if TYPE_CHECKING:
 
     Change = tuple[Version, Version]  # the entries of a path before and after
 
+    # `make generate` writes the comments of a type's keys into the manual and the schema.
     class Left(TypedDict):
-        """What is left out.  first, last: its lines in the worktree, in the staged content if it
-        only removes lines, or 0 for a whole file.  authors: the sessions that wrote it, '' for no
-        agent.  needs: those whose lines it needs."""
+        """What is left out."""
 
         path: str
-        first: int
-        last: int
-        authors: list[str]
-        needs: list[str]
+        first: int  # its first line in the worktree, or if lines only go, in what is staged; or 0
+        last: int  # likewise its last line; both are 0 for a whole file
+        authors: list[str]  # the sessions that wrote it, empty for no agent
+        needs: list[str]  # those whose lines it needs
 
     class Part(TypedDict):
-        """What becomes of a path.  old, new: its entry in the index before and after.  added,
-        removed: numbers of lines."""
+        """What becomes of a path."""
 
         path: str
-        old: Version
-        new: Version
-        added: int
-        removed: int
+        old: Version  # its entry in the index before
+        new: Version  # the one after
+        added: int  # the number of lines
+        removed: int  # likewise
 
 
 _SHORTEST = 4  # digits of the beginning of a turn's id

@@ -20,6 +20,7 @@ from gitcp.store import facts
 from tests.support.copies import plant
 from tests.support.harness import World
 from tests.support.paths import BIN, TOP
+from tests.support.record_schema import list_faults
 from tests.support.scenes import Scenes
 from tests.support.warm import run
 
@@ -29,6 +30,7 @@ TEAMS = '[teams]\nshop = ["*@example.com"]\n'
 def export(world: World, at: Path, *args: str) -> dict[str, Any]:
     done = run("export-facts", "--json", "-o", str(at), *args, cwd=world.path)
     assert done.returncode == 0, done.stderr
+    assert not list(list_faults(done.stdout))
     return dict(json.loads(done.stdout))
 
 

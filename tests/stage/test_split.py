@@ -18,6 +18,7 @@ from tests.stage.conftest import BASE
 from tests.stage.test_stage import both, change
 from tests.support.harness import Agent, World
 from tests.support.linking import noted
+from tests.support.record_schema import list_faults
 
 
 def hook(world: World, name: str, text: str) -> None:
@@ -271,9 +272,9 @@ def test_a_dry_run_shows_the_commits_and_changes_nothing(world: World, a: Agent,
     both(world, a, b)
     before = everything(world)
     assert "would make 2 commits" in done(world, "split", "-n")
-    found: list[Any] = [
-        json.loads(line) for line in done(world, "split", "-n", "--json").splitlines()
-    ]
+    text = done(world, "split", "-n", "--json")
+    assert not list(list_faults(text))
+    found: list[Any] = [json.loads(line) for line in text.splitlines()]
     assert [(r["type"], r["session_id"], r["commit"]) for r in found] == [
         ("split", a.sid, ""),
         ("split", b.sid, ""),

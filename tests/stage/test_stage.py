@@ -13,6 +13,7 @@ import pytest
 from tests.rewind.going import done, run
 from tests.stage.conftest import BASE
 from tests.support.harness import Agent, World
+from tests.support.record_schema import list_faults
 
 
 def change(text: str, old: str, new: str) -> str:
@@ -30,7 +31,9 @@ def names(world: World) -> str:
 
 
 def records(world: World, *args: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in run(world, "stage", "--json", *args).stdout.splitlines()]
+    text = run(world, "stage", "--json", *args).stdout
+    assert not list(list_faults(text))
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def both(world: World, a: Agent, b: Agent) -> None:
