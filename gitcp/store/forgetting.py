@@ -75,40 +75,39 @@ def forget_chosen(repo: Repo, choice: Choice) -> tuple[list[Update], dict[str, i
     Raises Error, with nothing done, if a session at work would lose something.
     """
     sessions = choice.list_sessions(repo)
-    survey, streams = _survey_sessions(repo, sessions)
+    streams = _find_streams(repo, sessions)
     counts = _count_kinds(repo, sessions, streams)
     moved, counts["checkpoint part"] = _forget_stored(repo, choice)
-    moved += _delete_refs(repo, sessions, {ref: oid for ref, (oid, _) in streams.items()})
-    _forget_files(repo, survey, sessions, set(streams))
+    moved += _delete_refs(repo, sessions, streams)
+    _forget_files(repo, sessions, streams)
     with Objects(repo):
         counts["abandoned turn"] = summaries.count_chosen(repo, choice.has_turn)
         moved += summaries.forget(repo, choice.has_turn, sessions)
     old = [update[2] for update in moved if update[2]]
-    _purge_objects(repo, survey, [update[0] for update in moved], old)
+    _purge_objects(repo, [update[0] for update in moved], old)
     return moved, counts
 
 
 def count_chosen(repo: Repo, choice: Choice) -> dict[str, int]:
     """The number of things of each kind that forget_chosen() would forget; raises as it does."""
     sessions = choice.list_sessions(repo)
-    counts = _count_kinds(repo, sessions, _survey_sessions(repo, sessions)[1])
+    counts = _count_kinds(repo, sessions, _find_streams(repo, sessions))
     with Objects(repo):
         tried = summaries.count_chosen(repo, choice.has_turn)
         parts = merging.count_chosen(repo, choice.has)
         return {**counts, "checkpoint part": parts, "abandoned turn": tried}
 
 
-def _survey_sessions(
-    repo: Repo, sessions: Sequence[str]
-) -> tuple[Survey, dict[str, tuple[str, set[str]]]]:
-    """(the survey, the streams of sessions as by _list_streams()).  Raises Error if a session at
-    work would lose something."""
+def _find_streams(repo: Repo, sessions: Collection[str]) -> dict[str, str]:
+    """ref -> oid of each stream that has one of these sessions.  Raises Error if a session at work
+    would lose something."""
     _refuse_active(repo, sessions)
     with Objects(repo):
         survey = Survey(repo)
-        streams = _list_streams(survey, sessions)
-        _refuse_active(repo, {name for _, owners in streams.values() for name in owners})
-    return survey, streams
+        owners = {tip["ref"]: survey.list_owners(tip) for tip in survey.tips}
+    streams = {ref: names for ref, names in owners.items() if not names.isdisjoint(sessions)}
+    _refuse_active(repo, set().union(*streams.values()))
+    return {ref: survey.refs[ref] for ref in streams}
 
 
 def _count_kinds(repo: Repo, sessions: Iterable[str], streams: Collection[str]) -> dict[str, int]:
@@ -141,16 +140,6 @@ def _refuse_active(repo: Repo, sessions: Iterable[str]) -> None:
             raise Error(f"session '{name}' is at work: end it first")
 
 
-def _list_streams(survey: Survey, sessions: Collection[str]) -> dict[str, tuple[str, set[str]]]:
-    """ref -> (oid, its sessions), for each stream that has one of these sessions."""
-    streams: dict[str, tuple[str, set[str]]] = {}
-    for tip in survey.tips:
-        owners = survey.list_owners(tip)
-        if owners & set(sessions):
-            streams[tip["ref"]] = tip["oid"], owners
-    return streams
-
-
 def _delete_refs(repo: Repo, sessions: Collection[str], streams: dict[str, str]) -> list[Update]:
     """Delete the refs with content of sessions: streams, edits, and undo logs, which have whole
     worktrees."""
@@ -165,9 +154,7 @@ def _delete_refs(repo: Repo, sessions: Collection[str], streams: dict[str, str])
     return updates
 
 
-def _forget_files(
-    repo: Repo, survey: Survey, sessions: Sequence[str], streams: Collection[str]
-) -> None:
+def _forget_files(repo: Repo, sessions: Sequence[str], streams: Collection[str]) -> None:
     owners = set(sessions)
     with others.held_state(repo, sorted(owners | set(others.list_state_ids(repo)))):
         for name in others.list_state_ids(repo):
@@ -204,7 +191,7 @@ def _is_about(line: JournalLine, sessions: Collection[str]) -> bool:
     return any((owner[0] if isinstance(owner, list) else owner) in sessions for owner in owners)
 
 
-def _purge_objects(repo: Repo, survey: Survey, ids: Iterable[str], old: Sequence[str]) -> None:
+def _purge_objects(repo: Repo, ids: Iterable[str], old: Sequence[str]) -> None:
     """Delete unneeded objects from reflogs and gitcp's packs.  While a session is at work, whose
     objects may have no ref yet, git prunes them later."""
     tracking = refs.list_refs(repo, checkpoints.TRACKING)
@@ -214,10 +201,10 @@ def _purge_objects(repo: Repo, survey: Survey, ids: Iterable[str], old: Sequence
     if any(state and state.get("phase") == "active" for state in sessions):
         pack_care.unpin_tips(repo, [*old, *tracking.values()])
     else:
-        pack_care.destroy_unneeded(repo, _find_used(repo, survey))
+        pack_care.destroy_unneeded(repo, _find_used(repo))
 
 
-def _find_used(repo: Repo, survey: Survey) -> list[str]:
+def _find_used(repo: Repo) -> list[str]:
     """The existing objects that journals, private indexes and copies of transcripts name."""
     named: set[str] = set()
     keys = credit.list_keys("objects")

@@ -27,52 +27,90 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Finding, Marker, State, Stream, Tip
     from gitcp.repo import Repo
 
-# Everything that gitcp keeps in a repository, read once: refs, streams, states, markers.
 OURS = ("refs/heads/entire", "refs/gitcp", "refs/notes/gitcp", "refs/entire")
 _FORMAT = "--format=%(refname)%00%(objectname)%00%(if)%(worktreepath)%(then)held%(end)"
 
 
 class Survey:
-    """refs: ref -> oid.  held: refs that a worktree has checked out.  tips: streams, newest first.
-    strangers: branches that have the name of a stream but are not streams.  states: every state, as
-    sessions.read_state() returns it.  markers: session id -> marker, None for an unreadable one.
-    """
+    """Everything that gitcp keeps in a repository: refs, streams, states, markers.  Each part is
+    read once, when it is first needed."""
 
     def __init__(self, repo: Repo) -> None:
         self.repo = repo
-        self._heads: set[str] | None = None
-        self.states = [_read_state(repo, name) for name in others.list_state_ids(repo)]
-        self._naming: dict[str, set[int]] = {}  # key that may name a stream -> indexes of states
+        self._metadata: dict[str, set[str]] = {}  # tip of a stream -> the sessions with a copy
+
+    @cached_property
+    def states(self) -> list[State]:
+        """Every state, as sessions.read_state() returns it."""
+        return [sessions.read_state(self.repo, name) for name in others.list_state_ids(self.repo)]
+
+    @cached_property
+    def markers(self) -> dict[str, Marker | None]:
+        """session id -> marker, None for an unreadable one."""
+        return {name: _read_marker(self.repo, name) for name in others.list_marked_ids(self.repo)}
+
+    @cached_property
+    def _listed(self) -> list[list[str]]:
+        """[ref, oid, whether a worktree has it checked out] of each ref."""
+        lines = self.repo.git.read_records("for-each-ref", _FORMAT, *OURS, sep=b"\n")
+        return [decode_name(line).split("\0") for line in lines]
+
+    @cached_property
+    def refs(self) -> dict[str, str]:
+        """ref -> oid."""
+        return {ref: oid for ref, oid, _ in self._listed}
+
+    @cached_property
+    def held(self) -> set[str]:
+        """The refs that a worktree has checked out."""
+        return {ref for ref, _, held in self._listed if held}
+
+    @cached_property
+    def _streams(self) -> dict[str, Tip | None]:
+        """ref -> tip of what has the name of a stream and an object; None if it is no stream."""
+        self.repo.objects.ahead.fetch(self.refs.values())
+        streams: dict[str, Tip | None] = {}
+        for ref, oid in self.refs.items():
+            if formats.parse_shadow(ref) or ref.startswith(ARCHIVE):
+                try:
+                    if obj := self.repo.objects.read(oid):
+                        streams[ref] = parse_tip(ref, obj)
+                except Error:
+                    streams[ref] = None
+        return streams
+
+    @cached_property
+    def tips(self) -> list[Tip]:
+        """The streams, newest first."""
+        tips = filter(None, self._streams.values())
+        return sorted(tips, key=lambda tip: (tip["time"], tip["ref"]), reverse=True)
+
+    @property
+    def strangers(self) -> list[str]:
+        """The branches that have the name of a stream and are not streams."""
+        return [ref for ref, tip in self._streams.items() if tip is None]
+
+    @cached_property
+    def heads(self) -> set[str]:
+        """The commits that are HEAD in a worktree."""
+        facts = self.repo.git.read_records("worktree", "list", "--porcelain", "-z")
+        return {decode_name(fact[5:]) for fact in facts if fact.startswith(b"HEAD ")}
+
+    @cached_property
+    def _naming(self) -> dict[str, list[int]]:
+        """key that may name a stream -> indexes of states, ascending."""
+        naming: dict[str, list[int]] = {}
         for number, state in enumerate(self.states):
             for key in _list_keys(state):
-                self._naming.setdefault(key, set()).add(number)
-        self.markers = {name: _read_marker(repo, name) for name in others.list_marked_ids(repo)}
-        self._named = {s["id"] for state in self.states for s in state["streams"]}
-        for marker in filter(None, self.markers.values()):
-            self._named.update(stream["id"] for stream in marker["streams"])
-        self.read_refs()
+                naming.setdefault(key, []).append(number)
+        return naming
 
-    def read_refs(self) -> None:
-        """Read the refs and the streams again: some may have been repaired."""
-        repo = self.repo
-        self.refs: dict[str, str] = {}
-        self.held: set[str] = set()
-        for line in repo.git.read_records("for-each-ref", _FORMAT, *OURS, sep=b"\n"):
-            ref, oid, held = decode_name(line).split("\0")
-            self.refs[ref] = oid
-            if held:
-                self.held.add(ref)
-        self.tips: list[Tip] = []
-        self._metadata: dict[str, set[str]] = {}
-        self.strangers: list[str] = []
-        self._read_tips()
-
-    def list_heads(self) -> set[str]:
-        """The commits that are HEAD in a worktree."""
-        if self._heads is None:
-            facts = self.repo.git.read_records("worktree", "list", "--porcelain", "-z")
-            self._heads = {decode_name(fact[5:]) for fact in facts if fact.startswith(b"HEAD ")}
-        return self._heads
+    @cached_property
+    def _named(self) -> set[str]:
+        """The ids of the streams that states and markers name."""
+        markers = filter(None, self.markers.values())
+        named = {stream["id"] for marker in markers for stream in marker["streams"]}
+        return named | {stream["id"] for state in self.states for stream in state["streams"]}
 
     def list_missing(self) -> list[str]:
         """The refs whose object is missing."""
@@ -136,24 +174,6 @@ class Survey:
         except Error:
             return None
 
-    def _read_tips(self) -> None:
-        self.repo.objects.ahead.fetch(self.refs.values())
-        for ref in self.refs:
-            if not formats.parse_shadow(ref) and not ref.startswith(ARCHIVE):
-                continue
-            try:
-                tip = self._read_tip(ref)
-            except Error:
-                self.strangers.append(ref)
-                continue
-            if tip:
-                self.tips.append(tip)
-        self.tips.sort(key=lambda t: (t["time"], t["ref"]), reverse=True)
-
-    def _read_tip(self, ref: str) -> Tip | None:
-        obj = self.repo.objects.read(self.refs[ref])
-        return parse_tip(ref, obj) if obj else None
-
 
 def _get_branch(tip: Tip) -> str:
     """The name of a stream's branch; an archive has none."""
@@ -172,14 +192,6 @@ def _list_plain_names(state: State) -> tuple[str, ...]:
 def _list_keys(state: State) -> set[str]:
     """The keys by which the streams that a state may name are found: ids, names, its session."""
     return {state["session_id"], *_list_plain_names(state), *(s["id"] for s in state["streams"])}
-
-
-def _read_state(repo: Repo, name: str) -> State:
-    state = sessions.read_state(repo, name)
-    if state["session_id"] == name:
-        return state
-    other = f"it is the state of '{state['session_id'][:60]}'"
-    return {"session_id": name, "phase": "", "streams": [], "unreadable": other}
 
 
 def _read_marker(repo: Repo, name: str) -> Marker | None:
@@ -216,6 +228,11 @@ class Case:
     @cached_property
     def survey(self) -> Survey:
         return Survey(self.repo)
+
+    def renew_survey(self) -> Survey:
+        """The survey, made again: something may have been repaired."""
+        self.survey = Survey(self.repo)
+        return self.survey
 
     @cached_property
     def states(self) -> list[State]:

@@ -6,16 +6,14 @@ from __future__ import annotations
 import os
 import time
 
-from gitcp import files
 from gitcp.core import formats
 from gitcp.core.findings import make_finding
 from gitcp.core.render.spans import abbreviate, count_noun
-from gitcp.errors import Error
+from gitcp.errors import Error, InputError
 from gitcp.files import exclusive
 from gitcp.git import format_now
 from gitcp.store import journal, notes, refs, repair, session, stored_transcripts
 from gitcp.store import relink as store_relink
-from gitcp.store.guard import tool_calls
 from gitcp.store.journal import open_edits
 from gitcp.store.link import condense, unhooked
 from gitcp.store.match import sources
@@ -42,14 +40,15 @@ def look_at_states(case: Case) -> Iterator[Finding]:
     for state in survey.states:
         if state.get("unreadable") == sessions.ANOTHERS:
             continue
-        if complaint := _find_fault(state):
-            yield make_finding("bad-state", state["session_id"], complaint)
+        if fault := state.get("unreadable") or _find_fault(state["session_id"]):
+            yield make_finding("bad-state", state["session_id"], fault)
             continue
         yield from _check_streams(survey, state)
         if tip := find_newer(survey, state):
             reason = f"the copy on '{tip['ref']}' is newer"
             yield make_finding("old-state", state["session_id"], reason, ref=tip["ref"])
-        yield from _check_marker(survey, state)
+        else:  # the repair writes the marker, too
+            yield from _check_marker(survey, state)
     names = {state["session_id"] for state in survey.states}
     for name in survey.markers:
         if name not in names:
@@ -65,19 +64,11 @@ def look_at_journal(case: Case) -> Iterator[Finding]:
             yield make_finding("bad-journal", path, what)
 
 
-def _find_fault(state: State) -> str:
-    if state.get("unreadable"):
-        return str(state["unreadable"])
+def _find_fault(session_id: str) -> str:
     try:
-        formats.check_session_id(state["session_id"])
-    except Error as e:
+        formats.check_session_id(session_id)
+    except InputError as e:
         return str(e)
-    for key in ("base_commit", "worktree_path", "transcript_path", "agent_type"):
-        if not isinstance(state.get(key, ""), str):
-            return f"'{key}' is not a text"
-    count = state.get("checkpoint_count")
-    if not isinstance(count, int) or count < 0:
-        return "'checkpoint_count' is not a number"
     return ""
 
 
@@ -187,15 +178,6 @@ def _explain_left(state: State) -> str:
     return "in a turn without an event for an hour" if last_event < time.time() - STUCK else ""
 
 
-def look_at_claims(case: Case) -> Iterator[Finding]:
-    """Report claims whose call is over."""
-    repo = case.repo
-    names = set(files.list_names(repo.join_own("claims")))
-    for key in sorted(names - {claim["key"] for claim in tool_calls.list_claims(repo)}):
-        reason = f"a claim is held for nobody: '{key}'"
-        yield make_finding("dead-claim", key, reason, remedy="release it")
-
-
 def look_at_locks(case: Case) -> Iterator[Finding]:
     """Report git's own locks that were left behind; gitcp never removes them."""
     repo = case.repo
@@ -225,12 +207,6 @@ def look_at_links(case: Case) -> Iterator[Finding]:
     for commit in dict.fromkeys(new):
         reason = f"no hook saw commit {abbreviate(commit)} being made, which has a session's work"
         yield make_finding("lost-link", commit, reason, remedy="link it by a note")
-
-
-def release_claim(case: Case, item: Finding) -> str:
-    """Release a claim."""
-    tool_calls.release_claims(case.repo, lambda claim: claim["key"] == item["subject"])
-    return "released"
 
 
 def link_commit(case: Case, item: Finding) -> str:

@@ -328,7 +328,7 @@ def look_at_objects(case: Case) -> Iterator[Finding]:
                 lame[ref] = code
                 yield make_finding(code, ref, f"lacks {count_noun(len(gone), 'object')}")
         survey.repo.objects.ahead.forget()
-        survey.read_refs()
+        survey = case.renew_survey()
         names = [ref for ref in survey.refs if ref not in lame]
         missing = _list_missing(survey, [*names, *extra])
     yield from _check_refs(survey, names)
@@ -585,13 +585,13 @@ def look_at_refs(case: Case) -> Iterator[Finding]:
             place = os.path.join(common, ref)
             if ref not in survey.refs and (os.path.isdir(place) or not os.path.lexists(place)):
                 yield make_finding("bad-ref", ref, "it is gone, and its reflog remains")
-                survey.read_refs()
+                survey = case.renew_survey()
         for path in _list_files(os.path.join(common, start)):
             ref = os.path.relpath(path, common)
             if not path.endswith(".lock"):
                 if ref not in survey.refs:
                     yield make_finding("bad-ref", ref, "git cannot read it")
-                    survey.read_refs()  # the caller may have repaired it
+                    survey = case.renew_survey()  # the caller may have repaired it
             elif files.is_older(path, LOCK_AGE):
                 yield make_finding("lock", path, "it was not released for a minute")
 

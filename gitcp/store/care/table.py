@@ -199,10 +199,6 @@ _SESSIONS: Checks = {
         Row("provisional", WARNING, "a transcript was not completed",
             "finalize", session_findings.complete_transcripts),
     ),
-    session_findings.look_at_claims: (
-        Row("dead-claim", WARNING, "a claim is held for nobody",
-            "release", session_findings.release_claim),
-    ),
     session_findings.look_at_locks: (
         Row("git-lock", WARNING, "a lock of git was left behind"),
     ),

@@ -168,7 +168,7 @@ def _judge_stream(survey: Survey, tip: Tip, ages: Ages) -> _Expiry:
             return _Expiry("settled-stream", ages.state, "commits have settled it")
         return _Expiry("orphan-stream", ages.archive, "no state names it")
     parsed = None if archived else formats.parse_shadow(tip["ref"])
-    left = parsed and not any(head.startswith(parsed["base7"]) for head in survey.list_heads())
+    left = parsed and not any(head.startswith(parsed["base7"]) for head in survey.heads)
     naming = survey.list_states(tip) if archived or left else []
     # An unreadable state has no phase: it may name any stream.
     if not naming or any(state["phase"] not in ("idle", "ended") for state in naming):
