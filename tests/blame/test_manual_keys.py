@@ -1,4 +1,4 @@
-"""What gitcp-record(5) lists of records about lines is what they have, and nothing besides."""
+"""What is declared of records about lines is what they have, and nothing besides."""
 
 from __future__ import annotations
 
@@ -12,16 +12,14 @@ import pytest
 from tests.blame.recorded_lines import linked
 from tests.support import warm
 from tests.support.checkpoints import git
-from tests.support.paths import TOP
-
-PAGE = TOP / "man" / "gitcp-record.5"
+from tests.support.record_schema import SCHEMA
 
 
-def listed(kind: str) -> set[str]:
-    """The keys that the page names of a type of records."""
-    entry = re.search(rf"^\.It {kind}\n(.*?)^\.(?:It|El)", PAGE.read_text(), re.M | re.S)
-    assert entry, kind
-    return {"type", *re.findall(r"^\.Dq ([\w$]+)", entry[1], re.M)}
+def declared(name: str) -> set[str]:
+    """The keys that the schema has of a record and of its parts, without those of tokens."""
+    properties = SCHEMA["$defs"][name].get("properties", {})
+    parts = set(re.findall(r"#/\$defs/(\w+)", json.dumps(properties))) - {name, "token_usage"}
+    return set(properties).union(*map(declared, parts))
 
 
 def keys(value: Any, but: str = "") -> set[str]:
@@ -48,21 +46,20 @@ def worked(repo: Path) -> Path:
     return repo
 
 
-def test_the_sums_have_the_keys_that_the_manual_lists(worked: Path) -> None:
+def test_the_sums_have_the_keys_that_are_declared(worked: Path) -> None:
     [stats] = records("stats", "--json", "--survival", "--cost")
-    assert keys(stats, but="tokens") == listed("stats") - {"token_usage"}
+    assert keys(stats, but="tokens") == declared("stats")
     [few] = records("stats", "--json")
     assert set(few) == set(stats) - {"survival", "cost"}
 
 
-def test_a_line_has_the_keys_that_the_manual_lists(worked: Path) -> None:
+def test_a_line_has_the_keys_that_are_declared(worked: Path) -> None:
     lines = records("blame", "--json", "--coarse", "f.txt")
-    assert [keys(line) | {"guess"} for line in lines] == [listed("line")] * 2
-    assert keys(lines[1]["guess"]) < listed("line")
+    assert [keys(line) | {"guess"} for line in lines] == [declared("line")] * 2
+    assert keys(lines[1]["guess"]) < declared("line")
 
 
-def test_where_a_line_came_from_has_the_keys_that_the_manual_lists(worked: Path) -> None:
+def test_where_a_line_came_from_has_the_keys_that_are_declared(worked: Path) -> None:
     [origin] = records("why", "--json", "f.txt:1")
     of_a_call = {"name", "given", "before", "after", "task"}
-    other = {"line", "guess"}  # of a record for one line
-    assert keys(origin) == (listed("origin") | listed("line")) - of_a_call - other
+    assert keys(origin) == declared("origin") - of_a_call
