@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp import git, memory
+from gitcp import memory
 from gitcp.core import formats
 from gitcp.files import exclusive
 from gitcp.repo import Repo
@@ -124,7 +124,7 @@ class Context:
     def leave(self) -> None:
         """Write the kept states, release all locks, and forget all data."""
         try:
-            git.run_pending()
+            self.repo.objects.flush()
             while self._kept:
                 session_id = min(self._kept)
                 session.put_marker(self.repo, session_id, *self._kept[session_id])

@@ -1,4 +1,5 @@
-"""The one door to git: its processes, until when they may run, and the trace of them.
+"""The one door to git: its processes, until when they may run, and the trace of them; and the place
+and configuration of the repository that it is bound to.
 
 Input and output are bytes, names are texts in which surrogates stand for bytes that are not UTF-8.
 The caller says which exit statuses it accepts.
@@ -7,11 +8,13 @@ The caller says which exit statuses it accepts.
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import time
 
 from gitcp import memory
-from gitcp.errors import GitError, Late, NoGit, hide_passwords
+from gitcp.core import config_table, formats
+from gitcp.errors import Error, GitError, Late, NoGit, hide_passwords
 
 try:
     import _signal as signals  # `signal` around it imports `enum`, which costs a hook 2 ms
@@ -24,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
     from typing import Any, NoReturn, Self
 
+    Values = dict[str, list[str]]  # key of the configuration -> its values, the strongest last
 
-# call -> what abandons it: what this process has to write before git starts next.
-_PENDING: dict[Callable[[], object], Callable[[], object]] = memory.get_table("pending")
+
 LASTING: dict[Git, Any] = memory.get_table("lasting")  # gits that wait for orders
 # git never prompts, never translates and takes no lock merely to read; and it writes its output in
 # large pieces, not by a system call for each commit.
@@ -74,32 +77,6 @@ def build_reading_env() -> dict[str, str]:
     return {"GIT_OPTIONAL_LOCKS": QUIET["GIT_OPTIONAL_LOCKS"], **_build_fetch_env()}
 
 
-def add_pending(call: Callable[[], object], abandon: Callable[[], object]) -> None:
-    """Call call() before git starts next, so that git finds what this process wrote.  A call that
-    fails stays pending; at the end of the process abandon_pending() calls its abandon() instead."""
-    _PENDING[call] = abandon
-
-
-def run_pending() -> bool:
-    """Make the pending calls; return whether there were any."""
-    calls = list(_PENDING)
-    for call in calls:
-        call()
-        _PENDING.pop(call, None)
-    return bool(calls)
-
-
-def has_pending() -> bool:
-    """Whether calls are pending."""
-    return bool(_PENDING)
-
-
-def abandon_pending() -> None:
-    """Call abandon() for each call that is still pending, at the end of the process."""
-    while _PENDING:
-        _PENDING.popitem()[1]()
-
-
 def end_lasting() -> None:
     """End the gits that wait for orders, at the end of the process: in a container whose first
     process waits for no other, each would stay as a zombie."""
@@ -120,7 +97,9 @@ def _build_fetch_env() -> dict[str, str]:
 
 
 class Git:
-    """git, bound to one directory and one environment; cheap and immutable."""
+    """git, bound to one directory and one environment; cheap and immutable.
+
+    It does not find the objects that this process has added before Objects.flush()."""
 
     __slots__ = ("_cwd", "env")
 
@@ -153,8 +132,6 @@ class Git:
         apart: in a process session of its own, without a terminal.  filters: it runs the person's
         filters, in the person's environment.
         """
-        if args[0] != "config":  # it reads no object
-            run_pending()
         inherited = build_person_env(self.env) if filters else self.env
         where, child_env = ("-C", self._cwd) if self._cwd else (), {**inherited, **(env or {})}
         encoding = AS_UTF8 if args[0] == "log" else ()
@@ -186,6 +163,111 @@ class Git:
     ) -> Iterator[bytes]:
         """Like read_records(), one record at a time while git still runs."""
         return self.start(*args, feed=bool(stdin)).stream_records(sep, stdin)
+
+
+# Where a repository is, and how it is configured.
+class Config:
+    """git's configuration, read when it is first needed.
+
+    read: reads all of it, key -> its values, the strongest last."""
+
+    __slots__ = ("_read", "_values")
+
+    def __init__(self, read: Callable[[], Values]) -> None:
+        self._read = read
+        self._values: Values | None = None
+
+    def get_all(self, key: str) -> list[str]:
+        """Every value of key (section and name in lower case), the strongest last."""
+        if self._values is None:
+            self._values = self._read()
+        return self._values.get(key, [])
+
+    def read_values(self) -> Values:
+        """All that is set: key -> its values, the strongest last."""
+        self.get_all("")
+        return self._values or {}
+
+    def list_keys(self, prefix: str, suffix: str) -> list[str]:
+        """The names of all keys that are set, start with prefix and end in suffix."""
+        return [k for k in self.read_values() if k.startswith(prefix) and k.endswith(suffix)]
+
+    def get(self, key: str, default: str = "") -> str:
+        values = self.get_all(key)
+        return values[-1] if values else default
+
+    def get_flag(self, key: str, default: bool = False) -> bool:
+        """A boolean as git reads it; raise Error, which names the key, for another value."""
+        value = self.get(key, str(default)).lower()
+        if value in ("true", "yes", "on", "1"):
+            return True
+        if value in ("false", "no", "off", "0", ""):
+            return False
+        raise Error(f"bad boolean config value '{value}' for '{key}'")
+
+    def get_option(self, key: str) -> Any:
+        """The value of a key in the table of gitcp's keys; its default if it is not set or not
+        valid."""
+        return config_table.read_value(key, self.get_all(key))
+
+
+class Place:
+    """Where a repository is: its directories, git bound to them, and its configuration.
+
+    top (None for a bare one), git_dir and common are absolute paths.  algo: the object format.
+    """
+
+    def __init__(
+        self, top: str | None, git_dir: str, common: str, algo: str, git: Git, config: Config
+    ) -> None:
+        self.top, self.git_dir, self.common, self.algo = top, git_dir, common, algo
+        self.git, self.config = git, config
+        self.uses_git_alone = is_alone(git.env)
+
+    @property
+    def worktree(self) -> str:
+        """The root of the working tree; raise Error in a bare repository."""
+        if self.top is None:
+            raise Error(f"not a work tree: '{self.git_dir}'")
+        return self.top
+
+    @property
+    def has_git(self) -> bool:
+        """Whether git itself sees this worktree, so that its hooks run for commits made here."""
+        return not self.git_dir.endswith("/.jj/gitcp.git")
+
+    def join_own(self, *parts: str) -> str:
+        """A path in gitcp's directory of this worktree."""
+        return "/".join((self.git_dir, "gitcp", *parts))
+
+    def join_shared(self, *parts: str) -> str:
+        """A path in gitcp's directory that all worktrees share."""
+        return "/".join((self.common, "gitcp", *parts))
+
+    def share_file(self, path: str) -> None:
+        """Set the permissions of gitcp's file or directory as git sets those of its own
+        (core.sharedRepository).  Raise OSError."""
+        if setting := self.config.get("core.sharedrepository"):
+            mode = os.stat(path).st_mode
+            if (shared := formats.compute_shared_mode(setting, mode)) != stat.S_IMODE(mode):
+                os.chmod(path, shared)
+
+    def make_folder(self, path: str) -> None:
+        """Create a directory in the git directory, shared as git's are.  Raise OSError."""
+        if not os.path.isdir(path):
+            self.make_folder(os.path.dirname(path))
+            try:
+                os.mkdir(path)
+            except FileExistsError:
+                return
+            self.share_file(path)
+
+    @property
+    def empty_tree(self) -> str:
+        return {
+            "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+            "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+        }[self.algo]
 
 
 # The deadline of this process, which a hook sets and every wait obeys.

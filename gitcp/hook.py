@@ -17,6 +17,7 @@ from gitcp import context, events, git
 from gitcp.core.config_table import EVENTS
 from gitcp.errors import OK, USAGE, Error, UnknownAgent, UsageError, format_error, hide_passwords
 from gitcp.repo import Repo, look_early
+from gitcp.store import objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def main() -> int:
     except Exception as e:  # a bug must not stop the person's commit or the agent's work either
         _warn_person(f"{' '.join(argv[:2])}: {_explain(e)}")
     finally:
-        git.abandon_pending()
+        objects.abandon_unflushed()
         git.end_lasting()
         if git.is_tracing():
             git.trace_process()

@@ -1,81 +1,34 @@
-"""The paths of a repository, asked of git once, and its configuration."""
+"""The repository around a directory, found once in a process."""
 
 from __future__ import annotations
 
 import os
-import stat
 
 from gitcp import memory
-from gitcp.core import config_table, formats
 from gitcp.core.formats import hash_worktree
 from gitcp.errors import Error, NoRepository
 from gitcp.files import METHOD
-from gitcp.git import Git, is_alone
+from gitcp.git import Config, Git, Place
 from gitcp.gitdir import Answers, ask_config, ask_place, is_embedded
-from gitcp.store.objects import Objects
+from gitcp.store.objects import Objects, get_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any, Self
+    from typing import Self
 
-    from gitcp.gitdir import Values
+    from gitcp.git import Values
 
 _EMBEDDED = "'{}' is not a repository for gitcp: the one around it tracks its files"
 # Variables that tie git to an index, a subdirectory or a worktree: a Repo sets its own.
 _TIES = ("GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_INTERNAL_SUPER_PREFIX")
 
 
-class Config:
-    """git's configuration, read by one process when it is first needed."""
+class Repo(Place):
+    """One working tree of one repository (or a bare one: top is None), with its objects.
 
-    __slots__ = ("_answers", "_git", "_values")
-
-    def __init__(self, git: Git, answers: Answers | None = None) -> None:
-        self._git, self._answers = git, answers
-        self._values: Values | None = None
-
-    def get_all(self, key: str) -> list[str]:
-        """Every value of key (section and name in lower case), the strongest last."""
-        if self._values is None:
-            self._values = self._answers.read_config() if self._answers else ask_config(self._git)
-            METHOD["core.fsyncmethod"] = self.get("core.fsyncmethod")
-        return self._values.get(key, [])
-
-    def read_values(self) -> Values:
-        """All that is set: key -> its values, the strongest last."""
-        self.get_all("")
-        return self._values or {}
-
-    def list_keys(self, prefix: str, suffix: str) -> list[str]:
-        """The names of all keys that are set, start with prefix and end in suffix."""
-        return [k for k in self.read_values() if k.startswith(prefix) and k.endswith(suffix)]
-
-    def get(self, key: str, default: str = "") -> str:
-        values = self.get_all(key)
-        return values[-1] if values else default
-
-    def get_flag(self, key: str, default: bool = False) -> bool:
-        """A boolean as git reads it; raise Error, which names the key, for another value."""
-        value = self.get(key, str(default)).lower()
-        if value in ("true", "yes", "on", "1"):
-            return True
-        if value in ("false", "no", "off", "0", ""):
-            return False
-        raise Error(f"bad boolean config value '{value}' for '{key}'")
-
-    def get_option(self, key: str) -> Any:
-        """The value of a key in the table of gitcp's keys; its default if it is not set or not
-        valid."""
-        return config_table.read_value(key, self.get_all(key))
-
-
-class Repo:
-    """One working tree of one repository (or a bare one: top is None).
-
-    top, git_dir and common are absolute paths, to which git is bound; hook_git has the index of the
-    hook that runs this process (doc/git.md "Which hooks run").  workspace is the name of a jj
-    workspace that is no git worktree, '' for the default one.
+    hook_git has the index of the hook that runs this process (doc/git.md "Which hooks run").
+    workspace is the name of a jj workspace that is no git worktree, '' for the default one.
     """
 
     workspace = ""
@@ -89,20 +42,22 @@ class Repo:
         base: Git,
         answers: Answers | None = None,
     ) -> None:
-        self.top, self.git_dir, self.common, self.algo = top, git_dir, common, algo
-        ties = dict.fromkeys(_TIES)
+        super().__init__(top, git_dir, common, algo, base, Config(self._read_config))
+        self._answers = answers
         place = {"GIT_DIR": git_dir} | ({"GIT_WORK_TREE": top} if top else {})
         if not self.has_git:
             place["GIT_COMMON_DIR"] = common  # not what a file below the worktree names
-        self.git = base.copy_with(top, {**ties, **place})
+        self.git = base.copy_with(top, {**dict.fromkeys(_TIES), **place})
         index = base.env.get("GIT_INDEX_FILE")
         if index and top and not os.path.isabs(index):
             index = os.path.join(base.cwd, index)
         self.hook_git = self.git.copy_with(top, {"GIT_INDEX_FILE": index}) if index else self.git
-        self.config = Config(self.git, answers)
-        self.uses_git_alone = is_alone(self.git.env)
         self._has_jj: dict[str, bool] = {}  # directory -> whether it has a `.jj`
-        self.opened: list[Objects] = []  # of each `with Objects(repo)`, the innermost last
+
+    def _read_config(self) -> Values:
+        values = self._answers.read_config() if self._answers else ask_config(self.git)
+        METHOD["core.fsyncmethod"] = values.get("core.fsyncmethod", [""])[-1]
+        return values
 
     @classmethod
     def find(
@@ -177,17 +132,7 @@ class Repo:
     def objects(self) -> Objects:
         """The object database: that of the innermost `with Objects(repo)`, else the one of this
         process, which stays open."""
-        if self.opened:
-            return self.opened[-1]
-
-        return Objects.get_shared(self)
-
-    @property
-    def worktree(self) -> str:
-        """The root of the working tree; raise Error in a bare repository."""
-        if self.top is None:
-            raise Error(f"not a work tree: '{self.git_dir}'")
-        return self.top
+        return get_objects(self)
 
     @property
     def worktree_id(self) -> str:
@@ -223,53 +168,15 @@ class Repo:
         return bool(jj.find_registered(folder))
 
     @property
-    def has_git(self) -> bool:
-        """Whether git itself sees this worktree, so that its hooks run for commits made here."""
-        return not self.git_dir.endswith("/.jj/gitcp.git")
-
-    @property
     def worktree_hash(self) -> str:
         """The first 6 hex digits of the SHA-256 of worktree_id."""
         return hash_worktree(self.worktree_id)
-
-    def join_own(self, *parts: str) -> str:
-        """A path in gitcp's directory of this worktree."""
-        return "/".join((self.git_dir, "gitcp", *parts))
-
-    def join_shared(self, *parts: str) -> str:
-        """A path in gitcp's directory that all worktrees share."""
-        return "/".join((self.common, "gitcp", *parts))
 
     def list_folders(self) -> list[str]:
         """gitcp's directory of each worktree; it may not exist."""
         worktrees = os.path.join(self.common, "worktrees")
         names = sorted(os.listdir(worktrees)) if os.path.isdir(worktrees) else ()
         return [self.join_shared(), *(os.path.join(worktrees, n, "gitcp") for n in names)]
-
-    def share_file(self, path: str) -> None:
-        """Set the permissions of gitcp's file or directory as git sets those of its own
-        (core.sharedRepository).  Raise OSError."""
-        if setting := self.config.get("core.sharedrepository"):
-            mode = os.stat(path).st_mode
-            if (shared := formats.compute_shared_mode(setting, mode)) != stat.S_IMODE(mode):
-                os.chmod(path, shared)
-
-    def make_folder(self, path: str) -> None:
-        """Create a directory in the git directory, shared as git's are.  Raise OSError."""
-        if not os.path.isdir(path):
-            self.make_folder(os.path.dirname(path))
-            try:
-                os.mkdir(path)
-            except FileExistsError:
-                return
-            self.share_file(path)
-
-    @property
-    def empty_tree(self) -> str:
-        return {
-            "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
-            "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
-        }[self.algo]
 
 
 _OPENED: dict[str, Repo] = memory.get_table("repositories")

@@ -283,7 +283,7 @@ class Search:
                 cli.show(*(f"    > {line}" for line in prompt.splitlines()[:_TAIL]))
         trees = [self._history.read_tree(number) for number in (low, high)]
         cli.show("")
-        shell.run_git(self._repo.git, ["--no-pager", "diff", *trees, "--", ":(top)"])
+        shell.run_git(self._repo, ["--no-pager", "diff", *trees, "--", ":(top)"])
         for what, command in self._list_commands(low, changes):
             cli.show(f"{what}:  {command}")
 

@@ -62,8 +62,8 @@ def run(argv: Sequence[str]) -> int:
                 return cli.write_records(_list_changes(repo, pair, argv[end + 1 :]))
         with absent.stand_in(repo, absent.ask_difference(*pair), lost=True) as found:
             found.warn()
-            git = repo.git.copy_with(None, found.env)
-            return shell.run_git(git, ["diff", *options, *pair, "--", *argv[end + 1 :]])
+            words = ["diff", *options, *pair, "--", *argv[end + 1 :]]
+            return shell.run_git(repo, words, found.env)
 
 
 def _list_changes(repo: Repo, pair: Sequence[str], paths: Sequence[str]) -> Iterator[Record]:

@@ -141,7 +141,7 @@ class Agreement:
 
     def _show_diff(self, prepared: Prepared) -> None:
         trees = (prepared.present.tree, prepared.tree)
-        shell.run_git(self._repo.git, ["--no-pager", "diff", *trees, "--", ":(top)"])
+        shell.run_git(self._repo, ["--no-pager", "diff", *trees, "--", ":(top)"])
 
 
 class MoveAgreement(Agreement):

@@ -27,8 +27,9 @@ from gitcp.errors import (
     UsageError,
     format_error,
 )
-from gitcp.git import Git, abandon_pending, allow_fetch, end_lasting
+from gitcp.git import Git, allow_fetch, end_lasting
 from gitcp.repo import Repo
+from gitcp.store.objects import abandon_unflushed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def run_guarded(body: Callable[[], int]) -> int:
             raise
     finally:
         term.hide_progress()
-        abandon_pending()
+        abandon_unflushed()
         end_lasting()
         for number, handler in before.items():
             signal.signal(number, handler)

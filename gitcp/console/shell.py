@@ -14,7 +14,7 @@ from io import BytesIO
 from gitcp import record
 from gitcp.console import term
 from gitcp.errors import Error, InputError
-from gitcp.git import build_person_env, extend_deadline, run_pending
+from gitcp.git import build_person_env, extend_deadline
 from gitcp.packages import find_package
 
 TYPE_CHECKING = False
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.record_types import Record
-    from gitcp.git import Git
+    from gitcp.repo import Repo
 
 _NEVER = ("false", "no", "off")
 _BOOLEANS = ("", "true", "yes", "on", *_NEVER)
@@ -157,14 +157,12 @@ def write(text: Iterable[str]) -> None:
             sys.stdout.buffer.flush()
 
 
-def run_git(repo_git: Git, words: Sequence[str]) -> int:
-    """Run git as the person does, with their colours, pager and terminal; return its status.
-
-    repo_git: bound to a repository; its settings for plumbing are left out.
-    """
-    run_pending()
+def run_git(repo: Repo, words: Sequence[str], env: Mapping[str, str] | None = None) -> int:
+    """Run git as the person does, with their colours, pager and terminal, without gitcp's settings
+    for plumbing; return its status."""
+    repo.objects.flush()
     sys.stdout.flush()
-    return term.run_foreground(["git", *words], build_person_env(repo_git.env))
+    return term.run_foreground(["git", *words], build_person_env({**repo.git.env, **(env or {})}))
 
 
 def _start_program(

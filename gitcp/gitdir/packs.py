@@ -17,7 +17,7 @@ import time
 import zlib
 from zlib import crc32
 
-from gitcp import files, git, memory
+from gitcp import files, git
 from gitcp.core import formats
 from gitcp.errors import Error
 from gitcp.files import exclusive
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
     from typing import BinaryIO, TypeAlias
 
+    from gitcp.git import Place
     from gitcp.gitdir import plain
-    from gitcp.repo import Repo
 
     AnyIndex: TypeAlias = "Index | plain.Index"
     Span = tuple[int, int, int]  # where an object starts and ends in a pack, its CRC-32
@@ -45,11 +45,10 @@ _FEW_PACKS, _FEW_READ = 8, 16  # packs, and objects in them, that are read witho
 class Packs:
     """gitcp's packs in one object database, and the pack that this process is making.
 
-    git has the added objects after flush().  It is called before each start of git, and before a
-    file of gitcp is written that may name an object.
+    git and other processes find the added objects after flush().
     """
 
-    def __init__(self, repo: Repo) -> None:
+    def __init__(self, repo: Place) -> None:
         self.folder, self._repo = locate_folder(repo), repo
         self._hasher = files.find_hasher(repo.algo)
         self._entries: dict[str, formats.PackEntry] = {}
@@ -72,7 +71,6 @@ class Packs:
 
     def note_written(self, oid: str) -> str:
         """Add an object that the writer has made; return its oid."""
-        git.add_pending(self.flush, self.abandon)
         self._entries[oid] = 0, 0
         return oid
 
@@ -294,7 +292,6 @@ class Packs:
 
     def _note_object(self, oid: str, crc: int, end: int) -> None:
         """Add an object to the entries of the pack; end: the offset after it."""
-        git.add_pending(self.flush, self.abandon)
         self._entries[oid] = self._size, crc
         self._size = end
 
@@ -309,7 +306,6 @@ class Packs:
             path = os.path.join(folder, f"pack-{os.getpid()}-{os.urandom(4).hex()}")
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             self._fd, self._path = os.open(f"{path}.pack", flags, 0o444), path
-            git.add_pending(self.flush, self.abandon)
         try:
             self._written = write_at(self._fd, b"".join(self._parts), self._written)
         except OSError:
@@ -345,16 +341,6 @@ def _parse_stamp(name: str) -> int:
     return int(name[-15:], 16)
 
 
-_BY_REPOSITORY: dict[str, Packs] = memory.get_table("packs")
-
-
-def get_packs(repo: Repo) -> Packs:
-    """The one Packs of this process for a repository."""
-    if repo.common not in _BY_REPOSITORY:
-        _BY_REPOSITORY[repo.common] = Packs(repo)
-    return _BY_REPOSITORY[repo.common]
-
-
 # gitcp's packs in an object database: list them, add one, leave one to git.
 #
 # A `.keep` file keeps a pack from git's pruning and repacking.  A repository that borrows objects
@@ -368,20 +354,20 @@ _MARK = 616_263_700
 _ENDS = (".idx", ".pack", ".keep")  # without its index git does not see a pack
 
 
-def locate_folder(repo: Repo) -> str:
+def locate_folder(repo: Place) -> str:
     """The directory of a repository's packs."""
     objects = repo.git.env.get("GIT_OBJECT_DIRECTORY") or os.path.join(repo.common, "objects")
     return os.path.join(objects, "pack")
 
 
-def make_workshop(repo: Repo) -> str:
+def make_workshop(repo: Place) -> str:
     """The directory where packs are made, created if it does not exist.  Raises OSError."""
     folder = repo.git.env.get("GIT_OBJECT_DIRECTORY") or repo.join_shared("tmp")
     repo.make_folder(folder)
     return folder
 
 
-def place_pack(repo: Repo, name: str, path: str) -> None:
+def place_pack(repo: Place, name: str, path: str) -> None:
     """Move path.pack and path.idx into the directory of packs, and keep the pack; both or none."""
     repo.make_folder(locate_folder(repo))
     to = os.path.join(locate_folder(repo), f"pack-{name}")
@@ -405,7 +391,7 @@ def place_pack(repo: Repo, name: str, path: str) -> None:
         raise
 
 
-def _has_alternates(repo: Repo) -> bool:
+def _has_alternates(repo: Place) -> bool:
     """Whether the repository borrows objects."""
     if repo.uses_git_alone:
         from gitcp.gitdir import plain
@@ -415,7 +401,7 @@ def _has_alternates(repo: Repo) -> bool:
     return bool(files.peek(alternates).strip())
 
 
-def _list_pack(repo: Repo, name: str) -> None:
+def _list_pack(repo: Place, name: str) -> None:
     listed = repo.join_shared("packs", name)
     repo.make_folder(os.path.dirname(listed))
     write_file(listed, b"")
@@ -471,7 +457,7 @@ def remove_pack(path: str) -> None:
         files.remove_file(path + end)
 
 
-def list_packs(repo: Repo, ours: Container[str] = ()) -> list[str]:
+def list_packs(repo: Place, ours: Container[str] = ()) -> list[str]:
     """The names of gitcp's packs, without `.pack`.
 
     ours: packs whose .keep file is gitcp's and need not be read.
@@ -486,13 +472,13 @@ def list_packs(repo: Repo, ours: Container[str] = ()) -> list[str]:
     return list(dict.fromkeys([*own, *files.list_names(repo.join_shared("packs"))]))
 
 
-def list_kept(repo: Repo) -> list[str]:
+def list_kept(repo: Place) -> list[str]:
     """The names of all packs with a .keep file, gitcp's and others."""
     names = files.list_names(locate_folder(repo))
     return [name.removesuffix(".keep") for name in names if name.endswith(".keep")]
 
 
-def release_pack(repo: Repo, name: str) -> None:
+def release_pack(repo: Place, name: str) -> None:
     """Leave a pack to git, which prunes and repacks it."""
     files.remove_file(os.path.join(locate_folder(repo), f"{name}.keep"))
     files.remove_file(repo.join_shared("packs", name))
@@ -612,7 +598,7 @@ def open_indexes(paths: Iterable[str]) -> Iterator[Index]:
             continue  # of more than 2 GiB, removed meanwhile, or damaged
 
 
-def open_index(repo: Repo, path: str, data: bytes = b"") -> AnyIndex:
+def open_index(repo: Place, path: str, data: bytes = b"") -> AnyIndex:
     """The index of a pack, without `.pack`; data: as for Index.  Raises OSError."""
     if not repo.uses_git_alone:
         return Index(path, data)
@@ -621,7 +607,7 @@ def open_index(repo: Repo, path: str, data: bytes = b"") -> AnyIndex:
     return plain.Index(repo, path)
 
 
-def read_all(repo: Repo) -> dict[str, AnyIndex]:
+def read_all(repo: Place) -> dict[str, AnyIndex]:
     """pack -> index of gitcp's packs; small ones are added to the file."""
     folder, stored = locate_folder(repo), {} if repo.uses_git_alone else _read_file(repo)
     indexes: dict[str, AnyIndex] = {}
@@ -636,7 +622,7 @@ def read_all(repo: Repo) -> dict[str, AnyIndex]:
     return indexes
 
 
-def add_index(repo: Repo, name: str, data: bytes) -> None:
+def add_index(repo: Place, name: str, data: bytes) -> None:
     """Append the index of a pack to the file if it is small and the file can be written."""
     if not 0 < len(data) <= _SMALL:
         return
@@ -656,12 +642,12 @@ def add_index(repo: Repo, name: str, data: bytes) -> None:
         pass  # hooks then read the pack's own index
 
 
-def forget_file(repo: Repo) -> None:
+def forget_file(repo: Place) -> None:
     """Remove the file; the next read_all() makes it again."""
     files.remove_file(_locate_file(repo))
 
 
-def _read_file(repo: Repo) -> dict[str, bytes]:
+def _read_file(repo: Place) -> dict[str, bytes]:
     """pack -> index, of the indexes in the file; a damaged file is removed."""
     try:
         data = files.read_file(_locate_file(repo)) or b""
@@ -683,7 +669,7 @@ def _read_file(repo: Repo) -> dict[str, bytes]:
     return indexes
 
 
-def _locate_file(repo: Repo) -> str:
+def _locate_file(repo: Place) -> str:
     return repo.join_shared("indexes")
 
 
@@ -696,7 +682,7 @@ _LEFT = 43200.0  # seconds; an older lock of git was left behind
 _STRAY = 86400.0  # seconds; an older pack without an index was left by a kill
 
 
-def join_packs(repo: Repo) -> None:
+def join_packs(repo: Place) -> None:
     """Join the smallest packs, so that few of similar size are left.
 
     The joined pack is on the disk before its parts are removed.  Without room or permission for it
@@ -714,7 +700,7 @@ def join_packs(repo: Repo) -> None:
         git.append_trace("pack", f"none joined: {e}")
 
 
-def _choose_smallest(repo: Repo, folder: str) -> list[str]:
+def _choose_smallest(repo: Place, folder: str) -> list[str]:
     """The packs to join: by size, the last that is at most _WITHIN times as large as all smaller
     ones together, and those smaller ones."""
     listed = _read_multi_index(folder)
@@ -752,7 +738,7 @@ def _read_size(folder: str, name: str) -> int:
         return 0
 
 
-def _write_joined(repo: Repo, folder: str, packs: list[str]) -> None:
+def _write_joined(repo: Place, folder: str, packs: list[str]) -> None:
     parts: dict[str, dict[str, Span]] = {}
     listed = set[str]()
     for name in packs:
@@ -769,7 +755,7 @@ def _write_joined(repo: Repo, folder: str, packs: list[str]) -> None:
     add_index(repo, joined, files.peek(os.path.join(folder, f"{joined}.idx")))
 
 
-def _read_intact(repo: Repo, path: str) -> dict[str, Span] | None:
+def _read_intact(repo: Place, path: str) -> dict[str, Span] | None:
     """read_spans(); None for a damaged pack."""
     if repo.uses_git_alone:
         from gitcp.gitdir import plain
@@ -784,7 +770,7 @@ def _read_intact(repo: Repo, path: str) -> dict[str, Span] | None:
         return None
 
 
-def read_spans(repo: Repo, path: str) -> dict[str, Span]:
+def read_spans(repo: Place, path: str) -> dict[str, Span]:
     """oid -> span of each object of a pack, in the order of the pack.  Raises ValueError for a
     damaged index, and OSError."""
     if repo.uses_git_alone:
@@ -798,7 +784,7 @@ def read_spans(repo: Repo, path: str) -> dict[str, Span]:
     return {oid: (start, end, crc) for (start, crc, oid), end in zip(starts, ends, strict=False)}
 
 
-def copy_objects(repo: Repo, parts: Mapping[str, Mapping[str, Span]]) -> str:
+def copy_objects(repo: Place, parts: Mapping[str, Mapping[str, Span]]) -> str:
     """Make a pack of objects of other packs (pack -> oid -> span), and move it into place; return
     its name.  Raises OSError."""
     if repo.uses_git_alone:
@@ -830,7 +816,7 @@ def copy_objects(repo: Repo, parts: Mapping[str, Mapping[str, Span]]) -> str:
     return f"pack-{trailer.hex()}"
 
 
-def _copy_by_git(repo: Repo, oids: set[str]) -> str:
+def _copy_by_git(repo: Place, oids: set[str]) -> str:
     from gitcp.gitdir import plain
 
     new = os.path.join(make_workshop(repo), f"pack-{os.getpid()}-joined")
@@ -849,7 +835,7 @@ def _read_pieces(source: BinaryIO, start: int, end: int) -> Iterator[bytes]:
         start += len(data)
 
 
-def sweep_packs(repo: Repo) -> None:
+def sweep_packs(repo: Place) -> None:
     """Release packs older than gc.pruneExpire's default, and remove those that a kill left without
     an index."""
     folder = locate_folder(repo)
@@ -863,7 +849,7 @@ def sweep_packs(repo: Repo) -> None:
             _remove_pack(repo, folder, name)
 
 
-def release_packs(repo: Repo, age: float = 0.0) -> None:
+def release_packs(repo: Place, age: float = 0.0) -> None:
     """Leave the packs of at least this age in seconds to git; objects of younger ones may not have
     their ref yet."""
     folder = locate_folder(repo)
@@ -872,7 +858,7 @@ def release_packs(repo: Repo, age: float = 0.0) -> None:
             release_pack(repo, name)
 
 
-def _remove_pack(repo: Repo, folder: str, name: str) -> None:
+def _remove_pack(repo: Place, folder: str, name: str) -> None:
     remove_pack(os.path.join(folder, name))
     release_pack(repo, name)
 

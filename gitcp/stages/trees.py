@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gitcp import git
 from gitcp.commands import make_value
 from gitcp.core import patches
 from gitcp.core.formats import COMMIT, GONE, check_path
@@ -114,6 +113,7 @@ def _check_objects(repo: Repo, edits: Mapping[str, Entry | None]) -> None:
     """Raise InputError if a tree would name an object that is missing or not a blob."""
     paths = {e[1]: path for path, e in edits.items() if e and e[0] != COMMIT}
     names = "".join(f"{oid}\n" for oid in paths).encode()
+    repo.objects.flush()
     _, out = repo.git.run("cat-file", "--batch-check", stdin=names) if names else (0, b"")
     for line in out.decode().splitlines():
         oid, kind, *_ = line.split(" ")
@@ -153,7 +153,7 @@ def write_commit(records: Records, args: Namespace) -> Iterator[Record]:
             parents = args.parents if args.parents is not None else [base] if base else []
             oids = [objects.need_commit(repo.objects, name)["oid"] for name in parents]
             oid = objects.write_commit(repo, tree, oids, args.message)
-            git.run_pending()  # the reader of the record may ask git for it
+            repo.objects.flush()  # the reader of the record may ask git for it
             omitted = {"omitted": record["omitted"]} if "omitted" in record else {}
             yield {"type": "commit", "oid": oid, "tree": tree, "parents": oids, **omitted}
 

@@ -20,10 +20,10 @@ from gitcp.files import exclusive
 from gitcp.git import decode_name
 from gitcp.record import encode_lines
 from gitcp.repo import Repo
-from gitcp.store import journal, pack_care, redaction, summaries
+from gitcp.store import journal, pack_care, redaction, refs, summaries
 from gitcp.store.back.restore import KeptEdits, Present
 from gitcp.store.lines.edit_lines import Edits
-from gitcp.store.objects import Lookup, Objects, Stash, edit_tree, find_file
+from gitcp.store.objects import Lookup, Objects, edit_tree, find_file
 from gitcp.store.session import others
 from gitcp.store.v1 import checkpoint_list
 
@@ -230,7 +230,7 @@ def _read_kept(place: _Place, places: Sequence[_Place], paths: Collection[str]) 
     repo = place.repo
     kept: Entries = {path: {} for path in paths}
     others = (each.list_open(paths) for each in places if each is not place)
-    stashed = (entry.list_versions(paths) for entry in Stash(repo).list_all())
+    stashed = (entry.list_versions(paths) for entry in refs.Stash(repo).list_all())
     for path, entry in chain(place.list_entries(paths), *others, *stashed):
         kept[path][entry] = None
     base = next((line["base"] for line in place.edits if line.get("base")), "")
@@ -337,10 +337,13 @@ def _format_hint(repo: Repo, prompt: str) -> str:
 
 
 def make_trees(repo: Repo, record: Record) -> list[str]:
-    """The trees of a record's files before and after the turn; [] if only its summary is left."""
+    """The trees, for git, of a record's files before and after the turn; [] if only its summary is
+    left."""
     parts: Sequence[Any] = record.get("parts") or ()
     sides = ({part["path"]: part[side] for part in parts} for side in ("before", "after"))
-    return [edit_tree(repo.objects, None, side) for side in sides] if parts else []
+    trees = [edit_tree(repo.objects, None, side) for side in sides] if parts else []
+    repo.objects.flush()
+    return trees
 
 
 def make_plain(record: Record) -> Record:

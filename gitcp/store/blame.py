@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from gitcp.core.blame_format import BlameEntry, Groups, Options, Row
     from gitcp.core.line_authors import Author
     from gitcp.core.record_types import Record, State
-    from gitcp.git import Git
-    from gitcp.repo import Config, Repo
+    from gitcp.git import Config, Git
+    from gitcp.repo import Repo
     from gitcp.store.lines.evidence import Evidence
     from gitcp.store.lines.history import Blamed
     from gitcp.store.objects import Objects

@@ -195,6 +195,7 @@ class Sessions:
         ]
         try:
             trees = [edit_tree(self._repo.objects, None, side) for side in sides]
+            self._repo.objects.flush()
             out = self._repo.git.run("diff", *_PATCH, *trees)[1]
         except Error:
             return []

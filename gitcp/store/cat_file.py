@@ -1,4 +1,5 @@
-"""The long-lived `git cat-file` that resolves names and reads objects."""
+"""The long-lived `git cat-file` that resolves names and reads objects, also in bulk and ahead of
+their use; and the objects that a partial clone lacks."""
 
 from __future__ import annotations
 
@@ -8,14 +9,14 @@ import os
 from gitcp import git
 from gitcp.errors import GitError, Late
 from gitcp.git import ANY, encode_name, fill_pipe, is_fetch_allowed
+from gitcp.record import encode_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, TypeVar
 
-    from gitcp.git import Running
-    from gitcp.repo import Repo
+    from gitcp.git import Place, Running
 
     Object = tuple[str, str, bytes]  # oid, kind, data
     Head = tuple[str, str, int]  # oid, kind, bytes
@@ -25,13 +26,16 @@ NOWHERE = {"GIT_ALLOW_PROTOCOL": "none"}  # like GIT_NO_LAZY_FETCH, which git ha
 # With --buffer git writes its answers together, at a flush.
 _COMMAND = ("cat-file", "--batch-command", "--buffer", "-z")
 _PIPE = 1 << 16  # bytes that a pipe holds
+_NAMES = 1 << 15  # bytes of names that fit into it, which git repeats if they are missing
+_WINDOW = 400  # full names that fit
+_SMALL = 1 << 16  # bytes of an object
 # Without a walk below them, and without a fetch.
 _EXISTING = """rev-list --objects --no-object-names --ignore-missing --missing=print --no-walk
 --filter=tree:0 --stdin""".split()
 _HEX = frozenset("0123456789abcdef")
 
 
-def list_missing(repo: Repo, oids: Iterable[str]) -> set[str]:
+def list_missing(repo: Place, oids: Iterable[str]) -> set[str]:
     """The objects among oids that are not here."""
     wanted = {*oids}
     listed = wanted
@@ -57,7 +61,7 @@ class Batch:
     asked first which objects are here.
     """
 
-    def __init__(self, repo: Repo) -> None:
+    def __init__(self, repo: Place) -> None:
         self._repo = repo
         self._has_ended = False
         self._start()
@@ -191,3 +195,178 @@ class _Output(io.RawIOBase):
             self._run.terminate()
             raise Late(("git", "cat-file"), git.describe_overrun())
         return os.readv(self._out, [buffer])
+
+
+class Ahead:
+    """The Batch of a database, started when it is first needed, and what it reads in bulk: what
+    fetch() has read stays in memory until forget()."""
+
+    def __init__(self, repo: Place) -> None:
+        self._repo = repo
+        self.batch: Batch | None = None
+        self.got: dict[str, Object | None] = {}
+        self._begun: list[str] = []  # what git reads meanwhile
+        self._answers: Iterator[Object | None] = iter(())
+        self._remote: str | None = None
+
+    def fetch(self, oids: Iterable[str]) -> None:
+        """Read these objects into memory."""
+        self.take_begun()
+        self._fetch([oid for oid in dict.fromkeys(oids) if oid not in self.got])
+
+    def hold(self, oid: str, kind: str, data: bytes) -> None:
+        """Keep an object in memory that is not stored."""
+        self.got[oid] = oid, kind, data
+
+    def begin(self, oids: Iterable[str]) -> None:
+        """forget(), and have git read these objects meanwhile, for the next read()."""
+        self.take_begun()
+        self.forget()
+        self._begun = list(dict.fromkeys(oids))
+        self._answers = self._ask(self._begun[:_WINDOW])
+
+    def take_begun(self) -> None:
+        """Read the rest of what begin() asked for, so that git can be asked for something else."""
+        begun, self._begun = self._begun, []
+        self.got.update(zip(begun, self._answers, strict=False))
+        self._fetch(begun[_WINDOW:])
+
+    def _fetch(self, oids: Sequence[str]) -> None:
+        for start in range(0, len(oids), _WINDOW):
+            part = oids[start : start + _WINDOW]
+            self.got.update(zip(part, self._ask(part), strict=True))
+
+    def _ask(self, part: Sequence[str]) -> Iterator[Object | None]:
+        if not part:
+            return iter(())
+        if self._remote is None:
+            self._remote = find_remote(self._repo)
+        if self._remote and is_fetch_allowed():
+            fetch_missing(self._repo, self._remote, part)
+            if not is_fetch_allowed():
+                self.end_batch()  # it would ask the remote for each object
+        return self._open_batch().read_objects(part)
+
+    def fetch_small(self, oids: Iterable[str]) -> None:
+        """fetch() for the small ones of these objects."""
+        unread = [oid for oid in dict.fromkeys(oids) if oid not in self.got]
+        for start in range(0, len(unread), _WINDOW):
+            heads = self.get_batch().find_heads(unread[start : start + _WINDOW])
+            self.fetch([head[0] for head in heads if head and head[1] <= _SMALL])
+
+    def resolve(self, specs: Iterable[str]) -> dict[str, str | None]:
+        """name -> oid, None if it is missing."""
+        window: list[str] = []
+        oids: dict[str, str | None] = {}
+        size = 0
+        for spec in [*dict.fromkeys(specs), ""]:
+            if not spec or size + len(encode_name(spec)) > _NAMES:
+                heads = self.get_batch().find_heads(window)
+                oids.update((n, head and head[0]) for n, head in zip(window, heads, strict=True))
+                window, size = [], 0
+            window.append(spec)
+            size += len(encode_name(spec)) + len(b"info \n missing")
+        return oids
+
+    def forget(self) -> None:
+        """Forget what was fetched, so that memory stays bounded."""
+        self.got.clear()
+
+    def has(self, spec: str) -> bool:
+        """Whether the object is in memory, or known to be missing."""
+        if self._begun:
+            self.take_begun()
+        return spec in self.got
+
+    def get_batch(self) -> Batch:
+        """git's process, ready for another question."""
+        self.take_begun()
+        return self._open_batch()
+
+    def _open_batch(self) -> Batch:
+        if self.batch is None:
+            self.batch = Batch(self._repo)
+        return self.batch
+
+    def end_batch(self) -> None:
+        """End git; the next one gets the environment of its own start."""
+        if self.batch:
+            self.batch.close()
+            self.batch = None
+
+
+# Objects that a partial clone has left with its remote.
+#
+# A command may fetch them, many at once (git.allow_fetch()); git would fetch them one by one.  A
+# hook never fetches.
+_WHICH = "rev-list --objects --no-object-names --ignore-missing --missing=print --no-walk --stdin"
+_LOST = "fsck --connectivity-only --no-dangling --no-reflogs --no-progress"
+_FETCH = (
+    "-c fetch.negotiationAlgorithm=noop -c core.hooksPath=/dev/null fetch -q --no-tags"
+    " --no-write-fetch-head --no-auto-maintenance --recurse-submodules=no --filter=blob:none"
+)
+
+
+def find_remote(repo: Place) -> str:
+    """The remote of a partial clone; '' in a complete clone, or if fetching is not allowed."""
+    return find_promisor(repo) if is_fetch_allowed() else ""
+
+
+def find_promisor(repo: Place) -> str:
+    """The remote of a partial clone; '' in a complete clone."""
+    if name := repo.config.get("extensions.partialclone"):
+        return name
+    for key in repo.config.list_keys("remote.", ".promisor"):
+        if repo.config.get_flag(key):
+            return key.removeprefix("remote.").removesuffix(".promisor")
+    return ""
+
+
+def list_unpromised(repo: Place, oids: Sequence[str], missing: set[str]) -> set[str]:
+    """The oids of missing that oids need and that no remote has promised."""
+    if not missing or not find_promisor(repo):
+        return missing
+    _, out = repo.git.run(*_LOST.split(), *oids, ok=range(256))
+    lost = (line.split() for line in out.decode(errors="replace").splitlines())
+    return missing.intersection(words[-1] for words in lost if words[:1] == ["missing"])
+
+
+def forbid_fetch(repo: Place) -> None:
+    """Fetch no objects any more in this process."""
+    git.forbid_fetch()
+    repo.git.env["GIT_NO_LAZY_FETCH"] = "1"
+
+
+def lacks_objects(repo: Place, oids: Sequence[str]) -> bool:
+    """Whether an object of these trees is missing here."""
+    return bool(_list_below(repo, oids))
+
+
+def _list_below(repo: Place, oids: Sequence[str]) -> list[str]:
+    """The missing objects that these trees refer to."""
+    _, out = repo.git.run(*_WHICH.split(), stdin=encode_lines(oids))
+    return [oid[1:] for oid in out.decode().split() if oid[0] == "?"]
+
+
+def fetch_missing(
+    repo: Place, name: str, oids: Sequence[str], within: float | None = None, walk: bool = False
+) -> bool:
+    """Fetch the missing objects; if the remote cannot be reached, it is not asked again.
+
+    within: seconds; False if that was too short.  walk: fetch what the objects refer to as well.
+    """
+    oids = [oid for oid in oids if len(oid) == len(repo.empty_tree) and _HEX.issuperset(oid)]
+    try:
+        away = encode_lines([*list_missing(repo, oids), *(_list_below(repo, oids) if walk else ())])
+        if away:
+            env = {"GITCP_ACTIVE": "1"}
+            running = repo.git.start(
+                *_FETCH.split(), name, "--stdin", env=env, feed=True, apart=True
+            )
+            running.finish(away, limit=within)
+    except Late:
+        return False
+    except GitError as e:
+        git.append_trace("objects", f"not fetched: {e}")
+        forbid_fetch(repo)
+    return True

@@ -45,6 +45,7 @@ class IndexFile:
     def run(self, *args: str, stdin: bytes = b"", ok: tuple[int, ...] = (0,)) -> bytes:
         """The output of git; raises GitError."""
         env = {"GIT_INDEX_FILE": self.path}
+        self.repo.objects.flush()
         return self.repo.git.run(*_WAYS, *args, stdin=stdin, ok=ok, env=env, filters=True)[1]
 
     def put(self, entries: Entries) -> None:
@@ -68,6 +69,7 @@ def list_staged(repo: Repo, tree: str, index: str = "") -> dict[str, Entry | Non
     if it lacks the path.  Intents to add are left out; a conflict has a mode that no entry has."""
     args = "diff-index --cached --raw -z --no-renames --no-abbrev --ita-invisible-in-index"
     env = {"GIT_INDEX_FILE": index} if index else {}
+    repo.objects.flush()
     out = repo.git.run(*_WAYS, *args.split(), tree, env=env)[1].split(b"\0")
     entries: dict[str, Entry | None] = {}
     for row, path in zip(out[::2], out[1::2], strict=False):

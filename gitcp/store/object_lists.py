@@ -70,11 +70,13 @@ def build_log_args(
 
 def list_commits(repo: Repo, *args: str, stdin: bytes = b"") -> list[str]:
     """The oids that git rev-list prints for these arguments, in its order."""
+    repo.objects.flush()
     return repo.git.run("rev-list", *args, stdin=stdin)[1].decode().split()
 
 
 def is_ancestor(repo: Repo, ancestor: str, commit: str) -> bool | None:
     """Whether a commit has ancestor in its history, or is it; None if one of them is not here."""
+    repo.objects.flush()
     status, _ = repo.git.run("merge-base", "--is-ancestor", ancestor, commit, ok=(0, 1, 128))
     return None if status == 128 else status == 0
 

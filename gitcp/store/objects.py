@@ -13,70 +13,25 @@ from gitcp import files, git, gitdir, memory
 from gitcp.errors import Error
 from gitcp.git import decode_name, encode_name
 from gitcp.gitdir import Unsure
-from gitcp.store import refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any, BinaryIO, Self
 
-    from gitcp.core.record_types import Commit, Entry, Staged, Tree, Version
-    from gitcp.git import Git
+    from gitcp.core.record_types import Commit, Entry, Staged, Tree
+    from gitcp.git import Git, Place
     from gitcp.gitdir.packs import Packs
-    from gitcp.repo import Repo
-    from gitcp.store.cat_file import Batch, Object
-    from gitcp.store.reading import Ahead
+    from gitcp.store.cat_file import Ahead, Object
 
     Changes = dict[str, Staged]
-
-_TREE = "^{tree}"
-
-
-def read_object(repo: Repo, spec: str, in_memory: dict[str, Object]) -> Object | None:
-    """The object that a full oid, a full ref or HEAD names, or its `^{tree}`; None if there is no
-    such ref.
-
-    in_memory: objects by oid; the commit of a tree is added.  Raises Unsure if git has to read the
-    object.
-    """
-    if repo.uses_git_alone:
-        raise Unsure
-    name = spec.removesuffix(_TREE)
-    if (oid := _resolve(repo, name)) is None:
-        return None
-    obj = in_memory.get(oid) or _read_stored(repo, oid)
-    if name == spec or obj[1] == "tree":
-        return obj
-    if obj[1] != "commit":
-        raise Unsure
-    in_memory[oid] = obj
-    tree = decode_name(obj[2].partition(b"\n")[0].removeprefix(b"tree "))
-    if not gitdir.is_oid(repo, encode_name(tree)):
-        raise Unsure
-    return in_memory.get(tree) or _read_stored(repo, tree)
-
-
-def _read_stored(repo: Repo, oid: str) -> Object:
-    from gitcp.gitdir import packs
-
-    return oid, *packs.get_packs(repo).read_small(oid)
-
-
-def _resolve(repo: Repo, name: str) -> str | None:
-    if name == "HEAD":
-        return refs.read_head(repo)
-    if name.startswith("refs/") and not any(sign in name for sign in "^~:@"):
-        return refs.read_ref(repo, name)
-    if gitdir.is_oid(repo, encode_name(name)):
-        return name
-    raise Unsure
-
 
 # The objects of a repository: read by one long-lived cat-file, written into gitcp's packs.
 _AT_ONCE = 400  # names that fit into a pipe, so that neither side waits for the other
 _FEW = 100  # objects that are read without git in less time than git takes to start
 _SMALL = 1 << 12  # bytes of an object that is written again in less time than it is searched for
 _WHOLE = 1 << 20  # files up to this many bytes are read at once, larger ones streamed
+_TREE = "^{tree}"
 _NEAR_EACH, _NEAR_ALL = 1 << 20, 16 << 20  # bytes of one object, and of all, that stay in memory
 
 
@@ -86,31 +41,27 @@ class Objects:
     `with Objects(repo):` opens a database for a command, and closes it at the end.  Up to 16 MiB of
     what was read or written stay in memory by oid.  Names that are not oids are resolved each time,
     since refs move.
+
+    Objects that this process writes are in memory and in an unfinished pack until flush().  Each
+    transaction of refs, the end of a context and close() flush them; code that has git read an
+    object, or names one in a file of gitcp, flushes them itself before.
     """
 
-    def __init__(self, repo: Repo) -> None:
+    def __init__(self, repo: Place) -> None:
         self.repo = repo
         self._hasher: Callable[[bytes], Any] | None = None
-        self._batch: Batch | None = None
         self._ahead: Ahead | None = None
         self._near: dict[str, Object] = {}
         self._bytes = 0
         self.trees: dict[str, Tree] = {}  # small ones, which read_tree() has parsed
 
     def __enter__(self) -> Self:
-        self.repo.opened.append(self)
+        _OPEN.setdefault(self.repo, []).append(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.repo.opened.remove(self)
+        _OPEN[self.repo].remove(self)
         self.close()
-
-    @classmethod
-    def get_shared(cls, repo: Repo) -> Objects:
-        """The process's database of repo, whose cat-file runs until the process ends."""
-        if repo.git_dir not in _SHARED:
-            _SHARED[repo.git_dir] = cls(repo)
-        return _SHARED[repo.git_dir]
 
     def reopen(self) -> Self:
         """A database of the same repository for another process, with its own git."""
@@ -118,33 +69,40 @@ class Objects:
 
     @property
     def ahead(self) -> Ahead:
-        """What is read in bulk, ahead of its use."""
+        """git's process that reads, and what it reads in bulk, ahead of its use."""
         if self._ahead is None:
-            from gitcp.store import reading
+            from gitcp.store.cat_file import Ahead
 
-            self._ahead = reading.Ahead(self)
+            self._ahead = Ahead(self.repo)
         return self._ahead
 
     @property
     def packs(self) -> Packs:
-        """gitcp's packs, imported when they are first needed."""
+        """gitcp's packs, of which a process makes one at a time, imported when they are first
+        needed."""
+        if self.repo.common not in _PACKS:
+            from gitcp.gitdir.packs import Packs
 
-        from gitcp.gitdir import packs
+            _PACKS[self.repo.common] = Packs(self.repo)
+        return _PACKS[self.repo.common]
 
-        return packs.get_packs(self.repo)
+    def flush(self) -> bool:
+        """Put the objects that this process has written in their place, where git and other
+        processes find them; return whether there are any."""
+        packs = _PACKS.get(self.repo.common)
+        return bool(packs and packs.flush())
+
+    def flush_named(self, data: bytes) -> None:
+        """flush() if data, the next content of a file of gitcp, names an object that is not."""
+        if packs := _PACKS.get(self.repo.common):
+            packs.flush_named(data)
 
     def close(self) -> None:
         """Flush what was written, and end git."""
-        git.run_pending()
-        if self._batch:
-            self._batch.close()
-            self._batch = self._ahead = None
-
-    def end_batch(self) -> None:
-        """End git; the next one gets the environment of its own start."""
-        if self._batch:
-            self._batch.close()
-            self._batch = None
+        self.flush()
+        if self._ahead:
+            self._ahead.end_batch()
+            self._ahead = None
 
     def read(self, spec: str) -> Object | None:
         """(oid, kind, data) of an object name or simple revision; None if it is missing."""
@@ -154,9 +112,9 @@ class Objects:
             return self._near[spec]
         if not spec or "\0" in spec:
             return None
-        if self._batch is None or spec.removesuffix("^{tree}") in self._near:
+        if not self._is_git_running() or spec.removesuffix(_TREE) in self._near:
             try:
-                return self._keep_near(read_object(self.repo, spec, self._near))
+                return self._keep_near(self.read_direct(spec))
             except Unsure:
                 pass
         if len(spec) != len(self.repo.empty_tree) or spec.strip("0123456789abcdef"):
@@ -164,10 +122,42 @@ class Objects:
             if named is None or named[0] in self._near:
                 return self._near[named[0]] if named else None
             spec = named[0]
-        obj = self._get_batch().read_object(spec)
-        if obj is None and git.run_pending():
-            obj = self._get_batch().read_object(spec)
+        obj = self.ahead.get_batch().read_object(spec)
+        if obj is None and self.flush():
+            obj = self.ahead.get_batch().read_object(spec)
         return self._keep_near(obj)
+
+    def read_direct(self, spec: str) -> Object | None:
+        """The object that a full oid, a full ref or HEAD names, or its `^{tree}`, read without git
+        from memory, loose files and packs; None if there is no such ref.  Raises Unsure if git has
+        to read it."""
+        if self.repo.uses_git_alone:
+            raise Unsure
+        name = spec.removesuffix(_TREE)
+        if (oid := self._resolve(name)) is None:
+            return None
+        obj = self._read_stored(oid)
+        if name == spec or obj[1] == "tree":
+            return obj
+        if obj[1] != "commit":
+            raise Unsure
+        self._near[oid] = obj
+        tree = decode_name(obj[2].partition(b"\n")[0].removeprefix(b"tree "))
+        if not gitdir.is_oid(self.repo, encode_name(tree)):
+            raise Unsure
+        return self._read_stored(tree)
+
+    def _resolve(self, name: str) -> str | None:
+        if name == "HEAD":
+            return gitdir.find_head(self.repo)
+        if name.startswith("refs/") and not any(sign in name for sign in "^~:@"):
+            return gitdir.find_ref(self.repo, name)
+        if gitdir.is_oid(self.repo, encode_name(name)):
+            return name
+        raise Unsure
+
+    def _read_stored(self, oid: str) -> Object:
+        return self._near.get(oid) or (oid, *self.packs.read_small(oid))
 
     def _keep_near(self, obj: Object | None) -> Object | None:
         """Keep an object in memory; return it."""
@@ -182,45 +172,35 @@ class Objects:
         if len(unread) < _FEW:
             unread = [oid for oid in unread if not self._read_direct(oid)]
         if unread:
-            git.run_pending()
+            self.flush()
         for start in range(0, len(unread), _AT_ONCE):
-            for obj in self._get_batch().read_objects(unread[start : start + _AT_ONCE]):
+            for obj in self.ahead.get_batch().read_objects(unread[start : start + _AT_ONCE]):
                 if obj:
                     self._remember(obj)
 
     def peek(self, spec: str) -> Object | None:
         """read() without git; None also if git has to read the object."""
         try:
-            return self._keep_near(read_object(self.repo, spec, self._near))
+            return self._keep_near(self.read_direct(spec))
         except Unsure:
             return None
 
     def _read_direct(self, oid: str) -> bool:
         """Read an object without git, unless git runs already; return whether it is in memory."""
-        if self._batch is None:
+        if not self._is_git_running():
             self.peek(oid)
         return oid in self._near
 
     def _find_head(self, spec: str) -> tuple[str, int] | None:
         """Batch.find_head(), also of objects that this process wrote and that git cannot read
         yet."""
-        named = self._get_batch().find_head(spec)
-        if named is None and not spec.startswith("refs/") and git.run_pending():
-            named = self._get_batch().find_head(spec)
+        named = self.ahead.get_batch().find_head(spec)
+        if named is None and not spec.startswith("refs/") and self.flush():
+            named = self.ahead.get_batch().find_head(spec)
         return named
 
-    def _get_batch(self) -> Batch:
-        if self._ahead:
-            self._ahead.take_begun()
-        return self.open_batch()
-
-    def open_batch(self) -> Batch:
-        """The git that reads objects; it may be in the middle of an answer to `ahead`."""
-        if self._batch is None:
-            from gitcp.store import cat_file
-
-            self._batch = cat_file.Batch(self.repo)
-        return self._batch
+    def _is_git_running(self) -> bool:
+        return self._ahead is not None and self._ahead.batch is not None
 
     def _remember(self, obj: Object) -> None:
         size = len(obj[2])
@@ -236,9 +216,9 @@ class Objects:
         """Yield the objects in their order, read in bulk; none stays in memory.  The caller reads
         no other object meanwhile."""
         names = iter(oids)
-        git.run_pending()
+        self.flush()
         while window := list(islice(names, _AT_ONCE)):
-            answers = self._get_batch().read_objects(window)
+            answers = self.ahead.get_batch().read_objects(window)
             try:
                 for answer in answers:  # noqa: UP028  the others are taken if the caller stops
                     yield answer
@@ -251,11 +231,11 @@ class Objects:
         unsure = sorted({oid for oid in oids if oid not in self._near and not self.packs.has(oid)})
         if not unsure:
             return set()
-        git.run_pending()
+        self.flush()
         absent: set[str] = set()
         for start in range(0, len(unsure), _AT_ONCE):
             window = unsure[start : start + _AT_ONCE]
-            heads = zip(window, self._get_batch().find_heads(window), strict=True)
+            heads = zip(window, self.ahead.get_batch().find_heads(window), strict=True)
             absent.update(oid for oid, head in heads if head is None)
         return absent
 
@@ -297,8 +277,7 @@ class Objects:
         self.packs.prepare_large_writes()
 
     def write(self, kind: str, data: bytes) -> str:
-        """Store an object; return its oid.  git has it when it is started next, or when the context
-        is left."""
+        """Store an object; return its oid.  git has it after flush()."""
         oid = self.hash_object(kind, data)
         if (len(data) < _SMALL and self.packs.has_few()) or not self.packs.has(oid):
             self.packs.add_object(kind, oid, data)
@@ -358,7 +337,27 @@ def hash_stream(f: BinaryIO, size: int, algo: str) -> str | None:
     return None if remaining else str(digest.hexdigest())
 
 
-_SHARED: dict[str, Objects] = memory.get_table("objects")  # git directory -> database
+# git directory -> the database of this process, whose cat-file runs until the process ends.
+_SHARED: dict[str, Objects] = memory.get_table("objects")
+_OPEN: dict[Place, list[Objects]] = memory.get_table("open objects")  # the innermost last
+_PACKS: dict[str, Packs] = memory.get_table("packs")  # common directory -> its packs
+
+
+def get_objects(repo: Place) -> Objects:
+    """The database that was opened last for repo, else the one of this process, which stays
+    open."""
+    if opened := _OPEN.get(repo):
+        return opened[-1]
+    if repo.git_dir not in _SHARED:
+        _SHARED[repo.git_dir] = Objects(repo)
+    return _SHARED[repo.git_dir]
+
+
+def abandon_unflushed() -> None:
+    """Remove the packs that this process has begun and not put in place, at its end."""
+    for packs in _PACKS.values():
+        packs.abandon()
+
 
 # Trees: read one, look a path up, edit a few paths, compare two.
 #
@@ -513,7 +512,7 @@ def compare_trees(
 NOBODY = ("Unknown", "unknown@local")  # the name and mail of a person without an identity
 
 
-def read_ident(repo: Repo, role: str = "COMMITTER") -> str:
+def read_ident(repo: Place, role: str = "COMMITTER") -> str:
     """`Name <mail> seconds zone` of the person, as git would write it for role now.
 
     role: AUTHOR or COMMITTER.  Environment, then configuration, then NOBODY.
@@ -542,11 +541,11 @@ def parse_ident(ident: str) -> tuple[str, int]:
     return f"{name}>", int(seconds) if seconds.isdecimal() else 0
 
 
-def write_commit(repo: Repo, tree: str, parents: Sequence[str], message: str) -> str:
+def write_commit(repo: Place, tree: str, parents: Sequence[str], message: str) -> str:
     """Store a commit by the person, now; return its oid."""
     head = [f"tree {tree}", *(f"parent {p}" for p in parents)]
     head += [f"author {read_ident(repo, 'AUTHOR')}", f"committer {read_ident(repo)}"]
-    return repo.objects.write(
+    return get_objects(repo).write(
         "commit", encode_name("\n".join([*head, "", message.rstrip("\n")]) + "\n")
     )
 
@@ -650,74 +649,3 @@ def compare_with_parents(objects: Objects, commit: Commit) -> list[Changes]:
     sides = [read_tree_changes(objects, tree, commit["tree"]) for tree in trees]
     everywhere = set(sides[0]).intersection(*sides)
     return [{path: side[path] for path in side if path in everywhere} for side in sides]
-
-
-# The commits of an entry of `git stash`: its base, worktree, index and untracked files.
-_PARTS = ("^1", "", "^2", "^3")
-
-
-class Stashed:
-    """An entry of `git stash`, with the trees that it has."""
-
-    def __init__(self, objects: Objects, oid: str) -> None:
-        self._base, *self._trees = (
-            Lookup(objects, find_tree(objects, f"{oid}{part}")) for part in _PARTS
-        )
-
-    def has(self, path: str, entry: Entry) -> bool:
-        """Whether its worktree, index or untracked files have this entry at a path."""
-        return any(tree(path) == entry for tree in self._trees)
-
-    def changes(self, path: str) -> bool:
-        """Whether it has any change of a path."""
-        work, _, untracked = self._trees
-        return work(path) != self._base(path) or untracked(path) is not None
-
-    def list_steps(self, paths: Iterable[str]) -> Iterator[tuple[str, Version, Version]]:
-        """Yield (path, its version in the base, the version that an apply restores)."""
-        work, _, untracked = self._trees
-        for path in paths:
-            yield path, self._base(path), work(path) or untracked(path)
-
-    def list_versions(self, paths: Iterable[str]) -> Iterator[tuple[str, Version]]:
-        """Yield (path, version) for the versions in its worktree and index that its base has
-        not."""
-        work, index, untracked = self._trees
-        for path in paths:
-            for version in (work(path) or untracked(path), index(path)):
-                if version != self._base(path):
-                    yield path, version
-
-
-class Stash:
-    """The entries of `git stash`, newest first, read when they are first needed."""
-
-    def __init__(self, repo: Repo) -> None:
-        self._repo = repo
-        self._entries: list[Stashed] | None = None
-        self._every: list[Stashed] | None = None
-
-    def list_entries(self) -> list[Stashed]:
-        if self._entries is None:
-            self._entries = [
-                Stashed(self._repo.objects, oid) for oid in refs.list_stashes(self._repo)
-            ]
-        return self._entries
-
-    def list_all(self) -> list[Stashed]:
-        """The entries, and the autostashes of operations under way."""
-        if self._every is None:
-            oids = filter(None, refs.list_autostashes(self._repo))
-            self._every = [
-                *self.list_entries(),
-                *(Stashed(self._repo.objects, oid) for oid in oids),
-            ]
-        return self._every
-
-    def holds(self, path: str, entry: Entry) -> bool:
-        """Whether an entry or an autostash has this entry at a path."""
-        return any(stashed.has(path, entry) for stashed in self.list_all())
-
-    def changes(self, path: str) -> bool:
-        """Whether an entry or an autostash has a change of a path."""
-        return any(stashed.changes(path) for stashed in self.list_all())

@@ -1,4 +1,5 @@
-"""Reading many objects in bulk, ahead of their use, through one `cat-file --batch`.
+"""Much to read: tasks that take turns at one git, work divided among processes, and the spelling of
+paths.
 
 Tasks may take turns.  A task is a generator: it yields the oids that it reads next, and returns
 its result.  git reads for the next tasks while one works.
@@ -13,20 +14,16 @@ from collections import deque
 from itertools import islice
 from unicodedata import normalize
 
-from gitcp import console, git
-from gitcp.errors import GitError, Late
-from gitcp.git import encode_name, fill_pipe
-from gitcp.record import encode_lines
-from gitcp.store.cat_file import list_missing
+from gitcp import console
+from gitcp.git import fill_pipe
+from gitcp.store.objects import Objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator
     from typing import Any, BinaryIO, NoReturn, TypeVar
 
-    from gitcp.repo import Repo
-    from gitcp.store.cat_file import Batch, Object
-    from gitcp.store.objects import Objects
+    from gitcp.git import Place
 
     Item = TypeVar("Item")
     Result = TypeVar("Result")
@@ -36,10 +33,7 @@ if TYPE_CHECKING:
     Done = TypeVar("Done")
     Work = Callable[[Portion], Done]
 
-_WINDOW = 400  # names that fit into a pipe, so that neither side waits for the other
 _AT_ONCE = 5  # tasks under way: the steps of a task, and one that works
-_SMALL = 1 << 16  # bytes of an object
-_PIPE = 1 << 15  # bytes of names, which git repeats if they are missing
 
 
 def split_windows(items: Iterable[Item], size: int, limit: int = 0) -> Iterator[list[Item]]:
@@ -48,88 +42,6 @@ def split_windows(items: Iterable[Item], size: int, limit: int = 0) -> Iterator[
     while window := list(islice(iterator, size)):
         yield window
         size = min(size * 2, limit or size)
-
-
-class Ahead:
-    """What a database reads in bulk: it keeps in memory what fetch() has read, until forget()."""
-
-    def __init__(self, objects: Objects) -> None:
-        self._objects = objects
-        self.got: dict[str, Object | None] = {}
-        self._begun: list[str] = []  # what git reads meanwhile
-        self._answers: Iterator[Object | None] = iter(())
-        self._remote = find_remote(objects.repo)
-
-    def fetch(self, oids: Iterable[str]) -> None:
-        """Read these objects into memory."""
-        self.take_begun()
-        self._fetch([oid for oid in dict.fromkeys(oids) if oid not in self.got])
-
-    def hold(self, oid: str, kind: str, data: bytes) -> None:
-        """Keep an object in memory that is not stored."""
-        self.got[oid] = oid, kind, data
-
-    def begin(self, oids: Iterable[str]) -> None:
-        """forget(), and have git read these objects meanwhile, for the next read()."""
-        self.take_begun()
-        self.forget()
-        self._begun = list(dict.fromkeys(oids))
-        self._answers = self._ask(self._begun[:_WINDOW])
-
-    def take_begun(self) -> None:
-        """Read the rest of what begin() asked for, so that git can be asked for something else."""
-        begun, self._begun = self._begun, []
-        self.got.update(zip(begun, self._answers, strict=False))
-        self._fetch(begun[_WINDOW:])
-
-    def _fetch(self, oids: Sequence[str]) -> None:
-        for start in range(0, len(oids), _WINDOW):
-            part = oids[start : start + _WINDOW]
-            self.got.update(zip(part, self._ask(part), strict=True))
-
-    def _ask(self, part: Sequence[str]) -> Iterator[Object | None]:
-        if not part:
-            return iter(())
-        if self._remote and git.is_fetch_allowed():
-            fetch_missing(self._objects.repo, self._remote, part)
-            if not git.is_fetch_allowed():
-                self._objects.end_batch()  # it would ask the remote for each object
-        return self._objects.open_batch().read_objects(part)
-
-    def fetch_small(self, oids: Iterable[str]) -> None:
-        """fetch() for the small ones of these objects."""
-        unread = [oid for oid in dict.fromkeys(oids) if oid not in self.got]
-        for start in range(0, len(unread), _WINDOW):
-            heads = self._get_batch().find_heads(unread[start : start + _WINDOW])
-            self.fetch([head[0] for head in heads if head and head[1] <= _SMALL])
-
-    def resolve(self, specs: Iterable[str]) -> dict[str, str | None]:
-        """name -> oid, None if it is missing."""
-        window: list[str] = []
-        oids: dict[str, str | None] = {}
-        size = 0
-        for spec in [*dict.fromkeys(specs), ""]:
-            if not spec or size + len(encode_name(spec)) > _PIPE:
-                heads = self._get_batch().find_heads(window)
-                oids.update((n, head and head[0]) for n, head in zip(window, heads, strict=True))
-                window, size = [], 0
-            window.append(spec)
-            size += len(encode_name(spec)) + len(b"info \n missing")
-        return oids
-
-    def forget(self) -> None:
-        """Forget what was fetched, so that memory stays bounded."""
-        self.got.clear()
-
-    def has(self, spec: str) -> bool:
-        """Whether the object is in memory, or known to be missing."""
-        if self._begun:
-            self.take_begun()
-        return spec in self.got
-
-    def _get_batch(self) -> Batch:
-        self.take_begun()
-        return self._objects.open_batch()
 
 
 def run_task(objects: Objects, steps: Steps[Result]) -> Result:
@@ -216,7 +128,7 @@ def _start_workers(objects: Objects, begin: Callable[[Any], Work[Any, Any]]) -> 
     """A worker for each processor, as far as the system allows; none if there is only one."""
     get_affinity = getattr(os, "sched_getaffinity", None)
     count = len(get_affinity(0)) if get_affinity else os.cpu_count() or 1
-    git.run_pending()  # so that the workers find what was written, and do not write it again
+    objects.flush()  # so that the workers find what was written, and do not write it again
     workers: list[_Worker] = []
     try:
         while 1 < count > len(workers) < _MOST_PROCESSES:
@@ -311,89 +223,11 @@ def _read_message(stream: BinaryIO) -> Any:
     return marshal.loads(data)
 
 
-# Objects that a partial clone has left with its remote.
-#
-# A command may fetch them, many at once (git.allow_fetch()); git would fetch them one by one.  A
-# hook never fetches.
-_HEX = frozenset("0123456789abcdef")
-_WHICH = "rev-list --objects --no-object-names --ignore-missing --missing=print --no-walk --stdin"
-_LOST = "fsck --connectivity-only --no-dangling --no-reflogs --no-progress"
-_FETCH = (
-    "-c fetch.negotiationAlgorithm=noop -c core.hooksPath=/dev/null fetch -q --no-tags"
-    " --no-write-fetch-head --no-auto-maintenance --recurse-submodules=no --filter=blob:none"
-)
-
-
-def find_remote(repo: Repo) -> str:
-    """The remote of a partial clone; '' in a complete clone, or if fetching is not allowed."""
-    return find_promisor(repo) if git.is_fetch_allowed() else ""
-
-
-def find_promisor(repo: Repo) -> str:
-    """The remote of a partial clone; '' in a complete clone."""
-    if name := repo.config.get("extensions.partialclone"):
-        return name
-    for key in repo.config.list_keys("remote.", ".promisor"):
-        if repo.config.get_flag(key):
-            return key.removeprefix("remote.").removesuffix(".promisor")
-    return ""
-
-
-def list_unpromised(repo: Repo, oids: Sequence[str], missing: set[str]) -> set[str]:
-    """The oids of missing that oids need and that no remote has promised."""
-    if not missing or not find_promisor(repo):
-        return missing
-    _, out = repo.git.run(*_LOST.split(), *oids, ok=range(256))
-    lost = (line.split() for line in out.decode(errors="replace").splitlines())
-    return missing.intersection(words[-1] for words in lost if words[:1] == ["missing"])
-
-
-def forbid_fetch(repo: Repo) -> None:
-    """Fetch no objects any more in this process."""
-    git.forbid_fetch()
-    repo.git.env["GIT_NO_LAZY_FETCH"] = "1"
-
-
-def lacks_objects(repo: Repo, oids: Sequence[str]) -> bool:
-    """Whether an object of these trees is missing here."""
-    return bool(_list_below(repo, oids))
-
-
-def _list_below(repo: Repo, oids: Sequence[str]) -> list[str]:
-    """The missing objects that these trees refer to."""
-    _, out = repo.git.run(*_WHICH.split(), stdin=encode_lines(oids))
-    return [oid[1:] for oid in out.decode().split() if oid[0] == "?"]
-
-
-def fetch_missing(
-    repo: Repo, name: str, oids: Sequence[str], within: float | None = None, walk: bool = False
-) -> bool:
-    """Fetch the missing objects; if the remote cannot be reached, it is not asked again.
-
-    within: seconds; False if that was too short.  walk: fetch what the objects refer to as well.
-    """
-    oids = [oid for oid in oids if len(oid) == len(repo.empty_tree) and _HEX.issuperset(oid)]
-    try:
-        away = encode_lines([*list_missing(repo, oids), *(_list_below(repo, oids) if walk else ())])
-        if away:
-            env = {"GITCP_ACTIVE": "1"}
-            running = repo.git.start(
-                *_FETCH.split(), name, "--stdin", env=env, feed=True, apart=True
-            )
-            running.finish(away, limit=within)
-    except Late:
-        return False
-    except GitError as e:
-        git.append_trace("objects", f"not fetched: {e}")
-        forbid_fetch(repo)
-    return True
-
-
 # The spelling that git has for a path, on a disk that ignores case or normal form.
 _MOST = 64  # files below a directory by which its spelling is found
 
 
-def find_relative(repo: Repo, path: str) -> str | None:
+def find_relative(repo: Place, path: str) -> str | None:
     """An absolute path, relative to the worktree's root, as git spells it; None outside of it.
     Tracked names are spelled as in the index, others as on the disk."""
     spelled = find_on_disk(repo, path)
@@ -401,7 +235,7 @@ def find_relative(repo: Repo, path: str) -> str | None:
     return _find_tracked(repo, spelled) if spelled and ignores_case else spelled
 
 
-def find_on_disk(repo: Repo, path: str) -> str | None:
+def find_on_disk(repo: Place, path: str) -> str | None:
     """An absolute path, relative to the worktree's root, as its directories spell it, in NFC; None
     outside of it.  Missing names stay as they are."""
     inside = _find_inside(repo.worktree, path)
@@ -445,7 +279,7 @@ def fold_name(name: str, ignores_case: bool = True) -> str:
     return normalize("NFD", name).casefold() if ignores_case else normalize("NFD", name)
 
 
-def _find_tracked(repo: Repo, path: str) -> str:
+def _find_tracked(repo: Place, path: str) -> str:
     """A path with its tracked part spelled as in the index."""
     git = repo.git.copy_with(None, {"GIT_LITERAL_PATHSPECS": "0"})
     begin, end = path, ""

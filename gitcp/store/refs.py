@@ -1,5 +1,5 @@
 """git's refs and reflogs: read them without git, and move refs in transactions, which one git
-makes for the whole process."""
+makes for the whole process; and the entries of `git stash`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from gitcp.errors import Error, GitError, Moved
 from gitcp.files import exclusive
 from gitcp.git import ANY, decode_name, encode_name, fill_pipe
 from gitcp.gitdir import Unsure
+from gitcp.store.objects import Lookup, find_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeVar
 
+    from gitcp.core.record_types import Entry, Version
     from gitcp.repo import Repo
+    from gitcp.store.objects import Objects
 
     Result = TypeVar("Result")
     Update = tuple[str, str | None, str | None]  # ref, new oid or None, old oid or None
@@ -62,8 +65,8 @@ def make_transaction(repo: Repo, orders: Sequence[str], reason: str | None) -> N
     if running and reason not in (None, running.reason):
         running.end_git()
         running = None
+    repo.objects.flush()
     running = running or _Transactions(repo, reason or "gitcp")
-    git.run_pending()
     running.make_orders(orders)
     git.LASTING[repo.git] = running
 
@@ -343,6 +346,75 @@ def list_autostashes(repo: Repo) -> list[str]:
     """The oids of the autostashes of a rebase or merge under way here."""
     paths = (os.path.join(repo.git_dir, name) for name in AUTOSTASHES)
     return [files.peek(path).decode("ascii", "replace").strip() for path in paths]
+
+
+# The commits of an entry of `git stash`: its base, worktree, index and untracked files.
+_PARTS = ("^1", "", "^2", "^3")
+
+
+class Stashed:
+    """An entry of `git stash`, with the trees that it has."""
+
+    def __init__(self, objects: Objects, oid: str) -> None:
+        self._base, *self._trees = (
+            Lookup(objects, find_tree(objects, f"{oid}{part}")) for part in _PARTS
+        )
+
+    def has(self, path: str, entry: Entry) -> bool:
+        """Whether its worktree, index or untracked files have this entry at a path."""
+        return any(tree(path) == entry for tree in self._trees)
+
+    def changes(self, path: str) -> bool:
+        """Whether it has any change of a path."""
+        work, _, untracked = self._trees
+        return work(path) != self._base(path) or untracked(path) is not None
+
+    def list_steps(self, paths: Iterable[str]) -> Iterator[tuple[str, Version, Version]]:
+        """Yield (path, its version in the base, the version that an apply restores)."""
+        work, _, untracked = self._trees
+        for path in paths:
+            yield path, self._base(path), work(path) or untracked(path)
+
+    def list_versions(self, paths: Iterable[str]) -> Iterator[tuple[str, Version]]:
+        """Yield (path, version) for the versions in its worktree and index that its base has
+        not."""
+        work, index, untracked = self._trees
+        for path in paths:
+            for version in (work(path) or untracked(path), index(path)):
+                if version != self._base(path):
+                    yield path, version
+
+
+class Stash:
+    """The entries of `git stash`, newest first, read when they are first needed."""
+
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
+        self._entries: list[Stashed] | None = None
+        self._every: list[Stashed] | None = None
+
+    def list_entries(self) -> list[Stashed]:
+        if self._entries is None:
+            self._entries = [Stashed(self._repo.objects, oid) for oid in list_stashes(self._repo)]
+        return self._entries
+
+    def list_all(self) -> list[Stashed]:
+        """The entries, and the autostashes of operations under way."""
+        if self._every is None:
+            oids = filter(None, list_autostashes(self._repo))
+            self._every = [
+                *self.list_entries(),
+                *(Stashed(self._repo.objects, oid) for oid in oids),
+            ]
+        return self._every
+
+    def holds(self, path: str, entry: Entry) -> bool:
+        """Whether an entry or an autostash has this entry at a path."""
+        return any(stashed.has(path, entry) for stashed in self.list_all())
+
+    def changes(self, path: str) -> bool:
+        """Whether an entry or an autostash has a change of a path."""
+        return any(stashed.changes(path) for stashed in self.list_all())
 
 
 # Where checkpoints are stored: each on a ref of its own, or all on a branch.

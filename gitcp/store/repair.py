@@ -14,7 +14,7 @@ from gitcp.errors import Error, GitError, InputError
 from gitcp.files import Damaged, choose_place_aside, exclusive, move_aside, read_file
 from gitcp.git import decode_name, encode_name
 from gitcp.gitdir import packs
-from gitcp.store import journal, reading, refs, session, stored_transcripts
+from gitcp.store import cat_file, journal, refs, session, stored_transcripts
 from gitcp.store.journal import edits
 from gitcp.store.link import unhooked
 from gitcp.store.objects import (
@@ -99,7 +99,7 @@ def list_lacking(repo: Repo, name: str, *options: str) -> set[str]:
     except GitError:
         return {refs.read_ref(repo, name) or name}
     missing = {decode_name(line[1:]) for line in out.splitlines() if line.startswith(b"?")}
-    return reading.list_unpromised(repo, [name], missing)
+    return cat_file.list_unpromised(repo, [name], missing)
 
 
 def read_log(repo: Repo, ref: str) -> list[str]:
@@ -147,6 +147,7 @@ def write_objects_again(repo: Repo, ref: str) -> tuple[str | None, str]:
     for data in (*_read_transcripts(repo), *_read_files(repo, gone)) if gone else ():
         if repo.objects.hash_object("blob", data) in gone:
             written.add(repo.objects.write("blob", data))
+    repo.objects.flush()
     if gone and not (written and not list_lacking(repo, ref)):
         return old, ""
     return None, f"wrote {len(written)} missing objects again" if written else ""

@@ -387,6 +387,7 @@ class Bench:
     def _put(self, tree: str) -> None:
         """Give the index the entries of a tree."""
         git = self._copy.git
+        self._repo.objects.flush()
         git.run("read-tree", "--reset", tree)
         env = {"GIT_WORK_TREE": self._repo.worktree, "GIT_DIR": self._git_dir}
         git.copy_with(self._repo.worktree, env).run("update-index", "-q", "--refresh", ok=(0, 1))

@@ -40,9 +40,9 @@ class Work:
         raise Error("no turn has changed a file here")
 
     def make_trees(self, selection: Selection) -> tuple[str, str]:
-        """The trees of the changed files before and after the work of a session or a turn, without
-        what others changed in them meanwhile; for what no agent wrote, since HEAD.  Raises Error if
-        a content is not kept any more."""
+        """The trees, for git, of the changed files before and after the work of a session or a
+        turn, without what others changed in them meanwhile; for what no agent wrote, since HEAD.
+        Raises Error if a content is not kept any more."""
         pairs = self._list_open() if selection.by_hand else self._list_edited(selection)
         self._replays.read_ahead(
             {p: (*(old or ("", None)), *(new or ("", None))) for p, (old, new) in pairs.items()}
@@ -50,6 +50,7 @@ class Work:
         olds: dict[str, record_types.Version] = {path: old for path, (old, _) in pairs.items()}
         news = {path: self._divide(selection, path, *pair) for path, pair in pairs.items()}
         first, last = (edit_tree(self._repo.objects, None, side) for side in (olds, news))
+        self._repo.objects.flush()
         return first, last
 
     def _list_open(self) -> dict[str, Pair]:

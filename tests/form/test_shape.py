@@ -62,7 +62,7 @@ TYPED = tuple(
 BELOW = {
     "store": (
         "database",
-        set("cat_file objects reading refs".split()),
+        {"cat_file", "objects"},
     ),
     "console": ("messages", {"", "term"}),
 }

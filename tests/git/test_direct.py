@@ -8,7 +8,6 @@ import pytest
 
 from gitcp import gitdir, memory
 from gitcp.repo import Repo
-from gitcp.store import objects as store_objects
 from gitcp.store.objects import Objects
 from tests.support.snapshots import git, sh
 
@@ -34,7 +33,7 @@ def test_what_is_read_without_git_is_what_git_reads(repo: Path, packed: str) -> 
                 at.objects.write(kind, data)
         sh("git prune-packed")
         assert not (repo / ".git/objects" / read["HEAD"][0][:2] / read["HEAD"][0][2:]).exists()
-    assert {spec: store_objects.read_object(at, spec, {}) for spec in specs} == read
+    assert {spec: Objects(at).read_direct(spec) for spec in specs} == read
 
 
 @pytest.mark.parametrize("base", ["by its offset", "by its name"])
@@ -51,7 +50,7 @@ def test_deltas_are_read_without_git(repo: Path, base: str) -> None:
     deltas = git("verify-pack", "-v", str(index)).decode()
     assert "chain length = 3" in deltas
     for oid, *read in map(by_git, specs):
-        assert store_objects.read_object(Repo.find(), oid, {}) == (oid, *read)
+        assert Objects(Repo.find()).read_direct(oid) == (oid, *read)
 
 
 def test_git_reads_many_objects_of_its_packs(repo: Path) -> None:
@@ -60,13 +59,13 @@ def test_git_reads_many_objects_of_its_packs(repo: Path) -> None:
     sh("git add .; git commit -qm many; git gc -q")
     oids = git("rev-parse", *(f"HEAD:{n}" for n in range(17))).decode().split()
     for oid in oids[:16]:
-        assert store_objects.read_object(Repo.find(), oid, {})
+        assert Objects(Repo.find()).read_direct(oid)
     with pytest.raises(gitdir.Unsure):
-        store_objects.read_object(Repo.find(), oids[16], {})
+        Objects(Repo.find()).read_direct(oids[16])
 
 
 def test_a_ref_that_is_not_there_names_nothing(repo: Path) -> None:
-    assert store_objects.read_object(Repo.find(), "refs/heads/none", {}) is None
+    assert Objects(Repo.find()).read_direct("refs/heads/none") is None
 
 
 HEAD = 'f=.git/objects/$(git rev-parse HEAD | sed "s,..,&/,"); chmod +w "$f"; '
@@ -89,7 +88,7 @@ def test_what_is_not_plain_is_left_to_git(repo: Path, case: str) -> None:
     sh(LEFT_TO_GIT[case])
     spec = git("rev-parse", "HEAD:big").decode().strip() if case.startswith("larger") else "HEAD"
     with pytest.raises(gitdir.Unsure):
-        store_objects.read_object(Repo.find(), spec, {})
+        Objects(Repo.find()).read_direct(spec)
 
 
 @pytest.mark.parametrize(
@@ -97,13 +96,13 @@ def test_what_is_not_plain_is_left_to_git(repo: Path, case: str) -> None:
 )
 def test_a_name_that_takes_more_than_a_look_is_left_to_git(repo: Path, spec: str) -> None:
     with pytest.raises(gitdir.Unsure):
-        store_objects.read_object(Repo.find(), spec, {})
+        Objects(Repo.find()).read_direct(spec)
 
 
 def test_what_a_process_forgets_is_read_again(repo: Path) -> None:
     oid = git("rev-parse", "HEAD:README.md").decode().strip()
-    assert Objects.get_shared(Repo.find()).read(oid)
+    assert Repo.find().objects.read(oid)
     (repo / ".git/objects" / oid[:2] / oid[2:]).unlink()
-    assert Objects.get_shared(Repo.find()).read(oid), "as long as the process lasts"
+    assert Repo.find().objects.read(oid), "as long as the process lasts"
     memory.forget()
-    assert Objects.get_shared(Repo.find()).read(oid) is None
+    assert Repo.find().objects.read(oid) is None

@@ -64,8 +64,11 @@ def test_what_a_process_writes_is_one_pack_that_no_prune_takes(objects: Objects)
     assert loose() == 0
 
 
-def test_git_finds_what_was_written_when_it_is_started(objects: Objects) -> None:
+def test_git_finds_what_was_written_after_a_flush(objects: Objects) -> None:
     oid = objects.write("blob", b"just now")
+    objects.repo.git.run("version")
+    assert not [*PACKS.glob("*.pack")]  # a git that reads none of them writes none
+    assert objects.flush() and not objects.flush()
     assert objects.repo.git.read_line("cat-file", "-t", oid) == b"blob"
 
 
@@ -213,10 +216,10 @@ def test_a_damaged_pack_is_left_where_it_is(objects: Objects) -> None:
 def test_after_two_weeks_git_prunes_and_packs_as_it_does(objects: Objects) -> None:
     write(objects, "of nobody")
     age(13)
-    sweep_leftovers(objects.repo)
+    sweep_leftovers(Repo.find())
     assert list(PACKS.glob("*.keep"))
     age(15)
-    sweep_leftovers(objects.repo)
+    sweep_leftovers(Repo.find())
     git("gc", "-q")
     assert not list(PACKS.glob("*.keep"))
     assert loose() == 0, "nothing is unpacked to be kept another two weeks"
@@ -228,7 +231,7 @@ def test_what_is_asked_for_again_is_kept_longer(objects: Objects) -> None:
     oids = write(objects, "asked for")
     age(15)
     assert objects.packs.has(oids[0])
-    sweep_leftovers(objects.repo)
+    sweep_leftovers(Repo.find())
     git("gc", "-q", "--prune=now")
     assert_readable(*oids)
 
@@ -269,10 +272,10 @@ def test_a_pack_that_a_kill_left_half_moved_goes(objects: Objects, left: tuple[s
         if path.suffix not in left:
             path.unlink()
     age(0.5)
-    sweep_leftovers(objects.repo)
+    sweep_leftovers(Repo.find())
     assert {path.suffix for path in PACKS.iterdir()} == set(left), "it may still be moved"
     age(2)
-    sweep_leftovers(objects.repo)
+    sweep_leftovers(Repo.find())
     assert not list(PACKS.iterdir())
 
 
@@ -282,7 +285,7 @@ def test_packs_that_others_keep_are_theirs(objects: Objects) -> None:
         path.chmod(0o644)
         path.write_text("fetch-pack 1 on here\n")
     age(100)
-    sweep_leftovers(objects.repo)
+    sweep_leftovers(Repo.find())
     oids += [oid for n in range(LATER) for oid in write(objects, f"{n}")]
     assert len([p for p in PACKS.glob("*.keep") if p.read_bytes() != packs.KEEP]) == 1
     assert_readable(*oids)
@@ -299,8 +302,8 @@ def test_a_disk_that_is_full_loses_nothing_that_was_written(
     with monkeypatch.context() as m:
         m.setattr(packs, "place_pack", full)
         with pytest.raises(OSError, match="space"):
-            objects.repo.git.run("version")
-    objects.repo.git.run("version")
+            objects.flush()
+    assert objects.flush()
     assert_readable(oid)
 
 

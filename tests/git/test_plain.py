@@ -191,7 +191,7 @@ def test_git_alone_makes_the_same_objects(history: Path) -> None:
         oids = write(repo)
         stored = [repo.objects.read(oid) for oid in oids]
         assert [repo.objects.hash_object(*obj[1:]) for obj in stored if obj] == oids
-        gits.run_pending()
+        repo.objects.flush()
         ours = repo.objects.packs
         assert all(map(ours.has, oids)) and None not in map(ours.find_stamp, oids)
         held = ours.list_held([*oids, "0" * len(oids[0])])
@@ -222,7 +222,7 @@ def test_what_git_alone_has_written_is_read_and_joined_without_it_and_the_other_
         with Objects(repo):
             for n in range(3):
                 repo.objects.write("blob", f"more {n} {more}".encode())
-                gits.run_pending()
+                repo.objects.flush()
         memory.forget()
     pack_care.unpin_tips(Repo.find(env={**os.environ, **PLAIN}), [])
     sh("git fsck --strict")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
+from gitcp.store import cat_file
 from gitcp.store import reading as store_reading
 from gitcp.store.objects import Objects
 from gitcp.store.reading import run_tasks
@@ -41,7 +42,7 @@ def reading(objects: Objects, oids: list[str]) -> store_reading.Steps[list[bytes
 def test_results_come_in_order_however_many_steps_a_task_takes(
     blobs: list[str], monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
-    monkeypatch.setattr(store_reading, "_WINDOW", at_once)
+    monkeypatch.setattr(cat_file, "_WINDOW", at_once)
     lengths = [3, 0, 7, 1, 0, 2, 9, 1]
     with Objects(Repo.find()) as objects:
         tasks = [reading(objects, blobs[n : n + size]) for n, size in enumerate(lengths)]
@@ -101,7 +102,7 @@ from gitcp.store.objects import Objects
 signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 with Objects(Repo.find()) as objects:
     commit = objects.read("HEAD")
-    git = objects._get_batch()._run.pid
+    git = objects.ahead.get_batch()._run.pid
     os.kill(git, signal.SIGKILL)
     os.waitid(os.P_PID, git, os.WEXITED | os.WNOWAIT)
     print(objects.read("HEAD^{{tree}}")[1], objects.read("HEAD") == commit)

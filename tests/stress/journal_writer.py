@@ -9,7 +9,6 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
-    from gitcp import git
     from gitcp.core.credit import PERSON, build_edit
     from gitcp.repo import Repo
     from gitcp.store.journal import Journal
@@ -22,6 +21,6 @@ if __name__ == "__main__":
             held.append([line], waiting=True)
         repo.objects.write("blob", b"in the same pack\n")
         held.write_waiting()
-        git.run_pending()
+        repo.objects.flush()
         held.append([{"held": "1" * 40}])
         held.drop_repeated()

@@ -787,6 +787,7 @@ class Preview:
         """The first rows of the patch that going to a point would make."""
         prepared = self._prepare(point)
         trees = prepared.present.tree, prepared.tree
+        self._repo.objects.flush()
         out = self._repo.git.run(*DIFF, *trees)[1] if prepared.todo else b""
         return decode_name(out[:_LONGEST]).splitlines()
 

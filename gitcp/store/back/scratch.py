@@ -105,6 +105,7 @@ class Scratch:
         """Give the worktree the files of a tree; what a command changed in them is taken back, and
         its other files stay.  Raises Error if a content is missing."""
         changed = [p for p, _, new in compare_trees(self._repo.objects, self._tree, tree) if new]
+        self._repo.objects.flush()
         self._copy.check_out(tree)
         self._tree = tree
         self._set_times(changed)

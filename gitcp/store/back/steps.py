@@ -288,6 +288,7 @@ def check_out(
         return
     info = encode_index_info({**attributes, **targets})
     git = repo.git.copy_with(folder, {"GIT_INDEX_FILE": index, "GIT_WORK_TREE": folder})
+    repo.objects.flush()
     try:
         git.run(*_WAYS, "update-index", "-z", "--index-info", stdin=info)
         names = encode_lines(targets, "\0")
@@ -562,7 +563,9 @@ def choose_patch(repo: Repo, record: Record) -> list[str]:
         before, after = (Lookup(repo.objects, need_commit(repo.objects, c)["tree"]) for c in tips)
         changes = {path: (before(path), after(path)) for path in record["files"]}
     sides = ({path: pair[n] for path, pair in changes.items()} for n in (0, 1))
-    return ["diff", *(edit_tree(repo.objects, None, side) for side in sides)]
+    trees = [edit_tree(repo.objects, None, side) for side in sides]
+    repo.objects.flush()
+    return ["diff", *trees]
 
 
 def _strip(objects: Objects, tree: str) -> str:

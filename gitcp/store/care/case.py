@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 from functools import cached_property
 
-from gitcp import git
 from gitcp.console import term
 from gitcp.core import formats
 from gitcp.core.findings import ERROR, make_finding
@@ -253,7 +252,8 @@ class Case:
         except OSError as e:
             if e.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
-            git.abandon_pending()  # what checks have built is built again; a finding names the disk
+            # What checks have built is built again; a finding names the disk.
+            self.repo.objects.packs.abandon()
 
 
 class Row:

@@ -16,11 +16,11 @@ from gitcp.errors import Error, GitError
 from gitcp.gitdir import packs
 from gitcp.record import decode_lines, encode_lines, parse_json
 from gitcp.store import (
+    cat_file,
     journal,
     notes,
     object_lists,
     objects,
-    reading,
     redaction,
     refs,
     repair,
@@ -375,7 +375,7 @@ def _list_missing(survey: Survey, refs_here: Sequence[str]) -> list[str] | None:
     except GitError:
         return None
     missing = [line.removeprefix("?") for line in decode_lines(out)]
-    lost = reading.list_unpromised(survey.repo, present, set(missing))
+    lost = cat_file.list_unpromised(survey.repo, present, set(missing))
     return [oid for oid in missing if oid in lost]
 
 

@@ -299,8 +299,7 @@ class Journal:
         data, self._waiting = self._waiting, b""
         if not data:
             return
-        if git.has_pending():
-            self.repo.objects.packs.flush_named(data)
+        self.repo.objects.flush_named(data)
         path = self.repo.join_own(NAME)
         file, size, read = _READ.pop(path, (0, 0, []))
         fd = files.open_private(self.repo, path, os.O_RDWR | os.O_APPEND)

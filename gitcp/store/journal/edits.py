@@ -9,7 +9,7 @@ import os
 from gitcp import memory
 from gitcp.core import credit, formats
 from gitcp.git import encode_name
-from gitcp.store import objects, refs, session
+from gitcp.store import refs, session
 from gitcp.store.journal import (
     NAME,
     LastSeen,
@@ -838,7 +838,7 @@ class GitTrees:
         self._seen_commits = commits
         self._heads: list[Lookup] | None = None
         self._trees: list[Lookup] | None = None
-        self._stash = objects.Stash(repo)
+        self._stash = refs.Stash(repo)
 
     def has(self, path: str, entry: Version) -> bool:
         """Whether some tree has this entry at the path.  For None: whether HEAD has nothing

@@ -19,7 +19,7 @@ from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error, GitError
 from gitcp.git import decode_name
 from gitcp.record import encode_lines
-from gitcp.store import reading
+from gitcp.store import cat_file
 from gitcp.store.cat_file import NOWHERE, list_missing
 from gitcp.store.objects import Lookup, read_commit
 
@@ -163,7 +163,7 @@ def stand_in(repo: Repo, question: Question, lost: bool = False) -> Iterator[Sta
 
     lost: whether something is known to be missing; else only a partial clone is searched.
     """
-    is_partial = lost or reading.find_promisor(repo)
+    is_partial = lost or cat_file.find_promisor(repo)
     missing = _find_missing(repo, question) if is_partial else StandIns()
     with ExitStack() as stack:
         missing.write(repo, stack)
@@ -174,7 +174,7 @@ def stand_in(repo: Repo, question: Question, lost: bool = False) -> Iterator[Sta
 def stand_in_history(repo: Repo, names: Sequence[str]) -> Iterator[dict[str, str]]:
     """Yield the environment with stand-ins for all that is missing of the history of the revisions
     among names; no remote is asked."""
-    reading.forbid_fetch(repo)
+    cat_file.forbid_fetch(repo)
     revisions = repo.git.run("rev-parse", "--revs-only", "--default", "HEAD", *names)[1].split()
     with stand_in(repo, ask_log(*revisions, "--"), lost=True) as found:
         yield found.env
@@ -226,8 +226,8 @@ def _ask_remote(repo: Repo, oids: set[str]) -> set[str]:
     """The objects among oids that are missing, also after the remote of a partial clone, if it may
     be asked, has sent what it has."""
     missing = list_missing(repo, oids)
-    if missing and (remote := reading.find_remote(repo)):
-        reading.fetch_missing(repo, remote, sorted(missing))
+    if missing and (remote := cat_file.find_remote(repo)):
+        cat_file.fetch_missing(repo, remote, sorted(missing))
         missing = list_missing(repo, missing)
     return missing
 

@@ -128,7 +128,7 @@ def match_sessions(
     another one, so only evidence counts.  brought: the sessions of checkpoints that come from a
     commit that is made again; what that one left out links nothing here.  is_past: no hook saw the
     commit, and the worktree is no longer as it was, so only evidence counts."""
-    stash, blob = objects.Stash(repo), repo.objects.read_blob
+    stash, blob = refs.Stash(repo), repo.objects.read_blob
     linked: dict[str, Linked] = {}
     candidates = session.read_concerned(repo) if open_markers is None else open_markers
     acting = find_acting(candidates) if agent else {}
@@ -235,7 +235,7 @@ def _leave_out_lineless(
 
 
 def _mark_stashed(
-    stash: objects.Stash, edits: list[Recorded], paths: Container[str], is_past: bool
+    stash: refs.Stash, edits: list[Recorded], paths: Container[str], is_past: bool
 ) -> list[Recorded]:
     """edits, those at paths marked if the stash holds them; at a past commit all are away."""
     if is_past:

@@ -599,7 +599,7 @@ class _Pending:
     def __init__(self, repo: Repo, head: str, changes: Changes) -> None:
         self._repo, self._changes = repo, changes
         self._lookup = Lookup(repo.objects, find_tree(repo.objects, head))
-        self._stash = objects.Stash(repo).list_entries()
+        self._stash = refs.Stash(repo).list_entries()
         self._worktree: dict[str, Version] = {}
 
     def _find_after(self, path: str) -> Version:
@@ -626,7 +626,7 @@ class _Pending:
 
 
 def _is_in_stash(
-    objects: Objects, edits: Sequence[Recorded], stash: Iterable[objects.Stashed]
+    objects: Objects, edits: Sequence[Recorded], stash: Iterable[refs.Stashed]
 ) -> bool:
     paths = [edit["path"] for edit in edits]
     return any(_has_work(objects, edits, entry.list_steps(paths)) for entry in stash)
@@ -656,7 +656,7 @@ def add_stashed(repo: Repo, oid: str) -> None:
     applied once more, on another branch."""
     commit = need_commit(repo.objects, oid)
     paths = objects.read_changes(repo.objects, commit)[1]
-    stash = [e for e in objects.Stash(repo).list_entries() if any(map(e.changes, paths))]
+    stash = [e for e in refs.Stash(repo).list_entries() if any(map(e.changes, paths))]
 
     from gitcp.store.v1 import checkpoint_list
 

@@ -133,6 +133,7 @@ class Remote:
         if not self._has_own_ssh():
             env["GIT_SSH_COMMAND"] = "ssh -o BatchMode=yes"
         argv = *_OPTIONS.split(), *args
+        self._repo.objects.flush()
         running = self._repo.git.start(*argv, env=env, apart=True, feed=bool(stdin))
         try:
             return running.finish(stdin, ok, self.count_seconds_left())
@@ -214,6 +215,7 @@ def find_secrets(
         return find
 
     revisions = encode_lines([*tips, *(f"^{oid}" for oid in excluded if oid not in absent)])
+    repo.objects.flush()
     new = repo.git.stream_records(*_NEW, "--stdin", sep=b"\n", stdin=revisions)
     for secrets in spread_batches(repo.objects, split_windows(new, _WINDOW), begin):
         yield from secrets
@@ -379,6 +381,7 @@ def select_tip(repo: Repo, ref: str, ours: str, theirs: str, secrets: Secrets) -
 def _is_new(repo: Repo, ours: str, theirs: str, secrets: Collection[str]) -> bool:
     """Whether ours has a blob of secrets, in its history too, that theirs has not."""
     known = [f"^{theirs}"] if theirs and not repo.objects.list_absent([theirs]) else []
+    repo.objects.flush()
     listed = repo.git.stream_records(
         "rev-list", "--objects", "--missing=allow-any", "--stdin",
         sep=b"\n", stdin=encode_lines([ours, *known]),

@@ -15,7 +15,7 @@ from gitcp.core.render.spans import abbreviate
 from gitcp.core.transcripts import ensure_object
 from gitcp.errors import Error, GitError, InputError
 from gitcp.git import Running, decode_name
-from gitcp.store import journal, notes, object_lists, reading, redaction, refs, stream
+from gitcp.store import cat_file, journal, notes, object_lists, redaction, refs, stream
 from gitcp.store.lines import edit_lines
 from gitcp.store.object_lists import build_log_args, read_names
 from gitcp.store.objects import Lookup, Objects, find_tree, parse_commit, parse_ident, read_tree
@@ -638,10 +638,10 @@ def fetch_missing(repo: Repo, name: str, depth: int = 1, *, offline: bool = Fals
     go to standard error.  Each fetch takes 5 seconds at most.  offline: nothing is fetched.
     """
     if offline:
-        reading.forbid_fetch(repo)
+        cat_file.forbid_fetch(repo)
         return
     _fetch_store(repo, name, depth)
-    if remote := reading.find_remote(repo):
+    if remote := cat_file.find_remote(repo):
         _fetch_parts(repo, remote, name, depth)
 
 
@@ -649,11 +649,11 @@ def _fetch_parts(repo: Repo, remote: str, name: str, depth: int) -> None:
     names = _list_ids(repo, name, depth)
     stored = (checkpoints.find_checkpoint(repo, id_) for id_ in names)
     trees = [place[1] for place in stored if place]
-    if not trees or not reading.lacks_objects(repo, trees):
+    if not trees or not cat_file.lacks_objects(repo, trees):
         return
     console.tell(f"fetching transcripts from '{remote}'")
-    if not reading.fetch_missing(repo, remote, trees, _SECONDS, walk=True):
-        reading.forbid_fetch(repo)
+    if not cat_file.fetch_missing(repo, remote, trees, _SECONDS, walk=True):
+        cat_file.forbid_fetch(repo)
         repo.objects.close()  # a git that runs may fetch
         console.warn_lacking(f"'{remote}' did not answer in {_SECONDS:g} seconds")
 

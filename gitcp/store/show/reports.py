@@ -12,8 +12,9 @@ from gitcp.core import sums as core_sums
 from gitcp.core.sums import Sums, Survival
 from gitcp.errors import Error, GitError
 from gitcp.git import Git, decode_name, encode_name
+from gitcp.gitdir import ask_config
 from gitcp.record import decode_lines
-from gitcp.repo import Config, Repo
+from gitcp.repo import Repo
 from gitcp.store import objects as store_objects
 from gitcp.store.imports.find import list_own_addresses
 from gitcp.store.lines import absent, exports
@@ -145,7 +146,7 @@ def list_repositories(directories: Sequence[str]) -> list[Repo]:
     directories those of `gitcp.workspace`, else the current repository.  Raises Error for a path
     that is not a directory, and without a current repository.
     """
-    places = list(directories) or Config(Git()).get_all("gitcp.workspace")
+    places = list(directories) or ask_config(Git()).get("gitcp.workspace")
     if not places:
         return [Repo.find_here()]
     enabled = [repo for repo in find_below(places) if os.path.isdir(repo.join_shared())]

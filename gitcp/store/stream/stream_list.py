@@ -13,7 +13,7 @@ from gitcp.git import decode_name
 from gitcp.record import encode_lines
 from gitcp.store import redaction, refs, session
 from gitcp.store.journal import edits, open_edits
-from gitcp.store.objects import Lookup, Stash, compare_trees, find_tree, read_commit
+from gitcp.store.objects import Lookup, compare_trees, find_tree, read_commit
 from gitcp.store.session import others
 from gitcp.store.stream import (
     ARCHIVE,
@@ -341,16 +341,16 @@ def list_held(repo: Repo, streams: Iterable[Record]) -> list[Record]:
     return list(_match_stash(repo, archived)) if archived else []
 
 
-def _match_stash(repo: Repo, refs: dict[str, str]) -> Iterator[Record]:
+def _match_stash(repo: Repo, archived: dict[str, str]) -> Iterator[Record]:
     """Yield {session_id, stash, ref} of each stream with work in a stash.  refs: stream id -> the
     ref that keeps it."""
-    stash = Stash(repo).list_entries()
+    stash = refs.Stash(repo).list_entries()
     for marker in others.read_here(repo) if stash else ():
         for stream in edits.list_open_streams(repo, marker):
             files = [(path, (file["mode"], file["oid"])) for path, file in stream["files"].items()]
-            for number, entries in enumerate(stash if stream["id"] in refs else ()):
+            for number, entries in enumerate(stash if stream["id"] in archived else ()):
                 if any(entries.has(path, entry) for path, entry in files):
-                    details = {"stash": f"stash@{{{number}}}", "ref": refs[stream["id"]]}
+                    details = {"stash": f"stash@{{{number}}}", "ref": archived[stream["id"]]}
                     yield {"session_id": marker["session_id"], **details}
                     break
 

@@ -501,6 +501,7 @@ def _write_signed(repo: Repo, tree: str, parents: Sequence[str], message: str) -
         mail, _, date = address.partition("> ")
         env |= {f"GIT_{role}_NAME": name, f"GIT_{role}_EMAIL": mail, f"GIT_{role}_DATE": date}
     parent_args = [arg for parent in parents for arg in ("-p", parent)]
+    repo.objects.flush()
     running = repo.git.start(
         *("-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", *parent_args, "-F", "-", tree),
         env={**env, "SSH_ASKPASS_REQUIRE": "never"},
