@@ -3,8 +3,8 @@
 `__init__.py` of the folder has a class derived from Client, and the one object of it, CLIENT: its
 names as data, and methods where the defaults are not its own.  `transcript.py` reads its
 transcripts: is_first_entry, list_facts (else gitcp.core.blocks), list_messages of a document,
-read_answers, SHOWS_FILES; scan, list_scanned or list_written_paths where that of its facts is not
-enough.  `cut.py` cuts its conversations: find_last_leaf, list_prompts, find_leaves_around,
+read_answers, SHOWS_FILES; Scanner, list_scanned or list_written_paths where a scan of its facts is
+not enough.  `cut.py` cuts its conversations: find_last_leaf, list_prompts, find_leaves_around,
 cut_conversation.  Both are optional, and named by PARTS.
 """
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.record_types import Event, Scan, Tool
+    from gitcp.core.transcripts import Scanner
 
     Reply = tuple[str, str, int]  # standard output, standard error, status
     Hook = tuple[str, str | None, int | None]  # its event, matcher of tools, time-out in its unit
@@ -176,21 +177,35 @@ class Client:
     def scan(self, data: bytes, previous: Scan | None = None) -> Scan:
         """The scan of a transcript (gitcp.core.record_types.Scan)."""
 
-        reader = self.get_reader()
-        if reader is None or hasattr(reader, "scan"):
-            from gitcp.core import transcripts
+        from gitcp.core import transcripts
 
-            return reader.scan(data, previous) if reader else transcripts.begin_scan(previous)
+        scanner, module = self.make_scanner(previous), self.get_reader()
+        if scanner is None:
+            return transcripts.begin_scan(previous)
+        if hasattr(module, "list_messages"):
+            from gitcp.core import transcript_facts
 
-        written = getattr(reader, "list_written_paths", None)
+            return transcript_facts.scan_document(scanner, data, module.list_messages)
+        return transcripts.scan_lines(scanner, data)
+
+    def make_scanner(self, previous: Scan | None = None) -> Scanner | None:
+        """The scanner of its entries, which continues a scan; None without a reader."""
+
+        from gitcp.core import transcripts
+
+        module = self.get_reader()
+        is_document = hasattr(module, "list_messages")  # it is scanned whole
+        scan = transcripts.begin_scan(None if is_document else previous)
+        if module is None or hasattr(module, "Scanner"):
+            scanner: Scanner | None = module and module.Scanner(scan)
+            return scanner
 
         from gitcp.core import transcript_facts
 
+        written = getattr(module, "list_written_paths", None)
         written = written or transcript_facts.make_path_lister(self.KINDS, self.PATHS)
-        if hasattr(reader, "list_messages"):
-            list_facts = getattr(reader, "list_scanned", reader.list_facts)
-            return transcript_facts.scan_document(data, reader.list_messages, list_facts, written)
-        return transcript_facts.make_scan(reader.list_facts, written)(data, previous)
+        list_facts = getattr(module, "list_scanned", module.list_facts)
+        return transcript_facts.Scanner(scan, list_facts, written)
 
     def get_reader(self) -> Any:
         """The module that reads its transcripts; None without one."""
@@ -260,7 +275,7 @@ class Client:
         return self.BEGIN.format(prompt)
 
     def _import_part(self, name: str) -> ModuleType:
-        return __import__(f"{type(self).__module__}.{name}", fromlist=["scan"])
+        return __import__(f"{type(self).__module__}.{name}", fromlist=["Scanner"])
 
 
 def resolve_path(home: str, path: str, variable: str) -> str:

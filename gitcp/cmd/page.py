@@ -143,7 +143,7 @@ def gather_page(repo: Repo, name: str, with_prompts: bool) -> Page:
             raise Error(f"no commits in '{name}': there is no page to make")
         page.tip = records[0]["oid"]
         term.show_line(f"reading the sessions of {len(records)} commits")
-        stories = gather.gather_sessions(repo, records)
+        stories = list(gather.gather_sessions(repo, records))
         stories.sort(key=lambda story: min((t["start"] for t in story["turns"]), default=""))
         for n, story in enumerate(stories):
             term.show_line(f"sessions: {n} of {len(stories)}")

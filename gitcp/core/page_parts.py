@@ -13,8 +13,8 @@ from itertools import repeat
 from urllib.parse import quote
 
 from gitcp.agents import name_call
-from gitcp.agents.reading.items import cut_parts, find_pictures, list_items
-from gitcp.core import prompt_text, transcript_facts, transcripts
+from gitcp.agents.reading.items import list_images, open_transcript
+from gitcp.core import prompt_text, transcripts
 from gitcp.core.line_replay import pair_lines
 
 TYPE_CHECKING = False
@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, TypedDict
 
-    from gitcp.agents.reading.items import Item
+    from gitcp.agents import Client
+    from gitcp.agents.reading.items import Item, Load
     from gitcp.core.patches import Hunk
-    from gitcp.core.record_types import Scan, Usage
+    from gitcp.core.record_types import Usage
+    from gitcp.core.transcripts import Scanner
 
     Step = tuple[str, str, str, Sequence[Hunk]]  # a commit, a file's blob before and after, hunks
     Origin = tuple[str, int]  # commit, line there from 1
@@ -484,58 +486,125 @@ _LONGEST = 200_000  # characters of one text on a page
 
 
 def gather_turns(
-    data: bytes, tasks: Mapping[str, bytes] | None = None, of_subagent: bool = False
+    data: bytes,
+    client: Client | None = None,
+    tasks: Mapping[str, bytes] | None = None,
+    load: Load = transcripts.load_entry,
+    of_subagent: bool = False,
 ) -> list[Turn]:
-    """The turns of a transcript, of_subagent or a session's.  tasks: tool use id -> the transcript
-    of the subagent it started, which may have started others."""
-    gathered: list[Turn] = []
-    calls: dict[str, Part] = {}
-    images = list(find_pictures(data))
-    for item in list_items(data, of_subagent):
-        while gathered and images and images[0][0] < item["line"]:
-            gathered[-1]["parts"].append(_build_image(*images.pop(0)[1:]))
-        if item["kind"] == "prompt" or not gathered:
+    """The turns of a transcript, of_subagent or a session's.
+
+    client: counts the tokens of turns.  tasks: tool use id -> the transcript of the subagent it
+    started, which may have started others.  load: parses a line, or a document; each once.
+    """
+    transcript = open_transcript(data, load)
+    has_items, has_images = transcript.make_selection(), b"image" in data
+    of_document = transcript.messages is not None
+    if client and of_document and not hasattr(client.get_reader(), "list_messages"):
+        client = None  # it counts only in lines
+    scanner = client.make_scanner() if client else None
+    tokens = _TokenCount(scanner, client if of_document else None)
+    gathering = _Gathering(tasks or {}, load)
+
+    def selects(line: bytes) -> bool:
+        return has_items(line) or tokens.needs(line) or (has_images and b"image" in line)
+
+    for number, line, entry in transcript.list_entries(selects):
+        for item in transcript.list_items(number, entry, of_subagent):
+            if turn := gathering.take_item(item):
+                tokens.begin(turn)
+        tokens.take_entry(line, entry)
+        if has_images and (not line or b"image" in line):
+            gathering.take_images(list_images(entry))
+    tokens.end()
+    return gathering.turns
+
+
+class _Gathering:
+    """The turns so far."""
+
+    def __init__(self, tasks: Mapping[str, bytes], load: Load) -> None:
+        self.turns: list[Turn] = []
+        self._tasks, self._load = tasks, load
+        self._calls: dict[str, Part] = {}
+        self._images: list[Part] = []  # before the first turn
+
+    def take_item(self, item: Item) -> Turn | None:
+        """Add an item; the turn if the item begins one."""
+        begun = None
+        if item["kind"] == "prompt" or not self.turns:
             prompt = item["text"] if item["kind"] == "prompt" else ""
-            gathered.append(_begin_turn(len(gathered) + 1, prompt, item))
+            begun = _begin_turn(len(self.turns) + 1, prompt, item)
+            self.turns.append(begun)
             if prompt:
-                continue
-        turn = gathered[-1]
+                return begun
+        turn = self.turns[-1]
         turn["start"] = turn["start"] or item["time"]
         turn["end"] = item["time"] or turn["end"]
         if item["kind"] == "call":
-            part = calls[item["id"]] = _build_call(item["name"], item["input"])
-            part["ids"] = [item["id"], name_call(item["input"])]
-            left = dict(tasks or {})
-            if task := next((left.pop(key) for key in part["ids"] if key in left), b""):
-                part["task"] = [p for t in gather_turns(task, left, True) for p in t["parts"]]
+            part = self._calls[item["id"]] = self._build_call(item)
             turn["parts"].append(part)
             turn["ticks"].append(item["time"])
         elif item["kind"] == "result":
-            if item["id"] in calls:
-                calls[item["id"]]["result"] = cut_text(item["text"])
-                calls[item["id"]]["ended"] = _describe_end(item)
+            if call := self._calls.get(item["id"]):
+                call["result"] = cut_text(item["text"])
+                call["ended"] = _describe_end(item)
         else:
             turn["parts"].append({"kind": "answer", "text": cut_text(item["text"])})
-    if gathered:
-        gathered[-1]["parts"] += [_build_image(*image[1:]) for image in images]
-    return gathered
+        return begun
+
+    def _build_call(self, item: Item) -> Part:
+        """The part of a call, with those of the subagent that it started."""
+        part = _build_call(item["name"], item["input"])
+        part["ids"] = [item["id"], name_call(item["input"])]
+        other_tasks = dict(self._tasks)
+        task = next((other_tasks.pop(key) for key in part["ids"] if key in other_tasks), b"")
+        if task:
+            turns = gather_turns(task, None, other_tasks, self._load, of_subagent=True)
+            part["task"] = [inner for turn in turns for inner in turn["parts"]]
+        return part
+
+    def take_images(self, images: Iterable[tuple[str, str]]) -> None:
+        """Add the images of an entry after its items."""
+        self._images += ({"kind": "image", "type": kind, "data": data} for kind, data in images)
+        if self.turns:
+            self.turns[-1]["parts"] += self._images
+            self._images = []
 
 
-def _build_image(kind: str, data: str) -> Part:
-    return {"kind": "image", "type": kind, "data": data}
+class _TokenCount:
+    """Sets the tokens of turns, each from one begin() to the next; what is before the first turn is
+    counted in it.  scanner: None to count nothing.  client: of a document, for another scanner for
+    each turn, whose messages are counted alone; None for lines."""
 
+    def __init__(self, scanner: Scanner | None, client: Client | None) -> None:
+        self._scanner, self._client = scanner, client
+        self._turn: Turn | None = None
+        self._before: Usage | None = None
 
-def add_tokens(data: bytes, gathered: Sequence[Turn], scan: Callable[..., Scan]) -> None:
-    """Set the tokens of a transcript's turns.  scan: of its agent."""
-    starts = [0, *(turn["line"] for turn in gathered[1:])]
-    before: Scan | None = None
-    for turn, part in zip(gathered, cut_parts(data, starts), strict=False):
-        after = scan(part, previous=before and transcript_facts.make_cursor(before))
-        spent_before = before["usage"] if before else None
-        turn["spent"] = (
-            transcripts.subtract_tokens(after["usage"], spent_before) if after["usage"] else None
-        )
-        before = after if after["bytes"] else None  # each part of a document stands alone
+    def needs(self, line: bytes) -> bool:
+        """Whether a line may tell of tokens."""
+        return self._scanner is not None and self._scanner.needs(line)
+
+    def take_entry(self, line: bytes, entry: dict[str, Any]) -> None:
+        """Count the tokens of a line, or of a message, which has no line."""
+        if self._scanner and (not line or self._scanner.needs(line)):
+            self._scanner.read_entry(entry)
+
+    def begin(self, turn: Turn) -> None:
+        """End the turn before, and begin this one."""
+        self.end()
+        self._turn = turn
+
+    def end(self) -> None:
+        """Set the tokens of the last turn."""
+        if not self._scanner or not self._turn:
+            return
+        if used := self._scanner.get_usage():
+            self._turn["spent"] = transcripts.subtract_tokens(used, self._before)
+        self._before = used
+        if self._client:
+            self._scanner, self._before = self._client.make_scanner(), None
 
 
 def _begin_turn(number: int, prompt: str, first: Item) -> Turn:

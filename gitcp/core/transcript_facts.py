@@ -8,7 +8,7 @@ from gitcp.core import agent_words, json, prompt_text, transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from gitcp.core.record_types import Scan, Usage
@@ -52,31 +52,18 @@ _PARTS = {**dict.fromkeys(("message", "payload", "data", "info"), _NAMES), "mode
 _RECENT = 8  # the last answers of the model, whose usage may be repeated
 
 
-def make_scan(facts: transcripts.Facts, written: transcripts.Written) -> Callable[..., Scan]:
-    """The function that scans a client's lines of JSON: (data, previous scan or None) -> Scan."""
-
-    def scan(data: bytes, previous: Scan | None = None) -> Scan:
-        reader = Reader(transcripts.begin_scan(previous), facts, written)
-        return transcripts.read_entries(reader, data)
-
-    return scan
-
-
-def scan_document(
-    data: bytes, merge: transcripts.Merge, facts: transcripts.Facts, written: transcripts.Written
-) -> Scan:
+def scan_document(scanner: transcripts.Scanner, data: bytes, merge: transcripts.Merge) -> Scan:
     """Scan a whole transcript that is a document, or lines that build one; `bytes` of the result is
     0.  merge: makes messages of its parts."""
     parts, skipped = load_parts(data)
-    reader = Reader(transcripts.begin_scan(), facts, written)
-    reader.scan["skipped"] = skipped
+    scanner.scan["skipped"] = skipped
     for entry in merge(parts):
-        reader.read_entry(entry)
-        reader.scan["items"] += 1
-    return reader.finish()
+        scanner.read_entry(entry)
+        scanner.scan["items"] += 1
+    return scanner.finish([])
 
 
-class Reader:
+class Scanner:
     """The state of one scan: writes without an answer yet, and usages that may come again."""
 
     def __init__(self, scan: Scan, facts: transcripts.Facts, written: transcripts.Written) -> None:
@@ -88,10 +75,8 @@ class Reader:
         waiting = {path for paths in self.pending.values() for path in paths}
         self.written_paths = [path for path in scan["written"] if path not in waiting]
 
-    def read_line(self, line: bytes) -> None:
-        entry = transcripts.load_entry(line)
-        self.scan["skipped"] += entry is None
-        self.read_entry(entry or {})
+    def needs(self, line: bytes) -> bool:
+        return True
 
     def read_entry(self, entry: dict[str, Any]) -> None:
         for kind, *fact in self.list_facts(entry):
@@ -143,7 +128,10 @@ class Reader:
     def take_began(self, text: str) -> None:
         self.began = text
 
-    def finish(self, _: Iterable[bytes] = ()) -> Scan:
+    def get_usage(self) -> Usage | None:
+        return self.scan["usage"]
+
+    def finish(self, _: Iterable[bytes]) -> Scan:
         """Complete the scan.  A write without a result counts: the client may have died since."""
         waiting = [path for paths in self.pending.values() for path in paths]
         self.scan["written"] = transcripts.join_unique(self.written_paths, waiting)

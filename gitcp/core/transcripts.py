@@ -16,12 +16,15 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Scan, Usage
 
-    class EntryReader(Protocol):
-        """The state of one scan of a client's lines."""
+    class Scanner(Protocol):
+        """The state of one scan of a client's lines, or messages.  needs: whether a line may tell
+        something to read_entry()."""
 
         scan: Scan
 
-        def read_line(self, line: bytes) -> None: ...
+        def needs(self, line: bytes) -> bool: ...
+        def read_entry(self, entry: dict[str, Any]) -> None: ...
+        def get_usage(self) -> Usage | None: ...
         def finish(self, lines: list[bytes]) -> Scan: ...
 
     Fact = tuple[Any, ...]
@@ -75,15 +78,18 @@ def load_entry(line: bytes | str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def read_entries(reader: EntryReader, data: bytes) -> Scan:
-    """Scan the complete lines of data.  The reader gets each line that is not empty, which counts
-    as an item, and at the end all lines."""
+def scan_lines(scanner: Scanner, data: bytes) -> Scan:
+    """Scan the complete lines of data.  The scanner gets the entry of each line that it needs, and
+    at the end all lines; each that is not empty counts as an item."""
     lines, used = split_complete_lines(data)
     for line in lines:
         if line and not line.isspace():
-            reader.read_line(line)
-            reader.scan["items"] += 1
-    scan = reader.finish(lines)
+            if scanner.needs(line):
+                entry = load_entry(line)
+                scanner.scan["skipped"] += entry is None
+                scanner.read_entry(entry or {})
+            scanner.scan["items"] += 1
+    scan = scanner.finish(lines)
     scan["bytes"] += used
     return scan
 

@@ -7,7 +7,9 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 
+from gitcp.agents import find_client
 from gitcp.core import back, credit, edit_states
+from gitcp.core.page_parts import gather_turns
 from gitcp.core.render import answers, spans
 from gitcp.core.render.panes import Row, cut_patch
 from gitcp.core.render.rows import (
@@ -23,6 +25,7 @@ from gitcp.core.render.rows import (
 from gitcp.core.v1_schema import build_part
 from gitcp.errors import Error
 from gitcp.git import decode_name
+from gitcp.record import load_entry
 from gitcp.store import journal, refs, session
 from gitcp.store.back import conversation, points, restore
 from gitcp.store.objects import edit_tree
@@ -129,7 +132,7 @@ class Sessions:
     def list_parts(self, row: Row) -> list[Row]:
         """The session as a whole, its prompts, answers and calls."""
         transcript, agent = self._read_transcript(row.item)
-        turns = reports.cut_turns(transcript, agent)
+        turns = gather_turns(transcript, find_client(agent), load=load_entry)
         _shorten_paths((part for turn in turns for part in turn["parts"]), self._repo)
         self._talk, self._edits = (row.id, turns), None
         count = spans.count_noun(len(turns), "turn")

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp.agents.claude_code import transcript
+from gitcp.agents.claude_code import CLIENT
 from gitcp.core import transcripts
 from tests.support.harness import Agent, World
 from tests.support.linking import ids, own, sessions, v1
@@ -157,10 +157,10 @@ def test_deltas_add_up_however_a_transcript_is_split(
     points = sorted({min(cut, len(data)) for cut in cuts} | {len(data)})
     before, scan, total, start = None, None, transcripts.make_usage(), 0
     for point in points:
-        scan = transcript.scan(b"".join(data[start:point]), scan)
+        scan = CLIENT.scan(b"".join(data[start:point]), scan)
         total = transcripts.add_tokens(total, transcripts.subtract_tokens(scan["usage"], before))
         before, start = scan["usage"], point
-    whole = transcript.scan(b"".join(data))["usage"]
+    whole = CLIENT.scan(b"".join(data))["usage"]
     assert transcripts.list_counts(before) == transcripts.list_counts(whole)
     assert transcripts.list_counts(total) == transcripts.list_counts(whole)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp.agents.claude_code import transcript
+from gitcp.agents.claude_code import CLIENT
 from gitcp.repo import Repo
 from gitcp.store import stored_transcripts
 from gitcp.store.objects import Objects
@@ -217,7 +217,7 @@ def test_a_scan_goes_on_from_where_the_last_one_ended(repo: Path, tmp_path: Path
     def scan() -> tuple[int, list[str]]:
         with Objects(r):
             found = stored_transcripts.store_transcript(
-                r, Source("s", str(live), Plain(), transcript.scan)
+                r, Source("s", str(live), Plain(), CLIENT.scan)
             )
         assert found
         return found.items, found.scan["prompts"]

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.record_types import Scan
+    from gitcp.core.record_types import Scan, Usage
 
 WRITES = ("Write", "Edit", "MultiEdit", "NotebookEdit", "mcp__acp__Write", "mcp__acp__Edit")
 TASKS = ("Task", "Agent")
@@ -26,11 +26,6 @@ def is_first_entry(first: dict[str, Any]) -> bool:
     """Whether a transcript that begins with this entry is the client's, and not Qwen Code's."""
     is_qwens = "systemPayload" in first or "parts" in ensure_object(first.get("message"))
     return ("parentUuid" in first or "isSidechain" in first) and not is_qwens
-
-
-def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """Scan data, which follows previous["bytes"] if previous is given; see Scan."""
-    return transcripts.read_entries(_Reader(transcripts.begin_scan(previous)), data)
 
 
 def find_written_path(name: str, arguments: dict[str, Any]) -> str | None:
@@ -79,7 +74,7 @@ def _read_diff(file: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return str(file.get("filePath")), {"edits": edits}
 
 
-class _Reader:
+class Scanner:
     """The state of one scan: calls that have no result yet, and messages already counted."""
 
     def __init__(self, scan: Scan) -> None:
@@ -91,31 +86,28 @@ class _Reader:
         self.messages = {key: tuple(spent) for key, spent in recent.items()}
         self.spent = scan["usage"]
 
-    def read_line(self, line: bytes) -> None:
+    def needs(self, line: bytes) -> bool:
+        """Whether a line has a prompt, an awaited result, or an answer of the model."""
         user, assistant, next_text, first_text = _SPACED if b'": ' in line[:32] else _COMPACT
         if user in line:
             has_text = next_text in line or first_text in line or b'"tool_result"' not in line
-            if has_text or (self.pending and self.is_awaited(line)):
-                self.take_user(line)
-        elif assistant in line:
-            self.take_assistant(line)
-        elif b'"queued_command"' in line:
-            self.take_queued(line)
+            return has_text or bool(self.pending and self.is_awaited(line))
+        return assistant in line or b'"queued_command"' in line
+
+    def read_entry(self, entry: dict[str, Any]) -> None:
+        if entry.get("type") == "user":
+            self.take_user(entry)
+        elif entry.get("type") == "assistant":
+            self.take_assistant(entry)
+        else:
+            self.take_queued(ensure_object(entry.get("attachment")))
 
     def is_awaited(self, line: bytes) -> bool:
         """Whether a block is the result of a call whose outcome is needed."""
         return any(b'"%s"' % key.encode(errors="replace") in line for key in self.pending)
 
-    def load(self, line: bytes) -> dict[str, Any]:
-        entry = transcripts.load_entry(line)
-        self.scan["skipped"] += entry is None
-        return entry or {}
-
-    def take_user(self, line: bytes) -> None:
+    def take_user(self, entry: dict[str, Any]) -> None:
         """Add a prompt, results of calls, or both: a prompt typed meanwhile comes with a result."""
-        entry = self.load(line)
-        if entry.get("type") != "user":
-            return
         blocks = list_blocks(entry)
         for block in blocks:
             if block.get("type") == "tool_result" and str(block.get("tool_use_id")) in self.pending:
@@ -124,9 +116,8 @@ class _Reader:
             texts = (str(b.get("text", "")) for b in blocks if b.get("type") == "text")
             self.add_prompt("\n\n".join(texts))
 
-    def take_queued(self, line: bytes) -> None:
+    def take_queued(self, attachment: dict[str, Any]) -> None:
         """Add a prompt typed while the agent worked, which is only an attachment."""
-        attachment = ensure_object(self.load(line).get("attachment"))
         if attachment.get("type") == "queued_command":
             prompt = attachment.get("prompt")
             self.add_prompt(prompt if isinstance(prompt, str) else "")
@@ -140,10 +131,9 @@ class _Reader:
         if not text.startswith("[Request interrupted by user"):
             self.scan["prompts"].append(text)
 
-    def take_assistant(self, line: bytes) -> None:
-        entry = self.load(line)
+    def take_assistant(self, entry: dict[str, Any]) -> None:
         message = entry.get("message")
-        if entry.get("type") != "assistant" or not isinstance(message, dict):
+        if not isinstance(message, dict):
             return
         if entry.get("requestSessionId", entry.get("sessionId")) != entry.get("sessionId"):
             self.scan["prompts"].clear()  # a fork: the prompts so far are another session's
@@ -194,6 +184,9 @@ class _Reader:
             agent = text[1] if text else None
         if agent and agent not in self.scan["subagents"]:
             self.scan["subagents"].append(agent)
+
+    def get_usage(self) -> Usage | None:
+        return self.spent
 
     def finish(self, lines: list[bytes]) -> Scan:
         """Count writes without a result: the client may have been killed after them."""

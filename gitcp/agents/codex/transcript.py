@@ -33,14 +33,6 @@ def is_first_entry(first: dict[str, Any]) -> bool:
     return first.get("type") == "session_meta"
 
 
-def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """Scan data, which follows previous["bytes"] if previous is given; see Scan.
-
-    Paths are absolute: by the client's event, or from the patch and its directory.
-    """
-    return transcripts.read_entries(_Reader(transcripts.begin_scan(previous)), data)
-
-
 def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """(call, its result) of an entry (gitcp.agents.reading.edits).
 
@@ -78,10 +70,11 @@ def _list_changes(path: str, change: object) -> Iterator[tuple[str, dict[str, An
         yield path, {"edits": agent_words.parse_edits(str(fields.get("unified_diff") or ""))}
 
 
-class _Reader(transcript_facts.Reader):
+class Scanner(transcript_facts.Scanner):
     """The state of one scan, with the directory and the last token total.
 
-    forked: the next total also counts the parent session, whose lines are not in this file."""
+    Paths are absolute: by the client's event, or from the patch and its directory.  forked: the
+    next total also counts the parent session, whose lines are not in this file."""
 
     def __init__(self, scan: Scan) -> None:
         super().__init__(scan, lambda _: iter(()), self.list_patched)  # its lines are read here
@@ -90,21 +83,15 @@ class _Reader(transcript_facts.Reader):
         self.total: list[int] = list(carry.get("total", [0] * 4))
         self.forked = bool(carry.get("forked"))
 
-    def read_line(self, line: bytes) -> None:
+    def needs(self, line: bytes) -> bool:
+        """Whether the head of a line has one of _KINDS, or it is a result while one is pending."""
         head = line[:_HEAD]
-        if self.pending and b'"custom_tool_call_output"' in head:
-            item = self.load_payload(line)
-            self.take_result(str(item.get("call_id")), _PATCHED not in str(item.get("output")), "")
-        elif any(kind in head for kind in _KINDS):
-            payload = self.load_payload(line)
-            self.take_item(transcripts.ensure_object(payload.get("item")) or payload)
+        is_result = b'"custom_tool_call_output"' in head
+        return bool(self.pending and is_result) or any(kind in head for kind in _KINDS)
 
-    def load_payload(self, line: bytes) -> dict[str, Any]:
-        entry = transcripts.load_entry(line)
-        self.scan["skipped"] += entry is None
-        return transcripts.ensure_object((entry or {}).get("payload"))
-
-    def take_item(self, item: dict[str, Any]) -> None:
+    def read_entry(self, entry: dict[str, Any]) -> None:
+        payload = transcripts.ensure_object(entry.get("payload"))
+        item = transcripts.ensure_object(payload.get("item")) or payload
         kind = item.get("type")
         if kind == "token_count":
             self.add_usage(item.get("info"))
@@ -119,6 +106,8 @@ class _Reader(transcript_facts.Reader):
         elif kind in _CHANGES:
             if _is_done(item):
                 self.take_changes(item.get("changes"))
+        elif kind == "custom_tool_call_output":
+            self.take_result(str(item.get("call_id")), _PATCHED not in str(item.get("output")), "")
         elif kind == "custom_tool_call":  # older clients have its outcome, but not its changes
             call = {"patch": item.get("input")}
             self.take_call(str(item.get("call_id")), str(item.get("name")), call)
@@ -152,9 +141,9 @@ class _Reader(transcript_facts.Reader):
         """The paths of a patch, which are relative to the directory."""
         return [_make_absolute(self.cwd, path) for path in _list_patched(name, arguments)]
 
-    def finish(self, lines: Iterable[bytes] = ()) -> Scan:
+    def finish(self, lines: Iterable[bytes]) -> Scan:
         """Complete the scan, and note the newest message of the lines."""
-        super().finish()
+        super().finish(())
         self.scan["carry"] |= {"cwd": self.cwd, "total": self.total}
         self.scan["carry"] |= {"forked": True} if self.forked else {}
         ordered = [*lines]

@@ -6,17 +6,18 @@ additions to a prompt.
 
 from __future__ import annotations
 
-from functools import partial
 from io import BytesIO
+from itertools import islice
+from typing import NamedTuple
 
 from gitcp import agents
 from gitcp.agents.claude_code.transcript import NOT_CONVERSATION
-from gitcp.agents.other import transcript
-from gitcp.core import blocks, formats, json, prompt_text, transcripts
+from gitcp.agents.other import transcript as other_transcript
+from gitcp.core import blocks, formats, prompt_text, transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from types import ModuleType
     from typing import Any, Literal, TypedDict
 
@@ -58,18 +59,47 @@ def list_items(
     transcript, where every line has the key isSidechain.  load: parses a line, or a document.
     selects: whether a line has to be listed; other lines may be listed or not.
     """
-    reader, messages = _open_transcript(data, load)
-    marks = getattr(_get_facts_module(reader), "MARKS", (b"",))  # b"" is in every line
-    if not selects or _get_facts_module(reader) is not blocks:
-        selects = partial(_has_mark, marks)
-    left_out = [key for key in NOT_CONVERSATION if not (of_subagent and key == "isSidechain")]
-    for number, entry in _list_entries(data, messages, start, selects, load):
-        if not any(entry.get(key) for key in left_out):
-            yield from list_entry_items(reader, entry, number)
+    transcript = open_transcript(data, load)
+    if not selects or _get_facts_module(transcript.reader) is not blocks:
+        selects = transcript.make_selection()
+    for number, _, entry in transcript.list_entries(selects, start):
+        yield from transcript.list_items(number, entry, of_subagent)
 
 
-def _has_mark(marks: Iterable[bytes], line: bytes) -> bool:
-    return any(map(line.__contains__, marks))
+class Transcript(NamedTuple):
+    """A transcript whose client is recognised: the reader is that of the client, None for an
+    unknown one.  The messages are None if each line is an entry; otherwise the transcript is a
+    document, or its lines together make one."""
+
+    reader: ModuleType | None
+    messages: list[dict[str, Any]] | None
+    data: bytes
+    load: Load
+
+    def list_entries(
+        self, selects: Callable[[bytes], bool], start: int = 0
+    ) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
+        """(number, b"", entry) of each message, or (number, line, entry) of each line that is
+        selected, from start on."""
+        for number, message in enumerate(islice(self.messages or (), start, None), start):
+            yield number, b"", message
+        if self.messages is None:
+            for number, line in enumerate(islice(_split_lines(self.data), start, None), start):
+                if selects(line) and (entry := self.load(line)):
+                    yield number, line, entry
+
+    def make_selection(self) -> Callable[[bytes], bool]:
+        """The function that tells whether a line has a mark of those with items."""
+        marks = getattr(_get_facts_module(self.reader), "MARKS", (b"",))  # b"" is in every line
+        return lambda line: any(map(line.__contains__, marks))
+
+    def list_items(
+        self, number: int, entry: dict[str, Any], of_subagent: bool = False
+    ) -> Iterator[Item]:
+        """The items of an entry of this number; of_subagent: as for list_items()."""
+        left_out = (key for key in NOT_CONVERSATION if not (of_subagent and key == "isSidechain"))
+        if not any(map(entry.get, left_out)):
+            yield from list_entry_items(self.reader, entry, number)
 
 
 def _get_facts_module(reader: ModuleType | None) -> ModuleType:
@@ -117,71 +147,30 @@ def recognise_client(entry: dict[str, Any]) -> Client | None:
     return None
 
 
-def _open_transcript(
-    data: bytes, load: Load = transcripts.load_entry
-) -> tuple[ModuleType | None, list[dict[str, Any]] | None]:
-    """(the reader of a transcript, its messages).
-
-    The reader is None if the client is unknown.  The messages are None if each line is an entry;
-    otherwise the transcript is a document, or its lines together make one.
-    """
+def open_transcript(data: bytes, load: Load = transcripts.load_entry) -> Transcript:
+    """Recognise the client of a transcript, and find the messages of a document.  load: parses a
+    line, or a document."""
     head = next(filter(bytes.strip, BytesIO(data)), b"")
     first = load(head) if head else None
     document = first or (load(data) if first is None else None) or {}
-    if transcript.is_first_entry(document):
-        return transcript, None
+    if other_transcript.is_first_entry(document):
+        return Transcript(other_transcript, None, data, load)
     client = recognise_client(document)
     reader = client.get_reader() if client else None
     if reader is None or not hasattr(reader, "list_messages"):
         if not document or first is not None:
-            return reader, None
+            return Transcript(reader, None, data, load)
         # A document over several lines: only some readers can split it.
         split = getattr(reader, "split_document", None)
-        return reader, split(document) if split else []
-    parts = [] if first is None and document else map(load, _split_lines(data))
-    return reader, reader.list_messages([part for part in parts if part is not None] or [document])
+        return Transcript(reader, split(document) if split else [], data, load)
+    lines = () if first is None and document else _split_lines(data)
+    parts = [part for line in lines if (part := load(line)) is not None]
+    return Transcript(reader, reader.list_messages(parts or [document]), data, load)
 
 
-def _list_entries(
-    data: bytes,
-    messages: list[dict[str, Any]] | None,
-    start: int,
-    selects: Callable[[bytes], bool],
-    load: Load = transcripts.load_entry,
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(number, entry) of each message, or of each line that is selected, from start on."""
-    if messages is not None:
-        yield from enumerate(messages[start:], start)
-        return
-    for number, line in enumerate(_split_lines(data)[start:], start):
-        if selects(line) and (entry := load(line)):
-            yield number, entry
-
-
-def cut_parts(data: bytes, starts: Sequence[int]) -> list[bytes]:
-    """Cut a transcript before the lines, or messages, of these numbers, for its agent's scan.
-
-    Parts of lines have to be scanned one after the other; each part of a document is a document.
-    """
-    messages, lines = _open_transcript(data)[1], _split_lines(data)
-    ends = [*starts[1:], len(lines if messages is None else messages)]
-    pairs = zip(starts, ends, strict=True)
-    if messages is None:
-        return [b"\n".join(lines[start:end]) + b"\n" for start, end in pairs]
-    return [json.dumps({"messages": messages[start:end]}).encode() for start, end in pairs]
-
-
-def find_pictures(data: bytes) -> Iterator[tuple[int, str, str]]:
-    """(line as list_items() counts, media type, base64) of each image in a transcript."""
-    if b"image" not in data:
-        return
-    for number, entry in _list_entries(data, _open_transcript(data)[1], 0, _has_image):
-        for image in dict.fromkeys(_find_images(entry)):
-            yield number, *image
-
-
-def _has_image(line: bytes) -> bool:
-    return b"image" in line
+def list_images(entry: dict[str, Any]) -> list[tuple[str, str]]:
+    """(media type, base64) of each image in an entry."""
+    return [*dict.fromkeys(_find_images(entry))]
 
 
 def _find_images(value: Any) -> Iterator[tuple[str, str]]:
@@ -201,5 +190,5 @@ def _find_images(value: Any) -> Iterator[tuple[str, str]]:
             yield kind, content
 
 
-def _split_lines(data: bytes) -> list[bytes]:
-    return [line for line in data.split(b"\n") if line.strip()]
+def _split_lines(data: bytes) -> Iterator[bytes]:
+    return filter(bytes.strip, data.split(b"\n"))

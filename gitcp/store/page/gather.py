@@ -9,14 +9,15 @@ from gitcp.core import page_parts, sums, transcripts
 from gitcp.core.sums import find_model
 from gitcp.errors import Error
 from gitcp.git import decode_name
+from gitcp.record import load_entry
 from gitcp.store import prices, refs
 from gitcp.store.lines import exports
-from gitcp.store.show import commits, reports
+from gitcp.store.show import commits
 from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from gitcp.core.line_authors import Author
@@ -62,7 +63,7 @@ def is_range(name: str) -> bool:
     return ".." in name or name.startswith("^") or "^!" in name
 
 
-def gather_sessions(repo: Repo, records: Sequence[Record]) -> list[Record]:
+def gather_sessions(repo: Repo, records: Sequence[Record]) -> Iterator[Record]:
     """The sessions of commit records (newest first) with their turns, oldest first.
 
     The transcript is that of a session's newest checkpoint, which has all turns; those of its
@@ -74,25 +75,26 @@ def gather_sessions(repo: Repo, records: Sequence[Record]) -> list[Record]:
         for part in checkpoint.get("contents", ()):
             parts = stored.setdefault(part["session_id"], [])
             parts.append((checkpoint["checkpoint_id"], part))
-    sessions: list[Record] = []
     table = prices.load(repo)
     ids = [checkpoint_id for parts in stored.values() for checkpoint_id, _ in parts]
     places = _find_checkpoints(repo, ids)
+    opened = ""
     for session_id, parts in reversed(stored.items()):
         newest, part = parts[0]
+        if opened != newest:  # sessions of a checkpoint come one after the other
+            reader, opened = checkpoints.Parts(repo.objects, newest), newest
+            checkpoint = reader.load_checkpoint(*places[newest])
         try:
-            reader = checkpoints.Parts(repo.objects, newest)
-            stored_checkpoint = reader.load_checkpoint(*places[newest])
-            content = checkpoints.read_session(repo.objects, stored_checkpoint, session_id)
+            entry = checkpoints.pick_session(checkpoint, session_id)
         except Error:
             continue  # damaged: the page is made without it
         tasks: dict[str, bytes] = {}
         for checkpoint_id, _ in reversed(parts):
             folder = places[checkpoint_id][1]
             tasks |= checkpoints.read_task_transcripts(repo.objects, checkpoint_id, folder)
-        turns = _gather_turns(content["transcript"], tasks, part.get("agent"), root)
-        sessions.append(_describe_session(session_id, part, content["metadata"], turns, table))
-    return sessions
+        transcript = reader.read_transcript(entry["files"], entry["directory"])
+        turns = _gather_turns(transcript, tasks, part.get("agent"), root)
+        yield _describe_session(session_id, part, entry["metadata"], turns, table)
 
 
 def _find_checkpoints(repo: Repo, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -126,7 +128,7 @@ def _describe_session(
 
 def _gather_turns(data: bytes, tasks: dict[str, bytes], agent: object, root: str) -> list[Turn]:
     """The turns of a transcript with their tokens; paths are relative to the worktree's root."""
-    gathered = reports.cut_turns(data, agent, tasks)
+    gathered = page_parts.gather_turns(data, find_client(str(agent)), tasks, load_entry)
     todo = [part for turn in gathered for part in turn["parts"]]
     for part in todo:
         if "path" in part:

@@ -13,7 +13,7 @@ from gitcp.core.sums import Sums, Survival
 from gitcp.errors import Error, GitError
 from gitcp.git import Git, decode_name, encode_name
 from gitcp.gitdir import ask_config
-from gitcp.record import decode_lines
+from gitcp.record import decode_lines, load_entry
 from gitcp.repo import Repo
 from gitcp.store import objects as store_objects
 from gitcp.store.imports.find import list_own_addresses
@@ -30,10 +30,9 @@ from gitcp.store.v1 import checkpoints as v1_checkpoints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
-    from gitcp.core.page_parts import Turn
     from gitcp.core.record_types import Record, State
     from gitcp.core.sums import CommitCounts, Files, Reason
     from gitcp.store.lines.evidence import Evidence
@@ -344,19 +343,12 @@ def _find_remover(commit: CommitCounts) -> str:
     return removers[0] if len(removers) == 1 else "unknown"
 
 
-def cut_turns(data: bytes, agent: object, tasks: Mapping[str, bytes] | None = None) -> list[Turn]:
-    """The turns of an agent's transcript with their tokens; tasks: see page_parts.gather_turns."""
-    gathered = page_parts.gather_turns(data, tasks)
-    page_parts.add_tokens(data, gathered, find_client(str(agent)).scan)
-    return gathered
-
-
 def list_turns(data: bytes, agent: object, start: int) -> list[Record]:
     """prompt, start, end and tokens (None if unknown) of the turns that begin at line `start` or
     later."""
     return [
         {key: turn[key] for key in ("prompt", "start", "end")} | {"tokens": turn["spent"]}
-        for turn in cut_turns(data, agent)
+        for turn in page_parts.gather_turns(data, find_client(str(agent)), load=load_entry)
         if turn["line"] >= start
     ]
 

@@ -95,7 +95,7 @@ def test_turns_have_their_tools_results_and_subagents() -> None:
     ]
     data = "\n".join(map(json.dumps, said)).encode()
     below = json.dumps({"type": "assistant", "message": {"role": "assistant", "content": "sub"}})
-    first, second = page_parts.gather_turns(data, {"u2": below.encode()})
+    first, second = page_parts.gather_turns(data, tasks={"u2": below.encode()})
     assert (first["number"], first["prompt"], second["prompt"]) == (1, "Do it", "Again")
     answer, edit, task = first["parts"]
     assert answer == {"kind": "answer", "text": "Yes."}

@@ -29,7 +29,7 @@ def test_a_subagent_that_starts_another_has_it_below() -> None:
         "inner": transcript({"text": "in"}, call("outer"), call("inner")),
     }
     main = transcript({"text": "main"}, call("outer"), beside=False)
-    [turn] = page_parts.gather_turns(main, tasks)
+    [turn] = page_parts.gather_turns(main, tasks=tasks)
     assert nested(turn["parts"]) == ["main", ["out", ["in", [], []]]]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gitcp import agents
-from gitcp.agents.claude_code import transcript
+from gitcp.agents.claude_code import CLIENT
 from gitcp.core import page_parts, transcripts
 from tests.support import recording
 
@@ -38,11 +38,10 @@ LINES = [
 
 def test_each_turn_has_the_tokens_of_its_own_answers() -> None:
     data = b"\n".join(LINES)
-    gathered = page_parts.gather_turns(data)
-    page_parts.add_tokens(data, gathered, transcript.scan)
+    gathered = page_parts.gather_turns(data, CLIENT)
     told = [(turn["prompt"], turn["spent"] and turn["spent"]["output_tokens"]) for turn in gathered]
     assert told == [("one", 12), ("two", 0), ("three", 12)]
-    whole = transcript.scan(data)["usage"]
+    whole = CLIENT.scan(data)["usage"]
     assert whole and whole["output_tokens"] == 24
 
 
@@ -54,8 +53,7 @@ def test_the_turns_of_one_document_have_the_tokens_that_their_messages_tell() ->
         spent = {"tokens": {"input": 9, "output": output}} if output else {}
         messages.append({**message, **spent})
     data = json.dumps({"messages": messages}, indent=1).encode()
-    gathered = page_parts.gather_turns(data)
-    page_parts.add_tokens(data, gathered, agents.get_client("gemini-cli").scan)
+    gathered = page_parts.gather_turns(data, agents.get_client("gemini-cli"))
     outputs = [turn["spent"] and turn["spent"]["output_tokens"] for turn in gathered]
     assert outputs == [3, None, 4]
 
@@ -64,9 +62,8 @@ def test_the_turns_of_one_document_have_the_tokens_that_their_messages_tell() ->
 def test_the_turns_of_every_client_are_there_and_cost_what_the_whole_costs(
     agent: str, scenario: str
 ) -> None:
-    data, scan = recording.transcript(agent, scenario), agents.get_client(agent).scan
-    gathered = page_parts.gather_turns(data)
-    page_parts.add_tokens(data, gathered, scan)
+    data, client = recording.transcript(agent, scenario), agents.get_client(agent)
+    gathered, scan = page_parts.gather_turns(data, client), client.scan
     assert [t["prompt"] for t in gathered if t["prompt"]] == scan(data)["prompts"]
     assert transcripts.add_tokens(*(turn["spent"] for turn in gathered)) == transcripts.add_tokens(
         scan(data)["usage"]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.agents.claude_code import transcript
+from gitcp.agents.claude_code import CLIENT
 from gitcp.core import transcripts
 from tests.support import recording
 
@@ -49,19 +49,19 @@ RECORDED: list[tuple[str, int, list[str], int, list[str]]] = [
 def test_a_real_transcript_is_read(
     scenario: str, lines: int, prompts: list[str], calls: int, written: list[str]
 ) -> None:
-    found = transcript.scan(recording.transcript("claude-code", scenario))
+    found = CLIENT.scan(recording.transcript("claude-code", scenario))
     assert (found["items"], found["skipped"]) == (lines, 0)
     assert (found["prompts"], found["written"]) == (prompts, written)
     assert found["usage"] == transcripts.make_usage(10 * calls, 0, 0, 20 * calls, calls)
 
 
 def test_subagents_are_found_and_their_transcripts_read() -> None:
-    found = transcript.scan(recording.transcript("claude-code", "subagent"))
+    found = CLIENT.scan(recording.transcript("claude-code", "subagent"))
     assert found["subagents"] == ["ad39abccf79166956", "ac86c8dc02668f0fb"]
     assert found["last_identifier"] == "33df7346-b422-4174-a01a-ef2b724181c6"
     assert found["last_timestamp"] == "2026-11-21T00:03:45.353Z"
     inner = [
-        transcript.scan(recording.transcript("claude-code", "subagent", name))
+        CLIENT.scan(recording.transcript("claude-code", "subagent", name))
         for name in ("transcript-2", "transcript-3")
     ]
     assert [i["written"] for i in inner] == [["/repo/sub_beta.txt"], ["/repo/sub_alpha.txt"]]
@@ -130,7 +130,7 @@ def lines(entries: tuple[Any, ...] | list[Any], compact: bool) -> bytes:
     ],
 )
 def test_a_prompt_is_what_the_person_typed(entry: Any, prompts: list[str], compact: bool) -> None:
-    assert transcript.scan(lines([entry], compact))["prompts"] == prompts
+    assert CLIENT.scan(lines([entry], compact))["prompts"] == prompts
 
 
 @pytest.mark.parametrize(("asked_in", "want"), [("o", ["two"]), ("s", ["one", "two"])])
@@ -139,17 +139,17 @@ def test_what_the_original_of_a_fork_was_asked_is_no_prompt_of_it(
 ) -> None:
     answer = {**said("m1", 5), "sessionId": "s", "requestSessionId": asked_in}
     entries = [user("one"), answer, user("two"), {**said("m2", 5), "sessionId": "s"}]
-    assert transcript.scan(lines(entries, True))["prompts"] == want
-    first = transcript.scan(lines(entries[:1], True))
-    assert transcript.scan(lines(entries[1:], True), previous=first)["prompts"] == want
+    assert CLIENT.scan(lines(entries, True))["prompts"] == want
+    first = CLIENT.scan(lines(entries[:1], True))
+    assert CLIENT.scan(lines(entries[1:], True), previous=first)["prompts"] == want
 
 
 def test_a_message_on_several_lines_counts_once_with_its_largest_output() -> None:
     entries = [said("m1", 5), said("m1", 9), said("m2", 1), said("m1", 7)]
     expected = transcripts.make_usage(2, 4, 6, 10, 2)
-    assert transcript.scan(lines(entries, True))["usage"] == expected
-    found = transcript.scan(lines(entries[:1], True))
-    assert transcript.scan(lines(entries[1:], True), previous=found)["usage"] == expected
+    assert CLIENT.scan(lines(entries, True))["usage"] == expected
+    found = CLIENT.scan(lines(entries[:1], True))
+    assert CLIENT.scan(lines(entries[1:], True), previous=found)["usage"] == expected
 
 
 @pytest.mark.parametrize(
@@ -175,8 +175,8 @@ def test_a_message_on_several_lines_counts_once_with_its_largest_output() -> Non
 )
 def test_a_path_is_written_unless_the_call_failed(entries: list[Any], written: list[str]) -> None:
     for cut in range(len(entries) + 1):
-        first = transcript.scan(lines(entries[:cut], True))
-        found = transcript.scan(lines(entries[cut:], True), previous=first)
+        first = CLIENT.scan(lines(entries[:cut], True))
+        found = CLIENT.scan(lines(entries[cut:], True), previous=first)
         assert found["written"] == written
 
 
@@ -186,7 +186,7 @@ def test_an_older_client_names_its_subagent_in_the_text_of_a_task_only() -> None
         user([result("t1", content=[text("done\nagentId: ag1 (for later)")])]),
         user([result("t2", content="agentId: not-a-task")]),
     ]
-    assert transcript.scan(lines(entries, True))["subagents"] == ["ag1"]
+    assert CLIENT.scan(lines(entries, True))["subagents"] == ["ag1"]
 
 
 def test_a_message_that_the_client_made_up_is_no_call_of_a_model_and_names_none() -> None:
@@ -194,5 +194,5 @@ def test_a_message_that_the_client_made_up_is_no_call_of_a_model_and_names_none(
     made_up["message"]["model"] = "<synthetic>"
     real = said("m1", 4, text("done"))
     real["message"]["model"] = "opus-9"
-    found = transcript.scan(lines([user("go"), real, made_up], compact=True))
+    found = CLIENT.scan(lines([user("go"), real, made_up], compact=True))
     assert found["usage"] == transcripts.make_usage(1, 2, 3, 4, 1) and found["model"] == "opus-9"

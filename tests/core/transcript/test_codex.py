@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.agents.codex import transcript
+from gitcp.agents.codex import CLIENT
 from gitcp.core import transcripts
 from tests.support import recording
 
@@ -24,14 +24,14 @@ RECORDED: list[tuple[str, int, list[str], int, list[str]]] = [
 def test_a_real_transcript_is_read(
     scenario: str, lines: int, prompts: list[str], calls: int, written: list[str]
 ) -> None:
-    found = transcript.scan(recording.transcript("codex", scenario))
+    found = CLIENT.scan(recording.transcript("codex", scenario))
     assert (found["items"], found["skipped"]) == (lines, 0)
     assert (found["prompts"], found["written"]) == (prompts, written)
     assert found["usage"] == transcripts.make_usage(10 * calls, 0, 0, 5 * calls, calls)
 
 
 def test_a_subagent_is_found_by_the_call_that_started_it() -> None:
-    found = transcript.scan(recording.transcript("codex", "subagent"))
+    found = CLIENT.scan(recording.transcript("codex", "subagent"))
     assert found["subagents"] == ["01a1fb66-9ab8-7823-8a1b-42daed9278fa"]
     assert found["last_identifier"] == "m_resp_b85e324cc2974868"
     assert found["last_timestamp"] == "2026-11-20T23:59:30.219Z"
@@ -57,7 +57,7 @@ def total(count: int, cached: int, output: int) -> dict[str, Any]:
     ],
 )
 def test_a_total_may_grow_be_repeated_or_start_again(payloads: Any, expected: Any) -> None:
-    assert transcript.scan(lines(*payloads))["usage"] == expected
+    assert CLIENT.scan(lines(*payloads))["usage"] == expected
 
 
 META = {"type": "session_meta", "cwd": "/r"}
@@ -100,19 +100,19 @@ OUTPUT = {"type": "custom_tool_call_output", "call_id": "c1"}
     ],
 )
 def test_a_path_is_written_when_its_patch_was_applied(payloads: Any, written: list[str]) -> None:
-    assert transcript.scan(lines(*payloads))["written"] == written
+    assert CLIENT.scan(lines(*payloads))["written"] == written
 
 
 def test_a_prompt_of_an_older_client_is_read() -> None:
-    found = transcript.scan(lines({"type": "user_message", "message": "hello"}))
+    found = CLIENT.scan(lines({"type": "user_message", "message": "hello"}))
     assert found["prompts"] == ["hello"]
 
 
 def test_a_fork_costs_what_was_called_since_wherever_it_is_read_on() -> None:
     data = recording.transcript("codex", "fork", "transcript-2")
-    assert transcript.scan(data)["usage"] == transcripts.make_usage(149, 0, 80, 39, 2)
+    assert CLIENT.scan(data)["usage"] == transcripts.make_usage(149, 0, 80, 39, 2)
     for end in (n + 1 for n, byte in enumerate(data) if byte == 0x0A):
-        first = transcript.scan(data[:end])
-        assert transcript.scan(data[end:], previous=first)["usage"] == transcripts.make_usage(
+        first = CLIENT.scan(data[:end])
+        assert CLIENT.scan(data[end:], previous=first)["usage"] == transcripts.make_usage(
             149, 0, 80, 39, 2
         )
