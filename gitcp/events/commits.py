@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from gitcp.context import Context
     from gitcp.core.record_types import Marker, Record, Records
 
-# The stages that write a commit's message: its ids, and emptying one that has nothing else.
 _KEEPING = ("scissors", "whitespace", "verbatim")  # cleanup modes that keep comments
 
 
@@ -36,7 +35,7 @@ def write_trailer(record: Record) -> list[Record]:
 
 
 def _write_message(repo: Repo, match: Record) -> None:
-    """Write the ids of a commit into its message, or a comment that a note has them."""
+    """Write the ids of a commit into its message, or a comment that says that a note has them."""
     if os.path.isdir(repo.join_shared("exports")):
         for session_id in match["sessions"]:
             from gitcp.store.session import others
@@ -72,8 +71,8 @@ def _find_comment_char(repo: Repo, text: bytes) -> bytes:
 def _clean_message(
     match: Record, text: bytes, comment: bytes, by_note: bool
 ) -> tuple[bytes, list[str]]:
-    """(the message without trailers in the wrong place or of other commits, the ids it lacks).
-    by_note: the message stays as it is."""
+    """(the message without trailers that are in the wrong place or of other commits, the ids that
+    it lacks).  by_note: ids belong into a note, and misplaced ones stay."""
     from gitcp.core import message_edits
 
     carried = commit_message.read_trailers(text, comment=comment)
@@ -110,9 +109,9 @@ def _add_comment(repo: Repo, match: Record, text: bytes, ids: list[str], comment
 
     if not (comment and _will_strip_comments(repo)):
         return text
-    about = [f"{commit_message.KEY}: {cid} (in a note)" for cid in ids]
-    about += _list_prompts(repo, match)
-    return b"".join(message_edits.add_comments(commit_message.split_lines(text), comment, about))
+    lines = [f"{commit_message.KEY}: {cid} (in a note)" for cid in ids]
+    lines += _list_prompts(repo, match)
+    return b"".join(message_edits.add_comments(commit_message.split_lines(text), comment, lines))
 
 
 def _add_trailers(repo: Repo, match: Record, text: bytes, ids: list[str], comment: bytes) -> bytes:
@@ -120,22 +119,24 @@ def _add_trailers(repo: Repo, match: Record, text: bytes, ids: list[str], commen
     of gitcp.disclose about the sessions."""
     from gitcp.core import message_edits
 
-    about: Sequence[str] = ()
+    comments: Sequence[str] = ()
     if ids and _will_strip_comments(repo):
         heading = "Remove the line Entire-Checkpoint if this commit is not the work of:"
-        about = [heading, *_list_prompts(repo, match)]
-    key, more = repo.config.get_option("gitcp.disclose"), list[str]()
+        comments = [heading, *_list_prompts(repo, match)]
+    key, disclosures = repo.config.get_option("gitcp.disclose"), list[str]()
     if key and match["sessions"]:
         from gitcp.store.link import unhooked
 
         if message_edits.is_unwritten(text, comment=comment):
             unhooked.request_check(repo)
-        more = unhooked.format_lines(repo, key, sorted(match["sessions"]))
-    return message_edits.add_trailers(text, ids, comment=comment, comments=about, more=more)
+        disclosures = unhooked.format_lines(repo, key, sorted(match["sessions"]))
+    return message_edits.add_trailers(
+        text, ids, comment=comment, comments=comments, more=disclosures
+    )
 
 
 def _keep_template(repo: Repo, text: bytes | None) -> None:
-    """Store the template that git gave, for check-message: a message that equals it is empty."""
+    """Store git's template of the message: to check-message a message that equals it is empty."""
     path = repo.join_own("template")
     if text is None:
         files.remove_private(repo, path)
@@ -171,8 +172,8 @@ def _ask_consent(repo: Repo, match: Record) -> bool:
 
 @per_record
 def check_message(record: Record) -> list[Record]:
-    """Empty the file of a commit-msg event that has nothing but trailers, so that the commit
-    aborts, as it would without gitcp."""
+    """Empty the message of a commit-msg event if it has nothing but gitcp's trailers, so that the
+    commit aborts, as it would without gitcp."""
     if record.get("event") == "commit-msg" and record.get("args"):
         _check_file(Repo.find_here(), record["args"][0])
     return [record]
@@ -244,7 +245,7 @@ def _judge_commit(commit: str) -> list[Record]:
     with context.open_here() as ctx:
         judged = need_commit(ctx.repo.objects, commit)
         parent, changes = objects.read_changes(ctx.repo.objects, judged)
-        linked = link_commit.match_sessions(ctx.repo, changes, parent, agent=False)
+        linked = link_commit.match_sessions(ctx.repo, changes, parent, is_made_now=False)
     found = {"type": "match", "commit": judged["oid"]}
     return [{**found, "session_id": session_id, **why} for session_id, why in linked.items()]
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from gitcp.store.objects import Changes, Objects
 
     class Prepared(TypedDict):
-        """ids: those that the message gets; drop: those that it has copied, of whose work the
-        commit has nothing; gather: whether ids anywhere in it move to its trailers."""
+        """ids: those that the message gets.  drop: those that it has from another commit, of whose
+        work this one has nothing.  gather: whether ids anywhere in it move to its trailers."""
 
         ids: list[str]
         drop: list[str]
@@ -38,11 +38,14 @@ if TYPE_CHECKING:
         sessions: dict[str, Linked]
 
     class Conclusion(TypedDict):
-        """id: '' if nothing is condensed; dismissed: whether the person removed the id; noted:
-        whether the link is a note; old: the base of the streams; linked: whether they move on;
-        carried: the other ids of the commit; inherited: those of them that its message could not
-        get and its note gets; merged: the commits that it squashes; replays: whether git made it of
-        another commit."""
+        """What is to be done for a commit.
+
+        old: the base of the streams.  id: '' if nothing is condensed.  dismissed: whether the
+        person removed the id.  noted: whether the link is a note.  linked: whether the streams move
+        on.  carried: the other ids of the commit; inherited: those of them that go into its note
+        because its message could not get them.  merged: the commits that it squashes.  replays:
+        whether git made it of another commit.
+        """
 
         commit: str
         old: str
@@ -116,24 +119,24 @@ def match_sessions(
     changes: Changes,
     parent: str,
     open_markers: list[Marker] | None = None,
-    agent: bool = True,
-    replay: bool = False,
+    is_made_now: bool = True,
+    is_replay: bool = False,
     brought: Collection[str] = (),
     is_past: bool = False,
 ) -> dict[str, Linked]:
     """The sessions that a commit with these changes on parent belongs to, each with the reasons.
 
-    open_markers: the sessions to match, None for all.  agent: the commit is being made now, so the
-    environment or a process above may name its session.  replay: the commit was rewritten from
-    another one, so only evidence counts.  brought: the sessions of checkpoints that come from a
-    commit that is made again; what that one left out links nothing here.  is_past: no hook saw the
-    commit, and the worktree is no longer as it was, so only evidence counts."""
+    open_markers: the sessions to match, None for all.  is_made_now: the environment or a process
+    above may name the session.  is_replay: the commit was rewritten from another one, so only
+    evidence counts.  brought: the sessions of checkpoints that come from a commit that is made
+    again; what that one left out links nothing here.  is_past: no hook saw the commit, and the
+    worktree is no longer as it was, so only evidence counts."""
     stash, blob = refs.Stash(repo), repo.objects.read_blob
     linked: dict[str, Linked] = {}
     candidates = session.read_concerned(repo) if open_markers is None else open_markers
-    acting = find_acting(candidates) if agent else {}
+    acting = find_acting(candidates) if is_made_now else {}
     foreign = _list_foreign(repo, candidates, acting)
-    looked_at, committers = None if replay else changes, acting if agent else None
+    looked_at, committers = None if is_replay else changes, acting if is_made_now else None
     lines = open_edits.look_for_commit(repo, looked_at, *foreign, committers)
     if open_markers is None:
         candidates = _add_writers(repo, candidates, lines, changes)
@@ -141,7 +144,7 @@ def match_sessions(
     for marker in candidates:
         session_id, how = marker["session_id"], acting.get(marker["session_id"])
         edits = Work(lines, session_id, is_here).build_records(session_id not in brought)
-        edits = _mark_stashed(stash, edits, changes, replay or is_past)
+        edits = _mark_stashed(stash, edits, changes, is_replay or is_past)
         edits += _list_elsewhere(repo, marker, changes)
         verdict = linking.match_session(edits, changes, blob, lambda path: _is_gone(repo, path))
         paths, reasons = verdict["paths"], verdict["reasons"] if verdict["paths"] else {}
@@ -156,21 +159,23 @@ def match_sessions(
 def leave_out_merged(
     repo: Repo, commit: Commit, linked: dict[str, Linked], markers: list[Marker] | None = None
 ) -> dict[str, Linked]:
-    """The sessions of match_sessions() for a commit; of those of a merge, the ones whose work it
-    has from none of its parents."""
+    """What match_sessions() found for a commit, without the work that a merge has from one of its
+    parents."""
     if not linked:
         return linked
     sides = objects.compare_with_parents(repo.objects, commit)[1:]
     for parent, changes in zip(commit["parents"][1:], sides, strict=True):
-        own = match_sessions(repo, changes, parent, markers, agent=False, replay=True)
-        kept: dict[str, Linked] = {}
+        linked_by_parent = match_sessions(
+            repo, changes, parent, markers, is_made_now=False, is_replay=True
+        )
+        remaining: dict[str, Linked] = {}
         for session_id, part in linked.items():
-            found = own[session_id]["paths"] if session_id in own else []
+            found = linked_by_parent[session_id]["paths"] if session_id in linked_by_parent else []
             paths = [path for path in part["paths"] if path in found]
             if paths or part["how"] != "content":
                 reasons = {path: part["reasons"][path] for path in paths}
-                kept[session_id] = {**part, "paths": paths, "reasons": reasons}
-        linked = kept
+                remaining[session_id] = {**part, "paths": paths, "reasons": reasons}
+        linked = remaining
     return linked
 
 
@@ -189,9 +194,9 @@ def _list_foreign(
     repo: Repo, candidates: list[Marker], acting: Container[str]
 ) -> tuple[list[Marker], list[Marker]]:
     """(the sessions of other worktrees that make the commit; those that may write here unseen)."""
-    foreign = [m for m in candidates if not session.is_home(repo, m)]
-    visitors = [m for m in foreign if m["session_id"] in acting]
-    return visitors, [m for m in foreign if m["phase"] == "active" and not m["tool_events"]]
+    of_others = [m for m in candidates if not session.is_home(repo, m)]
+    makers = [m for m in of_others if m["session_id"] in acting]
+    return makers, [m for m in of_others if m["phase"] == "active" and not m["tool_events"]]
 
 
 def _list_elsewhere(repo: Repo, marker: Marker, changes: Changes) -> list[Recorded]:
@@ -211,8 +216,8 @@ def _leave_out_lineless(
     path: str,
     changes: Changes,
 ) -> None:
-    """Remove path from the sessions of which the commit has no line of it, if the commit has lines
-    of another session there."""
+    """Remove path from each session that has no line of it in the commit, if another session
+    has."""
     writers = [session_id for session_id, part in linked.items() if path in part["paths"]]
     if len(writers) < 2:
         return
@@ -237,7 +242,8 @@ def _leave_out_lineless(
 def _mark_stashed(
     stash: refs.Stash, edits: list[Recorded], paths: Container[str], is_past: bool
 ) -> list[Recorded]:
-    """edits, those at paths marked if the stash holds them; at a past commit all are away."""
+    """The edits, with a mark on those at paths that the stash holds; at a past commit none counts
+    as being in the worktree."""
     if is_past:
         return [{**edit, "live": False} for edit in edits]
     stashed = {
@@ -250,7 +256,8 @@ def _mark_stashed(
 
 
 def find_acting(open_markers: list[Marker]) -> dict[str, str]:
-    """The active sessions that the environment or a process above names: id -> which of them."""
+    """id -> "environment" or "process", for the active sessions that a variable, or an ancestor of
+    this process, names."""
     active = [m for m in open_markers if m["phase"] == "active"]
     if not active:
         return {}
@@ -344,7 +351,7 @@ def _may_be_old(repo: Repo, head: str, moved: bool) -> bool:
 
 
 def _find_occasion(repo: Repo, args: Sequence[str]) -> str:
-    """What kind of commit is made, as sources.ask_sources() takes it."""
+    """The kind of the commit that is made: a value of sources.ask_sources()'s `when`."""
     from gitcp.store.match import sources
 
     if match.is_replaying(repo):
@@ -366,8 +373,8 @@ def _reuse_id(repo: Repo, tried: Sequence[str]) -> str:
 
 
 def _find_tried(repo: Repo, unmade: Collection[str], args: Sequence[str]) -> list[str]:
-    """The ids in the message of a commit that was tried before, as `-F .git/COMMIT_EDITMSG` gives
-    it, for commits that were not made: they name nothing."""
+    """The ids in a message that are of commits that were not made, and so name nothing: the message
+    is one that was tried before, as `-F .git/COMMIT_EDITMSG` gives it."""
     if args[1:2] != ["message"] or not unmade:
         return []
     with open(args[0], "rb") as f:
@@ -398,8 +405,8 @@ def _list_sessions(repo: Repo, checkpoint_ids: Sequence[str]) -> set[str]:
 
 
 def _ask(case: MatchCase, when: str) -> tuple[list[str], list[str], list[str], list[str]]:
-    """(ids of the commit that is amended; ids of other commits; ids that the message must not
-    have; the commits that it squashes)."""
+    """(ids of the commit that is amended, ids of other commits, ids that the message must not
+    have, commits that are squashed)."""
     from gitcp.store.match import sources
 
     replaced, brought, drop, merged = list[str](), list[str](), list[str](), list[str]()
@@ -443,10 +450,10 @@ def conclude_commit(repo: Repo) -> Conclusion:
     match.look_again(repo, commit["oid"])
     parent = commit["parents"][0] if commit["parents"] else refs.get_zeros(repo)
     verdict = match.load_verdict(repo)
-    holds = verdict is not None and verdict["parent"] == parent
+    is_for_this_commit = verdict is not None and verdict["parent"] == parent
     conclusion: Conclusion = {
         "commit": commit["oid"],
-        "old": verdict["head"] if verdict and holds else parent,
+        "old": verdict["head"] if verdict and is_for_this_commit else parent,
         "id": "",
         "sessions": {},
         "dismissed": False,
@@ -454,7 +461,7 @@ def conclude_commit(repo: Repo) -> Conclusion:
         "linked": False,
         "carried": commit_message.read_trailers(encode_name(commit["message"])),
         "inherited": [],
-        "merged": verdict.get("merged", []) if verdict and holds else [],
+        "merged": verdict.get("merged", []) if verdict and is_for_this_commit else [],
         "replays": bool(verdict and "picked" in verdict),
     }
     replays = match.is_replaying(repo)
@@ -462,11 +469,11 @@ def conclude_commit(repo: Repo) -> Conclusion:
         stream_rules.ACTIVE, stream_rules.GIT_COMMIT, rewriting=replays
     )[1]:
         return conclusion
-    _obey(repo, commit, verdict if holds else None, conclusion)
+    _obey(repo, commit, verdict if is_for_this_commit else None, conclusion)
     conclusion["linked"] = bool(conclusion["id"] and conclusion["sessions"])
     if not conclusion["linked"]:
         conclusion["id"] = ""
-    if verdict and holds and verdict.get("commented"):
+    if verdict and is_for_this_commit and verdict.get("commented"):
         present = {*conclusion["carried"], conclusion["id"] or verdict["id"]}
         conclusion["inherited"] = [i for i in verdict.get("ids", ()) if i not in present]
     carried = [*conclusion["carried"], *conclusion["inherited"]]
@@ -480,12 +487,12 @@ def _obey(repo: Repo, commit: Commit, verdict: Verdict | None, conclusion: Concl
     if verdict and verdict["sessions"] and (verdict.get("told") or verdict["id"] in ids):
         conclusion["sessions"] = verdict["sessions"]
         # Without other text the id was removed by check-message, or never written.
-        by_us = not commit["message"].strip() or verdict.get("commented", False)
-        conclusion["noted"] = by_us and verdict["id"] not in ids
-        conclusion["dismissed"] = verdict["id"] not in ids and not by_us
+        is_removed_by_us = not commit["message"].strip() or verdict.get("commented", False)
+        conclusion["noted"] = is_removed_by_us and verdict["id"] not in ids
+        conclusion["dismissed"] = verdict["id"] not in ids and not is_removed_by_us
         conclusion["id"] = "" if conclusion["dismissed"] else verdict["id"]
         return
-    fresh = objects.read_changes(repo.objects, commit)[1]
+    changes = objects.read_changes(repo.objects, commit)[1]
     picked = (
         read_commit(repo.objects, verdict["picked"]) if verdict and "picked" in verdict else None
     )
@@ -495,7 +502,7 @@ def _obey(repo: Repo, commit: Commit, verdict: Verdict | None, conclusion: Concl
     if picked:  # a session may have resolved its conflict
         from gitcp.store import object_lists
 
-        fresh = object_lists.subtract_changes(repo.objects, fresh, [picked])
+        changes = object_lists.subtract_changes(repo.objects, changes, [picked])
         conclusion["id"] = ids[-1] if ids else make_id()
         conclusion["noted"] = not ids
     elif ids and not any(checkpoints.list_session_ids(repo, i) for i in ids):
@@ -504,5 +511,5 @@ def _obey(repo: Repo, commit: Commit, verdict: Verdict | None, conclusion: Concl
         conclusion["id"], conclusion["noted"] = make_id(), True
     if conclusion["id"]:
         parent, replay = conclusion["old"], picked is not None
-        matched = match_sessions(repo, fresh, parent, replay=replay)
+        matched = match_sessions(repo, changes, parent, is_replay=replay)
         conclusion["sessions"] = leave_out_merged(repo, commit, matched)

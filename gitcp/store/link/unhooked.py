@@ -149,7 +149,9 @@ def link_one(
         return ""  # its own post-commit is about to run
     changes = _subtract_sources(repo.objects, changes, sources)
     about = repo, changes, parent, own_markers
-    matched = link_commit.match_sessions(*about, agent=False, replay=bool(sources), is_past=True)
+    matched = link_commit.match_sessions(
+        *about, is_made_now=False, is_replay=bool(sources), is_past=True
+    )
     matched = link_commit.leave_out_merged(repo, commit, matched, own_markers)
     linked = matched.get(session_id) or _find_decided(repo, parent, ids, session_id)
     if not linked or not session.take_commit(state, linked["paths"]):
@@ -200,7 +202,7 @@ def _has_more_work(
 
     No question of holding.hold(): it is about the commit's files, not about those of the work."""
     about = repo, changes, parent, own_markers
-    matched = link_commit.match_sessions(*about, agent=False)
+    matched = link_commit.match_sessions(*about, is_made_now=False)
     paths = {path for linked in matched.values() for path in linked["paths"]}
     edits = (edit for i in ids for edit in candidates.read_edits(repo, i))
     held = {(edit["path"], edit["oid"]) for edit in edits}

@@ -71,7 +71,7 @@ class Worktree:
             return False
 
     def list_repositories(self, path: str) -> list[str]:
-        """The directories above path, below the root, where another repository begins."""
+        """The directories on the way from the root to path where another repository begins."""
         folder = path.rpartition("/")[0]
         if folder and folder not in self._repositories:
             begins = self.has_git(folder) or self._has_jj(folder)
@@ -80,8 +80,8 @@ class Worktree:
         return self._repositories.get(folder, [])
 
     def find_workspace(self, path: str) -> str:
-        """The topmost directory above path, below the root, that is a workspace of jj, into which
-        git looks; '' for none."""
+        """The topmost directory on the way from the root to path that is a workspace of jj, which
+        git does not take for another repository; '' for none."""
         folder = path.rpartition("/")[0]
         if folder not in self._workspaces:
             above = self.find_workspace(folder)
@@ -101,8 +101,8 @@ class Worktree:
         return os.path.lexists(self.join_full(folder) + b"/.git")
 
     def drop_tracked(self, paths: Iterable[str]) -> list[str]:
-        """Those of the paths that the person's index does not have for sure: git is to be asked of
-        them."""
+        """The paths without those that the person's index certainly has; git is asked about the
+        others."""
         if self.repo.uses_git_alone or "GIT_INDEX_FILE" in self.repo.git.env:
             return [*paths]
         return gitdir.drop_listed(os.path.join(self.repo.git_dir, "index"), paths)
@@ -179,7 +179,10 @@ _KINDS = (".clean", ".process")
 
 
 class Filters:
-    """Names the conversions of files by the settings that decide them."""
+    """Names how git converts files: by a hash of the settings that decide it.
+
+    head: finds HEAD's entry of a path.
+    """
 
     def __init__(self, worktree: Worktree, head: Callable[[str], Entry | None]) -> None:
         self._work, self._repo, self._head = worktree, worktree.repo, head
@@ -220,8 +223,8 @@ class Filters:
                 content = self._repo.objects.need(entry[1], "blob") if entry else None
                 self._absent.update([name] if content else [])
             # The folder's name keeps equal rules of different folders apart.
-            own = b"%s\0%s\0" % (encode_name(folder), content) if content else b""
-            self._folders[folder] = inherited + own
+            rules = b"%s\0%s\0" % (encode_name(folder), content) if content else b""
+            self._folders[folder] = inherited + rules
         return self._folders[folder]
 
     def _join_settings(self, attributes: bytes) -> bytes:
@@ -236,12 +239,12 @@ class Filters:
 
     def _list_global_files(self) -> list[bytes]:
         repo, env = self._work.repo, self._work.repo.git.env
-        own_file = os.path.expanduser(repo.config.get("core.attributesfile"))
-        if own_file and not os.path.isfile(os.path.join(repo.worktree, own_file)):
+        persons_file = os.path.expanduser(repo.config.get("core.attributesfile"))
+        if persons_file and not os.path.isfile(os.path.join(repo.worktree, persons_file)):
             self._converts = True  # git may find it elsewhere
         base = env.get("XDG_CONFIG_HOME") or os.path.join(env.get("HOME", ""), ".config")
-        own_file = own_file or os.path.join(base, "git", "attributes")
-        paths = (*_SYSTEM, own_file, os.path.join(repo.common, "info", "attributes"))
+        persons_file = persons_file or os.path.join(base, "git", "attributes")
+        paths = (*_SYSTEM, persons_file, os.path.join(repo.common, "info", "attributes"))
         return [encode_name(os.path.join(repo.worktree, path)) for path in paths]
 
 
@@ -281,8 +284,8 @@ def list_unfiltered_options(repo: Repo, *kinds: str) -> list[str]:
 
 
 def note_hang(repo: Repo) -> bool:
-    """After git did not end in time, run it without filters for an hour, and warn.  Returns False
-    if there are none, or they were switched off already."""
+    """Note that git did not end in time: for an hour it runs without filters.  Warn of that.
+    Returns False if there are no filters, or they are switched off already."""
     if has_hung(repo) or not list_off_options(repo):
         return False
     files.touch_private(repo, _locate_mark(repo))
