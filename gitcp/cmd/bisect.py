@@ -229,7 +229,10 @@ class Search:
             verdict = bisect.read_status(status)
             self._runs.append({"state": number, "status": status, "verdict": verdict})
             if not verdict:
-                raise Error(f"the command ended with status {status}: {self._name(number)}")
+                raise Error(
+                    f"the command ended with status {status}, which ends the search:"
+                    f" {self._name(number)}"
+                )
             if verdict != BAD:
                 break
         return verdict

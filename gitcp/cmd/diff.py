@@ -35,7 +35,7 @@ OPTIONS = (
         nargs="?",
     ),
     make_value(
-        "new", "<new>", "the same, or 'worktree' (default: worktree)", nargs="?", default="worktree"
+        "new", "<new>", "as <old>, or 'worktree' (the default)", nargs="?", default="worktree"
     ),
 )
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 OPTIONS = (
-    make_value("--in", "<directory>", "the dataset", dest="directory", default=""),
+    make_value("--in", "<directory>", "the directory of the dataset", dest="directory", default=""),
     JSON,
     make_flag("--list", "list the named questions"),
     make_flag("--sql", "print the SQL of a question"),

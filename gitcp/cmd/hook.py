@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 OPTIONS = (
-    make_flag("--list", "show what is in force, and from where"),
+    make_flag("--list", "show which pipeline each event runs, and where it is set"),
     make_flag("--sh", "name the file that git's hooks source"),
     make_value("hook", "<hook>", "a git hook, or an agent", nargs="?"),
-    make_value("args", "<arg>", "what git gave, or the agent's event", nargs="*"),
+    make_value(
+        "args", "<arg>", "the arguments that git gives the hook, or the agent's event", nargs="*"
+    ),
 )
 
 

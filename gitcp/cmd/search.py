@@ -30,15 +30,15 @@ _FILTERS = ("agent", "author", "branch", "session")
 OPTIONS = (
     make_flag("--exact", "find words as they are written, and parts of words"),
     make_flag("--outputs", "search the outputs of tool calls too"),
-    make_value("--agent", "<agent>", "turns of an agent", action="append"),
-    make_value("--author", "<author>", "turns of commits by an author", action="append"),
-    make_value("--branch", "<branch>", "turns on a branch", action="append"),
-    make_value("--session", "<session>", "turns of a session", action="append"),
+    make_value("--agent", "<agent>", "only turns of this agent", action="append"),
+    make_value("--author", "<author>", "only turns of commits by this author", action="append"),
+    make_value("--branch", "<branch>", "only turns on this branch", action="append"),
+    make_value("--session", "<session>", "only turns of this session", action="append"),
     make_value("--since", "<date>", "not older, as in git-log(1)"),
     make_value("--until", "<date>", "not newer, as in git-log(1)"),
     make_value("-n", "<number>", "at most so many", type=parse_positive, default=_MOST),
     [JSON, make_flag("--compact", "write short records for an agent")],
-    make_value("word", "<word>", "what to find; after -- paths", nargs="*"),
+    make_value("word", "<word>", "what to search for; paths follow after --", nargs="*"),
 )
 _COUNT = re.compile(r"-n\d+")
 

@@ -73,7 +73,7 @@ def _relink_named(options: Namespace) -> Iterator[Record]:
     the commits get notes of Git AI if they are wanted."""
     dry_run, revisions = options.dry_run, options.range
     if options.onto and not revisions:
-        raise UsageError("--onto: the head of the branch that was merged is missing")
+        raise UsageError("--onto needs the head of the branch that was merged, too")
     with context.open_here() as ctx:
         if options.onto:
             case = MatchCase(ctx.repo, onto=(options.onto, revisions), dry_run=dry_run)

@@ -135,7 +135,7 @@ OPTIONS = {
         make_value("event", "<event>", "the client's own name of it, such as Stop"),
     ),
     "list-sessions": (
-        make_value("--session", "<id>", "only this one; the beginning is enough"),
+        make_value("--session", "<id>", "only this session; the beginning of its id is enough"),
         make_flag("--worktree", "only those at home in this worktree"),
         [
             make_flag("--states", "only those that have a state"),

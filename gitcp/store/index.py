@@ -89,21 +89,21 @@ def read_entries(repo: Repo, paths: Iterable[str], index: str = "") -> dict[str,
 def warn_of_reverts(repo: Repo, changes: Changes, head: str) -> None:
     """Warn of the paths that a commit with these changes on head sets back to what they were before
     a recent commit, and that the worktree has otherwise: its index is older than that commit."""
-    left = {path: change for path, change in changes.items() if change[1]}
+    unchecked = {path: change for path, change in changes.items() if change[1]}
     for oid in list_commits(repo, "--first-parent", f"--max-count={_RECENT}", head):
         commit = need_commit(repo.objects, oid)
         _, made = read_changes(repo.objects, commit)
-        same = [p for p in left if p in made and made[p][:2] == left[p][2:]]
+        same = [p for p in unchecked if p in made and made[p][:2] == unchecked[p][2:]]
         present = scan.read_paths(repo, same, write=False)
-        old = sorted(p for p in same if present.get(p) != (left[p][2], left[p][3]))
+        old = sorted(p for p in same if present.get(p) != (unchecked[p][2], unchecked[p][3]))
         for path in same:
-            del left[path]
+            del unchecked[path]
         if old:
-            more = f" and {len(old) - 1} more" if len(old) > 1 else ""
+            others = f" and {len(old) - 1} more" if len(old) > 1 else ""
             subject = commit["message"].partition("\n")[0]
             console.warn(
-                f"'{old[0]}'{more} is staged as it was before {abbreviate(oid)} ({subject}): the"
-                " index is older ('git restore --staged <path>' brings it up to date)"
+                f"'{old[0]}'{others} is staged as it was before {abbreviate(oid)} ({subject}),"
+                " which a commit takes back ('git restore --staged <path>' brings it up to date)"
             )
 
 

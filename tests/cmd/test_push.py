@@ -103,7 +103,7 @@ def test_the_remote_that_git_would_take_is_advised_and_not_taken(
         git("remote", "add", name, str(bare))
     for key, value in config.items():
         git("config", key, value)
-    says = f"fatal: no destination is named for checkpoints; 'gitcp push --to {usual}' names one\n"
+    says = f"fatal: no destination is set for checkpoints; 'gitcp push --to {usual}' sets one\n"
     assert run("gitcp-push") == (128, "", says)
     assert git("for-each-ref", V1, cwd=bare) == ""
 

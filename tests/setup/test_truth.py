@@ -149,7 +149,7 @@ MENDED: dict[str, tuple[Break, str]] = {
     ),
     "a branch whose file is gone": (
         lambda w: ref(w, "refs/heads/entire/checkpoints/v1").unlink(),
-        "it is gone, and its reflog remains",
+        "the ref is gone, but its reflog is still there",
     ),
     "a file in the place of the locks": (
         lambda w: as_file(w.path / ".git/gitcp/lock"),
@@ -157,7 +157,7 @@ MENDED: dict[str, tuple[Break, str]] = {
     ),
     "a directory in the place of the store's ref": (
         lambda w: as_directory(w.path / ".git" / V1),
-        "refs/heads/entire/checkpoints/v1: it is gone, and its reflog remains",
+        "refs/heads/entire/checkpoints/v1: the ref is gone, but its reflog is still there",
     ),
     "a file in the place of a directory of refs": (
         lambda w: as_file(w.path / ".git/refs/heads/entire/checkpoints"),
@@ -169,7 +169,7 @@ MENDED: dict[str, tuple[Break, str]] = {
     ),
     "a file in the place of a directory of reflogs": (
         lambda w: as_file(w.path / ".git/logs/refs/heads/entire"),
-        "refs/heads/entire: it is gone, and its reflog remains",
+        "refs/heads/entire: the ref is gone, but its reflog is still there",
     ),
     "a state that is a link to nothing": (
         lambda w: as_link_to_nothing(w.path / ".git/entire-sessions/s1.json"),

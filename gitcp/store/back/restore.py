@@ -425,7 +425,7 @@ class Apply:
         folder = self._folders.open_folder(above, make=write)
         if folder is None:
             if self._signs.get(path):
-                raise Changed(f"'{path}' is not where it was")
+                raise Changed(f"'{path}' was moved meanwhile")
             return
         try:
             self._replace_file(number, action, folder)

@@ -333,7 +333,7 @@ def look_at_objects(case: Case) -> Iterator[Finding]:
         missing = _list_missing(survey, [*names, *extra])
     yield from _check_refs(survey, names)
     if missing is None:
-        yield make_finding("missing-object", "history", "a commit of it is missing")
+        yield make_finding("missing-object", "history", "a commit of gitcp's history is missing")
         return
     for oid in missing:
         yield make_finding("missing-object", oid, "a ref of gitcp needs it", oid=oid)
@@ -584,7 +584,7 @@ def look_at_refs(case: Case) -> Iterator[Finding]:
             ref = os.path.relpath(path, logs)
             place = os.path.join(common, ref)
             if ref not in survey.refs and (os.path.isdir(place) or not os.path.lexists(place)):
-                yield make_finding("bad-ref", ref, "it is gone, and its reflog remains")
+                yield make_finding("bad-ref", ref, "the ref is gone, but its reflog is still there")
                 survey = case.renew_survey()
         for path in _list_files(os.path.join(common, start)):
             ref = os.path.relpath(path, common)

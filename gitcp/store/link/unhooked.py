@@ -140,17 +140,16 @@ def link_one(
     session_ids = {i: checkpoints.list_session_ids(repo, i) for i in ids}
     own = [i for i in ids if session_id in session_ids[i]]
     missing = [i for i in ids if not session_ids[i]]
-    about = repo, changes, parent, own_markers
-    if own and not (missing or sources or _has_more_work(*about, own)):
+    if own and not (missing or sources or _has_more_work(repo, changes, parent, own_markers, own)):
         if not dry_run:
             _settle_killed(repo, state, commit, own[-1])
         return ""
     if match.is_pending(repo, ids, parent):
         return ""  # its own post-commit is about to run
     changes = _subtract_sources(repo.objects, changes, sources)
-    about = repo, changes, parent, own_markers
+    is_replay = bool(sources)
     matched = link_commit.match_sessions(
-        *about, is_made_now=False, is_replay=bool(sources), is_past=True
+        repo, changes, parent, own_markers, is_made_now=False, is_replay=is_replay, is_past=True
     )
     matched = link_commit.leave_out_merged(repo, commit, matched, own_markers)
     linked = matched.get(session_id) or _find_decided(repo, parent, ids, session_id)

@@ -412,13 +412,13 @@ def need_destination(repo: Repo) -> str:
     """find_destination(); raises Error if there is none."""
     if name := find_destination(repo):
         return name
-    advice = f"'gitcp push --to {find_usual_remote(repo) or '<remote>'}' names one"
+    advice = f"'gitcp push --to {find_usual_remote(repo) or '<remote>'}' sets one"
     configured = read_destination(repo)
     if configured == NONE:
-        raise Error(f"gitcp.remote is none: checkpoints stay here; {advice}")
+        raise Error(f"gitcp.remote is 'none', so checkpoints stay here; {advice}")
     if configured:
         raise Error(f"gitcp.remote names '{configured}', which is not a remote; {advice}")
-    raise Error(f"no destination is named for checkpoints; {advice}")
+    raise Error(f"no destination is set for checkpoints; {advice}")
 
 
 def check_destination(repo: Repo, destination: str) -> str:
