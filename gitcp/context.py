@@ -116,9 +116,9 @@ class Context:
         self._states[session_id] = state
         self._rebuilt.add(session_id)
         if state["streams"] or state.get("unstored"):
-            from gitcp.store.journal import edits
+            from gitcp.store import stream
 
-            edits.read_streams(self.repo, state)
+            stream.read_streams(self.repo, state)
         self._kept[session_id] = session.encode_state(state), session.encode_marker(state)
 
     def leave(self) -> None:

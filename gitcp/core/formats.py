@@ -313,6 +313,7 @@ LONGEST = 200  # bytes: a session id is also a file name and part of a ref
 MAIN_WORKTREE = "e3b0c4"  # sha256("")[:6]
 CHECKPOINTS = "refs/entire/checkpoints"  # where each checkpoint has a ref of its own
 BRANCHES = "refs/heads/entire/"  # streams as branches
+EDITS = "refs/gitcp/edits/"  # of a session each: the contents that a journal names
 HIDDEN = "refs/gitcp/streams/"  # streams where clients of git and jj list nothing
 ARCHIVE = "refs/gitcp/archive/"  # archived streams: <name>/<number>
 # A checkpoint id, 12 hex digits or a ULID: valid as an extended regular expression, too.

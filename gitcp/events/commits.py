@@ -10,7 +10,7 @@ from gitcp.errors import format_error
 from gitcp.events import per_record
 from gitcp.repo import Repo
 from gitcp.store import objects, refs, session
-from gitcp.store.journal import open_edits
+from gitcp.store.journal import edits
 from gitcp.store.link import commit as link_commit
 from gitcp.store.match import add_judged, is_replaying, is_unseen, mark_told, read_judged, sources
 from gitcp.store.objects import need_commit
@@ -358,7 +358,7 @@ def carry_forward(match: Record) -> list[Record]:
         commit = need_commit(ctx.repo.objects, match["commit"])
         changes = objects.read_changes(ctx.repo.objects, commit)[1]
         left_out = match.get("left_out", ())
-        open_edits.settle_commit(ctx.repo, commit, changes, excluded=left_out)
+        edits.settle_commit(ctx.repo, commit, changes, excluded=left_out)
         settled = set(match["sessions"]) if match["linked"] else None
 
         from gitcp.store.stream import writing

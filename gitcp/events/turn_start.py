@@ -9,7 +9,7 @@ from gitcp.agents import get_agent_type
 from gitcp.events import per_event, per_state
 from gitcp.events.turns import build_messages, check_claim, finalize
 from gitcp.store import refs, relink, session, stream, turn
-from gitcp.store.journal import calls
+from gitcp.store.journal import looks
 from gitcp.store.snapshot import scan
 from gitcp.store.stream.verdict import take_verdict
 
@@ -69,13 +69,13 @@ def _begin_turn(ctx: Context, state: State, event: Record, began: int) -> str:
         from gitcp.store import visits
 
         visits.note_visit(event["session_id"], repo)
-    look = calls.Look(repo)
+    look = looks.look_at_worktree(repo)
     head = look.scan.head or refs.get_zeros(repo)
     relink.settle_leftovers(repo, state, event, head, look)
     dirty = scan.resolve_changes(repo.objects, look.scan, write=False)
     telling = event["session_id"] if event.get("notification") else ""
     look.take(head, dirty, telling=telling)
-    calls.begin_turn(repo, state, look.at)
+    looks.begin_turn(repo, state, look.at)
     if event.get("notification") and state.get("turn_id"):
         turn.continue_turn(repo, state, event)
     else:

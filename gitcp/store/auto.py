@@ -16,8 +16,7 @@ from gitcp.git import Running, decode_name, encode_name
 from gitcp.record import encode_lines
 from gitcp.store import journal, notes, refs, relink, session
 from gitcp.store.index import IndexFile, Lock, copy_index, install_index, list_staged
-from gitcp.store.journal import Journal, LastSeen, open_edits, read_clock
-from gitcp.store.journal.edits import read_streams
+from gitcp.store.journal import Journal, LastSeen, edits, read_clock
 from gitcp.store.lines import edit_lines
 from gitcp.store.link import condense, unhooked
 from gitcp.store.object_lists import is_ancestor
@@ -25,7 +24,14 @@ from gitcp.store.objects import TREE, Lookup, compare_trees, find_tree, need_com
 from gitcp.store.session import make_id, others
 from gitcp.store.setup.guard_files import AUTO
 from gitcp.store.snapshot import scan
-from gitcp.store.stream import find_current, find_trailer, read_changes, read_tip, writing
+from gitcp.store.stream import (
+    find_current,
+    find_trailer,
+    read_changes,
+    read_streams,
+    read_tip,
+    writing,
+)
 from gitcp.store.v1 import checkpoints
 
 TYPE_CHECKING = False
@@ -626,7 +632,7 @@ def _condense(ctx: Context, state: State, commit: Commit, plan: Intent) -> None:
 
 def _settle_streams(repo: Repo, state: State, plan: Intent) -> None:
     """Settle the paths that the commit took, even if a hook has changed their content."""
-    open_edits.let_edits_go(repo, state["session_id"], plan["entries"])
+    edits.let_edits_go(repo, state["session_id"], plan["entries"])
     read_streams(repo, state)
     if not state["streams"]:
         state["checkpoint_count"] = 0

@@ -12,11 +12,11 @@ from gitcp.record import decode_lines
 from gitcp.store import journal, pack_care, pictures, refs, session, summaries, undo
 from gitcp.store.care import space
 from gitcp.store.care.case import Survey
-from gitcp.store.journal import edits
+from gitcp.store.journal import held_lines
 from gitcp.store.objects import Objects
 from gitcp.store.search import index
 from gitcp.store.session import others
-from gitcp.store.stream import stream_list
+from gitcp.store.stream import save_work, stream_list
 from gitcp.store.turn import sessions
 from gitcp.store.v1 import checkpoints, committed_write, merging
 
@@ -56,7 +56,9 @@ class Choice:
         if self._session:
             return [self._session]
         known = {*others.list_state_ids(repo), *others.list_marked_ids(repo)}
-        known |= {journal.find_session(ref, known) for ref in refs.list_refs(repo, journal.PREFIX)}
+        known |= {
+            held_lines.find_session(ref, known) for ref in refs.list_refs(repo, formats.EDITS)
+        }
         return sorted(name for name in known if not self._before or self._is_over(repo, name))
 
     def _is_over(self, repo: Repo, session_id: str) -> bool:
@@ -144,8 +146,8 @@ def _delete_refs(repo: Repo, sessions: Collection[str], streams: dict[str, str])
     """Delete the refs with content of sessions: streams, edits, and undo logs, which have whole
     worktrees."""
     gone: dict[str, str] = dict(streams)
-    for ref, oid in refs.list_refs(repo, journal.PREFIX).items():
-        if journal.find_session(ref, sessions) in sessions:
+    for ref, oid in refs.list_refs(repo, formats.EDITS).items():
+        if held_lines.find_session(ref, sessions) in sessions:
             gone[ref] = oid
     if sessions:
         gone |= refs.list_refs(repo, undo.PREFIX)
@@ -161,7 +163,7 @@ def _forget_files(repo: Repo, sessions: Sequence[str], streams: Collection[str])
             if name in owners:
                 others.forget_state(repo, name)
             elif (state := session.load_state(repo, name)) and _drop_streams(state, streams):
-                edits.save_work(repo, state)
+                save_work(repo, state)
         for name in owners:
             session.forget_marker(repo, name)
     for file in space.list_owned(repo, "copy"):

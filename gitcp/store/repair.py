@@ -15,7 +15,7 @@ from gitcp.files import Damaged, choose_place_aside, exclusive, move_aside, read
 from gitcp.git import decode_name, encode_name
 from gitcp.gitdir import packs
 from gitcp.store import cat_file, journal, refs, session, stored_transcripts
-from gitcp.store.journal import edits
+from gitcp.store.journal import held_lines
 from gitcp.store.link import unhooked
 from gitcp.store.objects import (
     TREE,
@@ -40,6 +40,7 @@ from gitcp.store.stream import (
     list_tips,
     read_tip,
     read_with_turns,
+    save_work,
 )
 from gitcp.store.stream.stream_list import recall_state
 from gitcp.store.stream.writing import build_message
@@ -499,7 +500,7 @@ def mend_state(repo: Repo, session_id: str) -> str:
         state = recall_state(repo, session_id)
         if state is None:
             return _report_unknown(repo, session_id)
-        edits.save_work(repo, state)
+        save_work(repo, state)
     return f"wrote the state, revision {state['revision']}, and its marker"
 
 
@@ -512,7 +513,7 @@ def take_copy(repo: Repo, session_id: str, ref: str) -> str:
         if not state or not copy or copy.get("revision", 0) <= state.get("revision", 0):
             return ""
         before, copy = state.get("revision", 0), session.update_fields(copy)
-        edits.save_work(repo, copy)
+        save_work(repo, copy)
         return f"took the copy: revision {before} became {copy['revision']}"
 
 
@@ -543,7 +544,7 @@ def store_missing_checkpoint(repo: Repo, oid: str, checkpoint_id: str) -> str:
             state = session.load_state(repo, name)
             if state:
                 unhooked.link_one(repo, state, commit)
-                edits.save_work(repo, state)
+                save_work(repo, state)
     after = checkpoints.list_session_ids(repo, checkpoint_id)
     return "stored it" if set(after) - set(before) else ""
 
@@ -573,7 +574,9 @@ def mend_journal(repo: Repo, path: str) -> str:
             return ""
         lines = credit.parse_lines(b"" if count < 0 else read_file(path, _MOST) or b"")
         aside = move_aside(repo.common, path)
-        journal.replace_journal(repo, git_dir, journal.rebuild_journal(repo, git_dir, lines))
+        remaining = journal.expand_trees(repo, lines)
+        rebuilt = held_lines.rebuild_journal(repo, journal.hash_home(repo, git_dir), remaining)
+        journal.replace_journal(repo, git_dir, rebuilt)
     return f"kept {len(lines)} lines, moved it to '{aside}'"
 
 

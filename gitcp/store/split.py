@@ -32,7 +32,7 @@ from gitcp.store import (
     undo,
 )
 from gitcp.store.back.scratch import Copy, remove_folder
-from gitcp.store.journal import open_edits
+from gitcp.store.journal import edits
 from gitcp.store.link import commit_sessions, unhooked
 from gitcp.store.objects import compare_trees, edit_tree, find_tree, need_commit
 from gitcp.store.session import make_id, others
@@ -546,7 +546,7 @@ def _link_one(ctx: Context, one: Link, is_first: bool, is_last: bool) -> None:
         settled = _store(ctx, commit, one, (is_first and replaced) or old)
         ctx.leave()  # streams are moved by the states on disk
         changes = objects.read_changes(repo.objects, commit)[1]
-        open_edits.settle_commit(repo, commit, changes)
+        edits.settle_commit(repo, commit, changes)
         if not replaced:
             writing.carry_streams(repo, old, commit, settled)
         elif is_last:

@@ -13,7 +13,7 @@ HOT = set(
     gitcp.events.turns gitcp.files gitcp.git gitcp.gitdir gitcp.gitdir.packs gitcp.hook
     gitcp.memory gitcp.patterns gitcp.record gitcp.repo gitcp.stages gitcp.store.guard
     gitcp.store.guard.greeting gitcp.store.guard.tool_calls gitcp.store.journal
-    gitcp.store.journal.calls gitcp.store.journal.edits gitcp.store.journal.open_edits
+    gitcp.store.journal.calls gitcp.store.journal.edits gitcp.store.journal.looks
     gitcp.store.journal.windows gitcp.store.lines.commit_lines gitcp.store.lines.edit_lines
     gitcp.store.link.commit gitcp.store.link.commit_sessions gitcp.store.link.condense
     gitcp.store.match gitcp.store.match.sources gitcp.store.notes gitcp.store.objects

@@ -81,7 +81,9 @@ def test_a_key_more_comes_back_with_lines_that_the_journal_lost(copy: Journals) 
     whole = copy.list_lines()
     for left in ([], whole[:1], whole[1:]):
         script = (
-            f"lines = journal.rebuild_journal(repo, repo.git_dir, json.loads({json.dumps(left)!r}))"
+            "from gitcp.store.journal import held_lines\n"
+            f"left = json.loads({json.dumps(left)!r})\n"
+            "lines = held_lines.rebuild_journal(repo, repo.worktree_hash, left)"
         )
         assert json.loads(copy.python(f"{script}\nprint(json.dumps(lines))")) == whole
 

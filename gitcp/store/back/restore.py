@@ -19,13 +19,13 @@ from gitcp.errors import Busy, Changed, Error, Moved
 from gitcp.files import exclusive
 from gitcp.git import encode_name
 from gitcp.store import journal, refs, session, undo
-from gitcp.store.journal import Journal, LastSeen, calls, read_clock, read_journal
+from gitcp.store.journal import Journal, LastSeen, held_lines, looks, read_clock, read_journal
 from gitcp.store.journal import edits as journal_edits
 from gitcp.store.objects import TREE, Lookup, edit_tree, find_file, find_tree, write_commit
 from gitcp.store.session import others
 from gitcp.store.snapshot import Filters, Worktree
 from gitcp.store.snapshot import scan as snapshot_scan
-from gitcp.store.stream import ARCHIVE, FOLLOWED, METADATA, peek_tip
+from gitcp.store.stream import ARCHIVE, FOLLOWED, METADATA, peek_tip, read_streams, save_work
 from gitcp.store.stream.stream_list import recall_state
 from gitcp.store.stream.writing import build_message
 
@@ -57,7 +57,7 @@ class Present:
 
     def __init__(self, repo: Repo, dry: bool = False) -> None:
         self.repo = repo
-        self._seen = None if dry else calls.Look(repo)
+        self._seen = None if dry else looks.look_at_worktree(repo)
         scan = self._seen.scan if self._seen else snapshot_scan.scan_worktree(repo)
         self.worktree, self.head = scan.worktree, scan.head
         self.head_tree = find_tree(repo.objects, scan.head)
@@ -73,7 +73,7 @@ class Present:
         if self._seen:
             return self._seen.take(head, self.entries)
         aside = journal.JournalCopy(self.repo)
-        journal_edits.record_differences(aside, head, self.entries, time.time_ns())
+        looks.record_differences(aside, head, self.entries, time.time_ns())
         return aside.lines
 
     @cached_property
@@ -126,7 +126,7 @@ class KeptEdits:
         if self._all is None:
             edits = credit.list_edits(self._lines)
             was_cut = len(self._recent) < len(self._lines)
-            self._all = journal.unite_edits(self.repo, edits) if was_cut else edits
+            self._all = held_lines.unite_edits(self.repo, edits) if was_cut else edits
         return self._all
 
     def list_moments(self, everywhere: bool) -> tuple[list[JournalLine], set[str]]:
@@ -738,7 +738,7 @@ def _follow_stream(
     oid = _write_tip(repo, tip, edits, changed)
     refs.update_refs(repo, [(tip["ref"], oid, tip["oid"])], "gitcp: rewind")
     for state in changed:
-        journal_edits.save_work(repo, state)
+        save_work(repo, state)
 
 
 def _record_files(held: Journal, state: State, stream: Stream, files: Files) -> None:
@@ -754,7 +754,7 @@ def _record_files(held: Journal, state: State, stream: Stream, files: Files) -> 
         journal_edits.record_checkpoint(
             held, state, stream["id"], entries, turn, {stream["id"]: out}
         )
-    journal_edits.read_streams(held.repo, state)
+    read_streams(held.repo, state)
 
 
 def _write_tip(

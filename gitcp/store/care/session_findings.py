@@ -14,7 +14,7 @@ from gitcp.files import exclusive
 from gitcp.git import format_now
 from gitcp.store import journal, notes, refs, repair, session, stored_transcripts
 from gitcp.store import relink as store_relink
-from gitcp.store.journal import open_edits
+from gitcp.store.journal import edits
 from gitcp.store.link import condense, unhooked
 from gitcp.store.match import sources
 from gitcp.store.relink import relink
@@ -300,7 +300,7 @@ def _discard_work(ctx: Context, session_id: str) -> None:
             updates = [archive_stream(ctx.repo, tip), (tip["ref"], None, tip["oid"])]
             refs.update_refs(ctx.repo, updates, "gitcp: doctor")
     paths = {path for stream in state["streams"] for path in stream["files"]}
-    open_edits.let_edits_go(ctx.repo, session_id, paths)
+    edits.let_edits_go(ctx.repo, session_id, paths)
     state["streams"], state["checkpoint_count"] = [], 0
     session.clear_verdict(state)
     ctx.keep(state)

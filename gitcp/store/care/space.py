@@ -8,15 +8,16 @@ from typing import NamedTuple
 
 from gitcp import files
 from gitcp.core import orphan_rules, private_files, transcripts
-from gitcp.core.formats import CHECKPOINTS, parse_checkpoint_ref
+from gitcp.core.formats import CHECKPOINTS, EDITS, parse_checkpoint_ref
 from gitcp.core.private_files import COMMON, WORKTREE
 from gitcp.errors import Busy
 from gitcp.files import exclusive
 from gitcp.git import decode_name
 from gitcp.gitdir import packs
 from gitcp.record import encode_lines
-from gitcp.store import journal, notes, pack_care, refs, summaries
+from gitcp.store import notes, pack_care, refs, summaries
 from gitcp.store.care.case import OURS
+from gitcp.store.journal import held_lines
 from gitcp.store.refs import MEMORY
 from gitcp.store.session import lacks_transcript, others
 from gitcp.store.session.others import list_marked_ids
@@ -44,7 +45,7 @@ _SMALL = (notes.REF, summaries.REF)
 # Objects of the person's own commits do not count: the trees of all branches and of the bases of
 # streams are excluded.
 _WALK = ("rev-list", "--objects-edge-aggressive", "--in-commit-order", "--reverse", "--stdin")
-_EDITS = ("for-each-ref", "--format=%(refname)", journal.PREFIX)
+_LIST_EDITS = ("for-each-ref", "--format=%(refname)", EDITS)
 _BRANCHES = ("for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags", "refs/remotes")
 _LOG = (
     "log",
@@ -78,7 +79,7 @@ def list_items(repo: Repo, skip_sessions: bool = False) -> Iterator[Item]:
 
 def list_edits(repo: Repo) -> Iterator[Item]:
     """Every object that only the edits of sessions reach, and neither HEAD nor a branch."""
-    ours = [decode_name(line) for line in repo.git.read_records(*_EDITS, sep=b"\n")]
+    ours = [decode_name(line) for line in repo.git.read_records(*_LIST_EDITS, sep=b"\n")]
     theirs = [decode_name(line) for line in repo.git.read_records(*_BRANCHES, sep=b"\n")]
     if ours:
         owners, _ = _read_commits(repo, ours)
@@ -137,7 +138,7 @@ def _read_commits(repo: Repo, refs: list[str]) -> tuple[dict[str, Owner], list[s
     owners, bases, known = {}, set(), frozenset(others.list_state_ids(repo))
     fields = iter(decode_name(out).split("\0"))
     for oid, ref, when, sessions, base in zip(fields, fields, fields, fields, fields, strict=False):
-        session = journal.find_session(ref, known)
+        session = held_lines.find_session(ref, known)
         session = session or ("" if "," in sessions else sessions)
         owners[oid] = (_choose_kind(ref), session, float(when or 0))
         if base.strip("0"):
@@ -148,7 +149,7 @@ def _read_commits(repo: Repo, refs: list[str]) -> tuple[dict[str, Owner], list[s
 def _choose_kind(ref: str) -> str:
     if ref in _SMALL:
         return "notes"
-    if ref.startswith(journal.PREFIX):
+    if ref.startswith(EDITS):
         return "edits"
     if ref.startswith(ARCHIVE):
         return "archives"
@@ -261,10 +262,10 @@ def list_surplus(repo: Repo) -> list[str]:
 
 def enforce_ceiling(repo: Repo) -> None:
     """Delete the edits of the sessions of list_surplus(), except of one that is at work again."""
-    tips = refs.list_refs(repo, journal.PREFIX)
+    tips = refs.list_refs(repo, EDITS)
     known, gone = set(others.list_state_ids(repo)), list[str]()
     for session_id in list_surplus(repo):
-        doomed = [ref for ref in tips if journal.find_session(ref, known) == session_id]
+        doomed = [ref for ref in tips if held_lines.find_session(ref, known) == session_id]
         try:
             with exclusive(repo, f"session-{session_id}", 0):
                 if is_settled(repo, session_id):

@@ -17,7 +17,6 @@ from gitcp.gitdir import packs
 from gitcp.record import decode_lines, encode_lines, parse_json
 from gitcp.store import (
     cat_file,
-    journal,
     notes,
     object_lists,
     objects,
@@ -345,7 +344,7 @@ def _choose_code(ref: str) -> str:
     """The code of the finding on a ref that lacks objects, '' if it cannot be mended."""
     if ref == refs.REF or parse_checkpoint_ref(ref):
         return "broken-store"
-    if ref.startswith(journal.PREFIX):
+    if ref.startswith(formats.EDITS):
         return "broken-edits"
     return "broken-stream" if is_stream(ref) else ""
 

@@ -13,17 +13,17 @@ from gitcp.core.private_files import WORKTREE
 from gitcp.errors import Error, Moved
 from gitcp.files import exclusive
 from gitcp.gitdir import packs
-from gitcp.store import abandoned, journal, pack_care, refs, repair, undo
+from gitcp.store import abandoned, pack_care, refs, repair, undo
 from gitcp.store.care.case import Case
 from gitcp.store.care.space import get_last_seen, is_settled, list_owned, list_surplus
 from gitcp.store.care.stored import list_leftovers, remove_leftover
-from gitcp.store.journal import edits, open_edits
+from gitcp.store.journal import edits, held_lines
 from gitcp.store.objects import Objects, parse_ident, read_commit
 from gitcp.store.repair import SCRATCH_AGE
 from gitcp.store.session import forget_marker, load_state, others
 from gitcp.store.session.others import list_marked_ids
 from gitcp.store.session.process import is_alive
-from gitcp.store.stream import ARCHIVE, read_changes, stream_list
+from gitcp.store.stream import ARCHIVE, read_changes, save_work, stream_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _find_edits(survey: Survey, ages: Ages, lasting: set[str]) -> Iterator[Findi
     surplus = set(list_surplus(survey.repo))
     revisions = {state["session_id"]: state.get("revision", 0) for state in survey.states}
     for ref, oid in survey.refs.items():
-        session_id, why = journal.find_session(ref, lasting | set(revisions)), ""
+        session_id, why = held_lines.find_session(ref, lasting | set(revisions)), ""
         if not session_id:
             continue
         if session_id not in lasting:
@@ -357,8 +357,8 @@ def _let_go(repo: Repo, finding: Finding) -> bool:
         if any(state["phase"] == "active" for state in loaded):
             return False
         for state in loaded:
-            open_edits.let_edits_go(repo, state["session_id"], alone[state["session_id"]])
-            edits.save_work(repo, state)
+            edits.let_edits_go(repo, state["session_id"], alone[state["session_id"]])
+            save_work(repo, state)
     return True
 
 

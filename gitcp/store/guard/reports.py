@@ -6,10 +6,11 @@ from functools import partial
 
 from gitcp.core import back, credit
 from gitcp.core.discards import covers
+from gitcp.core.formats import EDITS
 from gitcp.store import guard, refs
 from gitcp.store.back.points import merge_blobs
 from gitcp.store.index import list_staged
-from gitcp.store.journal import PREFIX, Journal, hold_edits, parse_part_number, read_journal
+from gitcp.store.journal import Journal, hold_edits, read_journal
 from gitcp.store.journal.edits import Work
 from gitcp.store.objects import Lookup, edit_tree, find_entry, find_file, find_tree, read_commit
 
@@ -75,7 +76,7 @@ def record_call(repo: Repo, event: dict[str, Any]) -> str:
         if clean and after == tree:
             return ref
         if not clean:
-            first = PREFIX + session_id
+            first = EDITS + session_id
             ref = f"{first}.{parse_part_number(ref, first) + 1}" if tree else first
             start = _build_start(repo, edits)
             subject = f"Where the edits of {session_id} begin"
@@ -87,7 +88,7 @@ def record_call(repo: Repo, event: dict[str, Any]) -> str:
 
 def find_newest(repo: Repo, session_id: str) -> tuple[str, str]:
     """(the ref of a session's last part, the tree of its `change` or '')."""
-    first = PREFIX + session_id
+    first = EDITS + session_id
     parts = [
         ref for ref in refs.list_refs(repo, first, first + ".*") if parse_part_number(ref, first)
     ]
@@ -144,3 +145,12 @@ def _format_subject(event: dict[str, Any], edits: list[Edit]) -> str:
     paths = list(dict.fromkeys(path for path, _, _ in edits))
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
     return f"{(event.get('tool') or {}).get('name', 'Edit')} {paths[0]!r}{more}"
+
+
+def parse_part_number(ref: str, first: str) -> int:
+    """The number of the part of a session's edits that a ref holds; 0 for any other ref.  first:
+    the ref of part 1."""
+    if ref == first:
+        return 1
+    number = ref.removeprefix(f"{first}.")
+    return int(number) if number.isdecimal() else 0

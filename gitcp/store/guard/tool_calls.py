@@ -10,8 +10,10 @@ import time
 
 from gitcp import files, git
 from gitcp.core import formats, guard_rules, json
+from gitcp.errors import Error
 from gitcp.files import Damaged, exclusive
-from gitcp.store import guard, journal, session
+from gitcp.repo import Repo
+from gitcp.store import guard, session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 
     from gitcp.core.guard_rules import Base, Claim, Verdict
     from gitcp.core.record_types import Record
-    from gitcp.repo import Repo
 
     Copies = list[tuple[Repo, list[str]]]
     Held = list[tuple[Repo, Claim]]
@@ -206,7 +207,7 @@ def start_call(repo: Repo, event: Record, pausing: Callable[[], object]) -> str:
     tool, deny = event.get("tool") or {}, guard.get_mode(repo) == "deny"
     if tool.get("kind") not in _KINDS:
         return ""
-    copies = journal.group_by_working_copy(repo, tool.get("input_paths") or ())
+    copies = group_by_working_copy(repo, tool.get("input_paths") or ())
     if tool.get("kind") != "write" or not copies:
         copies = _add_home(copies, repo)
     objections = []
@@ -330,7 +331,7 @@ def list_held(repo: Repo, event: Record) -> Held:
     """The claims of a tool call, in every working copy that has its paths."""
     pairs = []
     for tool in event.get("tools") or [event.get("tool") or {}]:
-        copies = journal.group_by_working_copy(repo, tool.get("input_paths") or ())
+        copies = group_by_working_copy(repo, tool.get("input_paths") or ())
         for copy, paths in _add_home(copies, repo):
             keys = {make_key(event, tool, paths), make_key(event, tool, ())}
             held = select_claims(copy, lambda claim, keys=keys: claim["key"] in keys)  # type: ignore[misc]
@@ -356,3 +357,58 @@ def _end_in_copy(repo: Repo, claim: Claim) -> tuple[Verdict, str] | None:
 def _compute_wait(repo: Repo) -> int:
     wait, left = int(repo.config.get_option("gitcp.guard-wait")), git.count_seconds_left()
     return wait if left is None else min(wait, int(left / 2))
+
+
+def group_by_working_copy(home: Repo, paths: Iterable[str]) -> list[tuple[Repo, list[str]]]:
+    """(working copy, paths relative to its root) for absolute paths; others are left out.
+
+    home comes first if it has any.  A worktree inside home is a working copy of its own, a
+    repository there only if it is registered.
+    """
+    copies: dict[str, tuple[Repo, list[str]]] = {}
+    for path in (target for name in paths for target in session.list_targets(name)):
+        repo, inside = _find_owner(home, path)
+        if repo and inside:
+            copies.setdefault(repo.worktree, (repo, []))[1].append(inside)
+    return sorted(copies.values(), key=lambda item: item[0] is not home)
+
+
+def _find_owner(home: Repo, path: str) -> tuple[Repo | None, str | None]:
+    """The working copy of a path, and the path relative to its root."""
+    inside = session.find_relative_path(home, path)
+    folder = os.path.realpath(os.path.dirname(path))
+    root = os.path.realpath(home.worktree)
+    nearest = _find_root(folder, root if inside else None)
+    if nearest is None:
+        return None, None
+    if nearest == root or os.path.samefile(nearest, root):
+        return home, inside
+
+    from gitcp import registered
+
+    git_dir = registered.find_git_dir(nearest)
+    is_ours = registered.find_common_dir(git_dir) == home.common
+    if not (is_ours or registered.is_registered(nearest)):
+        return home, inside
+    try:
+        outside = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+        repo = Repo.find(nearest, outside)
+    except Error:
+        return home, inside
+    return (repo, session.find_relative_path(repo, path)) if repo.top else (None, None)
+
+
+def _find_root(folder: str, stop: str | None) -> str | None:
+    """The nearest directory from folder up to stop that is the root of a repository."""
+    while folder != stop:
+        has_git, has_jj = (os.path.lexists(f"{folder}/{name}") for name in (".git", ".jj"))
+
+        from gitcp import jj
+
+        if has_git or (has_jj and jj.begins_workspace(folder)):
+            return folder
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+    return stop

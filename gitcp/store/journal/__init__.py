@@ -11,7 +11,6 @@ these bytes any more, it has lost lines.
 from __future__ import annotations
 
 import os
-from itertools import accumulate
 from zlib import crc32
 
 from gitcp import VERSION, files, git, memory
@@ -21,7 +20,7 @@ from gitcp.errors import Error
 from gitcp.files import Damaged, exclusive, open_file
 from gitcp.git import encode_name
 from gitcp.repo import Repo
-from gitcp.store import refs, session
+from gitcp.store import refs
 from gitcp.store.objects import (
     TREE,
     Lookup,
@@ -68,8 +67,12 @@ def _read_or_rebuild(repo: Repo, git_dir: str) -> tuple[list[JournalLine], bool]
     lines, is_complete = _read_raw(repo, git_dir)
     if not _was_lost(repo, git_dir, lines, is_complete):
         return lines, True
-    rebuilt = rebuild_journal(repo, git_dir, lines)
-    return rebuilt, is_complete and rebuilt == expand_trees(repo, lines)
+
+    from gitcp.store.journal import held_lines
+
+    remaining = expand_trees(repo, lines)
+    rebuilt = held_lines.rebuild_journal(repo, hash_home(repo, git_dir), remaining)
+    return rebuilt, is_complete and rebuilt == remaining
 
 
 def _was_lost(repo: Repo, git_dir: str, lines: list[JournalLine], is_complete: bool) -> bool:
@@ -496,9 +499,7 @@ class LastSeen:
 # It has one commit for each turn.  The commit's tree has `entries`, the recorded lines, and
 # `contents/<oid>`, their blobs before and after, whoever wrote them.  Lines that a
 # journal lost are put back from it.
-PREFIX = "refs/gitcp/edits/"
 _BLOBS = ("100644", "100755", "120000")
-_MOST = 100_000  # commits of all sessions that are read to rebuild a journal
 
 
 def hold_edits(
@@ -537,7 +538,7 @@ def write_edits(
     lines = credit.list_lasting(journal.lines[start:])
     if not lines and not change:
         return None
-    ref = ref or PREFIX + session_id
+    ref = ref or formats.EDITS + session_id
     tip = read_commit(repo.objects, ref)
     previous_change = (
         find_entry(repo.objects, tip["tree"], "change") if tip and not change else None
@@ -552,25 +553,6 @@ def write_edits(
     return ref, oid, tip["oid"] if tip else None
 
 
-def parse_part_number(ref: str, first: str) -> int:
-    """The number of the part of a session's edits that a ref holds; 0 for any other ref.  first:
-    the ref of part 1."""
-    if ref == first:
-        return 1
-    number = ref.removeprefix(f"{first}.")
-    return int(number) if number.isdecimal() else 0
-
-
-def find_session(ref: str, sessions: Iterable[str]) -> str:
-    """The session whose edits a ref holds; '' for any other ref.  sessions: the ids that exist:
-    they may end like the number of a part."""
-    if not ref.startswith(PREFIX):
-        return ""
-    name = ref.removeprefix(PREFIX)
-    session_id, _, number = name.rpartition(".")
-    return session_id if session_id and number.isdecimal() and name not in sessions else name
-
-
 def _build_files(objects: Objects, lines: list[JournalLine]) -> dict[str, tuple[str, str] | None]:
     data = b"".join(map(credit.dump_line, lines))
     files: dict[str, tuple[str, str] | None] = {"entries": ("100644", objects.write("blob", data))}
@@ -580,121 +562,6 @@ def _build_files(objects: Objects, lines: list[JournalLine]) -> dict[str, tuple[
                 files[f"contents/{entry[1]}"] = ("100644", entry[1])
     absent = objects.list_absent(entry[1] for entry in files.values() if entry)
     return {name: entry for name, entry in files.items() if entry and entry[1] not in absent}
-
-
-def rebuild_journal(repo: Repo, git_dir: str, left: list[JournalLine]) -> list[JournalLine]:
-    """A worktree's journal from the lines that are left of it, and the edits and what settled
-    them in the sessions' refs, by time.  An edit of the refs at a path that its session's state
-    does not name counts as settled."""
-    from gitcp.core import edit_states
-
-    lines, lost = _unite_lines(repo, hash_home(repo, git_dir), expand_trees(repo, left))
-    names: dict[str, list[list[object]]] = {}
-    for line in credit.list_edits(lost):
-        names.setdefault(line["path"], []).append(edit_states.get_edit_name(line))
-    settled: dict[str, list[object]] = {}
-    for edit in edit_states.list_open_edits(lines) if lost else ():
-        session_id, name = credit.get_author(edit)[0], edit_states.get_edit_name(edit)
-        is_lost = name in names.get(edit["path"], ())
-
-        from gitcp.store.session import others
-
-        state = others.peek_state(repo, session_id) if session_id and is_lost else None
-        if state and edit["path"] not in state.get("files_touched", ()):
-            settled.setdefault(edit["path"], []).append(name)
-    return [*lines, {"taken": settled, "at": int(lost[-1]["at"])}] if settled else lines
-
-
-def unite_edits(repo: Repo, journal_lines: list[JournalLine]) -> list[JournalLine]:
-    """The edits of the journal and those that only the sessions' refs hold, by time."""
-    return credit.list_edits(_unite_lines(repo, repo.worktree_hash, journal_lines)[0])
-
-
-def read_lines(repo: Repo, worktree_hash: str, session_id: str = "") -> list[JournalLine]:
-    """The edits of a worktree and what settled them, by time, from the refs of one session; by
-    default from those of all sessions."""
-    lines: dict[bytes, JournalLine] = {}
-    trailer = f"\nGitcp-Worktree: {worktree_hash}\n"
-    glob = f"--glob={PREFIX}{session_id}*"
-    from gitcp.store.object_lists import list_commits
-
-    for oid in list_commits(repo, "--first-parent", f"--max-count={_MOST}", glob):
-        commit = read_commit(repo.objects, oid)
-        is_wanted = commit is not None and trailer in commit["message"]
-        entry = (
-            find_entry(repo.objects, commit["tree"], "entries") if commit and is_wanted else None
-        )
-        for line in credit.parse_lines(repo.objects.need(entry[1], "blob")) if entry else ():
-            lines.setdefault(credit.dump_line(line), line)
-    return sorted(credit.list_lasting(lines.values()), key=lambda line: int(line["at"]))
-
-
-def _unite_lines(
-    repo: Repo, worktree_hash: str, left: list[JournalLine]
-) -> tuple[list[JournalLine], list[JournalLine]]:
-    """(the lines that are left of a journal in their order, with those that only the sessions'
-    refs hold at their times; the latter)."""
-    known = set(map(credit.dump_line, left))
-    lost = [x for x in read_lines(repo, worktree_hash) if credit.dump_line(x) not in known]
-    # A line without a time stays behind the one before it.
-    times = accumulate((int(line.get("at", 0)) for line in left), max)
-    dated = [*zip(times, left, strict=True), *((int(line["at"]), line) for line in lost)]
-    return [line for _, line in sorted(dated, key=lambda item: item[0])], lost
-
-
-def group_by_working_copy(home: Repo, paths: Iterable[str]) -> list[tuple[Repo, list[str]]]:
-    """(working copy, paths relative to its root) for absolute paths; others are left out.
-
-    home comes first if it has any.  A worktree inside home is a working copy of its own, a
-    repository there only if it is registered.
-    """
-    copies: dict[str, tuple[Repo, list[str]]] = {}
-    for path in (target for name in paths for target in session.list_targets(name)):
-        repo, inside = _find_owner(home, path)
-        if repo and inside:
-            copies.setdefault(repo.worktree, (repo, []))[1].append(inside)
-    return sorted(copies.values(), key=lambda item: item[0] is not home)
-
-
-def _find_owner(home: Repo, path: str) -> tuple[Repo | None, str | None]:
-    """The working copy of a path, and the path relative to its root."""
-    inside = session.find_relative_path(home, path)
-    folder = os.path.realpath(os.path.dirname(path))
-    root = os.path.realpath(home.worktree)
-    nearest = _find_root(folder, root if inside else None)
-    if nearest is None:
-        return None, None
-    if nearest == root or os.path.samefile(nearest, root):
-        return home, inside
-
-    from gitcp import registered
-
-    git_dir = registered.find_git_dir(nearest)
-    is_ours = registered.find_common_dir(git_dir) == home.common
-    if not (is_ours or registered.is_registered(nearest)):
-        return home, inside
-    try:
-        outside = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
-        repo = Repo.find(nearest, outside)
-    except Error:
-        return home, inside
-    return (repo, session.find_relative_path(repo, path)) if repo.top else (None, None)
-
-
-def _find_root(folder: str, stop: str | None) -> str | None:
-    """The nearest directory from folder up to stop that is the root of a repository."""
-    while folder != stop:
-        has_git, has_jj = (os.path.lexists(f"{folder}/{name}") for name in (".git", ".jj"))
-
-        from gitcp import jj
-
-        if has_git or (has_jj and jj.begins_workspace(folder)):
-            return folder
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return None
-        folder = parent
-    return stop
 
 
 def group_by_worktree(repo: Repo, paths: Iterable[str]) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""Records the starts and ends of turns and of tool calls in the journal.
+"""Records the starts and ends of tool calls in the journal.
 
 The caller holds the session's lock; the journal's is taken here.
 """
@@ -17,15 +17,12 @@ from gitcp.store.journal import (
     LastSeen,
     find_root_above,
     group_by_worktree,
-    hold_edits,
     read_clock,
-    read_end,
 )
 from gitcp.store.snapshot import Filters, Worktree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
     from typing import Any
 
     from gitcp.core.record_types import JournalLine, State, Version, Writer
@@ -152,10 +149,10 @@ def _close_call(
         before, session_id = journal.lines, state["session_id"]
         journal.take_back_edits(session_id, str(call.get("id", "")), int(closing["since"]))
         if journal.lines is not before:
-            from gitcp.store.journal import open_edits
+            from gitcp.store.journal import edits
 
             about = session_id, before, journal.lines
-            if partly := open_edits.unlink_unfounded(journal.repo, *about):
+            if partly := edits.unlink_unfounded(journal.repo, *about):
                 event["unfounded"] = partly  # the caller takes the lines back
     journal.closing = str(call.get("id", ""))
     _look_for_changes(journal, event, at)
@@ -197,9 +194,9 @@ def _look_for_changes(
     """
     command = str(event["tool"].get("command") or "")
 
-    from gitcp.store.journal import edits as journal_edits
+    from gitcp.store.journal import looks
 
-    if journal_edits.scan_if_cheap(journal, at) or not command:
+    if looks.scan_if_cheap(journal, at) or not command:
         return [], []
 
     from gitcp.store.journal import elsewhere
@@ -236,35 +233,6 @@ def _has_left_running(call: JournalLine, state: State, journal: Journal) -> bool
     return process.has_working_process(journal.repo.worktree, session_id, agent, since)
 
 
-def close_calls(journal: Journal, state: State, at: int, tasks: set[str] | None = None) -> None:
-    """Close the session's calls that no event closed, at its prompt (tasks: None) or its Stop.
-
-    tasks: the tasks that its client reports as running.  A call that runs on stays open past the
-    turn, for new paths and for those that it names.
-    """
-    closings = []
-    worktree, session_id = journal.repo.worktree, state["session_id"]
-    running: bool | None = None
-    for call in credit.list_calls(journal.lines):
-        if call["session"] != session_id or call["end"] is not None or call["kind"] == "write":
-            continue
-        from gitcp.store.session import process
-
-        if running is None:
-            running = process.has_working_process(worktree, session_id)
-        continues = running or call.get("task", "") in (tasks or ())
-        if call["goes_on"] and not continues:  # not every client names the session to its children
-            agent = state.get("agent_process")
-            continues = process.has_working_process(worktree, session_id, agent, int(call["at"]))
-        if call["late"] and continues:
-            continue
-        closing: JournalLine = {"close": call["open"], "session": session_id, "at": at}
-        if continues:
-            closing |= {"goes_on": "late", "task": call.get("task", "")}
-        closings.append(closing)
-    journal.append(closings)
-
-
 # The calls of file tools: what stands at their paths when they begin and when they end.
 #
 # Nothing is scanned, and what is not needed is not imported: the agent waits for each call.
@@ -287,13 +255,13 @@ def begin_call(
     ignored = reader.list_ignored(paths)
     present = _read_entries(reader, [path for path in paths if path not in unchanged], ignored)
     if reader.omitted:
-        from gitcp.store.journal import edits as journal_edits
+        from gitcp.store.journal import looks
 
-        present |= journal_edits.look_at_omitted(journal, reader.omitted, at)
+        present |= looks.look_at_omitted(journal, reader.omitted, at)
     if any(seen.get_entry(path) != entry for path, entry in present.items()):
-        from gitcp.store.journal import edits as journal_edits
+        from gitcp.store.journal import looks
 
-        journal_edits.record_entries(journal, seen, present, at, ignored)
+        looks.record_entries(journal, seen, present, at, ignored)
     line = credit.build_opening(state, call, "write", at)
     line |= {"looked": {**unchanged, **present}, "ignored": sorted(ignored)}
     if len(paths) == 1 and (
@@ -329,9 +297,9 @@ def end_call(journal: Journal, state: State, call: JournalLine, paths: list[str]
     if reader.omitted:
         found_by = writer, credit.TOOL
 
-        from gitcp.store.journal import edits as journal_edits
+        from gitcp.store.journal import looks
 
-        entries |= journal_edits.look_at_omitted(journal, reader.omitted, at, found_by)
+        entries |= looks.look_at_omitted(journal, reader.omitted, at, found_by)
     for path, after in entries.items():
         before = seen.get_entry(path)
         if before == after:
@@ -401,82 +369,3 @@ class PathReader:
         untracked = self.work.drop_tracked(paths)
         matched = self.work.list_ignored(untracked, "--no-index", ok=_REFUSED)
         return self.work.list_ignored(sorted(matched), ok=_REFUSED)
-
-
-class Look:
-    """A look at the whole worktree.
-
-    scan: what it saw.  began, at: the time before, in ns and by the worktree's clock.
-    """
-
-    def __init__(self, repo: Repo) -> None:
-        self._repo, self.began = repo, time.time_ns()
-        self._begun, self.at = read_end(repo), read_clock(repo)
-
-        from gitcp.store.journal import edits as journal_edits
-
-        self._cost = -journal_edits.measure_children()
-
-        from gitcp.store.snapshot import scan
-
-        self.scan = scan.scan_worktree(repo)
-        self._cost += journal_edits.measure_children()
-
-    def take(
-        self,
-        head: str,
-        dirty: Mapping[str, Version],
-        acting: State | None = None,
-        telling: str = "",
-    ) -> list[JournalLine]:
-        """Record what differed from the commit head; return the journal's lines.
-
-        The worktree is read without the lock, so an edit that was recorded meanwhile wins.
-        acting: the session whose turn it is, even if its marker says that it is over.
-        telling: the session whose client reports the end of a call or turn.
-        """
-        with Journal(self._repo) as journal:
-            journal.telling = telling
-            if acting:
-                journal.acting = {**session.build_marker(acting), "phase": "active"}
-            edits = journal.list_edits_since(self._begun, self.at)
-            newest = {line["path"]: credit.parse_entry(line["after"]) for line in edits}
-
-            dirty, omitted = {**dirty, **newest}, self.scan.omitted
-
-            from gitcp.store.journal import edits as journal_edits
-
-            journal_edits.record_scan(journal, head, dirty, self.at, self._cost, omitted)
-            return journal.lines
-
-
-def begin_turn(repo: Repo, state: State, at: int) -> None:
-    """Close the calls of the last turn that no event closed."""
-    with Journal(repo) as journal:
-        close_calls(journal, state, at)
-        _note_late(journal, state)
-
-
-def end_turn(
-    repo: Repo,
-    state: State,
-    at: int,
-    tasks: Collection[str],
-    subject: str,
-) -> None:
-    """Close a turn's calls, except the tasks that its client reports as running, and let the
-    session's ref hold the turn's contents."""
-    with Journal(repo) as journal:
-        close_calls(journal, state, at, set(tasks))
-        _note_late(journal, state)
-        session.note_unstored(state, journal.lines)
-        hold_edits(repo, journal, state["session_id"], subject)
-        journal.drop_repeated()
-
-
-def _note_late(journal: Journal, state: State) -> None:
-    """Note in the state whether a call runs on past its turn: commits look for its edits."""
-    state.pop("late_calls", None)
-    session_id = state["session_id"]
-    if any(c["late"] and c["session"] == session_id for c in credit.list_calls(journal.lines)):
-        state["late_calls"] = True

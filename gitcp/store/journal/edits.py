@@ -1,35 +1,33 @@
-"""The open edits of a session in a worktree, which no commit has taken, the streams that hold them,
-and the looks at the worktree by which they become known.
-"""
+"""The open edits of a session in a worktree, which no commit has taken: the streams that hold them,
+the commits that settle them, and those that others state."""
 
 from __future__ import annotations
 
 import os
 
-from gitcp import memory
+from gitcp import files, memory
 from gitcp.core import credit, formats
-from gitcp.git import encode_name
+from gitcp.errors import Error
 from gitcp.store import refs, session
 from gitcp.store.journal import (
     NAME,
+    VISITED,
+    Journal,
     LastSeen,
     get_git_dir,
-    get_home,
+    looks,
     read_clock,
     read_journal,
-    read_lines,
-    read_look,
-    save_look,
 )
-from gitcp.store.objects import Lookup, compare_trees, find_file, find_tree
+from gitcp.store.objects import Lookup, find_file, find_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence, Set
     from typing import Any
 
-    from gitcp.core.credit import Change, Verdict, Window
     from gitcp.core.record_types import (
+        Commit,
         File,
         JournalLine,
         Marker,
@@ -38,11 +36,8 @@ if TYPE_CHECKING:
         State,
         Stream,
         Version,
-        Writer,
     )
     from gitcp.repo import Repo
-    from gitcp.store.journal import Journal
-    from gitcp.store.journal.sources import Sources
     from gitcp.store.objects import Objects
 
     # path -> its open edits; the paths with is_left(), and with is_taken_back(); the result of
@@ -54,7 +49,7 @@ if TYPE_CHECKING:
         dict[str, dict[str, JournalLine] | None],
     ]
     _Open = tuple[tuple[int, int], list[JournalLine], list[JournalLine], dict[str, _Part]]
-    Changed = dict[str, tuple[Version, Version]]
+    Changes = Mapping[str, Staged]
 
 _NEVER = 1 << 63  # ns
 
@@ -359,7 +354,9 @@ def _read_open(repo: Repo, worktree_id: str, session_id: str) -> _Part:
         if stamp[0]:
             lines = read_journal(repo, git_dir)
         else:
-            lines = read_lines(repo, formats.hash_worktree(worktree_id))
+            from gitcp.store.journal import held_lines
+
+            lines = held_lines.read_lines(repo, formats.hash_worktree(worktree_id))
         (file, _), known, unsettled, sessions = _OPEN.get(git_dir, (stamp, [], [], {}))
         # Most that a hook appends, such as what a session's ref holds now, changes no open edit.
         is_same = file == stamp[0] and lines[: len(known)] == known
@@ -429,22 +426,6 @@ def list_withdrawn(
     )
 
 
-def read_streams(repo: Repo, state: State) -> None:
-    """Set the streams of a state, with their open files, and its large files, by the journal."""
-    state["streams"] = list_open_streams(repo, state)
-    if state.get("unstored"):
-        session.note_unstored(state, read_journal(repo, get_home(repo, state)))
-
-
-def save_work(repo: Repo, state: State) -> None:
-    """Save a state as its next revision, and its marker."""
-    state["revision"] = state.get("revision", 0) + 1
-    read_streams(repo, state)
-    session.put_marker(
-        repo, state["session_id"], session.encode_state(state), session.encode_marker(state)
-    )
-
-
 def record_checkpoint(
     held: Journal,
     state: State,
@@ -462,415 +443,272 @@ def record_checkpoint(
     held.append([{**line, "at": read_clock(held.repo)}], waiting)
 
 
-# A look at the worktree: each difference from what was last seen becomes an edit of the journal.
-#
-# record_scan() records a scan, scan_if_cheap() makes one, record_paths() reads only the named
-# paths. Each edit gets its author here, by the evidence of that time.
-
-# Refs of git whose contents may come back into the worktree.
-_REFS = ("ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
+# The open edits of a worktree: read for a commit, settled by a commit, and stated ones added.
+_WAITED = "its call waited for a permission, and had written nothing"
 
 
-def record_scan(
-    journal: Journal,
-    head: str,
-    dirty: Mapping[str, Version],
-    at: int,
-    cost: int = 0,
-    omitted: Collection[Mapping[str, str]] = (),
-) -> None:
-    """Record a look at the whole worktree, and store it as the newest.
+def look_for_commit(
+    repo: Repo,
+    changes: Changes | None,
+    visitors: Sequence[Marker] = (),
+    guests: Sequence[Marker] = (),
+    committers: Collection[str] | None = None,
+) -> list[JournalLine]:
+    """The journal's lines; with changes, after a look at a commit's paths and the open edits'.
 
-    dirty: the entries that differ from the commit head.  at: when the look began, by
-    read_clock().  cost: in us.  omitted: what the scan left out, as Scan.omitted.
+    A commit does not scan the worktree.  visitors, guests, committers: as Journal has them.
     """
-    if omitted or any("large" in line for line in journal.lines):
-        dirty = {**dirty, **look_at_omitted(journal, omitted, at)}
-    record_differences(journal, head, dirty, at)
-    save_look(journal.repo, head, at, dirty, cost)
-    journal.append([{"look": at}])
+    if changes is None:
+        return read_journal(repo)
+    with Journal(repo) as held:
+        held.visitors, held.guests, held.committers = visitors, guests, committers
+        _look_at_open(held, changes)
+        if credit.map_large(held.lines).keys() & changes:
+            looks.name_large_files(held, changes, read_clock(repo))
+        return held.lines
 
 
-def record_differences(journal: Journal, head: str, dirty: Mapping[str, Version], at: int) -> None:
-    """Record a look at the whole worktree in the journal only; arguments as for record_scan()."""
-    repo, seen = journal.repo, LastSeen(journal.repo, journal.lines)
-    journal.base, tree = head, Lookup(journal.repo.objects, find_tree(journal.repo.objects, head))
-    changed: Changed = {}
-    for path in {*seen.paths, *dirty, *_list_committed_paths(repo, seen.head, head)}:
-        before = seen.get_entry(path)
-        after = dirty[path] if path in dirty else find_file(tree, path)
-        if before != after:
-            changed[path] = (before, after)
-    changed = _store_contents(repo, changed)
-    _record_changes(journal, seen, changed, at)
+def build_stay_check(repo: Repo, head: str) -> Callable[[str], bool]:
+    """Return a test whether an edit made on a commit was in the worktree when HEAD was at head:
+    HEAD was that commit, or came from it without leaving the edit behind."""
+    answers = {"": True, head: True}
+
+    def has_stayed(base: str) -> bool:
+        if base not in answers:
+            head_now = refs.read_head(repo) or head
+            answers[base] = refs.leads_to(repo, base, head) or (
+                # The commit lies between head and HEAD of now.
+                head != head_now
+                and refs.leads_to(repo, head, base)
+                and refs.leads_to(repo, base, head_now)
+            )
+        return answers[base]
+
+    return has_stayed
 
 
-def _list_committed_paths(repo: Repo, old: str, head: str) -> set[str]:
-    """The paths that were changed by commits made in this worktree since the last look."""
-    if old == head:
-        return set()
-    new = refs.find_committed_head(repo, old) if old != "HEAD" else None
-    trees = [find_tree(repo.objects, commit) for commit in (old, new)] if new else [None, None]
-    return {path for path, _, _ in compare_trees(repo.objects, trees[0], trees[1])}
-
-
-def record_paths(journal: Journal, paths: Iterable[str], at: int, write: bool = True) -> None:
-    """Record what stands at these paths now.  write: whether to store its blobs."""
-    seen = LastSeen(journal.repo, journal.lines)
-    changed = [path for path in dict.fromkeys(paths) if _may_differ(journal.repo, seen, path)]
-    if not changed:
-        return
-
-    from gitcp.store.snapshot import scan as snapshot_scan
-
-    read = snapshot_scan.read_paths_and_omitted
-    present, omitted = read(journal.repo, changed, write=write)
-    record_entries(journal, seen, present, at, alone=not write)
-    if omitted and write:
-        look_at_omitted(journal, omitted, at)
-
-
-def record_entries(
-    journal: Journal,
-    seen: LastSeen,
-    present: Mapping[str, Version],
-    at: int,
-    ignored: Collection[str] = (),
-    alone: bool = False,
-) -> None:
-    """Record the entries present at some paths, without the content of ignored ones.
-
-    If a file with open edits has gone, or a file has come, it may have been moved: unless alone,
-    the other path is looked for and recorded in the same look.
-    """
-    changed = _compare_entries(seen, present)
-    if changed and not alone:
-        gone = _list_gone(journal, present)
-        if any(before is None for before, _ in changed.values()):
-            changed |= _compare_entries(seen, dict.fromkeys(gone))
-        gone &= changed.keys()
-        strays = (
-            gone.difference(_find_moves(journal.repo.objects, changed).values()) if gone else gone
-        )
-        if strays and scan_if_cheap(journal, at):
-            seen = LastSeen(journal.repo, journal.lines)
-            changed = _compare_entries(seen, present)
-    _record_changes(journal, seen, changed, at, ignored)
-
-
-def look_at_omitted(
-    journal: Journal,
-    omitted: Collection[Mapping[str, str]],
-    at: int,
-    writer: tuple[Writer, str] | None = None,
-) -> dict[str, Version]:
-    """Record which files over a limit have changed, without their contents; return what
-    record_sizes() returns.  writer: who wrote them, and how that is known; by default the evidence
-    decides."""
-    seen = LastSeen(journal.repo, journal.lines)
-
-    def find_writer(path: str) -> tuple[Writer, str]:
-        if writer:
-            return writer
-
-        entries = seen.get_entry(path), ("100644", "")
-        change = describe_change(journal.repo, seen, path, *entries, restored=False)
-
-        from gitcp.core import credit_cases
-        from gitcp.store.journal import windows
-
-        verdict = credit_cases.attribute_change(change, windows.list_windows(journal))
-        return _choose_author(journal, verdict)
-
-    from gitcp.store.journal import large_files
-
-    return large_files.record_sizes(journal, seen, omitted, at, find_writer)
-
-
-def name_large_files(journal: Journal, changes: Mapping[str, Staged], at: int) -> None:
-    """Record the large files among a commit's changes with the blobs that it has of them."""
-    seen = LastSeen(journal.repo, journal.lines)
-    paths = credit.map_large(journal.lines).keys() & changes
-    entries = {
-        path: (changes[path][2], changes[path][3] or "") for path in paths if changes[path][3]
-    }
-    record_entries(journal, seen, entries, at, alone=True)
-
-
-def _compare_entries(seen: LastSeen, present: Mapping[str, Version]) -> Changed:
-    return {
-        p: (before, after) for p, after in present.items() if (before := seen.get_entry(p)) != after
-    }
-
-
-def _list_gone(journal: Journal, present: Mapping[str, Version]) -> set[str]:
-    """The paths of open edits that have no file now.  present: what is known to be at some of
-    them."""
+def _look_at_open(held: Journal, paths: Iterable[str]) -> None:
+    """Look at the paths, and at those of open edits."""
     from gitcp.core import edit_states
 
-    root = os.fsencode(journal.repo.worktree)
-    paths = {line["path"] for line in edit_states.list_open_edits(journal.lines)}
-    return {
-        path
-        for path in paths
-        if (
-            present[path] is None
-            if path in present
-            else _read_ctime(os.path.join(root, encode_name(path))) is None
-        )
-    }
+    open_paths = {line["path"] for line in edit_states.list_open_edits(held.lines)}
+    looks.record_paths(held, sorted({*paths, *open_paths}), read_clock(held.repo))
 
 
-def _may_differ(repo: Repo, seen: LastSeen, path: str) -> bool:
-    ctime = _read_ctime(os.path.join(os.fsencode(repo.worktree), encode_name(path)))
-    return ctime is None or not (seen.is_unwritten(path, ctime) and seen.is_unmoved(path))
-
-
-def _store_contents(repo: Repo, changed: Changed) -> Changed:
-    """Store the blobs of changed paths; the changes by what was stored."""
-    missing = [
-        p for p, (_, after) in changed.items() if after and not repo.objects.packs.has(after[1])
-    ]
-    if not missing:
-        return changed
-
-    from gitcp.store.snapshot import scan as snapshot_scan
-
-    present = snapshot_scan.read_paths(repo, missing, write=True)
-    changes = {**changed, **{p: (changed[p][0], after) for p, after in present.items()}}
-    return {path: pair for path, pair in changes.items() if pair[0] != pair[1]}
-
-
-def _record_changes(
-    journal: Journal,
-    seen: LastSeen,
-    changed: Changed,
-    at: int,
-    ignored: Collection[str] = (),
+def settle_commit(
+    repo: Repo,
+    commit: Commit,
+    changes: Changes,
+    sessions: Collection[str] | None = None,
+    excluded: Collection[str] = (),
 ) -> None:
-    """Add an edit with its author for each change."""
-    changed = _record_large_files(journal, changed, at) if changed else {}
-    if not changed:
+    """Record what a commit with these changes settles.
+
+    sessions: those whose part in the commit is decided, by default all but the excluded ones.  The
+    edits of other sessions stay open.
+    """
+    from gitcp.core import edit_states
+
+    if not os.path.exists(repo.join_own(NAME)):
         return
-
-    from gitcp.core import credit_cases
-    from gitcp.store.journal.windows import is_made_by_hook, list_windows, read_judged_files
-
-    repo, windows = journal.repo, list_windows(journal)
-    git_trees = GitTrees(repo, seen.head, seen.commits)
-    origins = _find_moves(repo.objects, changed)
-    judged, lines = read_judged_files(repo), []
-    sources: Sources | None = None
-    for path, (before, after) in sorted(changed.items()):
-        restored = credit.had_content(journal.lines, path, after) or git_trees.has(path, after)
-        change = describe_change(repo, seen, path, before, after, restored)
-        verdict = credit_cases.attribute_change(change, windows)
-        if verdict["shared"]:
-            added = _read_added(repo.objects, before, after)
-            verdict = credit_cases.attribute_change(change, windows, added)
-        who, how = _choose_author(journal, verdict)
-        if who == credit.PERSON and is_made_by_hook(judged, journal.lines, path, before):
-            who, how = credit.UNKNOWN, credit.HOOK
-        line = credit.build_edit(path, before, after, who, how, at)
-        line |= _build_details(verdict, origins.get(path), change, at)
-        if verdict["by"] and credit_cases.can_bring_in(verdict["by"]):
-            sources = sources or _open_sources(repo, journal, seen)
-            line |= sources.describe_sources(verdict["by"], path, before, after)
-        line |= {"away": True} if "by" in line and git_trees.is_stashed(path, before) else {}
-        line |= {"stashed": True} if before and git_trees.stash_keeps(path) else {}
-        line |= {"kept": False} if path in ignored else {}
-        lines.append(line)
-    journal.append_edits(lines)
+    with Journal(repo) as held:
+        recorded = any(line.get("commit") == commit["oid"] for line in held.lines)
+        if not held.lines or (recorded and not edit_states.list_open_edits(held.lines)):
+            return
+        _look_at_open(held, ())  # a commit may have taken its time
+        find_present = LastSeen(repo, held.lines).get_entry
+        find_committed = _build_file_lookup(repo.objects, commit["tree"])
+        line = _build_commit_line(held.lines, commit, changes, find_present, find_committed)
+        line["at"] = read_clock(repo)
+        is_settled = _build_settled_check(repo.objects, changes, find_present, find_committed)
+        open_edits = edit_states.list_open_edits(held.lines)
+        _note_strangers(repo, commit, changes, open_edits)
+        for session_id in {credit.get_author(edit)[0] for edit in open_edits} - {""}:
+            decided = session_id not in excluded if sessions is None else session_id in sessions
+            work = Work(held.lines, session_id)
+            is_left = _divide_edits(line, work, is_settled if decided else lambda *_: False)
+            if is_left and session_id in (sessions or ()):
+                line.setdefault("linked", []).append(session_id)
+        if not recorded and (ends := _read_transcript_ends(repo)):
+            line["transcripts"] = ends
+        if not recorded or edit_states.list_open_edits([*held.lines, line]) != open_edits:
+            held.append([line])
+            _forget_strangers(repo, open_edits, held)
+            held.cut_back()
 
 
-def _record_large_files(journal: Journal, changed: Changed, at: int) -> Changed:
-    """Add the edits of large files whose contents are known now; the other changes."""
-    large = credit.map_large(journal.lines)
-    named = sorted(path for path in large.keys() & changed if changed[path][1])
-    for path in named:
-        from gitcp.store.journal import large_files
+def _list_strange(edits: Iterable[JournalLine]) -> set[str]:
+    """The paths of edits by sessions of other repositories."""
+    return {edit["path"] for edit in edits if edit.get("how") == credit.STRANGER}
 
-        journal.append(
-            large_files.build_edits(journal.repo.objects, large[path], *changed[path], at)
+
+def _note_strangers(
+    repo: Repo,
+    commit: Commit,
+    changes: Changes,
+    open_edits: Iterable[JournalLine],
+) -> None:
+    """Note on a commit with these changes that a session of another repository wrote there."""
+    if not _list_strange(open_edits).isdisjoint(changes):
+        from gitcp.core import links
+        from gitcp.store import notes
+
+        notes.edit_note(repo, commit["oid"], lambda note: links.add_unknown(note or b""))
+
+
+def unlink_unfounded(
+    repo: Repo,
+    session_id: str,
+    before: list[JournalLine],
+    after: list[JournalLine],
+) -> dict[str, set[str]]:
+    """Note on commits that they are not linked to this session if their links rest on edits that
+    were taken back from it: by the journal's lines before that and after.  Return the commits that
+    have others of its edits, each with its paths that have none.
+
+    A link by hand stays, and one to a checkpoint with more than this session's part of the commit.
+    """
+
+    from gitcp.core import journal_cuts
+
+    wholly, partly = journal_cuts.list_unfounded(before, after, session_id)
+    for oid, paths in wholly.items():
+        from gitcp.store.v1 import checkpoint_list
+
+        texts = checkpoint_list.read_texts(repo.objects, oid)
+
+        from gitcp.core import links
+
+        for checkpoint_id in links.list_carried(*texts).keys() - links.list_by_hand(texts[1]):
+            try:
+                from gitcp.store.v1 import checkpoints
+
+                stored = checkpoints.read_checkpoint(repo, checkpoint_id)
+            except Error:
+                continue  # it is not in this clone, or damaged
+            files = set(stored["summary"].get("files_touched", ()))
+            if [s["session_id"] for s in stored["sessions"]] == [session_id] and files <= paths:
+                from gitcp.store import notes
+
+                notes.deny_link(repo, oid, checkpoint_id, _WAITED)
+    return partly
+
+
+def _forget_strangers(repo: Repo, before: list[JournalLine], held: Journal) -> None:
+    """Remove the marker of such edits if all that were open before are settled."""
+    from gitcp.core import edit_states
+
+    if _list_strange(before) and not _list_strange(edit_states.list_open_edits(held.lines)):
+        files.remove_private(repo, repo.join_own(VISITED))
+
+
+def _build_file_lookup(objects: Objects, tree: str) -> Callable[[str], Version]:
+    """Return a function that finds a file in a tree."""
+    lookup = Lookup(objects, tree)
+    return lambda path: find_file(lookup, path)
+
+
+def _build_commit_line(
+    lines: Iterable[JournalLine],
+    commit: Commit,
+    changes: Changes,
+    find_present: Callable[[str], Version],
+    find_committed: Callable[[str], Version],
+) -> JournalLine:
+    """The commit's line with the paths that are in the worktree as the commit has them."""
+    settled = [path for path in changes if find_present(path) == find_committed(path)]
+    sources = {line["follows"] for line in lines if "follows" in line and line["path"] in settled}
+    settled += [
+        path for path in sorted(sources) if not (find_present(path) or find_committed(path))
+    ]
+    return {"commit": commit["oid"], "settled": settled}
+
+
+def _build_settled_check(
+    objects: Objects,
+    changes: Changes,
+    find_present: Callable[[str], Version],
+    find_committed: Callable[[str], Version],
+) -> Callable[[str, Stretch], bool]:
+    """Return a test whether the commit has all of a stretch at a path."""
+
+    from gitcp.core import linking
+
+    def is_settled(path: str, stretch: Stretch) -> bool:
+        committed, record = find_committed(path), stretch.build_record(path)
+        present = [find_present(path)]
+        if stretch.live and path in changes:  # a commit of all its lines settles a stretch
+            present.append(committed)
+        return any(
+            linking.explain_settled(record, changes, entry, committed, objects.read_blob)
+            for entry in present
         )
-    return {path: pair for path, pair in changed.items() if path not in named}
+
+    return is_settled
 
 
-def _choose_author(journal: Journal, verdict: Verdict) -> tuple[Writer, str]:
-    """(the author of a change, how that is known), by a verdict and who has written here."""
-    if journal.stranger and verdict["how"] != credit.RESTORED:
-        return credit.UNKNOWN, credit.STRANGER
-    return verdict["who"], verdict["how"]
+def _divide_edits(
+    line: JournalLine, work: Work, is_settled: Callable[[str, Stretch], bool]
+) -> bool:
+    """Add to a commit's line the session's edits that it left at the paths it settles, and those
+    that it took at others; whether it left some."""
+    from gitcp.core import edit_states
+
+    is_left = False
+    for path in work.list_paths():
+        for stretch in work.list_stretches(path):
+            settled = is_settled(path, stretch)
+            if settled != (path in line["settled"]):
+                edits = line.setdefault("taken" if settled else "left", {}).setdefault(path, [])
+                edits += map(edit_states.get_edit_name, stretch.edits)
+                is_left = is_left or not settled
+    return is_left
 
 
-def _open_sources(repo: Repo, journal: Journal, seen: LastSeen) -> Sources:
-    """Where lines that a command brings in may come from."""
-    from gitcp.store.journal import sources
+def let_edits_go(repo: Repo, session_id: str, paths: Iterable[str]) -> None:
+    """Settle a session's open edits at these paths: no commit takes them any more."""
+    from gitcp.core import edit_states
 
-    return sources.Sources(repo, journal.lines, seen.head)
-
-
-def _read_added(objects: Objects, before: Version, after: Version) -> str:
-    """The lines that a change adds."""
-    old, new = (objects.read(version[1]) if version else None for version in (before, after))
-
-    from gitcp.core import line_replay
-
-    added = line_replay.find_added_lines(old and old[2], new and new[2])
-    return b"\n".join(added).decode(errors="replace")
+    with Journal(repo) as held:
+        work = Work(held.lines, session_id)
+        edits = {path: work.list_edits(path) for path in paths}
+        settled = {
+            path: [*map(edit_states.get_edit_name, edits[path])] for path in edits if edits[path]
+        }
+        held.append([{"taken": settled, "at": read_clock(repo)}] if settled else [])
 
 
-def _build_details(verdict: Verdict, follows: str | None, change: Change, at: int) -> JournalLine:
-    details: JournalLine = {"shared": True} if verdict["shared"] else {}
-    if change["at"] and change["at"] < at:
-        details["made"] = change["at"]
-    if follows:
-        details["follows"] = follows
-    window: Window | None = verdict["by"]
-    if window and verdict["how"] == credit.RESTORED:
-        details["by"] = list(window["who"])
-        from gitcp.core import credit_cases
+def record_edits(
+    repo: Repo,
+    session_id: str,
+    base: str,
+    files: Mapping[str, tuple[Version, str]],
+) -> None:
+    """Record edits that a script or another program states, made on the commit base.
 
-        if credit_cases.can_put_away(window):
-            details["away"] = True
-    return details
-
-
-def describe_change(
-    repo: Repo, seen: LastSeen, path: str, before: Version, after: Version, restored: bool
-) -> Change:
-    """A change of a path for attribute_change().  restored: whether it was there before."""
-    seen_at = seen.get_seen_time(path)
-    is_submodule = "160000" in {(before or after or "")[0], (after or before or "")[0]}
-    return {
-        "path": path,
-        "oid": after[1] if after else "",
-        "at": None if is_submodule else _find_change_time(repo, path, seen_at),
-        "seen": seen_at,
-        "new": before is None,
-        "gone": after is None or is_submodule,  # a submodule's HEAD moves without a time here
-        "restored": restored,
-    }
+    files: path -> (the entry that the session made, the turn).  They count as the session's work
+    and say nothing of the worktree.  Entries that its open edits have already are left out.
+    """
+    base_tree = Lookup(repo.objects, find_tree(repo.objects, base))
+    with Journal(repo) as held:
+        work, at, held.base = Work(held.lines, session_id), read_clock(repo), base
+        held.append(
+            [
+                credit.build_edit(
+                    path, base_tree(path), entry, (session_id, turn, ""), credit.STATED, at
+                )
+                for path, (entry, turn) in sorted(files.items())
+                if not any(stretch.own == entry for stretch in work.list_stretches(path))
+            ]
+        )
 
 
-def _find_change_time(repo: Repo, path: str, seen_at: int) -> int | None:
-    """When a path changed, in ns: its own ctime, or that of a moved directory above it."""
-    root = os.fsencode(repo.worktree)
-    ctime = _read_ctime(os.path.join(root, encode_name(path)))
-    from gitcp.core import credit_cases
-
-    if ctime is not None and credit_cases.get_latest_time(ctime) > seen_at:
-        return ctime
-    newest, folder = ctime, os.path.dirname(encode_name(path))
-    while True:
-        stamp = _read_ctime(os.path.join(root, folder))
-        if stamp is not None and (newest is None or stamp > newest):
-            newest = stamp
-            if ctime is None:
-                return newest  # the path is gone: the nearest directory that is still there
-        if not folder:
-            return newest
-        folder = os.path.dirname(folder)
-
-
-def _read_ctime(path: bytes) -> int | None:
-    try:
-        return os.lstat(path).st_ctime_ns
-    except OSError:
-        return None
-
-
-def _find_moves(objects: Objects, changed: Changed) -> dict[str, str]:
-    oids = {
-        p: (before[1] if before else "", after[1] if after else "")
-        for p, (before, after) in changed.items()
-    }
-    removed, added = {before for before, _ in oids.values()}, {after for _, after in oids.values()}
-    # A move needs a path that went and one that came, or a content that stood elsewhere.
-    if not ("" in removed and "" in added) and removed.isdisjoint(added - {""}):
-        return {}
-
-    from gitcp.core import line_authors, line_replay
-
-    return line_authors.find_origins(
-        oids, lambda oid: line_replay.split_text_lines(oid, objects.read_blob(oid))
-    )
-
-
-def scan_if_cheap(journal: Journal, at: int, first: bool = False) -> bool:
-    """Look at the whole worktree if the last look was cheap enough; return whether it did.  first:
-    whether to look if it is the first one."""
-    repo = journal.repo
-    last = read_look(repo)
-    budget = int(repo.config.get_option("gitcp.look-budget"))  # ms
-    if not (last or first) or int(last.get("cost", 0)) > budget * 1000:
-        return False
-    started = measure_children()
-
-    from gitcp.store.snapshot import scan as snapshot_scan
-
-    scan = snapshot_scan.scan_worktree(repo)
-    cost = measure_children() - started
-
-    dirty = snapshot_scan.resolve_changes(journal.repo.objects, scan, write=False)
-    head = scan.head or "0" * len(repo.empty_tree)
-    record_scan(journal, head, dirty, at, cost, scan.omitted)
-    return True
-
-
-def measure_children() -> int:
-    """The processor time of finished child processes, in us; 0 where it is unknown."""
-    try:
-        import resource  # os.times() is only exact to a hundredth of a second
-    except ImportError:
-        return 0
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return int((used.ru_utime + used.ru_stime) * 1_000_000)
-
-
-class GitTrees:
-    """The trees that git keeps besides the worktree, each read at its first use."""
-
-    def __init__(self, repo: Repo, head: str, commits: Sequence[str] = ()) -> None:
-        """head: HEAD at the last look.  commits: those made since whose paths the journal has
-        seen; the content of other commits made since does not count as restored."""
-        self._repo, self._last_head = repo, head
-        self._seen_commits = commits
-        self._heads: list[Lookup] | None = None
-        self._trees: list[Lookup] | None = None
-        self._stash = refs.Stash(repo)
-
-    def has(self, path: str, entry: Version) -> bool:
-        """Whether some tree has this entry at the path.  For None: whether HEAD has nothing
-        there, and had nothing at the last look if only commits have moved it since."""
-        if entry is None:
-            return all(tree(path) is None for tree in self._read_heads())
-        if self._trees is None:
-            self._trees = self._make_lookups(self._list_commits())
-        return any(tree(path) == entry for tree in self._trees) or self._stash.holds(path, entry)
-
-    def _read_heads(self) -> list[Lookup]:
-        if self._heads is None:
-            made_here = refs.find_committed_head(self._repo, self._last_head) is not None
-            self._heads = self._make_lookups(["HEAD", *([self._last_head] if made_here else [])])
-        return self._heads
-
-    def is_stashed(self, path: str, entry: Version) -> bool:
-        """Whether a stash has this entry at the path; False for None."""
-        return entry is not None and self._stash.holds(path, entry)
-
-    def stash_keeps(self, path: str) -> bool:
-        """Whether a stash changes the path: lines that go may come back."""
-        return self._stash.changes(path)
-
-    def _make_lookups(self, commits: list[str]) -> list[Lookup]:
-        trees = dict.fromkeys(find_tree(self._repo.objects, name) for name in commits)
-        return [Lookup(self._repo.objects, tree) for tree in trees if tree]
-
-    def _list_commits(self) -> list[str]:
-        git_dir = self._repo.git_dir
-        names = [self._last_head, *self._seen_commits]
-        names += [n for n in _REFS if os.path.exists(os.path.join(git_dir, n))]
-        if refs.find_committed_head(self._repo, self._last_head) is None:
-            names.append("HEAD")
-        return names
+def _read_transcript_ends(repo: Repo) -> JournalLine:
+    """The sizes of transcripts of active sessions whose client does not report its tools."""
+    ends: JournalLine = {}
+    for marker in session.read_recent(repo):
+        if marker["phase"] == "active" and not marker["tool_events"]:
+            base = session.read_baseline(repo, marker["session_id"])
+            if base and (size := session.read_size(base.get("transcript"))):
+                ends[marker["session_id"]] = {"turn": str(base.get("turn", "")), "size": size}
+    return ends

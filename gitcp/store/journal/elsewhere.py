@@ -12,8 +12,7 @@ from gitcp.errors import Error, Late
 from gitcp.git import ANY, decode_name
 from gitcp.repo import Repo
 from gitcp.store import journal, reading, session
-from gitcp.store.journal import Journal, LastSeen, read_clock, windows
-from gitcp.store.journal import edits as journal_edits
+from gitcp.store.journal import Journal, LastSeen, held_lines, looks, read_clock, windows
 from gitcp.store.journal.edits import Work, list_open_paths_in
 
 TYPE_CHECKING = False
@@ -81,7 +80,7 @@ def _look_until(until: float, journal: Journal, paths: Collection[str], at: int)
     """Look at each path until a monotonic time; return the paths that are left."""
     remaining = sorted(paths, reverse=True)
     while remaining and time.monotonic() < until:
-        journal_edits.record_paths(journal, [remaining.pop()], at)
+        looks.record_paths(journal, [remaining.pop()], at)
     return set(remaining)
 
 
@@ -136,9 +135,9 @@ def _look(other: Repo, paths: Collection[str]) -> None:
     with Journal(other) as held:
         held.stranger, at = True, read_clock(other)
         if not paths:
-            journal_edits.scan_if_cheap(held, at, first=True)
+            looks.scan_if_cheap(held, at, first=True)
         else:
-            journal_edits.record_paths(held, paths, at)
+            looks.record_paths(held, paths, at)
         marker, open_edits = (
             other.join_own(journal.VISITED),
             edit_states.list_open_edits(held.lines),
@@ -166,7 +165,7 @@ def build_edits(
     other_windows = [window for window in windows.list_windows(journal) if window["who"] != writer]
     edits = []
     for old, new, is_own in steps:
-        change = journal_edits.describe_change(journal.repo, seen, path, old, new, False)
+        change = looks.describe_change(journal.repo, seen, path, old, new, False)
         verdict = credit_cases.attribute_change(change, [] if is_own else other_windows)
         if is_own or (verdict["by"] is None and old != before):
             who, how = writer, "tool"
@@ -287,7 +286,7 @@ def _list_away(
     other = find_worktree(repo, worktree_id) if open_paths and exists else None
     if other:
         with Journal(other) as held:
-            journal_edits.record_paths(held, open_paths, read_clock(other))
+            looks.record_paths(held, open_paths, read_clock(other))
             work = Work(held.lines, session_id)
     for path in open_paths:
         for stretch in work.list_stretches(path):
@@ -301,7 +300,7 @@ def read_work(repo: Repo, worktree_id: str, session_id: str) -> Work:
     if os.path.isdir(git_dir):
         return Work(journal.read_journal(repo, git_dir), session_id)
     return Work(
-        journal.read_lines(repo, formats.hash_worktree(worktree_id), session_id), session_id
+        held_lines.read_lines(repo, formats.hash_worktree(worktree_id), session_id), session_id
     )
 
 
@@ -355,7 +354,7 @@ def end_turn(repo: Repo, state: State, subject: str) -> None:
 def _end_turn_in(other: Repo, state: State, subject: str, paths: list[str]) -> None:
     with Journal(other) as held:
         held.guests = [{**session.build_marker(state), "phase": "active"}]
-        journal_edits.record_paths(held, session.resolve_paths(other, paths), read_clock(other))
+        looks.record_paths(held, session.resolve_paths(other, paths), read_clock(other))
         journal.hold_edits(other, held, state["session_id"], subject)
     _note_visit(state, other)
 

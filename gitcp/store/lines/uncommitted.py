@@ -9,7 +9,7 @@ from gitcp.core import credit, edit_states, formats, line_authors, line_replay
 from gitcp.errors import Error
 from gitcp.git import encode_name
 from gitcp.store import journal, session
-from gitcp.store.journal import edits
+from gitcp.store.journal import looks
 from gitcp.store.lines import edit_lines
 from gitcp.store.match import sources
 from gitcp.store.match.sources import MatchCase, Target
@@ -126,7 +126,7 @@ def _look_at_path(repo: Repo, path: str) -> list[JournalLine]:
     unsettled = {line["path"] for line in edit_states.list_open_edits(scratch.lines)}
     paths = [path, *sorted(unsettled)[: journal.MANY]]
     try:
-        edits.record_paths(scratch, paths, time.time_ns(), write=False)
+        looks.record_paths(scratch, paths, time.time_ns(), write=False)
     except Error:
         pass  # another path is unreadable
     return scratch.lines

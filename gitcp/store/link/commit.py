@@ -12,7 +12,7 @@ from gitcp import git
 from gitcp.core import commit_message, credit, linking, stream_rules
 from gitcp.git import encode_name
 from gitcp.store import match, objects, refs, session
-from gitcp.store.journal import open_edits
+from gitcp.store.journal import edits
 from gitcp.store.journal.edits import Work
 from gitcp.store.objects import need_commit, read_commit
 from gitcp.store.session import make_id
@@ -137,16 +137,16 @@ def match_sessions(
     acting = find_acting(candidates) if is_made_now else {}
     foreign = _list_foreign(repo, candidates, acting)
     looked_at, committers = None if is_replay else changes, acting if is_made_now else None
-    lines = open_edits.look_for_commit(repo, looked_at, *foreign, committers)
+    lines = edits.look_for_commit(repo, looked_at, *foreign, committers)
     if open_markers is None:
         candidates = _add_writers(repo, candidates, lines, changes)
-    is_here = open_edits.build_stay_check(repo, parent)
+    is_here = edits.build_stay_check(repo, parent)
     for marker in candidates:
         session_id, how = marker["session_id"], acting.get(marker["session_id"])
-        edits = Work(lines, session_id, is_here).build_records(session_id not in brought)
-        edits = _mark_stashed(stash, edits, changes, is_replay or is_past)
-        edits += _list_elsewhere(repo, marker, changes)
-        verdict = linking.match_session(edits, changes, blob, lambda path: _is_gone(repo, path))
+        records = Work(lines, session_id, is_here).build_records(session_id not in brought)
+        records = _mark_stashed(stash, records, changes, is_replay or is_past)
+        records += _list_elsewhere(repo, marker, changes)
+        verdict = linking.match_session(records, changes, blob, lambda path: _is_gone(repo, path))
         paths, reasons = verdict["paths"], verdict["reasons"] if verdict["paths"] else {}
         git.append_trace("match", f"'{session_id}': {paths} {verdict['reasons']}")
         if paths or how:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.store import objects, refs, session
-from gitcp.store.journal import open_edits
+from gitcp.store.journal import edits
 from gitcp.store.link import condense
 from gitcp.store.objects import read_commit
 
@@ -74,7 +74,7 @@ def dismiss_sessions(repo: Repo, commit: Commit, sessions: Iterable[State], old:
     for state in dismissed:
         _catch_up(repo, state, commit, old)
     changes = objects.read_changes(repo.objects, commit)[1]
-    open_edits.settle_commit(repo, commit, changes, [s["session_id"] for s in dismissed])
+    edits.settle_commit(repo, commit, changes, [s["session_id"] for s in dismissed])
     for state in dismissed:
         session.take_commit(state, ())
         condense.settle_state(repo, state)

@@ -18,10 +18,10 @@ from gitcp.core.v1_format import list_strings, parse_json
 from gitcp.errors import Error, InputError
 from gitcp.git import format_now
 from gitcp.store import journal, objects, redaction, refs, session, stored_transcripts, tasks
-from gitcp.store.journal import open_edits
-from gitcp.store.journal.edits import Work, read_streams
+from gitcp.store.journal import edits
+from gitcp.store.journal.edits import Work
 from gitcp.store.lines import commit_lines
-from gitcp.store.stream import find_live
+from gitcp.store.stream import find_live, read_streams
 from gitcp.store.v1 import checkpoints, committed_write
 
 TYPE_CHECKING = False
@@ -282,7 +282,7 @@ def condense_sessions(
     raise_if_none(failed, items)
     items += _build_other_shares(repo, checkpoint_id, credit, items)
     committed_write.write_sessions(repo, items)
-    open_edits.settle_commit(repo, commit, changes, {s["session_id"] for s, _ in storeds})
+    edits.settle_commit(repo, commit, changes, {s["session_id"] for s, _ in storeds})
     for (state, stored), (_, data) in zip(storeds, items, strict=False):
         with Apart(state["session_id"], failed):
             settle_state(repo, state)

@@ -14,7 +14,7 @@ from gitcp.core import holding, prompt_text
 from gitcp.errors import Error, GitError
 from gitcp.store import match, notes, object_lists, refs, session
 from gitcp.store import objects as store_objects
-from gitcp.store.journal import open_edits
+from gitcp.store.journal import edits
 from gitcp.store.link import commit as link_commit
 from gitcp.store.link import condense
 from gitcp.store.match import candidates, sources
@@ -184,7 +184,7 @@ def _subtract_sources(objects: Objects, changes: Changes, sources: Sequence[str]
 def _settle_killed(repo: Repo, state: State, commit: Commit, checkpoint_id: str) -> None:
     """Settle a session whose hook was killed between condensing a commit and saving the state."""
     changes = store_objects.read_changes(repo.objects, commit)[1]
-    open_edits.settle_commit(repo, commit, changes, {state["session_id"]})
+    edits.settle_commit(repo, commit, changes, {state["session_id"]})
     condense.settle_state(repo, state)
     condense.take_over(repo, state, checkpoint_id, commit["oid"])
 

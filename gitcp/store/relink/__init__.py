@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gitcp.context import Context
     from gitcp.core.record_types import State, Tip
     from gitcp.repo import Repo
-    from gitcp.store.journal.calls import Look
+    from gitcp.store.journal.looks import Look
 
 _TRIES = 5
 

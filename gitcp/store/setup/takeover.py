@@ -18,10 +18,10 @@ from gitcp.files import Damaged
 from gitcp.git import decode_name, encode_name
 from gitcp.repo import Repo
 from gitcp.store import refs, session
-from gitcp.store.journal import Journal, edits, open_edits
+from gitcp.store.journal import Journal, edits
 from gitcp.store.session import others
 from gitcp.store.setup import git_hooks
-from gitcp.store.stream import peek_tip, read_changes
+from gitcp.store.stream import peek_tip, read_changes, save_work
 from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
@@ -158,10 +158,10 @@ def adopt_sessions(repo: Repo) -> list[str]:
             if state and not state["streams"] and _add_stream(repo.objects, state):
                 _note_condensed(repo, state)
                 _record_edits(repo, state)
-                edits.save_work(repo, state)
+                save_work(repo, state)
                 taken.append(name)
             elif state and session.is_unsettled(state):
-                edits.save_work(repo, state) if is_entires else session.write_marker(repo, state)
+                save_work(repo, state) if is_entires else session.write_marker(repo, state)
     return taken
 
 
@@ -176,7 +176,7 @@ def _record_edits(repo: Repo, state: State) -> None:
             path: ((file["mode"], file["oid"]) if file["oid"] else None, file["turn_id"])
             for path, file in stream["files"].items()
         }
-        open_edits.record_edits(home, state["session_id"], stream["base_commit"], files)
+        edits.record_edits(home, state["session_id"], stream["base_commit"], files)
         entries = {path: entry for path, (entry, _) in files.items()}
         with Journal(home) as held:
             edits.record_checkpoint(held, state, stream["id"], entries, "", {})

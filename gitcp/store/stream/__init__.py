@@ -11,9 +11,7 @@ from gitcp.core import formats
 from gitcp.errors import Error, Foreign
 from gitcp.files import Damaged, exclusive, parse_checked, read_words, write_words
 from gitcp.git import decode_name
-from gitcp.store import refs, session
-from gitcp.store.journal import edits
-from gitcp.store.journal.edits import read_streams
+from gitcp.store import journal, refs, session
 from gitcp.store.objects import TREE, Lookup, compare_trees, find_tree, parse_commit, parse_ident
 
 TYPE_CHECKING = False
@@ -233,9 +231,30 @@ def list_branches(repo: Repo, base: str, candidates: Iterable[str] | None = None
     return matching
 
 
+def read_streams(repo: Repo, state: State) -> None:
+    """Set the streams of a state, with their open files, and its large files, by the journal."""
+    if state["streams"]:
+        from gitcp.store.journal import edits
+
+        state["streams"] = edits.list_open_streams(repo, state)
+    if state.get("unstored"):
+        session.note_unstored(state, journal.read_journal(repo, journal.get_home(repo, state)))
+
+
+def save_work(repo: Repo, state: State) -> None:
+    """Save a state as its next revision, and its marker."""
+    state["revision"] = state.get("revision", 0) + 1
+    read_streams(repo, state)
+    session.put_marker(
+        repo, state["session_id"], session.encode_state(state), session.encode_marker(state)
+    )
+
+
 def map_named_paths(repo: Repo, stream_id: str, candidates: Iterable[str]) -> dict[str, set[str]]:
     """session -> its unsettled paths on a stream, for the sessions of this worktree on it.
     candidates: sessions to read though their markers rest."""
+    from gitcp.store.journal import edits
+
     return {
         marker["session_id"]: set(stream["files"])
         for marker in session.read_concerned(repo, candidates)

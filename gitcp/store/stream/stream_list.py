@@ -12,7 +12,7 @@ from gitcp.files import read_cache, write_private
 from gitcp.git import decode_name
 from gitcp.record import encode_lines
 from gitcp.store import redaction, refs, session
-from gitcp.store.journal import edits, open_edits
+from gitcp.store.journal import edits
 from gitcp.store.objects import Lookup, compare_trees, find_tree, read_commit
 from gitcp.store.session import others
 from gitcp.store.stream import (
@@ -395,7 +395,7 @@ def write_stated(ctx: Context, record: Record) -> Record:
     stated_files = {
         path: (entry, state.get("turn_id", "")) for path, entry in content["mine"].items()
     }
-    open_edits.record_edits(repo, session_id, ctx.head, stated_files)
+    edits.record_edits(repo, session_id, ctx.head, stated_files)
     oid = writing.write_checkpoint(repo, state, content)
     ctx.keep(state)
     return {"type": "checkpoint", "oid": oid, "ref": state["shadow_ref"], "session_id": session_id}

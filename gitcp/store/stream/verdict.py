@@ -9,7 +9,6 @@ from gitcp.core import credit, formats, stream_rules
 from gitcp.errors import Error, InputError
 from gitcp.git import encode_name
 from gitcp.store import journal, session
-from gitcp.store.journal import edits
 from gitcp.store.objects import Lookup, find_tree
 from gitcp.store.stream import (
     find_current,
@@ -123,6 +122,11 @@ def _collect_streams(
     concerned = [m for m in session.read_concerned(repo, writers) if session.is_home(repo, m)]
     foreign = [m for m in concerned if m["session_id"] != state["session_id"]]
     for marker in [*foreign, session.build_marker(state)]:
+        if not marker["streams"]:
+            continue
+
+        from gitcp.store.journal import edits
+
         for stream in edits.list_open_streams(repo, marker):
             _, files = streams.setdefault(stream["id"], (stream["ref"], {}))
             for path, file in stream["files"].items():

@@ -41,6 +41,7 @@ from gitcp.store.stream import (
     map_suffixes,
     parse_tip,
     read_metadata,
+    read_streams,
     read_tip,
     should_follow,
 )
@@ -164,7 +165,7 @@ def _record_files(held: Journal, state: State, place: Place, content: Content) -
     left_streams[stream["id"]] = content["undone"] & stream["files"].keys()
     turn_id, files = state.get("turn_id", ""), {**content["mine"], **content["away"]}
     edits.record_checkpoint(held, state, stream["id"], files, turn_id, left_streams, waiting=True)
-    edits.read_streams(held.repo, state)
+    read_streams(held.repo, state)
     state["streams"] = [s for s in state["streams"] if s["files"] or s["id"] == stream["id"]]
     if place["reset"]:
         state["checkpoint_count"] = 0

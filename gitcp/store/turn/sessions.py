@@ -14,12 +14,11 @@ from gitcp.files import Damaged
 from gitcp.git import decode_name
 from gitcp.store import refs
 from gitcp.store import session as store_session
-from gitcp.store.journal import calls, elsewhere
+from gitcp.store.journal import elsewhere, looks
 from gitcp.store.journal.edits import (
     list_left_paths,
     list_open_paths,
     list_taken_back,
-    read_streams,
 )
 from gitcp.store.objects import Objects, read_tree
 from gitcp.store.session import (
@@ -33,7 +32,7 @@ from gitcp.store.session import (
 )
 from gitcp.store.session.others import list_marked_ids
 from gitcp.store.snapshot import scan
-from gitcp.store.stream import list_tips, stream_list
+from gitcp.store.stream import list_tips, read_streams, stream_list
 from gitcp.store.turn import move_home
 from gitcp.store.v1 import checkpoint_list
 
@@ -375,7 +374,7 @@ def _unite_states(ctx: Context, state: State) -> State:
 
 def _begin_here(ctx: Context, state: State) -> None:
     """Begin the turn, or its continuation, with this worktree as it is now."""
-    repo, look = ctx.repo, calls.Look(ctx.repo)
+    repo, look = ctx.repo, looks.look_at_worktree(ctx.repo)
     head = look.scan.head or refs.get_zeros(repo)
     dirty = scan.resolve_changes(ctx.repo.objects, look.scan, write=False)
     look.take(head, dirty)

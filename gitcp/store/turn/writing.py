@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitcp.core import json, prompt_text, stream_rules
 from gitcp.errors import Error, Moved
 from gitcp.store import refs, session, stored_transcripts
-from gitcp.store.journal import calls
+from gitcp.store.journal import looks
 from gitcp.store.journal.edits import Work
 from gitcp.store.objects import Lookup, compare_trees, find_tree
 from gitcp.store.session import clear_verdict, reach_middle, read_baseline, read_middle
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Entries, Entry, State, Tip
     from gitcp.repo import Repo
     from gitcp.store import tasks
-    from gitcp.store.journal.calls import Look
+    from gitcp.store.journal.looks import Look
     from gitcp.store.objects import Objects
     from gitcp.store.session import Baseline
     from gitcp.store.stored_transcripts import StoredTranscript
@@ -75,14 +75,14 @@ class Turn:
         look = self.look
         session.begin_turn(repo, state, self.head, self.entries, look.began, look.at)
         tasks = [str(task.get("id", "")) for task in event.get("background_tasks", ())]
-        calls.end_turn(repo, state, look.at, tasks, format_subject(state))
+        looks.end_turn(repo, state, look.at, tasks, format_subject(state))
 
 
 def read_turn(repo: Repo, state: State, look: Look | None) -> Turn:
     """Scan and hash the worktree, store the transcript, record the changes and divide them.
 
     look: the caller's look at the worktree, None to take one."""
-    look = look or calls.Look(repo)
+    look = look or looks.look_at_worktree(repo)
     base, head = read_baseline(repo, state["session_id"]), look.scan.head or refs.get_zeros(repo)
     tip = find_current(repo, state, head)
     tip_lookup = _look_up_tip(repo.objects, tip["tree"]) if tip else None
