@@ -6,7 +6,7 @@ import os
 
 from gitcp import context, files
 from gitcp.core import commit_message, linking
-from gitcp.errors import format_error
+from gitcp.errors import InputError, format_error
 from gitcp.events import per_record
 from gitcp.repo import Repo
 from gitcp.store import objects, refs, session
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from gitcp.context import Context
     from gitcp.core.record_types import Marker, Record, Records
 
+# What a match of post-commit says, as conclude_commit() makes it.
+_CONCLUDED = ("id", "sessions", "dismissed", "noted", "linked", "carried", "merged")
 _KEEPING = ("scissors", "whitespace", "verbatim")  # cleanup modes that keep comments
 
 
@@ -262,8 +264,12 @@ def condense(record: Record) -> list[Record]:
 
 
 def _is_of_commit(record: Record) -> bool:
-    """Whether a record is the match of a post-commit."""
-    return record.get("type") == "match" and bool(record.get("commit")) and "old" in record
+    """Whether a record is the match of a post-commit.  Raises InputError if it is incomplete."""
+    if record.get("type") != "match" or not record.get("commit") or "old" not in record:
+        return False
+    if lacking := [key for key in _CONCLUDED if key not in record]:
+        raise InputError(f"a match record of post-commit lacks '{lacking[0]}'")
+    return True
 
 
 def _is_watched(match: Record) -> bool:

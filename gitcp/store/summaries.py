@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 REF = "refs/gitcp/abandoned"
 MOST = 1000
-_MOST_SHARED = 5000  # turns; a push leaves out the oldest
+_MOST_SHARED = 5000  # turns, forgotten ones among them; a push leaves out the oldest
 _MOST_READ = 100_000  # files in REF
 _LARGEST = 1 << 18  # bytes of a file in REF
 _PROMPT = 1000  # characters of a prompt that is shared
@@ -155,11 +155,9 @@ def write_shared(repo: Repo, records: Iterable[Record], recorded: Collection[Tur
             if any(new[key] != old.get(key) for key in _SHARED):
                 written = max(int(time.time()), old.get("written", 0) + 1)
                 edits[path] = BLOB, _write(repo, {**new, "written": written})
-        unchanged = {p: r for p, r in shared.items() if "files" in r and p not in edits}
-        excess = len(unchanged) + len(edits) - _MOST_SHARED
-        oldest = sorted(unchanged, key=lambda path: (unchanged[path]["time"], path))[
-            : max(0, excess)
-        ]
+        times = {p: r.get("forgotten", r.get("time")) for p, r in shared.items() if p not in edits}
+        excess = max(0, len(times) + len(edits) - _MOST_SHARED)
+        oldest = sorted(times, key=lambda path: (times[path], path))[:excess]
         if changes := {**edits, **dict.fromkeys(oldest)}:
             tree = edit_tree(repo.objects, tip["tree"] if tip else None, changes)
             commit = write_commit(repo, tree, [tip["oid"]] if tip else [], _SUBJECT)

@@ -204,7 +204,10 @@ def test_a_failing_pipeline_does_not_keep_the_next_one_from_running(repo: Path) 
 @pytest.mark.parametrize(
     ("value", "why"),
     [
-        ('!printf \'{"type":"match","commit":"x","old":"y"}\' | condense', "KeyError: 'id'"),
+        (
+            '!printf \'{"type":"match","commit":"x","old":"y"}\' | condense',
+            "a match record of post-commit lacks 'id'",
+        ),
         (
             '!printf \'{"type":"match","args":["none"]}\' | write-trailer',
             "No such file or directory",

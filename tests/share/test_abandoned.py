@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gitcp.repo import Repo
+from gitcp.store import summaries
+from gitcp.store.objects import Objects
 from gitcp.store.summaries import join
 from tests.rewind.going import done, run
 from tests.support.harness import Agent, World
@@ -87,6 +91,19 @@ def test_without_the_setting_nothing_is_sent_or_fetched(world: World, a: Agent) 
     there.git("config", KEY, "false")
     done(there, "fetch")
     assert prompts(there) == set()
+
+
+def test_what_is_fetched_stops_when_the_setting_is_taken_back(world: World, a: Agent) -> None:
+    bare = world.share()
+    there = clone(world, bare)
+    give_up(world, a, "add three", "three")
+    done(world, "push")
+    done(there, "fetch")
+    there.git("config", KEY, "false")
+    give_up(world, a, "add four", "four")
+    done(world, "push")
+    done(there, "fetch")
+    assert prompts(there) == {"add three"}
 
 
 @pytest.mark.parametrize("consent", [True, False])
@@ -206,6 +223,30 @@ def test_what_was_forgotten_here_alone_can_be_taken_out_where_it_was_sent_later(
     there = clone(world, bare)
     done(there, "fetch")
     assert prompts(there) == set()
+
+
+def test_forgotten_turns_count_among_those_that_are_shared(
+    world: World, a: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.share()
+    give_up(world, a, "add three", "three")
+    a.end()
+    done(world, "push")
+    done(world, "forget", A, "-y", "--remote")
+    repo = Repo.find(str(world.path))
+    turn = dict.fromkeys(("agent", "prompt", "how", "next_prompt", "by"), "x")
+    files = {"f.txt": {"how": "discarded", "added": 1, "removed": 0}}
+    now = int(time.time())
+    later = [
+        {**turn, "session_id": B, "turn": str(n), "time": now + n, "files": files} for n in (1, 2)
+    ]
+    monkeypatch.setattr(summaries, "_MOST_SHARED", 2)
+    for records in (later[:1], later):
+        with Objects(repo):
+            summaries.write_shared(repo, records, ())
+    left = world.git("ls-tree", "-r", "--name-only", REF).splitlines()
+    assert len(left) == 2
+    assert {r["turn"] for r in summaries.read_shared(repo)} == {"1", "2"}
 
 
 def test_work_that_came_back_is_given_up_nowhere(world: World, a: Agent) -> None:

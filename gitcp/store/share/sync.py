@@ -392,7 +392,7 @@ def _list_common(tips: list[Tips]) -> Tips:
 
 
 def _list_remote(repo: Repo, remote: Remote, to_forget: bool = False) -> Tips:
-    tried = [summaries.REF] if to_forget or refs.read_ref(repo, summaries.REF) else []
+    tried = [summaries.REF] if to_forget else []
     ref_names = [*_list_shared(repo), *tried, refs.REF]
     return _select_shared(remote.list_refs(*dict.fromkeys(ref_names)), ref_names)
 
