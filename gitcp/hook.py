@@ -76,7 +76,7 @@ def main() -> int:
         from gitcp.cmd import hook as listing
         from gitcp.console import cli
 
-        return cli.guard(lambda: listing.run(argv))
+        return cli.run_guarded(lambda: listing.run(argv))
     if os.environ.get("GITCP_ACTIVE") not in (None, "", "configured"):
         return OK  # a git command of gitcp's ran this hook
     git.begin_deadline()

@@ -43,7 +43,7 @@ def run(argv: Sequence[str]) -> int:
         cli.write_records(records)
     else:
         for line in _format_complaints(records) if args.check else _format_lines(records):
-            cli.say(cli.printable(line))
+            cli.say(console.escape_unprintable(line))
     return NO if args.check and records else OK
 
 

@@ -14,7 +14,7 @@ import time
 from contextlib import contextmanager, suppress
 
 import gitcp
-from gitcp.console import cli, shell, term
+from gitcp.console import cli, escape_unprintable, shell, term
 from gitcp.errors import OK, Error
 from gitcp.store.back.scratch import raising_at_broken_pipe
 
@@ -184,7 +184,7 @@ class Story:
         self._scene, self._colours = scene, cli.needs_colour(sys.stdout)
 
     def _show(self, line: str, colour: str) -> None:
-        text = cli.printable(line)
+        text = escape_unprintable(line)
         print(term.paint(text, colour) if colour and self._colours else text, flush=True)
 
     def remark(self, text: str) -> None:

@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitcp.core.render.actions import Action
+    from gitcp.core.render.panes import Action
 
 _LISTS = ("sessions", "commits", "points")
 _MISSING = "the browser is drawn with prompt_toolkit"

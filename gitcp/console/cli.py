@@ -338,9 +338,6 @@ def split_arguments(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     return before, list(argv[end:])
 
 
-printable, guard = console.escape_unprintable, run_guarded
-
-
 def parse(name: str, rows: Rows, argv: Sequence[str]) -> Namespace:
     """The arguments of a command by its rows, with the function `error`, which raises UsageError
     with a message and the usage line."""
@@ -357,7 +354,7 @@ def write_bytes(parts: Iterable[bytes]) -> None:
 def show_escaped(text: str) -> str:
     """Text with unprintable characters escaped, but not the colours that git writes."""
     parts = re.split(r"(\x1b\[[0-9;]*m)", text)
-    return "".join(part if n % 2 else printable(part) for n, part in enumerate(parts))
+    return "".join(part if n % 2 else escape_unprintable(part) for n, part in enumerate(parts))
 
 
 def write_records(records: Iterable[Record]) -> int:
@@ -392,7 +389,7 @@ def show(*lines: str) -> None:
     """Print lines, their unprintable characters escaped."""
     term.hide_progress()
     for line in lines:
-        print(printable(line))
+        print(escape_unprintable(line))
 
 
 def show_whole(*lines: str) -> None:
@@ -420,7 +417,8 @@ def _ask(question: str, answers: str, default: str) -> str:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return default
     term.hide_progress()
-    print(printable(question).replace("\n", " "), answers, end=" ", file=sys.stderr, flush=True)
+    line = escape_unprintable(question).replace("\n", " ")
+    print(line, answers, end=" ", file=sys.stderr, flush=True)
     return sys.stdin.readline()
 
 

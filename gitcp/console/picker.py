@@ -10,7 +10,7 @@ import os
 import shutil
 import sys
 
-from gitcp.console import browser, cli
+from gitcp.console import browser, cli, escape_unprintable
 from gitcp.core.render import spans
 
 TYPE_CHECKING = False
@@ -69,7 +69,7 @@ def _format_number(number: int) -> str:
 
 
 def _join_text(line: Line) -> str:
-    return "".join(cli.printable(text) for text, _ in line)
+    return "".join(escape_unprintable(text) for text, _ in line)
 
 
 class Choice:

@@ -356,8 +356,6 @@ def _check_pattern(text: str) -> str:
     import re
 
     try:
-        import re
-
         re.compile(text.encode("utf-8", "surrogateescape"))
     except (re.error, RecursionError, OverflowError) as e:
         return f"must be a regular expression: {e}"

@@ -61,9 +61,9 @@ def parse_query(text: str) -> Query:
     return query
 
 
-def add_filters(query: Query, more: Mapping[str, Sequence[str]]) -> None:
+def add_filters(query: Query, filters: Mapping[str, Sequence[str]]) -> None:
     """Add the filters of options to those of a query."""
-    for key, values in more.items():
+    for key, values in filters.items():
         if values:
             query["filters"].setdefault(key, []).extend(values)
 
@@ -81,11 +81,11 @@ def cut_pieces(texts: Sequence[str], words: Sequence[str]) -> list[str]:
     ending."""
     pieces: dict[str, None] = {}
     for word in dict.fromkeys(word for phrase in words for word in phrase.split()):
-        begun = re.compile(re.escape(word[: max(3, len(word) - 3)]), re.IGNORECASE)
+        beginning = re.compile(re.escape(word[: max(3, len(word) - 3)]), re.IGNORECASE)
         found: list[str] = []
         for text in texts:
             end = 0
-            while len(found) < _PIECES and (match := begun.search(text, end)):
+            while len(found) < _PIECES and (match := beginning.search(text, end)):
                 start = max(end, match.start() - _PIECE // 2)
                 end = match.end() + _PIECE // 2
                 found.append(text[start:end])
@@ -122,13 +122,13 @@ def cut_turns(transcript: bytes, start: int = 0) -> Iterator[Turn]:
     number, draft = 0, _Draft(0, "")
     for item in list_items(transcript):
         if item["kind"] == "prompt":
-            if draft.begun:
+            if draft.has_items:
                 yield draft.build_turn()
             number += 1
             draft = _Draft(number, item["text"])
         if item["line"] >= start:
             draft.add_item(item)
-    if draft.begun:
+    if draft.has_items:
         yield draft.build_turn()
 
 
@@ -136,7 +136,7 @@ class _Draft:
     """A turn to which items are added."""
 
     def __init__(self, number: int, prompt: str) -> None:
-        self.begun = False
+        self.has_items = False
         self._number, self._prompt, self._time = number, prompt, 0
         self._answers: list[str] = []
         self._calls: list[str] = []
@@ -145,7 +145,7 @@ class _Draft:
 
     def add_item(self, item: Item) -> None:
         """Add the texts of an item."""
-        self.begun = True
+        self.has_items = True
         if not self._time and item["time"]:
             self._time = (transcript_facts.parse_time(item["time"]) or 0) // 1_000_000_000
         if item["kind"] == "answer":

@@ -217,12 +217,12 @@ def _take(value: Any, shape: Shape, place: str, complaints: list[str]) -> Any:
 
 
 def _take_items(value: list[Any], shape: Shape, place: str, complaints: list[str]) -> list[Any]:
-    left, items = _LINES, []
+    room, items = _LINES, []
     for number, item in enumerate(value):
         taken = _take(item, shape, f"{place}[{number}]", complaints)
         if shape == keys.RANGE and taken:
-            left -= taken[1] - taken[0]
-            if left < 0:
+            room -= taken[1] - taken[0]
+            if room < 0:
                 complaints.append(f"'{place}' has more lines than a file")
                 break
         if taken is not None:

@@ -152,7 +152,7 @@ def draw_graph(
     """The lines of `gitcp log --graph`: for each commit its lines by author, and below it the
     prompts behind it.  commits: as list_commits() lists them, newest first."""
     parts = [_map_parts(commit) for commit in commits]
-    lanes = Lanes([list(part) for part in parts])
+    lanes = allot_lanes([list(part) for part in parts])
     for n, (commit, sessions) in enumerate(zip(commits, parts, strict=True)):
         before, below = drawn.get(commit["oid"], ("* ", []))
         added = {name: _get_added(part) for name, part in sessions.items()}
@@ -177,21 +177,32 @@ def draw_graph(
         yield from ([(row, "dim")] for row in _LEGEND)
 
 
-class Lanes:
-    """The columns of sessions; a column is free after the oldest row of its session."""
+def allot_lanes(rows: Sequence[Sequence[str]]) -> Lanes:
+    """The columns of the sessions of each row, from above; a column is free after the oldest row of
+    its session."""
+    first: dict[str, int] = {}
+    last = {name: n for n, row in enumerate(rows) for name in row}
+    columns: dict[str, int] = {}
+    for n, row in enumerate(rows):
+        for name in row:
+            if name not in columns:
+                taken = {columns[session_id] for session_id in columns if last[session_id] >= n}
+                columns[name] = min(set(range(len(taken) + 1)) - taken)
+                first[name] = n
+    return Lanes(shorten_ids(list(last)), columns, first, last)
 
-    def __init__(self, rows: Sequence[Sequence[str]]) -> None:
-        """rows: the sessions of each row, from above."""
-        self._last = {name: n for n, row in enumerate(rows) for name in row}
-        self._first: dict[str, int] = {}
-        self._lane: dict[str, int] = {}
-        self.names = shorten_ids(list(self._last))
-        for n, row in enumerate(rows):
-            for name in row:
-                if name not in self._lane:
-                    held = {self._lane[s] for s in self._lane if self._last[s] >= n}
-                    self._lane[name] = min(set(range(len(held) + 1)) - held)
-                    self._first[name] = n
+
+class Lanes:
+    """The columns of sessions, each with its first and its last row.  names: their short ids."""
+
+    def __init__(
+        self,
+        names: Mapping[str, str],
+        columns: dict[str, int],
+        first: Mapping[str, int],
+        last: Mapping[str, int],
+    ) -> None:
+        self.names, self._lane, self._first, self._last = names, columns, first, last
 
     def choose_colour(self, session_id: str) -> str:
         """The colour of a session's lane."""
@@ -214,7 +225,7 @@ def draw_open_sessions(sessions: Sequence[Record], end: float, ago: Ago) -> Iter
     times = [t for session in sessions for turn in session["turns"] for t in turn]
     if not times:
         return
-    lanes = Lanes([[session["session_id"] for session in sessions]])
+    lanes = allot_lanes([[session["session_id"] for session in sessions]])
     scale = page_parts.Scale([*times, end])
 
     def compute_cell(time: float) -> int:
@@ -236,12 +247,12 @@ def draw_open_sessions(sessions: Sequence[Record], end: float, ago: Ago) -> Iter
 
 def fit_line(line: Line, width: int) -> Line:
     """A line in at most so many cells of a terminal."""
-    fitted, left = [], width
+    fitted, room = [], width
     for text, colour in line:
         escaped = escape_part(text)
-        part, cells = clip(escaped, left)
+        part, cells = clip(escaped, room)
         fitted.append((part, colour))
-        left -= cells
+        room -= cells
         if part != escaped:
             break
     return fitted
@@ -457,14 +468,14 @@ def draw_recap(records: Iterable[Shown]) -> Iterator[Line]:
 
 
 def _choose_own(day: Shown) -> dict[str, Any]:
-    """A day with the sessions that have a commit of the person's own, and the own commits without a
-    session; others: the other commits, each once."""
-    mine = [s for s in day["sessions"] if any(c["own"] for c in s["commits"])]
-    shown = {c["oid"] for session in mine for c in session["commits"]}
+    """A day with the sessions and the commits of the person alone; others: the commits of other
+    people, each once."""
+    sessions = [s for s in day["sessions"] if any(c["own"] for c in s["commits"])]
+    shown = {c["oid"] for session in sessions for c in session["commits"]}
     rest = [*day["commits"], *(c for s in day["sessions"] for c in s["commits"])]
     others = {c["oid"]: c for c in rest if not c["own"] and c["oid"] not in shown}
-    own = [c for c in day["commits"] if c["own"]]
-    return {**day, "sessions": mine, "commits": own, "others": [*others.values()]}
+    commits = [c for c in day["commits"] if c["own"]]
+    return {**day, "sessions": sessions, "commits": commits, "others": [*others.values()]}
 
 
 def _format_summary(record: Shown) -> str:
@@ -684,8 +695,8 @@ def _draw_rows(rows: Sequence[tuple[str, Mapping[str, int]]], width: int) -> Ite
     visible, left_out = list(rows[:_MOST]), rows[_MOST:]
     most = max(sum(row.get(who, 0) for who in AUTHORS) for _, row in visible)
     if left_out:
-        left = {who: sum(row.get(who, 0) for _, row in left_out) for who in AUTHORS}
-        visible.append((f"… {count_noun(len(left_out), 'more row')}", left))
+        others = {who: sum(row.get(who, 0) for _, row in left_out) for who in AUTHORS}
+        visible.append((f"… {count_noun(len(left_out), 'more row')}", others))
     labels = [spans.escape_part(label) for label, _ in visible]
     bar, size = _fit_columns(labels, width - 12)  # a bar has up to three ends
     for label, (_, row) in zip(labels, visible, strict=True):
@@ -758,7 +769,7 @@ def draw_hits(listed: Sequence[Hit], left: int, ago: Ago) -> Iterator[Line]:
 
 
 def _draw_hit(hit: Hit, ago: Ago) -> Iterator[Line]:
-    (commit, checkpoint), name = _find_link(hit), name_turn(hit)
+    (commit, checkpoint), name = _find_link(hit), _name_prompt(hit)
     yield [
         (abbreviate(commit["oid"]) if commit else "not committed", "yellow" if commit else "dim"),
         (f"  {ago(hit['time'])}  " if hit["time"] else "  ", "dim"),
@@ -798,7 +809,7 @@ def _split_snippet(snippet: str) -> Iterator[tuple[str, str]]:
         yield text, ""
 
 
-def name_turn(hit: Hit) -> str:
+def _name_prompt(hit: Hit) -> str:
     """The name of a turn: the beginning of its session's id, and its prompt's number."""
     return f"{hit['session_id'][:SHORTEST]} #{hit['number']}"
 
@@ -806,7 +817,7 @@ def name_turn(hit: Hit) -> str:
 def format_compact(hit: Hit) -> str:
     """A hit as one line of JSON of at most 200 bytes: ids, files, snippet."""
     commit, checkpoint = _find_link(hit)
-    row: dict[str, Any] = {"turn": name_turn(hit)}
+    row: dict[str, Any] = {"turn": _name_prompt(hit)}
     row |= {"commit": abbreviate(commit["oid"])} if commit else {}
     row |= {"checkpoint": checkpoint} if checkpoint else {}
     text = (hit["snippet"] or hit["prompt"]).replace("\1", "").replace("\2", "")

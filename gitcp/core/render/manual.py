@@ -110,13 +110,9 @@ class _Text:
 class _List:
     """A list that is open: where its items begin, and how much more their text is indented."""
 
-    def __init__(self, words: list[str], left: int) -> None:
-        self.left, self.kind = left, words[0]
-        self.is_compact = "-compact" in words
+    def __init__(self, kind: str, left: int, width: int, *, is_compact: bool) -> None:
+        self.kind, self.left, self.width, self.is_compact = kind, left, width, is_compact
         self.count = 0
-        self.columns = [len(_unescape(word)) + 2 for word in words[1:] if word[0] != "-"]
-        named = words[words.index("-width") + 1] if "-width" in words else ""
-        self.width = {"Ds": 8, "": 4}.get(named, len(_unescape(named)) + 2)
 
     def make_head(self, text: str) -> str:
         """What stands before the text of the next item."""
@@ -167,9 +163,9 @@ class _Page:
         if head:
             first = (" " * self._lists[-1].left + head).ljust(left)
         if text:
-            more = " " * (left + self._hang)
+            further = " " * (left + self._hang)
             for line in wrap(
-                text, self._width, initial_indent=first, subsequent_indent=more,
+                text, self._width, initial_indent=first, subsequent_indent=further,
                 break_on_hyphens=False, break_long_words=False,
             ):  # fmt: skip
                 self._put(line)
@@ -224,17 +220,15 @@ class _Page:
 
     def _take_bl(self, words: list[str]) -> None:
         self.end_paragraph()
-        self._lists.append(_List(words, self._left))
+        named = words[words.index("-width") + 1] if "-width" in words else ""
+        width = {"Ds": 8, "": 4}.get(named, len(_unescape(named)) + 2)
+        is_compact = "-compact" in words
+        self._lists.append(_List(words[0], self._left, width, is_compact=is_compact))
 
     def _take_it(self, words: list[str]) -> None:
-        now = self._lists[-1]
-        self.end_paragraph() if now.is_compact else self._skip()
-        if now.kind == "-column":
-            cells = [self._join(cell.split()) for cell in " ".join(words).split(" Ta ")]
-            sized = zip(cells, [*now.columns, 0], strict=False)
-            self._put(" " * now.left + "".join(cell.ljust(width) for cell, width in sized))
-            return
-        self._head, self._left = now.make_head(self._join(words)), now.left + now.width
+        inner = self._lists[-1]
+        self.end_paragraph() if inner.is_compact else self._skip()
+        self._head, self._left = inner.make_head(self._join(words)), inner.left + inner.width
 
     def _take_el(self, _: list[str]) -> None:
         self.end_paragraph()

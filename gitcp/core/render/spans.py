@@ -109,12 +109,12 @@ def clip(text: str, size: int) -> tuple[str, int]:
     """(the longest beginning of an escaped text that fits in so many cells, its cells)."""
     if text.isascii():
         return text[:size], min(len(text), size)
-    kept, taken = "", 0
+    fitted, taken = "", 0
     for sign, cells in _split_signs(text):
         if taken + cells > size:
             break
-        kept, taken = kept + sign, taken + cells
-    return kept, taken
+        fitted, taken = fitted + sign, taken + cells
+    return fitted, taken
 
 
 def _split_signs(line: str) -> Iterator[tuple[str, int]]:
@@ -138,8 +138,8 @@ def split_rows(text: str) -> list[str]:
 
 def cut_rows(rows: Sequence[Row], most: int, make_last: Callable[[int], Row]) -> list[Row]:
     """The first rows, and in place of several others one that make_last() makes of their number."""
-    left = len(rows) - most
-    return [*rows] if left <= 1 else [*rows[:most], make_last(left)]
+    others = len(rows) - most
+    return [*rows] if others <= 1 else [*rows[:most], make_last(others)]
 
 
 def count_noun(count: int, word: str) -> str:
@@ -213,11 +213,11 @@ def fit_words(text: str, size: int) -> str:
     line, cut = join_words(text), shorten(text, size)
     if cut == line:
         return line
-    kept = cut.removesuffix("…")
-    if line[len(kept)] != " " and " " in kept:
-        whole, _, begun = kept.rpartition(" ")
-        kept = whole if count_cells(begun) < _LONG else kept
-    return kept.rstrip() + "…"
+    fitted = cut.removesuffix("…")
+    if line[len(fitted)] != " " and " " in fitted:
+        whole, _, part = fitted.rpartition(" ")
+        fitted = whole if count_cells(part) < _LONG else fitted
+    return fitted.rstrip() + "…"
 
 
 def wrap_line(line: Line, size: int) -> Iterator[Line]:
