@@ -50,7 +50,7 @@ CASES: dict[str, tuple[list[Any], list[tuple[str, bool]]]] = {
     "put away": ([(MINE, "1"), (BACK, "0")], [("1", False)]),
     "put away with what a person added": (
         [(MINE, "1"), (credit.PERSON, "2"), (BACK, "0")],
-        [("2", False)],
+        [("1", False)],
     ),
     "put away and back": ([(MINE, "1"), (BACK, "0"), (BACK, "1")], [("1", True)]),
     "put away, and other work": (

@@ -71,6 +71,10 @@ def doctor(client: Client) -> None:
     client.world.gitcp("doctor", "--fix")
 
 
+GONE_AND_BACK = (
+    f"; git rm -q new.py; {BARE} commit -qm gone"
+    f"; git checkout -q HEAD~ new.py; {BARE} commit -qm back"
+)
 EVENTS = [start, prompt, relink, doctor]
 REBASES = {
     "a pull with rebase": "git pull -q --rebase 2>/dev/null",
@@ -344,6 +348,24 @@ def test_of_equal_changes_the_commit_with_the_author_and_time_is_the_rewritten_o
     sound(world)
 
 
+@pytest.mark.parametrize("later", ["", GONE_AND_BACK])
+def test_a_range_links_work_in_a_commit_that_another_session_is_linked_to(
+    client: Client, later: str
+) -> None:
+    world, base = client.world, client.world.head
+    client.works()
+    client.commits()
+    start(client)
+    assert links(world, f"{base}..") == {"gui": ["lib.py", "new_5.py"]}
+    world.agent("session-b", tools=True).turn("beside", {"new.py": LIB})
+    shell(world, f"git add -A; {BARE} commit -q --amend --no-edit{later}")
+    world.gitcp("relink", f"{base}..main")
+    found = links(world, f"{base}..")
+    assert found.pop("gui") == ["lib.py", "new.py", "new_5.py"]
+    assert not any(found.values())
+    sound(world)
+
+
 def test_a_range_gives_no_commit_of_another_the_open_work_of_a_session(client: Client) -> None:
     world, base = client.world, client.world.head
     client.works()
@@ -373,3 +395,24 @@ def test_sessions_that_one_event_has_no_time_for_are_settled_by_the_next(
             relink_room.settle_links(ctx)
         linked = [one for one in logged(world, f"{base}..") if noted(world, one.oid)]
         assert len(linked) == settled
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_work_of_a_merged_branch_is_not_a_persons_change_of_its_file_made_meanwhile(
+    client: Client, event: type
+) -> None:
+    world, base = client.world, client.world.head
+    client.agent.turn("work", {"lib.py": LIB.replace("return 3\n", "return 3 + 3\n")})
+    shell(world, "git switch -qc topic")
+    client.commits("work")
+    world.git("push", "-q", "origin", "topic", warns=".*")
+    shell(world, f"{BARE} switch -q main")
+    world.write("lib.py", LIB.replace("return 7\n", "return 7 + 7\n"))
+    world.agent("session-b", tools=True).turn("beside", {"beside.py": NEW})
+    client.commits("meanwhile")
+    client.others("git merge -q --no-ff -m merge origin/topic")
+    shell(world, f"{BARE} pull -q --rebase")
+    event(client)
+    expected = {"work": ["lib.py"], "meanwhile": ["beside.py"], "merge": []}
+    assert links(world, f"{base}..main") == expected
+    sound(world)

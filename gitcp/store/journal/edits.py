@@ -123,10 +123,11 @@ class Stretch:
         return before, after
 
     def build_record(self, path: str, later_name: str = "") -> Recorded:
-        """The record that match() takes.  later_name: where its file was moved or copied since:
-        the record is evidence there."""
+        """The record that match() takes: what the session made last, since others' later changes
+        may have left none of it.  later_name: where its file was moved or copied since: the record
+        is evidence there."""
         live = self.live and not later_name
-        mode, oid = (self.own if self.live or later_name else self.content) or ("000000", None)
+        mode, oid = self.own or ("000000", None)
         path, before = later_name or path, self.before
         return {"path": path, "mode": mode, "oid": oid, "live": live, "before": before}
 

@@ -292,8 +292,9 @@ def _select_commits(
         since = {*_list_since(repo, base, head, *_ALL_PARENTS), *_select_made_here(moves)}
     for commit in commits:
         is_new = not head or commit["oid"] in since
-        if is_new and state["session_id"] not in _list_stored_sessions(repo, commit):
-            yield commit, commit["oid"]
+        if is_new and may_have_work(repo, state, commit):
+            if state["session_id"] not in _list_stored_sessions(repo, commit):
+                yield commit, commit["oid"]
 
 
 def list_resting(repo: Repo) -> Iterator[Marker]:
@@ -305,8 +306,8 @@ def list_resting(repo: Repo) -> Iterator[Marker]:
 
 
 def _list_unjudged(repo: Repo, head: str, among: str) -> list[Commit]:
-    """The commits of a range that have no stored checkpoint, oldest first; without a range, the
-    commits made here that no hook has judged, whose checkpoint may lack a damaged session.
+    """The commits of a range, oldest first; without a range, the commits made here that no hook has
+    judged.  Their checkpoints may lack a session.
 
     Of a range, others' commits are left out, and merges that were not made here: no session here
     can have open work in them."""
@@ -329,8 +330,7 @@ def _list_unjudged(repo: Repo, head: str, among: str) -> list[Commit]:
     return [
         commit
         for commit in commits
-        if (commit["oid"] in made_here or _is_plain_of(commit, own))
-        and not _list_stored_sessions(repo, commit)
+        if commit["oid"] in made_here or _is_plain_of(commit, own)
     ]
 
 
