@@ -242,3 +242,18 @@ def test_fsck_is_content_with_both_halves_of_a_file_that_was_reset(world: World,
     links = [[*each.ids, *noted(world, each.oid)] for each in logged(world, f"{base}..")]
     assert links == [[one], [one]]
     assert "wrong-note" not in world.gitcp("fsck")
+
+
+def test_no_change_of_a_person_is_work_that_is_in_the_stash_with_later_lines(world: World) -> None:
+    text = "".join(f"line_{n} = {n}\n" for n in range(30))
+    world.write("shared.py", text)
+    world.commit()
+    world.agent("session-a").turn("work", {"shared.py": text.replace("line_3 ", "line_3_new ")})
+    world.write("shared.py", world.read("shared.py").replace("line_9 ", "line_9_persons "))
+    shell(world, "git stash -q; git switch -qc fix")
+    world.write("shared.py", text.replace("line_20 ", "line_20_persons "))
+    shell(world, "git commit -qam fix")
+    assert ids(world) + noted(world) == []
+    shell(world, "git switch -q main; git stash pop -q; git commit -qam work")
+    assert len(ids(world)) == 1
+    sound(world)

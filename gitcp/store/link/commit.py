@@ -144,7 +144,7 @@ def match_sessions(
     for marker in candidates:
         session_id, how = marker["session_id"], acting.get(marker["session_id"])
         records = Work(lines, session_id, is_here).build_records(session_id not in brought)
-        records = _mark_stashed(stash, records, changes, is_replay or is_past)
+        records = _mark_stashed(repo, records, changes, stash, is_replay or is_past)
         records += _list_elsewhere(repo, marker, changes)
         verdict = linking.match_session(records, changes, blob, lambda path: _is_gone(repo, path))
         paths, reasons = verdict["paths"], verdict["reasons"] if verdict["paths"] else {}
@@ -240,19 +240,21 @@ def _leave_out_lineless(
 
 
 def _mark_stashed(
-    stash: refs.Stash, edits: list[Recorded], paths: Container[str], is_past: bool
+    repo: Repo, edits: list[Recorded], paths: Container[str], stash: refs.Stash, is_past: bool
 ) -> list[Recorded]:
-    """The edits, with a mark on those at paths that the stash holds; at a past commit none counts
-    as being in the worktree."""
+    """The edits, with a mark on those at paths of which the stash has any; at a past commit none
+    counts as being in the worktree."""
     if is_past:
         return [{**edit, "live": False} for edit in edits]
-    stashed = {
-        edit["path"]
-        for edit in edits
-        if edit["live"] and edit["path"] in paths and edit["oid"]
-        if stash.holds(edit["path"], (edit.get("mode", ""), edit["oid"]))
-    }
-    return [{**edit, "stashed": edit["path"] in stashed} for edit in edits]
+    marked = [*edits]
+    for number, edit in enumerate(edits):
+        path = edit["path"]
+        if edit["live"] and path in paths and edit["oid"] and stash.changes(path):
+            from gitcp.store.match import sources
+
+            is_stashed = sources.is_in_stash(repo.objects, [edit], stash.list_all())
+            marked[number] = {**edit, "stashed": is_stashed}
+    return marked
 
 
 def find_acting(open_markers: list[Marker]) -> dict[str, str]:

@@ -620,14 +620,15 @@ class _Pending:
 
             self._worktree |= scan.read_paths(self._repo, unread, write=True)
         steps = [(path, self._find_after(path), self._worktree.get(path)) for path in paths]
-        return _has_work(self._repo.objects, open_, steps) or _is_in_stash(
+        return _has_work(self._repo.objects, open_, steps) or is_in_stash(
             self._repo.objects, edits, self._stash
         )
 
 
-def _is_in_stash(
+def is_in_stash(
     objects: Objects, edits: Sequence[Recorded], stash: Iterable[refs.Stashed]
 ) -> bool:
+    """Whether one of these entries of the stash has some of the work of edits."""
     paths = [edit["path"] for edit in edits]
     return any(_has_work(objects, edits, entry.list_steps(paths)) for entry in stash)
 
@@ -664,7 +665,7 @@ def add_stashed(repo: Repo, oid: str) -> None:
         from gitcp.store.match import candidates
 
         edits = candidates.read_edits(repo, checkpoint_id, commit)
-        if _is_in_stash(repo.objects, edits, stash):
+        if is_in_stash(repo.objects, edits, stash):
             add_commits(repo, [oid])
             return
 
