@@ -291,10 +291,9 @@ def _select_commits(
         moves, _ = refs.list_moves_since(repo, state.get("head_log", 0), base)
         since = {*_list_since(repo, base, head, *_ALL_PARENTS), *_select_made_here(moves)}
     for commit in commits:
-        is_new = not head or commit["oid"] in since
-        if is_new and may_have_work(repo, state, commit):
-            if state["session_id"] not in _list_stored_sessions(repo, commit):
-                yield commit, commit["oid"]
+        is_candidate = (not head or commit["oid"] in since) and may_have_work(repo, state, commit)
+        if is_candidate and state["session_id"] not in _list_stored_sessions(repo, commit):
+            yield commit, commit["oid"]
 
 
 def list_resting(repo: Repo) -> Iterator[Marker]:
@@ -327,11 +326,7 @@ def _list_unjudged(repo: Repo, head: str, among: str) -> list[Commit]:
     if not among:
         return commits
     own = _list_authors(repo, made_here)
-    return [
-        commit
-        for commit in commits
-        if commit["oid"] in made_here or _is_plain_of(commit, own)
-    ]
+    return [commit for commit in commits if commit["oid"] in made_here or _is_plain_of(commit, own)]
 
 
 def _list_authors(repo: Repo, made_here: Collection[str]) -> set[str]:

@@ -625,9 +625,7 @@ class _Pending:
         )
 
 
-def is_in_stash(
-    objects: Objects, edits: Sequence[Recorded], stash: Iterable[refs.Stashed]
-) -> bool:
+def is_in_stash(objects: Objects, edits: Sequence[Recorded], stash: Iterable[refs.Stashed]) -> bool:
     """Whether one of these entries of the stash has some of the work of edits."""
     paths = [edit["path"] for edit in edits]
     return any(_has_work(objects, edits, entry.list_steps(paths)) for entry in stash)
