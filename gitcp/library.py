@@ -16,7 +16,7 @@ from gitcp.errors import Error
 from gitcp.repo import Repo
 from gitcp.store import abandoned, blame
 from gitcp.store.back import steps
-from gitcp.store.back.restore import Present, name_in_worktree
+from gitcp.store.back.restore import name_in_worktree, read_present
 from gitcp.store.lines import history
 from gitcp.store.lines.evidence import Evidence
 from gitcp.store.objects import Objects
@@ -128,5 +128,5 @@ class Repository:
         """Store the worktree as it stands: the oids of its tree and of head; left_out: path -> why
         it is not in the tree."""
         with self._open_objects() as repo:
-            present = Present(repo)
+            present = read_present(repo)
         return {"tree": present.tree, "head": present.head, "left_out": present.left_out}

@@ -18,8 +18,8 @@ from gitcp.git import decode_name
 from gitcp.repo import Repo
 from gitcp.store import pack_care, session
 from gitcp.store.back import points, restore, scratch, steps
-from gitcp.store.back.history import History
-from gitcp.store.back.restore import Present
+from gitcp.store.back.history import read_history
+from gitcp.store.back.restore import Present, read_present
 from gitcp.store.care import unfinished
 from gitcp.store.objects import Objects
 from gitcp.store.session import others
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gitcp.console import Rows
     from gitcp.core.bisect import Change
     from gitcp.core.record_types import Record
+    from gitcp.store.back.history import History
     from gitcp.store.back.scratch import InPlace, Scratch
 
 OPTIONS: Rows = (
@@ -100,9 +101,9 @@ def _bisect(repo: Repo, args: Namespace) -> int:
     for sentence in unfinished.finish_bisection(repo):
         console.warn(sentence)
     mover = unfinished.make_mover(repo)
-    present = Present(repo, dry=True)
+    present = read_present(repo, dry=True)
     session = _pick_session(present, args.session)
-    history = History(present, args.good, args.bad, session)
+    history = read_history(present, args.good, args.bad, session)
     if not history.changes:
         raise Error(f"nothing has changed between '{args.good}' and '{args.bad}'")
     search = Search(history, args, restore.name_in_worktree(repo, "."))

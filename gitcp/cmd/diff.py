@@ -14,7 +14,7 @@ from gitcp.store import pack_care, stage
 from gitcp.store.back import steps
 from gitcp.store.lines import absent
 from gitcp.store.objects import Objects, compare_trees
-from gitcp.store.work import Work
+from gitcp.store.work import read_work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _list_changes(repo: Repo, pair: Sequence[str], paths: Sequence[str]) -> Iter
 
 def _find_work(repo: Repo, args: Namespace) -> Sequence[str]:
     """The trees before and after the work of a session, of no agent, or of the last turn."""
-    work = Work(repo)
+    work = read_work(repo)
     if args.session is None and not args.by_hand:
         return work.make_trees(work.find_last_turn())
     names = [args.session] if args.session is not None else []

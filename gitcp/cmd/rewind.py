@@ -17,7 +17,7 @@ from gitcp.repo import Repo
 from gitcp.store import pack_care, stashes
 from gitcp.store import undo as store_undo
 from gitcp.store.back import conversation, points, restore, steps
-from gitcp.store.back.restore import KeptEdits
+from gitcp.store.back.restore import read_kept_edits
 from gitcp.store.objects import Objects
 from gitcp.store.show import commits
 from gitcp.store.snapshot import scan
@@ -228,7 +228,7 @@ def _take_back_edits(repo: Repo, args: Namespace) -> int:
     below = [restore.name_in_worktree(repo, path) for path in args.path]
     call, entries = stashes.find_taken(repo, args.tool) if not below else ("", [])
     try:
-        what, lines = points.find_edits(KeptEdits(repo), args.session, args.turn, args.tool)
+        what, lines = points.find_edits(read_kept_edits(repo), args.session, args.turn, args.tool)
         wisher = points.take_back_edits(lines, below, args.conflict)
     except Error:
         if not entries:

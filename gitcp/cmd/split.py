@@ -11,7 +11,7 @@ from gitcp.errors import NO, OK
 from gitcp.repo import Repo
 from gitcp.store import auto, pack_care, refs, split
 from gitcp.store.objects import Objects, find_tree, need_commit
-from gitcp.store.split import Bench, Splitter
+from gitcp.store.split import Bench
 from gitcp.store.stage import need_index, select
 
 TYPE_CHECKING = False
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from gitcp.core.record_types import Record
-    from gitcp.store.split import Key, Made, Share
+    from gitcp.store.split import Key, Made, Share, Splitter
 
 OPTIONS = (
     make_value(
@@ -67,11 +67,18 @@ class _Splitting:
 
     def __init__(self, repo: Repo, args: Namespace) -> None:
         self._repo, self._args = repo, args
-        self._branch = refs.read_branch(repo)
-        self._splitter = Splitter(repo, args.commit is not None, args.by == "prompt", args.dry_run)
+        self._splitter: Splitter
+
+    def _read_change(self) -> Splitter:
+        args = self._args
+        return split.read_change(
+            self._repo, args.commit is not None, args.by == "prompt", args.dry_run
+        )
 
     def run(self) -> int:
-        splitter, args = self._splitter, self._args
+        branch = refs.read_branch(self._repo)
+        splitter, args = self._read_change(), self._args
+        self._splitter = splitter
         named = select(self._repo, splitter.lines, args.session).ids
         keys = splitter.list_keys(named)
         shares = self._plan(keys, splitter.first)
@@ -85,10 +92,11 @@ class _Splitting:
             splitter.list_left(keys, last)
             return self._report(shares, (), "")
         made = self._make(keys, shares)
+        splitter = self._splitter
         replaced = splitter.head if splitter.commit else ""
         split.note_links(self._repo, made, replaced)
         try:
-            step = split.publish(self._repo, made, splitter.head, splitter.target, self._branch)
+            step = split.publish(self._repo, made, splitter.head, splitter.target, branch)
         finally:
             split.link(context.open_context(self._repo))
         self._run_post_commit()
@@ -111,9 +119,10 @@ class _Splitting:
                 tree = bench.read_tree()
                 if shares and tree != share["tree"]:  # a hook has changed it
                     bench.hand_over(splitter.parent)
-                    splitter.look_again()
-                    left = [k for k in keys if k not in {one["share"]["key"] for one in made}]
-                    shares = self._plan(left, tree)
+                    if not splitter.commit:
+                        self._splitter = self._read_change()
+                    done = {one["share"]["key"] for one in made}
+                    shares = self._plan([key for key in keys if key not in done], tree)
             bench.hand_over(splitter.parent)
         return made
 

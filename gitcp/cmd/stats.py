@@ -82,7 +82,9 @@ def _count_lines(
     counted = sums.Sums()
     with Objects(repo):
         authors = evidence.Evidence(repo)
-        replay = reports.Replay(repo, authors, revisions, paths) if with_survival else None
+        replay = None
+        if with_survival:
+            replay = reports.Replay(repo, authors, revisions, paths).begin()
         options, limits = (reports.OPTIONS, ()) if replay else ((*exports.WHOLE, *choice), paths)
         commits = exports.list_commits(repo, revisions, limits, options)
         for commit in commits:

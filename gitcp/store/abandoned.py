@@ -21,7 +21,7 @@ from gitcp.git import decode_name
 from gitcp.record import encode_lines
 from gitcp.repo import Repo
 from gitcp.store import journal, pack_care, redaction, refs, summaries
-from gitcp.store.back.restore import KeptEdits, Present
+from gitcp.store.back.restore import Present, read_kept_edits, read_present
 from gitcp.store.lines.edit_lines import Edits
 from gitcp.store.objects import Lookup, Objects, edit_tree, find_file
 from gitcp.store.session import others
@@ -48,7 +48,7 @@ class _Place:
 
     def __init__(self, repo: Repo) -> None:
         self.repo = repo
-        self.present = Present(repo, dry=True)
+        self.present = read_present(repo, dry=True)
         staged = map(decode_name, repo.git.read_records("ls-files", "--stage", "-z"))
         facts = (fact.partition("\t") for fact in staged)
         self._staged = [(path, _parse_staged(about)) for about, _, path in facts]
@@ -325,7 +325,7 @@ def format_hint(repo: Repo, prompt: str) -> str:
 
 
 def _format_hint(repo: Repo, prompt: str) -> str:
-    edits = KeptEdits(repo).list_all()
+    edits = read_kept_edits(repo).list_all()
     known = {line["path"] for line in edits if get_author(line)[0]}
     known |= {path for record in summaries.read_kept(repo) for path in record["files"]}
     if not (named := abandoned.find_named(prompt, sorted(known))):

@@ -172,7 +172,7 @@ class Sessions:
         """The edits that the journal has of a turn or a tool use."""
         if self._edits is None:
             self._edits = {}
-            for line in restore.KeptEdits(self._repo).list_all():
+            for line in restore.read_kept_edits(self._repo).list_all():
                 for cause in filter(None, credit.get_cause(line)[1:]):
                     self._edits.setdefault(cause, []).append(line)
         return self._edits.get(name, [])

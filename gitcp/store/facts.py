@@ -339,7 +339,9 @@ def _add_commits(
     options = ("--no-patch", "--reverse", "--topo-order") if light else reports.OPTIONS
     with Objects(repo):
         evidence = Evidence(repo)
-        replay = None if light else reports.Replay(repo, evidence, revision_arguments, ())
+        replay = None
+        if not light:
+            replay = reports.Replay(repo, evidence, revision_arguments, ()).begin()
         history = exports.map_commits(repo, read, revision_arguments, (), options)
         for count, (commit, spoken) in enumerate(history):
             progress(count)

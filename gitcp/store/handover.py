@@ -15,7 +15,7 @@ from gitcp.errors import Error
 from gitcp.git import decode_name
 from gitcp.store import abandoned, redaction
 from gitcp.store.back import conversation, steps
-from gitcp.store.back.restore import Present
+from gitcp.store.back.restore import Present, read_present
 from gitcp.store.objects import Lookup, find_file, read_commit
 from gitcp.store.session import others
 
@@ -77,7 +77,7 @@ def _gather(
     repo: Repo, session_id: str, agent: str, data: bytes, redact: Callable[[str], str]
 ) -> handover.Work:
     """What is handed over, its texts redacted before anything cuts them."""
-    present = Present(repo, dry=True)
+    present = read_present(repo, dry=True)
     touched = _list_files(repo, session_id)
     open_first = sorted(touched, key=lambda path: (path not in present.entries, path))
     decided, todo = _list_plans(data)

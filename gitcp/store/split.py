@@ -9,6 +9,7 @@ leaves nothing but that directory.
 from __future__ import annotations
 
 import os
+from functools import cached_property
 
 from gitcp import files
 from gitcp.console import term
@@ -29,6 +30,7 @@ from gitcp.store import (
     redaction,
     refs,
     session,
+    stage,
     undo,
 )
 from gitcp.store.back.scratch import Copy, remove_folder
@@ -36,7 +38,7 @@ from gitcp.store.journal import edits
 from gitcp.store.link import commit_sessions, unhooked
 from gitcp.store.objects import compare_trees, edit_tree, find_tree, need_commit
 from gitcp.store.session import make_id, others
-from gitcp.store.stage import Selection, Stager, get_writer
+from gitcp.store.stage import Selection, get_writer
 from gitcp.store.stream import writing
 from gitcp.store.v1 import checkpoints
 from gitcp.store.v1.checkpoints import read_session
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
     from gitcp.context import Context
     from gitcp.core.record_types import Commit, JournalLine, Linked, Version, Writer
     from gitcp.repo import Repo
-    from gitcp.store.stage import Change, Left, Part
+    from gitcp.store.stage import Change, Left, Part, Stager
     from gitcp.store.v1.checkpoints import StoredCheckpoint
 
     Key = tuple[str, str]  # a session, and its turn or ''
@@ -99,29 +101,32 @@ class _Prompts(Selection):
         return (who[0], who[1]) in self._keys or (who[0], "") in self._keys
 
 
+def read_change(repo: Repo, of_head: bool, by_prompt: bool, dry: bool) -> Splitter:
+    """What divides the worktree's change, or that of the last commit.
+
+    dry: write nothing into the journal.  Raises Error if the last commit cannot be split."""
+    head = refs.read_head(repo) or ""
+    if not of_head:
+        return Splitter(repo, stage.read_change(repo, dry), head, None, by_prompt)
+    commit = _need_last(repo, head)
+    stager = stage.read_change_since(repo, commit["parents"][0], dry)
+    return Splitter(repo, stager, head, commit, by_prompt)
+
+
 class Splitter:
     """Divides the change of the worktree, or of HEAD, among those who wrote it.
 
     overlaps, needs: what the chosen sessions wrote and no commit gets, by list_left()."""
 
-    def __init__(self, repo: Repo, of_head: bool, by_prompt: bool, dry: bool) -> None:
-        """of_head: what the last commit changed.  Raises Error if it cannot be split."""
-        self._repo = repo
-        self._of_head, self._by_prompt, self._dry = of_head, by_prompt, dry
-        self.head = refs.read_head(repo) or ""
-        self.commit = _need_last(repo, self.head) if of_head else None
-        self.parent = self.commit["parents"][0] if self.commit else self.head
+    def __init__(
+        self, repo: Repo, stager: Stager, head: str, commit: Commit | None, by_prompt: bool
+    ) -> None:
+        """commit: the last one, None to divide the worktree's change."""
+        self._repo, self._stager, self._by_prompt = repo, stager, by_prompt
+        self.head, self.commit = head, commit
+        self.parent = commit["parents"][0] if commit else head
         self.overlaps: list[Left] = []
         self.needs: list[Left] = []
-        self._look()
-
-    def _look(self) -> None:
-        self._stager = Stager(self._repo, self._dry)
-        if self.commit:
-            self._stager.look_at(self.parent)
-        self._target = self.commit["tree"] if self.commit else self._stager.tree
-        self._first = find_tree(self._repo.objects, self.parent or None)
-        self._writers = {p: self._list_writers(p, *c) for p, c in self._compare(self._first)}
 
     @property
     def lines(self) -> list[JournalLine]:
@@ -131,12 +136,15 @@ class Splitter:
     @property
     def target(self) -> str:
         """The tree that is divided: the worktree's, or that of the last commit."""
-        return self._target
+        return self.commit["tree"] if self.commit else self._stager.tree
 
-    def look_again(self) -> None:
-        """Look at the worktree again: a hook has changed it."""
-        if not self._of_head:
-            self._look()
+    @cached_property
+    def _first(self) -> str | None:
+        return find_tree(self._repo.objects, self.parent or None)
+
+    @cached_property
+    def _writers(self) -> dict[str, dict[Key, int]]:
+        return {p: self._list_writers(p, *c) for p, c in self._compare(self._first)}
 
     @property
     def first(self) -> str:
@@ -145,7 +153,7 @@ class Splitter:
 
     def _compare(self, tree: str | None) -> Iterator[tuple[str, Change]]:
         """Yield the paths of which something is left after a tree, with the change."""
-        for path, old, new in compare_trees(self._repo.objects, tree, self._target):
+        for path, old, new in compare_trees(self._repo.objects, tree, self.target):
             if not path.startswith(back.OURS):
                 yield path, (old, new)
 
@@ -355,6 +363,7 @@ class Bench:
         self._copy = Copy(
             os.path.join(self._place, "worktree"), repo.git, repo.git_dir, repo.common, hooks
         )
+        self._copy.create()
         self._git_dir = os.path.join(self._copy.top, ".git")
         _write_hooks(repo, hooks)
         entries = index.copy_index(repo, "split-index")

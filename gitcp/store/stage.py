@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 from gitcp.core import back, credit, edit_states, line_replay, parts
 from gitcp.core.credit import PERSON, UNKNOWN, parse_entry
-from gitcp.core.formats import REGULAR
+from gitcp.core.formats import REGULAR, build_change
 from gitcp.core.line_replay import find_changed_lines, has_no_lines, split_lines
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import Error
 from gitcp.store import index, undo
-from gitcp.store.back.restore import Present
+from gitcp.store.back.restore import Present, read_present
 from gitcp.store.lines.edit_lines import Edits
 from gitcp.store.link.commit import find_acting
 from gitcp.store.objects import Lookup, find_file, find_tree
@@ -137,25 +135,26 @@ def _pick(kind: str, name: str, ids: set[str]) -> str:
 
 
 class Stager:
-    """Divides the changes from the index to the worktree, as it is now, by their authors."""
+    """Divides changes up to the worktree, as it is now, by their authors.
 
-    def __init__(self, repo: Repo, dry: bool) -> None:
-        """dry: write nothing into the journal."""
-        self._repo = repo
-        self._present = Present(repo, dry)
-        self.lines = self._present.lines
-        self._edits, self._is_of_commit = Edits(repo.objects, self.lines), False
-        self._head = Lookup(repo.objects, self._present.head_tree)
+    base: the tree that the changes begin from.  edits: those that may have made them.  open_edits:
+    (path, time) of those that no commit has.  overlaps, needs, notes: what the last division left
+    out.
+    """
+
+    def __init__(
+        self, present: Present, base: str | None, edits: Edits, open_edits: set[tuple[str, int]]
+    ) -> None:
+        self._present, self._objects = present, present.repo.objects
+        self._base, self._edits, self._open = Lookup(self._objects, base), edits, open_edits
         self.overlaps: list[Left] = []
         self.needs: list[Left] = []
         self.notes: list[str] = []
 
-    def look_at(self, parent: str) -> None:
-        """Divide changes since another commit than HEAD, also by edits that were cut from the
-        journal."""
-        self._is_of_commit = True
-        self._head = Lookup(self._repo.objects, find_tree(self._repo.objects, parent or None))
-        self._edits = Edits(self._repo.objects, self._present.kept_edits.list_all())
+    @property
+    def lines(self) -> list[JournalLine]:
+        """The lines of the journal."""
+        return self._present.lines
 
     @property
     def tree(self) -> str:
@@ -187,11 +186,7 @@ class Stager:
         self._selection = selection
         self._with_overlaps, self._with_needed = with_overlaps, with_needed
         self.overlaps, self.needs = [], []
-        compared = {
-            path: (*(old or ("", None)), *(new or ("", None)))
-            for path, (old, new) in changes.items()
-        }
-        self._edits.read_ahead(compared)
+        self._edits.read_ahead({path: build_change(*pair) for path, pair in changes.items()})
         found = []
         for path, (old, new) in changes.items():
             result = self._divide(path, old, new)
@@ -210,21 +205,16 @@ class Stager:
             return [line for line in chain if (line["path"], line["at"]) in self._open] or chain
         return recent
 
-    @cached_property
-    def _open(self) -> set[tuple[str, int]]:
-        opened = edit_states.list_open_edits(self.lines)
-        return set() if self._is_of_commit else {(line["path"], line["at"]) for line in opened}
-
     def _list_changes(self, scopes: Sequence[str]) -> dict[str, Change]:
         """path -> its entries in the index and in the worktree, if they differ."""
         present, tree = self._present, self._present.head_tree
-        staged = index.list_staged(self._repo, tree or self._repo.empty_tree)
-        hidden = scan.list_sparse(self._repo) if staged.keys() - present.entries else ()
+        staged = index.list_staged(present.repo, tree or present.repo.empty_tree)
+        hidden = scan.list_sparse(present.repo) if staged.keys() - present.entries else ()
         changes: dict[str, Change] = {}
         for path in sorted({*present.entries, *staged}):
             if path.startswith(back.OURS) or path in hidden or not back.is_below(path, scopes):
                 continue
-            committed = find_file(self._head, path)
+            committed = find_file(self._base, path)
             old, new = staged.get(path, committed), present.entries.get(path, committed)
             if old and old[0].startswith("U"):
                 self.notes.append(f"'{path}' is unmerged, and is left out")
@@ -248,13 +238,13 @@ class Stager:
         if new is None:
             who = get_writer(chain[-1]) if chain else PERSON
             return None if self._selection.has(who) else old
-        staged, present = read_text(self._repo.objects, old), read_text(self._repo.objects, new)
+        staged, present = read_text(self._objects, old), read_text(self._objects, new)
         if staged is None or present is None:
             return self._choose_whole(path, old, new, writers or set(map(get_writer, chain)))
         data = self._divide_lines(path, chain, old, new, (staged, present))
         if data is None:
             return old
-        return self._choose_mode(chain, old, new), self._repo.objects.write("blob", data)
+        return self._choose_mode(chain, old, new), self._objects.write("blob", data)
 
     def _choose_whole(
         self, path: str, old: record_types.Version, new: Entry, writers: set[Writer]
@@ -275,20 +265,14 @@ class Stager:
         texts: tuple[bytes, bytes],
     ) -> bytes | None:
         """The text with the selected operations; None if there is no file with them."""
-        contents = [
-            line_replay.Version(v[1] if v else "", split_lines(t))
-            for v, t in zip((old, new), texts, strict=True)
-        ]
-        committed = find_file(self._head, path)
-        parent = self._edits.get_content(*(committed or ("", ""))) or contents[0]
-        weave = self._edits.replay_as(parts.Weave, path, parent)
-        if not weave.knows(contents[1]):
-            weave.add_step(contents[1], PERSON)
         creator = find_creator(chain) if old is None else None
         has = self._selection.has
         if creator and not texts[1]:
             return b"" if has(creator) else None
-        operations = parts.list_operations(weave, contents[0], contents[1], creator or UNKNOWN)
+        parent = self._edits.get_content(*(find_file(self._base, path) or ("", "")))
+        operations = list_operations(
+            self._edits, path, (old, new), texts, creator or UNKNOWN, parent
+        )
         ways = self._with_overlaps, self._with_needed
         choice = parts.choose_operations(operations, has, creator, *ways)
         self.overlaps += [_describe(path, group) for group in choice.overlaps]
@@ -302,7 +286,7 @@ class Stager:
     def _find_end_writer(self, chain: Sequence[JournalLine], end: bool) -> Writer:
         """Who gave a text its end with a newline, or without one."""
         for line in reversed(chain):
-            before = read_text(self._repo.objects, parse_entry(line["before"]))
+            before = read_text(self._objects, parse_entry(line["before"]))
             if before is not None and before.endswith(b"\n") != end:
                 return get_writer(line)
         return PERSON
@@ -322,11 +306,48 @@ class Stager:
 
     def _count(self, path: str, old: record_types.Version, new: record_types.Version) -> Part:
         before, after = (
-            split_lines(read_text(self._repo.objects, version) or b"") for version in (old, new)
+            split_lines(read_text(self._objects, version) or b"") for version in (old, new)
         )
         removed, added = find_changed_lines(before, after)
-        counts = len(added), len(removed)
-        return {"path": path, "old": old, "new": new, "added": counts[0], "removed": counts[1]}
+        return {"path": path, "old": old, "new": new, "added": len(added), "removed": len(removed)}
+
+
+def read_change(repo: Repo, dry: bool) -> Stager:
+    """What divides the change from HEAD to the worktree.  dry: write nothing into the journal."""
+    present = read_present(repo, dry)
+    edits = Edits(repo.objects, present.lines)
+    opened = {(line["path"], line["at"]) for line in edit_states.list_open_edits(present.lines)}
+    return Stager(present, present.head_tree, edits, opened)
+
+
+def read_change_since(repo: Repo, parent: str, dry: bool) -> Stager:
+    """What divides the change since a commit ('' for none), whose edits commits may have, and may
+    have been cut from the journal.  dry: as for read_change()."""
+    present = read_present(repo, dry)
+    edits = Edits(repo.objects, present.kept_edits.list_all())
+    return Stager(present, find_tree(repo.objects, parent or None), edits, set())
+
+
+def list_operations(
+    edits: Edits,
+    path: str,
+    ends: Change,
+    texts: tuple[bytes, bytes],
+    creator: Writer,
+    parent: line_replay.Version | None = None,
+) -> list[Operation]:
+    """The operations that make one text of a path from another, by their authors.
+
+    ends: the entries before and after; texts: theirs.  creator: who wrote lines that no edit did.
+    parent: the content before all edits, None for the first text."""
+    before, after = (
+        line_replay.Version(entry[1] if entry else "", split_lines(text))
+        for entry, text in zip(ends, texts, strict=True)
+    )
+    weave = edits.replay_as(parts.Weave, path, parent or before)
+    if not weave.knows(after):
+        weave.add_step(after, PERSON)
+    return parts.list_operations(weave, before, after, creator)
 
 
 def need_index(repo: Repo) -> None:

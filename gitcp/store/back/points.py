@@ -22,7 +22,15 @@ from gitcp.store import objects as store_objects
 from gitcp.store import redaction, refs, stored_transcripts, stream, undo
 from gitcp.store.auto import list_under_way
 from gitcp.store.back import restore
-from gitcp.store.back.restore import KeptEdits, Owners, Present, find_other_names, read_signatures
+from gitcp.store.back.restore import (
+    KeptEdits,
+    Owners,
+    Present,
+    find_other_names,
+    read_kept_edits,
+    read_present,
+    read_signatures,
+)
 from gitcp.store.object_lists import list_commits
 from gitcp.store.objects import (
     Lookup,
@@ -581,7 +589,7 @@ def read_points(repo: Repo, everywhere: bool = False, depth: int = COMMITS) -> l
     number of commits that are searched.
     """
     points = [*_list_temporary(repo, everywhere), *_list_steps(repo)]
-    kept = KeptEdits(repo)
+    kept = read_kept_edits(repo)
     moments = kept.list_moments(everywhere)
     points += list_moments(moments, map_prompts(repo), kept.map_commands())
     points += _list_committed(repo, depth)
@@ -797,7 +805,7 @@ class Preview:
 
     def _prepare(self, point: Point) -> Prepared:
         if point["id"] not in self._prepared:
-            self._present = self._present or Present(self._repo, dry=True)
+            self._present = self._present or read_present(self._repo, dry=True)
             way = go_to_point(point, ()) if _has_files(point) else wish_nothing()
             try:
                 prepared = prepare(self._present, way)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.back.steps import Staging
     from gitcp.store.objects import Objects
+    from gitcp.store.snapshot.scan import Scan
 
     Signature = tuple[int, int, int, int, int] | None  # None: nothing stands there
     # permissions (S_IFLNK: a symbolic link), blob of the bytes; None: as git writes it
@@ -48,23 +49,39 @@ if TYPE_CHECKING:
     Files = dict[str, File]
 
 
-class Present:
-    """One stored scan.  tree: what a snapshot takes of the worktree, with `.entire/` as in HEAD.
+def read_present(repo: Repo, dry: bool = False) -> Present:
+    """Scan the worktree, and store it.  dry: write nothing into the journal."""
+    look = None if dry else looks.look_at_worktree(repo)
+    scan = look.scan if look else snapshot_scan.scan_worktree(repo)
+    entries = snapshot_scan.resolve_changes(repo.objects, scan, write=True)
+    head_tree = find_tree(repo.objects, scan.head)
+    tree = snapshot_scan.write_tree(repo.objects, head_tree, entries)
+    return Present(repo, scan, head_tree, entries, tree, look)
 
-    look(path) returns the tree's entry; left_out: path -> why the tree lacks it.  dry: write
-    nothing into the journal.
+
+class Present:
+    """One stored scan.
+
+    head_tree: of HEAD, None for no commit.  entries: of the paths that differ from it.  tree: what
+    a snapshot takes of the worktree, with `.entire/` as in HEAD; look(path) returns its entry;
+    left_out: path -> why the tree lacks it.  seen: the look that goes into the journal, None to
+    write nothing there.
     """
 
-    def __init__(self, repo: Repo, dry: bool = False) -> None:
-        self.repo = repo
-        self._seen = None if dry else looks.look_at_worktree(repo)
-        scan = self._seen.scan if self._seen else snapshot_scan.scan_worktree(repo)
-        self.worktree, self.head = scan.worktree, scan.head
-        self.head_tree = find_tree(repo.objects, scan.head)
-        self.entries = snapshot_scan.resolve_changes(repo.objects, scan, write=True)
-        self.tree = snapshot_scan.write_tree(repo.objects, self.head_tree, self.entries)
+    def __init__(
+        self,
+        repo: Repo,
+        scan: Scan,
+        head_tree: str | None,
+        entries: dict[str, Version],
+        tree: str,
+        seen: looks.Look | None,
+    ) -> None:
+        self.repo, self._seen = repo, seen
+        self.worktree, self.head, self.head_tree = scan.worktree, scan.head, head_tree
+        self.entries, self.tree = entries, tree
         self.left_out = {item["path"]: item["reason"] for item in scan.omitted}
-        self.look = Lookup(repo.objects, self.tree)
+        self.look = Lookup(repo.objects, tree)
 
     @cached_property
     def lines(self) -> list[JournalLine]:
@@ -110,13 +127,17 @@ def _group_by_path(edits: Iterable[JournalLine]) -> dict[str, list[JournalLine]]
     return by_path
 
 
+def read_kept_edits(repo: Repo) -> KeptEdits:
+    """The edits of the journal as it is now."""
+    return KeptEdits(repo, journal.read_journal(repo))
+
+
 class KeptEdits:
     """The edits of a worktree: recent ones from the journal, older ones from refs when needed."""
 
-    def __init__(self, repo: Repo, lines: list[JournalLine] | None = None) -> None:
-        """lines: of the journal, None to read them."""
-        self.repo = repo
-        self._lines = journal.read_journal(repo) if lines is None else lines
+    def __init__(self, repo: Repo, lines: list[JournalLine]) -> None:
+        """lines: of the journal."""
+        self.repo, self._lines = repo, lines
         # The lines after the last cut, and the turns and tool uses that it goes through.
         self._recent, self._cut = journal_cuts.find_since_cut(self._lines)
         self._all: list[JournalLine] | None = None

@@ -82,6 +82,7 @@ class Scratch:
         try:
             os.mkdir(self._place, 0o700)
             self._copy = Copy(self.top, self._repo.git, self._repo.git_dir, self._repo.common)
+            self._copy.create()
         except BaseException:
             self.__exit__()
             raise
@@ -157,8 +158,11 @@ class Copy:
         self.git = Git(top, self.env)
         self._source, self._git_dir, self._common = source, git_dir, common
         self._hooks = hooks
-        os.makedirs(top, exist_ok=True)
-        form = decode_name(source.read_line("rev-parse", "--show-object-format"))
+
+    def create(self) -> None:
+        """Make the repository."""
+        os.makedirs(self.top, exist_ok=True)
+        form = decode_name(self._source.read_line("rev-parse", "--show-object-format"))
         options = ("-c", "init.defaultRefFormat=files", "-c", f"core.hooksPath={os.devnull}")
         self.git.run(*options, "init", "-q", "--template=", f"--object-format={form}")
         self._write_objects()
@@ -231,8 +235,8 @@ def _fill_submodule(source: str, top: str, oid: str) -> None:
             copy_git.run("update-ref", "--no-deref", "HEAD", oid)
     else:
         git_dir, common = decode_name(git.read_line(*_ASK_DIRECTORIES)).split("\n")
-        os.makedirs(top, exist_ok=True)
         copy = Copy(top, git, git_dir, common)
+        copy.create()
         copy.check_out(oid)
         copy.git.run("update-ref", "--no-deref", "HEAD", oid)
     for line in git.read_records("ls-tree", "-r", "-z", oid):

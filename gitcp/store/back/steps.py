@@ -19,7 +19,7 @@ from gitcp.record import encode_lines
 from gitcp.store import stream, undo
 from gitcp.store.back import points, restore
 from gitcp.store.back.points import prepare, refuse_conflicts
-from gitcp.store.back.restore import Apply, Present, find_other_names, read_signatures
+from gitcp.store.back.restore import Apply, find_other_names, read_present, read_signatures
 from gitcp.store.object_lists import encode_index_info, list_files
 from gitcp.store.objects import Lookup, compare_trees, edit_tree, find_file, need_commit
 from gitcp.store.show import commits
@@ -359,7 +359,7 @@ class Mover:
         repo = self._repo
         agreed: Plan | None = None
         for _ in range(_TRIES):
-            prepared = prepare(Present(repo, self._dry), wisher)
+            prepared = prepare(read_present(repo, self._dry), wisher)
             refuse_conflicts(prepared.plan["conflicts"])
             # Undo and redo move the position in the log even if they change nothing.
             is_needed = prepared.todo or step["effects"] or step["kind"] in back.MOVES
@@ -476,7 +476,7 @@ def find_tree(repo: Repo, name: str) -> str:
     checkpoint that no commit here carries.
     """
     if name == WORKTREE:
-        return restore.Present(repo, dry=True).tree
+        return restore.read_present(repo, dry=True).tree
     point, (kind, key) = _find(repo, name)
     if point:
         return read_tree(repo, point)
@@ -518,7 +518,7 @@ def read_tree(repo: Repo, point: Point) -> str:
         raise Error(f"point '{point['id'][:10]}' has expired: its content is gone")
     if point["kind"] not in points.KINDS:
         return _strip(repo.objects, point["tree"])
-    return points.read_tree(restore.Present(repo, dry=True), point["id"])[0]
+    return points.read_tree(restore.read_present(repo, dry=True), point["id"])[0]
 
 
 def show_trees(repo: Repo, name: str, lazy: bool = False) -> list[Record]:
@@ -539,7 +539,7 @@ def show_trees(repo: Repo, name: str, lazy: bool = False) -> list[Record]:
 def _list_changes(repo: Repo, point: Point) -> dict[str, tuple[Version, Version]]:
     """path -> its entries before and after the turn, tool use or step of a point."""
     if point["kind"] != "safety":
-        return points.list_changes(restore.KeptEdits(repo), point)
+        return points.list_changes(restore.read_kept_edits(repo), point)
     after = undo.find_tree(repo.objects, point["id"], "after") or point["tree"]
     return {
         path: (old, new) for path, old, new in compare_trees(repo.objects, point["tree"], after)

@@ -31,7 +31,7 @@ from gitcp.store.v1 import checkpoints as v1_checkpoints
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any
+    from typing import Any, Self
 
     from gitcp.core.record_types import Record, State
     from gitcp.core.sums import CommitCounts, Files, Reason
@@ -213,7 +213,6 @@ class Replay:
     def __init__(
         self, repo: Repo, evidence: Evidence, revisions: Sequence[str], paths: Sequence[str]
     ) -> None:
-        """Raises Error for an unknown revision."""
         self._repo, self._evidence = repo, evidence
         self._where = [b"--end-of-options", *map(encode_name, revisions or ["HEAD"]), b"--"]
         self._paths = paths
@@ -221,8 +220,16 @@ class Replay:
         self._children: dict[str, int] = {}  # commit -> its children to come, if not 1
         self._kept: dict[str, Files] = {}
         self._files: Files = {}
+        self.commits = 0
+        self._merges: Iterator[dict[str, str]] = iter(())
+
+    def begin(self) -> Self:
+        """Count the commits, before the first one is replayed; return self.  Raises Error for an
+        unknown revision."""
         self.commits, merges = self._count_commits()
-        self._merges = self._read_merges() if merges else iter(())
+        if merges:
+            self._merges = self._read_merges()
+        return self
 
     def replay_commit(self, commit: CommitCounts) -> None:
         """Replay one commit.  Every commit must come, in the order of OPTIONS."""
