@@ -51,7 +51,7 @@ from gitcp.store.v1.committed_write import move_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from gitcp.core.record_types import Commit, Entry, File, State, Stream, Tree
     from gitcp.repo import Repo
@@ -401,10 +401,9 @@ def _rebuild_commit(repo: Repo, tips: list[str], theirs: list[str]) -> tuple[str
     fallbacks = [c for name in (sound, *theirs) if name and (c := read_commit(repo.objects, name))]
     if not history:
         return (fallbacks[0]["oid"] if fallbacks else None), []
-    lost: list[str] = []
     gone = list_lacking(repo, history[0]["oid"])
-    trees = [commit["tree"] for commit in (history[0], *fallbacks)]
-    tree = _join_trees(repo.objects, trees, gone, lost)
+    trees = [commit["tree"] for commit in fallbacks]
+    tree, lost = _rebuild_tree(repo.objects, history[0]["tree"], trees, gone)
     if tree is None:
         return (fallbacks[0]["oid"] if fallbacks else None), lost
     parents = list(dict.fromkeys(commit["oid"] for commit in fallbacks))
@@ -421,36 +420,49 @@ def _find_sound(repo: Repo, history: list[Commit]) -> str | None:
     return None
 
 
-def _join_trees(
-    objects: Objects, trees: list[str], gone: set[str], lost: list[str], path: str = ""
-) -> str | None:
-    """Write a tree with the names of the first readable tree; None if it is empty.
+def _rebuild_tree(
+    objects: Objects, oid: str, sound: Sequence[str], gone: Collection[str]
+) -> tuple[str | None, list[str]]:
+    """Write a tree again without the objects in gone; return (its oid, None if nothing is left; the
+    paths of what was missing, with a slash at the end for a directory).
 
-    Each entry is from the first tree in which it lacks nothing; if there is none, its path is added
-    to lost.
+    sound: trees that lack nothing; the first that has an entry replaces a missing one.
     """
-    layers = [entries for oid in dict.fromkeys(trees) if (entries := _read_entries(objects, oid))]
-    united: Tree = {}
-    for name in layers[0] if layers else ():
-        versions = [layer[name] for layer in layers if name in layer]
-        if versions[0][0] == TREE:
-            below = [oid for mode, oid in versions if mode == TREE]
-            tree = _join_trees(objects, below, gone, lost, f"{path}{name}/")
-            entry = (TREE, tree) if tree else None
+    if oid in sound:
+        return oid, []
+    try:
+        entries = None if oid in gone else read_tree(objects, oid)
+    except Error:
+        entries = None
+    if entries is None:
+        return (sound[0] if sound else None), [""]
+    layers, rebuilt = [_read_entries(objects, tree) for tree in sound], dict(entries)
+    lost: list[str] = []
+    for name, entry in entries.items():
+        others = [layer[name] for layer in layers if name in layer]
+        if entry[0] == TREE:
+            trees = [other for mode, other in others if mode == TREE]
+            tree, below = _rebuild_tree(objects, entry[1], trees, gone)
+            lost += [f"{name}/{path}" for path in below]
+            others = [(TREE, tree)] if tree else []
+        elif entry[1] in gone:
+            lost.append(name)
         else:
-            entry = next((e for e in versions if e[0] != TREE and e[1] not in gone), None)
-        if entry:
-            united[name] = entry
+            continue
+        if others:
+            rebuilt[name] = others[0]
         else:
-            lost.append(path + name)
-    return write_tree(objects, united) if united else None
+            del rebuilt[name]
+    if rebuilt == entries:
+        return oid, lost
+    return (write_tree(objects, rebuilt) if rebuilt else None), lost
 
 
 def _read_entries(objects: Objects, oid: str) -> Tree:
     try:
         return read_tree(objects, oid)
     except Error:
-        return {}
+        return {}  # the person's own history lacks it
 
 
 def mend_edits(repo: Repo, ref: str) -> str:
@@ -459,11 +471,11 @@ def mend_edits(repo: Repo, ref: str) -> str:
     old = refs.read_ref(repo, ref)
     if old is None:
         return ""
-    gone, count = list_lacking(repo, ref), 0
+    gone, count = set[str](), 0
     tip: str | None = None
     for commit in reversed(follow_parents([old], lambda oid: read_commit(repo.objects, oid))):
-        tree = _drop_gone(repo.objects, commit["tree"], gone)
-        if tree:
+        gone |= list_lacking(repo, commit["oid"], "--no-walk")
+        if tree := _rebuild_tree(repo.objects, commit["tree"], (), gone)[0]:
             parents = [tip] if tip else []
             tip, count = write_commit(repo, tree, parents, commit["message"]), count + 1
     refs.update_refs(repo, [(ref, tip, old)], "gitcp: fsck")
@@ -473,20 +485,6 @@ def mend_edits(repo: Repo, ref: str) -> str:
         )
     lost = f"; {len(gone)} of their contents are lost, and cannot be put back" if gone else ""
     return f"kept {count} of its turns{lost}"
-
-
-def _drop_gone(objects: Objects, tree: str, gone: set[str]) -> str | None:
-    """A turn's tree without the missing objects; None if nothing is left."""
-    if objects.read(tree) is None:
-        return None
-    entries = read_tree(objects, tree)
-    present = {name: entry for name, entry in entries.items() if objects.read(entry[1])}
-    if "contents" in present:
-        mode, contents = present["contents"]
-        blobs = read_tree(objects, contents)
-        lost = {name: None for name, entry in blobs.items() if entry[1] in gone}
-        present["contents"] = (mode, edit_tree(objects, contents, lost))
-    return edit_tree(objects, None, present) if present else None
 
 
 def mend_state(repo: Repo, session_id: str) -> str:
@@ -586,7 +584,6 @@ def mend_journal(repo: Repo, path: str) -> str:
 # of its sessions record are added.  A stream without readable content is removed, and its value
 # written to a file.
 BLOB = "100644"
-_COMMIT = "160000"
 
 
 def is_stream(ref: str) -> bool:
@@ -669,8 +666,6 @@ class Rebuilder:
 
     def __init__(self, repo: Repo) -> None:
         self._repo = repo
-        self._gone: set[str] = set()
-        self._lost: list[str] = []
         self.lost: set[str] = set()
 
     def rebuild_commit(self, old: Commit, parent: str | None, gone: set[str]) -> str:
@@ -680,12 +675,14 @@ class Rebuilder:
         gone: the oids of the missing objects below old.  The base's entry replaces a missing one
         and is listed as omitted, so that no reader takes it for the checkpoint's.
         """
-        self._gone, self._lost = gone, []
         base = find_tree(self._repo.objects, find_trailer(old["message"], "Base-Commit"))
-        tree = self._rebuild_tree(old["tree"], base, "") or self._repo.empty_tree
-        self.lost.update(self._lost)
-        if self._lost:
-            tree = self._note_omitted(tree, find_trailer(old["message"], "Entire-Session"))
+        sound = [base] if base else []
+        tree, lost = _rebuild_tree(self._repo.objects, old["tree"], sound, gone)
+        if lost:
+            session_id = find_trailer(old["message"], "Entire-Session")
+            tree = self._note_omitted(tree or self._repo.empty_tree, session_id, lost)
+            self.lost.update(lost)
+        tree = tree or self._repo.empty_tree
         if tree == old["tree"] and old["parents"] == ([parent] if parent else []):
             return old["oid"]
         head = [f"tree {tree}", *([f"parent {parent}"] if parent else [])]
@@ -694,42 +691,11 @@ class Rebuilder:
             "commit", encode_name("\n".join([*head, "", old["message"]]))
         )
 
-    def _rebuild_tree(self, oid: str, base: str | None, prefix: str) -> str | None:
-        if oid == base:
-            return oid
-        if oid in self._gone:
-            self._lost.append(prefix)
-            return base
-        entries, base_entries = read_tree(self._repo.objects, oid), self._read_base(base)
-        rebuilt: Tree = {}
-        for name, entry in entries.items():
-            if left := self._rebuild_entry(entry, base_entries.get(name), prefix + name):
-                rebuilt[name] = left
-        if rebuilt == entries:
-            return oid
-        return write_tree(self._repo.objects, rebuilt) if rebuilt else None
-
-    def _rebuild_entry(self, entry: Entry, base_entry: Entry | None, path: str) -> Entry | None:
-        if entry[0] == TREE:
-            base = base_entry[1] if base_entry and base_entry[0] == TREE else None
-            tree = self._rebuild_tree(entry[1], base, path + "/")
-            return (TREE, tree) if tree else None
-        if entry[0] == _COMMIT or entry[1] not in self._gone:
-            return entry
-        self._lost.append(path)
-        return base_entry
-
-    def _read_base(self, tree: str | None) -> Tree:
-        try:
-            return read_tree(self._repo.objects, tree) if tree else {}
-        except Error:
-            return {}  # the person's own history lacks it
-
-    def _note_omitted(self, tree: str, session_id: str) -> str:
+    def _note_omitted(self, tree: str, session_id: str, lost: list[str]) -> str:
         path = f"{METADATA}{session_id}/omitted.json"
         entry = Lookup(self._repo.objects, tree)(path)
         omitted = json.loads(self._repo.objects.need(entry[1], "blob")) if entry else []
-        omitted += [{"path": lost, "reason": "missing"} for lost in self._lost]
+        omitted += [{"path": name, "reason": "missing"} for name in lost]
         blob = self._repo.objects.write("blob", json.dumps(omitted, indent=2).encode() + b"\n")
         return edit_tree(self._repo.objects, tree, {path: (BLOB, blob)})
 

@@ -67,7 +67,7 @@ def look_at_checkpoints(case: Case) -> Iterator[Finding]:
 
     def begin(objects: Objects) -> Callable[[_Window], list[Finding]]:
         hashes = Hashes()
-        return lambda window: list(_check_window(objects, hashes, window))
+        return lambda window: list(_check_checkpoints(objects, hashes, window))
 
     for source in (ref for ref in case.sources if not ref.endswith("/entire/sessions")):
         windows = split_windows(_list_checkpoints(case.repo, source), _WINDOW)
@@ -75,12 +75,6 @@ def look_at_checkpoints(case: Case) -> Iterator[Finding]:
         for number, findings in enumerate(batches, 1):
             yield from findings
             term.show_count("checking checkpoints", number * _WINDOW)
-
-
-def _check_window(objects: Objects, hashes: Hashes, window: _Window) -> Iterator[Finding]:
-    yield from (item for item in window if isinstance(item, dict))
-    checkpoints = [item for item in window if isinstance(item, tuple)]
-    yield from _check_checkpoints(objects, hashes, checkpoints)
 
 
 def _list_checkpoints(repo: Repo, source: str) -> Iterator[tuple[str, str] | Finding]:
@@ -115,16 +109,16 @@ def _list_on_branch(objects: Objects, ref: str) -> Iterator[tuple[str, str] | Fi
                 yield make_finding("stray", f"{ref}:{shard}/{name}", "part of no checkpoint")
 
 
-def _check_checkpoints(
-    objects: Objects, hashes: Hashes, window: list[tuple[str, str]]
-) -> Iterator[Finding]:
+def _check_checkpoints(objects: Objects, hashes: Hashes, window: _Window) -> Iterator[Finding]:
+    yield from (item for item in window if isinstance(item, dict))
+    checkpoints = [item for item in window if isinstance(item, tuple)]
     loader = checkpoint_list.Loader(objects)
-    loader.prepare((tree for _, tree in window), v1_format.HASH)
+    loader.prepare((tree for _, tree in checkpoints), v1_format.HASH)
     files = (file for tree in loader.trees.values() for file in tree.items())
     objects.ahead.fetch_small(
         oid for name, (_, oid) in files if transcripts.parse_number(name) is not None
     )
-    for checkpoint_id, tree in window:
+    for checkpoint_id, tree in checkpoints:
         try:
             yield from _check_checkpoint(objects, hashes, checkpoint_id, tree, loader.trees)
         except Error as e:  # the other checkpoints are checked all the same
@@ -289,6 +283,8 @@ def _read_hash(objects: Objects, files: Tree) -> str:
 
 # Checks of the objects behind gitcp's refs: none is missing, and none holds a secret.
 _SHARED = ("/entire/checkpoints/v1", "/entire/sessions", notes.REF)
+# Refs that lack objects are checked in this order: objects written for a stream may mend others.
+_ORDER = ("broken-stream", "broken-edits", "broken-store", "")
 # Files with the text of a conversation, in a session's directory on v1 and on a stream.
 _TRANSCRIPTS = re.compile(
     r"(?:[0-9a-f]{2}/[0-9a-f]{10}/|\.entire/metadata/[^/]+/)"
@@ -322,7 +318,7 @@ def look_at_objects(case: Case) -> Iterator[Finding]:
     missing = _list_missing(survey, [*names, *extra])
     if missing is None or missing or survey.list_missing():
         lame = {}
-        for ref in sorted(names, key=_rank_ref):
+        for ref in sorted(names, key=lambda ref: _ORDER.index(_choose_code(ref))):
             if (code := _choose_code(ref)) and (gone := list_lacking(case.repo, ref)):
                 lame[ref] = code
                 yield make_finding(code, ref, f"lacks {count_noun(len(gone), 'object')}")
@@ -347,11 +343,6 @@ def _choose_code(ref: str) -> str:
     if ref.startswith(formats.EDITS):
         return "broken-edits"
     return "broken-stream" if is_stream(ref) else ""
-
-
-def _rank_ref(ref: str) -> int:
-    """The order in which refs are checked: objects written for a stream may mend the others."""
-    return ("broken-stream", "broken-edits", "broken-store", "").index(_choose_code(ref))
 
 
 def _check_refs(survey: Survey, refs_here: Sequence[str]) -> Iterator[Finding]:
@@ -556,7 +547,11 @@ def _find_carrier(survey: Survey, oid: str, name: str, carriers: Sequence[str]) 
         carrier = read_commit(survey.repo.objects, other)
         relation = candidates.relate(carrier, commit, is_named=True) if carrier else ""
         is_foreign = is_alone and relation == holding.OTHER
-        if not carrier or not (is_foreign or _are_related(survey.repo, oid, other)):
+        if not carrier or not (
+            is_foreign
+            or is_ancestor(survey.repo, oid, other)
+            or is_ancestor(survey.repo, other, oid)
+        ):
             continue
         # The checkpoint has what its first commit changed, of which others may have a part each.
         works = [
@@ -567,11 +562,6 @@ def _find_carrier(survey: Survey, oid: str, name: str, carriers: Sequence[str]) 
         if works and not any(all(w.find_enough(c, relation) for c in changes) for w in works):
             return other
     return ""
-
-
-def _are_related(repo: Repo, oid: str, other: str) -> bool:
-    """Whether one of two commits is an ancestor of the other."""
-    return bool(is_ancestor(repo, oid, other) or is_ancestor(repo, other, oid))
 
 
 def look_at_refs(case: Case) -> Iterator[Finding]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import NamedTuple
 
 from gitcp import console
@@ -62,10 +63,6 @@ def _draw_graph(mend: Repair) -> Mend:
     return mend_and_draw
 
 
-def _remove_lock(case: Case, item: Finding) -> str:
-    return repair.remove_leftover(case.repo, item["subject"], repair.LOCK_AGE)
-
-
 def _mend_either(mend: Repair) -> Repair:
     """Put a ref without a commit back or delete it if mend cannot build its content again."""
     return lambda repo, ref: mend(repo, ref) or repair.mend_ref(repo, ref)
@@ -104,7 +101,7 @@ STORED: Checks = {
     stored.look_at_refs: (
         _BAD_REF,
         Row("lock", WARNING, "the lock file of a ref was left behind",
-            "repair", _remove_lock),
+            "repair", _mend(partial(repair.remove_leftover, seconds=repair.LOCK_AGE))),
     ),
     stored.look_at_objects: (
         Row("broken-stream", ERROR, "a stream lacks objects", *_STREAM),
