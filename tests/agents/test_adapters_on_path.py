@@ -185,12 +185,12 @@ def test_adapters_are_looked_for_in_absolute_entries_of_path_alone(ship: Ship) -
 def test_an_adapter_that_cannot_say_who_it_is_is_named(ship: Ship, text: str, why: str) -> None:
     program = ship.add("gitcp-agent-hal", f"#!/bin/sh\n{text}\n")
     with pytest.raises(Error, match=why):
-        adapters.External("hal", str(program), str(ship.world.path))
+        adapters.ask_adapter("hal", adapters.Program(str(program), str(ship.world.path)))
 
 
 def test_events_of_an_adapter_are_checked_as_those_of_any_other_tool(ship: Ship) -> None:
     program = ship.add("gitcp-agent-hal", HAL)
-    client = adapters.External("hal", str(program), str(ship.world.path))
+    client = adapters.ask_adapter("hal", adapters.Program(str(program), str(ship.world.path)))
     (event,) = client.read_events("turn-start", b'{"session_id":"s1","agent":"else","prompt":"go"}')
     assert (event["agent"], event["cwd"]) == ("HAL 9000", str(ship.world.path))
     assert client.format_resume_command("s 1") == "hal --again 's 1'"

@@ -23,7 +23,7 @@ from gitcp.store.setup import git_hooks, guard_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from gitcp.core.config_table import Key
@@ -84,20 +84,56 @@ def _parse_name(text: str, names: Sequence[str]) -> str:
     return meant[0]
 
 
+class Program:
+    """An adapter.  path: of the program; top: of the repository; is_entires: whether it speaks the
+    protocol of the original program."""
+
+    def __init__(self, path: str, top: str) -> None:
+        self.path, self.top = path, top
+        self.is_entires = os.path.basename(path).startswith(ENTIRE)
+
+    def ask(self, *args: str, stdin: bytes = b"") -> dict[str, Any]:
+        """The JSON object that a method answers with; {} for null."""
+        try:
+            answer = json.loads(self.run(*args, stdin=stdin))
+        except ValueError:
+            answer = ""
+        if answer is not None and not isinstance(answer, dict):
+            raise Error(f"'{self.path} {args[0]}' did not answer with a JSON object")
+        return answer or {}
+
+    def run(self, *args: str, stdin: bytes = b"") -> bytes:
+        """What a method prints.  Raises Error if it fails, or takes too long."""
+        limit = min(_LONGEST, git.count_seconds_left() or _LONGEST)
+        entire_env = {"ENTIRE_REPO_ROOT": self.top, "ENTIRE_PROTOCOL_VERSION": "1"}
+        words = f"'{self.path} {args[0]}'"
+        try:
+            done = subprocess.run(
+                [self.path, *args],
+                input=stdin,
+                capture_output=True,
+                timeout=limit,
+                cwd=self.top,
+                env={**os.environ, **(entire_env if self.is_entires else {})},
+            )
+        except subprocess.TimeoutExpired:
+            raise Error(f"{words} did not end in {limit:.0f} seconds") from None
+        except OSError as e:
+            raise Error(f"{words} cannot be run: {e.strerror}") from None
+        if done.returncode:
+            why = done.stderr.decode(errors="replace").strip() or f"status {done.returncode}"
+            raise Error(f"{words}: {why[:500]}")
+        return done.stdout
+
+
 class External(other.Other):
     """A client whose adapter is a program."""
 
     FORM = "adapter"
 
-    def __init__(self, name: str, program: str, top: str) -> None:
-        """Ask the program for its name and abilities.  top: of the repository.  Raises Error if
-        the answer is invalid."""
-        self.program, self._top = program, top
-        self._is_entires = os.path.basename(program).startswith(ENTIRE)
-        about = self._ask("info")
-        key = "protocol_version" if self._is_entires else "protocol"
-        if about.get(key) != PROTOCOL or about.get("name") != name:
-            raise Error(f"'{program}' is not an adapter of '{name}' for protocol {PROTOCOL}")
+    def __init__(self, name: str, program: Program, about: Mapping[str, Any]) -> None:
+        """about: what the program says of itself."""
+        self.program = program
         self.NAME, self.AGENT_TYPE = name, other.check_name(about.get("type"))
         self._entire_command = f"entire hooks {name} "
         self._folders = about.get("protected_dirs") or ()
@@ -109,18 +145,18 @@ class External(other.Other):
 
     def is_here(self) -> bool:
         """Whether the agent is on this machine, by its adapter."""
-        asked = self._ask("detect" if self._is_entires else "info")
+        asked = self.program.ask("detect" if self.program.is_entires else "info")
         return asked.get("present") is True
 
     def read_events(self, hook: str, payload: bytes) -> list[dict[str, Any]]:
         """The records of one call of a hook of the agent.  Raises Error or InputError."""
-        if self._is_entires:
-            event = self._ask("parse-hook", "--hook", hook, stdin=payload)
+        if self.program.is_entires:
+            event = self.program.ask("parse-hook", "--hook", hook, stdin=payload)
             records = [self._translate(event)] if event else []
         else:
-            records = list(_read_lines(self._run("event", hook, stdin=payload)))
+            records = list(_read_lines(self.program.run("event", hook, stdin=payload)))
         named = ({**record, "agent": self.AGENT_TYPE} for record in records)
-        checked = [other.check_event(record, self._top) for record in named]
+        checked = [other.check_event(record, self.program.top) for record in named]
         return [{**record, "answers": self.ANSWERS} for record in checked]
 
     def _translate(self, answer: dict[str, Any]) -> dict[str, Any]:
@@ -141,7 +177,9 @@ class External(other.Other):
 
     def _check_reference(self, path: str) -> None:
         """Raise InputError for a transcript outside the agent's directory of transcripts."""
-        folder = self._ask("get-session-dir", "--repo-path", self._top).get("session_dir")
+        folder = self.program.ask("get-session-dir", "--repo-path", self.program.top).get(
+            "session_dir"
+        )
         parts = path.split(os.sep)
         if not isinstance(folder, str) or {".", ".."} & set(parts) or not os.path.isabs(folder):
             raise InputError(f"'session_ref' is not a transcript: {ascii(path)[:80]}")
@@ -156,18 +194,20 @@ class External(other.Other):
         """Set the record's transcript to one in gitcp's format below folder; append to it at the
         end of a turn."""
         path = record.get("transcript_path")
-        if not path or not (self._is_entires or self._capabilities.get("transcript")):
+        if not path or not (self.program.is_entires or self._capabilities.get("transcript")):
             return
         record["transcript_path"] = target = os.path.join(folder, record["session_id"] + ".jsonl")
         if record["event"] in _GROWN and os.path.exists(path):
             transcript = (
-                self._transcribe(path) if self._is_entires else self._run("transcript", path)
+                self._transcribe(path)
+                if self.program.is_entires
+                else self.program.run("transcript", path)
             )
             append_missing(target, transcript)
 
     def _transcribe(self, path: str) -> bytes:
         """A transcript in gitcp's format, by what the original protocol gives of it."""
-        raw = self._run("read-transcript", "--session-ref", path)
+        raw = self.program.run("read-transcript", "--session-ref", path)
         start = ("--offset", "0")
         lines: list[dict[str, Any]] = [
             {"kind": item["kind"], "text": item["text"], "timestamp": item["time"]}
@@ -176,14 +216,14 @@ class External(other.Other):
         ]
         if self._capabilities.get("transcript_analyzer"):
             if not lines:
-                answer = self._ask("extract-prompts", "--session-ref", path, *start)
+                answer = self.program.ask("extract-prompts", "--session-ref", path, *start)
                 lines = [{"kind": "prompt", "text": text} for text in answer.get("prompts") or ()]
-            answer = self._ask("extract-modified-files", "--path", path, *start)
+            answer = self.program.ask("extract-modified-files", "--path", path, *start)
             for number, file in enumerate(answer.get("files") or ()):
                 tool = {"id": f"file-{number}", "kind": "write", "input_paths": [file]}
                 lines.append({"kind": "call", "tool": tool})
         if self._capabilities.get("token_calculator"):
-            spent = self._ask("calculate-tokens", *start, stdin=raw)
+            spent = self.program.ask("calculate-tokens", *start, stdin=raw)
             lines.append({**spent, "kind": "usage", "id": "all"})
         entries = ({"type": "transcript", **line} for line in lines)
         return b"".join(json.dumps(e, separators=(",", ":")).encode() + b"\n" for e in entries)
@@ -192,21 +232,21 @@ class External(other.Other):
         """Let the adapter write the agent's hooks, which run `command <hook>`.
 
         scope: local (this clone), shared (all its users) or user (the person).  Raises Error."""
-        if self._is_entires:
-            self._ask("install-hooks")
+        if self.program.is_entires:
+            self.program.ask("install-hooks")
             self._rename_hooks(self._entire_command, f"{command} ")
         else:
-            self._run("install", scope, command)
+            self.program.run("install", scope, command)
 
     def uninstall(self, command: str) -> None:
         """Let the adapter remove the agent's hooks, which run command.  Raises Error."""
-        if self._is_entires:
+        if self.program.is_entires:
             self._rename_hooks(f"{command} ", self._entire_command)
-        self._run("uninstall-hooks" if self._is_entires else "uninstall")
+        self.program.run("uninstall-hooks" if self.program.is_entires else "uninstall")
 
     def _rename_hooks(self, old: str, new: str) -> None:
         """Replace old by new in the hooks that the original program's adapter wrote."""
-        trees = (os.walk(os.path.join(self._top, folder)) for folder in self._folders)
+        trees = (os.walk(os.path.join(self.program.top, folder)) for folder in self._folders)
         for folder, _, names in (item for tree in trees for item in tree):
             for path in (os.path.join(folder, name) for name in names):
                 regular = os.path.isfile(path) and not os.path.islink(path)
@@ -216,41 +256,11 @@ class External(other.Other):
 
     def format_resume_command(self, session_id: str) -> str:
         """The command that resumes a session."""
-        if self._is_entires:
-            return str(self._ask("format-resume-command", "--session-id", session_id)["command"])
-        return super().format_resume_command(session_id)
-
-    def _ask(self, *args: str, stdin: bytes = b"") -> dict[str, Any]:
-        """The JSON object that a method answers with; {} for null."""
-        try:
-            answer = json.loads(self._run(*args, stdin=stdin))
-        except ValueError:
-            answer = ""
-        if answer is not None and not isinstance(answer, dict):
-            raise Error(f"'{self.program} {args[0]}' did not answer with a JSON object")
-        return answer or {}
-
-    def _run(self, *args: str, stdin: bytes = b"") -> bytes:
-        limit = min(_LONGEST, git.count_seconds_left() or _LONGEST)
-        entire_env = {"ENTIRE_REPO_ROOT": self._top, "ENTIRE_PROTOCOL_VERSION": "1"}
-        words = f"'{self.program} {args[0]}'"
-        try:
-            done = subprocess.run(
-                [self.program, *args],
-                input=stdin,
-                capture_output=True,
-                timeout=limit,
-                cwd=self._top,
-                env={**os.environ, **(entire_env if self._is_entires else {})},
+        if self.program.is_entires:
+            return str(
+                self.program.ask("format-resume-command", "--session-id", session_id)["command"]
             )
-        except subprocess.TimeoutExpired:
-            raise Error(f"{words} did not end in {limit:.0f} seconds") from None
-        except OSError as e:
-            raise Error(f"{words} cannot be run: {e.strerror}") from None
-        if done.returncode:
-            why = done.stderr.decode(errors="replace").strip() or f"status {done.returncode}"
-            raise Error(f"{words}: {why[:500]}")
-        return done.stdout
+        return super().format_resume_command(session_id)
 
 
 def append_missing(path: str, transcript: bytes) -> None:
@@ -288,6 +298,16 @@ def _load(line: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
+def ask_adapter(name: str, program: Program) -> External:
+    """The client of an adapter, which is asked for its name and abilities.  Raises Error if the
+    answer is invalid."""
+    about = program.ask("info")
+    protocol = about.get("protocol_version" if program.is_entires else "protocol")
+    if protocol != PROTOCOL or about.get("name") != name:
+        raise Error(f"'{program.path}' is not an adapter of '{name}' for protocol {PROTOCOL}")
+    return External(name, program, about)
+
+
 def may_run(repo: Repo) -> bool:
     """Whether the person allows adapters on PATH, in a configuration file that is not tracked."""
     if not repo.config.get_option(_KEY):
@@ -306,7 +326,7 @@ def find_adapter(repo: Repo, name: str) -> External:
         raise kind(f"unknown agent '{name}'; known are {', '.join(list_names())}")
     if not may_run(repo):
         raise Error(f"'{program}' is not run: 'git config {_KEY} true' allows it")
-    return External(name, program, repo.worktree)
+    return ask_adapter(name, Program(program, repo.worktree))
 
 
 def plan_adapter(
@@ -316,11 +336,11 @@ def plan_adapter(
     Raises as find_adapter()."""
     client = find_adapter(repo, name)
     words = ["gitcp-hook"] if scope == "shared" else [baked[0], "-I", "-S", baked[1]]
-    data = os.fsencode(f"{client.program}\n{scope}\n{shlex.join([*words, name])}\n")
+    data = os.fsencode(f"{client.program.path}\n{scope}\n{shlex.join([*words, name])}\n")
     path = repo.join_shared("adapters", name)
     if files.read_bytes(path) == data and not force:
         return []
-    note = f"wrote the hooks of {name} by '{client.program}'"
+    note = f"wrote the hooks of {name} by '{client.program.path}'"
     return [{"path": path, "kind": KIND, "data": data, "note": note, "agent": name}]
 
 

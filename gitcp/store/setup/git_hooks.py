@@ -51,7 +51,7 @@ def _is_ours_called(where: str, hook: str) -> bool:
 
 def read_texts(where: str, hook: str) -> dict[str, str]:
     """suffix -> text of the files of a hook; OWN -> that of the file that husky's hook calls."""
-    texts = HookFiles(where, hook).texts
+    texts = read_hook(where, hook).texts
     if is_huskys(where) and installation.find_tool(texts[""]) == "husky":
         own = files.peek(os.path.join(os.path.dirname(where), hook))
         return {**texts, installation.OWN: decode_name(own)} if own else texts
@@ -102,7 +102,7 @@ class _Planner:
 
     def plan_hook(self, hook: str) -> None:
         """Plan one of git's hooks, by the files that it has."""
-        present = HookFiles(self._where, hook)
+        present = read_hook(self._where, hook)
         if hook in self.closed and installation.is_ours_called(
             hook, present.texts[""], present.texts
         ):
@@ -170,7 +170,7 @@ def _plan_for_husky(
     """Plan the person's own hook above husky's directory, which husky writes again with each
     `npm install`; None if the person has one and force is not given."""
     above = os.path.dirname(os.path.dirname(present.path))
-    own = HookFiles(above, hook)
+    own = read_hook(above, hook)
     old, line = own.texts[""], installation.build_line(hook)
     if old and not installation.is_ours(old) and line not in old and not force:
         return None
@@ -199,7 +199,7 @@ def plan_removal(record: Manifest, folders: Iterable[str]) -> list[Write]:
     recorded = set(map(record.get_path, entries))
     for where in folders:
         for hook in installation.HOOKS:
-            present = HookFiles(where, hook)
+            present = read_hook(where, hook)
             writes += present.plan_strays("", recorded)
             if installation.is_ours(present.texts[""]) and present.path not in recorded:
                 writes.append(present.plan_main())
@@ -221,7 +221,7 @@ def list_forgotten(folders: Iterable[str]) -> list[str]:
     return [
         present.path + suffix
         for where in folders
-        for present in (HookFiles(where, hook) for hook in installation.HOOKS)
+        for present in (read_hook(where, hook) for hook in installation.HOOKS)
         for suffix in present.list_forgotten()
         if not present.has_twin(suffix)
     ]
@@ -259,6 +259,14 @@ def _format_refusal(where: str, outside: bool, hooks: Iterable[str]) -> str:
     return "\n".join([f"'{where}' {why}: --force writes there; or add these lines:", *lines])
 
 
+def read_hook(folder: str, hook: str) -> HookFiles:
+    """The files of a hook in a directory."""
+    path = os.path.join(folder, hook)
+    ends = [name[len(hook) :] for name in _list_names(folder) if name.startswith(hook)]
+    suffixes = ["", *(end for end in ends if end and end[0] in "._~")]
+    return HookFiles(path, {suffix: _read_text(path + suffix) for suffix in suffixes})
+
+
 class HookFiles:
     """The files of one hook: the hook itself, with the suffix '', and its namesakes with others.
 
@@ -270,11 +278,9 @@ class HookFiles:
     Planning changes `texts` alone; clear_stray() carries a plan out.
     """
 
-    def __init__(self, folder: str, hook: str) -> None:
-        self.path = os.path.join(folder, hook)
-        ends = [name[len(hook) :] for name in _list_names(folder) if name.startswith(hook)]
-        suffixes = ["", *(end for end in ends if end and end[0] in "._~")]
-        self.texts = {suffix: _read_text(self.path + suffix) for suffix in suffixes}
+    def __init__(self, path: str, texts: dict[str, str]) -> None:
+        """path: of the hook; texts: suffix -> content."""
+        self.path, self.texts = path, texts
 
     def plan_main(self) -> Write:
         """Plan to put the foreign file that gitcp's hook calls in its place, or to remove it."""

@@ -321,12 +321,12 @@ _NOTHING: dict[str, Any] = {"before": None, "mode": None, "dirs": (), "aside": N
 
 def load_manifest(repo: Repo) -> Manifest:
     """The record of what enable wrote for a repository."""
-    return Manifest(repo.join_shared("installed"), repo.common, repo.share_file)
+    return _load(repo.join_shared("installed"), repo.common, repo.share_file)
 
 
 def load_person() -> Manifest:
     """The record of what enable --user wrote for the person."""
-    return Manifest(files.locate_state("installed"), os.path.expanduser("~"))
+    return _load(files.locate_state("installed"), os.path.expanduser("~"), lambda path: None)
 
 
 def load_all(repo: Repo) -> tuple[list[Manifest], list[Damaged]]:
@@ -341,17 +341,21 @@ def load_all(repo: Repo) -> tuple[list[Manifest], list[Damaged]]:
     return readable, damaged
 
 
+def _load(folder: str, home: str, share: Callable[[str], None]) -> Manifest:
+    known = files.load_json(os.path.join(folder, "manifest.json"), formats.MANIFEST)
+    entries: list[Entry] = [{**_NOTHING, **e} for e in known["files"]] if known else []
+    return Manifest(folder, home, share, entries)
+
+
 class Manifest:
     """The record of one installation.  folder: its directory; home: paths are stored relative to
     it, so that a repository can be moved; share sets a file's permissions in a shared repository.
     """
 
     def __init__(
-        self, folder: str, home: str, share: Callable[[str], None] = lambda path: None
+        self, folder: str, home: str, share: Callable[[str], None], entries: list[Entry]
     ) -> None:
-        self._folder, self._home, self._share = folder, home, share
-        known = files.load_json(os.path.join(folder, "manifest.json"), formats.MANIFEST)
-        self.entries: list[Entry] = [{**_NOTHING, **e} for e in known["files"]] if known else []
+        self._folder, self._home, self._share, self.entries = folder, home, share, entries
 
     def find(self, path: str) -> Entry | None:
         """The entry of a file, None if gitcp did not write it."""

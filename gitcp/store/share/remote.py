@@ -50,13 +50,12 @@ _OPTIONS = "-c push.followTags=false -c core.hooksPath=/dev/null"
 
 
 class Remote:
-    """A remote, by name or URL, until a deadline (seconds from now)."""
+    """A remote until a deadline (seconds from now).  urls: where a push goes to; the remote's name
+    if a fetch goes there."""
 
-    def __init__(self, repo: Repo, name: str, timeout: float) -> None:
+    def __init__(self, repo: Repo, name: str, timeout: float, urls: Sequence[str]) -> None:
         self._repo, self.name, self._timeout = repo, name, timeout
-        self._end = time.monotonic() + timeout
-        self._urls = _list_push_urls(repo, name)
-        self._url = self._urls[-1]
+        self._end, self._urls, self._url = time.monotonic() + timeout, urls, urls[-1]
 
     def count_seconds_left(self) -> float:
         """Seconds until the deadline; 0 if it has passed."""
@@ -154,15 +153,13 @@ class Remote:
         return own or bool(self._repo.config.get("core.sshcommand"))
 
 
-def _list_push_urls(repo: Repo, name: str) -> list[str]:
-    """The URLs that a push to a remote goes to, so that what is fetched is of the same
-    repositories; the name if a fetch goes there."""
-    if urls := repo.config.get_all(f"remote.{name}.pushurl"):
-        return urls
-    if not repo.config.list_keys("url.", ".pushinsteadof"):
-        return [name]
-    _, out = repo.git.run("remote", "get-url", "--push", "--all", "--", name, ok=(0, 2, 128))
-    return decode_lines(out) or [name]
+def open_remote(repo: Repo, name: str, timeout: float) -> Remote:
+    """A remote by name or URL.  What is fetched is of the repositories that a push goes to."""
+    urls = repo.config.get_all(f"remote.{name}.pushurl")
+    if not urls and repo.config.list_keys("url.", ".pushinsteadof"):
+        _, out = repo.git.run("remote", "get-url", "--push", "--all", "--", name, ok=(0, 2, 128))
+        urls = decode_lines(out)
+    return Remote(repo, name, timeout, urls or [name])
 
 
 def _choose_reason(error: GitError) -> str:

@@ -26,7 +26,7 @@ from gitcp.store.objects import (
     write_commit,
 )
 from gitcp.store.share import remote as share_remote
-from gitcp.store.share.remote import Remote
+from gitcp.store.share.remote import open_remote
 from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write, conversion, merging
 from gitcp.store.v1.checkpoint_list import ALL
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Mapping
 
     from gitcp.repo import Repo
-    from gitcp.store.share.remote import Held
+    from gitcp.store.share.remote import Held, Remote
     from gitcp.store.v1.checkpoint_list import Tips
     from gitcp.store.v1.merging import Join
 
@@ -164,7 +164,7 @@ def push_store(
             return Pushed(outgoing, merges, [])
         secrets = share_remote.search_new(repo, outgoing, known, search or timeout)
         if remote is None:
-            remote = Remote(repo, name, timeout)
+            remote = open_remote(repo, name, timeout)
             if again or refs.REF in outgoing.keys() - known.keys():
                 known = _list_known(repo, remote)
                 _fetch_parts(repo, remote, known)
@@ -231,7 +231,7 @@ def forget_there(repo: Repo, name: str, timeout: float) -> tuple[int, list[str]]
     """Replace the remote's histories that were forgotten here, one ref at a time, and only those
     that have not moved since the last push or fetch, at each of its URLs; return (the number
     replaced, the refs that have moved)."""
-    remote, places = Remote(repo, name, timeout), (refs.REF, summaries.REF, CHECKPOINTS)
+    remote, places = open_remote(repo, name, timeout), (refs.REF, summaries.REF, CHECKPOINTS)
     ours, count, moved = refs.list_refs(repo, *places), 0, dict[str, None]()
     tips: list[Tips] = []
     for url in remote.take_urls():
@@ -289,7 +289,7 @@ def fetch_store(
     shared by request, too, and have our branch beside jj, until conversion.leave_branch() is
     called.  Raises Error that names the remote if it cannot be reached in timeout seconds.
     """
-    remote = Remote(repo, name, timeout)
+    remote = open_remote(repo, name, timeout)
     own_refs = {build_checkpoint_ref(checkpoint_id) for checkpoint_id in ids}
     theirs = remote.list_refs(*own_refs) if own_refs else {}
     if own_refs and own_refs == theirs.keys():
@@ -303,7 +303,7 @@ def fetch_store(
 def fetch_absent(repo: Repo, name: str, timeout: float) -> tuple[int, int]:
     """Fetch what the present checkpoints lack of their files; return (how many objects came, how
     many the remote lacks).  Raises Error if the remote does not answer in timeout seconds."""
-    remote, came = Remote(repo, name, timeout), 0
+    remote, came = open_remote(repo, name, timeout), 0
     asked: set[str] = set()
     while fresh := [oid for oid in _list_absent(repo) if oid not in asked]:
         remote.list_refs("HEAD")  # which raises if it cannot be reached
@@ -321,7 +321,7 @@ def _list_absent(repo: Repo) -> list[str]:
 
 def list_there(repo: Repo, name: str, timeout: float) -> Tips:
     """The remote's tips of the shared refs; nothing is fetched.  Raises as fetch_store()."""
-    return _list_remote(repo, Remote(repo, name, timeout))
+    return _list_remote(repo, open_remote(repo, name, timeout))
 
 
 def list_local(repo: Repo) -> Tips:
