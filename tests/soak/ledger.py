@@ -114,17 +114,26 @@ class Ledger:
     def judge(self, history: list[Commit], sessions: Mapping[str, set[str]]) -> list[Verdict]:
         """A verdict on each commit; sessions: those of each checkpoint that is stored."""
         restored = _restored(history)
-        return [self._judged(c, restored[c.oid], sessions) for c in history]
+        named = {name for commit in history for name in commit.ids}
+        return [self._judged(c, restored[c.oid], sessions, named) for c in history]
 
     def _judged(
-        self, commit: Commit, restored: set[str], sessions: Mapping[str, set[str]]
+        self,
+        commit: Commit,
+        restored: set[str],
+        sessions: Mapping[str, set[str]],
+        named: set[str],
     ) -> Verdict:
         expected = _authors(commit.added - restored)
         allowed = expected | _authors(commit.added & restored)
         for token in TOKEN.findall(commit.message):
             allowed |= self.possible.get(token, set())
         linked = {sid for name in commit.ids for sid in sessions.get(name, ())}
-        linked -= _authors(row for row in commit.added - restored if self._unheld(row, commit))
+        rows = commit.added - restored
+        unheld = {row for row in rows if self._unheld(row, commit)}
+        # Where a conflict divided work, the commit that names its checkpoint has the rest of it.
+        lost = {row for row in unheld if not self._holders(row) & named}
+        linked -= _authors(lost) | (_authors(unheld) - _authors(rows - unheld))
         wrong = {
             name
             for name in commit.ids
@@ -134,8 +143,12 @@ class Ledger:
 
     def _unheld(self, row: str, commit: Commit) -> bool:
         """Whether checkpoints were made of a row, and the commit names others alone."""
-        holders = {name for name, rows in self.born.items() if row in rows}
+        holders = self._holders(row)
         return bool(holders) and {*commit.ids} <= self.born.keys() - holders
+
+    def _holders(self, row: str) -> set[str]:
+        """The checkpoints that were made of a row."""
+        return {name for name, rows in self.born.items() if row in rows}
 
     def _elsewhere(self, name: str, commit: Commit, restored: set[str]) -> bool:
         """Whether a checkpoint was made of other rows than this commit's."""

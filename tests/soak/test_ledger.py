@@ -31,6 +31,8 @@ def commit(added: str, ids: str = "", message: str = "change", parents: str = ""
         # the same session, but the checkpoint of another commit
         (commit(LATER, "1"), "s-a", "1"),
         (commit(LATER, "3"), "", ""),
+        # the same session, and one of its checkpoints
+        (commit(f"{BY_A}\n{LATER}", "1"), "s-a", ""),
         # the commit left work of the session in its file: a link is right, and none is
         (commit(TYPED, "1", "c0001 some of it"), "", ""),
         (commit(TYPED, "", "c0001 some of it"), "", ""),
@@ -46,6 +48,15 @@ def test_a_commit_is_judged_by_its_lines(made: Commit, missing: str, wrong: str)
     [verdict] = ledger.judge([made], STORED)
     assert verdict.missing == {*missing.split()}
     assert verdict.wrong == {digit * 12 for digit in wrong}
+
+
+def test_a_session_that_is_linked_has_its_other_checkpoint_where_a_conflict_put_the_rest() -> None:
+    ledger, rest = Ledger(), "row 00005 by s-a for 00003"
+    ledger.record(commit(BY_A, "1"))
+    ledger.record(commit(f"{LATER}\n{rest}", "3"))
+    both = commit(f"{BY_A}\n{LATER}", "1", "both")
+    for after, missing in ((commit(rest, "3", "rest", "both"), ""), (commit(rest), "s-a")):
+        assert ledger.judge([both, after], STORED)[0].missing == {*missing.split()}
 
 
 def test_a_row_that_comes_back_may_be_linked_and_need_not() -> None:
