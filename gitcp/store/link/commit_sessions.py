@@ -43,8 +43,10 @@ def store_sessions(
 
         notes.add_link(repo, commit["oid"], checkpoint_id)
     if pairs:
-        about = repo, commit, checkpoint_id, pairs, noted
-        failed |= condense.condense_sessions(*about, replaced=_list_replaced(repo, commit, old))
+        replaced = _list_replaced(repo, commit, old)
+        failed |= condense.condense_sessions(
+            repo, commit, checkpoint_id, pairs, noted, replaced=replaced
+        )
     return failed
 
 

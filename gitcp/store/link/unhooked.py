@@ -200,8 +200,7 @@ def _has_more_work(
     with the content of an earlier commit.
 
     No question of holding.hold(): it is about the commit's files, not about those of the work."""
-    about = repo, changes, parent, own_markers
-    matched = link_commit.match_sessions(*about, is_made_now=False)
+    matched = link_commit.match_sessions(repo, changes, parent, own_markers, is_made_now=False)
     paths = {path for linked in matched.values() for path in linked["paths"]}
     edits = (edit for i in ids for edit in candidates.read_edits(repo, i))
     held = {(edit["path"], edit["oid"]) for edit in edits}
