@@ -14,7 +14,7 @@ from gitcp.errors import OK, Error
 from gitcp.git import allow_fetch, end_lasting
 from gitcp.repo import Repo
 from gitcp.store import abandoned as store_abandoned
-from gitcp.store import pack_care, redaction
+from gitcp.store import pack_care
 from gitcp.store.lines import evidence
 from gitcp.store.objects import Objects
 from gitcp.store.page import serve
@@ -136,18 +136,14 @@ def gather_page(repo: Repo, name: str, with_prompts: bool) -> Page:
         raise extras.make_missing(_PACKAGES) from None
     title = f"{os.path.basename(repo.top or repo.common)}: {name or 'newest commits'}"
     links = gather.read_forge(repo)
-    page = Page(title, redaction.make_redaction(repo), links, with_prompts)
+    page = Page(title, gather.make_redaction(repo), links, with_prompts)
     with Objects(repo):
         records = gather.list_commits(repo, name)
         if not records:
             raise Error(f"no commits in '{name}': there is no page to make")
         page.tip = records[0]["oid"]
         term.show_line(f"reading the sessions of {len(records)} commits")
-        stories = list(gather.gather_sessions(repo, records))
-        stories.sort(key=lambda story: min((t["start"] for t in story["turns"]), default=""))
-        for n, story in enumerate(stories):
-            term.show_line(f"sessions: {n} of {len(stories)}")
-            page.add_session(story)
+        page.add_sessions(gather.gather_sessions(repo, records))
         authors = evidence.Evidence(repo)
         counts = gather.count_lines(repo, records, authors)
         page.stats = counts.stats

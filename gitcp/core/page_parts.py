@@ -3,8 +3,6 @@ the timeline, and the turns of a transcript."""
 
 from __future__ import annotations
 
-import base64
-import gzip
 import json
 import os
 import re
@@ -19,7 +17,7 @@ from gitcp.core.line_replay import pair_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any, TypedDict
 
     from gitcp.agents import Client
@@ -139,12 +137,6 @@ def embed_json(value: Any) -> str:
     """value as JSON for the inside of a script element: nothing in it can end that."""
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def pack_json(value: Any) -> str:
-    """value as JSON, compressed, in base64; the same value always gives the same text."""
-    data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-    return base64.b64encode(gzip.compress(data, 6, mtime=0)).decode()
 
 
 # Name the authors on a page: a session by its first prompt, a person by initials.
@@ -678,6 +670,15 @@ def cut_text(text: str) -> str:
     """A text, cut to _LONGEST characters with the number of those left out."""
     left = len(text) - _LONGEST
     return text if left <= 0 else f"{text[:_LONGEST]}\n… {left} more characters"
+
+
+def list_strings(value: Any) -> Iterator[str]:
+    """Every string in a value, in order."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from list_strings(item)
 
 
 def map_strings(value: Any, change: Callable[[str], str]) -> Any:

@@ -23,12 +23,12 @@ def add_session(page: Page, number: int) -> None:
     start = f"2026-01-{1 + number:02}T10:00:00+00:00"
     turn |= {"start": start, "end": start, "ticks": [], "spent": {"output_tokens": 10 + number}}
     story = {"session_id": f"id-of-{number}", "agent": "Claude Code", "model": "", "turns": [turn]}
-    page.add_session({**story, "tokens": None, "resume": "", "cost": None, "prices": None})
+    page.add_sessions([{**story, "tokens": None, "resume": "", "cost": None, "prices": None}])
 
 
 @pytest.fixture
 def large(tmp_path: Path) -> Path:
-    page = Page("large", str, {})
+    page = Page("large", list, {})
     for number in range(SESSIONS):
         add_session(page, number)
     for day in range(4):

@@ -86,7 +86,7 @@ def test_without_a_script_every_link_within_the_page_leads_to_a_place(
     writer: Any = {**line_authors.build_nobody("session"), "session_id": "s"}
     for room in (template.PLAIN, 0):
         monkeypatch.setattr(template, "PLAIN", room)
-        made = Page("one", str, {})
+        made = Page("one", list, {})
         file: Any = {"path": "a.py", "old": "", "edits": [(0, 0, 1, 1)], "before": []}
         file |= {"after": ["a line"], "sizes": (0, 0), "authors": {1: (writer, "")}}
         made.add_files(HERE, [file], {})

@@ -127,12 +127,12 @@ def test_links_lead_to_a_turn_a_commit_a_file_and_a_line(shown: Path, browser: A
 
 
 def test_a_link_to_a_section_lands_at_its_first_line(tmp_path: Path, browser: Any) -> None:
-    page = Page("long", str, {})
+    page = Page("long", list, {})
     part = {"kind": "answer", "text": "A word.\n\n" * 30}
     turn = {"prompt": "Asked", "start": "", "end": "", "ticks": [], "parts": [part], "spent": None}
     story = {"session_id": "s", "agent": "Claude Code", "model": "", "tokens": None, "resume": ""}
     turns = [{**turn, "number": n} for n in range(1, 9)]
-    page.add_session({**story, "cost": None, "prices": "", "turns": turns})
+    page.add_sessions([{**story, "cost": None, "prices": "", "turns": turns}])
     commit = {"oid": "c" * 40, "message": "m", "author": "a", "date": "", "time": 1e9}
     page.add_commit({**commit, "checkpoints": []}, {})
     for number in range(9):
@@ -163,8 +163,8 @@ def test_the_list_has_commits_after_the_turns_of_their_second(tmp_path: Path, br
     start = "2001-09-09T01:46:40.500+00:00"
     turn = {"number": 1, "prompt": "Asked", "start": start, "end": start, "ticks": [], "parts": []}
     story = {"session_id": "s", "agent": "Claude Code", "model": "", "tokens": None, "resume": ""}
-    page = Page("list", str, {})
-    page.add_session({**story, "cost": None, "prices": "", "turns": [{**turn, "spent": None}]})
+    page = Page("list", list, {})
+    page.add_sessions([{**story, "cost": None, "prices": "", "turns": [{**turn, "spent": None}]}])
     for oid in ("newer", "older"):
         commit = {"oid": oid, "message": oid, "author": "a", "date": "", "time": 1e9}
         page.add_commit({**commit, "checkpoints": []}, {})
@@ -210,7 +210,7 @@ def test_of_a_large_change_what_is_far_is_searched_before_it_is_made_and_all_is_
     tmp_path: Path, browser: Any
 ) -> None:
     nobody = line_authors.build_nobody("person")
-    page = Page("large", str, {})
+    page = Page("large", list, {})
     commit = {"oid": "c" * 40, "message": "m", "author": "a", "date": "", "time": 1e9}
     page.add_commit({**commit, "checkpoints": []}, {})
     for number in range(30):
@@ -237,7 +237,7 @@ def test_of_a_large_change_what_is_far_is_searched_before_it_is_made_and_all_is_
 def test_a_search_finds_what_the_hunks_of_the_chosen_author_show_and_nothing_else(
     tmp_path: Path, browser: Any
 ) -> None:
-    page = Page("two", str, {})
+    page = Page("two", list, {})
     commit = {"oid": "c" * 40, "message": "m", "author": "a", "date": "", "time": 1e9}
     page.add_commit({**commit, "checkpoints": []}, {})
     lines = [f"word {n}" if n in (1, 50) else "" for n in range(1, 60)]
@@ -269,7 +269,7 @@ def test_a_hit_in_what_was_said_before_a_tool_use_is_brought_into_view(
 
 
 def test_a_hit_in_a_removed_line_leads_to_that_line(tmp_path: Path, browser: Any) -> None:
-    page = Page("gone", str, {})
+    page = Page("gone", list, {})
     commit = {"oid": "c" * 40, "message": "m", "author": "a", "date": "", "time": 1e9}
     page.add_commit({**commit, "checkpoints": []}, {})
     before = [f"line {n}" for n in range(1, 301)]
@@ -300,7 +300,7 @@ def test_back_shows_what_was_shown_before(shown: Path, browser: Any) -> None:
 def test_branches_have_lanes_a_removal_its_remover_and_search_a_file(
     tmp_path: Path, browser: Any
 ) -> None:
-    page = Page("small", str, {})
+    page = Page("small", list, {})
     history = {"m": "bd", "d": "a", "b": "a", "a": ""}
     for second, (oid, parents) in enumerate(reversed(history.items())):
         named = {"oid": oid * 40, "parents": [one * 40 for one in parents], "time": 1e9 + second}
@@ -348,8 +348,8 @@ def test_images_are_shown_up_to_a_size_and_never_fetched(tmp_path: Path, browser
         "resume": "",
     }
     story |= {"cost": None, "prices": ""}
-    page = Page("pictures", str, {})
-    page.add_session({**story, "turns": [{**turn, "parts": parts}]})
+    page = Page("pictures", list, {})
+    page.add_sessions([{**story, "turns": [{**turn, "parts": parts}]}])
     commit = {"oid": "c" * 40, "message": "m", "author": "a", "date": "", "time": 1e9}
     page.add_commit({**commit, "checkpoints": []}, {})
     (tmp_path / "pictures.html").write_text(page.format_html("0"))

@@ -32,14 +32,14 @@ _LITERAL, _HEX = re.compile(rb"\((?:[^()\\]|\\.)*\)"), re.compile(rb"<([0-9A-Fa-
 @pytest.fixture
 def whole(tmp_path: Path) -> Path:
     """A page of three files and eight turns, of which a window shows little."""
-    page = Page("whole", str, {})
+    page = Page("whole", list, {})
     call: Any = {"kind": "call", "name": "Edit", "ids": ["x"], "path": "a.py"}
     call |= {"diff": [("-", "old"), ("+", "new")], "result": f"{SAID}endofresult"}
     parts = [call, {"kind": "answer", "text": "An answer.\n\n" * 30}]
     turn = {"prompt": "A prompt", "start": "", "end": "", "ticks": [], "parts": parts}
     story = {"session_id": "s", "agent": "Claude Code", "model": "", "tokens": None, "resume": ""}
     turns = [{**turn, "spent": None, "number": n} for n in range(1, 9)]
-    page.add_session({**story, "cost": None, "prices": None, "turns": turns})
+    page.add_sessions([{**story, "cost": None, "prices": None, "turns": turns}])
     commit = {"oid": "c" * 40, "message": "m", "author": "a", "date": "", "time": 1e9}
     page.add_commit({**commit, "checkpoints": []}, {})
     nobody = line_authors.build_nobody("person")

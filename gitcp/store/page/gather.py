@@ -5,19 +5,20 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gitcp.agents import find_client
+from gitcp.console import term
 from gitcp.core import page_parts, sums, transcripts
 from gitcp.core.sums import find_model
 from gitcp.errors import Error
 from gitcp.git import decode_name
 from gitcp.record import load_entry
-from gitcp.store import prices, refs
+from gitcp.store import prices, redaction, refs
 from gitcp.store.lines import exports
 from gitcp.store.show import commits
 from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
     from gitcp.core.line_authors import Author
@@ -79,7 +80,7 @@ def gather_sessions(repo: Repo, records: Sequence[Record]) -> Iterator[Record]:
     ids = [checkpoint_id for parts in stored.values() for checkpoint_id, _ in parts]
     places = _find_checkpoints(repo, ids)
     opened = ""
-    for session_id, parts in reversed(stored.items()):
+    for session_id, parts in term.iterate_shown("reading sessions", [*reversed(stored.items())]):
         newest, part = parts[0]
         if opened != newest:  # sessions of a checkpoint come one after the other
             reader, opened = checkpoints.Parts(repo.objects, newest), newest
@@ -135,6 +136,21 @@ def _gather_turns(data: bytes, tasks: dict[str, bytes], agent: object, root: str
             part["path"] = part["path"].removeprefix(root)
         todo += part.get("task", ())
     return gathered
+
+
+def make_redaction(repo: Repo) -> Callable[[Sequence[str]], list[str]]:
+    """The function that redacts texts, many at once, which is faster for short ones."""
+    if not redaction.can_read_rules(repo):
+        return lambda texts: [redaction.WITHHELD for _ in texts]
+    redactor, every = redaction.get_redactor(repo), redaction.has_personal_rules(repo)
+
+    def redact(texts: Sequence[str]) -> list[str]:
+        data = [text.encode("utf-8", "surrogatepass") for text in texts]
+        for number in range(len(data)) if every else redactor.find_suspects(data):
+            data[number] = redactor.redact_text(data[number])
+        return [text.decode("utf-8", "replace") for text in data]
+
+    return redact
 
 
 def read_forge(repo: Repo) -> Links:

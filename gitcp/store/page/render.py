@@ -17,7 +17,7 @@ from gitcp.core.render.spans import AUTHORS, SHORTEST, count_noun, format_usage,
 from gitcp.core.sums import Sums, share_percent
 from gitcp.store.page.highlight import highlight_lines
 from gitcp.store.page.talk import Talk, format_span, make_key, parse_seconds
-from gitcp.store.page.template import fill_template
+from gitcp.store.page.template import Chunks, fill_template
 from gitcp.store.reading import spread_batches
 
 TYPE_CHECKING = False
@@ -41,7 +41,6 @@ _COLOURS = 8
 _NAME, _LINE = 120, 160  # cells of a session's name, of a prompt's first line
 _MOST = 12  # authors that are not folded
 _SHORT = 160  # characters of a text that is redacted once
-_CHUNK = 200_000  # characters of JSON in a chunk, roughly
 # Lines of the files of a batch, roughly; batches before worker processes are started.
 _BATCH, _ALONE = 10_000, 2
 _ABOUT = {
@@ -54,15 +53,18 @@ class Page:
     """Collects the parts of one page; format_html() returns the file."""
 
     def __init__(
-        self, title: str, redact: Callable[[str], str], links: Links, with_prompts: bool = True
+        self,
+        title: str,
+        redact: Callable[[Sequence[str]], list[str]],
+        links: Links,
+        with_prompts: bool = True,
     ) -> None:
         self._title, self._redact, self._links = title, redact, links
         self._with_prompts = with_prompts
-        self.chunks: list[list[Any]] = [[]]
-        self._size = 0
+        self._chunks = Chunks()
         self.sessions: list[Record] = []
         self._by_id: dict[str, Record] = {}
-        self._talk = Talk(self.clean_text, self.store_value)
+        self._talk = Talk(self.clean_text, self._chunks.store)
         self.turns: list[Record] = []
         self.commits: list[Record] = []
         self.files: list[Record] = []
@@ -78,28 +80,25 @@ class Page:
 
     def clean_text(self, value: Any) -> Any:
         """A value with every string redacted and its hidden characters escaped."""
-        return map_strings(value, self._clean_string)
+        found = dict.fromkeys(page_parts.list_strings(value))
+        texts = [text for text in found if text not in self._cleaned]
+        cleaned = dict(zip(texts, map(page_parts.name_hidden, self._redact(texts)), strict=True))
+        self._cleaned |= {text: cleaned[text] for text in texts if len(text) <= _SHORT}
+        return map_strings(value, lambda text: cleaned.get(text) or self._cleaned.get(text, ""))
 
-    def _clean_string(self, text: str) -> str:
-        if (known := self._cleaned.get(text)) is not None:
-            return known
-        cleaned = page_parts.name_hidden(self._redact(text))
-        if len(text) <= _SHORT:
-            self._cleaned[text] = cleaned
-        return cleaned
+    def add_sessions(self, stories: Iterable[Record]) -> None:
+        """Add sessions with their turns, of which none is kept; they are shown by their start."""
+        for story in stories:
+            self._add_session(story)
+        self._by_id = dict(sorted(self._by_id.items(), key=lambda item: _find_start(item[1])))
+        self.sessions = [*self._by_id.values()]
+        for number, session in enumerate(self.sessions):
+            session.update(_number_session(number))
+            for turn in session["turns"]:
+                turn["session"] = number
+        self.turns = [turn for session in self.sessions for turn in session["turns"]]
 
-    def store_value(self, value: Any) -> tuple[int, int]:
-        """Store a value that is unfolded on demand; return its (chunk, index)."""
-        size = len(repr(value))
-        if self._size and self._size + size > _CHUNK:
-            self.chunks.append([])
-            self._size = 0
-        self._size += size
-        self.chunks[-1].append(value)
-        return len(self.chunks) - 1, len(self.chunks[-1]) - 1
-
-    def add_session(self, story: Record) -> None:
-        """Add a session with its turns."""
+    def _add_session(self, story: Record) -> None:
         session = self._get_session(story["session_id"], story["agent"], story["model"])
         asked = [turn["prompt"] for turn in story["turns"]]
         if self._with_prompts and any(asked):
@@ -115,10 +114,8 @@ class Page:
             self._note_spent(turn, story)
             public_turn = turn if self._with_prompts else {**turn, "prompt": "", "parts": []}
             view, value = self._talk.add_turn(session["id"], public_turn, story["agent"])
-            chunk, index = self.store_value(value)
-            view |= {"session": session["at"], "chunk": chunk, "index": index}
-            session["turns"].append(view)
-            self.turns.append(view)
+            chunk, index = self._chunks.store(value)
+            session["turns"].append({**view, "chunk": chunk, "index": index})
 
     def _note_spent(self, turn: Mapping[str, Any], story: Record) -> None:
         """Note the tokens and the cost of a turn whose time is known."""
@@ -138,12 +135,9 @@ class Page:
     def _get_session(self, name: str, agent: str, model: str = "") -> Record:
         """The view of a session, which is made when first needed."""
         if name not in self._by_id:
-            number = len(self.sessions)
             view: Record = {
-                "at": number,
+                **_number_session(len(self.sessions)),
                 "id": make_key(name),
-                "mark": page_parts.mark_session(number),
-                "color": f"s{number % _COLOURS}",
                 "title": self.clean_text(name),
                 "agent": self.clean_text(agent or "agent"),
                 "model": self.clean_text(model),
@@ -259,7 +253,7 @@ class Page:
         value |= drawn
         for hunk in value["hunks"]:
             hunk["by"] = _count_writers(hunk["rows"], value["writers"])
-        chunk, index = self.store_value(value)
+        chunk, index = self._chunks.store(value)
         rows = sum(len(hunk["rows"]) + 2 for hunk in value["hunks"])
         self.files.append({**view, "rows": rows, "chunk": chunk, "index": index})
         for who, count in view["sums"].items():
@@ -441,7 +435,7 @@ class Page:
             "turns": self.turns,
             "files": self.files,
         }
-        return fill_template(view, lists, self.chunks)
+        return fill_template(view, lists, self._chunks)
 
     def _list_added(self) -> dict[str, int]:
         """The lines that the commits added, by session and by people and unknown authors."""
@@ -533,6 +527,16 @@ class Page:
             asked = commit.pop("asked")
             turns = [self._talk.find_asked(make_key(who), prompt) for who, prompt in asked]
             commit["turns"] = list(dict.fromkeys(filter(None, turns)))
+
+
+def _find_start(session: Record) -> float:
+    return min((turn["start"] for turn in session["turns"]), default=0.0)
+
+
+def _number_session(number: int) -> Record:
+    """What the view of a session has by its place among them, from 0."""
+    mark = page_parts.mark_session(number)
+    return {"at": number, "mark": mark, "color": f"s{number % _COLOURS}"}
 
 
 def _split_files(files: Iterable[File]) -> Iterator[list[File]]:

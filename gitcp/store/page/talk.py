@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from gitcp.core.page_parts import Part
     from gitcp.core.record_types import Record
 
-_KEYS = ("name", "path", "diff", "given", "ended")  # of a call, that the script shows
+# The keys of an answer and of a call that the script shows, besides the result.
+_SHOWN = ("text", "name", "path", "diff", "given", "ended")
 _PROMPT_WIDTH = 160  # cells of a prompt's first line
 _LONG, _LONGEST = 1000, 50_000  # characters of a result
 _PICTURES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
@@ -33,11 +34,11 @@ class Talk:
     """Makes the views of a conversation's turns, and finds the anchors of turns and calls."""
 
     def __init__(self, clean: Callable[[Any], Any], keep: Callable[[Any], tuple[int, int]]) -> None:
-        """clean redacts strings and escapes hidden characters.  keep stores a value and returns
-        (chunk, index)."""
+        """clean redacts the strings of a value, many at once, and escapes hidden characters.  keep
+        stores a value and returns (chunk, index)."""
         self._clean, self._keep = clean, keep
         self._room = _GALLERY
-        self._results: dict[str, Any] = {}  # text of a long result -> where it is stored
+        self._results: dict[bytes, Record] = {}  # digest of a long result -> where it is stored
         self._numbers = count()  # of calls
         self._calls: dict[tuple[str, str], tuple[str, str]] = {}  # session, tool use -> turn, call
         self._prompts: dict[str, dict[int, str]] = {}  # session -> number -> prompt
@@ -46,7 +47,7 @@ class Talk:
     def add_turn(self, session: str, turn: Mapping[str, Any], agent: str) -> tuple[Record, Record]:
         """(the view of a turn, the value that is unfolded on demand)."""
         name = _name_turn(session, turn["number"])
-        prompt = self._clean(turn["prompt"])
+        prompt, shown = self._clean([turn["prompt"], self._list_shown(turn["parts"])])
         self._prompts.setdefault(session, {})[turn["number"]] = turn["prompt"]
         self._asked.setdefault((session, prompt.strip()), name)
         start, end = parse_seconds(turn["start"]), parse_seconds(turn["end"])
@@ -65,31 +66,46 @@ class Talk:
             "end": end,
             "ticks": [t for t in map(parse_seconds, turn["ticks"]) if t],
         }
-        parts = self._build_parts(turn["parts"], session, name)
+        parts = self._build_parts(turn["parts"], shown, session, name)
         return view, {"prompt": parse_markdown(prompt), "parts": parts}
 
-    def _build_parts(self, parts: Sequence[Part], session: str, turn: str) -> list[Record]:
-        views: list[Record] = []
+    def _list_shown(self, parts: Sequence[Part]) -> list[Record]:
+        """What the page shows of each of parts, and a result as _build_result() needs it."""
+        shown: list[Record] = []
         for part in parts:
+            view: Record = {k: v for k, v in part.items() if k in _SHOWN and v}
+            result = part.get("result", "")
+            if result and (len(result) < _LONG or _digest(result) not in self._results):
+                view["result"] = result[:_LONGEST]
+            if "task" in part:
+                view["task"] = self._list_shown(part["task"])
+            shown.append(view)
+        return shown
+
+    def _build_parts(
+        self, parts: Sequence[Part], shown: Sequence[Record], session: str, turn: str
+    ) -> list[Record]:
+        """The views of parts.  shown: _list_shown() of them, cleaned."""
+        views: list[Record] = []
+        for part, view in zip(parts, shown, strict=True):
             if part["kind"] == "image":
                 views.append(self._build_picture(part["type"], part["data"]))
                 continue
             if part["kind"] == "answer":
-                views.append({"text": parse_markdown(self._clean(part["text"]))})
+                views.append({"text": parse_markdown(view.get("text", ""))})
                 continue
             call = f"call-{session}-{next(self._numbers)}"
             for key in part["ids"]:
                 self._calls.setdefault((session, key), (turn, call))
-            view = self._clean({k: v for k, v in part.items() if k in _KEYS and v})
             if part.get("result"):
-                view["result"] = self._build_result(part["result"])
+                view["result"] = self._build_result(part["result"], view.get("result", ""))
             if lines := part.get("diff", ()):
                 view["plus"] = sum(sign == "+" for sign, _ in lines)
                 view["minus"] = sum(sign == "-" for sign, _ in lines)
             if "path" not in view:
                 view["about"] = shorten(view.get("given", ""), 100)
             if "task" in part:
-                view["task"] = self._build_parts(part["task"], session, turn)
+                view["task"] = self._build_parts(part["task"], view["task"], session, turn)
             views.append({**view, "id": call})
         return views
 
@@ -103,16 +119,16 @@ class Talk:
         size = f"{3 * len(data) / 4e6:.1f} MB"
         return {"image": "", "about": f"{self._clean(kind[:40])}, {size}, not shown"}
 
-    def _build_result(self, text: str) -> Any:
-        """The text of a result; {chunk, index} of a long one, which is stored once."""
+    def _build_result(self, text: str, cleaned: str) -> Any:
+        """The cleaned text of a result; {chunk, index} of a long one, which is stored once."""
         if len(text) < _LONG:
-            return self._clean(text)
-        if text not in self._results:
+            return cleaned
+        if (digest := _digest(text)) not in self._results:
             cut = len(text) - _LONGEST
             note = f"\n… {cut} more characters" if cut > 0 else ""
-            chunk, index = self._keep(self._clean(text[:_LONGEST]) + note)
-            self._results[text] = {"chunk": chunk, "index": index}
-        return self._results[text]
+            chunk, index = self._keep(cleaned + note)
+            self._results[digest] = {"chunk": chunk, "index": index}
+        return self._results[digest]
 
     def find_writer(self, session: str, author: Mapping[str, Any]) -> tuple[str, str]:
         """The anchors of the (turn, call) that wrote a line; '' if it is not on the page."""
@@ -125,6 +141,10 @@ class Talk:
     def find_asked(self, session: str, prompt: str) -> str:
         """The anchor of the turn that a prompt began, '' for none."""
         return self._asked.get((session, prompt), "")
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def _name_turn(session: str, number: int) -> str:
