@@ -42,10 +42,13 @@ def _judge_start(event: Record) -> list[Record]:
 
         return _object(mode, tool_calls.start_call(repo, event, context.leave_all))
     if mode != "off" and event["event"] == "turn-start":
-        from gitcp.store.guard import greeting
-
         _leave_claims(repo, event)
-        return build_messages(greeting.greet_session(repo, event))
+        lines = [guard.judge_prompt(repo, event["session_id"])]
+        if company := guard.list_company(repo, event["session_id"]):
+            from gitcp.store.guard import tool_calls
+
+            lines.append(tool_calls.format_company(repo, company))
+        return build_messages("\n\n".join(filter(None, lines)))
     return []
 
 

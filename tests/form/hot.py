@@ -12,7 +12,7 @@ HOT = set(
     gitcp.events.commits gitcp.events.tool_call gitcp.events.turn_end gitcp.events.turn_start
     gitcp.events.turns gitcp.files gitcp.git gitcp.gitdir gitcp.gitdir.packs gitcp.hook
     gitcp.memory gitcp.patterns gitcp.record gitcp.repo gitcp.stages gitcp.store.guard
-    gitcp.store.guard.greeting gitcp.store.guard.tool_calls gitcp.store.journal
+    gitcp.store.guard.tool_calls gitcp.store.journal
     gitcp.store.journal.calls gitcp.store.journal.edits gitcp.store.journal.looks
     gitcp.store.journal.windows gitcp.store.lines.commit_lines gitcp.store.lines.edit_lines
     gitcp.store.link.commit gitcp.store.link.commit_sessions gitcp.store.link.condense

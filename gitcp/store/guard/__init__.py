@@ -109,6 +109,19 @@ def is_at_work(repo: Repo, marker: Marker) -> bool:
     return session.is_home(repo, marker) and others.is_at_work(repo, marker)
 
 
+def judge_prompt(repo: Repo, session_id: str) -> str:
+    """The objection to a first edit in this working copy; '' if its base is safe."""
+    base = read_base(repo)
+    judged = guard_rules.judge_start(base, session_id, find_live(repo, base))
+    return "" if judged["verdict"] == "allow" else format_objection(judged, session_id)
+
+
+def list_company(repo: Repo, session_id: str) -> list[str]:
+    """The other sessions at work in this working copy."""
+    others_here = (m for m in session.read_recent(repo) if m["session_id"] != session_id)
+    return [marker["session_id"] for marker in others_here if is_at_work(repo, marker)]
+
+
 def list_open(repo: Repo, session_id: str) -> set[str]:
     """The other sessions of this working copy that are open and whose agent runs, in a turn or
     not."""

@@ -114,6 +114,18 @@ def list_claims(repo: Repo) -> list[Claim]:
     return sorted(living, key=lambda claim: claim["created"])
 
 
+def format_company(repo: Repo, session_ids: list[str]) -> str:
+    """The line about other sessions that are at work here, with the paths that they claim."""
+    held = list_claims(repo)
+    sessions = []
+    for session_id in session_ids:
+        paths = sorted({p for c in held if c["session_id"] == session_id for p in c["paths"]})
+        sessions.append(session_id[:8] + (f" (editing {', '.join(paths[:3])})" if paths else ""))
+    many = len(sessions) > 1
+    who = f"{len(sessions)} other sessions are" if many else "another session is"
+    return f"gitcp: {who} at work in this working copy: {', '.join(sessions)}"
+
+
 def has_ended(claim: Claim) -> bool:
     """Whether the owner's transcript shows that the call is over, although no tool-end came."""
     data = files.peek(claim["transcript"], -_TAIL)
