@@ -16,7 +16,7 @@ from gitcp.git import Running, decode_name, encode_name
 from gitcp.record import encode_lines
 from gitcp.store import journal, notes, refs, relink, session
 from gitcp.store.index import IndexFile, Lock, copy_index, install_index, list_staged
-from gitcp.store.journal import Journal, LastSeen, edits, read_clock
+from gitcp.store.journal import Journal, edits, read_clock, read_last_seen
 from gitcp.store.lines import edit_lines
 from gitcp.store.link import condense, unhooked
 from gitcp.store.object_lists import is_ancestor
@@ -319,7 +319,7 @@ def note_changes(repo: Repo, before: Entries) -> None:
     if all(after.get(path) == entry for path, entry in before.items()):
         return
     with Journal(repo) as journal:
-        seen, time = LastSeen(repo, journal.lines), read_clock(repo)
+        seen, time = read_last_seen(repo, journal.lines), read_clock(repo)
         journal.append(
             [
                 credit.build_edit(path, entry, after[path], UNKNOWN, credit.HOOK, time)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gitcp.core import credit, edit_states, journal_cuts
-from gitcp.store.journal.edits import Work
+from gitcp.store.journal.edits import collect_work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ CASES: dict[str, tuple[list[Any], list[tuple[str, bool]]]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_what_a_session_has_open_at_a_path(name: str) -> None:
     steps, want = CASES[name]
-    records = Work(lines(*steps), "s").build_records()
+    records = collect_work(lines(*steps), "s").build_records()
     assert [(str(one["oid"])[0], one["live"]) for one in records[::-1]] == want
 
 
@@ -139,12 +139,12 @@ BASES: dict[str, tuple[list[Any], list[tuple[str, bool]]]] = {
 @pytest.mark.parametrize("name", BASES)
 def test_what_is_open_is_live_while_HEAD_is_at_its_base(name: str) -> None:
     steps, want = BASES[name]
-    records = Work(lines(*steps), "s", lambda base: base != "away").build_records()
+    records = collect_work(lines(*steps), "s", lambda base: base != "away").build_records()
     assert [(str(one["oid"])[0], one["live"]) for one in records[::-1]] == want
 
 
 def test_a_record_says_what_stood_there_before_the_session_wrote() -> None:
-    [record] = Work(lines((OTHER, "1"), (MINE, "2"), (OTHER, "3")), "s").build_records()
+    [record] = collect_work(lines((OTHER, "1"), (MINE, "2"), (OTHER, "3")), "s").build_records()
     assert (record["before"], record["oid"]) == (blob("1"), "2" * 40)
 
 
@@ -183,7 +183,7 @@ def test_without_the_repeated_lines_a_journal_says_the_same(seed: int) -> None:
     assert len(less) < len(whole)
     for session in "st":
         for bases in (("here",), ("away",), ("here", "far", "")):
-            said = [Work(part, session, bases.__contains__) for part in (whole, less)]
+            said = [collect_work(part, session, bases.__contains__) for part in (whole, less)]
             assert said[0].build_records() == said[1].build_records()
         files = [edit_states.map_recorded_files(part, session) for part in (whole, less)]
         assert files[0] == files[1]

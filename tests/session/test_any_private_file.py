@@ -21,7 +21,7 @@ from gitcp import files
 from gitcp.repo import Repo
 from gitcp.store import hook_warnings, session
 from gitcp.store.share import remote
-from gitcp.store.snapshot.scan import StatCache
+from gitcp.store.snapshot.scan import load_stat_cache
 from gitcp.store.v1 import checkpoint_list
 from tests.support.harness import World
 from tests.support.paths import ENTRY, TOP
@@ -115,7 +115,7 @@ def lived(world: World) -> None:
     checkpoint_list.set_pushed(repo, "origin", {"refs/heads/entire/checkpoints/v1": world.head})
     searched = remote.Searched({"refs/heads/entire/checkpoints/v1": world.head}, {})
     remote.write_searched(repo, "rules", searched)
-    cache = StatCache(repo)
+    cache = load_stat_cache(repo)
     cache._safe_before = sys.maxsize
     cache.put_oid("README.md", (world.path / "README.md").stat(), "", world.head)
     cache.save(complete=False)

@@ -19,7 +19,14 @@ from gitcp.errors import Busy, Changed, Error, Moved
 from gitcp.files import exclusive
 from gitcp.git import encode_name
 from gitcp.store import journal, refs, session, undo
-from gitcp.store.journal import Journal, LastSeen, held_lines, looks, read_clock, read_journal
+from gitcp.store.journal import (
+    Journal,
+    held_lines,
+    looks,
+    read_clock,
+    read_journal,
+    read_last_seen,
+)
 from gitcp.store.journal import edits as journal_edits
 from gitcp.store.objects import TREE, Lookup, edit_tree, find_file, find_tree, write_commit
 from gitcp.store.session import others
@@ -89,7 +96,7 @@ class Present:
         head = self.head or refs.get_zeros(self.repo)
         if self._seen:
             return self._seen.take(head, self.entries)
-        aside = journal.JournalCopy(self.repo)
+        aside = journal.copy_journal(self.repo)
         looks.record_differences(aside, head, self.entries, time.time_ns())
         return aside.lines
 
@@ -676,7 +683,7 @@ def _note_step(
 
     Merged paths are left out: their content is new, and the next look records it."""
     with Journal(repo) as journal:
-        time, known = read_clock(repo), LastSeen(repo, journal.lines)
+        time, known = read_clock(repo), read_last_seen(repo, journal.lines)
         edits = [
             {**credit.build_edit(a["path"], a["was"], a["now"], *_NOBODY, time), "step": step_id}
             for a in actions
@@ -801,7 +808,7 @@ def _list_work(
     A path that equals HEAD's is not the session's work any more.  A path to whose content the
     session contributed, by the journal, is its work again.  Others stay as recorded.
     """
-    recorded, work = dict(files), journal_edits.Work(lines, state["session_id"])
+    recorded, work = dict(files), journal_edits.collect_work(lines, state["session_id"])
     for path, entry in current.items():
         if entry == head(path):
             recorded.pop(path, None)

@@ -11,7 +11,7 @@ from gitcp.store import guard, refs
 from gitcp.store.back.points import merge_blobs
 from gitcp.store.index import list_staged
 from gitcp.store.journal import Journal, hold_edits, read_journal
-from gitcp.store.journal.edits import Work
+from gitcp.store.journal.edits import collect_work
 from gitcp.store.objects import Lookup, edit_tree, find_entry, find_file, find_tree, read_commit
 
 TYPE_CHECKING = False
@@ -33,7 +33,7 @@ def find_lost(repo: Repo, session_id: str, discards: Sequence[Discard]) -> dict[
     tree = find_tree(repo.objects, "HEAD")
     head, staged = Lookup(repo.objects, tree), list_staged(repo, tree or repo.empty_tree)
     for other in guard.list_open(repo, session_id):
-        work = Work(lines, other)
+        work = collect_work(lines, other)
         for path in filter(work.is_present, work.list_paths()):
             tracked: bool | None = bool(staged.get(path) or find_file(head, path))
             if path in staged and not staged[path]:  # HEAD alone has it: either reaches it
@@ -54,7 +54,7 @@ def find_discarded(repo: Repo, session_id: str, call_id: str) -> dict[str, list[
     moved = {line.get("follows") for line in edits}
     gone = {x["path"]: x["after"] is None for x in edits if x["path"] not in moved}
     for other in guard.list_open(repo, session_id) if gone else ():
-        before, now = Work(lines[: own[0]], other), Work(lines, other)
+        before, now = collect_work(lines[: own[0]], other), collect_work(lines, other)
         for path in filter(before.is_present, gone):
             if gone[path] or not now.is_present(path):
                 lost.setdefault(other, []).append(path)

@@ -396,13 +396,16 @@ class JournalCopy(Journal):
 
     __slots__ = ()
 
-    def __init__(self, repo: Repo) -> None:
-        super().__init__(repo)
-        self.lines = read_journal(repo)
-
     def append(self, lines: list[JournalLine], waiting: bool = False) -> None:
         """Add lines to the copy."""
         self.lines = [*self.lines, *lines]
+
+
+def copy_journal(repo: Repo) -> JournalCopy:
+    """A copy of this worktree's journal."""
+    copy = JournalCopy(repo)
+    copy.lines = read_journal(repo)
+    return copy
 
 
 # The last seen content of each path: the newest look at the whole worktree, and the edits since.
@@ -428,26 +431,25 @@ class LastSeen:
     head: the commit at the look.  commits: those made since.  at: the time of the look in ns.
     """
 
-    def __init__(self, repo: Repo, lines: list[JournalLine]) -> None:
-        self._root, self._repo, self._look = repo.worktree, repo, read_look(repo)
-        self._since = {line["path"]: line for line in credit.list_edits_since_look(lines)}
-        self._lines = lines
+    def __init__(
+        self,
+        repo: Repo,
+        lines: list[JournalLine],
+        look: dict[str, Any],
+        edits: dict[str, JournalLine],
+        looked: dict[str, Version],
+        commits: list[str],
+    ) -> None:
+        """look: as read_look() returns it.  edits: path -> the last edit since.  looked: path ->
+        what a call has seen since, after the last edit."""
+        self._repo, self._lines, self._look = repo, lines, look
+        self._since, self._looked = edits, looked
         self._opened: dict[str, int] | None = None
         self._folders: dict[str, int] = {}  # directory -> its ctime in ns
-        start = max((n for n, line in enumerate(lines) if "look" in line), default=-1)
-        self._looked: dict[str, Version] = {}
-        self.commits: list[str] = []
-        for line in lines[start + 1 :]:
-            if "commit" in line:
-                self.commits.append(line["commit"])
-            elif "looked" in line:
-                self._looked |= {p: credit.parse_entry(e) for p, e in line["looked"].items()}
-            elif line.get("path") in self._looked:
-                del self._looked[line["path"]]
         self._head: Lookup | None = None
-        self.first = not self._look
-        self.head: str = self._look.get("head") or "HEAD"
-        self.at = int(self._look.get("at", 0))
+        self.first, self.commits = not look, commits
+        self.head: str = look.get("head") or "HEAD"
+        self.at = int(look.get("at", 0))
 
     @property
     def paths(self) -> set[str]:
@@ -486,12 +488,28 @@ class LastSeen:
         until, folder = self.get_seen_time(path) - _SLACK, os.path.dirname(path)
         while folder and not self.first:
             if folder not in self._folders:
-                file = os.path.join(os.fsencode(self._root), encode_name(folder))
+                file = os.path.join(os.fsencode(self._repo.worktree), encode_name(folder))
                 self._folders[folder] = os.lstat(file).st_ctime_ns if os.path.lexists(file) else 0
             if self._folders[folder] >= until:
                 return False
             folder = os.path.dirname(folder)
         return not self.first
+
+
+def read_last_seen(repo: Repo, lines: list[JournalLine]) -> LastSeen:
+    """What was last seen of the worktree, by the newest look and the journal's lines."""
+    start = max((n for n, line in enumerate(lines) if "look" in line), default=-1)
+    edits = {line["path"]: line for line in credit.list_edits_since_look(lines)}
+    looked: dict[str, Version] = {}
+    commits: list[str] = []
+    for line in lines[start + 1 :]:
+        if "commit" in line:
+            commits.append(line["commit"])
+        elif "looked" in line:
+            looked |= {p: credit.parse_entry(e) for p, e in line["looked"].items()}
+        elif line.get("path") in looked:
+            del looked[line["path"]]
+    return LastSeen(repo, lines, read_look(repo), edits, looked, commits)
 
 
 # refs/gitcp/edits/<session>: the contents that the journal's lines name, kept from pruning.

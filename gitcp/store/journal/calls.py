@@ -14,10 +14,10 @@ from gitcp.core.formats import EXECUTABLE, FILE
 from gitcp.store import refs, session
 from gitcp.store.journal import (
     Journal,
-    LastSeen,
     find_root_above,
     group_by_worktree,
     read_clock,
+    read_last_seen,
 )
 from gitcp.store.snapshot import Filters, Worktree
 
@@ -244,7 +244,7 @@ def begin_call(
     journal: Journal, state: State, call: JournalLine, paths: list[str], at: int
 ) -> None:
     """Record the start of a call; a change at its paths until now is another's."""
-    reader, seen = PathReader(journal.repo), LastSeen(journal.repo, journal.lines)
+    reader, seen = PathReader(journal.repo), read_last_seen(journal.repo, journal.lines)
     unchanged: dict[str, Any] = {}
     for path in paths:
         st = reader.stat(path)
@@ -289,7 +289,7 @@ def _read_entries(reader: PathReader, paths: list[str], ignored: set[str]) -> di
 
 def end_call(journal: Journal, state: State, call: JournalLine, paths: list[str], at: int) -> None:
     """Record the end of a call; a change at its paths since its start is the session's."""
-    reader, seen = PathReader(journal.repo), LastSeen(journal.repo, journal.lines)
+    reader, seen = PathReader(journal.repo), read_last_seen(journal.repo, journal.lines)
     writer: Writer = (state["session_id"], state.get("turn_id", ""), str(call.get("id", "")))
     opening = credit.find_opening(journal.lines, writer[0], writer[2], "ignored")
     ignored = set(opening["ignored"]) if opening else reader.list_ignored(paths)

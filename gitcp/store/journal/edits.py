@@ -13,11 +13,11 @@ from gitcp.store.journal import (
     NAME,
     VISITED,
     Journal,
-    LastSeen,
     get_git_dir,
     looks,
     read_clock,
     read_journal,
+    read_last_seen,
 )
 from gitcp.store.objects import Lookup, find_file, find_tree
 
@@ -157,28 +157,17 @@ class Work:
 
     def __init__(
         self,
-        lines: Sequence[JournalLine],
         session_id: str,
-        is_here: Callable[[str], bool] = lambda _: True,
+        paths: dict[str, list[JournalLine]],
+        later_names: dict[str, dict[str, None]],
+        looks: list[tuple[int, str]],
+        is_here: Callable[[str], bool],
     ) -> None:
-        from gitcp.core import edit_states
-
-        self._session, self._is_here = session_id, is_here
-        self._paths: dict[str, list[JournalLine]] = {}
-        self._own: set[str] = set()
+        """paths: path -> the open edits there, whoever made them.  later_names: path -> where its
+        content was moved or copied.  looks: (time, base) of each look, oldest first."""
+        self._session, self._paths, self._later_names = session_id, paths, later_names
+        self._looks, self._is_here = looks, is_here
         self._stretches: dict[str, list[Stretch]] = {}
-        self._later_names: dict[str, dict[str, None]] = {}
-        origins: dict[str, dict[str, None]] = {}  # path -> the names that its content had before
-        for line in edit_states.list_open_edits(lines):
-            self._paths.setdefault(line["path"], []).append(line)
-            if self._is_own(line):
-                self._own.add(line["path"])
-            if "follows" in line:
-                path, source = line["path"], line["follows"]
-                origins[path] = {source: None, **origins.get(source, {})}
-                for name in origins[path].keys() - {path}:
-                    self._later_names.setdefault(name, {})[path] = None
-        self._looks = sorted((x["look"], x["base"]) for x in lines if "look" in x and "base" in x)
 
     def list_stretches(self, path: str) -> list[Stretch]:
         """The session's stretches at a path, the newest last, less those that changed nothing or
@@ -189,8 +178,6 @@ class Work:
         continues the last stretch that has had it, and puts away the others.  An edit by another
         author changes the content of a live stretch, or puts away a deletion.
         """
-        if path not in self._own:
-            return []
         if path not in self._stretches:
             self._stretches[path] = self._find_stretches(path)
         return self._stretches[path]
@@ -198,7 +185,8 @@ class Work:
     def _find_stretches(self, path: str) -> list[Stretch]:
         stretches: list[Stretch] = []
         current: Stretch | None = None
-        for line in self._paths.get(path, ()):
+        lines = self._paths.get(path, ())
+        for line in lines if any(map(self._is_own, lines)) else ():
             is_left = "left" in line
             if current:
                 current.note_look(self._looks, line["at"])
@@ -299,6 +287,28 @@ class Work:
         return (line.get("by") or [""])[0] == self._session and not line.get("away")
 
 
+def collect_work(
+    lines: Sequence[JournalLine],
+    session_id: str,
+    is_here: Callable[[str], bool] = lambda _: True,
+) -> Work:
+    """The open edits of a session, by the lines of a journal.  is_here: as Work has it."""
+    from gitcp.core import edit_states
+
+    paths: dict[str, list[JournalLine]] = {}
+    origins: dict[str, dict[str, None]] = {}  # path -> the names that its content had before
+    later_names: dict[str, dict[str, None]] = {}
+    for line in edit_states.list_open_edits(lines):
+        paths.setdefault(line["path"], []).append(line)
+        if "follows" in line:
+            path, source = line["path"], line["follows"]
+            origins[path] = {source: None, **origins.get(source, {})}
+            for name in origins[path].keys() - {path}:
+                later_names.setdefault(name, {})[path] = None
+    looks = sorted((x["look"], x["base"]) for x in lines if "look" in x and "base" in x)
+    return Work(session_id, paths, later_names, looks, is_here)
+
+
 # git directory -> (inode, size) of the journal, its lines, its open edits, session -> its part
 _OPEN: dict[str, _Open] = memory.get_table("open")
 
@@ -366,7 +376,7 @@ def _read_open(repo: Repo, worktree_id: str, session_id: str) -> _Part:
         _OPEN[git_dir] = stamp, lines, unsettled, sessions
     _, lines, unsettled, sessions = _OPEN[git_dir]
     if session_id not in sessions:
-        work = Work(unsettled, session_id)
+        work = collect_work(unsettled, session_id)
         edits = {path: work.list_edits(path) for path in work.list_paths()}
         if edits and not stamp[0]:
             from gitcp.store.session import others
@@ -517,7 +527,7 @@ def settle_commit(
         if not held.lines or (recorded and not edit_states.list_open_edits(held.lines)):
             return
         _look_at_open(held, ())  # a commit may have taken its time
-        find_present = LastSeen(repo, held.lines).get_entry
+        find_present = read_last_seen(repo, held.lines).get_entry
         find_committed = _build_file_lookup(repo.objects, commit["tree"])
         line = _build_commit_line(held.lines, commit, changes, find_present, find_committed)
         line["at"] = read_clock(repo)
@@ -526,7 +536,7 @@ def settle_commit(
         _note_strangers(repo, commit, changes, open_edits)
         for session_id in {credit.get_author(edit)[0] for edit in open_edits} - {""}:
             decided = session_id not in excluded if sessions is None else session_id in sessions
-            work = Work(held.lines, session_id)
+            work = collect_work(held.lines, session_id)
             is_left = _divide_edits(line, work, is_settled if decided else lambda *_: False)
             if is_left and session_id in (sessions or ()):
                 line.setdefault("linked", []).append(session_id)
@@ -671,7 +681,7 @@ def let_edits_go(repo: Repo, session_id: str, paths: Iterable[str]) -> None:
     from gitcp.core import edit_states
 
     with Journal(repo) as held:
-        work = Work(held.lines, session_id)
+        work = collect_work(held.lines, session_id)
         edits = {path: work.list_edits(path) for path in paths}
         settled = {
             path: [*map(edit_states.get_edit_name, edits[path])] for path in edits if edits[path]
@@ -692,7 +702,7 @@ def record_edits(
     """
     base_tree = Lookup(repo.objects, find_tree(repo.objects, base))
     with Journal(repo) as held:
-        work, at, held.base = Work(held.lines, session_id), read_clock(repo), base
+        work, at, held.base = collect_work(held.lines, session_id), read_clock(repo), base
         held.append(
             [
                 credit.build_edit(

@@ -12,8 +12,16 @@ from gitcp.errors import Error, Late
 from gitcp.git import ANY, decode_name
 from gitcp.repo import Repo
 from gitcp.store import journal, reading, session
-from gitcp.store.journal import Journal, LastSeen, held_lines, looks, read_clock, windows
-from gitcp.store.journal.edits import Work, list_open_paths_in
+from gitcp.store.journal import (
+    Journal,
+    LastSeen,
+    held_lines,
+    looks,
+    read_clock,
+    read_last_seen,
+    windows,
+)
+from gitcp.store.journal.edits import Work, collect_work, list_open_paths_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +55,7 @@ def look_at_losses(
         return [], []
     until = time.monotonic() + int(journal.repo.config.get_option("gitcp.loss-budget")) / 1000
     reached = {path for loss in losses for path in loss["paths"] or ["."]}
-    seen = LastSeen(journal.repo, journal.lines)
+    seen = read_last_seen(journal.repo, journal.lines)
     ignored = {line["path"] for line in journal.lines if line.get("kept") is False}
     known = seen.paths - ignored
     named = {path for path in reached if path in known or seen.get_committed(path)}
@@ -287,7 +295,7 @@ def _list_away(
     if other:
         with Journal(other) as held:
             looks.record_paths(held, open_paths, read_clock(other))
-            work = Work(held.lines, session_id)
+            work = collect_work(held.lines, session_id)
     for path in open_paths:
         for stretch in work.list_stretches(path):
             if not (exists and stretch.live):
@@ -298,8 +306,8 @@ def read_work(repo: Repo, worktree_id: str, session_id: str) -> Work:
     """The open edits of a session in a worktree; those in its ref if the worktree is gone."""
     git_dir = journal.get_git_dir(repo, worktree_id)
     if os.path.isdir(git_dir):
-        return Work(journal.read_journal(repo, git_dir), session_id)
-    return Work(
+        return collect_work(journal.read_journal(repo, git_dir), session_id)
+    return collect_work(
         held_lines.read_lines(repo, formats.hash_worktree(worktree_id), session_id), session_id
     )
 

@@ -18,6 +18,7 @@ from gitcp.store.journal import (
     hold_edits,
     read_clock,
     read_end,
+    read_last_seen,
     read_look,
     save_look,
 )
@@ -170,7 +171,7 @@ def record_scan(
 
 def record_differences(journal: Journal, head: str, dirty: Mapping[str, Version], at: int) -> None:
     """Record a look at the whole worktree in the journal only; arguments as for record_scan()."""
-    repo, seen = journal.repo, LastSeen(journal.repo, journal.lines)
+    repo, seen = journal.repo, read_last_seen(journal.repo, journal.lines)
     journal.base, tree = head, Lookup(journal.repo.objects, find_tree(journal.repo.objects, head))
     changed: Changed = {}
     for path in {*seen.paths, *dirty, *_list_committed_paths(repo, seen.head, head)}:
@@ -193,7 +194,7 @@ def _list_committed_paths(repo: Repo, old: str, head: str) -> set[str]:
 
 def record_paths(journal: Journal, paths: Iterable[str], at: int, write: bool = True) -> None:
     """Record what stands at these paths now.  write: whether to store its blobs."""
-    seen = LastSeen(journal.repo, journal.lines)
+    seen = read_last_seen(journal.repo, journal.lines)
     changed = [path for path in dict.fromkeys(paths) if _may_differ(journal.repo, seen, path)]
     if not changed:
         return
@@ -230,7 +231,7 @@ def record_entries(
             gone.difference(_find_moves(journal.repo.objects, changed).values()) if gone else gone
         )
         if strays and scan_if_cheap(journal, at):
-            seen = LastSeen(journal.repo, journal.lines)
+            seen = read_last_seen(journal.repo, journal.lines)
             changed = _compare_entries(seen, present)
     _record_changes(journal, seen, changed, at, ignored)
 
@@ -244,7 +245,7 @@ def look_at_omitted(
     """Record which files over a limit have changed, without their contents; return what
     record_sizes() returns.  writer: who wrote them, and how that is known; by default the evidence
     decides."""
-    seen = LastSeen(journal.repo, journal.lines)
+    seen = read_last_seen(journal.repo, journal.lines)
 
     def find_writer(path: str) -> tuple[Writer, str]:
         if writer:
@@ -266,7 +267,7 @@ def look_at_omitted(
 
 def name_large_files(journal: Journal, changes: Mapping[str, Staged], at: int) -> None:
     """Record the large files among a commit's changes with the blobs that it has of them."""
-    seen = LastSeen(journal.repo, journal.lines)
+    seen = read_last_seen(journal.repo, journal.lines)
     paths = credit.map_large(journal.lines).keys() & changes
     entries = {
         path: (changes[path][2], changes[path][3] or "") for path in paths if changes[path][3]

@@ -8,7 +8,7 @@ from gitcp.core import credit, line_replay
 from gitcp.core.credit import PERSON, UNKNOWN
 from gitcp.git import format_now
 from gitcp.store import journal
-from gitcp.store.journal.edits import Work
+from gitcp.store.journal.edits import collect_work
 from gitcp.store.lines import edit_lines
 from gitcp.store.objects import Lookup, Objects, find_tree
 from gitcp.store.v1 import checkpoints as v1_checkpoints
@@ -125,7 +125,7 @@ class Credit:
         """The paths in which a session wrote or removed lines that no earlier commit has."""
         return {
             path
-            for path in Work(self.lines, session_id).list_paths()
+            for path in collect_work(self.lines, session_id).list_paths()
             if path in self.paths and session_id in line_replay.list_sessions(self.paths[path])
         }
 

@@ -122,7 +122,7 @@ def list_brought_ids(repo: Repo, path: str, oid: str) -> list[str]:
 
 def _look_at_path(repo: Repo, path: str) -> list[JournalLine]:
     """The journal with what a look at path, and at the open paths, would add to it."""
-    scratch = journal.JournalCopy(repo)
+    scratch = journal.copy_journal(repo)
     unsettled = {line["path"] for line in edit_states.list_open_edits(scratch.lines)}
     paths = [path, *sorted(unsettled)[: journal.MANY]]
     try:

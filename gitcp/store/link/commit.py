@@ -13,7 +13,7 @@ from gitcp.core import commit_message, credit, linking, stream_rules
 from gitcp.git import encode_name
 from gitcp.store import match, objects, refs, session
 from gitcp.store.journal import edits
-from gitcp.store.journal.edits import Work
+from gitcp.store.journal.edits import collect_work
 from gitcp.store.objects import need_commit, read_commit
 from gitcp.store.session import make_id
 
@@ -143,7 +143,7 @@ def match_sessions(
     is_here = edits.build_stay_check(repo, parent)
     for marker in candidates:
         session_id, how = marker["session_id"], acting.get(marker["session_id"])
-        records = Work(lines, session_id, is_here).build_records(session_id not in brought)
+        records = collect_work(lines, session_id, is_here).build_records(session_id not in brought)
         records = _mark_stashed(repo, records, changes, stash, is_replay or is_past)
         records += _list_elsewhere(repo, marker, changes)
         verdict = linking.match_session(records, changes, blob, lambda path: _is_gone(repo, path))
@@ -228,7 +228,7 @@ def _leave_out_lineless(
     lacking = {
         session_id
         for session_id in writers
-        if (stretches := Work(lines, session_id).list_stretches(path))
+        if (stretches := collect_work(lines, session_id).list_stretches(path))
         and not any(holding.has_line(s.read_contents(objects.read_blob), ends) for s in stretches)
     }
     for session_id in lacking if len(lacking) < len(writers) else ():

@@ -19,7 +19,7 @@ from gitcp.errors import Error, InputError
 from gitcp.git import format_now
 from gitcp.store import journal, objects, redaction, refs, session, stored_transcripts, tasks
 from gitcp.store.journal import edits
-from gitcp.store.journal.edits import Work
+from gitcp.store.journal.edits import collect_work
 from gitcp.store.lines import commit_lines
 from gitcp.store.stream import find_live, read_streams
 from gitcp.store.v1 import checkpoints, committed_write
@@ -387,7 +387,7 @@ def settle_state(repo: Repo, state: State) -> None:
         elsewhere.forget_visits(repo, state)
     if not session.is_home(repo, state):
         return
-    work = Work(journal.read_journal(repo), state["session_id"])
+    work = collect_work(journal.read_journal(repo), state["session_id"])
     read_streams(repo, state)
     state["checkpoint_count"] = int(
         any(work.is_present(p) for s in state["streams"] for p in s["files"])

@@ -189,7 +189,6 @@ class Filters:
         config = worktree.repo.config
         self._converts = config.get("core.autocrlf", "no").lower() not in _FALSE
         self._sparse = config.get_flag("core.sparsecheckout")
-        self._everywhere = b"\0".join(filter(None, map(_read_file, self._list_global_files())))
         self._absent: set[str] = set()
         self._folders: dict[str, bytes] = {}
         self._conversions: dict[bytes, str] = {}
@@ -215,7 +214,7 @@ class Filters:
         """The attributes that apply in a folder, concatenated; b'' for none."""
         if folder not in self._folders:
             above = folder.rpartition("/")[0]
-            inherited = self._read_attributes(above) if folder else self._everywhere
+            inherited = self._read_attributes(above) if folder else self._read_global_files()
             name = f"{folder}/.gitattributes".lstrip("/")
             content = _read_file(self._work.join_full(name))
             if content is None and self._sparse:  # git reads it from the index
@@ -237,7 +236,7 @@ class Filters:
             parts += [config.get(f"filter.{name}.{key}") for key in ("clean", "process")]
         return b"\0".join([*map(encode_name, parts), attributes])
 
-    def _list_global_files(self) -> list[bytes]:
+    def _read_global_files(self) -> bytes:
         repo, env = self._work.repo, self._work.repo.git.env
         persons_file = os.path.expanduser(repo.config.get("core.attributesfile"))
         if persons_file and not os.path.isfile(os.path.join(repo.worktree, persons_file)):
@@ -245,7 +244,8 @@ class Filters:
         base = env.get("XDG_CONFIG_HOME") or os.path.join(env.get("HOME", ""), ".config")
         persons_file = persons_file or os.path.join(base, "git", "attributes")
         paths = (*_SYSTEM, persons_file, os.path.join(repo.common, "info", "attributes"))
-        return [encode_name(os.path.join(repo.worktree, path)) for path in paths]
+        contents = (_read_file(encode_name(os.path.join(repo.worktree, path))) for path in paths)
+        return b"\0".join(filter(None, contents))
 
 
 def _read_file(path: bytes) -> bytes | None:

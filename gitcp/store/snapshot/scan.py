@@ -445,7 +445,7 @@ class Hasher:
         self._objects, self._scan, self._work = objects, scan, scan.worktree
         self._find_head, self._write, self._find_held = head, write, base
         self._filters = snapshot.Filters(scan.worktree, head)
-        self._cache = StatCache(scan.worktree.repo)
+        self._cache = load_stat_cache(scan.worktree.repo)
         self._to_convert: dict[str, str] = {}  # path -> conversion, of the files for git
         self._entries: dict[str, Entry | None] = {}
 
@@ -578,6 +578,7 @@ class Hasher:
         return oids | through_git.hash_files(work, remaining, self._write, index)
 
 
+_STAT_CACHE = "stat-cache"
 _SAFE_AGE = 2 * 10**9  # ns: a younger file may change and keep its times
 _VERSION = 2
 
@@ -585,11 +586,11 @@ _VERSION = 2
 class StatCache:
     """A cache of path -> oid for files whose stat data are unchanged."""
 
-    def __init__(self, repo: Repo) -> None:
-        self._repo, self._file = repo, repo.join_own("stat-cache")
+    def __init__(self, repo: Repo, records: dict[str, Record], safe_before: int) -> None:
+        """records: those of the last process.  safe_before: ns; a file that changed later may
+        change again with the same stat data."""
+        self._repo, self._old, self._safe_before = repo, records, safe_before
         self._new: dict[str, Record] = {}
-        self._old: dict[str, Record] = files.load_sealed(self._file, _VERSION) or {}
-        self._safe_before = time.time_ns() - _SAFE_AGE
 
     def find_oid(self, path: str, st: os.stat_result, conversion: str) -> str | None:
         """The oid of a file with the same stat data and conversion; None without one."""
@@ -611,9 +612,16 @@ class StatCache:
         if records == self._old:
             return
         try:
-            files.write_private(self._repo, self._file, files.seal_value(_VERSION, records))
+            sealed = files.seal_value(_VERSION, records)
+            files.write_private(self._repo, self._repo.join_own(_STAT_CACHE), sealed)
         except OSError:
             pass
+
+
+def load_stat_cache(repo: Repo) -> StatCache:
+    """The cache that the last process has written."""
+    records: dict[str, Record] = files.load_sealed(repo.join_own(_STAT_CACHE), _VERSION) or {}
+    return StatCache(repo, records, time.time_ns() - _SAFE_AGE)
 
 
 def _build_key(st: os.stat_result) -> tuple[int, int, int, int, int]:

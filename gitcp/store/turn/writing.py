@@ -6,7 +6,7 @@ from gitcp.core import json, prompt_text, stream_rules
 from gitcp.errors import Error, Moved
 from gitcp.store import refs, session, stored_transcripts
 from gitcp.store.journal import looks
-from gitcp.store.journal.edits import Work
+from gitcp.store.journal.edits import Work, collect_work
 from gitcp.store.objects import Lookup, compare_trees, find_tree
 from gitcp.store.session import clear_verdict, reach_middle, read_baseline, read_middle
 from gitcp.store.snapshot import scan
@@ -88,7 +88,7 @@ def read_turn(repo: Repo, state: State, look: Look | None) -> Turn:
     tip_lookup = _look_up_tip(repo.objects, tip["tree"]) if tip else None
     entries = scan.resolve_changes(repo.objects, look.scan, write=True, head=tip_lookup)
     stored = stored_transcripts.store_session(repo, state)
-    work = Work(look.take(head, entries, state), state["session_id"])
+    work = collect_work(look.take(head, entries, state), state["session_id"])
     recorded = {path for stream in state["streams"] for path in stream["files"]}
     since = base or {"dirty": {}, "head": head}
     committed = _list_committed(repo.objects, since["head"], head)
