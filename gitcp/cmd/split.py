@@ -138,7 +138,7 @@ class _Splitting:
             whose = f"all of it is by {self._name(shares[0])}" if shares else "no session wrote it"
             what = "the last commit" if self._splitter.commit else "what is not committed"
             cli.show(f"nothing to split in {what}: {whose}")
-        stage.warn_left(self._splitter.overlaps, self._splitter.needs)
+        stage.warn_left(self._splitter.overlaps, self._splitter.needs, by_split=True)
         return NO
 
     def _report(self, shares: Sequence[Share], made: Sequence[Made], step: str) -> int:
@@ -159,9 +159,10 @@ class _Splitting:
             count = count_noun(len(shares), "commit")
             tail = "; 'gitcp undo' takes them back" if made else ""
             cli.show(f"{count}{tail}" if made else f"would make {count}")
-        left = splitter.overlaps, splitter.needs
-        stage.warn_left(*(() if splitter.commit else left))
-        return NO if any(left) and not splitter.commit else OK
+        if splitter.commit:  # what is left is the last of the commits
+            return OK
+        stage.warn_left(splitter.overlaps, splitter.needs, by_split=True)
+        return NO if splitter.overlaps or splitter.needs else OK
 
     def _name(self, share: Share) -> str:
         if not share["session_id"]:

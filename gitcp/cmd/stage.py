@@ -109,20 +109,17 @@ def _show(found: Sequence[Part], selection: Selection, dry: bool) -> None:
     cli.show(f"{head} {what} of {selection.describe()}{tail}")
 
 
-def warn_left(overlaps: Iterable[Left] = (), needs: Iterable[Left] = ()) -> None:
-    """Say on stderr what is left out, and why."""
+def warn_left(overlaps: Iterable[Left], needs: Iterable[Left], by_split: bool = False) -> None:
+    """Say on stderr what stage, or split, leaves out, and why."""
+    takes = "commits them with the last one" if by_split else "stages them as they stand"
+    lacks = "not committed" if by_split else "not staged (--with-needed stages them too)"
     for left in overlaps:
         whose = " and ".join(map(_name, left["authors"]))
-        console.warn(
-            f"{_locate(left)} is left out: {whose} replaced the same lines"
-            " (--with-overlaps stages them as they stand)"
-        )
+        reason = f"{whose} replaced the same lines (--with-overlaps {takes})"
+        console.warn(f"{_locate(left)} is left out: {reason}")
     for left in needs:
         whose = " and ".join(map(_name, left["needs"]))
-        console.warn(
-            f"{_locate(left)} is left out: it needs lines of {whose} that are not staged"
-            " (--with-needed stages them too)"
-        )
+        console.warn(f"{_locate(left)} is left out: it needs lines of {whose} that are {lacks}")
 
 
 def _locate(left: Left) -> str:

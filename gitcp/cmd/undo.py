@@ -160,7 +160,7 @@ class MoveAgreement(Agreement):
         oldest, args = moved[-1], self._args
         other, here = undo.find_other_branch(self._repo, oldest), refs.read_branch(self._repo)
         agreed = super().__call__(prepared, moved)
-        if self._terminal and not args.json:  # below the plan, which may be long
+        if (self._terminal or args.dry_run) and not args.json:  # below the plan, which may be long
             since = undo.count_commits_since(self._repo, oldest)
             branches = (other, undo.name_branch(here)) if other else ("", "")
             lines = answers.draw_moved_steps(self._word, moved, since, branches, term.format_since)
@@ -216,7 +216,9 @@ def tell(repo: Repo, outcome: Outcome, args: Namespace, word: str) -> int:
             step = {**outcome, **outcome["plan"], "conversation": talk or None}
             del step["plan"]
             cli.write_records([{"type": "step", **step}])
-    elif not args.dry_run:
+    elif args.dry_run:
+        cli.show(*([f"afterwards {outcome['beside']}"] if outcome["beside"] else []))
+    else:
         parts = steps.summarize_plan(outcome["plan"]), outcome["beside"]
         changed = ", ".join(filter(None, parts)) or "no file changed"
         done = f"{outcome['subject']} ({changed})" if outcome["subject"] else changed

@@ -87,6 +87,10 @@ def test_undo_takes_the_commits_back_and_redo_makes_them_again(
     old, before = world.head, world.read("f.txt")
     done(world, "split", "--no-edit")
     new = world.head
+    shown = done(world, "undo", "-n")
+    assert shown.startswith(f"undo split: 2 commits of {old[:7]}  "), shown
+    assert shown.endswith(f"\nafterwards HEAD is at {old[:7]}, 1 file in the index\n"), shown
+    assert world.head == new
     said = done(world, "undo")
     assert f"(HEAD is at {old[:7]}, 1 file in the index)" in said
     assert (world.head, world.read("f.txt")) == (old, before)
@@ -288,10 +292,22 @@ def test_overlapping_lines_stay_and_are_named(world: World, a: Agent, b: Agent) 
     ended = run(world, "split", "--no-edit")
     assert ended.returncode == 1
     assert ended.stderr.count("'f.txt' line 2 is left out") == 1
+    assert "(--with-overlaps commits them with the last one)" in ended.stderr
     assert subjects(world, "HEAD~1..") == ["Two"]
     done(world, "split", "--no-edit", "--with-overlaps")
     assert subjects(world, "HEAD~1..") == ["It"]
     assert world.git("status", "--porcelain") == ""
+
+
+def test_lines_that_need_lines_of_nobody_are_named_without_an_option_of_stage(
+    world: World, a: Agent
+) -> None:
+    world.write("new.txt", "by hand\n")
+    a.turn("add", {"new.txt": "by hand\nby the agent\n", "g.txt": "by the agent\n"})
+    ended = run(world, "split", "--no-edit")
+    assert ended.stderr == (
+        "warning: 'new.txt' line 2 is left out: it needs lines of no agent that are not committed\n"
+    )
 
 
 def test_head_is_split_and_what_nobody_wrote_keeps_its_message(
