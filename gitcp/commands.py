@@ -7,9 +7,11 @@ from gitcp.errors import Error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
-    from gitcp import console
+    Row = tuple[tuple[str, ...], dict[str, Any]]  # the spellings; the arguments for argparse
+    Rows = Sequence[Row | list[Row]]  # the rows of a list exclude each other
 
 # name -> the module of its function, its summary (.Nd in its manual page)
 STAGES = {
@@ -170,17 +172,17 @@ def parse_pipeline(text: str) -> list[list[str]]:
 # Options and arguments of commands, as data.
 
 
-def make_flag(spellings: str, text: str) -> console.Row:
+def make_flag(spellings: str, text: str) -> Row:
     """An option without a value; text: its help."""
     return tuple(spellings.split()), {"action": "store_true", "help": text}
 
 
-def make_value(spellings: str, metavar: str, text: str, **more: Any) -> console.Row:
+def make_value(spellings: str, metavar: str, text: str, **more: Any) -> Row:
     """An option with a value, or an argument if the spelling begins with no dash."""
     return tuple(spellings.split()), {"metavar": metavar, "help": text, **more}
 
 
-def make_nul(key: str, text: str) -> console.Row:
+def make_nul(key: str, text: str) -> Row:
     """The option -z: print the value of key of each record, ended by NUL."""
     return ("-z",), {"action": "store_const", "const": key, "help": text}
 
@@ -190,6 +192,6 @@ OFFLINE = make_flag("--offline", "ask no remote")
 REVISIONS = make_value("revision", "<revision>", "as in git-log(1) (default: HEAD)", nargs="*")
 
 
-def flatten_rows(rows: console.Rows) -> list[console.Row]:
+def flatten_rows(rows: Rows) -> list[Row]:
     """All rows, with those of lists."""
     return [row for group in rows for row in (group if isinstance(group, list) else [group])]

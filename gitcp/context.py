@@ -1,4 +1,5 @@
-"""The context of a hook: data about a repository that is read once for all stages of a process.
+"""The context of a hook: data about a repository that is read once for all stages of a process; and
+stages made of what handles one record.
 
     with context.open_context(repo) as ctx:
         state = ctx.read_state(session_id)   # locked, read once, the same dict for every stage
@@ -33,10 +34,10 @@ from gitcp.store import refs, session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Self
 
-    from gitcp.core.record_types import Record, State
+    from gitcp.core.record_types import Record, Records, Stage, State
 
 
 class Context:
@@ -162,3 +163,41 @@ def leave_all() -> None:
 def is_off(repo: Repo) -> bool:
     """Whether gitcp does nothing here: there is no worktree, or it is disabled."""
     return repo.top is None or os.path.exists(repo.join_shared("off"))
+
+
+# Stages of pipelines, made of what handles one record.
+def is_of_agent(record: Record) -> bool:
+    """Whether a record is an event of an agent."""
+    is_event = record.get("type") == "event" and isinstance(record.get("event"), str)
+    return is_event and bool(record.get("session_id"))
+
+
+def per_record(handle: Callable[[Record], list[Record]], name: str = "") -> Stage:
+    """The stage that puts what handle() makes of a record in its place.  name: by default that of
+    handle()."""
+
+    def stage(records: Records) -> list[Record]:
+        return [new for old in records for new in handle(old)]
+
+    stage.__name__ = name or handle.__name__
+    return stage
+
+
+def per_event(handle: Callable[[Record], list[Record]], name: str = "") -> Stage:
+    """per_record() of agents' events; other records are passed on."""
+
+    def handle_event(record: Record) -> list[Record]:
+        return handle(record) if is_of_agent(record) else [record]
+
+    return per_record(handle_event, name or handle.__name__)
+
+
+def per_state(update: Callable[[Context, Record], list[Record]]) -> Stage:
+    """per_event() that takes each event into the state of its session by update(), and passes it
+    on, followed by the messages that update() returns."""
+
+    def take_event(event: Record) -> list[Record]:
+        with open_here() as ctx:
+            return [event, *update(ctx, event)]
+
+    return per_event(take_event, update.__name__)

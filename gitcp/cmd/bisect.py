@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gitcp.console import Rows
+    from gitcp.commands import Rows
     from gitcp.core.bisect import Change
     from gitcp.core.record_types import Record
     from gitcp.store.back.history import History

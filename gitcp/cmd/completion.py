@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitcp.console import Rows
+    from gitcp.commands import Rows
     from gitcp.core.render.completion import Candidates
 
 OPTIONS = (

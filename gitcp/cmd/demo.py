@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from gitcp.console import Rows
+    from gitcp.commands import Rows
 
 OPTIONS: Rows = ()
 # A session of Claude Code as the client left it: events.jsonl has a line for each call of a hook,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterable, Sequence
 
-    from gitcp.console import Rows
+    from gitcp.commands import Rows
     from gitcp.core.back import Point
     from gitcp.core.render.spans import Line
     from gitcp.store.back.conversation import Conversation

@@ -10,10 +10,8 @@ from gitcp.errors import hide_passwords
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
-    Row = tuple[tuple[str, ...], dict[str, Any]]  # the spellings; the arguments for argparse
-    Rows = Sequence[Row | list[Row]]  # the rows of a list exclude each other
+    from gitcp.commands import Row
 
 _READABLE = 30  # choices that a message lists
 

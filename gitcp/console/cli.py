@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import NoReturn, TypeVar
 
-    from gitcp.console import Rows
+    from gitcp.commands import Rows
     from gitcp.core.record_types import Record
     from gitcp.core.render.spans import Line
 

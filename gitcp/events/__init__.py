@@ -84,43 +84,6 @@ def run_pipeline(ctx: Context, stages: Iterable[Stage], records: Records) -> lis
     return made + objections
 
 
-def is_of_agent(record: Record) -> bool:
-    """Whether a record is an event of an agent."""
-    is_event = record.get("type") == "event" and isinstance(record.get("event"), str)
-    return is_event and bool(record.get("session_id"))
-
-
-def per_record(handle: Callable[[Record], list[Record]], name: str = "") -> Stage:
-    """The stage that puts what handle() makes of a record in its place.  name: by default that of
-    handle()."""
-
-    def stage(records: Records) -> list[Record]:
-        return [new for old in records for new in handle(old)]
-
-    stage.__name__ = name or handle.__name__
-    return stage
-
-
-def per_event(handle: Callable[[Record], list[Record]], name: str = "") -> Stage:
-    """per_record() of agents' events; other records are passed on."""
-
-    def handle_event(record: Record) -> list[Record]:
-        return handle(record) if is_of_agent(record) else [record]
-
-    return per_record(handle_event, name or handle.__name__)
-
-
-def per_state(update: Callable[[Context, Record], list[Record]]) -> Stage:
-    """per_event() that takes each event into the state of its session by update(), and passes it
-    on, followed by the messages that update() returns."""
-
-    def take_event(event: Record) -> list[Record]:
-        with context.open_here() as ctx:
-            return [event, *update(ctx, event)]
-
-    return per_event(take_event, update.__name__)
-
-
 # Read events from the payloads of agents' hooks or from records, and find their repositories.
 _TAIL = 1 << 20  # bytes at the end of a transcript, in which the last prompt is searched
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from gitcp import context, files
+from gitcp.context import per_record
 from gitcp.core import commit_message, linking
 from gitcp.errors import InputError, format_error
-from gitcp.events import per_record
 from gitcp.repo import Repo
 from gitcp.store import objects, refs, session
 from gitcp.store.journal import edits

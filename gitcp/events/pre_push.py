@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.events import per_record
+from gitcp.context import per_record
 from gitcp.repo import Repo
 from gitcp.store import abandoned, session
 from gitcp.store.objects import Objects

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.events import per_state
+from gitcp.context import per_state
 from gitcp.events.turns import finalize, release_claim
 from gitcp.store import relink, turn
 from gitcp.store.care import space

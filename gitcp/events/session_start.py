@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from gitcp import git, registered
+from gitcp.context import per_state
 from gitcp.errors import Error
-from gitcp.events import per_state
 from gitcp.events.session_end import limit_space
 from gitcp.events.turn_start import put_refs_in_place
 from gitcp.events.turns import build_messages, finalize

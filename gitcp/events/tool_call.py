@@ -5,7 +5,7 @@ Each tool call waits for its hooks: modules are imported only where they are nee
 
 from __future__ import annotations
 
-from gitcp.events import per_state
+from gitcp.context import per_state
 from gitcp.events.turns import check_claim, release_claim, write_checkpoint
 from gitcp.store.journal import calls
 

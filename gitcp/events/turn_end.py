@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.events import per_state
+from gitcp.context import per_state
 from gitcp.events.turns import finalize, release_claim, write_checkpoint
 from gitcp.store import turn
 

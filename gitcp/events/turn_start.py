@@ -6,7 +6,7 @@ import time
 
 from gitcp import context
 from gitcp.agents import get_agent_type
-from gitcp.events import per_event, per_state
+from gitcp.context import per_event, per_state
 from gitcp.events.turns import build_messages, check_claim, finalize
 from gitcp.store import refs, relink, session, stream, turn
 from gitcp.store.journal import looks

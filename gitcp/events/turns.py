@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 
 from gitcp import context, git
+from gitcp.context import is_of_agent, per_event, per_record
+from gitcp.core.formats import check_session_id
 from gitcp.errors import Error
-from gitcp.events import is_of_agent, per_event, per_record
 from gitcp.files import list_names
 from gitcp.repo import Repo
 from gitcp.store import session
@@ -150,7 +151,13 @@ def write_checkpoint(record: Record) -> list[Record]:
         with context.open_here() as ctx:
             from gitcp.store.stream import stream_list
 
-            return [stream_list.write_stated(ctx, record)]
+            session_id = check_session_id(record.get("session_id"))
+            state = ctx.read_state(session_id) or session.make_state(
+                ctx.repo, session_id, str(record.get("agent") or ""), ctx.head
+            )
+            made = stream_list.write_stated(ctx.repo, state, ctx.head, record)
+            ctx.keep(state)
+            return [made]
     return _write_work(record) if is_of_agent(record) else [record]
 
 

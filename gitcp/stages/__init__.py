@@ -11,6 +11,7 @@ import sys
 
 from gitcp import commands, context, events
 from gitcp.commands import make_value
+from gitcp.context import per_event
 from gitcp.errors import OK
 from gitcp.repo import Repo
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-    from gitcp.console import Rows
+    from gitcp.commands import Rows
     from gitcp.core.record_types import Record, Records, Stage
 
 # Of stages that hooks run, which load no options.
@@ -33,7 +34,7 @@ OPTIONS = {
 }
 
 
-@events.per_event
+@per_event
 def update_session(event: Record) -> list[Record]:
     """Update the session's state as the built-in pipeline of the event does."""
     stages = events.find_pipeline(Repo.find_here(), event["event"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from gitcp.core import line_replay
 from gitcp.errors import Error, GitError
 from gitcp.git import decode_name, encode_name
@@ -133,3 +135,25 @@ def _list_added(objects: store_objects.Objects, change: Staged) -> set[bytes]:
     _, old, _, new = change
 
     return line_replay.find_added_lines(objects.read_blob(old), objects.read_blob(new))
+
+
+# Paths that git tracks.
+def is_inside(path: str, folder: str) -> bool:
+    """Whether a path is below a directory, symbolic links resolved."""
+    real = os.path.realpath(folder)
+    return os.path.realpath(path).startswith(real + os.sep)
+
+
+def list_inside(repo: Repo, paths: Iterable[str]) -> tuple[str, list[str]]:
+    """(the top of the worktree, those of paths below it, relative to it)."""
+    top = os.path.realpath(repo.worktree)
+    return top, [os.path.relpath(os.path.realpath(p), top) for p in paths if is_inside(p, top)]
+
+
+def list_tracked(repo: Repo, paths: Iterable[str]) -> list[str]:
+    """Those of paths (absolute) that are in git's index."""
+    top, inside = list_inside(repo, paths)
+    if not inside:
+        return []
+    tracked = repo.git.read_records("ls-files", "-z", "--", *map(encode_name, inside))
+    return [os.path.join(top, decode_name(path)) for path in tracked]

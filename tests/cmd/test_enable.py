@@ -23,7 +23,7 @@ from tests.support.warm import run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.console import Rows
+    from gitcp.commands import Rows
 
 
 def test_hooks_of_git_and_of_claude_code_are_installed(repo: Path) -> None:

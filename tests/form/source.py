@@ -27,20 +27,23 @@ def name(path: Path) -> str:
     return ".".join(path.relative_to(TOP).with_suffix("").parts).removesuffix(".__init__")
 
 
+KNOWN = {*map(name, MODULES)}
+
+
 @cache
 def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
 @cache
-def imports(path: Path) -> frozenset[str]:
+def imports(path: Path, types: bool = False) -> frozenset[str]:
     """Every module imported anywhere in path when it runs, inside functions too; `from a import b`
-    is a.b."""
+    is a.b.  types: also what only a type checker imports."""
     modules = set[str]()
     todo: list[ast.AST] = [tree(path)]
     while todo:
         node = todo.pop()
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and not types:
             continue
         if isinstance(node, ast.Import):
             modules |= {a.name for a in node.names}
@@ -95,20 +98,17 @@ def functions(path: Path) -> list[tuple[str, int]]:
 
 
 def circles() -> list[list[str]]:
-    """The sets of modules that import each other, however far around, lazily too."""
-    graph = _graph()
+    """The sets of modules that import each other, however far around, in functions and for types
+    too."""
+    graph = {name(path): {*map(resolve, imports(path, types=True))} & KNOWN for path in MODULES}
     reached = {module: _reach(graph, module) for module in graph}
     sets = {frozenset(m for m in reached[one] if one in reached[m]) for one in graph}
-    return sorted(sorted(members) for members in sets if members)
+    return sorted(sorted(members) for members in sets if len(members) > 1)
 
 
-def _graph() -> dict[str, set[str]]:
-    known = {name(p) for p in MODULES if p.name != "__init__.py"}
-    graph = {}
-    for path in MODULES:
-        wanted = {part for m in imports(path) for part in (m, m.rpartition(".")[0])}
-        graph[name(path)] = wanted & known
-    return graph
+def resolve(module: str) -> str:
+    """The module that is imported, of one or of a name in one."""
+    return module if module in KNOWN else module.rpartition(".")[0]
 
 
 def _reach(graph: dict[str, set[str]], start: str) -> set[str]:

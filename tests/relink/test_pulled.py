@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
+from gitcp.store.match import Target
 from gitcp.store.match.candidates import Search
-from gitcp.store.match.sources import Target
 from gitcp.store.objects import Objects
 from gitcp.store.v1 import checkpoint_list
 from tests.support import warm

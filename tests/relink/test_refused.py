@@ -6,8 +6,8 @@ import pytest
 
 from gitcp.repo import Repo
 from gitcp.store import match
-from gitcp.store.match import sources
-from gitcp.store.match.sources import MatchCase, Target
+from gitcp.store.match import Target, sources
+from gitcp.store.match.sources import MatchCase
 from gitcp.store.objects import Objects
 from tests.support.harness import World
 from tests.support.linking import shell

@@ -7,7 +7,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gitcp.console import Row
+    from gitcp.commands import Row
 
     Candidates = dict[str, str]  # word -> what it is, in a few words, or ""
 

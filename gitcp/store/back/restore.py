@@ -43,13 +43,11 @@ if TYPE_CHECKING:
     from gitcp.core.back import Action, Step
     from gitcp.core.record_types import Entry, File, JournalLine, State, Stream, Tip, Version
     from gitcp.repo import Repo
-    from gitcp.store.back.steps import Staging
+    from gitcp.store.back.staging import Raw, Staging
     from gitcp.store.objects import Objects
     from gitcp.store.snapshot.scan import Scan
 
     Signature = tuple[int, int, int, int, int] | None  # None: nothing stands there
-    # permissions (S_IFLNK: a symbolic link), blob of the bytes; None: as git writes it
-    Raw = tuple[int | None, str | None]
     Known = Mapping[str, tuple[Version, Raw]]  # path -> an entry and its Raw
     Progress = Callable[[int, int], None]
     Now = Mapping[str, Entry | None]  # path -> its entry after the step
@@ -374,27 +372,6 @@ def read_steps(objects: Objects, steps: Iterable[Step], paths: Iterable[str] = (
             if path in kept or known.get(path, (None, USUAL))[0] != before:
                 known[path] = before, (mode, oid)
     return known
-
-
-def put_raw(objects: Objects, path: bytes, raw: Raw) -> None:
-    """Give a staged file, or a directory, its bytes and permissions."""
-    mode, oid = raw
-    if mode == stat.S_IFLNK:
-        _make_link(path)
-        return
-    if oid:
-        with open(path, "wb") as f:
-            f.write(objects.need(oid, "blob"))
-    if mode is not None:
-        os.chmod(path, mode)
-
-
-def _make_link(path: bytes) -> None:
-    """Replace a file by the symbolic link that it stands for; on a disk without links it stays."""
-    beside = path + b".gitcp"
-    with suppress(OSError), open(path, "rb") as f:
-        os.symlink(f.read(), beside)
-        os.replace(beside, path)
 
 
 def _read_umask() -> int:

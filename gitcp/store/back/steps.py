@@ -12,15 +12,15 @@ from gitcp.core import back
 from gitcp.core.back import list_effective
 from gitcp.core.credit import parse_entry
 from gitcp.core.render.spans import abbreviate, count_noun
-from gitcp.errors import Busy, Changed, Error, GitError, Moved
+from gitcp.errors import Busy, Changed, Error, Moved
 from gitcp.files import read_bytes
-from gitcp.git import decode_name, encode_name
-from gitcp.record import encode_lines
+from gitcp.git import decode_name
 from gitcp.store import stream, undo
 from gitcp.store.back import points, restore
 from gitcp.store.back.points import prepare, refuse_conflicts
 from gitcp.store.back.restore import Apply, find_other_names, read_present, read_signatures
-from gitcp.store.object_lists import encode_index_info, list_files
+from gitcp.store.back.staging import Staging, check_out
+from gitcp.store.object_lists import list_files
 from gitcp.store.objects import Lookup, compare_trees, edit_tree, find_file, need_commit
 from gitcp.store.show import commits
 from gitcp.store.snapshot import scan
@@ -29,15 +29,15 @@ from gitcp.store.v1 import checkpoint_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any, TypedDict
 
     from gitcp.core.back import Action, Plan, Point, Step
-    from gitcp.core.record_types import Entry, Record, Version
+    from gitcp.core.record_types import Record, Version
     from gitcp.repo import Repo
     from gitcp.store.back.conversation import Conversation
     from gitcp.store.back.points import Edits, Prepared, Wisher
-    from gitcp.store.back.restore import Known, Progress, Raw
+    from gitcp.store.back.restore import Known, Progress
     from gitcp.store.objects import Objects
 
     Intent = dict[str, Any]  # step, id, commit, staging, actions, merged, effects, raw
@@ -64,10 +64,6 @@ if TYPE_CHECKING:
 #
 # <git-dir>/gitcp/rewind/intent exists from before the first file is touched until the last is
 # written.  After a kill the next command finishes the step that it describes.
-_WAYS = (
-    "-c core.hooksPath=/dev/null -c core.splitIndex=false -c core.fsmonitor=false"
-    " -c core.sparseCheckout=false -c core.bare=false -c core.useReplaceRefs=false"
-).split()
 ATTRIBUTES = ".gitattributes"
 
 
@@ -235,85 +231,9 @@ def _get_intent_path(repo: Repo) -> str:
     return repo.join_own("rewind", "intent")
 
 
-class Staging:
-    """The directory of one step.  new: files to be moved into place; old: replaced files."""
-
-    def __init__(self, repo: Repo, name: str) -> None:
-        self._repo = repo
-        self.place = repo.join_own("rewind", name)
-        self.new, self.old = os.path.join(self.place, "new"), os.path.join(self.place, "old")
-
-    def write_files(
-        self, targets: Mapping[str, Entry], will: Callable[[str], Entry | None]
-    ) -> None:
-        """Write the target files, by path.  will: the entry that a path has after the step, for
-        attributes files.  Raises Error when a content is missing or cannot be written."""
-        self._repo.make_folder(os.path.dirname(self.place))
-        os.makedirs(self.new, exist_ok=True)
-        attributes = {path: entry for path in _list_attributes(targets) if (entry := will(path))}
-        check_out(self._repo, targets, attributes, self.new, f"{self.new}.index")
-
-    def add_raw(self, raw: Mapping[str, Raw]) -> None:
-        """Give those that are among the written files the bytes and permissions that git does not
-        keep."""
-        for path, item in raw.items():
-            if os.path.lexists(self.get_path(path)):
-                restore.put_raw(self._repo.objects, self.get_path(path), item)
-
-    def get_path(self, path: str) -> bytes:
-        """Where write_files() wrote a path."""
-        return os.path.join(os.fsencode(self.new), encode_name(path))
-
-    def get_replaced_path(self, number: int) -> bytes:
-        """Where the file that an action replaces is kept until the step is done."""
-        return os.path.join(os.fsencode(self.old), b"%d" % number)
-
-    def remove_all(self) -> None:
-        """Remove the directory."""
-        shutil.rmtree(self.place, ignore_errors=True)
-
-
-def check_out(
-    repo: Repo,
-    targets: Mapping[str, Entry],
-    attributes: Mapping[str, Entry],
-    folder: str,
-    index: str,
-) -> None:
-    """Write files to a folder (absolute) as git does, by an index file made for that.
-
-    attributes: the entries of attributes files, which apply and are not written.  Raises Error
-    when a content is missing or cannot be written."""
-    if not targets:
-        return
-    info = encode_index_info({**attributes, **targets})
-    git = repo.git.copy_with(folder, {"GIT_INDEX_FILE": index, "GIT_WORK_TREE": folder})
-    repo.objects.flush()
-    try:
-        git.run(*_WAYS, "update-index", "-z", "--index-info", stdin=info)
-        names = encode_lines(targets, "\0")
-        git.run(*_WAYS, "checkout-index", "-f", "-z", "--stdin", stdin=names, filters=True)
-    except GitError as e:
-        raise Error(f"cannot prepare the files: {e.complaint.splitlines()[0]}") from None
-    for path in targets:
-        if not os.path.lexists(os.path.join(os.fsencode(folder), encode_name(path))):
-            raise Error(f"cannot prepare '{path}': its content is not here")
-
-
 def list_abandoned(repo: Repo) -> list[str]:
     """The names below rewind/; under the log's lock no process is using any of them."""
     return files.list_names(repo.join_own("rewind"))
-
-
-def _list_attributes(paths: Iterable[str]) -> set[str]:
-    """The attributes files that apply to paths."""
-    files = set()
-    for path in paths:
-        folder = path
-        while folder:
-            folder = folder.rpartition("/")[0]
-            files.add(f"{folder}/{ATTRIBUTES}".lstrip("/"))
-    return files
 
 
 _TRIES = 5

@@ -19,7 +19,7 @@ from gitcp.core.findings import WARNING, make_finding
 from gitcp.errors import InputError
 from gitcp.files import Damaged
 from gitcp.git import decode_name
-from gitcp.store import hook_warnings
+from gitcp.store import hook_warnings, object_lists
 from gitcp.store.care.case import Row
 from gitcp.store.setup import adapters, git_hooks, install, takeover
 from gitcp.store.setup.install import find_main_worktree
@@ -126,7 +126,9 @@ def find_in_hooks(repo: Repo) -> Iterator[Finding]:
         who = f" (they are {' and '.join(sorted(tools))}'s)" if tools else ""
         do_not = "does not" if len(missing) == 1 else "do not"
         reason = f"{', '.join(missing)} in '{where}' {do_not} call gitcp{who}"
-        inside = any(git_hooks.is_inside(where, home) for home in (repo.common, repo.top) if home)
+        inside = any(
+            object_lists.is_inside(where, home) for home in (repo.common, repo.top) if home
+        )
         remedy = "gitcp enable" if inside else "gitcp enable --force"
         yield make_finding("git-hook", where, reason, remedy=remedy)
     if any(installation.is_entire_hook(texts[""]) for texts in hooks.values()):
@@ -366,7 +368,7 @@ def _find_entires(repo: Repo, client: Client, texts: dict[str, str]) -> Iterator
     own = os.path.join(repo.worktree, client.ENTIRES)
     paths = [path for path, text in texts.items() if _has_entires(client, text)]
     for path in [*paths, *([own] if client.ENTIRES and os.path.isfile(own) else [])]:
-        stays = path == own or bool(git_hooks.list_tracked(repo, [path]))
+        stays = path == own or bool(object_lists.list_tracked(repo, [path]))
         writes, notes = takeover.plan_switch(repo) if stays else ([], [])
         if writes or notes or not stays:
             remedy = "entire disable" if notes else f"gitcp enable --agent {client.NAME}"

@@ -39,7 +39,7 @@ def _find_committed_authors(
         committed = evidence.Evidence(repo, worktree=False)
         from gitcp.store.lines import history
 
-        before = history.History(repo, committed, parent, commit["oid"])
+        before = history.History(repo, committed.blame_lines, parent, commit["oid"])
         return before.find_authors(path, oid, holder), before.checkpoints
 
 

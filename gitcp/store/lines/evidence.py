@@ -368,7 +368,7 @@ class Evidence:
         content = uncommitted.read_content(self._repo, path) if self._journalled else None
         if content is None:
             return {}, {}, ()
-        committed = history.History(self._repo, self, "HEAD").find_authors
+        committed = history.History(self._repo, self.blame_lines, "HEAD").find_authors
         edited, times = uncommitted.find_authors(self._repo, path, content, committed)
         ids = uncommitted.list_brought_ids(self._repo, path, content.oid)
         self.readers.recorded.prefetch(ids)

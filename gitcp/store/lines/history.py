@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from gitcp.core.patches import Change, Patch
     from gitcp.core.record_types import Writer
     from gitcp.git import Git, Running
-    from gitcp.store.lines.evidence import Evidence
 
     Blamed = tuple[list[BlameEntry], bytes]  # and the output behind them
+    Blame = Callable[[Git, Options], Iterable[tuple[BlameEntry, Author]]]
     Output = TypeVar("Output")
 
 
@@ -264,9 +264,10 @@ _MOST = 100  # commits that HEAD was at
 class History:
     """The authors of committed contents; each content is blamed once."""
 
-    def __init__(self, repo: Repo, evidence: Evidence, parent: str, excluded: str = "") -> None:
-        """parent: the commit that is searched first; excluded: a commit that is not searched."""
-        self._repo, self._evidence = repo, evidence
+    def __init__(self, repo: Repo, blame: Blame, parent: str, excluded: str = "") -> None:
+        """blame: Evidence.blame_lines() of committed lines.  parent: the commit that is searched
+        first; excluded: a commit that is not searched."""
+        self._repo, self._blame = repo, blame
         self._parent, self._excluded = parent, excluded
         self._commits: list[str] | None = None
         self._authors: dict[tuple[str, str], dict[int, Writer]] = {}
@@ -298,7 +299,7 @@ class History:
     def _blame_content(self, commit: str, path: str) -> dict[int, Writer]:
         try:
             options = blame_format.parse_arguments([commit, "--", path])
-            rows = [*self._evidence.blame_lines(self._repo.git, options)]
+            rows = [*self._blame(self._repo.git, options)]
         except Error:
             return {}
         self.checkpoints |= map_checkpoints(author for _, author in rows)

@@ -11,8 +11,8 @@ from gitcp.git import encode_name
 from gitcp.store import journal, session
 from gitcp.store.journal import looks
 from gitcp.store.lines import edit_lines
-from gitcp.store.match import sources
-from gitcp.store.match.sources import MatchCase, Target
+from gitcp.store.match import Target, sources
+from gitcp.store.match.sources import MatchCase
 from gitcp.store.snapshot import scan
 from gitcp.store.snapshot.through_git import open_quarantine
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Commit, JournalLine, Linked, Marker, Process, Recorded
     from gitcp.repo import Repo
-    from gitcp.store.match import Verdict
-    from gitcp.store.match.sources import MatchCase, Target
+    from gitcp.store.match import Target, Verdict
+    from gitcp.store.match.sources import MatchCase
     from gitcp.store.objects import Changes, Objects
 
     class Prepared(TypedDict):

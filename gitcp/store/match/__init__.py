@@ -15,16 +15,18 @@ from gitcp import files
 from gitcp.core import formats, json, stream_rules
 from gitcp.core.formats import is_object_name
 from gitcp.git import encode_name
-from gitcp.store.objects import read_commit
+from gitcp.store.objects import Lookup, find_tree, need_commit, read_changes, read_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Callable, Collection, Container, Iterable
     from typing import NotRequired, TypedDict
 
     from gitcp.context import Context
+    from gitcp.core import holding
     from gitcp.core.record_types import Commit, Linked, Process
     from gitcp.repo import Repo
+    from gitcp.store.objects import Changes, Objects
 
     class Verdict(TypedDict):
         """id: '' if no session is linked; head: HEAD when it was decided; parent: the first
@@ -210,3 +212,49 @@ def look_again(repo: Repo, head: str) -> None:
     """Have ORIG_HEAD read again if it names head: a reset from there does not replace the file."""
     if files.read_words(get_orig_head(repo), is_object_name) == [head]:
         files.remove_private(repo, repo.join_own("orig-head"))
+
+
+# What is asked about: a commit that may lack links.
+class Target:
+    """A commit that may lack links.
+
+    oid: '' while the commit is being made; then parent and changes describe it."""
+
+    __slots__ = ("_changes", "_objects", "oid", "parent")
+
+    def __init__(
+        self,
+        objects: Objects,
+        oid: str = "",
+        parent: str = "",
+        changes: Callable[[], Changes] | None = None,
+    ) -> None:
+        self._objects, self.oid, self.parent = objects, oid, parent
+        self._changes: Callable[[], Changes] = changes or self._read
+
+    def _read(self) -> Changes:
+        self.parent, changes = read_changes(self._objects, need_commit(self._objects, self.oid))
+        return changes
+
+    def read(self) -> tuple[str, Changes]:
+        """Return the commit's parent, and what it changes."""
+        changes = self._changes()
+        self._changes = lambda: changes
+        return self.parent, changes
+
+    def build_change(self) -> holding.Change:
+        """Return what the commit changes, to be compared with work."""
+        from gitcp.core import holding
+
+        parent, changes = self.read()
+        lookup = Lookup(self._objects, find_tree(self._objects, parent))
+        return holding.Change(changes, self._objects.read_blob, lambda path: lookup(path) is None)
+
+    def list_ids(self) -> Collection[str]:
+        """Return the ids of the checkpoints that it is linked to."""
+        if not self.oid:
+            return ()
+
+        from gitcp.store.v1 import checkpoint_list
+
+        return checkpoint_list.list_linked(self._objects, self.oid)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Blob, Commit, Recorded, Staged, Version
     from gitcp.repo import Repo
-    from gitcp.store.match.sources import Target
+    from gitcp.store.match import Target
     from gitcp.store.objects import Changes, Objects
     from gitcp.store.v1.checkpoints import StoredCheckpoint
 

@@ -11,13 +11,13 @@ from gitcp.core.formats import build_change, is_object_name
 from gitcp.errors import Error
 from gitcp.git import decode_name, encode_name
 from gitcp.store import match, objects, refs
+from gitcp.store.match import Target
 from gitcp.store.objects import Lookup, find_tree, need_commit, read_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from gitcp.core import holding
     from gitcp.core.record_types import Commit, Recorded, Version
     from gitcp.gitdir import Move
     from gitcp.repo import Repo
@@ -28,53 +28,6 @@ if TYPE_CHECKING:
 MOST = 50  # commits
 SECONDS = 0.3  # that one hook spends; the next one goes on
 LONG = 3600  # seconds, for what git or a person names
-
-
-class Target:
-    """A commit that may lack links.
-
-    oid: '' while the commit is being made; then parent and changes describe it."""
-
-    __slots__ = ("_changes", "_objects", "oid", "parent")
-
-    def __init__(
-        self,
-        objects: Objects,
-        oid: str = "",
-        parent: str = "",
-        changes: Callable[[], Changes] | None = None,
-    ) -> None:
-        self._objects, self.oid, self.parent = objects, oid, parent
-        self._changes: Callable[[], Changes] = changes or self._read
-
-    def _read(self) -> Changes:
-        self.parent, changes = objects.read_changes(
-            self._objects, need_commit(self._objects, self.oid)
-        )
-        return changes
-
-    def read(self) -> tuple[str, Changes]:
-        """Return the commit's parent, and what it changes."""
-        changes = self._changes()
-        self._changes = lambda: changes
-        return self.parent, changes
-
-    def build_change(self) -> holding.Change:
-        """Return what the commit changes, to be compared with work."""
-        from gitcp.core import holding
-
-        parent, changes = self.read()
-        lookup = Lookup(self._objects, find_tree(self._objects, parent))
-        return holding.Change(changes, self._objects.read_blob, lambda path: lookup(path) is None)
-
-    def list_ids(self) -> Collection[str]:
-        """Return the ids of the checkpoints that it is linked to."""
-        if not self.oid:
-            return ()
-
-        from gitcp.store.v1 import checkpoint_list
-
-        return checkpoint_list.list_linked(self._objects, self.oid)
 
 
 class MatchCase:

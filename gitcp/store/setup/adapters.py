@@ -18,6 +18,7 @@ from gitcp.agents.reading import items
 from gitcp.core import config_table, installation
 from gitcp.core.findings import make_finding
 from gitcp.errors import Error, GitError, InputError, UnknownAgent
+from gitcp.store import object_lists
 from gitcp.store.objects import Objects
 from gitcp.store.setup import git_hooks, guard_files
 
@@ -313,7 +314,7 @@ def may_run(repo: Repo) -> bool:
     if not repo.config.get_option(_KEY):
         return False
     _, file, _ = find_origin(repo, _KEY, repo.config.get(_KEY))
-    return not (file and git_hooks.list_tracked(repo, [file]))
+    return not (file and object_lists.list_tracked(repo, [file]))
 
 
 def find_adapter(repo: Repo, name: str) -> External:

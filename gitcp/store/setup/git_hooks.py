@@ -11,6 +11,7 @@ import os
 from gitcp import files
 from gitcp.core import installation
 from gitcp.git import decode_name, encode_name
+from gitcp.store.object_lists import is_inside, list_inside, list_tracked
 from gitcp.store.snapshot import Worktree
 
 TYPE_CHECKING = False
@@ -384,28 +385,13 @@ def _read_text(path: str) -> str:
     return decode_name(files.read_bytes(path) or b"") if os.path.isfile(path) else ""
 
 
-def list_tracked(repo: Repo, paths: Iterable[str]) -> list[str]:
-    """Those of paths (absolute) that are in git's index."""
-    top, inside = _list_inside(repo, paths)
-    if not inside:
-        return []
-    tracked = repo.git.read_records("ls-files", "-z", "--", *map(encode_name, inside))
-    return [os.path.join(top, decode_name(path)) for path in tracked]
-
-
 def list_addable(repo: Repo, paths: Iterable[str]) -> list[str]:
     """Those of paths (absolute) that `git add -A` would add, relative to the top."""
-    top, inside = _list_inside(repo, paths)
+    top, inside = list_inside(repo, paths)
     inside = [path for path in inside if path.partition("/")[0] != ".git"]
     tracked = {os.path.relpath(path, top) for path in list_tracked(repo, paths)}
     ignored = Worktree(repo).list_ignored(inside)
     return [path for path in inside if path not in tracked | ignored]
-
-
-def _list_inside(repo: Repo, paths: Iterable[str]) -> tuple[str, list[str]]:
-    """(the top of the worktree, those of paths below it, relative to it)."""
-    top = os.path.realpath(repo.worktree)
-    return top, [os.path.relpath(os.path.realpath(p), top) for p in paths if is_inside(p, top)]
 
 
 def plan_exclude(repo: Repo, paths: list[str]) -> Write:
@@ -415,9 +401,3 @@ def plan_exclude(repo: Repo, paths: list[str]) -> Write:
     note = f"wrote '{path}', to keep {', '.join(paths)} out of commits"
     data = encode_name(after)
     return {"path": path, "kind": "exclude", "data": data, "note": note, "lines": lines}
-
-
-def is_inside(path: str, folder: str) -> bool:
-    """Whether a path is below a directory, symbolic links resolved."""
-    real = os.path.realpath(folder)
-    return os.path.realpath(path).startswith(real + os.sep)

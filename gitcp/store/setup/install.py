@@ -21,7 +21,7 @@ from gitcp.files import exclusive, move_aside
 from gitcp.git import Git, decode_name, encode_name
 from gitcp.gitdir import is_tracked
 from gitcp.repo import Repo
-from gitcp.store import stream
+from gitcp.store import object_lists, stream
 from gitcp.store.lines import recorded
 from gitcp.store.objects import Objects
 from gitcp.store.setup import adapters, git_hooks, guard_files, takeover
@@ -187,7 +187,7 @@ def _plan_exclude(repo: Repo, writes: Sequence[Write]) -> list[Write]:
     """Plan to make git ignore the files that are for this clone alone."""
     asides = [(w["path"], w.get("aside")) for w in writes if w.get("alone")]
     paths = [path + end for path, aside in asides for end in ("", aside) if end is not None]
-    outside = [path for path in paths if not git_hooks.is_inside(path, repo.worktree)]
+    outside = [path for path in paths if not object_lists.is_inside(path, repo.worktree)]
     names = git_hooks.list_addable(repo, paths)
     names += git_hooks.list_addable(find_main_worktree(repo), outside) if outside else []
     return [git_hooks.plan_exclude(repo, sorted(set(names)))] if names else []
@@ -233,7 +233,7 @@ def hook_folders(repo: Repo, record: Manifest) -> list[str]:
     """The directories of hooks that enable wrote to, and the one that git uses now."""
     folders = [os.path.dirname(record.get_path(e)) for e in record.entries if e["kind"] == "hook"]
     current = git_hooks.find_folder(repo)
-    if any(git_hooks.is_inside(current, home) for home in (repo.common, repo.top) if home):
+    if any(object_lists.is_inside(current, home) for home in (repo.common, repo.top) if home):
         folders.append(current)
     return list(dict.fromkeys(folders))
 
@@ -318,7 +318,7 @@ def _make_surroundings(repo: Repo, baked: tuple[str, str]) -> Surroundings:
     records = (takeover.load_manifest(repo), takeover.load_person())
 
     def is_tracked(path: str) -> bool:
-        return bool(git_hooks.list_tracked(repo, [path]))
+        return bool(object_lists.list_tracked(repo, [path]))
 
     def is_recorded(path: str) -> bool:
         return any(record.find(path) for record in records)

@@ -17,10 +17,9 @@ from gitcp.errors import Error, InputError, hide_passwords
 from gitcp.files import Damaged
 from gitcp.git import decode_name, encode_name
 from gitcp.repo import Repo
-from gitcp.store import refs, session
+from gitcp.store import object_lists, refs, session
 from gitcp.store.journal import Journal, edits
 from gitcp.store.session import others
-from gitcp.store.setup import git_hooks
 from gitcp.store.stream import peek_tip, read_changes, save_work
 from gitcp.store.v1 import checkpoint_list, checkpoints
 
@@ -230,7 +229,7 @@ def plan_switch(repo: Repo) -> Plan:
         settings = json_text.parse(text)
         if settings.get(_KEY) is False:
             return [], []
-        if git_hooks.list_tracked(repo, [file]):
+        if object_lists.list_tracked(repo, [file]):
             raise InputError("is tracked")
         base = json_text.cut_value(text, (_KEY,)) if _KEY in settings else text
     except UnicodeDecodeError:
@@ -291,7 +290,7 @@ def _is_tracked(repo: Repo, name: str) -> bool:
     listed = git.read_records("ls-files", "-z", "--", ":(top,icase).entire")
     tracked = {decode_name(path).lower() for path in listed}
     path = os.path.join(repo.worktree, name)
-    return bool(tracked & {name, ".entire"} or git_hooks.list_tracked(repo, [path]))
+    return bool(tracked & {name, ".entire"} or object_lists.list_tracked(repo, [path]))
 
 
 def find_proposal(repo: Repo) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 
 from gitcp.core import formats, transcripts, v1_format
-from gitcp.core.formats import EXECUTABLE, FILE, LINK, check_path, check_session_id
+from gitcp.core.formats import EXECUTABLE, FILE, LINK, check_path
 from gitcp.errors import Error, InputError
 from gitcp.files import read_cache, write_private
 from gitcp.git import decode_name
@@ -36,7 +36,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from gitcp.context import Context
     from gitcp.core.record_types import Entry, Record, State, Tip
     from gitcp.repo import Repo
     from gitcp.store.objects import Objects
@@ -359,28 +358,23 @@ def _match_stash(repo: Repo, archived: dict[str, str]) -> Iterator[Record]:
 _MODES = (FILE, EXECUTABLE, LINK)
 
 
-def write_stated(ctx: Context, record: Record) -> Record:
-    """Write the checkpoint that a record describes, and save its session's state; a record of
-    type "checkpoint".
+def write_stated(repo: Repo, state: State, head: str, record: Record) -> Record:
+    """Write the checkpoint of a session that a record describes; a record of type "checkpoint".
 
-    files: path -> [mode, oid], or None for deleted, for every path that differs from HEAD.
-    metadata: name -> text, which is redacted here.  A new session is created.  Raises InputError,
-    with nothing written.
+    head: HEAD when the process began.  files: path -> [mode, oid], or None for deleted, for every
+    path that differs from HEAD.  metadata: name -> text, which is redacted here.  Raises
+    InputError, with nothing written.
     """
-    repo = ctx.repo
-    session_id = check_session_id(record.get("session_id"))
+    session_id = state["session_id"]
     message = record.get("message")
     if not isinstance(message, str) or not message.strip():
         raise InputError("'message' of a checkpoint must be a text that is not empty")
     files, metadata = _parse_files(repo.objects, record), _store_metadata(repo, record)
-    state = ctx.read_state(session_id) or session.make_state(
-        repo, session_id, str(record.get("agent") or ""), ctx.head
-    )
-    head_tree = find_tree(repo.objects, ctx.head)
+    head_tree = find_tree(repo.objects, head)
     head_lookup = Lookup(repo.objects, head_tree)
-    tip = find_current(repo, state, ctx.head)
+    tip = find_current(repo, state, head)
     content: writing.Content = {
-        "head": ctx.head,
+        "head": head,
         "head_tree": head_tree,
         "entries": files,
         "seen": tip["oid"] if tip else None,
@@ -395,9 +389,8 @@ def write_stated(ctx: Context, record: Record) -> Record:
     stated_files = {
         path: (entry, state.get("turn_id", "")) for path, entry in content["mine"].items()
     }
-    edits.record_edits(repo, session_id, ctx.head, stated_files)
+    edits.record_edits(repo, session_id, head, stated_files)
     oid = writing.write_checkpoint(repo, state, content)
-    ctx.keep(state)
     return {"type": "checkpoint", "oid": oid, "ref": state["shadow_ref"], "session_id": session_id}
 
 
