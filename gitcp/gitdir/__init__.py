@@ -35,7 +35,7 @@ from gitcp import files, memory
 from gitcp.core import formats, json
 from gitcp.errors import Error, GitError, Late
 from gitcp.files import put_file, read_file
-from gitcp.git import Git, decode_name, encode_name, is_alone
+from gitcp.git import Git, append_trace, decode_name, encode_name, is_alone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -346,6 +346,7 @@ def find_ref(repo: Place, ref: str) -> str | None:
 
 def find_head(repo: Place) -> str:
     """The oid of HEAD; raises Unsure if the files do not have it, as on an unborn branch."""
+    append_trace("head", "asked")
     content = read_head(repo)
     if content.startswith(b"ref: refs/heads/"):
         content = _read_stored(repo, content[5:])

@@ -158,7 +158,6 @@ def read_ref(repo: Repo, ref: str) -> str | None:
 
 def read_head(repo: Repo) -> str | None:
     """The oid of HEAD, None if it is unborn; read as by read_ref()."""
-    git.append_trace("head", "asked")
     try:
         return gitdir.find_head(repo)
     except Unsure:
