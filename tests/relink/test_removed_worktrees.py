@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.harness import World
+from tests.support.linking import noted
 
 
 def work_aside(world: World, bare: tuple[str, ...], text: str, ended: bool) -> None:
@@ -63,3 +64,26 @@ def test_its_lines_in_a_file_that_was_there_are_the_sessions(
     rows = [json.loads(row) for row in world.gitcp("blame", "--json", "one.txt").splitlines()]
     authors = {row["content"]: row["session_id"] for row in rows}
     assert [authors[row] for row in ("a line by A", "another by A")] == ["session-a", "session-a"]
+
+
+def test_its_open_work_is_not_in_what_another_person_did_to_the_same_file(
+    world: World, tmp_path: Path
+) -> None:
+    bare = ("-c", f"core.hooksPath={tmp_path}")
+    text = "".join(f"line {n} of the file\n" for n in range(9))
+    world.write("one.txt", text)
+    world.commit()
+    b = world.agent("session-b")
+    b.turn("talk")
+    less = text.replace("line 4 of the file\n", "")
+    work_aside(world, bare, less + "a line by the agent\n", True)
+    there = tmp_path / "there"
+    world.git("clone", "-q", ".", str(there))
+    (there / "one.txt").write_text(less)
+    world.git("commit", "-qam", "pulled", "--author", "another <a@x>", cwd=there)
+    world.git(*bare, "pull", "-q", "--ff-only", str(there), "main")
+    b.turn("something else")
+    assert noted(world) == []
+    world.git(*bare, "merge", "-q", "-X", "ours", "--no-edit", "side")
+    b.turn("and more")
+    assert len(noted(world, "side")) == 1

@@ -305,10 +305,7 @@ def list_resting(repo: Repo) -> Iterator[Marker]:
 
 def _list_unjudged(repo: Repo, head: str, among: str) -> list[Commit]:
     """The commits of a range, oldest first; without a range, the commits made here that no hook has
-    judged.  Their checkpoints may lack a session.
-
-    Of a range, others' commits are left out, and merges that were not made here: no session here
-    can have open work in them."""
+    judged.  Their checkpoints may lack a session."""
     if not (among or head):
         return []
     options = ["--first-parent", f"--max-count={_RANGE}"] if among else [*_ALL_PARENTS]
@@ -317,15 +314,20 @@ def _list_unjudged(repo: Repo, head: str, among: str) -> list[Commit]:
         oids = list_commits(repo, "--reverse", *options, *args)
     except GitError as e:
         raise e.shorten() from None
+    if among:
+        return select_own(repo, oids)
+    unjudged = list_made_here(repo).difference(match.read_judged(repo))
+    commits = (read_commit(repo.objects, oid) for oid in oids if oid in unjudged)
+    return [*filter(None, commits)]
+
+
+def select_own(repo: Repo, oids: Iterable[str]) -> list[Commit]:
+    """Those of the commits that were made here, or that a person who commits here made and that
+    merge nothing: no session here can have open work in others."""
     made_here = list_made_here(repo)
-    if not among:
-        unjudged = made_here.difference(match.read_judged(repo))
-        oids = [oid for oid in oids if oid in unjudged]
-    commits = [commit for oid in oids if (commit := read_commit(repo.objects, oid))]
-    if not among:
-        return commits
-    own = _list_authors(repo, made_here)
-    return [commit for commit in commits if commit["oid"] in made_here or _is_plain_of(commit, own)]
+    authors = _list_authors(repo, made_here)
+    commits = filter(None, (read_commit(repo.objects, oid) for oid in oids))
+    return [one for one in commits if one["oid"] in made_here or _is_plain_of(one, authors)]
 
 
 def _list_authors(repo: Repo, made_here: Collection[str]) -> set[str]:

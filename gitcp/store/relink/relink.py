@@ -98,7 +98,7 @@ def _settle_removed(ctx: Context, case: MatchCase) -> None:
         if state is None or not session.is_unsettled(state):
             continue
         try:
-            for commit in filter(None, (read_commit(repo.objects, oid) for oid in fresh)):
+            for commit in unhooked.select_own(repo, fresh):
                 if not unhooked.may_have_work(repo, state, commit):
                     continue
                 if unhooked.link_one(repo, state, commit):
