@@ -147,25 +147,27 @@ _LASTING = list_keys("lasting")
 
 
 def derive_contents(
-    call: Mapping[str, Any], before: bytes, now: bytes
+    call: Mapping[str, Any], before: bytes, after: bytes
 ) -> tuple[bytes, bytes] | None:
     """(content before the call, content after it); None if they cannot be derived.
 
-    before: the content at the start of the call; now: at its end.  Line endings are as in now.
+    before: the content at the start of the call; after: at its end.  Line endings are as in after.
     """
-    original = _encode_text(call["original"], now) if "original" in call else None
+    original = _encode_text(call["original"], after) if "original" in call else None
     if "content" in call:
-        return before if original is None else original, _encode_text(call["content"], now)
+        return before if original is None else original, _encode_text(call["content"], after)
     edits = [
-        (_encode_text(old, now), _encode_text(new, now), everywhere)
+        (_encode_text(old, after), _encode_text(new, after), everywhere)
         for old, new, everywhere in call.get("edits", ())
     ]
     for start in (original, before):
-        left = _apply_edits(edits, start) if edits and start is not None else None
-        if start is not None and left is not None:
-            return start, left
-    start = _apply_edits([(new, old, everywhere) for old, new, everywhere in reversed(edits)], now)
-    return (start, now) if edits and start is not None else None
+        result = _apply_edits(edits, start) if edits and start is not None else None
+        if start is not None and result is not None:
+            return start, result
+    start = _apply_edits(
+        [(new, old, everywhere) for old, new, everywhere in reversed(edits)], after
+    )
+    return (start, after) if edits and start is not None else None
 
 
 def _apply_edits(edits: Sequence[tuple[bytes, bytes, bool]], content: bytes) -> bytes | None:
@@ -177,10 +179,10 @@ def _apply_edits(edits: Sequence[tuple[bytes, bytes, bool]], content: bytes) -> 
     return content
 
 
-def _encode_text(text: str, like: bytes) -> bytes:
-    """The bytes of a text with the line endings that `like` has."""
+def _encode_text(text: str, sample: bytes) -> bytes:
+    """The bytes of a text with the line endings that a sample has."""
     data = text.encode("utf-8", "surrogatepass").replace(b"\r\n", b"\n")
-    return data.replace(b"\n", b"\r\n") if b"\r\n" in like else data
+    return data.replace(b"\n", b"\r\n") if b"\r\n" in sample else data
 
 
 PERSON: Writer = ("", "person", "")
@@ -235,8 +237,8 @@ def build_opening(state: State, call: JournalLine, kind: str, at: int) -> Journa
         "at": at,
     }
     model = state.get("turns", {}).get(turn, {}).get("model")
-    more = {"agent": call.get("agent"), "model": model}
-    return {**line, **{key: value for key, value in more.items() if value}}
+    origin = {"agent": call.get("agent"), "model": model}
+    return {**line, **{key: value for key, value in origin.items() if value}}
 
 
 def get_author(line: JournalLine) -> Writer:

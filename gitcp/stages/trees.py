@@ -35,7 +35,7 @@ def list_changes(_: object) -> Iterator[Record]:
     yield {"type": "tree", "oid": head, "base": scan.head, "ends": True}
     for path in sorted(scan.changes, key=encode_name):
         change = scan.changes[path]
-        entry = patches.build_change(path, change.mode, change.oid, change.was)
+        entry = patches.build_change(path, change.mode, change.oid, change.head_entry)
         yield {**entry, "type": "change"}
     for item in scan.omitted:
         yield dict(patches.build_omission(item["path"], item["reason"]))

@@ -13,7 +13,6 @@ from gitcp.store import refs, session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Any
 
     from gitcp.core.guard_rules import Base, Verdict
@@ -138,9 +137,10 @@ def _is_open(repo: Repo, marker: Marker) -> bool:
     return process.is_agent_working(marker["agent_process"], others.read_last_heard(repo, marker))
 
 
-def select_live(repo: Repo, session_ids: Iterable[str]) -> set[str]:
-    """Those of session_ids, from trailers, that are at work here."""
-    pairs = ((name, _find_marker(repo, name)) for name in session_ids)
+def find_live(repo: Repo, *bases: Base | None) -> set[str]:
+    """The sessions that bases name and that are at work here."""
+    names = {name for base in bases if base for name in base["sessions"]}
+    pairs = ((name, _find_marker(repo, name)) for name in names)
     return {name for name, marker in pairs if marker and is_at_work(repo, marker)}
 
 
@@ -157,7 +157,7 @@ def get_mode(repo: Repo) -> str:
 
 
 def format_objection(judged: Verdict, session_id: str, path: str = "", age: str = "") -> str:
-    """format_refusal(), with a note in the trace."""
+    """What discards.format_refusal() says of a verdict, which is noted in the trace, too."""
     look = judged["look"]
     text = f"{judged['verdict']}: {look['name']} {look['id']}: {judged['reason']}"
     git.append_trace("guard", text)
@@ -165,7 +165,3 @@ def format_objection(judged: Verdict, session_id: str, path: str = "", age: str 
     from gitcp.core import discards
 
     return discards.format_refusal(judged, session_id, path, age)
-
-
-def find_live(repo: Repo, *bases: Base | None) -> set[str]:
-    return select_live(repo, {name for seen in bases if seen for name in seen["sessions"]})

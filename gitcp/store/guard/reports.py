@@ -47,16 +47,16 @@ def find_discarded(repo: Repo, session_id: str, call_id: str) -> dict[str, list[
     """session -> the paths of its open edits that a call of session_id has deleted or taken back,
     by the look at its end, for sessions whose agent runs."""
     lines, lost = read_journal(repo), dict[str, list[str]]()
-    own = [
+    numbers = [
         n for n, line in enumerate(lines) if credit.get_cause(line)[::2] == (session_id, call_id)
     ]
-    edits = [lines[n] for n in own if "path" in lines[n]]
+    edits = [lines[n] for n in numbers if "path" in lines[n]]
     moved = {line.get("follows") for line in edits}
     gone = {x["path"]: x["after"] is None for x in edits if x["path"] not in moved}
     for other in guard.list_open(repo, session_id) if gone else ():
-        before, now = collect_work(lines[: own[0]], other), collect_work(lines, other)
+        before, after = collect_work(lines[: numbers[0]], other), collect_work(lines, other)
         for path in filter(before.is_present, gone):
-            if gone[path] or not now.is_present(path):
+            if gone[path] or not after.is_present(path):
                 lost.setdefault(other, []).append(path)
     return lost
 
@@ -143,8 +143,8 @@ def _build_start(repo: Repo, edits: list[Edit]) -> str:
 
 def _format_subject(event: dict[str, Any], edits: list[Edit]) -> str:
     paths = list(dict.fromkeys(path for path, _, _ in edits))
-    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-    return f"{(event.get('tool') or {}).get('name', 'Edit')} {paths[0]!r}{more}"
+    others = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return f"{(event.get('tool') or {}).get('name', 'Edit')} {paths[0]!r}{others}"
 
 
 def parse_part_number(ref: str, first: str) -> int:

@@ -367,8 +367,8 @@ def _end_in_copy(repo: Repo, claim: Claim) -> tuple[Verdict, str] | None:
 
 
 def _compute_wait(repo: Repo) -> int:
-    wait, left = int(repo.config.get_option("gitcp.guard-wait")), git.count_seconds_left()
-    return wait if left is None else min(wait, int(left / 2))
+    wait, remaining = int(repo.config.get_option("gitcp.guard-wait")), git.count_seconds_left()
+    return wait if remaining is None else min(wait, int(remaining / 2))
 
 
 def group_by_working_copy(home: Repo, paths: Iterable[str]) -> list[tuple[Repo, list[str]]]:

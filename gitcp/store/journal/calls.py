@@ -151,8 +151,8 @@ def _close_call(
         if journal.lines is not before:
             from gitcp.store.journal import edits
 
-            about = session_id, before, journal.lines
-            if partly := edits.unlink_unfounded(journal.repo, *about):
+            partly = edits.unlink_unfounded(journal.repo, session_id, before, journal.lines)
+            if partly:
                 event["unfounded"] = partly  # the caller takes the lines back
     journal.closing = str(call.get("id", ""))
     _look_for_changes(journal, event, at)
@@ -210,8 +210,8 @@ def _reopen_call(journal: Journal, state: State, event: dict[str, Any]) -> None:
     baseline = session.read_baseline(journal.repo, session_id)
     if baseline is None or credit.find_opening(journal.lines, session_id, tool.get("id", "")):
         return
-    own = (int(line["at"]) for line in journal.lines if line.get("session") == session_id)
-    times = [int(baseline.get("at") or baseline["time_ns"]), *own]
+    earlier = (int(line["at"]) for line in journal.lines if line.get("session") == session_id)
+    times = [int(baseline.get("at") or baseline["time_ns"]), *earlier]
     words = _list_words(journal.repo, event, tool.get("command") or "")
     journal.append(
         [{**credit.build_opening(state, tool, tool["kind"], max(times)), "names": words}]

@@ -57,16 +57,16 @@ _NEVER = 1 << 63  # ns
 class Stretch:
     """Edits of a session at a path, each made upon the one before.
 
-    before: the content that the first edit changed.  own: the content that the session made last.
-    content: own with later changes by others.  live: whether the worktree has it; otherwise it
+    before: the content that the first edit changed.  written: what the session made of it last.
+    content: that with later changes by others.  live: whether the worktree has it; otherwise it
     was put away, or a commit left it out.  left: that commit is linked with the session.  undone:
     the session has taken it back.  base: the commit on which it was last seen, '' if unknown.
     """
 
-    __slots__ = tuple("_lost _seen base before content edits left live own undone".split())
+    __slots__ = tuple("_lost _seen base before content edits left live undone written".split())
 
     def __init__(self, before: Version) -> None:
-        self.before = self.own = self.content = before
+        self.before = self.written = self.content = before
         self.edits: list[JournalLine] = []
         self.live, self.left, self.undone = True, False, False
         self.base, self._seen, self._lost = "", 0, False
@@ -74,7 +74,7 @@ class Stretch:
     def add(self, edit: JournalLine) -> None:
         """Add the session's next edit."""
         self.edits.append(edit)
-        self.own = self.content = credit.parse_entry(edit["after"])
+        self.written = self.content = credit.parse_entry(edit["after"])
         self._note_seen(edit)
 
     def add_foreign(self, line: JournalLine, *, elsewhere: bool) -> None:
@@ -83,12 +83,12 @@ class Stretch:
         self._lost = self._lost or (elsewhere and line.get("base", self.base) != self.base)
         if not self._lost:
             self.content, self._seen = credit.parse_entry(line["after"]), int(line["at"])
-            if self.content and not self.own:
+            if self.content and not self.written:
                 self.put_away()
 
     def put_away(self) -> None:
         """Note that another file is in the place of a moved or deleted one."""
-        self.live, self.content = False, self.own
+        self.live, self.content = False, self.written
 
     def note_look(self, looks: Sequence[tuple[int, str]], end: int) -> None:
         """Update the base from the newest look (time, base) before end, which found the content
@@ -111,14 +111,14 @@ class Stretch:
         self.live, self.left, self.undone, self.content = True, False, False, version
         self._note_seen(line)
         if self._has_written(version):
-            self.own = version
+            self.written = version
 
     def read_contents(
         self, blob: Callable[[str], bytes | None]
     ) -> tuple[bytes | None, bytes | None]:
         """The bytes before, and after the session's own last edit; b"" where nothing stood."""
         before, after = (
-            blob(version[1]) if version else b"" for version in (self.before, self.own)
+            blob(version[1]) if version else b"" for version in (self.before, self.written)
         )
         return before, after
 
@@ -127,7 +127,7 @@ class Stretch:
         may have left none of it.  later_name: where its file was moved or copied since: the record
         is evidence there."""
         live = self.live and not later_name
-        mode, oid = self.own or ("000000", None)
+        mode, oid = self.written or ("000000", None)
         path, before = later_name or path, self.before
         return {"path": path, "mode": mode, "oid": oid, "live": live, "before": before}
 
@@ -191,7 +191,8 @@ class Work:
             if current:
                 current.note_look(self._looks, line["at"])
             if self._is_own(line):
-                if current and not current.content and current.own and path in self._later_names:
+                moved = path in self._later_names
+                if current and not current.content and current.written and moved:
                     current.put_away()
                 if current is None or current.live is is_left:
                     current = Stretch(credit.parse_entry(line["before"]))
@@ -211,7 +212,7 @@ class Work:
         for stretch in stretches:
             stretch.note_look(self._looks, _NEVER)
             stretch.live = stretch.live and self._is_here(stretch.base)
-        return [s for s in stretches if s.own != s.before and not s.undone]
+        return [s for s in stretches if s.written != s.before and not s.undone]
 
     def list_paths(self) -> list[str]:
         """The paths at which the session has open edits."""
@@ -240,7 +241,7 @@ class Work:
             for path in self._paths
             for stretch in reversed(self.list_stretches(path))
             if with_left or not stretch.left
-            for name in ("", *(self._later_names.get(path, ()) if stretch.own else ()))
+            for name in ("", *(self._later_names.get(path, ()) if stretch.written else ()))
         ]
 
     def is_present(self, path: str) -> bool:
@@ -382,7 +383,7 @@ def _read_open(repo: Repo, worktree_id: str, session_id: str) -> _Part:
             from gitcp.store.session import others
 
             touched = (others.peek_state(repo, session_id) or {}).get("files_touched", ())
-            edits = {path: own for path, own in edits.items() if path in touched}
+            edits = {path: edits[path] for path in edits if path in touched}
         left = {path for path in edits if work.is_left(path)}
         taken = {path for path in edits if work.is_taken_back(path)}
         sessions[session_id] = edits, left, taken, edit_states.map_recorded_files(lines, session_id)
@@ -412,9 +413,9 @@ def list_open_streams(repo: Repo, session: State | Marker) -> list[Stream]:
 def _list_unrecorded(parts: list[_Part]) -> dict[str, File]:
     """The files of a session's open edits that no checkpoint in a journal has."""
     return {
-        path: _build_file(credit.parse_entry(own[-1]["after"]), credit.get_author(own[-1])[1])
+        path: _build_file(credit.parse_entry(there[-1]["after"]), credit.get_author(there[-1])[1])
         for edits, *_, recorded in parts
-        for path, own in edits.items()
+        for path, there in edits.items()
         if not any(path in (files or ()) for files in recorded.values())
     }
 
@@ -709,7 +710,7 @@ def record_edits(
                     path, base_tree(path), entry, (session_id, turn, ""), credit.STATED, at
                 )
                 for path, (entry, turn) in sorted(files.items())
-                if not any(stretch.own == entry for stretch in work.list_stretches(path))
+                if not any(stretch.written == entry for stretch in work.list_stretches(path))
             ]
         )
 

@@ -263,7 +263,7 @@ def _is_brought(lines: list[JournalLine], session_id: str, path: str, stretch: S
         line.get("path") == path
         and line["how"] == credit.STATED
         and credit.get_author(line)[0] == session_id
-        and credit.parse_entry(line["after"]) == stretch.own
+        and credit.parse_entry(line["after"]) == stretch.written
         for line in lines
     )
 

@@ -193,15 +193,15 @@ class Sources:
         added lines of a patch, else all lines of a file in a worktree."""
         if window["who"] not in self._files:
             session_id = window["who"][0]
-            own = (line for line in self._lines if line.get("session") == session_id)
-            begun = min((int(line["at"]) for line in own), default=window["begin"])
+            recorded = (line for line in self._lines if line.get("session") == session_id)
+            first = min((int(line["at"]) for line in recorded), default=window["begin"])
             added: dict[str, list[bytes]] = {}
             for word in list(window["names"])[:_WORDS]:
                 file = os.path.join(self._repo.worktree, word)
                 path = os.path.relpath(file, self._repo.worktree)
                 inside = self._is_in_worktree(file)
                 foreign = inside and session_id not in credit.list_writers(self._lines, [path])
-                is_older = _is_older(file, window["begin"] if foreign else begun)
+                is_older = _is_older(file, window["begin"] if foreign else first)
                 data = files.peek(file, -_LARGEST) if is_older else b""
                 if lines := _list_added_lines(data) or (data.split(b"\n") if inside else []):
                     added[file] = lines

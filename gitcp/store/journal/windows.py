@@ -131,10 +131,10 @@ def _is_waiting(repo: Repo, call: JournalLine, marker: Marker | None) -> bool:
 
     if call.get("kind") != credit.SHELL or call["goes_on"] or not process.is_alive(agent):
         return False
-    begun = int(call["at"])
+    since = int(call["at"])
     return session.can_see_processes() and not (
-        process.has_started(agent, begun)
-        or process.has_working_process(repo.worktree, call["session"], agent, begun)
+        process.has_started(agent, since)
+        or process.has_working_process(repo.worktree, call["session"], agent, since)
     )
 
 
@@ -170,17 +170,17 @@ def _list_turn_windows(
     if baseline is None:
         return []
     writer: Writer = (marker["session_id"], str(baseline.get("turn", "")), "")
-    begun, agent = int(baseline.get("at") or baseline["time_ns"]), marker.get("agent_process")
+    since, agent = int(baseline.get("at") or baseline["time_ns"]), marker.get("agent_process")
     ended = None
     if session.is_gone(agent):
         from gitcp.core import transcript_facts
 
         ended = max(
-            begun, transcript_facts.find_last_time(_read_tail(baseline.get("transcript"))) or 0
+            since, transcript_facts.find_last_time(_read_tail(baseline.get("transcript"))) or 0
         )
-    common: dict[str, Any] = {"who": writer, "opened": begun, "begin": begun, "end": ended}
+    common: dict[str, Any] = {"who": writer, "opened": since, "begin": since, "end": ended}
     written = _list_uncommitted_paths(repo, marker, baseline, lines)
-    written -= _list_tool_paths(lines, marker["session_id"], begun) | (naming or set())
+    written -= _list_tool_paths(lines, marker["session_id"], since) | (naming or set())
     windows = _list_tool_windows(repo, marker, calls, baseline)
     if written:
         windows.append({**common, "names": written, "late": False, "kind": "transcript"})  # type: ignore[typeddict-item]
@@ -213,11 +213,11 @@ def _list_tool_windows(
     repo: Repo, marker: Marker, calls: Iterable[JournalLine], baseline: session.Baseline
 ) -> list[Window]:
     """The running turn's file tools that have not ended: each may have written its paths."""
-    session_id, begun = marker["session_id"], int(baseline.get("at") or baseline["time_ns"])
+    session_id, since = marker["session_id"], int(baseline.get("at") or baseline["time_ns"])
     windows: list[Window] = []
     for call in calls:
-        own = call["session"] == session_id and "looked" in call and call["at"] >= begun
-        if own and call["end"] is None:
+        is_of_turn = call["session"] == session_id and call["at"] >= since
+        if is_of_turn and "looked" in call and call["end"] is None:
             named = {**call, "names": call["looked"], "transcript": baseline.get("transcript")}
             ended, cut = _find_end(repo, named, marker)
             windows.append({**_build_window(named, ended), "kind": "tool"})
@@ -226,10 +226,10 @@ def _list_tool_windows(
     return windows
 
 
-def _list_tool_paths(lines: list[JournalLine], session_id: str, begun: int) -> set[str]:
+def _list_tool_paths(lines: list[JournalLine], session_id: str, since: int) -> set[str]:
     """The paths that the session's tool events have named since the turn began."""
     calls = (line for line in lines if line.get("session") == session_id and "looked" in line)
-    return {path for call in calls if int(call["at"]) >= begun for path in call["looked"]}
+    return {path for call in calls if int(call["at"]) >= since for path in call["looked"]}
 
 
 def _list_uncommitted_paths(

@@ -35,15 +35,15 @@ class Change:
     """A path that differs from HEAD in the worktree, or may differ.
 
     mode: GONE without a file.  oid: None until hashed.  kind: 'tracked' (by HEAD) or 'untracked'.
-    was: HEAD's entry.  sure: git has compared contents; otherwise hashing decides.
+    head_entry: HEAD's entry.  sure: git has compared contents; otherwise hashing decides.
     """
 
-    __slots__ = ("kind", "mode", "oid", "st", "sure", "was")
+    __slots__ = ("head_entry", "kind", "mode", "oid", "st", "sure")
 
     def __init__(
         self, mode: str, head_entry: Entry | None, st: os.stat_result | None = None
     ) -> None:
-        self.mode, self.was, self.st = mode, head_entry, st
+        self.mode, self.head_entry, self.st = mode, head_entry, st
         self.oid: str | None = None
         self.kind = "tracked" if head_entry else "untracked"
         self.sure = True
@@ -103,32 +103,32 @@ class Scan:
         if change is None or change.mode == GONE:
             st = self.look_at(name)
             if st:
-                self.take_present(name, change.was if change else None, st)
+                self.take_present(name, change.head_entry if change else None, st)
 
     def take_present(
-        self, path: str, was: Entry | None, st: os.stat_result, sure: bool = True
+        self, path: str, head_entry: Entry | None, st: os.stat_result, sure: bool = True
     ) -> None:
         """Add an existing path.  was: HEAD's entry."""
-        mode = self.worktree.choose_mode(st, was)
+        mode = self.worktree.choose_mode(st, head_entry)
         if mode == COMMIT:
-            self._take_folder(path, was)
+            self._take_folder(path, head_entry)
             return
         if mode is None:
             self.omit_path(path, self.worktree.name_special(st))
-            if was:
-                self.changes[path] = Change(GONE, was)
+            if head_entry:
+                self.changes[path] = Change(GONE, head_entry)
             return
-        self.changes[path] = change = Change(mode, was, st)
+        self.changes[path] = change = Change(mode, head_entry, st)
         change.sure = sure
 
-    def _take_folder(self, path: str, was: Entry | None) -> None:
+    def _take_folder(self, path: str, head_entry: Entry | None) -> None:
         if not self.worktree.has_git(path):
-            if was and was[0] != COMMIT:  # a directory replaced a file
-                self.changes[path] = Change(GONE, was)
+            if head_entry and head_entry[0] != COMMIT:  # a directory replaced a file
+                self.changes[path] = Change(GONE, head_entry)
             return  # a submodule that is not checked out has not changed
         oid, why = self.worktree.read_nested(path)
-        if oid and (COMMIT, oid) != was:
-            self.changes[path] = change = Change(COMMIT, was)
+        if oid and (COMMIT, oid) != head_entry:
+            self.changes[path] = change = Change(COMMIT, head_entry)
             change.oid = oid
         elif not oid:
             self.omit_path(path, why)
@@ -379,7 +379,8 @@ def _follow_case(
         elif name:
             mode, _, oid = fields.decode().removeprefix(":").split()[:3]
             result.changes[old] = Change(GONE, (mode, oid))
-    tracked = {*new, *(path.casefold() for path, change in result.changes.items() if change.was)}
+    changed = (path for path, change in result.changes.items() if change.head_entry)
+    tracked = {*new, *map(str.casefold, changed)}
     return [path for path in index_only if path in staged_paths or path.casefold() not in tracked]
 
 
@@ -417,7 +418,7 @@ def _drop_excess(repo: Repo, result: Scan, staged_paths: Mapping[str, None]) -> 
         (path, change.st.st_size)
         for path, change in result.changes.items()
         if change.st
-        and not change.was
+        and not change.head_entry
         and path not in staged_paths
         and stat.S_ISREG(change.st.st_mode)
     ]
@@ -472,20 +473,20 @@ class Hasher:
             self._keep_oid(path, change, self._hash_plain(path, change))
             return
         conversion = self._filters.name_conversion(path)
-        oid = self._recall_oid(path, change.st, change.was, conversion)
+        oid = self._recall_oid(path, change.st, change.head_entry, conversion)
         if oid is None and conversion:
             self._to_convert[path] = conversion
         else:
             self._keep_oid(path, change, oid or self._hash_plain(path, change), conversion)
 
     def _recall_oid(
-        self, path: str, st: os.stat_result, was: Entry | None, conversion: str
+        self, path: str, st: os.stat_result, head_entry: Entry | None, conversion: str
     ) -> str | None:
         oid = self._cache.find_oid(path, st, conversion)
         if oid is None or not self._write:
             return oid
         # A blob that neither a held tree nor a pack of gitcp has may have been pruned.
-        held_entries = was, self._find_held(path) if self._find_held else None
+        held_entries = head_entry, self._find_held(path) if self._find_held else None
         is_held = any(entry and entry[1] == oid for entry in held_entries)
         return oid if is_held or self._objects.packs.has(oid) else None
 
@@ -494,7 +495,7 @@ class Hasher:
             self._entries[path] = (change.mode, oid)
             if change.st and stat.S_ISREG(change.st.st_mode):
                 self._cache.put_oid(path, change.st, conversion, oid)
-        elif change.was:
+        elif change.head_entry:
             self._entries[path] = None
 
     def _hash_plain(self, path: str, change: Change) -> str | None:
@@ -516,14 +517,14 @@ class Hasher:
                     return None
                 # It is gone, or of another kind by now.
                 st = self._scan.look_at(path)
-                mode = self._work.choose_mode(st, change.was) if st else None
+                mode = self._work.choose_mode(st, change.head_entry) if st else None
                 if st is None or mode is None or stat.S_ISDIR(st.st_mode):
                     return None
                 change.mode, change.st = mode, st
         raise Error(f"'{path}' changes while it is read")
 
     def _omit_closed(self, path: str, change: Change) -> None:
-        if change.was:
+        if change.head_entry:
             raise Error(f"cannot read '{path}': Permission denied")
         self._scan.omit_path(path, "unreadable")
 
@@ -570,7 +571,7 @@ class Hasher:
         index = {
             path: entry
             for path in remaining
-            if (entry := self._scan.changes[path].was) and through_git.has_crlf(work, path)
+            if (entry := self._scan.changes[path].head_entry) and through_git.has_crlf(work, path)
         }
         for name in {name for path in remaining for name in self._filters.list_from_head(path)}:
             if entry := self._find_head(name):
@@ -641,7 +642,7 @@ def resolve_changes(
         return {}
     hasher = Hasher(objects, scan, _make_lookup(objects, scan.head), write, head)
     entries = hasher.hash_changes(complete=True)
-    return {path: e for path, e in entries.items() if e != scan.changes[path].was}
+    return {path: e for path, e in entries.items() if e != scan.changes[path].head_entry}
 
 
 def confirm_changes(objects: Objects, scan: Scan) -> None:
@@ -653,7 +654,7 @@ def confirm_changes(objects: Objects, scan: Scan) -> None:
         hasher = Hasher(objects, part, _make_lookup(objects, scan.head), False, None)
         entries = hasher.hash_changes(complete=False)
         for path, change in doubtful.items():
-            if entries.get(path) == change.was:
+            if entries.get(path) == change.head_entry:
                 del scan.changes[path]
 
 
