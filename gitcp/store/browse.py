@@ -285,9 +285,13 @@ class Watch:
 
     def __init__(self, repo: Repo, shown: Sessions) -> None:
         self._shown = shown
-        own = (repo.join_own(journal.NAME), f"{repo.git_dir}/HEAD", f"{repo.git_dir}/logs/HEAD")
-        store = (f"{repo.common}/refs/heads", f"{repo.common}/packed-refs")
-        self._paths = (session.get_folder(repo), *own, *store)
+        worktree_files = (
+            repo.join_own(journal.NAME),
+            f"{repo.git_dir}/HEAD",
+            f"{repo.git_dir}/logs/HEAD",
+        )
+        branch_files = (f"{repo.common}/refs/heads", f"{repo.common}/packed-refs")
+        self._paths = (session.get_folder(repo), *worktree_files, *branch_files)
         self._seen = self._look()
 
     def _look(self) -> list[tuple[float, int]]:

@@ -122,21 +122,21 @@ def _list_plans(data: bytes) -> tuple[list[str], list[str]]:
     """(the plans that were made and the questions that were answered; the newest list of work)."""
     decided, todo, asked = [], list[str](), set[str]()
     for item in list_items(data):
-        given: Any = item["input"] if isinstance(item["input"], dict) else {}
+        arguments: Any = item["input"] if isinstance(item["input"], dict) else {}
         if item["kind"] == "result" and item["id"] in asked and not item["failed"]:
             decided.append(" ".join(item["text"].split()))
-        elif item["kind"] == "call" and given.get("questions"):
+        elif item["kind"] == "call" and arguments.get("questions"):
             asked.add(item["id"])
-        elif item["kind"] == "call" and isinstance(given.get("plan"), str):
-            decided.append(" ".join(given["plan"].split()))
-        elif item["kind"] == "call" and (rows := [*_list_work(given)]):
+        elif item["kind"] == "call" and isinstance(arguments.get("plan"), str):
+            decided.append(" ".join(arguments["plan"].split()))
+        elif item["kind"] == "call" and (rows := [*_list_work(arguments)]):
             todo = rows
     return decided, todo
 
 
-def _list_work(given: Any) -> Iterator[str]:
+def _list_work(arguments: Any) -> Iterator[str]:
     """The lines of a list of work, as clients write one."""
-    rows = given.get("todos") or given.get("plan")
+    rows = arguments.get("todos") or arguments.get("plan")
     for row in rows if isinstance(rows, list) else ():
         text = (
             next((row[k] for k in ("content", "step", "description") if row.get(k)), None)
@@ -172,12 +172,13 @@ def _describe_place(repo: Repo, present: Present) -> str:
 def _describe_file(repo: Repo, present: Present, path: str) -> str:
     if path in present.entries:
         return "changed, not committed" if present.entries[path] else "deleted, not committed"
-    there = find_file(Lookup(repo.objects, present.head_tree), path)
-    return "as committed" if there else "not there"
+    is_committed = find_file(Lookup(repo.objects, present.head_tree), path)
+    return "as committed" if is_committed else "not there"
 
 
 def _list_given_up(repo: Repo, session_id: str) -> list[Record]:
     """What the session itself gave up.  The prompts of other sessions stay out: the hand-over is
     recorded, and a push sends it."""
-    own = [r for r in abandoned.list_turns(repo) if r["session_id"] == session_id]
-    return [r if r["by"] in ("", session_id) else {**r, "next_prompt": ""} for r in own][:_GIVEN_UP]
+    given_up = [r for r in abandoned.list_turns(repo) if r["session_id"] == session_id]
+    shown = given_up[:_GIVEN_UP]
+    return [r if r["by"] in ("", session_id) else {**r, "next_prompt": ""} for r in shown]

@@ -197,9 +197,13 @@ class Splitter:
         """Set overlaps and needs: what keys wrote that the commits up to a tree lack, and why."""
         self.overlaps, self.needs = [], []
         for session_id in dict.fromkeys(session_id for session_id, _ in keys):
-            own = [key for key in keys if key[0] == session_id]
-            changes = {p: c for p, c in self._compare(tree) if {*own} & {*self._writers.get(p, ())}}
-            self._stager.divide(changes, _Prompts(own))
+            keys_of_session = [key for key in keys if key[0] == session_id]
+            changes = {
+                p: c
+                for p, c in self._compare(tree)
+                if {*keys_of_session} & {*self._writers.get(p, ())}
+            }
+            self._stager.divide(changes, _Prompts(keys_of_session))
             self.overlaps += [one for one in self._stager.overlaps if one not in self.overlaps]
             self.needs += self._stager.needs
 

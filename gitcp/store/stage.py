@@ -103,9 +103,11 @@ def select(
         return Selection(ids, by_hand)
     if len(ids) != 1 or by_hand:
         raise Error("--turn and --call need exactly one session")
-    own = [who for who in writers if who[0] == ids[0]]
-    chosen = _pick_turn(repo, ids[0], turn, {who[1] for who in own}) if turn else ""
-    return Selection(ids, False, chosen, _pick("call", call, {who[2] for who in own}))
+    writers_of_session = [who for who in writers if who[0] == ids[0]]
+    chosen = _pick_turn(repo, ids[0], turn, {who[1] for who in writers_of_session}) if turn else ""
+    return Selection(
+        ids, False, chosen, _pick("call", call, {who[2] for who in writers_of_session})
+    )
 
 
 def _list_writers(line: JournalLine) -> tuple[Writer, Writer]:

@@ -49,8 +49,8 @@ def note_call(repo: Repo, who: Writer, before: Sequence[str], lines: Iterable[Jo
         for what, oid in sorted(notes)
     )
     if os.path.exists(path) and os.stat(path).st_size > _MOST:
-        kept = files.read_cache(path, tail=_MOST // 2).partition(b"\n")[2]
-        files.write_private(repo, path, kept + data)
+        newer_half = files.read_cache(path, tail=_MOST // 2).partition(b"\n")[2]
+        files.write_private(repo, path, newer_half + data)
         return
     try:
         fd = files.open_private(repo, path, os.O_WRONLY | os.O_APPEND)
@@ -123,13 +123,13 @@ def _judge(
 ) -> list[Verdict]:
     """A verdict for each of the taken entries that is the person's or another live session's."""
     made = _read(repo, MADE)
-    own = [oid for oid in entries if made.get(oid, ("",))[0] == session_id]
+    own_entries = [oid for oid in entries if made.get(oid, ("",))[0] == session_id]
     verdicts = []
     for oid in taken:
         owner = made[oid][0] if oid in made else ""
         if owner != session_id and (not owner or _is_live(repo, owner)):
             name, paths = _name_entry(repo, oid, entries), list_paths(repo, oid)
-            verdicts.append(guard_rules.judge_stash(base, owner, name, own, paths, call_id))
+            verdicts.append(guard_rules.judge_stash(base, owner, name, own_entries, paths, call_id))
     return verdicts
 
 

@@ -64,15 +64,15 @@ def read_steps(repo: Repo, name: str = "") -> list[Step]:
         return []
     fields = repo.git.read_records(*_LOG.split(), _FORMAT, ref, "--")
     steps: list[Step] = []
-    foreign = 0
+    unknown = 0
     for start in range(0, len(fields) - 2, 3):
         oid, time, message = fields[start : start + 3]
         if step := _parse_step(message.partition(b"\n\n")[2]):
             steps.append({**step, "commit": oid.decode(), "time": int(time or 0)})
         elif message.strip() != _ROOT:
-            foreign += 1
-    if foreign:
-        console.warn_lacking(f"{foreign} of the commits of '{ref}' are not steps of gitcp")
+            unknown += 1
+    if unknown:
+        console.warn_lacking(f"{unknown} of the commits of '{ref}' are not steps of gitcp")
     return steps
 
 
@@ -100,12 +100,12 @@ def record_step(
     lock.  Raises Moved when the log keeps moving.
     """
     step = make_step(kind, reason, effects)
-    for left in reversed(range(_TRIES)):
+    for tries_left in reversed(range(_TRIES)):
         try:
             append_step(repo, write_step(repo, step, None))
             break
         except Moved:  # another step was recorded meanwhile
-            if not left:
+            if not tries_left:
                 raise
     return str(step["id"])
 
@@ -200,12 +200,12 @@ def shorten_log(repo: Repo, ref: str, tip: str, before: float) -> list[Record] |
         if refs.read_ref(repo, ref) != tip:
             return None
         steps = read_steps(repo, ref)
-        left = list_young(steps, before)
+        remaining = list_young(steps, before)
         parent = ""
-        for step in left:
+        for step in remaining:
             parent = _move_step(repo, step["commit"], parent)
         refs.update_refs(repo, [(ref, parent or None, tip)], "gitcp: clean")
-        return list_points(repo.objects, ref, steps[: len(steps) - len(left)])
+        return list_points(repo.objects, ref, steps[: len(steps) - len(remaining)])
 
 
 def list_points(objects: Objects, ref: str, steps: Iterable[Step]) -> list[Record]:
@@ -449,10 +449,10 @@ def _find_obstacle(repo: Repo, effect: Effect) -> str:
 
 def is_pushed(repo: Repo, old: str, new: str) -> bool:
     """Whether a remote-tracking branch has a commit that HEAD leaves by moving from old to new."""
-    left = list_commits(repo, "--reverse", old, *([f"^{new}"] if new else [])) if old else []
-    if not left:
+    abandoned = list_commits(repo, "--reverse", old, *([f"^{new}"] if new else [])) if old else []
+    if not abandoned:
         return False
-    args = ("for-each-ref", "--count=1", f"--contains={left[0]}", "refs/remotes")
+    args = ("for-each-ref", "--count=1", f"--contains={abandoned[0]}", "refs/remotes")
     return bool(repo.git.read_line(*args))
 
 

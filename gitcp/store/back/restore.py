@@ -326,8 +326,8 @@ def _keep_folders(present: Present, paths: Iterable[str], usual: int) -> dict[st
     for path in paths:
         while (path := path.rpartition("/")[0]) and path not in folders:
             folders.add(path)
-    looks = ((folder, present.worktree.look_at(folder)) for folder in folders)
-    modes = {f: stat.S_IMODE(st.st_mode) for f, st in looks if st and stat.S_ISDIR(st.st_mode)}
+    found = ((folder, present.worktree.look_at(folder)) for folder in folders)
+    modes = {f: stat.S_IMODE(st.st_mode) for f, st in found if st and stat.S_ISDIR(st.st_mode)}
     return {folder: (mode, None) for folder, mode in modes.items() if mode != usual}
 
 

@@ -167,64 +167,64 @@ def recover_step(repo: Repo) -> list[str]:
     return sentences
 
 
-def _finish_intent(repo: Repo, left: Intent) -> list[str]:
-    staging = Staging(repo, left["staging"])
-    if not any(step["commit"] == left["commit"] for step in undo.read_steps(repo)):
+def _finish_intent(repo: Repo, intent: Intent) -> list[str]:
+    staging = Staging(repo, intent["staging"])
+    if not any(step["commit"] == intent["commit"] for step in undo.read_steps(repo)):
         staging.remove_all()
         _remove_intent(repo)
-        return [f"an interrupted {left['step']} had changed nothing: it is forgotten"]
-    todo, foreign = _list_open(repo, left)
+        return [f"an interrupted {intent['step']} had changed nothing: it is forgotten"]
+    todo, changed_since = _list_open(repo, intent)
     staging.remove_all()
-    _apply_rest(repo, staging, todo, left)
-    undo.put_effects(repo, left["effects"])
-    done = [a for a in _list_actions(left) if a["path"] not in foreign]
-    notes = restore.follow_step(repo, left.get("id", ""), done, left.get("merged", ()))
+    _apply_rest(repo, staging, todo, intent)
+    undo.put_effects(repo, intent["effects"])
+    done = [a for a in _list_actions(intent) if a["path"] not in changed_since]
+    notes = restore.follow_step(repo, intent.get("id", ""), done, intent.get("merged", ()))
     staging.remove_all()
     _remove_intent(repo)
     count = count_noun(len(todo), "file")
-    sentence = f"an interrupted {left['step']} has been completed ({count} left)"
-    stay = (f"'{path}' was changed since, and stays as it is" for path in foreign)
+    sentence = f"an interrupted {intent['step']} has been completed ({count} left)"
+    stay = (f"'{path}' was changed since, and stays as it is" for path in changed_since)
     return [sentence, *stay, *notes]
 
 
-def _list_actions(left: Intent) -> list[Action]:
+def _list_actions(intent: Intent) -> list[Action]:
     """The actions of a step that change something; JSON has read their entries as lists."""
     return [
         {**action, "was": parse_entry(action["was"]), "now": parse_entry(action["now"])}
-        for action in list_effective(left["actions"])
+        for action in list_effective(intent["actions"])
     ]
 
 
-def _list_open(repo: Repo, left: Intent) -> tuple[list[Action], list[str]]:
+def _list_open(repo: Repo, intent: Intent) -> tuple[list[Action], list[str]]:
     """(the actions still to do, the paths that are neither as before nor as after the step)."""
-    actions = _list_actions(left)
+    actions = _list_actions(intent)
     entries = scan.read_paths(repo, [a["path"] for a in actions], write=True)
-    todo, foreign = [], []
+    todo, changed_since = [], []
     for action in actions:
         entry = entries.get(action["path"])
         if entry == action["was"] and action["path"] in entries:
             todo.append(action)
         elif entry != action["now"]:
-            foreign.append(action["path"])
-    return todo, foreign
+            changed_since.append(action["path"])
+    return todo, changed_since
 
 
-def _apply_rest(repo: Repo, staging: Staging, todo: list[Action], left: Intent) -> None:
+def _apply_rest(repo: Repo, staging: Staging, todo: list[Action], intent: Intent) -> None:
     targets = {a["path"]: a["now"] for a in todo if a["now"]}
-    after = undo.open_tree(repo.objects, left["commit"], "after")
+    after = undo.open_tree(repo.objects, intent["commit"], "after")
     staging.write_files(targets, after)
-    raw = left.get("raw", {})
+    raw = intent.get("raw", {})
     staging.add_raw(raw)
     signs = read_signatures(repo, [a["path"] for a in todo])
     try:
         job = Apply(os.fsencode(repo.worktree), staging, todo, signs, raw)
         job.carry_out(lambda done, total: None)
     except Changed:
-        again, _ = _list_open(repo, left)
-        if again == todo:
+        still_todo, _ = _list_open(repo, intent)
+        if still_todo == todo:
             raise
         staging.remove_all()
-        _apply_rest(repo, staging, again, left)
+        _apply_rest(repo, staging, still_todo, intent)
 
 
 def _get_intent_path(repo: Repo) -> str:
