@@ -11,7 +11,7 @@ from itertools import repeat
 from urllib.parse import quote
 
 from gitcp.agents import name_call
-from gitcp.agents.reading.items import list_images, open_transcript
+from gitcp.agents.reading.items import list_images, may_have_image, open_transcript
 from gitcp.core import prompt_text, transcripts
 from gitcp.core.line_replay import pair_lines
 
@@ -253,12 +253,12 @@ def cut_hunks(
     authors: line of new, from 1 -> a number for its author.
     """
     hunks: list[View] = []
-    end = rows = left = 0  # end: of the lines of new that are shown
+    end = rows = omitted = 0  # end: of the lines of new that are shown
     for start, removed, first, added in edits:
         before, after = start - bool(removed), first - bool(added)  # from 0
         gone = min(removed, MOST_ROWS - rows)
         came = min(added, MOST_ROWS - rows - gone)
-        left += removed + added - gone - came
+        omitted += removed + added - gone - came
         if not gone + came:
             continue
         rows += gone + came
@@ -276,7 +276,7 @@ def cut_hunks(
         end = after + came
     if hunks:
         hunks[-1]["rows"] += _build_context(new, end, end + AROUND)
-    return hunks, left
+    return hunks, omitted
 
 
 def _begin_hunk(new: Sequence[Any], before: int, after: int, end: int) -> View:
@@ -490,7 +490,7 @@ def gather_turns(
     started, which may have started others.  load: parses a line, or a document; each once.
     """
     transcript = open_transcript(data, load)
-    has_items, has_images = transcript.make_selection(), b"image" in data
+    has_items, has_images = transcript.make_selection(), may_have_image(data)
     of_document = transcript.messages is not None
     if client and of_document and not hasattr(client.get_reader(), "list_messages"):
         client = None  # it counts only in lines
@@ -499,14 +499,14 @@ def gather_turns(
     gathering = _Gathering(tasks or {}, load)
 
     def selects(line: bytes) -> bool:
-        return has_items(line) or tokens.needs(line) or (has_images and b"image" in line)
+        return has_items(line) or tokens.needs(line) or (has_images and may_have_image(line))
 
     for number, line, entry in transcript.list_entries(selects):
         for item in transcript.list_items(number, entry, of_subagent):
             if turn := gathering.take_item(item):
                 tokens.begin(turn)
         tokens.take_entry(line, entry)
-        if has_images and (not line or b"image" in line):
+        if has_images and (not line or may_have_image(line)):
             gathering.take_images(list_images(entry))
     tokens.end()
     return gathering.turns
@@ -523,13 +523,13 @@ class _Gathering:
 
     def take_item(self, item: Item) -> Turn | None:
         """Add an item; the turn if the item begins one."""
-        begun = None
+        new_turn = None
         if item["kind"] == "prompt" or not self.turns:
             prompt = item["text"] if item["kind"] == "prompt" else ""
-            begun = _begin_turn(len(self.turns) + 1, prompt, item)
-            self.turns.append(begun)
+            new_turn = _begin_turn(len(self.turns) + 1, prompt, item)
+            self.turns.append(new_turn)
             if prompt:
-                return begun
+                return new_turn
         turn = self.turns[-1]
         turn["start"] = turn["start"] or item["time"]
         turn["end"] = item["time"] or turn["end"]
@@ -543,7 +543,7 @@ class _Gathering:
                 call["ended"] = _describe_end(item)
         else:
             turn["parts"].append({"kind": "answer", "text": cut_text(item["text"])})
-        return begun
+        return new_turn
 
     def _build_call(self, item: Item) -> Part:
         """The part of a call, with those of the subagent that it started."""
@@ -652,13 +652,13 @@ def _list_diff(edit: Mapping[str, Any]) -> list[tuple[str, str]]:
     i = j = 0  # of the next line of before and after
     old_lines, new_lines = ([_encode(line) for line in lines] for lines in (before, after))
     pairs = pair_lines(old_lines, new_lines)
-    for left, right in [*sorted(pairs), (len(before), len(after))]:
-        if right < j:
+    for old_at, new_at in [*sorted(pairs), (len(before), len(after))]:
+        if new_at < j:
             continue  # it was moved
-        rows += (("-", line) for line in before[i:left])
-        rows += (("+", line) for line in after[j:right])
-        rows += ((" ", line) for line in before[left : left + 1])
-        i, j = left + 1, right + 1
+        rows += (("-", line) for line in before[i:old_at])
+        rows += (("+", line) for line in after[j:new_at])
+        rows += ((" ", line) for line in before[old_at : old_at + 1])
+        i, j = old_at + 1, new_at + 1
     return rows
 
 
@@ -668,8 +668,8 @@ def _encode(line: str) -> bytes:
 
 def cut_text(text: str) -> str:
     """A text, cut to _LONGEST characters with the number of those left out."""
-    left = len(text) - _LONGEST
-    return text if left <= 0 else f"{text[:_LONGEST]}\n… {left} more characters"
+    cut = len(text) - _LONGEST
+    return text if cut <= 0 else f"{text[:_LONGEST]}\n… {cut} more characters"
 
 
 def list_strings(value: Any) -> Iterator[str]:

@@ -91,7 +91,8 @@ class Scanner:
         user, assistant, next_text, first_text = _SPACED if b'": ' in line[:32] else _COMPACT
         if user in line:
             has_text = next_text in line or first_text in line or b'"tool_result"' not in line
-            return has_text or bool(self.pending and self.is_awaited(line))
+            awaited = (b'"%s"' % key.encode(errors="replace") for key in self.pending)
+            return has_text or any(map(line.__contains__, awaited))
         return assistant in line or b'"queued_command"' in line
 
     def read_entry(self, entry: dict[str, Any]) -> None:
@@ -101,10 +102,6 @@ class Scanner:
             self.take_assistant(entry)
         else:
             self.take_queued(ensure_object(entry.get("attachment")))
-
-    def is_awaited(self, line: bytes) -> bool:
-        """Whether a block is the result of a call whose outcome is needed."""
-        return any(b'"%s"' % key.encode(errors="replace") in line for key in self.pending)
 
     def take_user(self, entry: dict[str, Any]) -> None:
         """Add a prompt, results of calls, or both: a prompt typed meanwhile comes with a result."""

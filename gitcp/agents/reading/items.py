@@ -168,6 +168,11 @@ def open_transcript(data: bytes, load: Load = transcripts.load_entry) -> Transcr
     return Transcript(reader, reader.list_messages(parts or [document]), data, load)
 
 
+def may_have_image(text: bytes) -> bool:
+    """Whether a transcript, or a line, has the media type of an image."""
+    return b"image/" in text or b"image\\/" in text
+
+
 def list_images(entry: dict[str, Any]) -> list[tuple[str, str]]:
     """(media type, base64) of each image in an entry."""
     return [*dict.fromkeys(_find_images(entry))]

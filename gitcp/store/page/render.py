@@ -277,10 +277,10 @@ class Page:
         from_old, from_new = page_parts.list_shown(edits)
         new = highlight_lines(path, self._clean_code(after), from_new)
         old = highlight_lines(path, self._clean_code(before), from_old) if from_old else []
-        views, left = page_parts.cut_hunks(edits, old, new, numbers)
+        views, omitted = page_parts.cut_hunks(edits, old, new, numbers)
         ends = views[-1]["new"] + sum(r[0] != "-" for r in views[-1]["rows"]) - 1 if views else 0
         tail = {"hidden": len(after) - ends, "more": new[ends : ends + page_parts.FOLDED]}
-        return {"hunks": views, "left": left, "tail": tail}
+        return {"hunks": views, "left": omitted, "tail": tail}
 
     def _clean_code(self, lines: Sequence[str]) -> list[str]:
         """Redacted lines, as many as before: each on its own if a secret had several."""
@@ -383,14 +383,11 @@ class Page:
         commits = [{**{k: c[k] for k in of_commit}, "added": count(c["bar"])} for c in self.commits]
         of_file = ("path", "old", "state", "plus", "minus")
         files = [{**{k: f[k] for k in of_file}, "lines": count(f["bar"])} for f in self.files]
-        about = {
+        return {
+            "type": "page",
             "title": self.clean_text(self._title),
             "tip": self.tip,
             "stats": self.clean_text(self.stats),
-        }
-        return {
-            "type": "page",
-            **about,
             "sessions": sessions,
             "commits": commits,
             "files": files,

@@ -103,9 +103,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         return None
 
-    def _begin(self, kind: str, more: dict[str, str]) -> None:
+    def _begin(self, kind: str, headers: dict[str, str]) -> None:
         self.send_response(HTTPStatus.OK)
-        for key, value in {"Content-Type": kind, **more, **_HEADERS}.items():
+        for key, value in {"Content-Type": kind, **headers, **_HEADERS}.items():
             self.send_header(key, value)
         self.end_headers()
 

@@ -50,7 +50,10 @@ class Chunks:
     def read(self, chunk: int, index: int) -> Any:
         """A value that is stored; those of one chunk are read at once."""
         if self._read[0] != chunk:
-            self._read = chunk, parse_json(unpack_json(self.list_packed()[chunk]))
+            self._read = (
+                chunk,
+                parse_json(gzip.decompress(base64.b64decode(self.list_packed()[chunk]))),
+            )
         return self._read[1][index]
 
     def list_packed(self) -> list[str]:
@@ -63,11 +66,6 @@ class Chunks:
 def pack_json(text: bytes) -> str:
     """A JSON text, compressed, in base64; the same text always gives the same."""
     return base64.b64encode(gzip.compress(text, 6, mtime=0)).decode()
-
-
-def unpack_json(packed: str) -> bytes:
-    """The JSON text of pack_json()."""
-    return gzip.decompress(base64.b64decode(packed))
 
 
 def fill_template(view: Record, lists: Record, chunks: Chunks) -> str:
