@@ -79,10 +79,12 @@ class Key:
     sum       a usage; a session that is written again has the sum
     """
 
-    __slots__ = ("meaning", "name", "now", "shape", "words")
+    __slots__ = ("meaning", "name", "present", "shape", "words")
 
-    def __init__(self, name: str, shape: Shape, words: str, meaning: str, now: str = "") -> None:
-        self.name, self.shape, self.meaning, self.now = name, shape, meaning, now
+    def __init__(
+        self, name: str, shape: Shape, words: str, meaning: str, present: str = ""
+    ) -> None:
+        self.name, self.shape, self.meaning, self.present = name, shape, meaning, present
         self.words = frozenset(words.split())
 
 
@@ -103,7 +105,7 @@ ORIGINAL = (
     Key("tool_use_id", NAME, "shown", "the call that started the subagent"),
     Key("transcript_identifier_at_start", NAME, "plain", "the transcript's entry before the part"),
     Key("checkpoint_transcript_start", COUNT, "shown", "the transcript's lines before the part"),
-    Key("transcript_lines_at_start", COUNT, "", "", now="checkpoint_transcript_start"),
+    Key("transcript_lines_at_start", COUNT, "", "", present="checkpoint_transcript_start"),
     Key("token_usage", USAGE, "summary shown", "the tokens of the session"),
     Key("summary", _SUMMARY, "shown", "what the session was about, by a model"),
     Key("initial_attribution", _ATTRIBUTION, "shown", "whose the lines of the commit are"),
@@ -122,9 +124,9 @@ OWN = (
     Key("model", NAME, "", "the model, if it is known for the session alone"),
     Key("forgotten", NAME, "shown", "when gitcp-forget(1) took the content out"),
     Key("compact_transcript_start", COUNT, "", "the lines of transcript.jsonl before the part"),
-    Key("agents", ANY, "plain", "", now="agent"),
-    Key("steps_count", COUNT, "", "", now="checkpoints_count"),
-    Key("transcript_uuid_at_start", NAME, "plain", "", now="transcript_identifier_at_start"),
+    Key("agents", ANY, "plain", "", present="agent"),
+    Key("steps_count", COUNT, "", "", present="checkpoints_count"),
+    Key("transcript_uuid_at_start", NAME, "plain", "", present="transcript_identifier_at_start"),
 )
 _ALL = (*ORIGINAL, *OWN)
 
@@ -137,7 +139,7 @@ def list_keys(word: str, rows: Sequence[Key] = _ALL) -> list[str]:
 SESSION_ORDER = [row.name for row in ORIGINAL if "only" not in row.words]
 SUMMARY_ORDER = list_keys("summary")
 TEXTS = [row.name for row in _ALL if row.shape in (NAME, SESSION_ID)]
-FORMER = {row.name: row.now for row in _ALL if row.now}
+FORMER = {row.name: row.present for row in _ALL if row.present}
 # Of the JSON in a checkpoint, of the copy of a session's state in a temporary one, and of a step of
 # the undo log.
 SHAPES = {

@@ -52,8 +52,8 @@ def build_record(commit: str, timestamp: str, lines: Lines, version: str) -> Rec
     is left out.
     """
     files = [_build_file(path, lines[path]) for path in sorted(lines) if is_utf8(path)]
-    kept = [(file, details) for file, details in files if file["conversations"]]
-    if not kept:
+    spoken = [(file, details) for file, details in files if file["conversations"]]
+    if not spoken:
         return None
     return {
         "version": TRACE_VERSION,
@@ -61,8 +61,8 @@ def build_record(commit: str, timestamp: str, lines: Lines, version: str) -> Rec
         "timestamp": timestamp,
         "vcs": {"type": "git", "revision": commit},
         "tool": {"name": "gitcp", "version": version},
-        "files": [file for file, _ in kept],
-        "metadata": {VENDOR: {"edits": [edit for _, details in kept for edit in details]}},
+        "files": [file for file, _ in spoken],
+        "metadata": {VENDOR: {"edits": [edit for _, details in spoken for edit in details]}},
     }
 
 
@@ -382,7 +382,7 @@ def _list_other_sessions(log: Log, other_tools: Attested) -> dict[str, Any]:
         elif name in used:
             attributes = {**session["custom_attributes"]}
             del attributes[EDITS]
-            kept = {k: v for k, v in session.items() if k != "custom_attributes"}
+            others = {k: v for k, v in session.items() if k != "custom_attributes"}
             attributes_left = {"custom_attributes": attributes} if attributes else {}
-            sessions[name] = {**kept, **attributes_left}
+            sessions[name] = {**others, **attributes_left}
     return sessions

@@ -116,12 +116,12 @@ def parse_prose(printed: str) -> str:
 
     Raise InputError if the model did not answer.
     """
-    given = _parse_object(printed) if printed.lstrip()[:1] in ("{", "[") else None
-    if not isinstance(given, dict) or not isinstance(given.get("result"), str):
+    answer = _parse_object(printed) if printed.lstrip()[:1] in ("{", "[") else None
+    if not isinstance(answer, dict) or not isinstance(answer.get("result"), str):
         return printed
-    if given.get("is_error"):
-        raise InputError(f"the model did not answer: {given['result'][:200]}")
-    return str(given["result"])
+    if answer.get("is_error"):
+        raise InputError(f"the model did not answer: {answer['result'][:200]}")
+    return str(answer["result"])
 
 
 def _parse_object(text: str) -> object:
@@ -129,10 +129,10 @@ def _parse_object(text: str) -> object:
     for start, end in (("", ""), ("{", "}")):
         first, last = text.find(start), text.rfind(end) + len(end)
         try:
-            given = json.loads(text[first:last])
+            value = json.loads(text[first:last])
         except (ValueError, RecursionError):
             continue
-        return given[-1] if isinstance(given, list) and given else given
+        return value[-1] if isinstance(value, list) and value else value
     return None
 
 
@@ -149,7 +149,7 @@ SHAPES = keys.SHAPES
 _NEEDED = {"root": [key for key in keys.list_keys("needed") if key in keys.SUMMARY_ORDER]}
 _NEEDED["session"] = [key for key in keys.list_keys("needed") if key in SHAPES["session"]]
 # What the original program no longer writes, in place of the present key.
-_FORMER = {row.name: row.now for row in keys.OWN if row.now}
+_FORMER = {row.name: row.present for row in keys.OWN if row.present}
 
 
 def check_root(summary: Mapping[str, Any], checkpoint_id: str) -> Complaints:
@@ -173,14 +173,14 @@ def check_session(metadata: Mapping[str, Any], checkpoint_id: str) -> Complaints
     if isinstance(turn, str) and turn and not formats.is_hex_id(turn):
         complaints.append(("'turn_id' is not 12 hex digits", False))
     complaints += [
-        (f"'{key}' is now '{now}'", True) for key, now in _FORMER.items() if key in metadata
+        (f"'{key}' is now '{present}'", True) for key, present in _FORMER.items() if key in metadata
     ]
     return complaints
 
 
 def _check_types(fields: Mapping[str, Any], kind: str) -> Complaints:
     complaints = [(text, False) for text in select_conforming(dict(fields), SHAPES[kind])[1]]
-    written = {*(now for key, now in _FORMER.items() if fields.get(key) is not None)}
+    written = {*(present for key, present in _FORMER.items() if fields.get(key) is not None)}
     if fields.get("files_touched", ()) is None:
         complaints.append(("'files_touched' is null", True))
     for key in _NEEDED[kind]:

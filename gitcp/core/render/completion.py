@@ -111,12 +111,12 @@ def list_candidates(rows: Sequence[Row], words: Sequence[str]) -> tuple[Candidat
     the repository has, or "").  words: those after the command's name."""
     options = {name: row for row in rows for name in row[0] if name.startswith("-")}
     *before, last = words
-    valued = {name for name, (_, more) in options.items() if "metavar" in more}
+    valued = {name for name, (_, settings) in options.items() if "metavar" in settings}
     if "--" not in before:
         if before and before[-1] in valued:
             return _list_values(options[before[-1]])
         if last.startswith("-"):
-            return {name: str(more["help"]) for name, (_, more) in options.items()}, ""
+            return {name: str(settings["help"]) for name, (_, settings) in options.items()}, ""
     end = before.index("--") if "--" in before else len(before)
     count = len(before[end + 1 :])  # of the arguments before the last word
     for previous, word in zip(["", *before], before[:end], strict=False):
@@ -129,8 +129,8 @@ def list_candidates(rows: Sequence[Row], words: Sequence[str]) -> tuple[Candidat
 
 
 def _list_values(row: Row) -> tuple[Candidates, str]:
-    names, more = row
-    kinds = [_KINDS[name] for name in (*names, str(more["metavar"])) if name in _KINDS]
-    choices = {word: "" for word in more.get("choices") or () if isinstance(word, str)}
+    names, settings = row
+    kinds = [_KINDS[name] for name in (*names, str(settings["metavar"])) if name in _KINDS]
+    choices = {word: "" for word in settings.get("choices") or () if isinstance(word, str)}
     kind = next(iter(kinds), "")
     return choices, kind if not choices or kind in _DESCRIBED else ""

@@ -69,21 +69,21 @@ def format_handover(work: Work, size: int) -> tuple[str, int]:
     task = shorten(names[0].removeprefix(CONTINUE), 100) if names else "the work in this repository"
     agent = shorten(work["agent"].translate(_BRACKETS), 60)  # which whoever stored it has written
     head = _HEAD.format(task, work["session_id"], agent, work["session_id"])
-    left = size - _measure(head)
-    last = _format_turn(work["turns"][-1], left // 2) if work["turns"] else ""
-    left -= _measure(last)
-    state = _clip("\n".join(_list_state(work)), left * 2 // 3)
-    left -= _measure(state) + 100  # headings
+    room = size - _measure(head)
+    last = _format_turn(work["turns"][-1], room // 2) if work["turns"] else ""
+    room -= _measure(last)
+    state = _clip("\n".join(_list_state(work)), room * 2 // 3)
+    room -= _measure(state) + 100  # headings
     earlier: list[str] = []
     for turn in reversed(work["turns"][:-1]):
-        text = _format_turn(turn, min(left, _EARLIER))
-        if left < _measure(text) or left < 40:
+        text = _format_turn(turn, min(room, _EARLIER))
+        if room < _measure(text) or room < 40:
             break
-        left -= _measure(text) + 1
+        room -= _measure(text) + 1
         earlier.insert(0, text)
     count = len(earlier) + bool(last)
-    out = len(work["turns"]) - count
-    gap = [f"({count_noun(out, 'earlier turn')} left out)"] if out else []
+    left_out = len(work["turns"]) - count
+    gap = [f"({count_noun(left_out, 'earlier turn')} left out)"] if left_out else []
     talk = ["## What was said, the newest last", *gap, *earlier, last] if last else []
     return "\n\n".join(part.strip() for part in (head, state, *talk)) + "\n", count
 

@@ -152,13 +152,13 @@ def build_commit_parts(
     """The parts of a commit: all of it, the prompts of each session, its files."""
     patch = [line for _, rows in files for line in rows]
     commit = row.item
-    about = [
+    described = [
         f"commit {commit['oid']}",
         f"{commit['author']}, {commit['date']}",
         "",
         message.strip(),
     ]
-    blocks: list[Block] = [("text", "\n".join(about).split("\n")), ("diff", patch)]
+    blocks: list[Block] = [("text", "\n".join(described).split("\n")), ("diff", patch)]
     line = [("all of it  ", "bold"), (count_changes(patch), "green")]
     yield Row("all", "", [line], message, row.command, blocks)
     for checkpoint in commit["checkpoints"]:
