@@ -321,8 +321,8 @@ def merge_settings(shared: Mapping[str, Any], local: Mapping[str, Any]) -> dict[
     """settings.json, overridden by settings.local.json field by field, and option by option."""
     options: dict[str, Any] = {}
     for settings in (shared, local):
-        more = settings.get("strategy_options")
-        options |= more if isinstance(more, dict) else {}
+        chosen = settings.get("strategy_options")
+        options |= chosen if isinstance(chosen, dict) else {}
     return {**shared, **local, "strategy_options": options}
 
 
@@ -381,10 +381,10 @@ def list_complaints(values: Mapping[str, Sequence[str]]) -> list[Bad]:
     key."""
     bad: list[Bad] = []
     for key, texts in sorted(values.items()):
-        if about := find_key(key):
-            for text in texts if about.get("many") else texts[-1:]:
-                if why := find_complaint(about, text):
-                    bad.append((key, text, f"{why}; {_describe_default(about)}"))
+        if row := find_key(key):
+            for text in texts if row.get("many") else texts[-1:]:
+                if why := find_complaint(row, text):
+                    bad.append((key, text, f"{why}; {_describe_default(row)}"))
         elif meant := suggest_key(key):
             bad.append((key, texts[-1], f"no such key: did you mean '{meant}'?"))
         elif key.startswith("gitcp."):
@@ -402,9 +402,9 @@ def find_key(key: str) -> config_table.Key | None:
     return config_table.PIPELINE if is_pipeline else None
 
 
-def find_complaint(about: config_table.Key, text: str) -> str:
+def find_complaint(row: config_table.Key, text: str) -> str:
     """What is wrong with a value of a key, '' for a valid one."""
-    return config_table.find_complaint(about, text) or _check_pipeline(about, text)
+    return config_table.find_complaint(row, text) or _check_pipeline(row, text)
 
 
 def list_keys() -> list[str]:
@@ -446,16 +446,16 @@ def find_line(text: str, key: str, value: str) -> int:
     return last
 
 
-def _describe_default(about: config_table.Key) -> str:
-    if about["kind"] == "pattern":
-        return about["without"]
-    if about["kind"] == "pipeline":
+def _describe_default(row: config_table.Key) -> str:
+    if row["kind"] == "pattern":
+        return row["without"]
+    if row["kind"] == "pipeline":
         return "the built-in pipeline runs"
-    return f"the default holds{': ' + about['default'] if about['default'] else ''}"
+    return f"the default holds{': ' + row['default'] if row['default'] else ''}"
 
 
-def _check_pipeline(about: config_table.Key, text: str) -> str:
-    if about["kind"] != "pipeline" or text.strip() in ("", "default"):
+def _check_pipeline(row: config_table.Key, text: str) -> str:
+    if row["kind"] != "pipeline" or text.strip() in ("", "default"):
         return ""
     try:
         commands.parse_pipeline(text)

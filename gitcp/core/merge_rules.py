@@ -115,8 +115,8 @@ def _merge_sessions(a: Session, b: Session, size: Size, pick: Pick) -> Session:
 
 def _split_transcript(files: Files) -> tuple[Files, Files]:
     """(the chunks and their hash, the other files)."""
-    own = {n for n in files if transcripts.parse_number(n) is not None or n == v1_format.HASH}
-    return {n: files[n] for n in own}, {n: e for n, e in files.items() if n not in own}
+    names = {n for n in files if transcripts.parse_number(n) is not None or n == v1_format.HASH}
+    return {n: files[n] for n in names}, {n: e for n, e in files.items() if n not in names}
 
 
 def _count_bytes(files: Files, size: Size) -> int:

@@ -86,12 +86,12 @@ def format_days(seconds: float) -> str:
 def choose_surplus(sizes: Mapping[str, int], settled: Iterable[str], ceiling: int) -> list[str]:
     """The settled sessions, oldest first, whose edits have to go until all edits take at most
     ceiling bytes, or until none is left.  sizes: bytes of the edits of each session."""
-    left, surplus = sum(sizes.values()), []
+    total, surplus = sum(sizes.values()), []
     for session_id in settled:
-        if left <= ceiling:
+        if total <= ceiling:
             break
         if sizes.get(session_id):
-            left -= sizes[session_id]
+            total -= sizes[session_id]
             surplus.append(session_id)
     return surplus
 

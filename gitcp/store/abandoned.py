@@ -87,8 +87,8 @@ class _Place:
         return found is not None and not stat.S_ISDIR(found.st_mode)
 
 
-def _parse_staged(about: str) -> record_types.Entry:
-    mode, oid, _ = about.split(" ")
+def _parse_staged(fields: str) -> record_types.Entry:
+    mode, oid, _ = fields.split(" ")
     return mode, oid
 
 
@@ -97,12 +97,12 @@ def list_turns(repo: Repo, scopes: Collection[str] = (), *, shared: bool = True)
     newest first; also those of which only the summary is left.  scopes: only work at or below these
     paths; shared: also the turns of other clones."""
     records, recorded = _list_here(repo, scopes)
-    own = {key[:2] for key in recorded} | {summaries.get_turn(record) for record in records}
-    own |= {summaries.get_turn(record) for record in summaries.read_kept(repo)}
+    known = {key[:2] for key in recorded} | {summaries.get_turn(record) for record in records}
+    known |= {summaries.get_turn(record) for record in summaries.read_kept(repo)}
     records += [
         {"type": "abandoned", **record}
         for record in (summaries.read_shared(repo) if shared else ())
-        if summaries.get_turn(record) not in own
+        if summaries.get_turn(record) not in known
         and any(is_below(path, scopes) for path in record["files"])
     ]
     return sorted(records, key=lambda record: -int(record["time"]))
@@ -122,13 +122,13 @@ def _list_here(
         found = [record for place in places for record in _list_recorded(place, places, scopes)]
     for record in found:
         known = records.get(_get_key(record), {})  # from when the session's state was there
-        kept = {k: known.get(k, "") for k in ("agent", "prompt", "next_prompt") if not record[k]}
-        records[_get_key(record)] = {**record, **kept}
+        texts = {k: known.get(k, "") for k in ("agent", "prompt", "next_prompt") if not record[k]}
+        records[_get_key(record)] = {**record, **texts}
     # What has come back since it was summed up is not given up.
     recorded = set[tuple[str, str, str]]().union(*(place.list_keys() for place in places))
     back = recorded - {_get_key(record) for record in found}
-    left = [record for key, record in records.items() if key not in back]
-    return sorted(left, key=lambda record: -int(record["time"])), recorded
+    given_up = [record for key, record in records.items() if key not in back]
+    return sorted(given_up, key=lambda record: -int(record["time"])), recorded
 
 
 def _get_key(record: Record) -> tuple[str, str, str]:
@@ -152,8 +152,8 @@ def _open_places(repo: Repo, opened: ExitStack) -> Iterator[_Place]:
 def _list_other_worktrees(repo: Repo) -> list[str]:
     facts = map(decode_name, repo.git.read_records("worktree", "list", "--porcelain", "-z"))
     tops = (fact.removeprefix("worktree ") for fact in facts if fact.startswith("worktree "))
-    own = os.path.realpath(repo.top) if repo.top else ""
-    return [top for top in tops if os.path.isdir(top) and os.path.realpath(top) != own]
+    here = os.path.realpath(repo.top) if repo.top else ""
+    return [top for top in tops if os.path.isdir(top) and os.path.realpath(top) != here]
 
 
 def _list_recorded(
@@ -173,9 +173,9 @@ def _list_recorded(
         found += _look_at_group(place.repo, Edits(place.repo.objects, edits), sorted(paths), kept)
     moves = _Moves(place, kept)
     for key, parts in abandoned.unite(found):
-        own = [part for part in parts if is_below(part["path"], scopes) and not moves.has(part)]
-        if own:
-            yield _build_record(place.repo, place.present, key, own)
+        chosen = [part for part in parts if is_below(part["path"], scopes) and not moves.has(part)]
+        if chosen:
+            yield _build_record(place.repo, place.present, key, chosen)
 
 
 class _Moves:

@@ -181,9 +181,9 @@ def _forget_files(repo: Repo, sessions: Sequence[str], streams: Collection[str])
 
 def _drop_streams(state: State, streams: Collection[str]) -> bool:
     """Remove streams from the state of a session that stays; return whether it had any."""
-    left = [stream for stream in state["streams"] if stream["ref"] not in streams]
-    changed = len(left) < len(state["streams"])
-    state["streams"] = left
+    lasting = [stream for stream in state["streams"] if stream["ref"] not in streams]
+    changed = len(lasting) < len(state["streams"])
+    state["streams"] = lasting
     return changed
 
 

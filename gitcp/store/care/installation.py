@@ -365,10 +365,10 @@ def _find_entires(repo: Repo, client: Client, texts: dict[str, str]) -> Iterator
     """Report files with hooks of Entire's that do something here: the client's settings, and the
     file that is Entire's own.  enable clears settings that are not tracked, and switches off the
     rest."""
-    own = os.path.join(repo.worktree, client.ENTIRES)
+    entires = os.path.join(repo.worktree, client.ENTIRES)
     paths = [path for path, text in texts.items() if _has_entires(client, text)]
-    for path in [*paths, *([own] if client.ENTIRES and os.path.isfile(own) else [])]:
-        stays = path == own or bool(object_lists.list_tracked(repo, [path]))
+    for path in [*paths, *([entires] if client.ENTIRES and os.path.isfile(entires) else [])]:
+        stays = path == entires or bool(object_lists.list_tracked(repo, [path]))
         writes, notes = takeover.plan_switch(repo) if stays else ([], [])
         if writes or notes or not stays:
             remedy = "entire disable" if notes else f"gitcp enable --agent {client.NAME}"

@@ -153,8 +153,8 @@ def _choose_kind(ref: str) -> str:
         return "edits"
     if ref.startswith(ARCHIVE):
         return "archives"
-    own = ref.startswith(CHECKPOINTS)
-    return "checkpoints" if own or ref.endswith(_SHARED) else "streams"
+    is_checkpoint = ref.startswith(CHECKPOINTS)
+    return "checkpoints" if is_checkpoint or ref.endswith(_SHARED) else "streams"
 
 
 def _walk(repo: Repo, ours: list[str], without: list[str]) -> Iterator[tuple[str, str]]:

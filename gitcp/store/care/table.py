@@ -266,14 +266,14 @@ def mend_all(find: Callable[[bool], Iterable[Finding]], word: str) -> list[Findi
     mended: dict[tuple[str, ...], Finding] = {}
     for mends in (*[True] * _PASSES, False):
         with console.Collected() as warnings:
-            left = list(find(mends))
+            findings = list(find(mends))
         for warning in warnings:  # the findings say what is lacking
             console.warn(warning)
-        if not (done := {_get_key(item): item for item in left if word in item}):
+        if not (done := {_get_key(item): item for item in findings if word in item}):
             break
         mended |= done
-    keys = {_get_key(item) for item in left}
-    return [item for key, item in mended.items() if key not in keys] + left
+    keys = {_get_key(item) for item in findings}
+    return [item for key, item in mended.items() if key not in keys] + findings
 
 
 def mend_finding(case: Case, mend: Mend | None, item: Finding, word: str = "repaired") -> Finding:

@@ -168,12 +168,12 @@ def _judge_stream(survey: Survey, tip: Tip, ages: Ages) -> _Expiry:
             return _Expiry("settled-stream", ages.state, "commits have settled it")
         return _Expiry("orphan-stream", ages.archive, "no state names it")
     parsed = None if archived else formats.parse_shadow(tip["ref"])
-    left = parsed and not any(head.startswith(parsed["base7"]) for head in survey.heads)
-    naming = survey.list_states(tip) if archived or left else []
+    is_left = parsed and not any(head.startswith(parsed["base7"]) for head in survey.heads)
+    naming = survey.list_states(tip) if archived or is_left else []
     # An unreadable state has no phase: it may name any stream.
     if not naming or any(state["phase"] not in ("idle", "ended") for state in naming):
         return _Expiry()
-    if left:
+    if is_left:
         return _Expiry("left-stream", ages.archive, "no worktree is on its base")
     return _Expiry("expired-archive", ages.archive, "archived")
 
@@ -243,13 +243,13 @@ def _find_steps(survey: Survey, ages: Ages) -> Iterator[Finding]:
         if not ref.startswith(undo.PREFIX):
             continue
         steps = undo.read_steps(repo, ref)
-        left = undo.list_young(steps, before)
-        needed |= undo.list_contents(left)
-        if steps and not left:
+        young = undo.list_young(steps, before)
+        needed |= undo.list_contents(young)
+        if steps and not young:
             age = format_days(ages.now - steps[-1]["time"])
             yield build_finding(LOG, ref, f"its last step is {age} old", oid=oid, ref=ref)
-        elif len(left) < len(steps):
-            count = f"{len(steps) - len(left)} of {len(steps)} steps are"
+        elif len(young) < len(steps):
+            count = f"{len(steps) - len(young)} of {len(steps)} steps are"
             reason = f"{count} older than {format_days(ages.archive)}"
             yield build_finding(STEPS, ref, reason, oid=oid, before=int(before))
     for name in files.list_names(repo.join_shared("kept")):
@@ -318,10 +318,10 @@ def _delete_refs(repo: Repo, doomed: list[Finding]) -> list[Finding]:
             updates = [(finding["ref"], None, finding["oid"]) for finding in doomed]
             refs.update_refs(repo, updates, "gitcp: clean")
         except Moved as e:
-            left = [finding for finding in doomed if finding["ref"] != e.ref]
-            if len(left) == len(doomed):
+            unmoved = [finding for finding in doomed if finding["ref"] != e.ref]
+            if len(unmoved) == len(doomed):
                 raise
-            doomed = left
+            doomed = unmoved
         else:
             stream_list.add_records(repo, [p for f in doomed for p in points.get(f["ref"], ())])
             return doomed

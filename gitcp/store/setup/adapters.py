@@ -77,8 +77,8 @@ def _parse_name(text: str, names: Sequence[str]) -> str:
     word = text.lower()
     clients = map(get_client, list_names())
     known = [c.NAME for c in clients if word in (c.NAME, c.PROGRAM.lower(), c.AGENT_TYPE.lower())]
-    begun = [name for name in names if word and name.startswith(word)]
-    meant = [text] if text in names else known or begun
+    beginning = [name for name in names if word and name.startswith(word)]
+    meant = [text] if text in names else known or beginning
     if not text or len(meant) != 1:
         what = console.describe_unknown("agent", text, names, "gitcp enable --list")
         raise ArgumentTypeError(what)
@@ -302,11 +302,11 @@ def _load(line: bytes) -> dict[str, Any] | None:
 def ask_adapter(name: str, program: Program) -> External:
     """The client of an adapter, which is asked for its name and abilities.  Raises Error if the
     answer is invalid."""
-    about = program.ask("info")
-    protocol = about.get("protocol_version" if program.is_entires else "protocol")
-    if protocol != PROTOCOL or about.get("name") != name:
+    info = program.ask("info")
+    protocol = info.get("protocol_version" if program.is_entires else "protocol")
+    if protocol != PROTOCOL or info.get("name") != name:
         raise Error(f"'{program.path}' is not an adapter of '{name}' for protocol {PROTOCOL}")
-    return External(name, program, about)
+    return External(name, program, info)
 
 
 def may_run(repo: Repo) -> bool:
@@ -457,33 +457,33 @@ def list_settings(repo: Repo, keys: Sequence[str] = ()) -> list[Record]:
     besides = sorted(pipes | {key for key, _ in wrong})
     records: list[Record] = []
     for key in keys or dict.fromkeys([*config_table.KEYS, *besides]):
-        about = installation.find_key(key)
+        row = installation.find_key(key)
         texts = values.get(key, [])
-        if about and not about.get("many"):
+        if row and not row.get("many"):
             texts = texts[-1:]
         for text in texts or [""]:
-            records.append(_make_setting(repo, key, about, text, wrong.get((key, text), "")))
+            records.append(_make_setting(repo, key, row, text, wrong.get((key, text), "")))
     return records
 
 
 def set_setting(repo: Repo, key: str, text: str) -> None:
     """Set a key of the table in the repository's configuration; a key that may have several values
     gets one more.  Raises InputError for a value that it cannot have."""
-    about = installation.find_key(key)
-    if about is None:
+    row = installation.find_key(key)
+    if row is None:
         raise InputError(f"no such key: '{key}'")
-    if complaint := installation.find_complaint(about, text):
-        subject = "" if about["kind"] == "pipeline" else "it "
+    if complaint := installation.find_complaint(row, text):
+        subject = "" if row["kind"] == "pipeline" else "it "
         raise InputError(f"'{key}' cannot be '{text}': {subject}{complaint}")
-    add = ["--add"] if about.get("many") else []
+    add = ["--add"] if row.get("many") else []
     try:
         repo.git.run("config", "--local", *add, key, text)
     except GitError as e:
         raise e.shorten() from None
 
 
-def _make_setting(repo: Repo, key: str, about: Key | None, text: str, complaint: str) -> Record:
-    default = about["default"] if about else ""
+def _make_setting(repo: Repo, key: str, row: Key | None, text: str, complaint: str) -> Record:
+    default = row["default"] if row else ""
     where = find_origin(repo, key, text) if key in repo.config.read_values() else None
     return {
         "type": "setting",
@@ -493,8 +493,8 @@ def _make_setting(repo: Repo, key: str, about: Key | None, text: str, complaint:
         "origin": format_origin(where) if where else "",
         "scope": where[0] if where else "",
         "default": default,
-        "kind": about["kind"] if about else "",
-        "meaning": about["meaning"] if about else "",
+        "kind": row["kind"] if row else "",
+        "meaning": row["meaning"] if row else "",
         "complaint": complaint,
     }
 

@@ -54,8 +54,8 @@ def read_texts(where: str, hook: str) -> dict[str, str]:
     """suffix -> text of the files of a hook; OWN -> that of the file that husky's hook calls."""
     texts = read_hook(where, hook).texts
     if is_huskys(where) and installation.find_tool(texts[""]) == "husky":
-        own = files.peek(os.path.join(os.path.dirname(where), hook))
-        return {**texts, installation.OWN: decode_name(own)} if own else texts
+        called = files.peek(os.path.join(os.path.dirname(where), hook))
+        return {**texts, installation.OWN: decode_name(called)} if called else texts
     return texts
 
 
@@ -171,23 +171,23 @@ def _plan_for_husky(
     """Plan the person's own hook above husky's directory, which husky writes again with each
     `npm install`; None if the person has one and force is not given."""
     above = os.path.dirname(os.path.dirname(present.path))
-    own = read_hook(above, hook)
-    old, line = own.texts[""], installation.build_line(hook)
+    theirs = read_hook(above, hook)
+    old, line = theirs.texts[""], installation.build_line(hook)
     if old and not installation.is_ours(old) and line not in old and not force:
         return None
     moves = present.plan_strays()
     if installation.is_ours(present.texts[""]):
         moves.append(present.plan_main())
-    moves += own.plan_strays()
-    write: Write = {"path": own.path, "kind": "hook", "data": b"", "note": "", "alone": True}
+    moves += theirs.plan_strays()
+    write: Write = {"path": theirs.path, "kind": "hook", "data": b"", "note": "", "alone": True}
     if not old or installation.is_ours(old):
         write["data"] = encode_name(installation.build_script(hook, *baked))
-        write["note"] = f"wrote '{own.path}', which husky calls"
+        write["note"] = f"wrote '{theirs.path}', which husky calls"
         write["called_by"] = "husky"
     elif line not in old:
         glue = "" if old.endswith("\n") else "\n"
         write |= {"kind": "line", "data": encode_name(f"{old}{glue}{line}\n"), "lines": [line]}
-        write["note"] = f"wrote a line into '{own.path}'"
+        write["note"] = f"wrote a line into '{theirs.path}'"
         del write["alone"]
     unchanged = not write["data"] or decode_name(write["data"]) == old
     return moves if unchanged else [*moves, write]
@@ -250,8 +250,8 @@ def remove_ours(path: str, entry: Entry, data: bytes) -> bytes | None:
     """A hook without gitcp's part; None if nothing else is in it."""
     aside = entry["aside"]
     chained = bool(aside) and os.path.lexists(path + aside)
-    left = installation.remove_ours(os.path.basename(path), decode_name(data), chained)
-    return None if left is None else encode_name(left)
+    rest = installation.remove_ours(os.path.basename(path), decode_name(data), chained)
+    return None if rest is None else encode_name(rest)
 
 
 def _format_refusal(where: str, outside: bool, hooks: Iterable[str]) -> str:

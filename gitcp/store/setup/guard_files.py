@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 def write_configured(repo: Repo) -> None:
     """Create and remove the files of `configured` by the current configuration."""
-    own = repo.config.get_flag("extensions.worktreeconfig")
-    folder = repo.join_own("configured") if own else repo.join_shared("configured")
+    is_per_worktree = repo.config.get_flag("extensions.worktreeconfig")
+    folder = repo.join_own("configured") if is_per_worktree else repo.join_shared("configured")
 
     from gitcp.core.installation import HOOKS
 

@@ -261,8 +261,8 @@ def make_stripper(repo: Repo, record: Manifest) -> Strip:
             return takeover.remove_values(repo, entry, data)
         if entry["kind"] == adapters.KIND:
             return None
-        left = encode_name(installation.remove_lines(decode_name(data), entry["lines"]))
-        return left if left or entry["before"] else None
+        rest = encode_name(installation.remove_lines(decode_name(data), entry["lines"]))
+        return rest if rest or entry["before"] else None
 
     return strip
 

@@ -149,8 +149,8 @@ class Remote:
 
     def _has_own_ssh(self) -> bool:
         """Whether the person chose how ssh is run."""
-        own = any(self._repo.git.env.get(k) for k in ("GIT_SSH", "GIT_SSH_COMMAND"))
-        return own or bool(self._repo.config.get("core.sshcommand"))
+        is_chosen = any(self._repo.git.env.get(k) for k in ("GIT_SSH", "GIT_SSH_COMMAND"))
+        return is_chosen or bool(self._repo.config.get("core.sshcommand"))
 
 
 def open_remote(repo: Repo, name: str, timeout: float) -> Remote:

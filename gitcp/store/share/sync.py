@@ -71,7 +71,7 @@ def send_store(repo: Repo, name: str, timeout: float, leave: Container[str]) -> 
     word.  Raises Error for the first failure, and always for what is held back.
     """
     failed = has_failed(repo, name)
-    search, limit = (min(timeout, brief) if failed else timeout for brief in _BRIEF)
+    search, limit = (min(timeout, seconds) if failed else timeout for seconds in _BRIEF)
     try:
         with Objects(repo):
             *_, held = push_store(repo, name, limit, search=search, again=False, leave=leave)
@@ -438,13 +438,13 @@ def _unite_all(repo: Repo, theirs: Tips, ours: Tips) -> None:
 
 def unite_ref(repo: Repo, ref: str, theirs: str) -> str:
     """Move ref to a commit that has its history and that of theirs (an oid); return it."""
-    own = parse_checkpoint_ref(ref)
+    checkpoint_id = parse_checkpoint_ref(ref)
     if ref == refs.REF and not repo.jj_root:
         committed_write.restore_branch(repo)
 
     def attempt_move() -> str:
         ours = refs.read_ref(repo, ref)
-        merged = merging.merge_histories(repo, ours, theirs, _choose_join(ref), own)
+        merged = merging.merge_histories(repo, ours, theirs, _choose_join(ref), checkpoint_id)
         if merged != ours:
             committed_write.move_refs(repo, [(ref, merged, ours)], "gitcp: merge")
             git.append_trace("sync", f"{ref} is now {merged}")
