@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import nullcontext
 
 from gitcp import console
 from gitcp.cmd import undo
@@ -20,7 +19,6 @@ from gitcp.store.back import conversation, points, restore, steps
 from gitcp.store.back.restore import read_kept_edits
 from gitcp.store.objects import Objects
 from gitcp.store.show import commits
-from gitcp.store.snapshot import scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,18 +90,15 @@ def run(argv: Sequence[str]) -> int:
         if args.into is not None:
             return _make_directory(repo, args)
         if args.session or args.turn or args.tool:
-            with scan.started(repo):
-                return _take_back_edits(repo, args)
+            return _take_back_edits(repo, args)
         if args.to is None and "--" not in argv:
             _check_words(repo, args.path, listed)
         if listed:
             if args.path:
                 raise UsageError("give the point of these paths, too: --to <point>")
             return _print_points(repo, args)
-        # No scan is started while a person chooses: files may change meanwhile.
-        with nullcontext() if args.to is None else scan.started(repo):
-            point = _choose_point(repo, args)
-            return _go_to_point(repo, args, point) if point else OK
+        point = _choose_point(repo, args)
+        return _go_to_point(repo, args, point) if point else OK
 
 
 def _make_directory(repo: Repo, args: Namespace) -> int:

@@ -17,7 +17,6 @@ from gitcp.store import pack_care, refs, undo
 from gitcp.store.back import points, restore, steps
 from gitcp.store.care import unfinished
 from gitcp.store.objects import Lookup, Objects, find_file
-from gitcp.store.snapshot import scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,9 +95,7 @@ def run_step(args: Namespace, move: Callable[[Mover], Outcome], word: str) -> in
                 return cli.write_records({"type": "step", **step} for step in steps)
             cli.page_lines(answers.draw_undo_log(steps, term.format_since))
             return OK
-        with scan.started(repo):
-            agree = MoveAgreement(repo, args, _STEPS[word])
-            outcome = move(make_mover(repo, args, agree))
+        outcome = move(make_mover(repo, args, MoveAgreement(repo, args, _STEPS[word])))
         return tell(repo, outcome, args, word)
 
 

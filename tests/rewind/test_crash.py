@@ -6,12 +6,14 @@ import json
 import os
 import shutil
 import signal
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from gitcp import git
 from gitcp.cmd import rewind, undo
 from tests.rewind.conftest import SID
 from tests.rewind.going import done, files, run, temporary
@@ -26,9 +28,14 @@ OPEN = {"a.py": "2\n", "src/b.py": "2\n", "src/lib.py": None, "new/c.py": "2\n",
 def in_child(at: Path, body: Callable[[], int], fail: Callable[[str, int], None]) -> int:
     """Run body in a process of its own at a place; fail(name, n) comes before its n-th change
     of the file system.  What it says on standard error is in .git/errors."""
+    return os.waitpid(start_child(at, body, fail), 0)[1]
+
+
+def start_child(at: Path, body: Callable[[], int], fail: Callable[[str, int], None]) -> int:
+    """in_child(), without waiting for the end; return the id of the process."""
     pid = os.fork()
     if pid:
-        return os.waitpid(pid, 0)[1]
+        return pid
     try:
         os.chdir(at)
         null = os.open(os.devnull, os.O_RDWR)
@@ -53,6 +60,14 @@ def in_child(at: Path, body: Callable[[], int], fail: Callable[[str, int], None]
     except BaseException:
         os.write(2, traceback.format_exc().encode())
         os._exit(70)
+
+
+def wait_until(seen: Callable[[], object]) -> None:
+    """Wait for a state, up to a minute."""
+    end = time.monotonic() + 60
+    while not seen():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def take_different_turns(world: World) -> World:
@@ -226,3 +241,37 @@ def test_a_file_that_changes_while_the_plan_is_applied_is_not_overwritten(
     assert [world.read(p) for p in ("a.py", "b.py", "c.py")] == ["1\n", "1\n", "1\n"]
     done(world, "undo")
     assert world.read("c.py") == "meanwhile\n"
+
+
+def test_a_step_is_planned_for_the_worktree_that_another_one_leaves(
+    world: World, a: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a.turn("one", {"a.py": "1\n"})
+    a.turn("two", {"a.py": "2\n", "b.py": "2\n"})
+    second, first = temporary(world)
+    half_way, trace = world.path / ".git" / "half-way", world.path / ".git" / "trace"
+    monkeypatch.setattr(undo, "finish", lambda repo: None)  # both are past it
+    monkeypatch.setattr(git, "_FILE", str(trace))
+
+    def wait_for_other(name: str, n: int) -> None:
+        if not (world.path / "b.py").exists() and not half_way.exists():
+            half_way.touch()
+            wait_until(lambda: "waiting for 'rewind-" in trace.read_text() or other_ended.exists())
+
+    def plan_meanwhile() -> int:
+        try:
+            return rewind.run(["--to", second])
+        finally:
+            other_ended.touch()
+
+    other_ended = world.path / ".git" / "other-ended"
+    one = start_child(world.path, lambda: rewind.run(["--to", first]), wait_for_other)
+    wait_until(half_way.exists)
+    other = start_child(world.path, plan_meanwhile, lambda name, n: None)
+    ends = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in (one, other)]
+    assert ends == [0, 0], (world.path / ".git" / "errors").read_text()
+    assert (world.read("a.py"), world.read("b.py")) == ("2\n", "2\n")
+    assert "b.py" in made_by_steps(journal(world.path))
+    for left in (["a.py"], ["a.py", "b.py"]):
+        done(world, "undo")
+        assert [p for p in ("a.py", "b.py") if (world.path / p).exists()] == left

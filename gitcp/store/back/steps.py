@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import tempfile
+from contextlib import nullcontext
 
 from gitcp import files
 from gitcp.core import back
@@ -279,7 +280,9 @@ class Mover:
         repo = self._repo
         agreed: Plan | None = None
         for _ in range(_TRIES):
-            prepared = prepare(read_present(repo, self._dry), wisher)
+            # Half of another step is no edit of the person's.
+            with nullcontext() if self._dry else undo.hold_log(repo):
+                prepared = prepare(read_present(repo, self._dry), wisher)
             refuse_conflicts(prepared.plan["conflicts"])
             # Undo and redo move the position in the log even if they change nothing.
             is_needed = prepared.todo or step["effects"] or step["kind"] in back.MOVES
