@@ -102,7 +102,10 @@ def _bisect(repo: Repo, args: Namespace) -> int:
         console.warn(sentence)
     mover = unfinished.make_mover(repo)
     present = read_present(repo, dry=True)
-    session = _pick_session(present, args.session)
+    session = ""
+    if args.session:
+        writers = {credit.get_cause(line)[0] for line in present.kept_edits.list_all()}
+        session = sessions.pick_id(args.session, writers - {""})
     history = read_history(present, args.good, args.bad, session)
     if not history.changes:
         raise Error(f"nothing has changed between '{args.good}' and '{args.bad}'")
@@ -113,11 +116,6 @@ def _bisect(repo: Repo, args: Namespace) -> int:
         outcome = search.run_in(place)
     term.hide_progress()
     return search.report(outcome)
-
-
-def _pick_session(present: Present, name: str) -> str:
-    writers = {line[0] for line in map(credit.get_cause, present.kept_edits.list_all())}
-    return sessions.pick_id(name, writers - {""}) if name else ""
 
 
 @contextmanager

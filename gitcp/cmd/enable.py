@@ -101,7 +101,10 @@ def run(argv: Sequence[str]) -> int:
             kept = imports.count_conversations(repo, home)
             cli.show(_describe_sending(repo), *imports.describe_counts(repo, home, kept))
             if sys.stdout.isatty():
-                cli.show(*_describe_completion(os.environ.get("SHELL", "")))
+                shell = os.path.basename(os.environ.get("SHELL", ""))
+                if shell in completion.STARTS:
+                    command, file = completion.STARTS[shell]
+                    cli.show(f"'{command}' in {file} completes commands")
             print("'gitcp status' shows what is recorded from now on")
         return OK
     with tempfile.TemporaryDirectory() as folder:  # a dry run writes nothing here
@@ -247,12 +250,6 @@ def _describe_sending(repo: Repo) -> str:
     if name:
         return f"git push sends checkpoints to '{hide_passwords(name)}', too"
     return "nothing is sent anywhere: 'gitcp push --to <remote>' would send checkpoints"
-
-
-def _describe_completion(shell: str) -> list[str]:
-    """How the person's shell, a path, completes commands from its next start on."""
-    command, file = completion.STARTS.get(os.path.basename(shell), ("", ""))
-    return [f"'{command}' in {file} completes commands"] if command else []
 
 
 def _say(repo: Repo, done: list[str], notes: list[str]) -> None:

@@ -50,8 +50,11 @@ def run(argv: Sequence[str]) -> int:
     repo = Repo.find_here()
     below = os.path.relpath(os.getcwd(), repo.top) if repo.top else "."
     paths = [os.path.normpath(os.path.join(below, path)) for path in paths]
-    prices = _load_prices(repo) if args.cost else None
-    stats = _count_lines(repo, (args.words, paths, choice), args.survival, prices)
+    table = prices.load(repo) if args.cost else None
+    if args.cost and table is None:
+        install = extras.describe_install("prices")
+        raise Error(f"no price list found: set gitcp.prices to a file, or install one: {install}")
+    stats = _count_lines(repo, (args.words, paths, choice), args.survival, table)
     if args.json:
         return cli.write_records([stats])
     if args.markdown:
@@ -60,14 +63,6 @@ def run(argv: Sequence[str]) -> int:
     else:
         cli.page_lines(history.draw_stats(stats, cli.read_width() or _WIDE))
     return OK
-
-
-def _load_prices(repo: Repo) -> Prices:
-    """The known prices.  Raises Error if there are none."""
-    if (table := prices.load(repo)) is None:
-        install = extras.describe_install("prices")
-        raise Error(f"no price list found: set gitcp.prices to a file, or install one: {install}")
-    return table
 
 
 def _count_lines(

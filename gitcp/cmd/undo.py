@@ -120,7 +120,8 @@ class Agreement:
         if not self._args.json:
             cli.page_lines(answers.draw_plan(prepared.plan), paged=False)
             if self._args.patch:
-                self._show_diff(prepared)
+                trees = (prepared.present.tree, prepared.tree)
+                shell.run_git(self._repo, ["--no-pager", "diff", *trees, "--", ":(top)"])
         if self._args.dry_run:
             if self._args.json:
                 cli.write_records([{"type": "plan", **prepared.plan}])
@@ -135,10 +136,6 @@ class Agreement:
         if deleted:
             warning += f"{count_noun(len(deleted), 'file')} that you deleted would come back; "
         return cli.ask_line(f"{warning}go back? [y/N] ") in ("y", "yes")
-
-    def _show_diff(self, prepared: Prepared) -> None:
-        trees = (prepared.present.tree, prepared.tree)
-        shell.run_git(self._repo, ["--no-pager", "diff", *trees, "--", ":(top)"])
 
 
 class MoveAgreement(Agreement):
@@ -155,7 +152,8 @@ class MoveAgreement(Agreement):
 
     def __call__(self, prepared: Prepared, moved: Sequence[Step]) -> bool:
         oldest, args = moved[-1], self._args
-        other, here = undo.find_other_branch(self._repo, oldest), refs.read_branch(self._repo)
+        branch, here = oldest.get("branch", ""), refs.read_branch(self._repo)
+        other = undo.name_branch(branch) if branch not in ("", here) else ""
         agreed = super().__call__(prepared, moved)
         if (self._terminal or args.dry_run) and not args.json:  # below the plan, which may be long
             since = undo.count_commits_since(self._repo, oldest)

@@ -243,7 +243,8 @@ class Parser(argparse.ArgumentParser):
             prog=f"gitcp-{called}",
             description=text,
             epilog=None if called in commands.TOOLS else page,
-            formatter_class=self._make_formatter,
+            # argparse checks each argument by one, which without a width imports shutil to ask.
+            formatter_class=lambda prog: _Formatter(prog, width=self._width),
             allow_abbrev=False,
             add_help=add_help,
         )
@@ -254,10 +255,6 @@ class Parser(argparse.ArgumentParser):
             for spellings, more in row if isinstance(row, list) else [row]:
                 group.add_argument(*spellings, **more)
         self._width = None
-
-    def _make_formatter(self, prog: str) -> argparse.HelpFormatter:
-        # argparse checks each argument by one, which imports shutil if it has to ask for a width.
-        return _Formatter(prog, width=self._width)
 
     def format_usage(self) -> str:
         """The usage, folded between options; versions of argparse fold it differently."""
@@ -281,11 +278,9 @@ class Parser(argparse.ArgumentParser):
         text = "\n".join([*written, line]).removeprefix("usage: ")
         return text.replace("%", "%%")
 
-    def parse_args(  # type: ignore[override]
-        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
-    ) -> argparse.Namespace:
+    def parse_args(self, args: Sequence[str]) -> Namespace:  # type: ignore[override]
         """The parsed arguments; the error about an unknown one suggests an option."""
-        parsed, more = self.parse_known_args(args, namespace)
+        parsed, more = self.parse_known_args(args)
         if more:
             known = [o for o in self._option_string_actions if o.startswith("--")]
             meant = console.suggest(more[0].partition("=")[0], known)

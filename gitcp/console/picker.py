@@ -43,7 +43,8 @@ def choose_entry(question: str, count: int, entry: Entry, views: Sequence[View])
     """
     if os.environ.get("TERM", "dumb") != "dumb" and sys.stdout.isatty():
         try:
-            return _run_screen(Choice(question, count, entry, views))
+            choice = Choice(question, count, entry, views)
+            return choice.marked if browser.run_screen(choice) == "chosen" else None
         except ImportError:
             pass
     width = shutil.get_terminal_size().columns - len(_format_number(count))
@@ -96,11 +97,6 @@ class Choice:
         """Scroll the view down by step pages."""
         self._scroll = max(0, self._scroll + step * max(1, self._rows - 1))
 
-    def look_next(self) -> None:
-        """Show the next view."""
-        self._view, self._scroll = (self._view + 1) % len(self._views), 0
-        self._help = False
-
     def press(self, key: str, text: str) -> str:
         """Take a key in (gitcp.console.browser); return why the screen is left, '' if it is not."""
         moves = {"up": -1, "c-p": -1, "down": 1, "c-n": 1, "home": -sys.maxsize, "end": sys.maxsize}
@@ -109,9 +105,10 @@ class Choice:
         elif key in ("pageup", "pagedown"):
             self.turn_pages(1 if key == "pagedown" else -1)
         elif key == "tab":
-            self.look_next()
+            self._view, self._scroll = (self._view + 1) % len(self._views), 0
+            self._help = False
         elif key == "backspace":
-            self.erase()
+            self._set_filter(self._filter[:-1])
         elif key == "enter" and self.marked is not None:
             return "chosen"
         elif (
@@ -142,10 +139,6 @@ class Choice:
         else:
             self._set_filter(self._filter + key)
         return False
-
-    def erase(self) -> None:
-        """Remove the last character of the filter."""
-        self._set_filter(self._filter[:-1])
 
     def escape(self) -> bool:
         """Show all entries again; return whether the person leaves, since all were shown."""
@@ -195,7 +188,3 @@ class Choice:
             return [[("no point has these words", "dim")]]
         rows = self._views[self._view][1](self.marked)
         return [part for row in rows for part in spans.wrap_line(row, columns)]
-
-
-def _run_screen(choice: Choice) -> int | None:
-    return choice.marked if browser.run_screen(choice) == "chosen" else None

@@ -92,7 +92,9 @@ def show_line(text: str) -> None:
     """Make text the line, which is shown from GIT_PROGRESS_DELAY seconds (default: 1) after the
     first call on, until hide_progress()."""
     if "due" not in _STATE:
-        _STATE["due"] = time.monotonic() + _read_delay() if _start_timer() else _NEVER
+        delay = os.environ.get("GIT_PROGRESS_DELAY", "")
+        seconds = int(delay) if delay.isdecimal() else _DELAY
+        _STATE["due"] = time.monotonic() + seconds if _start_timer() else _NEVER
     if _STATE["due"] == _NEVER:
         return
     is_new = "line" not in _STATE
@@ -118,11 +120,6 @@ def stop_progress() -> None:
     """Remove the line for good: the output itself shows how far the command is."""
     hide_progress()
     _STATE["due"] = _NEVER
-
-
-def _read_delay() -> int:
-    delay = os.environ.get("GIT_PROGRESS_DELAY", "")
-    return int(delay) if delay.isdecimal() else _DELAY
 
 
 def _start_timer() -> bool:

@@ -260,8 +260,12 @@ def find_moment(
 
     An edit counts by the time at which it was made: a look may see it long afterwards.
     """
-    openings = [n for n, line in enumerate(lines) if _is_opening(line, name)]
-    own = [n for n, line in enumerate(lines) if name in _list_causes(line)]
+    openings = [
+        n
+        for n, line in enumerate(lines)
+        if "open" in line and name in (line["open"], line.get("turn"))
+    ]
+    own = [n for n, line in enumerate(lines) if "path" in line and _is_part(line, name)]
     own = own or [n for n in openings if "unseen" in lines[n]]
     if not own:
         return None
@@ -278,14 +282,10 @@ def find_moment(
     return credit.list_edits(line for line in later if time_made(line) >= time), position
 
 
-def _list_causes(line: JournalLine) -> tuple[str, ...]:
-    """The turn and the tool use that made an edit."""
-    session_id, *ids = credit.get_cause(line) if "path" in line else ("",)
-    return tuple(ids) if session_id else ()
-
-
-def _is_opening(line: JournalLine, name: str) -> bool:
-    return "open" in line and name in (line["open"], line.get("turn"))
+def _is_part(edit: JournalLine, name: str) -> bool:
+    """Whether an edit was made by a turn or a tool use."""
+    session_id, *ids = credit.get_cause(edit)
+    return bool(session_id) and name in ids
 
 
 def time_made(line: JournalLine) -> int:

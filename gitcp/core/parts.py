@@ -396,8 +396,10 @@ class _Choosing:
         """The sessions without whose lines an operation has no place."""
         operation = self._all[n]
         creator = self._creator
-        if creator and creator != operation.who and not self._has_line_of(creator, taken):
-            return [creator[0]]
+        if creator and creator != operation.who:
+            lines = [k for k in self._lines if self._all[k].who == creator]
+            if lines and taken.isdisjoint(lines):
+                return [creator[0]]
         if operation.kind != ADDED or not operation.inside:
             return []
         sessions = {self._find_beside(n, step, taken) for step in (-1, 1)}
@@ -406,11 +408,6 @@ class _Choosing:
         return sorted(str(session) for session in sessions - {operation.who[0]}) or [
             operation.who[0]
         ]
-
-    def _has_line_of(self, who: Writer, taken: set[int]) -> bool:
-        """Whether a line of an author is among those taken, or there is none."""
-        own = [n for n in self._lines if self._all[n].who == who]
-        return not own or not taken.isdisjoint(own)
 
     def _find_beside(self, n: int, step: int, taken: set[int]) -> str | None:
         """The session of the nearest added line before (-1) or after (1) one that is not taken,
@@ -457,11 +454,6 @@ class _Choosing:
             run.append(n)
         if run:
             yield [self._all[k] for k in run], self._refused[run[-1]]
-
-
-def take_all(operations: Sequence[Operation], is_chosen: Chosen) -> set[int]:
-    """The operations of some authors, by index, even if they overlap or need others."""
-    return {n for n, o in enumerate(operations) if o.kind != KEPT and is_chosen(o.who)}
 
 
 def build_content(

@@ -183,15 +183,13 @@ class Splitter:
             same = [k for k in keys[: n + 1] if with_overlaps or k[0] == key[0]]
             parts = self._divide(tree, key, same)
             if parts:
-                tree = self._apply(tree, parts)
+                changed = {part["path"]: part["new"] for part in parts}
+                tree = edit_tree(self._repo.objects, tree, changed)
                 yield self._make_share(key, parts, tree)
 
     def _divide(self, tree: str, key: Key, same: Sequence[Key]) -> list[Part]:
         changes = {p: c for p, c in self._compare(tree) if key in self._writers.get(p, ())}
         return self._stager.divide(changes, _Prompts(same))
-
-    def _apply(self, tree: str, parts: Sequence[Part]) -> str:
-        return edit_tree(self._repo.objects, tree, {part["path"]: part["new"] for part in parts})
 
     def list_left(self, keys: Sequence[Key], tree: str) -> None:
         """Set overlaps and needs: what keys wrote that the commits up to a tree lack, and why."""

@@ -251,12 +251,6 @@ def count_commits_since(repo: Repo, step: Step) -> tuple[int, str]:
     return int(count), decode_name(shown.rstrip(b"\n"))
 
 
-def find_other_branch(repo: Repo, step: Step) -> str:
-    """The branch on which a step was taken, if another one is checked out now; else ''."""
-    branch = step.get("branch", "")
-    return name_branch(branch) if branch not in ("", refs.read_branch(repo)) else ""
-
-
 def name_branch(ref: str) -> str:
     """A branch as git names it for people; a detached HEAD is `HEAD`."""
     return ref.removeprefix("refs/heads/")
@@ -264,12 +258,11 @@ def name_branch(ref: str) -> str:
 
 def invert_effects(effects: Iterable[Effect]) -> list[Effect]:
     """The effects that undo these, in reverse order."""
-    return [_invert(effect) for effect in reversed(list(effects))]
-
-
-def _invert(effect: Effect) -> Effect:
-    inverse = {**effect, "old": effect["new"], "new": effect["old"]}
-    return inverse | ({"commits": effect["commits"][::-1]} if "commits" in effect else {})
+    inverse = [{**effect, "old": effect["new"], "new": effect["old"]} for effect in effects]
+    for effect in inverse:
+        if "commits" in effect:
+            effect["commits"] = effect["commits"][::-1]
+    return inverse[::-1]
 
 
 def summarize_effects(repo: Repo, effects: Iterable[Effect]) -> str:

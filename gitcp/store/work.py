@@ -80,7 +80,10 @@ class Work:
         operations = list_operations(
             self._replays, path, (old, new), (first, last), UNKNOWN if old else creator
         )
-        taken = parts.take_all(operations, selection.has)
+        # Even those that overlap others', or need them: nothing is staged.
+        taken = {
+            n for n, o in enumerate(operations) if o.kind != parts.KEPT and selection.has(o.who)
+        }
         if old is None and not taken:
             return None if last or not selection.has(creator) else new
         newlines = first.endswith(b"\n"), last.endswith(b"\n")

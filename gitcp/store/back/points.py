@@ -312,12 +312,12 @@ def go_to_point(point: Point, scopes: Sequence[str]) -> Wisher:
     return make_wish
 
 
-def go_to_tree(tree: str, reason: str) -> Wisher:
-    """Build the wish for the worktree with the files of a tree, whoever made them."""
+def go_to_tree(tree: str) -> Wisher:
+    """Build the wish for the worktree with the files of a tree, whoever made them, for a test."""
 
     def make_wish(present: Present) -> Wish:
         compared = compare_trees(present.repo.objects, present.tree, tree)
-        changes = [(*change, reason) for change in compared if not change[0].startswith(back.OURS)]
+        changes = [(*c, "for a test") for c in compared if not c[0].startswith(back.OURS)]
         return {**_EMPTY, "actions": back.plan_paths(changes, _gather_facts(present))}
 
     return make_wish
@@ -801,19 +801,17 @@ class Preview:
 
     def count_verbs(self, point: Point) -> dict[str, int] | None:
         """verb -> number of paths; None for a point that has no files."""
-        return back.count_verbs(self.get_plan(point)["actions"]) if _has_files(point) else None
+        if not back.can_be_gone_to(point):
+            return None
+        return back.count_verbs(self.get_plan(point)["actions"])
 
     def _prepare(self, point: Point) -> Prepared:
         if point["id"] not in self._prepared:
             self._present = self._present or read_present(self._repo, dry=True)
-            way = go_to_point(point, ()) if _has_files(point) else wish_nothing()
+            way = go_to_point(point, ()) if back.can_be_gone_to(point) else wish_nothing()
             try:
                 prepared = prepare(self._present, way)
             except Error as e:
                 prepared = prepare(self._present, wish_nothing(str(e)))
             self._prepared[point["id"]] = prepared
         return self._prepared[point["id"]]
-
-
-def _has_files(point: Point) -> bool:
-    return not (point["is_logs_only"] or point["gone"])

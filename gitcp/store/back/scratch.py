@@ -348,7 +348,7 @@ class InPlace:
             files.write_private(
                 self._repo, _get_place(self._repo), self._first.encode(), durable=True
             )
-        self._mover.take_step(points.go_to_tree(tree, "for a test"), step)
+        self._mover.take_step(points.go_to_tree(tree), step)
 
     def run(self, words: Sequence[str], folder: str) -> int:
         """Run a command in a folder below the root; shell.run_apart() says how."""

@@ -111,18 +111,13 @@ def put_raw(objects: Objects, path: bytes, raw: Raw) -> None:
     """Give a staged file, or a directory, its bytes and permissions."""
     mode, oid = raw
     if mode == stat.S_IFLNK:
-        _make_link(path)
+        beside = path + b".gitcp"
+        with suppress(OSError), open(path, "rb") as f:  # on a disk without links it stays a file
+            os.symlink(f.read(), beside)
+            os.replace(beside, path)
         return
     if oid:
         with open(path, "wb") as f:
             f.write(objects.need(oid, "blob"))
     if mode is not None:
         os.chmod(path, mode)
-
-
-def _make_link(path: bytes) -> None:
-    """Replace a file by the symbolic link that it stands for; on a disk without links it stays."""
-    beside = path + b".gitcp"
-    with suppress(OSError), open(path, "rb") as f:
-        os.symlink(f.read(), beside)
-        os.replace(beside, path)

@@ -154,17 +154,20 @@ def _remove_intent(repo: Repo) -> None:
     os.unlink(_get_intent_path(repo))
 
 
-def recover_step(repo: Repo) -> list[str]:
+def finish_interrupted(repo: Repo) -> list[str]:
     """Finish the step that a kill left unfinished; return a sentence for each thing done.
 
     A step that is not in the undo log has touched nothing: it is dropped.  A path that was
     changed since stays as it is, and a sentence names it.  The staging of steps that had not
-    begun is removed.  The caller holds the lock.
+    begun is removed.
     """
-    intent = read_bytes(_get_intent_path(repo))
-    sentences = _finish_intent(repo, json.loads(intent)) if intent else []
-    for name in list_abandoned(repo):
-        Staging(repo, name).remove_all()
+    if not list_abandoned(repo):
+        return []
+    with undo.hold_log(repo):
+        intent = read_bytes(_get_intent_path(repo))
+        sentences = _finish_intent(repo, json.loads(intent)) if intent else []
+        for name in list_abandoned(repo):
+            Staging(repo, name).remove_all()
     return sentences
 
 
@@ -238,14 +241,6 @@ def list_abandoned(repo: Repo) -> list[str]:
 
 
 _TRIES = 5
-
-
-def finish_interrupted(repo: Repo) -> list[str]:
-    """Finish the step that a kill left unfinished; return a sentence for each thing done."""
-    if not list_abandoned(repo):
-        return []
-    with undo.hold_log(repo):
-        return recover_step(repo)
 
 
 class Mover:

@@ -566,7 +566,11 @@ def read_committed(repo: Repo, ids: list[str], first: str = "") -> list[Record]:
     for name in ids:
         checkpoint = checkpoints.read_checkpoint(repo, name)
         oids = sorted(carrying[name], key=lambda oid: oid != first)
-        commits = [_describe_commit(repo.objects, oid, names[oid]) for oid in oids]
+        commits = []
+        for oid in oids:
+            commit = parse_commit(oid, repo.objects.need(oid, "commit"))
+            subject, time = commit["message"].partition("\n")[0], parse_ident(commit["author"])[1]
+            commits.append({"oid": oid, "author": names[oid], "time": time, "message": subject})
         contents = []
         for entry in checkpoint["sessions"]:
             content = checkpoints.read_session(repo.objects, checkpoint, entry["index"])
@@ -584,16 +588,6 @@ def _list_linked_turns(metadata: Record) -> list[Record]:
     turns = ensure_object(metadata.get("turns"))
     rows = [{"turn_id": name, **ensure_object(turn)} for name, turn in turns.items()]
     return sorted(rows, key=lambda row: n if isinstance(n := row.get("number"), int) else 0)
-
-
-def _describe_commit(objects: Objects, oid: str, author: str) -> Record:
-    commit = parse_commit(oid, objects.need(oid, "commit"))
-    return {
-        "oid": oid,
-        "author": author,
-        "time": parse_ident(commit["author"])[1],
-        "message": commit["message"].partition("\n")[0],
-    }
 
 
 def read_temporary(repo: Repo, oid: str) -> Record:
