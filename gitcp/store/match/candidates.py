@@ -18,7 +18,7 @@ from gitcp.errors import Error, GitError
 from gitcp.record import encode_lines
 from gitcp.store import match, object_lists, refs
 from gitcp.store.object_lists import is_ancestor, list_commits
-from gitcp.store.objects import parse_ident, read_changes, read_commit
+from gitcp.store.objects import need_commit, parse_ident, read_changes, read_commit
 from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
@@ -453,22 +453,25 @@ def _choose_commits(
     A commit is left out if another one has all of its edits and more, and both if they have the
     same.
 
-    are_copies: all have author and time of the checkpoint's own commit.  If not, edits without
-    their old content match only by their exact blobs."""
+    are_copies: all have author and time of the checkpoint's own commit, so what one of them has
+    does not count in a later one that is based on it.  If not, edits without their old content
+    match only by their exact blobs."""
     edits = work.edits
     paths, oids = {edit["path"] for edit in edits}, {edit["oid"] for edit in edits}
     knows_before = all("before" in edit for edit in edits)
-    found: list[dict[str, holding.Evidence]] = []
-    for oid, changes in changed.items():
+    found: dict[str, holding.Evidence] = {}
+    for oid, changes in reversed(changed.items()):
         is_far = paths.isdisjoint(changes) and oids.isdisjoint(c[3] for c in changes.values())
         is_clear = not is_far and (knows_before or tell_how(edits, changes) == BLOBS)
         if are_copies or is_clear:
             change = holding.Change(changes, repo.objects.read_blob)
             relation = relate(work.commit, read_commit(repo.objects, oid))
-            shared = work.find_enough(change, relation)
+            earlier = [one for one in found if are_copies and is_ancestor(repo, one, oid)]
+            left = work.leave_out(need_commit(repo.objects, one) for one in earlier)
+            shared = left.find_enough(change, relation)
             if shared and not (work.oid and is_ancestor(repo, oid, work.oid)):
-                found.append({oid: shared})
-    return holding.choose_candidate(found)
+                found[oid] = shared
+    return holding.choose_candidate([{oid: shared} for oid, shared in found.items()])
 
 
 def _list_unreached(repo: Repo, commits: Iterable[str], among: str) -> set[str]:
