@@ -87,3 +87,15 @@ def test_its_open_work_is_not_in_what_another_person_did_to_the_same_file(
     world.git(*bare, "merge", "-q", "-X", "ours", "--no-edit", "side")
     b.turn("and more")
     assert len(noted(world, "side")) == 1
+
+
+def test_a_range_links_its_open_work_before_any_event(world: World, tmp_path: Path) -> None:
+    bare = ("-c", f"core.hooksPath={tmp_path}")
+    world.agent("session-b").turn("talk")
+    work_aside(world, bare, "a line by the agent\nand another of its lines\n", False)
+    world.git(*bare, "merge", "-q", "side")
+    assert world.gitcp("relink", "--dry-run", "HEAD~..").count("match") == 1
+    assert noted(world) == []
+    world.gitcp("relink", "HEAD~..")
+    [checkpoint] = noted(world)
+    assert "work aside" in world.committed(checkpoint)["session-a"]["transcript"]

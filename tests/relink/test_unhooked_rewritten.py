@@ -416,3 +416,22 @@ def test_work_of_a_merged_branch_is_not_a_persons_change_of_its_file_made_meanwh
     expected = {"work": ["lib.py"], "meanwhile": ["beside.py"], "merge": []}
     assert links(world, f"{base}..main") == expected
     sound(world)
+
+
+def test_a_filtered_branch_that_has_a_commit_twice_keeps_the_link_of_the_first(
+    client: Client,
+) -> None:
+    world = client.world
+    base = add_secret(world)
+    client.works()
+    client.commits()
+    start(client)
+    again = f"{BARE} cherry-pick -n HEAD~1; {BARE} commit -q -C HEAD~1; "
+    again += f"{BARE} commit -q --amend -m again"
+    shell(world, f"{BARE} revert -n HEAD; {BARE} commit -qm back; {again}")
+    work = ["lib.py", "new_5.py"]
+    assert links(world, f"{base}..") == {"gui": work, "back": [], "again": []}
+    take_out(world, "secret.txt")
+    world.gitcp("relink", "main")
+    assert links(world, "main~3..") == {"gui": work, "back": [], "again": []}
+    sound(world)

@@ -14,7 +14,7 @@ from gitcp.core import holding, prompt_text
 from gitcp.errors import Error, GitError
 from gitcp.store import match, notes, object_lists, refs, session
 from gitcp.store import objects as store_objects
-from gitcp.store.journal import edits
+from gitcp.store.journal import edits, elsewhere
 from gitcp.store.link import commit as link_commit
 from gitcp.store.link import condense
 from gitcp.store.match import candidates, sources
@@ -241,11 +241,12 @@ def _select_made_here(moves: Sequence[Move]) -> set[str]:
 def link_range(ctx: Context, among: str | None, dry_run: bool) -> Iterator[Pair]:
     """Link the open work of this worktree's idle sessions in commits; yield the links.
 
-    among: the range of the commits; '' for those made here that no hook has judged, None for those
-    of them that were rebased or squashed since, in whose place a link names the newer commit.
-    dry_run: make none."""
-    resting = (ctx.read_state(marker["session_id"]) for marker in list_resting(ctx.repo))
-    for state, oid, checkpoint_id in _link_each(ctx.repo, filter(None, resting), among, dry_run):
+    among: the range of the commits, in which sessions of removed worktrees are linked too; '' for
+    those made here that no hook has judged, None for those of them that were rebased or squashed
+    since, in whose place a link names the newer commit.  dry_run: make none."""
+    markers = [*list_resting(ctx.repo), *(list_removed(ctx.repo) if among else ())]
+    states = (ctx.read_state(marker["session_id"]) for marker in markers)
+    for state, oid, checkpoint_id in _link_each(ctx.repo, filter(None, states), among, dry_run):
         if not dry_run:
             ctx.keep(state)
         yield {"commit": oid, "checkpoint_id": checkpoint_id, "how": "content"}
@@ -300,6 +301,14 @@ def list_resting(repo: Repo) -> Iterator[Marker]:
     event."""
     for marker in others.read_here(repo):
         if not others.is_at_work(repo, marker):
+            yield marker
+
+
+def list_removed(repo: Repo) -> Iterator[Marker]:
+    """The sessions whose worktree was removed: no event of their own settles them."""
+    for marker in others.read_markers(repo):
+        home = str(marker.get("worktree_id") or "")
+        if not (session.is_home(repo, marker) or elsewhere.find_worktree(repo, home)):
             yield marker
 
 

@@ -11,7 +11,6 @@ from gitcp.core.formats import pick_match
 from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error
 from gitcp.store import notes, objects, redaction, relink, session, undo
-from gitcp.store.journal import elsewhere
 from gitcp.store.lines import carried, commit_lines
 from gitcp.store.link import condense, unhooked
 from gitcp.store.match import read_looked, sources, write_looked, write_refused
@@ -91,10 +90,8 @@ def _settle_removed(ctx: Context, case: MatchCase) -> None:
         fresh = fresh[: fresh.index(case.done) + 1]
     elif not case.done:
         fresh = []
-    for marker in others.read_markers(repo) if fresh else ():
-        home = str(marker.get("worktree_id") or "")
-        is_here = session.is_home(repo, marker) or elsewhere.find_worktree(repo, home)
-        state = None if is_here else ctx.read_state(marker["session_id"])
+    for marker in unhooked.list_removed(repo) if fresh else ():
+        state = ctx.read_state(marker["session_id"])
         if state is None or not session.is_unsettled(state):
             continue
         try:
