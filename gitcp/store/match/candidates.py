@@ -460,7 +460,7 @@ def _choose_commits(
     paths, oids = {edit["path"] for edit in edits}, {edit["oid"] for edit in edits}
     knows_before = all("before" in edit for edit in edits)
     found: dict[str, holding.Evidence] = {}
-    for oid, changes in reversed(changed.items()):
+    for oid, changes in [*changed.items()][::-1]:  # older ones first
         is_far = paths.isdisjoint(changes) and oids.isdisjoint(c[3] for c in changes.values())
         is_clear = not is_far and (knows_before or tell_how(edits, changes) == BLOBS)
         if are_copies or is_clear:
