@@ -91,16 +91,15 @@ class _Splitting:
         if args.dry_run:
             splitter.list_left(keys, last)
             return self._report(shares, (), "")
-        made = self._make(keys, shares)
-        splitter = self._splitter
-        replaced = splitter.head if splitter.commit else ""
-        split.note_links(self._repo, made, replaced)
+        made = self._make(keys, shares)  # which may have read the worktree again, and another HEAD
+        split.note_links(self._repo, made, splitter.head if splitter.commit else "")
         try:
-            step = split.publish(self._repo, made, splitter.head, splitter.target, branch)
+            step = split.publish(self._repo, made, splitter.head, self._splitter.target, branch)
         finally:
             split.link(context.open_context(self._repo))
         self._run_post_commit()
-        splitter.list_left(keys, need_commit(self._repo.objects, made[-1]["commit"])["tree"])
+        last = need_commit(self._repo.objects, made[-1]["commit"])["tree"]
+        self._splitter.list_left(keys, last)
         return self._report([one["share"] for one in made], made, step)
 
     def _plan(self, keys: Sequence[Key], tree: str) -> list[Share]:

@@ -67,3 +67,10 @@ def test_records_of_a_difference_rebuild_the_second_tree_upon_the_first(
     assert world.git("diff-tree", "-r", json.loads(tree)["oid"], newest, "--", "*.py") == ""
     assert done(world, "diff", "--json", oldest, newest, "--", "sub") == ""
     assert run(world, "diff", "--json", "--stat", oldest).returncode == 129
+
+
+def test_records_compare_with_the_worktree_as_it_is_now(world: World, a: Agent) -> None:
+    a.turn("one", {"a.py": "1\n"})
+    world.write("a.py", "changed since\n")
+    (record,) = map(json.loads, done(world, "diff", "--json", "HEAD").splitlines())
+    assert (record["path"], record["oid"]) == ("a.py", world.git("hash-object", "a.py"))

@@ -226,6 +226,20 @@ def test_what_a_hook_changes_is_in_its_commit(world: World, a: Agent, b: Agent) 
     assert subjects(world, "HEAD~2..") == ["Two", "Three"]
 
 
+def test_a_commit_that_is_made_while_a_hook_changes_files_is_not_replaced(
+    world: World, a: Agent, b: Agent
+) -> None:
+    a.turn("two", {"g.txt": "by the first\n"})
+    b.turn("three", {"h.txt": "by the other\n"})
+    other = world.git("commit-tree", "-p", "HEAD", "-m", "other", "HEAD^{tree}")
+    move = f"env -u GIT_DIR -u GIT_INDEX_FILE git -C '{world.path}' update-ref HEAD {other}"
+    change = f"echo changed >>g.txt; git add g.txt; {move}"
+    hook(world, "pre-commit", f"grep -q changed g.txt || {{ {change}; }}")
+    ended = run(world, "split", "--no-edit")
+    assert (ended.returncode, "everything is as it was" in ended.stderr) == (128, True)
+    assert world.head == other
+
+
 def test_post_commit_of_the_person_runs_in_their_repository(world: World, a: Agent) -> None:
     a.turn("two", {"g.txt": "by the first\n"})
     hook(world, "post-commit", "git tag was-made")
