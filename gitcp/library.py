@@ -129,4 +129,5 @@ class Repository:
         it is not in the tree."""
         with self._open_objects() as repo:
             present = read_present(repo)
+            repo.objects.flush()
         return {"tree": present.tree, "head": present.head, "left_out": present.left_out}

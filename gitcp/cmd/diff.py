@@ -69,6 +69,7 @@ def run(argv: Sequence[str]) -> int:
 
 def _list_changes(repo: Repo, pair: Sequence[str], paths: Sequence[str]) -> Iterator[Record]:
     """The records of what differs between two trees; paths: only what these match, if any."""
+    repo.objects.flush()
     ask = ("diff-tree", "-r", "-z", "--no-renames", "--name-only", *pair, "--")
     names = {
         decode_name(name)

@@ -54,6 +54,13 @@ def test_a_diff_touches_neither_index_nor_files(world: World, a: Agent) -> None:
     assert (index.read_bytes(), index.stat().st_mtime_ns) == before
 
 
+def test_records_of_a_difference_name_what_only_the_worktree_has(world: World) -> None:
+    world.write("new.py", "1\n")
+    (row,) = map(json.loads, done(world, "diff", "--json", "HEAD").splitlines())
+    assert (row["path"], row["status"]) == ("new.py", "A")
+    assert world.git("cat-file", "blob", row["oid"]) == "1"
+
+
 def test_records_of_a_difference_rebuild_the_second_tree_upon_the_first(
     world: World, a: Agent
 ) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gitcp import memory
 from gitcp.errors import Error
 from gitcp.library import Repository
 from tests.support.harness import World
@@ -63,6 +64,14 @@ def test_an_open_repository_sees_what_is_recorded_later(world: World) -> None:
         (made,) = world.commit("one.txt")
         assert repository.checkpoint("HEAD")["checkpoint_id"] == made
         assert [line["checkpoint_id"] for line in repository.blame("one.txt")] == [made]
+
+
+def test_git_has_a_snapshot_of_a_repository_that_stays_open(world: World) -> None:
+    world.write("new.txt", "not committed\n")
+    with Repository(str(world.path)) as repository:
+        tree = repository.snapshot()["tree"]
+        assert world.git("ls-tree", "--name-only", tree, "new.txt") == "new.txt"
+    assert not memory.get_table("open objects")
 
 
 @pytest.mark.parametrize("revision", ["--contents=/etc/passwd", "-s", "HEAD\0"])
