@@ -49,6 +49,7 @@ class Objects:
 
     def __init__(self, repo: Place) -> None:
         self.repo = repo
+        self._place = repo.common, repo.git.env.get("GIT_OBJECT_DIRECTORY", "")
         self._hasher: Callable[[bytes], Any] | None = None
         self._ahead: Ahead | None = None
         self._near: dict[str, Object] = {}
@@ -61,6 +62,8 @@ class Objects:
 
     def __exit__(self, *_: object) -> None:
         _OPEN[self.repo].remove(self)
+        if not _OPEN[self.repo]:
+            del _OPEN[self.repo]
         self.close()
 
     def reopen(self) -> Self:
@@ -80,21 +83,21 @@ class Objects:
     def packs(self) -> Packs:
         """gitcp's packs, of which a process makes one at a time, imported when they are first
         needed."""
-        if self.repo.common not in _PACKS:
+        if self._place not in _PACKS:
             from gitcp.gitdir.packs import Packs
 
-            _PACKS[self.repo.common] = Packs(self.repo)
-        return _PACKS[self.repo.common]
+            _PACKS[self._place] = Packs(self.repo)
+        return _PACKS[self._place]
 
     def flush(self) -> bool:
         """Put the objects that this process has written in their place, where git and other
         processes find them; return whether there are any."""
-        packs = _PACKS.get(self.repo.common)
+        packs = _PACKS.get(self._place)
         return bool(packs and packs.flush())
 
     def flush_named(self, data: bytes) -> None:
         """flush() if data, the next content of a file of gitcp, names an object that is not."""
-        if packs := _PACKS.get(self.repo.common):
+        if packs := _PACKS.get(self._place):
             packs.flush_named(data)
 
     def close(self) -> None:
@@ -340,7 +343,8 @@ def hash_stream(f: BinaryIO, size: int, algo: str) -> str | None:
 # git directory -> the database of this process, whose cat-file runs until the process ends.
 _SHARED: dict[str, Objects] = memory.get_table("objects")
 _OPEN: dict[Place, list[Objects]] = memory.get_table("open objects")  # the innermost last
-_PACKS: dict[str, Packs] = memory.get_table("packs")  # common directory -> its packs
+# (common directory, object directory if it is another, as in a scratch copy) -> the packs there.
+_PACKS: dict[tuple[str, str], Packs] = memory.get_table("packs")
 
 
 def get_objects(repo: Place) -> Objects:

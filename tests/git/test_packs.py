@@ -14,6 +14,7 @@ import pytest
 
 from gitcp.gitdir import packs
 from gitcp.repo import Repo
+from gitcp.store import pack_care
 from gitcp.store.objects import Objects
 from gitcp.store.snapshot.own_index import sweep_leftovers
 from tests.support.checkpoints import git
@@ -70,6 +71,23 @@ def test_git_finds_what_was_written_after_a_flush(objects: Objects) -> None:
     assert not [*PACKS.glob("*.pack")]  # a git that reads none of them writes none
     assert objects.flush() and not objects.flush()
     assert objects.repo.git.read_line("cat-file", "-t", oid) == b"blob"
+
+
+def test_scratch_copies_of_a_repository_that_cannot_be_written_have_their_own_packs(
+    repo: Path,
+) -> None:
+    (workshop := repo / ".git/gitcp/tmp").parent.mkdir(exist_ok=True)
+    workshop.write_text("in the way")
+    here = Repo.find()
+    assert here.objects.read("HEAD")
+    for text in (b"one", b"two"):
+        with pack_care.open_scratch(here) as scratch:
+            folder = Path(scratch.git.env["GIT_OBJECT_DIRECTORY"])
+            with Objects(scratch) as objects:
+                oid = objects.write("blob", text)
+                assert objects.flush()
+                assert scratch.git.read_line("cat-file", "blob", oid) == text
+        assert not folder.exists()
 
 
 def test_what_only_a_longer_conversation_with_git_asks_for_is_there(objects: Objects) -> None:

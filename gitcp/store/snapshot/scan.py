@@ -108,7 +108,7 @@ class Scan:
     def take_present(
         self, path: str, head_entry: Entry | None, st: os.stat_result, sure: bool = True
     ) -> None:
-        """Add an existing path.  was: HEAD's entry."""
+        """Add an existing path."""
         mode = self.worktree.choose_mode(st, head_entry)
         if mode == COMMIT:
             self._take_folder(path, head_entry)

@@ -341,8 +341,8 @@ def list_held(repo: Repo, streams: Iterable[Record]) -> list[Record]:
 
 
 def _match_stash(repo: Repo, archived: dict[str, str]) -> Iterator[Record]:
-    """Yield {session_id, stash, ref} of each stream with work in a stash.  refs: stream id -> the
-    ref that keeps it."""
+    """Yield {session_id, stash, ref} of each stream with work in a stash.  archived: stream id ->
+    the ref that keeps it."""
     stash = refs.Stash(repo).list_entries()
     for marker in others.read_here(repo) if stash else ():
         for stream in edits.list_open_streams(repo, marker):
