@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 
 _BLOCK = 3  # significant lines of a block that counts when it is copied
+_FEW = 16  # keys that are looked for one by one
 _LARGE = 1 << 13  # bytes of a text that is not compared line by line
 
 
@@ -49,6 +50,8 @@ class Text:
 
 def find_once(text: Text, keys: Set[bytes]) -> dict[bytes, int]:
     """key -> index of its line, for those of keys that exactly one line of the text has."""
+    if len(keys) < _FEW:
+        return {key: n - 1 for key in keys if (n := _find_only(b"\n%s\n" % key, text.flat))}
     if keys.isdisjoint(text.keys):
         return {}
     found = [(key, index) for index, key in enumerate(text.keys) if key in keys]
@@ -249,15 +252,15 @@ def find_telling_lines(run: Run, old: Text, new: Text) -> dict[int, int]:
 def _find_telling(run: Run, old: Text, new: Text) -> int:
     """The line (1-based) where a run with a significant line begins in old; 0 unless each text has
     it once."""
-    first = _find_only(run, old.flat)
-    is_telling = first and _find_only(run, new.flat) and line_replay.select_significant({*run.keys})
+    first = _find_only(run.flat, old.flat)
+    is_telling = first and _find_only(run.flat, new.flat) and line_replay.select_significant({*run.keys})
     return first if is_telling else 0
 
 
-def _find_only(run: Run, flat: bytes) -> int:
-    """The line (1-based) where a run begins in a flat text; 0 unless it is there once."""
-    start = flat.find(run.flat)
-    if start < 0 or flat.find(run.flat, start + 1) >= 0:
+def _find_only(part: bytes, flat: bytes) -> int:
+    """The line (1-based) where a part begins in a flat text; 0 unless it is there once."""
+    start = flat.find(part)
+    if start < 0 or flat.find(part, start + 1) >= 0:
         return 0
     return flat.count(b"\n", 0, start + 1)
 

@@ -59,12 +59,13 @@ class Walk:
     """The commits of a history, and what each changed.
 
     paths: those whose changes are read, and all commits that are left out change none of them; no
-    paths: all.  complete: whether all of the history was read.
+    paths: all.  complete: whether all of the history is here.
     """
 
-    def __init__(self, repo: Repo, tips: Iterable[str], paths: Iterable[str] = ()) -> None:
+    def __init__(self, paths: Iterable[str]) -> None:
         self.paths = frozenset(paths)
-        self.complete = False
+        self.complete = True
+        self.tips: list[str] = []  # the commits whose histories were read, as far as they are here
         self.parents: dict[str, Sequence[str]] = {}
         self.abouts: dict[str, About] = {}
         self.order: dict[str, int] = {}  # commit -> its number; those of its ancestors are higher
@@ -76,16 +77,30 @@ class Walk:
         self._steps: dict[str, dict[str, tuple[list[str], str]]] = {}  # the lines read
         self._befores: dict[str, tuple[dict[str, int], list[str]]] = {}
         self._nearest: dict[str, dict[str, Sequence[str]]] = {}  # the results of _list_nearest()
-        only = ("--simplify-merges",) if self.paths else ()
-        names = [*map(encode_name, tips), b"--", *map(encode_name, sorted(self.paths))]
-        tokens = repo.git.stream_records(*_RAW, *_FORM, *only, "--end-of-options", *names)
-        try:
-            self._read(tokens)
-            self.complete = True
-        except GitError:
-            pass  # a part of the history is not here
 
-    def _read(self, tokens: Iterator[bytes]) -> None:
+    def read(self, repo: Repo, tips: Sequence[str]) -> None:
+        """Read the histories of these commits, without what was read before."""
+        here = [tip for tip in self.tips if tip in self.order]
+        names = [*map(encode_name, tips), *(encode_name(f"^{tip}") for tip in here)]
+        self.tips += tips
+        only = ("--simplify-merges",) if self.paths else ()
+        paths = map(encode_name, sorted(self.paths))
+        ask = (*_RAW, *_FORM, *only, "--end-of-options", *names, b"--", *paths)
+        known, self.order = self.order, {}
+        rows, self._rows = self._rows, {}
+        try:
+            self._take(repo.git.stream_records(*ask))
+        except GitError:  # a part of the history is not here
+            self.complete &= bool(known) and not self.order
+        # What was read now is newer than what it follows.
+        count = len(known) + len(self.order)
+        self.order = known | {commit: n - count for commit, n in self.order.items()}
+        for path, changes in rows.items() if known else ():
+            self._rows[path] = self._rows.get(path, {}) | changes
+        for found in (self._steps, self._befores, self._nearest):
+            found.clear()
+
+    def _take(self, tokens: Iterator[bytes]) -> None:
         commit = ""
         for token in tokens:
             if token.startswith(b"\x02"):
@@ -146,7 +161,9 @@ class Walk:
         if path not in self._nearest and len(self._nearest) == _NEAREST:
             self._nearest.clear()
         steps, known = self.map_steps(path), self._nearest.setdefault(path, {})
-        oldest = self.order[next(reversed(steps))] if steps else -1
+        if not steps:
+            return ()
+        oldest = self.order[next(reversed(steps))]
         todo = [start]
         while todo:
             commit = todo[-1]
@@ -164,6 +181,13 @@ class Walk:
                 known[commit] = tuple(dict.fromkeys(n for p in parents for n in known[p]))
             todo.pop()
         return known[start]
+
+
+def read_walk(repo: Repo, tips: Sequence[str], paths: Iterable[str] = ()) -> Walk:
+    """The histories of these commits."""
+    walk = Walk(paths)
+    walk.read(repo, tips)
+    return walk
 
 
 def _parse_row(row: bytes) -> tuple[list[str], str]:
@@ -188,7 +212,6 @@ class Earlier:
         # Whether a part of a history or a content was not here; a list of renames.
         self._lacks = self._is_broken = False
         self._walks: list[Walk] = []
-        self._foreign: set[str] = set()  # commits for whose history one of the walks was made
         self._renames: dict[str, dict[str, str]] = {}  # commit -> new path -> old path
         self._texts: dict[str, Text | None] = {}
         self._size = 0
@@ -196,14 +219,14 @@ class Earlier:
     def walk_all(self, tips: Callable[[], Sequence[str]]) -> None:
         """Read whole histories, unless this was done."""
         if not self._whole:
-            self._whole.append(Walk(self._repo, tips()))
+            self._whole.append(read_walk(self._repo, tips()))
 
     def walk(self, places: Iterable[Place]) -> None:
         """Read the histories of places that were not read yet."""
         unread = [place for place in places if not self._find_walk(*place)]
         if unread:
             commits, paths = (dict.fromkeys(part) for part in zip(*unread, strict=True))
-            self._walks.append(Walk(self._repo, commits, paths))
+            self._walks.append(read_walk(self._repo, [*commits], paths))
 
     def _find_walk(self, commit: str, path: str) -> Walk | None:
         walks = (*self._whole, *self._walks)
@@ -218,15 +241,14 @@ class Earlier:
     def _need_foreign_walk(self, commit: str, path: str) -> Walk | None:
         """_need_walk() for a commit that the history may lack: if that was read as a whole, so is
         the commit's own, which many paths may ask for."""
-        if self._whole and commit not in self._foreign and not self._find_walk(commit, path):
-            self._foreign.add(commit)
-            self._walks.append(Walk(self._repo, [commit]))
+        for walk in self._whole:
+            if not walk.has(commit, path) and commit not in walk.tips:
+                walk.read(self._repo, [commit])
         return self._find_walk(commit, path) if self._whole else self._need_walk(commit, path)
 
     def forget(self) -> None:
         """Forget what was read, but for whole histories."""
         self._walks.clear()
-        self._foreign.clear()
         self._renames.clear()
         self._forget_texts()
 
@@ -269,7 +291,8 @@ class Earlier:
         if not walk or not step or len(step[0]) > 1:
             return {}
         paths = dict.fromkeys((path, previous or path))
-        foreign = [oid for oid in list_reverted(message) if oid not in walk.order]
+        number = walk.order[commit]
+        foreign = [i for i in list_reverted(message) if walk.order.get(i, number) <= number]
         if not foreign and not self._may_differ(commit, [*paths]):
             return {}
         spots: dict[int, Spot] = {}

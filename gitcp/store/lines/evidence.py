@@ -10,7 +10,7 @@ from gitcp.core import blame_format, line_authors, line_replay, links
 from gitcp.git import decode_name, encode_name
 from gitcp.store.lines import absent, history, recorded, uncommitted
 from gitcp.store.lines.earlier import LARGEST, UNTOLD, About, Earlier
-from gitcp.store.lines.recorded import Commit, Place, Readers, read_periods
+from gitcp.store.lines.recorded import Commit, Place, Readers
 from gitcp.store.objects import parse_ident
 from gitcp.store.reading import split_windows
 
@@ -53,7 +53,6 @@ class Evidence:
         self._earlier: Earlier = Earlier(
             repo, self._name_author, share_with._earlier if share_with else None
         )
-        self._periods: line_authors.Periods | None = share_with._periods if share_with else None
         self._commits: dict[str, Commit] = {}
         self._names: dict[str, str] = {}  # commit -> the result of _name_author()
         self._defaults: dict[str, Author] = {}  # commit -> the result of find_default_author()
@@ -88,6 +87,7 @@ class Evidence:
             paths = [path for p in unstated for path in (p[1], previous.get(p)) if path]
             new = self._map_new_lines(self._read_changes([c for c, _ in unstated], paths))
             self._trace_lines({p: new[p] for p in unstated if p in new})
+        self.readers.memo.save()
 
     def _is_large(self, place: Name, lines: Sequence[int]) -> bool:
         """Whether a place has many lines, and a content in which none is looked for."""
@@ -175,7 +175,6 @@ class Evidence:
                     origins.setdefault((commit, path), []).append(line)
             self._prefetch(origins)
             pending = self._list_unstated(origins)
-        self.readers.memo.save()
 
     def _find_spots(
         self, pending: Mapping[Name, Sequence[int]], places: Mapping[Name, New]
@@ -290,10 +289,8 @@ class Evidence:
         author, committer, message = commit.about
         name, seconds = parse_ident(author)
         agent = line_authors.find_attested_agent(name, message)
-        if self._periods is None:
-            self._periods = read_periods(self._repo, self.readers.notes)
         mail = name.rpartition("<")[2].rstrip(">")
-        is_told = line_authors.covers_range(self._periods, mail, seconds)
+        is_told = line_authors.covers_range(self.readers.periods, mail, seconds)
         if agent or not is_told or line_authors.is_forge(committer):
             return {**line_authors.build_nobody("unrecorded"), "agent": agent}
         return line_authors.build_nobody("person")
@@ -352,7 +349,9 @@ class Evidence:
         return line_authors.build_author(records[-1], str(turn or ""), None)
 
     def forget(self) -> None:
-        """Forget what was read, so that memory does not grow with the number of commits."""
+        """Keep what was found, and forget what was read, so that memory does not grow with the
+        number of commits."""
+        self.readers.memo.save()
         for part in (self.readers.recorded, self.readers.attested, self._earlier):
             part.forget()
         self._commits.clear()

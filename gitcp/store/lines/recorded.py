@@ -346,8 +346,13 @@ class Readers:
         self.repo = repo
         self.recorded = Recorded(repo)
         self.notes = notes.Reader(repo.objects)
-        self.memo = Memo(repo, self.recorded.has_place, lambda: read_periods(repo, self.notes))
+        self.memo = Memo(repo, self.recorded.has_place, lambda: self.periods)
         self.attested = Attested(repo.objects)
+
+    @cached_property
+    def periods(self) -> Periods:
+        """When the work of whom was recorded."""
+        return read_periods(self.repo, self.notes)
 
     def prefetch_notes(self, commits: Sequence[str]) -> None:
         """Read the notes on these commits in bulk."""
