@@ -46,20 +46,19 @@ def run(argv: Sequence[str]) -> int:
         _print([history.read_table(git, options)])  # no author is shown
         return OK
     # git works while modules are imported.
-    finish = history.start_blame(git, options) if form else None
-    finish_groups = None if form else history.start_groups(git, options)
+    finish = history.start_groups(git, options)
     term.show_line("finding who wrote the lines")
     repo = repo or Repo.find()
     turns.look_at_head(repo)
     with Objects(repo):
         has_contents = any(word.startswith("--contents") for word in options["given"])
         line_evidence = evidence.Evidence(repo, worktree=not has_contents)
-        if finish:
+        if form:
             _print(blame.format_lines(repo, options, finish(), line_evidence))
-        elif finish_groups and "json" in flags:
-            cli.write_records(blame.build_records(repo, options, finish_groups(), line_evidence))
-        elif finish_groups:
-            _print(blame.format_table(repo, git, options, finish_groups(), line_evidence))
+        elif "json" in flags:
+            cli.write_records(blame.build_records(repo, options, finish(), line_evidence))
+        else:
+            _print(blame.format_table(repo, git, options, finish(), line_evidence))
     return OK
 
 

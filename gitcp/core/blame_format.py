@@ -300,6 +300,7 @@ def get_date_width(mode: str) -> int | None:
 _HEAD = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) (\d+) (\d+)(?: (\d+))?")
 # The last header: the path, or a mark of newer git after it.
 _LAST = frozenset((b"filename", b"ignored", b"unblamable"))
+_OF_PATH = _LAST | {b"previous"}
 
 
 def parse_porcelain(output: bytes) -> tuple[list[BlameEntry], bytes]:
@@ -426,21 +427,28 @@ class Groups:
 
 
 def divide_group(group: BlameEntry, content: bytes) -> Iterator[BlameEntry]:
-    """Yield the lines of a group, each with its content; content: of all, a newline after each."""
+    """Yield the lines of a group, each with its headers and its content; content: of all, a newline
+    after each."""
     for n, line in enumerate(BytesIO(content)):
-        at: Any = {"orig": group["orig"] + n, "final": group["final"] + n, "count": 1}
+        count = 0 if n else group["count"]
+        at: Any = {"orig": group["orig"] + n, "final": group["final"] + n, "count": count}
         yield {**group, **at, "content": line[:-1]}
 
 
 def complete_entries(entries: list[BlameEntry]) -> list[BlameEntry]:
-    """Entries of --porcelain, each with the headers that git prints once for its commit."""
-    headers: dict[str, list[tuple[bytes, bytes]]] = {}
+    """Entries of --porcelain, each with the headers that git prints once for its commit.
+
+    Those of the path are printed for each group if the lines of a commit come from several."""
+    first: dict[str, list[tuple[bytes, bytes]]] = {}
     for entry in entries:
-        entry["headers"] = headers.setdefault(entry["oid"], entry["headers"])
+        printed, headers = entry["headers"], first.setdefault(entry["oid"], entry["headers"])
+        if printed and printed is not headers:
+            headers = [header for header in headers if header[0] not in _OF_PATH] + printed
+        entry["headers"] = headers
     return entries
 
 
-def rewrite_entries(entries: list[BlameEntry], spelled: Names) -> Iterator[bytes]:
+def rewrite_entries(entries: Iterable[BlameEntry], spelled: Names) -> Iterator[bytes]:
     """Yield the lines of entries with the authors that `spelled` gives.
 
     If git prints the headers of a commit once, the author is repeated when it changes.  An entry of

@@ -253,7 +253,9 @@ def _find_telling(run: Run, old: Text, new: Text) -> int:
     """The line (1-based) where a run with a significant line begins in old; 0 unless each text has
     it once."""
     first = _find_only(run.flat, old.flat)
-    is_telling = first and _find_only(run.flat, new.flat) and line_replay.select_significant({*run.keys})
+    is_telling = (
+        first and _find_only(run.flat, new.flat) and line_replay.select_significant({*run.keys})
+    )
     return first if is_telling else 0
 
 

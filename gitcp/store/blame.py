@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from gitcp.git import Config, Git
     from gitcp.repo import Repo
     from gitcp.store.lines.evidence import Evidence
-    from gitcp.store.lines.history import Blamed
     from gitcp.store.objects import Objects
 
     Label = tuple[bytes, bytes]  # abbreviated name, date
@@ -320,17 +319,22 @@ _MARGIN_KEYS = ("blame.markunblamablelines", "blame.markignoredlines", "blame.co
 
 
 def format_lines(
-    repo: Repo, options: Options, blamed: Blamed, evidence: Evidence
+    repo: Repo, options: Options, blamed: Groups, evidence: Evidence
 ) -> Iterator[bytes]:
-    """Yield the lines of a format for programs.  blamed: the result of start_blame()."""
-    entries, rest = blamed
-    lines = _Lines(repo, options, evidence, entries)
-    if blame_format.choose_format(options) == "line-porcelain":
+    """Yield the lines of a format for programs.  blamed: as for format_table()."""
+    form = blame_format.choose_format(options)
+    if form == "line-porcelain":
+        blame_format.complete_entries(blamed.entries)
+    lines = _Lines(repo, options, evidence, blamed.entries)
+    entries: Iterable[BlameEntry] = blamed.entries if form == "incremental" else blamed.list_lines()
+    if form == "line-porcelain":
         # The others have one time for all uncommitted lines.
-        entries = [lines.date_entry(entry) for entry in entries]
+        entries = map(lines.date_entry, entries)
+    elif form == "porcelain":
+        entries = (entry if entry["count"] else {**entry, "headers": []} for entry in entries)
     for row in blame_format.rewrite_entries(entries, lines.name_author):
         yield row + b"\n"
-    yield rest
+    yield blamed.rest
 
 
 def build_records(

@@ -99,6 +99,24 @@ def grow(repo: Path) -> None:
     (repo / ".revs").write_text(f"{head} {ignored}\n{ignored}\n")
 
 
+@pytest.mark.parametrize("form", ["--line-porcelain", "--porcelain", "--incremental"])
+def test_lines_of_two_files_of_a_commit_have_the_headers_of_theirs(
+    history: Path, form: str
+) -> None:
+    parts = [
+        f"{name} has a line, number {n}, that is like no other\n" for name in "xy" for n in "12"
+    ]
+    (history / "x").write_text("".join(parts[:2]))
+    (history / "y").write_text("".join(parts[2:]))
+    commit("two files", 4)
+    (history / "both").write_text("".join(parts))
+    commit("one of both", 5)
+    argv = "blame", form, "-C", "-C", "-C", "both"
+    theirs, ours = tool("git", *argv), tool(*argv)
+    assert {b"filename x", b"filename y"} <= {*theirs.stdout.split(b"\n")}
+    assert ours.stdout == theirs.stdout
+
+
 @pytest.mark.parametrize("options", OPTIONS)
 def test_without_a_session_every_byte_is_gits(history: Path, options: str) -> None:
     argv = [*options.split(), "a.txt"]

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Writer
     from gitcp.git import Git, Running
 
-    Blamed = tuple[list[BlameEntry], bytes]  # and the output behind them
     Blame = Callable[[Git, Options], Iterable[tuple[BlameEntry, Author]]]
     Output = TypeVar("Output")
 
@@ -41,24 +40,33 @@ if TYPE_CHECKING:
 _OBJECT = re.compile(r"\b(?:[0-9a-f]{40}|[0-9a-f]{64})\b")
 
 
-def start_blame(git: Git, options: Options) -> Callable[[], Blamed]:
-    """Start `git blame` in the requested format, by default porcelain; return a function that waits
-    for its result: the entries, and the output behind them.
+def start_blame(git: Git, options: Options) -> Callable[[], list[BlameEntry]]:
+    """Start `git blame`; return a function that waits for the entries of its lines.
 
     git runs in its Git's directory.  The function raises Error with git's message.
     """
-    form = f"--{blame_format.choose_format(options) or 'porcelain'}"
-    finish = _start_git(git, options["names"], _read_all, form, *options["given"])
-    return lambda: blame_format.parse_porcelain(finish())
+    finish = _start_git(git, options["names"], _read_all, "--porcelain", *options["given"])
+    return lambda: blame_format.parse_porcelain(finish())[0]
 
 
 def start_groups(git: Git, options: Options) -> Callable[[], Groups]:
-    """start_blame() for what is no format for programs; little is kept for a line."""
-    return _start_git(git, options["names"], _read_groups, "--porcelain", *options["given"])
+    """start_blame() for a whole file; little is kept for a line.  With --incremental the groups
+    have no contents."""
+    if blame_format.choose_format(options) == "incremental":
+        form, read = "--incremental", _read_incremental
+    else:
+        form, read = "--porcelain", _read_groups
+    return _start_git(git, options["names"], read, form, *options["given"])
 
 
 def _read_all(running: Running) -> bytes:
     return running.finish()[1]
+
+
+def _read_incremental(running: Running) -> Groups:
+    groups = blame_format.Groups()
+    groups.entries, groups.rest = blame_format.parse_porcelain(_read_all(running))
+    return groups
 
 
 def _read_groups(running: Running) -> Groups:

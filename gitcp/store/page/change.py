@@ -203,7 +203,7 @@ class AddedLines:
                 running[path] = history.start_blame(self.git, request)
             for path, wait in running.items():
                 with suppress(Error):
-                    entries[path] = blame_format.complete_entries(wait()[0])
+                    entries[path] = blame_format.complete_entries(wait())
         return entries
 
     def _find_credited(self, entry: BlameEntry) -> Author | None:
