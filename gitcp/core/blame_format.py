@@ -343,6 +343,7 @@ def parse_porcelain(output: bytes) -> tuple[list[BlameEntry], bytes]:
 
 
 _PART = 1 << 20  # bytes that are parsed together
+_REPEATED = rb"%s \d+ \d+\n(?:ignored\n|unblamable\n)*\t"  # before a line, but a group's first
 
 
 class Groups:
@@ -357,7 +358,7 @@ class Groups:
         self._contents: list[list[bytes]] = []
         self._paths: dict[str, str] = {}  # commit -> the path that git printed last for it
         self._heads: dict[str, re.Pattern[bytes]] = {}  # commit -> a line that repeats it
-        self._last = b""  # the head before the group's last line; empty between groups
+        self._last = b""  # what is before the group's last line; empty between groups
         self.rest = b""
 
     @property
@@ -400,13 +401,13 @@ class Groups:
             self.entries.append({**entry, "path": path, "content": None})
             self._contents.append([])
             numbers = entry["orig"] + more, entry["final"] + more
-            self._last = b"%s %d %d\n\t" % (oid.encode(), *numbers) if more else b"\t"
+            self._last = b"%s %d %d\n" % (oid.encode(), *numbers) if more else b"\t"
         return start
 
     def _take_lines(self, data: bytes, at: int) -> int:
         """Add the lines of the group that are here; return where they end, 0 if there is none."""
-        last = data.find(self._last, at)
-        end = data.find(b"\n", last + len(self._last)) + 1 if last >= 0 else 0
+        last = self._find_last(data, at)
+        end = data.find(b"\n", last) + 1 if last >= 0 else 0
         if end:
             self._last = b""
         else:
@@ -416,12 +417,18 @@ class Groups:
             self._add_lines(data[at:end])
         return end
 
+    def _find_last(self, data: bytes, at: int) -> int:
+        """Where the content of the group's last line begins, with a tab; -1 if it is not here."""
+        if not data.startswith(self._last, at):
+            at = data.find(b"\n" + self._last, at)  # a content that reads like a head has a tab
+        return data.find(b"\t", at) if at >= 0 else -1
+
     def _add_lines(self, text: bytes) -> None:
         """Add lines to the last group: each begins with a tab, after a head unless it is the first.
-        No other line that reads like a head has a tab behind it."""
+        Newer gits mark lines in between (blame.markIgnoredLines), which is left out."""
         oid = self.entries[-1]["oid"]
         if oid not in self._heads:
-            self._heads[oid] = re.compile(rb"%s \d+ \d+\n\t" % oid.encode())
+            self._heads[oid] = re.compile(_REPEATED % oid.encode())
         lines = text[1:] if text.startswith(b"\t") else text
         self._contents[-1].append(self._heads[oid].sub(b"", lines))
 

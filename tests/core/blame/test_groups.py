@@ -38,6 +38,7 @@ CASES = {
     "two commits in turns": porcelain((ONE, 1, 1, 3), (TWO, 9, 4, 1), (ONE, 4, 5, 12)),
     "a line each": porcelain(*((oid, n, n, 1) for n, oid in enumerate([ONE, TWO] * 9, 1))),
     "text behind": porcelain((ONE, 1, 1, 3)) + b"num read blob: 1\nnum commits: 2\n",
+    "marked lines": porcelain((ONE, 1, 1, 5), (TWO, 9, 6, 1)).replace(b"\n\t", b"\nignored\n\t"),
     "nothing": b"",
 }
 
