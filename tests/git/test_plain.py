@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -266,9 +267,14 @@ def test_git_alone_sees_the_same_worktree(history: Path) -> None:
     ask_both(look)
 
 
-def test_git_alone_fills_the_same_index(history: Path, tmp_path: Path) -> None:
+def test_git_alone_fills_the_same_index(
+    history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sh("touch README.md; echo x >>a; git update-index --assume-unchanged 'b c'; git rm -q link")
     index = history / ".git/index"
+    # Both fill it at one moment, in whose second README.md changed.
+    moment = (history / "README.md").stat().st_mtime
+    monkeypatch.setattr(own_index, "time", SimpleNamespace(time=lambda: moment))
 
     def fill(repo: Repo) -> object:
         target = tmp_path / "filled"
