@@ -100,8 +100,8 @@ def test_ctrl_c_at_the_pager_of_git_is_the_pagers(repo: Path) -> None:
     """One that is in a search, say: who pages waits for it, as git does."""
     us = "us=$(cut -d' ' -f4 /proc/$PPID/stat)"
     pager = f"trap '' INT; {us}; cat; kill -INT 0; sleep 0.5; kill -0 $us && echo waited for"
-    code = "shell.run_git(git.Git(), ['-p', 'rev-parse', '--is-bare-repository'])"
-    status, shown = at_terminal(f"from gitcp import git; {code}", GIT_PAGER=pager)
+    code = "shell.run_git(Repo.find_here(), ['-p', 'rev-parse', '--is-bare-repository'])"
+    status, shown = at_terminal(f"from gitcp.repo import Repo; {code}", GIT_PAGER=pager)
     assert (status, shown) == (0, b"false\r\nwaited for\r\n")
 
 
