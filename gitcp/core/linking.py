@@ -39,7 +39,8 @@ def find_overlap(entry: Recorded, staged: Staged, blob: Blob) -> Shared:
         if entry.get("stashed"):
             from gitcp.core import holding
 
-            if not holding.has_any_change(entry, staged, blob):
+            change = holding.Change({entry["path"]: staged}, blob)
+            if not holding.is_any(holding.hold([entry], change)):
                 return frozenset(), "the session's change is in the stash, none of it in the commit"
         return frozenset([b"\0live"]), "the commit changes a file of the session"
     if is_live and new and not old and new == oid and mode[:3] == entry.get("mode", mode)[:3]:

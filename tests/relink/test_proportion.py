@@ -257,3 +257,20 @@ def test_no_change_of_a_person_is_work_that_is_in_the_stash_with_later_lines(wor
     shell(world, "git switch -q main; git stash pop -q; git commit -qam work")
     assert len(ids(world)) == 1
     sound(world)
+
+
+def test_no_line_that_comes_back_is_work_that_is_in_the_stash_too(world: World) -> None:
+    text = "".join(f"line_{n} = {n}\n" for n in range(30))
+    world.write("shared.py", text)
+    world.commit()
+    world.agent("session-a").turn("work", {"shared.py": text.replace("line_3 ", "line_3_new ")})
+    shell(world, "git stash -q; sed -i /line_20/d shared.py; git add shared.py")
+    shell(world, "git -c core.hooksPath=/dev/null commit -qm less")
+    shell(world, "git checkout -q HEAD~ -- shared.py; git stash apply -q; git reset -q HEAD~ .")
+    shell(world, "git commit -qm back")
+    assert world.git("show", "HEAD:shared.py") == text.rstrip("\n")
+    assert "line_3_new" in world.read("shared.py")
+    assert ids(world) + noted(world) == []
+    shell(world, "git commit -qam work")
+    assert len(ids(world)) == 1
+    sound(world)
