@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from gitcp.cmd.demo import Scene
+from gitcp.cmd.demo import Scene, make_scene
 from tests.support.replay import Replay
 
 TO = Path(__file__).resolve().parent / "page.png"
@@ -38,7 +38,7 @@ def take(page: str, to: Path) -> None:
 
 def main() -> None:
     with tempfile.TemporaryDirectory(prefix="gitcp-demo-") as name:
-        scene = Scene(os.path.realpath(name))
+        scene = make_scene(os.path.realpath(name))
         kept = dict(os.environ)
         os.environ.clear()
         os.environ.update(scene.env)

@@ -23,7 +23,7 @@ from xml.sax.saxutils import escape
 
 import pyte
 
-from gitcp.cmd.demo import Scene
+from gitcp.cmd.demo import Scene, make_scene
 
 TO = Path(__file__).resolve().parent / "rewind.svg"
 COLUMNS, ROWS = 98, 24
@@ -185,7 +185,7 @@ def _write_animation(frames: list[tuple[list[list[Run]], float]], height: int) -
 
 def main() -> None:
     with tempfile.TemporaryDirectory(prefix="gitcp-demo-") as name:
-        scene = Scene(os.path.realpath(name))
+        scene = make_scene(os.path.realpath(name))
         os.environ.clear()
         os.environ.update(scene.env)
         os.chdir(scene.repo)

@@ -43,7 +43,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def clean_settled(
-    older_than: int | None, force: bool, edits: bool = False
+    older_than: int | None, force: bool, edits: bool
 ) -> tuple[list[Finding], list[Finding]]:
     """(the settled findings, which are deleted if force is set; those that are kept for now)."""
     repo = Repo.find()

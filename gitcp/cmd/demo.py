@@ -39,27 +39,32 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 _RECORDED_PATHS = re.compile(r"(?<![\w./-])/repo(?![\w.-])|/home/user")
 
 
-class Scene:
-    """A repository with one commit, and a home directory, in a temporary directory."""
+def make_scene(scratch: str) -> Scene:
+    """Make a repository with one commit, and a home directory, in a temporary directory."""
+    repo, home, programs = (os.path.join(scratch, name) for name in ("repo", "home", "bin"))
+    for folder in (repo, home, programs):
+        os.mkdir(folder)
+    with open(os.path.join(programs, "gitcp"), "w", encoding="utf-8") as script:
+        script.write(f'#!/bin/sh\nexec {shlex.join(shell.build_own_command())} "$@"\n')
+    os.chmod(script.name, 0o755)
+    identity = {
+        f"GIT_{role}_{k}": v for role in ("AUTHOR", "COMMITTER") for k, v in _PERSON.items()
+    }
+    passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    path = programs + os.pathsep + os.environ.get("PATH", os.defpath)
+    places = {"HOME": home, "PATH": path, "GIT_CONFIG_NOSYSTEM": "1"}
+    scene = Scene(repo, home, {**passed_on, **identity, **places})
+    for name, text in _FILES.items():
+        scene.write(os.path.join(repo, name), text)
+    scene.run("git init -q -b main && git add . && git commit -q -m initial")
+    return scene
 
-    def __init__(self, scratch: str) -> None:
-        self.repo, self.home = os.path.join(scratch, "repo"), os.path.join(scratch, "home")
-        programs = os.path.join(scratch, "bin")
-        for folder in (self.repo, self.home, programs):
-            os.mkdir(folder)
-        with open(os.path.join(programs, "gitcp"), "w", encoding="utf-8") as script:
-            script.write(f'#!/bin/sh\nexec {shlex.join(shell.build_own_command())} "$@"\n')
-        os.chmod(script.name, 0o755)
-        identity = {
-            f"GIT_{role}_{k}": v for role in ("AUTHOR", "COMMITTER") for k, v in _PERSON.items()
-        }
-        passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-        path = programs + os.pathsep + os.environ.get("PATH", os.defpath)
-        places = {"HOME": self.home, "PATH": path, "GIT_CONFIG_NOSYSTEM": "1"}
-        self.env = {**passed_on, **identity, **places}
-        for name, text in _FILES.items():
-            self.write(os.path.join(self.repo, name), text)
-        self.run("git init -q -b main && git add . && git commit -q -m initial")
+
+class Scene:
+    """A repository and a home directory.  env: for the programs that run there."""
+
+    def __init__(self, repo: str, home: str, env: Mapping[str, str]) -> None:
+        self.repo, self.home, self.env = repo, home, env
 
     def write(self, path: str, text: str, mode: str = "w") -> None:
         """Write a text to a file, and make its directories; mode "a" appends."""
@@ -234,7 +239,7 @@ def run(argv: Sequence[str]) -> int:
     began = time.monotonic()
     place = tempfile.TemporaryDirectory(prefix="gitcp-demo-", ignore_cleanup_errors=True)
     with raising_at_broken_pipe(), place as scratch:
-        Story(Scene(os.path.realpath(scratch))).tell()
+        Story(make_scene(os.path.realpath(scratch))).tell()
     seconds = time.monotonic() - began
     cli.show(f"That took {seconds:.0f} seconds; the repository of the demo is removed.")
     cli.show("'gitcp enable' in a repository of yours begins; gitcp-tutorial(7) tells more.")

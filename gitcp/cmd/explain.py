@@ -65,7 +65,7 @@ def run(argv: Sequence[str]) -> int:
         return OK
     records = _read_records(repo, name, args.offline)
     if args.raw_transcript:
-        cli.write_bytes(t.removesuffix(b"\n") + b"\n" for t in show.list_transcripts(records))
+        show.write_transcripts(records)
     else:
         cli.page_lines(_draw_lines(records, args), not args.no_pager)
     return OK

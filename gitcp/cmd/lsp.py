@@ -47,14 +47,18 @@ def run(argv: Sequence[str]) -> int:
     return OK
 
 
+def open_document(path: str) -> Document:
+    """The document of a file.  Raises Error if it is in no repository."""
+    path = os.path.realpath(path)
+    return Document(Repository(os.path.dirname(path)), path)
+
+
 class Document:
     """An open file, with the author of each line of the editor's text."""
 
-    def __init__(self, path: str) -> None:
-        """Raises Error if the file is in no repository."""
-        path = os.path.realpath(path)
-        self.repository = Repository(os.path.dirname(path))
-        self._file, self._path = path, os.path.relpath(path, self.repository.repo.worktree)
+    def __init__(self, repository: Repository, path: str) -> None:
+        """path: absolute, without links."""
+        self.repository, self._path = repository, path
         self._stamps: list[list[int]] = []
         self._lines: list[Record] = []
         self._text: str | None = None
@@ -67,7 +71,8 @@ class Document:
         Raises Error if the file cannot be read."""
         stamps = self._read_stamps()
         if stamps != self._stamps:
-            self._lines = self.repository.blame(self._path)
+            inside = os.path.relpath(self._path, self.repository.repo.worktree)
+            self._lines = self.repository.blame(inside)
             self._stamps, self._text = stamps, None
             self._conversations.clear()
         if text != self._text:
@@ -83,7 +88,7 @@ class Document:
         """read_stamp() of the file, HEAD, the index and the journal: what changes if authors do."""
         names = ("HEAD", "logs/HEAD", "index", "gitcp/journal")
         git_dir = self.repository.repo.git_dir
-        return [read_stamp(self._file), *(read_stamp(os.path.join(git_dir, n)) for n in names)]
+        return [read_stamp(self._path), *(read_stamp(os.path.join(git_dir, n)) for n in names)]
 
     def read_conversation(self, line: Record) -> Conversation:
         """The conversation at the call that wrote a line, if a session wrote it."""
@@ -128,7 +133,7 @@ class Editor:
         path = self._find_path(uri)
         try:
             if path not in self._documents:
-                self._documents[path] = Document(path)
+                self._documents[path] = open_document(path)
             document = self._documents[path]
             return document, document.map_lines(self.server.workspace.get_text_document(uri).source)
         except Error as e:

@@ -52,7 +52,7 @@ def run(argv: Sequence[str]) -> int:
         commits.fetch_missing(repo, args.name, offline=args.offline)
         records = steps.show_trees(repo, args.name, lazy=not args.json)
         if args.transcript:
-            cli.write_bytes(t.removesuffix(b"\n") + b"\n" for t in list_transcripts(records))
+            write_transcripts(records)
         elif args.json:
             cli.write_records(build_plain(r, args.full) for r in records)
         else:
@@ -73,12 +73,14 @@ def _read_patches(repo: Repo, asked: Iterable[Sequence[str]]) -> Iterator[str]:
             yield f"{escape(decode_name(line))}\n"
 
 
-def list_transcripts(records: Iterable[Record]) -> Iterator[bytes]:
-    """Every transcript of the records, in order; a session's record has none."""
-    for entry in records:
-        for part in entry.get("contents", [entry]):
-            if part.get("transcript"):
-                yield part["transcript"]
+def write_transcripts(records: Iterable[Record]) -> None:
+    """Write every transcript of the records, in order; a session's record has none."""
+    cli.write_bytes(
+        part["transcript"].removesuffix(b"\n") + b"\n"
+        for entry in records
+        for part in entry.get("contents", [entry])
+        if part.get("transcript")
+    )
 
 
 def build_plain(entry: Record, full: bool, *, talk: bool = True) -> Record:

@@ -79,7 +79,7 @@ class _Splitting:
         branch = refs.read_branch(self._repo)
         splitter, args = self._read_change(), self._args
         self._splitter = splitter
-        named = select(self._repo, splitter.lines, args.session).ids
+        named = select(self._repo, splitter.stager.present.lines, args.session).ids
         keys = splitter.list_keys(named)
         shares = self._plan(keys, splitter.first)
         if len(shares) < 1 + bool(splitter.commit):

@@ -68,7 +68,7 @@ def run(argv: Sequence[str]) -> int:
 def _stage(repo: Repo, args: Namespace, names: Sequence[str], scopes: Sequence[str]) -> int:
     with scan.started(repo):
         stager = stage.read_change(repo, args.dry_run)
-    selection = stage.select(repo, stager.lines, names, args.by_hand, args.turn, args.call)
+    selection = stage.select(repo, stager.present.lines, names, args.by_hand, args.turn, args.call)
     found = stager.list_parts(selection, scopes, args.with_overlaps, args.with_needed)
     step = ""
     if found and not args.dry_run:

@@ -46,7 +46,7 @@ class Screen(Browser):
         title = os.path.basename(repo.top or repo.common)
         can_draw = (sys.stdout.encoding or "").lower().startswith("utf")
         super().__init__((sessions, *others), title, "│┃" if can_draw else "|#")
-        self._watch = browse.Watch(repo, sessions)
+        self._watch = browse.watch(repo, sessions)
         self.press(str(_LISTS.index(shown) + 1))
 
     def has_changed(self) -> bool:

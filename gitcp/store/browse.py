@@ -24,6 +24,7 @@ from gitcp.core.render.rows import (
 )
 from gitcp.core.v1_schema import build_part
 from gitcp.errors import Error
+from gitcp.files import read_stamp
 from gitcp.git import decode_name
 from gitcp.record import load_entry
 from gitcp.store import journal, refs, session
@@ -81,7 +82,8 @@ class Sessions:
         """The sessions with a state, those whose state changed last first."""
         folder = session.get_folder(self._repo)
         names = others.list_state_ids(self._repo)
-        names.sort(key=lambda name: -_stat(os.path.join(folder, f"{name}.json")))
+        stamps = {name: read_stamp(os.path.join(folder, f"{name}.json")) for name in names}
+        names.sort(key=lambda name: stamps[name][2:], reverse=True)
         for start in range(0, len(names), _WINDOW):
             window = (sessions.read_state(self._repo, n) for n in names[start : start + _WINDOW])
             own = [state for state in window if state.get("unreadable") != sessions.ANOTHERS]
@@ -272,40 +274,29 @@ class Points:
         return list(part.item)
 
 
-def _stat(path: str) -> float:
-    """When a file or a directory changed; 0 if there is none."""
-    try:
-        return os.stat(path).st_mtime
-    except OSError:
-        return 0.0
+def watch(repo: Repo, shown: Sessions) -> Watch:
+    """Look for the first time at what a Watch of a repository compares."""
+    worktree_files = (
+        repo.join_own(journal.NAME),
+        f"{repo.git_dir}/HEAD",
+        f"{repo.git_dir}/logs/HEAD",
+    )
+    branch_files = (f"{repo.common}/refs/heads", f"{repo.common}/packed-refs")
+    watching = Watch((session.get_folder(repo), *worktree_files, *branch_files), shown)
+    watching.has_changed()
+    return watching
 
 
 class Watch:
-    """Looks whether sessions, commits or points have changed, by modification times alone."""
+    """Looks whether sessions, commits or points have changed, by the stamps of files alone."""
 
-    def __init__(self, repo: Repo, shown: Sessions) -> None:
-        self._shown = shown
-        worktree_files = (
-            repo.join_own(journal.NAME),
-            f"{repo.git_dir}/HEAD",
-            f"{repo.git_dir}/logs/HEAD",
-        )
-        branch_files = (f"{repo.common}/refs/heads", f"{repo.common}/packed-refs")
-        self._paths = (session.get_folder(repo), *worktree_files, *branch_files)
-        self._seen = self._look()
-
-    def _look(self) -> list[tuple[float, int]]:
-        return [_sign(path) for path in (*self._paths, self._shown.transcript) if path]
+    def __init__(self, paths: Sequence[str], shown: Sessions) -> None:
+        """paths: those that change with them.  shown: its transcript is one of them, too."""
+        self._paths, self._shown = paths, shown
+        self._seen: list[list[int]] = []
 
     def has_changed(self) -> bool:
         """Whether something has changed since the last call."""
-        before, self._seen = self._seen, self._look()
+        before = self._seen
+        self._seen = [read_stamp(path) for path in (*self._paths, self._shown.transcript) if path]
         return before != self._seen
-
-
-def _sign(path: str) -> tuple[float, int]:
-    try:
-        st = os.stat(path)
-        return st.st_mtime, st.st_size
-    except OSError:
-        return 0.0, 0

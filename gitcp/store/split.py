@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from gitcp.context import Context
-    from gitcp.core.record_types import Commit, JournalLine, Linked, Version, Writer
+    from gitcp.core.record_types import Commit, Linked, Version, Writer
     from gitcp.repo import Repo
     from gitcp.store.stage import Change, Left, Part, Stager
     from gitcp.store.v1.checkpoints import StoredCheckpoint
@@ -122,21 +122,16 @@ class Splitter:
         self, repo: Repo, stager: Stager, head: str, commit: Commit | None, by_prompt: bool
     ) -> None:
         """commit: the last one, None to divide the worktree's change."""
-        self._repo, self._stager, self._by_prompt = repo, stager, by_prompt
+        self._repo, self.stager, self._by_prompt = repo, stager, by_prompt
         self.head, self.commit = head, commit
         self.parent = commit["parents"][0] if commit else head
         self.overlaps: list[Left] = []
         self.needs: list[Left] = []
 
     @property
-    def lines(self) -> list[JournalLine]:
-        """The lines of the journal."""
-        return self._stager.lines
-
-    @property
     def target(self) -> str:
         """The tree that is divided: the worktree's, or that of the last commit."""
-        return self.commit["tree"] if self.commit else self._stager.tree
+        return self.commit["tree"] if self.commit else self.stager.present.tree
 
     @cached_property
     def _first(self) -> str | None:
@@ -160,7 +155,7 @@ class Splitter:
     def _list_writers(self, path: str, old: Version, new: Version) -> dict[Key, int]:
         """Who changed a path, each with the time of the first edit."""
         found: dict[Key, int] = {}
-        for edit in self._stager.list_edits(path, old, new):
+        for edit in self.stager.list_edits(path, old, new):
             who = get_writer(edit)
             if who != UNKNOWN and who[0]:
                 found.setdefault((who[0], who[1] if self._by_prompt else ""), int(edit["at"]))
@@ -189,7 +184,7 @@ class Splitter:
 
     def _divide(self, tree: str, key: Key, same: Sequence[Key]) -> list[Part]:
         changes = {p: c for p, c in self._compare(tree) if key in self._writers.get(p, ())}
-        return self._stager.divide(changes, _Prompts(same))
+        return self.stager.divide(changes, _Prompts(same))
 
     def list_left(self, keys: Sequence[Key], tree: str) -> None:
         """Set overlaps and needs: what keys wrote that the commits up to a tree lack, and why."""
@@ -201,9 +196,9 @@ class Splitter:
                 for p, c in self._compare(tree)
                 if {*keys_of_session} & {*self._writers.get(p, ())}
             }
-            self._stager.divide(changes, _Prompts(keys_of_session))
-            self.overlaps += [one for one in self._stager.overlaps if one not in self.overlaps]
-            self.needs += self._stager.needs
+            self.stager.divide(changes, _Prompts(keys_of_session))
+            self.overlaps += [one for one in self.stager.overlaps if one not in self.overlaps]
+            self.needs += self.stager.needs
 
     def make_rest(self, tree: str) -> Share | None:
         """What no share has of the last commit, which keeps its message; None if nothing is
@@ -212,7 +207,7 @@ class Splitter:
             return None
         message, keys = self.commit["message"], [k for w in self._writers.values() for k in w]
         self.list_left(keys, tree)
-        parts = self._stager.divide(dict(self._compare(tree)), _Everyone())
+        parts = [self.stager.count_lines(path, *change) for path, change in self._compare(tree)]
         is_linked = bool(self.overlaps or self.needs)
         if not is_linked:
             message = message_edits.remove_trailers(encode_name(message)).decode(
@@ -269,7 +264,7 @@ class Splitter:
         turns: dict[str, int] = {}
         paths = {part["path"] for part in parts}
         for path, change in self._compare(self._first):
-            for edit in self._stager.list_edits(path, *change) if path in paths else ():
+            for edit in self.stager.list_edits(path, *change) if path in paths else ():
                 who, at = get_writer(edit), int(edit["at"])
                 if who[0] == session_id and who[1]:
                     turns[who[1]] = min(at, turns.get(who[1], at))
@@ -285,14 +280,6 @@ def _list_stored_prompts(
     causes = [files[part["path"]] for part in parts if part["path"] in files]
     asked = [cause["prompt"] for cause in causes if key[1] in ("", cause["turn_id"])]
     return v1_schema.choose_prompts(asked, content["prompts"])
-
-
-class _Everyone(Selection):
-    def __init__(self) -> None:
-        super().__init__([], by_hand=True)
-
-    def has(self, who: Writer) -> bool:
-        return True
 
 
 def _need_last(repo: Repo, head: str) -> Commit:
@@ -459,13 +446,7 @@ def remove_abandoned(repo: Repo) -> None:
         remove_folder(path)
 
 
-def publish(
-    repo: Repo,
-    made: Sequence[Made],
-    head: str,
-    target: str,
-    branch: str,
-) -> str:
+def publish(repo: Repo, made: Sequence[Made], head: str, target: str, branch: str) -> str:
     """Move HEAD from head to the last of the commits, and the index with it, as a step of the undo
     log; return its id.  Raises Error, with nothing changed, if HEAD or the index has changed."""
     if refs.read_branch(repo) != branch:
@@ -582,8 +563,7 @@ def _store(ctx: Context, commit: Commit, one: Link, old: str) -> set[str] | None
         return None
     if one["session_id"] not in checkpoints.list_session_ids(repo, checkpoint_id):
         linked: Linked = {"how": "content", "paths": one["paths"], "reasons": {}}
-        about = repo, commit, checkpoint_id, [(state, linked)], old, noted
-        commit_sessions.store_sessions(*about)
+        commit_sessions.store_sessions(repo, commit, checkpoint_id, [(state, linked)], old, noted)
     ctx.keep(state)
     return {one["session_id"]}
 

@@ -147,21 +147,11 @@ class Stager:
     def __init__(
         self, present: Present, base: str | None, edits: Edits, open_edits: set[tuple[str, int]]
     ) -> None:
-        self._present, self._objects = present, present.repo.objects
+        self.present, self._objects = present, present.repo.objects
         self._base, self._edits, self._open = Lookup(self._objects, base), edits, open_edits
         self.overlaps: list[Left] = []
         self.needs: list[Left] = []
         self.notes: list[str] = []
-
-    @property
-    def lines(self) -> list[JournalLine]:
-        """The lines of the journal."""
-        return self._present.lines
-
-    @property
-    def tree(self) -> str:
-        """The worktree as a tree."""
-        return self._present.tree
 
     def list_parts(
         self,
@@ -193,7 +183,7 @@ class Stager:
         for path, (old, new) in changes.items():
             result = self._divide(path, old, new)
             if result != old:
-                found.append(self._count(path, old, result))
+                found.append(self.count_lines(path, old, result))
         return found
 
     def list_edits(
@@ -209,7 +199,7 @@ class Stager:
 
     def _list_changes(self, scopes: Sequence[str]) -> dict[str, Change]:
         """path -> its entries in the index and in the worktree, if they differ."""
-        present, tree = self._present, self._present.head_tree
+        present, tree = self.present, self.present.head_tree
         staged = index.list_staged(present.repo, tree or present.repo.empty_tree)
         hidden = scan.list_sparse(present.repo) if staged.keys() - present.entries else ()
         changes: dict[str, Change] = {}
@@ -255,7 +245,9 @@ class Stager:
         chosen = {self._selection.has(who) for who in writers or {PERSON}}
         if len(chosen) == 2 and not self._with_overlaps:
             authors = sorted({who[0] for who in writers})
-            self.overlaps.append(_make_left(path, 0, 0, authors, []))
+            self.overlaps.append(
+                {"path": path, "first": 0, "last": 0, "authors": authors, "needs": []}
+            )
         return new if True in chosen and (len(chosen) == 1 or self._with_overlaps) else old
 
     def _divide_lines(
@@ -306,7 +298,8 @@ class Stager:
                 return new[0]
         return new[0] if old is None or self._selection.has(PERSON) else old[0]
 
-    def _count(self, path: str, old: record_types.Version, new: record_types.Version) -> Part:
+    def count_lines(self, path: str, old: record_types.Version, new: record_types.Version) -> Part:
+        """The whole change of a path from one entry to another."""
         before, after = (
             split_lines(read_text(self._objects, version) or b"") for version in (old, new)
         )
@@ -398,12 +391,8 @@ def find_creator(chain: Sequence[JournalLine]) -> Writer:
 
 def _describe(path: str, run: Sequence[Operation], needs: Sequence[str] = ()) -> Left:
     lines = [o.at for o in run if o.kind == parts.ADDED] or [o.at for o in run]
-    authors = sorted({operation.who[0] for operation in run})
-    return _make_left(path, min(lines), max(lines), authors, list(needs))
-
-
-def _make_left(path: str, first: int, last: int, authors: list[str], needs: list[str]) -> Left:
-    return {"path": path, "first": first, "last": last, "authors": authors, "needs": needs}
+    authors, first, last = sorted({o.who[0] for o in run}), min(lines), max(lines)
+    return {"path": path, "first": first, "last": last, "authors": authors, "needs": [*needs]}
 
 
 def stage_parts(repo: Repo, found: Sequence[Part], reason: str) -> str:

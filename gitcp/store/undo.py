@@ -84,12 +84,7 @@ def _parse_step(body: bytes) -> Step | None:
     return step if step.keys() >= {*_NEEDED, *(["target"] if is_move else [])} else None
 
 
-def record_step(
-    repo: Repo,
-    kind: str,
-    reason: str,
-    effects: Sequence[Effect],
-) -> str:
+def record_step(repo: Repo, kind: str, reason: str, effects: Sequence[Effect]) -> str:
     """Record a step that a command has taken, so that `gitcp undo` can undo it; return its id.
 
     kind: the command's name.  reason: what it did, on one line, redacted.  effects: what it

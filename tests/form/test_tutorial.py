@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from gitcp.cmd.demo import Scene
+from gitcp.cmd.demo import Scene, make_scene
 from tests.support.paths import TOP
 
 PAGE = TOP / "man" / "gitcp-tutorial.7"
@@ -44,7 +44,7 @@ def same(printed: str, shown: str) -> bool:
 
 def make(place: Path) -> Scene:
     place.mkdir()
-    return Scene(str(place))
+    return make_scene(str(place))
 
 
 def play_turn(seen: Iterator[str], shown: str) -> str:

@@ -35,11 +35,11 @@ class _End(NamedTuple):
     number: int
 
 
-def read_history(present: Present, good: str, bad: str, session_id: str = "") -> History:
+def read_history(present: Present, good: str, bad: str, session_id: str) -> History:
     """The states from a good to a bad one.
 
     good, bad: as steps.find_tree() names trees.  session_id: only states after a change of this
-    session.  Raises Error for an unknown name, and if bad is not after good."""
+    session, '' for all.  Raises Error for an unknown name, and if bad is not after good."""
     edits = present.kept_edits.list_all()
     changes = bisect.list_changes(line for line in edits if line.get("kept", True))
     first, last = (_find_end(present, name, changes) for name in (good, bad))

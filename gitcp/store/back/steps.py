@@ -247,13 +247,7 @@ class Mover:
     """Takes steps in a worktree.  agree is asked about each plan; progress(done, total) is called
     for each file; dry: write nothing into the journal."""
 
-    def __init__(
-        self,
-        repo: Repo,
-        agree: Agree,
-        progress: Progress,
-        dry: bool = False,
-    ) -> None:
+    def __init__(self, repo: Repo, agree: Agree, progress: Progress, dry: bool = False) -> None:
         self._repo, self._dry = repo, dry
         self._agree, self._progress = agree, progress
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from gitcp.store.lines.evidence import Evidence
 
 
-def build_recap(repo: Repo, since: str, until: str = "", author: str = "") -> Record:
+def build_recap(repo: Repo, since: str, until: str, author: str) -> Record:
     """A record `recap` (gitcp-record(5)) of the commits of all branches and tags since a date in
     git's syntax, and of the sessions with open work.
 
@@ -360,7 +360,7 @@ def list_turns(data: bytes, agent: object, start: int) -> list[Record]:
     ]
 
 
-def check_range(repo: Repo, revisions: Sequence[str], target: str = "") -> Record:
+def check_range(repo: Repo, revisions: Sequence[str], target: str) -> Record:
     """A record `check` (gitcp-record(5)) of the commits of the revisions.
 
     target: the revision whose file has the rules, '' for the start of a range `<target>..<head>`.
