@@ -18,6 +18,7 @@ from tests.support import warm
 from tests.support.harness import Agent, World
 from tests.support.installed import HOOKS, write
 from tests.support.paths import TOP
+from tests.support.record_schema import list_faults
 
 Json = dict[str, object]
 
@@ -392,6 +393,8 @@ def test_what_the_destination_lacks_is_told_where_there_is_a_remote(enabled: Wor
 
 def test_json_has_a_record_for_each_finding(enabled: World) -> None:
     (enabled.path / ".git/hooks/post-commit").unlink()
-    (one,) = [json.loads(line) for line in doctor(enabled, "--json")[1].splitlines()]
+    text = doctor(enabled, "--json")[1]
+    assert not list(list_faults(text))
+    (one,) = map(json.loads, text.splitlines())
     assert (one["type"], one["kind"], one["fix"]) == ("finding", "git-hook", "enable")
     assert one["remedy"] == "gitcp enable" and "fixed" not in one

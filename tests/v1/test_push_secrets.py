@@ -168,6 +168,18 @@ def test_what_an_older_gitcp_has_searched_is_searched_again(here: Repo) -> None:
         push(here)
 
 
+def test_a_secret_stays_here_whatever_a_crash_leaves_of_what_was_found(here: Repo) -> None:
+    store(here, "ab/0000000000/0/prompt.txt", f"use {TOKEN}\n")
+    with pytest.raises(Error, match="ab0000000000"):
+        push(here)
+    note = Path(here.join_shared("searched"))
+    lines = note.read_text().splitlines(keepends=True)
+    for count in range(len(lines)):
+        note.write_text("".join(lines[:count]))
+        with pytest.raises(Error, match="ab0000000000"):
+            push(here)
+
+
 def test_a_secret_among_a_thousand_files_is_found_in_few_searches(
     here: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

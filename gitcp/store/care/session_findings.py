@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 def look_at_states(case: Case) -> Iterator[Finding]:
     """Check every state, its streams and its marker; then all streams."""
     survey = case.survey
-    for state in survey.states:
+    states, markers = survey.states, survey.markers  # one after the other: sessions go on
+    for state in states:
         if state.get("unreadable") == sessions.ANOTHERS:
             continue
         if fault := state.get("unreadable") or _find_fault(state["session_id"]):
@@ -49,8 +50,8 @@ def look_at_states(case: Case) -> Iterator[Finding]:
             yield make_finding("old-state", state["session_id"], reason, ref=tip["ref"])
         else:  # the repair writes the marker, too
             yield from _check_marker(survey, state)
-    names = {state["session_id"] for state in survey.states}
-    for name in survey.markers:
+    names = {state["session_id"] for state in states}
+    for name in markers:
         if name not in names:
             yield make_finding("lost-state", name, "it has a marker and no state")
     yield from _check_tips(survey)

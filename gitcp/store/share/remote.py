@@ -466,6 +466,7 @@ def read_searched(repo: Repo, rules: str) -> Searched:
 
 def write_searched(repo: Repo, rules: str, searched: Searched) -> None:
     """Write down what was searched by these rules."""
-    lines = [_HEAD + rules, *(f"{oid} {ref}" for ref, oid in searched.tips.items())]
-    lines += [f"{oid} {rule}" for oid, rule in searched.secrets.items()]
+    # What was found comes first: without its end the file says that less was searched.
+    lines = [_HEAD + rules, *(f"{oid} {rule}" for oid, rule in searched.secrets.items())]
+    lines += [f"{oid} {ref}" for ref, oid in searched.tips.items()]
     files.write_private(repo, repo.join_shared("searched"), encode_lines(lines))
