@@ -27,7 +27,7 @@ A, B = "a1b2c3d4e5f6", "0f1e2d3c4b5a"
 SESSION = "1f0c5d6e-0000-4000-8000-000000000001"
 # Every option of `git blame -h`, and what shapes its output otherwise.
 OPTIONS = """ |-b|-b HEAD~2..|--root|--show-stats|--progress|--score-debug|--score-debug -n|-f|-n|-p
---porcelain|--line-porcelain|--incremental|-c|-c -e -t|-t|-l|-s|-e|-w|-wen
+--score-debug --|--porcelain|--line-porcelain|--incremental|-c|-c -e -t|-t|-l|-s|-e|-w|-wen
 --ignore-rev HEAD|--ignore-revs-file .ignored|--color-lines|--color-by-age|--minimal|-S .revs
 --contents .contents|-C|-C -C|-M|-L 1,2|-L2,+1|--abbrev|--abbrev=5|--abbrev=40|--no-abbrev
 --since=2005-04-06T00:00:00Z|--first-parent|--reverse HEAD~1|HEAD~1

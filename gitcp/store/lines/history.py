@@ -187,7 +187,7 @@ def read_margins(git: Git, options: Options, rows: Sequence[Row]) -> list[tuple[
     width = len(str(max((row["final"] + row["count"] - 1 for row in rows), default=0)))
     margins = []
     lines = iter(
-        _start_git(git, options["names"], _read_all, *options["given"], "-s")().split(b"\n")
+        _start_git(git, options["names"], _read_all, "-s", *options["given"])().split(b"\n")
     )
     for row in rows:
         for final, content in enumerate(BytesIO(row["content"]), row["final"]):
