@@ -1,5 +1,5 @@
-"""The context of a hook: data about a repository that is read once for all stages of a process; and
-stages made of what handles one record.
+"""The context of a hook: data about a repository that is read once for all stages of a process.
+Also what makes a stage of a function that handles one record.
 
     with context.open_context(repo) as ctx:
         state = ctx.read_state(session_id)   # locked, read once, the same dict for every stage
@@ -165,7 +165,7 @@ def is_off(repo: Repo) -> bool:
     return repo.top is None or os.path.exists(repo.join_shared("off"))
 
 
-# Stages of pipelines, made of what handles one record.
+# Make a stage of a pipeline of a function that handles one record.
 def is_of_agent(record: Record) -> bool:
     """Whether a record is an event of an agent."""
     is_event = record.get("type") == "event" and isinstance(record.get("event"), str)

@@ -78,12 +78,12 @@ def iterate_counted(title: str, batches: Iterable[Sequence[Item]]) -> Iterator[S
     hide_progress()
 
 
-def show_count(title: str, done: int, every: int = 0) -> None:
+def show_count(title: str, done: int, total: int = 0) -> None:
     """Show `title: 34 % (12/35)`, without a total `title: 12`; nothing once all is done."""
-    if not every:
+    if not total:
         show_line(f"{title}: {done}" if done else title)
-    elif done < every:
-        show_line(f"{title}: {done * 100 // every} % ({done}/{every})")
+    elif done < total:
+        show_line(f"{title}: {done * 100 // total} % ({done}/{total})")
     else:
         hide_progress()
 

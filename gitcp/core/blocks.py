@@ -61,7 +61,8 @@ def _get_call_id(part: dict[str, Any]) -> Any:
 
 
 def _unwrap(entry: dict[str, Any]) -> dict[str, Any]:
-    """An entry without its wrapper: that of a prompt typed meanwhile, or of a payload."""
+    """An entry without its wrapper: that of a prompt typed while the agent works, or of a
+    payload."""
     attachment = ensure_object(entry.get("attachment"))
     if attachment.get("type") == "queued_command":
         return {"type": "user", "content": attachment.get("prompt")}
@@ -70,18 +71,19 @@ def _unwrap(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _list_block_facts(block: dict[str, Any], kind: str) -> Iterator[Fact]:
-    """The facts of a block.  kind: of the fact that a text is, '' for none."""
-    key = next((block[key] for key in _IDS if isinstance(block.get(key), str)), "")
+    """The facts of a block.  kind: what a text in it is, 'prompt' or 'reply'; '' for neither."""
+    call_id = next((block[key] for key in _IDS if isinstance(block.get(key), str)), "")
     if block.get("type") in _RESULTS:
-        yield "result", key, bool(block.get("is_error")), extract_text(_get_first(block, _OUTPUTS))
+        output = extract_text(_get_first(block, _OUTPUTS))
+        yield "result", call_id, bool(block.get("is_error")), output
     elif _is_call(block):
         arguments = _get_first(block, _INPUTS)
         if isinstance(arguments, str):
             arguments = transcripts.load_entry(arguments) or arguments
-        yield "call", key, str(block.get("name") or "shell"), arguments
+        yield "call", call_id, str(block.get("name") or "shell"), arguments
         result, status = block.get("result", block.get("resultDisplay")), block.get("status")
         if result is not None or status in _ENDED:
-            yield "result", key, status in _ENDED[1:], extract_text(result)
+            yield "result", call_id, status in _ENDED[1:], extract_text(result)
     elif kind and isinstance(block.get("text"), str):
         yield kind, block["text"]
 

@@ -52,8 +52,8 @@ def find_discards(
     taking: bool = False,
 ) -> list[Discard]:
     """What a command run in folder may discard in the worktree at root, both absolute.  fold: maps
-    all names that the file system takes for one file to one name.  taking: what it takes into the
-    index or a commit without naming the files, instead."""
+    all names that the file system takes for one file to one name.  taking: list instead what the
+    command takes into the index or a commit without naming the files."""
     if not any(hint in command for hint in _HINTS):
         return []
     discards: list[Discard] = []
@@ -121,7 +121,7 @@ def _take_entries(words: Sequence[str], entries: list[str]) -> list[str]:
 
 
 def _skip_prefixes(words: Sequence[str]) -> list[str]:
-    """The words of a call from its command on, which is without its directory."""
+    """The words of a call from its command on; the command's own directory is left out."""
     for n, word in enumerate(words):
         if not (word in _PREFIXES or "=" in word or word[:1] == "-" or word[:1].isdigit()):
             return [posixpath.basename(word), *words[n + 1 :]]
@@ -140,7 +140,7 @@ def has_only_moves(command: str) -> bool:
     except ValueError:
         return False
     names = [words[0] for words, _ in calls if words]
-    is_quiet = all(redirection in _QUIET for _, several in calls for redirection in several)
+    is_quiet = all(one in _QUIET for _, redirections in calls for one in redirections)
     return bool(names) and is_quiet and set(names) <= {*_VCS, *_READS}
 
 
@@ -300,7 +300,8 @@ def _find_takings(words: Sequence[str]) -> Iterator[tuple[str, str, Sequence[str
 
 
 def _has_all(arguments: Sequence[str]) -> bool:
-    """Whether the short options of a `git commit` have -a; those behind one with a value are it."""
+    """Whether the short options of a `git commit` have -a.  Letters behind an option that takes a
+    value are that value."""
     for word in arguments:
         letters = word[1:] if word.startswith("-") and not word.startswith("--") else ""
         before = next((n for n, letter in enumerate(letters) if letter in "mFCctS"), len(letters))
@@ -423,6 +424,7 @@ def _format_taking(verdict: Verdict, session_id: str) -> str:
 
 
 def _format_stash(verdict: Verdict, session_id: str) -> str:
+    """The message for `stash`; its call is that of a tool that has taken the entry, '' before."""
     call, entry, own = verdict["call"], verdict["entry"], verdict["own"]
     whose = "another session's" if verdict["other"] else "the person's"
     steps = [f"Run `gitcp rewind --tool {call}`: it puts the entry and the files back"]
@@ -449,6 +451,7 @@ def _list_files(verdict: Verdict, session_id: str) -> list[tuple[str, str]]:
 
 
 def _format_discarding(verdict: Verdict, session_id: str) -> str:
+    """The message for `discard`; its call is that of a tool that has discarded, '' before."""
     call = verdict["call"]
     return _lay_out(
         f"This command {'has discarded' if call else 'discards'} another session's work",

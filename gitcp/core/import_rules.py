@@ -29,35 +29,36 @@ def list_steps(calls: Iterable[Call], versions: Sequence[Version]) -> Iterator[S
     """Yield a step for each call on a path whose result is known, in order.  versions: the path in
     commits, oldest first."""
     current: bytes | None = None  # the content after the last call, None if unknown
-    for time, writer, tells in calls:
-        if ends := _find_ends(tells, current, time, versions):
+    for time, writer, report in calls:
+        if ends := _find_ends(report, current, time, versions):
             before, after = ends
             if before != after:
                 yield time, writer, before, after, True
         else:
-            after = _encode(tells["content"]) if "content" in tells else None
+            after = _encode(report["content"]) if "content" in report else None
             if after is not None and after != current:
                 yield time, writer, None, after, False
         current = after
 
 
 def _find_ends(
-    tells: Mapping[str, Any], current: bytes | None, time: int, versions: Sequence[Version]
+    report: Mapping[str, Any], current: bytes | None, time: int, versions: Sequence[Version]
 ) -> tuple[bytes | None, bytes | None] | None:
-    """The contents before and after a call, None for no file; None if one is unknown."""
+    """(the content before a call, that after it), either None for no file; None instead of the pair
+    if one of them is unknown."""
     edits = [
-        (_encode(old), _encode(new), everywhere) for old, new, everywhere in tells.get("edits", ())
+        (_encode(old), _encode(new), everywhere) for old, new, everywhere in report.get("edits", ())
     ]
-    content = _encode(tells["content"]) if "content" in tells else None
-    if tells.get("deleted"):
+    content = _encode(report["content"]) if "content" in report else None
+    if report.get("deleted"):
         return None if current is None else (current, None)
-    if "inserted" in tells:
-        return None if current is None else (current, _insert(current, *tells["inserted"]))
-    if tells.get("created"):
+    if "inserted" in report:
+        return None if current is None else (current, _insert(current, *report["inserted"]))
+    if report.get("created"):
         after = edits[0][1] if content is None and len(edits) == 1 else content
         return None if after is None else (None, after)
-    if "original" in tells:
-        before = _encode(tells["original"])
+    if "original" in report:
+        before = _encode(report["original"])
         if content is None:
             content = agent_words.apply_edits(edits, before, trusted=True)
         # Some clients report an empty file for none.
@@ -128,6 +129,7 @@ def prove_holding(
     for number, writer in zip(removed_numbers, credit["removed"], strict=True):
         line = old_lines[number]
         is_proven = writer == single or line_replay.is_significant(line)
+        # A NUL marks a removed line, as in list_lines().
         removed.append(_keep_proven(writer, b"\0" + line, is_proven, is_taken))
     return {**credit, "added": added, "removed": removed, "lost": []}
 
@@ -151,12 +153,12 @@ def _has_evidence(lines: Sequence[bytes], standing: Collection[bytes]) -> bool:
 
 
 def _keep_proven(writer: Writer, line: bytes, is_proven: bool, is_taken: IsTaken) -> Writer:
-    """The call; UNKNOWN unless the line is proven to be its, and new in the commit."""
+    """The writer of a line if that is proven, and no earlier commit took the line; else UNKNOWN."""
     return writer if writer[0] and is_proven and not is_taken(writer[0], line) else UNKNOWN
 
 
 def forget_all(credit: PathCredit) -> PathCredit:
-    """A path's credit without known edits: the person's lines become unknown."""
+    """A path's credit if no edit of it is known: the person's lines become unknown."""
     return {
         **credit,
         "added": [(line, _forget_person(who)) for line, who in credit["added"]],

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LINK_KEY = commit_message.KEY
 REMOVED = f"{LINK_KEY}-Removed"
 BY_HAND = "Linked-By-Hand"
-# In a note: lines of the commit for which nothing is recorded may be a session's.
+# With this line a note says that those lines of its commit that nothing records may be a session's.
 UNKNOWN = b"Gitcp-Unknown: a session of another repository wrote in it"
 
 
@@ -62,9 +62,9 @@ def find_ids(message: bytes, note: bytes = b"") -> tuple[list[str], list[str]]:
 def _list_further(message: bytes, note: bytes, ids: Collection[str]) -> list[str]:
     removed = list_removed(note)
     return [
-        key
-        for key in commit_message.find_anywhere(message)
-        if key not in ids and key not in removed
+        checkpoint_id
+        for checkpoint_id in commit_message.find_anywhere(message)
+        if checkpoint_id not in ids and checkpoint_id not in removed
     ]
 
 

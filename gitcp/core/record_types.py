@@ -52,20 +52,20 @@ Shared = tuple[frozenset[bytes], str]  # what two changes have in common; the re
 
 
 class Linked(TypedDict):
-    """Why a session belongs to a commit.  how: content, environment or process.  From agent on,
-    what was stored: how many turns wrote what the commit has, and how many of the lines that it
-    adds the session wrote, then how many it adds."""
+    """Why a session belongs to a commit.  how: content, environment or process.  The keys from
+    agent on are of what was stored."""
 
     how: str
     paths: list[str]
     reasons: dict[str, str]
     agent: NotRequired[str]
-    turns: NotRequired[int]
-    lines: NotRequired[tuple[int, int]]
+    turns: NotRequired[int]  # how many wrote what the commit has
+    lines: NotRequired[tuple[int, int]]  # added by the commit: those by the session, and all
 
 
 class Pair(TypedDict):
-    """how: blobs; evidence, for a part of them; amend or rebase, as git names the rewrite."""
+    """A commit that is linked to a checkpoint.  how it was found: by blobs; by evidence, for a part
+    of them; amend or rebase, as git names the rewrite."""
 
     commit: str
     checkpoint_id: str

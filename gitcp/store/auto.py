@@ -109,7 +109,8 @@ def shorten_lines(lines: Iterable[str]) -> str:
 # GIT_INDEX_FILE and GITCP_ACTIVE.
 # The variables that tie git to a repository or an index.
 TIES = ("GIT_INDEX_FILE", "GIT_PREFIX", "GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR")
-# gitcp's own hooks do nothing then, except the pipelines that the person configured.
+# The value of GITCP_ACTIVE with which gitcp's own hooks run only pipelines that the person
+# configured.
 CONFIGURED = "configured"
 
 
@@ -351,15 +352,13 @@ def put_back(repo: Repo, plan: Intent) -> None:
     Does nothing if the stash has changed: then the work was put away on purpose.
     """
     head = Lookup(repo.objects, plan["tree"])
-    removed = {path: entry for path, entry in plan["dirty"].items() if head(path) != entry}
+    reset = {path: entry for path, entry in plan["dirty"].items() if head(path) != entry}
     for _ in range(2):  # a file that is away for a moment is back by the second look
-        removed = {
-            path: removed[path] for path in select_unchanged(repo, {p: head(p) for p in removed})
-        }
-        if not removed or read_stash(repo) != plan["stash"]:
+        reset = {path: reset[path] for path in select_unchanged(repo, {p: head(p) for p in reset})}
+        if not reset or read_stash(repo) != plan["stash"]:
             return
-    git.append_trace("auto", f"put back: {sorted(removed)}")
-    _write(repo, removed)
+    git.append_trace("auto", f"put back: {sorted(reset)}")
+    _write(repo, reset)
 
 
 def _write(repo: Repo, files: Mapping[str, Entry | None]) -> None:
@@ -379,9 +378,9 @@ def _write(repo: Repo, files: Mapping[str, Entry | None]) -> None:
 
 # The auto-commit strategy: the end of a turn, or of a task, makes a real commit of its work.
 #
-# First it makes the temporary checkpoint of every strategy, which holds the content while the
-# person's hooks run, and remains if no commit can be made, which is reported with the reason.
-# Then it makes the commit, one at a time in a worktree, stores it, and settles the streams.
+# First it makes a temporary checkpoint, as every strategy does, which holds the content while the
+# person's hooks run.  Then it makes the commit, one at a time in a worktree, stores it, and settles
+# the streams.  If no commit can be made, the reason is reported, and the checkpoint remains.
 _STAGED, _MIXED = "is staged by hand", "holds changes that are not the session's"
 _WAIT = 45.0  # seconds to wait for the commits of other sessions, whose hooks may be slow
 

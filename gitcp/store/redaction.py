@@ -133,8 +133,8 @@ def redact_text(repo: Repo, value: str, session: str = "") -> str:
 
 
 def redact_transcript(repo: Repo, data: bytes, session: str = "") -> bytes:
-    """A transcript redacted as for a checkpoint, while its texts have all of their lines.  Raises
-    InputError for an invalid rule."""
+    """A transcript redacted as for a checkpoint, to be called before its texts are cut: a secret
+    may span lines.  Raises InputError for an invalid rule."""
 
     from gitcp.core import transcripts
 
@@ -148,11 +148,11 @@ def make_redaction(repo: Repo, session: str = "") -> Callable[[str], str]:
     """redact_text() for many texts, by the rules as they are now."""
     if not can_read_rules(repo):
         return lambda _: WITHHELD
-    every = bool(repo.config.get_all("gitcp.redact") or has_personal_rules(repo))
+    has_own_rules = bool(repo.config.get_all("gitcp.redact") or has_personal_rules(repo))
 
     def redact(value: str) -> str:
         data = value.encode("utf-8", "surrogatepass")
-        if every or not is_words_only(data):
+        if has_own_rules or not is_words_only(data):
             data = get_redactor(repo, session).redact_text(data)
         return data.decode("utf-8", "replace")
 

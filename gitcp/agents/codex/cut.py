@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
-_HEADER = 1  # line 0 is the header; alone it is no conversation
+_HEADER = 1  # lines of the header; alone they are no conversation
 
 
 def find_last_leaf(data: bytes) -> str:
@@ -83,9 +83,9 @@ def _split_lines(data: bytes) -> list[bytes]:
 
 
 class _Leaves:
-    """The leaves of a rollout.  A leaf is `<number> <time>`: how many lines end with it, not
-    counting reasoning, which redaction may drop, and the time of the last.  So it is the same in
-    every copy of a rollout, and in no other."""
+    """The leaves of a rollout.  A leaf is `<number> <time>`: the number of lines up to it, and the
+    time of the last of them.  Lines of reasoning do not count, since redaction may drop them.  So a
+    leaf is the same in every copy of a rollout, and in no other."""
 
     def __init__(self, lines: list[bytes]) -> None:
         self._lines = lines

@@ -60,6 +60,7 @@ def list_items(
     selects: whether a line has to be listed; other lines may be listed or not.
     """
     transcript = open_transcript(data, load)
+    # A caller's selection is right only for lines of the shapes that blocks reads.
     if not selects or _get_facts_module(transcript.reader) is not blocks:
         selects = transcript.make_selection()
     for number, _, entry in transcript.list_entries(selects, start):
@@ -152,6 +153,7 @@ def open_transcript(data: bytes, load: Load = transcripts.load_entry) -> Transcr
     line, or a document."""
     head = next(filter(bytes.strip, BytesIO(data)), b"")
     first = load(head) if head else None
+    # The first line's object, or that of all lines if the first alone is none.
     document = first or (load(data) if first is None else None) or {}
     if other_transcript.is_first_entry(document):
         return Transcript(other_transcript, None, data, load)

@@ -214,8 +214,11 @@ def read_trees(repo: Repo, sources: Iterable[str]) -> dict[str, str]:
 
 
 class Hashes:
-    """Computes SHA-256 of transcripts.  A transcript that begins with the pieces of the session's
-    last one continues its digest, so that each piece of a growing session is read once."""
+    """Computes SHA-256 of transcripts, which are stored in pieces.
+
+    Of a session's last transcript it keeps the digest before the last piece.  One that begins with
+    the same pieces continues from there, so that most pieces of a growing session are read once.
+    """
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[list[str], Any]] = {}
@@ -405,7 +408,7 @@ def _find_secrets(survey: Survey, refs_here: Sequence[str]) -> Iterator[Finding]
 # Checks of links: the checkpoints that commits and notes name are stored and belong to them.
 _LINK_WINDOW = 500  # links that are checked together
 _ALONE_LINKS = 2  # windows before worker processes are started
-_FEW = 64  # files of a commit, of more the contents are read one by one
+_FEW = 64  # changed files up to which a commit's contents are read ahead, not one by one
 
 
 def look_at_linked(case: Case) -> Iterator[Finding]:
@@ -439,8 +442,11 @@ def look_at_linked(case: Case) -> Iterator[Finding]:
 def _find_lost(
     trailers: Sequence[Link], stored: Mapping[str, str], held_here: Collection[Link]
 ) -> Iterator[Finding]:
-    """Report links whose checkpoint is not stored: together if no checkpoint is, except those
-    that a session here can still store."""
+    """Report links whose checkpoint is not stored.
+
+    If no checkpoint is stored at all, one finding stands for all of them but those of held_here,
+    which a session here can still store.
+    """
     lost = [link for link in trailers if link[1] not in stored]
     unfetched = [] if stored else [link for link in lost if link not in held_here]
     if unfetched:
@@ -529,11 +535,15 @@ def _check_notes(
 
 
 def _find_carrier(survey: Survey, oid: str, name: str, carriers: Sequence[str]) -> str:
-    """The commit whose trailer has the id that is in a commit's note, if that has too little of the
-    work for a search to link it; else '', and also if a person wrote the note.
+    """The commit whose work a note claims wrongly for another one; '' if the note may be right, as
+    one by a person always is.
 
-    It is based on the other one, or that on it; or it has another author and no other link, since
-    one that git names may have work of which nothing is left."""
+    oid, name: the noted commit, and the checkpoint in its note.  carriers: the commits whose
+    trailers name that checkpoint.  One of these is returned if the noted commit has too little of
+    the work for a search to link it, and either commit is based on the other, or they have
+    different authors and the noted commit has no other link: git may link a commit to work of which
+    nothing is left.
+    """
     commit = read_commit(survey.repo.objects, oid) if carriers and oid not in carriers else None
     if commit is None or name in links.list_by_hand(
         notes.read_note(survey.repo.objects, oid) or b""
@@ -553,7 +563,8 @@ def _find_carrier(survey: Survey, oid: str, name: str, carriers: Sequence[str]) 
             or is_ancestor(survey.repo, other, oid)
         ):
             continue
-        # The checkpoint has what its first commit changed, of which others may have a part each.
+        # The work as this carrier has it, and as the checkpoint has it: that of its first commit,
+        # of which other commits may have a part each.
         works = [
             work
             for source in (carrier, None)
@@ -593,8 +604,8 @@ def look_at_deleted_store(case: Case) -> Iterator[Finding]:
 
 
 def _list_files(path: str) -> Iterator[str]:
-    """What stands in the place of the directory path or of that above it, the lock of path, and
-    every file below path."""
+    """Yield the path above path, path and its lock, as far as they exist and are no directories;
+    then every file below path."""
     places = (os.path.dirname(path), path, f"{path}.lock")
     yield from (p for p in places if os.path.lexists(p) and not os.path.isdir(p))
     for folder, _, names in os.walk(path):

@@ -67,13 +67,16 @@ if TYPE_CHECKING:
         parts: list[Part]
 
 
-_OPENED = 1000  # conversations of all directories
+_OPENED = 1000  # conversations that are opened, of a client without a folder for each directory
 
 
 def count_conversations(repo: Repo, home: str) -> Times:
     """client -> the times of its conversations, in s since 1970, for clients that keep them in
-    files.  Where each directory has a folder a few of its files are opened, since directories may
-    share it; otherwise the newest of all."""
+    files.
+
+    A client may have a folder for each directory: then a few files of the folder are opened, since
+    several directories may share it.  Of other clients the newest files of all are opened.
+    """
     roots = find.list_roots(repo)
     times_by_client: Times = {}
     for client in map(agents.get_client, agents.list_names()):
@@ -299,8 +302,8 @@ class Planner:
         )
 
     def _list_versions(self, path: str, commits: Sequence[Commit]) -> list[import_rules.Version]:
-        """The versions of a path with their times: of each commit, and before it the parent's if
-        that is another than the last."""
+        """The versions of a path with their times: each commit's, and before it its parent's,
+        unless that is the version listed last."""
         versions: list[tuple[int, str | None]] = []
         for commit in sorted(commits, key=lambda commit: commit.time):
             _, old, _, new = commit.changes[path]
@@ -310,7 +313,7 @@ class Planner:
         return [(time, partial(self._contents.read_blob, oid)) for time, oid in versions]
 
     def _is_recorded(self, oid: str) -> bool:
-        """Whether a commit has another link, or a person has removed that of an import."""
+        """Whether a commit has a link other than an import's, or a person has removed that one."""
         message, note = checkpoint_list.read_texts(self._contents, oid)
         import_id = make_import_id(oid)
         linked = links.list_links(message, note).keys() - {import_id}
@@ -393,8 +396,7 @@ def _store_conversation(repo: Repo, session: Session, times: Sequence[int]) -> _
     scan, redactor = session.client.scan, redaction.Lazy(repo, name)
     source = stored_transcripts.Source(name, session.path or None, redactor, scan)
     stored = stored_transcripts.store_transcript(repo, source, complete=True)
-    store = stored_transcripts.StoredChunks
-    chunks = store(stored.chunks, stored.content_hash) if stored else None
+    chunks = stored_transcripts.StoredChunks(stored.chunks, stored.content_hash) if stored else None
     scanned = stored.scan if stored and stored.scan else None
     usage = scanned["usage"] if scanned else None
     turns = {}

@@ -3,9 +3,9 @@
 It records all sessions and the person in one order; gitcp-formats(5) describes its lines.
 Objects are written before the line that names them, and each line is written at once.
 
-Its neighbour journal-checked says how many bytes of it were checked, and their sum.  Their lines
-are not checked again, which takes longer than to parse them; if the journal does not begin with
-these bytes any more, it has lost lines.
+Its neighbour journal-checked says how many bytes from its beginning were checked, and their CRC.
+The lines in these bytes are not checked again: to check a line takes longer than to parse it.  A
+journal that does not begin with these bytes any more has lost lines.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _NEIGHBOURS = "journal-checked", "look", "turn"
 _STREAMS = "refs/heads/entire/", "refs/gitcp/streams/"
 MANY = 2000  # edits of one look that are still written as a line each
 _BASED = credit.list_keys("based")
-LARGEST = 64 << 10  # bytes: a larger journal is cut back, as are lines that others repeat
+LARGEST = 64 << 10  # bytes: a larger journal is cut back, or loses lines that others repeat
 _UNCHECKED = 4096  # bytes at the end that each process checks
 # path -> its inode, how many of its bytes were read, the lines in them
 _READ: dict[str, tuple[int, int, list[JournalLine]]] = memory.get_table("journals")
@@ -62,8 +62,11 @@ def read_journal(repo: Repo, git_dir: str | None = None) -> list[JournalLine]:
 
 
 def _read_or_rebuild(repo: Repo, git_dir: str) -> tuple[list[JournalLine], bool]:
-    """Return (the lines of a worktree's journal as they stand in the file, or with those that it
-    has lost, whether the file has all of them).  Raises Error."""
+    """Return (the lines of a worktree's journal, whether the file has all of them).
+
+    The lines are as they stand in the file; if it has lost some, these are put back, and `trees`
+    lines expanded.  Raises Error.
+    """
     lines, is_complete = _read_raw(repo, git_dir)
     if not _was_lost(repo, git_dir, lines, is_complete):
         return lines, True
@@ -76,9 +79,9 @@ def _read_or_rebuild(repo: Repo, git_dir: str) -> tuple[list[JournalLine], bool]
 
 
 def _was_lost(repo: Repo, git_dir: str, lines: list[JournalLine], is_complete: bool) -> bool:
-    """Whether the journal of a worktree, which _read_raw() gave, has lost lines: what was checked
-    of it is gone, or it has no edit although one of its neighbours, or a stream of the worktree, is
-    still there."""
+    """Whether the journal of a worktree has lost lines: what was checked of it is gone; or the file
+    is gone, although one of its neighbours is there; or it has no edit, although a stream of the
+    worktree is there.  lines, is_complete: as _read_raw() returns them."""
     if (is_complete and any(map(credit.is_lasting, lines))) or not os.path.isdir(git_dir):
         return False
     neighbours = (os.path.join(git_dir, "gitcp", name) for name in _NEIGHBOURS)
@@ -104,13 +107,13 @@ def _read_raw(repo: Repo, git_dir: str | None = None) -> tuple[list[JournalLine]
     A journal only grows or is replaced, so this process reads only what was added since.
     """
     path = os.path.join(git_dir or repo.git_dir, "gitcp", NAME)
-    file, size, lines = _READ.get(path, (0, 0, []))
-    if size and files.read_stamp(path)[:2] == [file, size]:
+    inode, size, lines = _READ.get(path, (0, 0, []))
+    if size and files.read_stamp(path)[:2] == [inode, size]:
         return [*lines], True
     try:
         with os.fdopen(open_file(path), "rb", buffering=0) as f:
             st = os.fstat(f.fileno())
-            if file != st.st_ino or size > st.st_size:
+            if inode != st.st_ino or size > st.st_size:
                 size, lines = 0, []
             f.seek(size)
             data = f.read()
@@ -133,13 +136,13 @@ def _read_raw(repo: Repo, git_dir: str | None = None) -> tuple[list[JournalLine]
 
 
 def _parse_whole(repo: Repo, path: str, data: bytes) -> tuple[list[JournalLine], bool]:
-    """The lines of a journal, and whether it begins with what was checked of it, which is not
-    checked again."""
+    """Return (the lines of a journal, whether it still begins with the bytes that were checked).
+    What this version of gitcp has checked is not checked again."""
     mark = files.read_cache(f"{path}-checked", tail=64)
     size = int(words[1]) if len(words := mark.split()) > 1 and words[1].isdigit() else 0
-    same = _build_mark(data[:size])
-    is_complete = not size or words[1:] == same.split()[1:]  # whichever version checked it
-    size = size if mark == same else 0
+    new_mark = _build_mark(data[:size])
+    is_complete = not size or words[1:] == new_mark.split()[1:]  # whichever version checked it
+    size = size if mark == new_mark else 0
     lines = credit.parse_lines(data[:size], are_checked=True) + credit.parse_lines(data[size:])
     if is_complete and len(data) - size > _UNCHECKED:
         _note_checked(repo, path, data, lines)
@@ -274,8 +277,8 @@ class Journal:
         if not waiting or path not in _READ:
             self.write_waiting()
         if path in _READ:
-            file, size, read = _READ[path]
-            _READ[path] = file, size, read + credit.parse_lines(data, are_checked=True)
+            inode, size, read = _READ[path]
+            _READ[path] = inode, size, read + credit.parse_lines(data, are_checked=True)
         self.lines += expand_trees(self.repo, lines)
 
     def append_edits(self, edits: list[JournalLine]) -> None:
@@ -304,7 +307,7 @@ class Journal:
             return
         self.repo.objects.flush_named(data)
         path = self.repo.join_own(NAME)
-        file, size, read = _READ.pop(path, (0, 0, []))
+        inode, size, read = _READ.pop(path, (0, 0, []))
         fd = files.open_private(self.repo, path, os.O_RDWR | os.O_APPEND)
         try:
             st = os.fstat(fd)
@@ -312,8 +315,8 @@ class Journal:
             end = files.write_at(fd, b"\n" * bool(torn) + data, st.st_size)
         finally:
             os.close(fd)
-        if (file, size) == (st.st_ino, st.st_size):
-            _READ[path] = file, end, read
+        if (inode, size) == (st.st_ino, st.st_size):
+            _READ[path] = inode, end, read
 
     def _name_base(self, lines: list[JournalLine]) -> None:
         """Set `base` of edits and looks that lack it: the commit on which they are made."""
@@ -326,10 +329,10 @@ class Journal:
 
     def list_edits_since(self, mark: tuple[int, int], since: int) -> list[JournalLine]:
         """The edits that were added since read_end() returned mark, at the time since in ns."""
-        file, size = read_end(self.repo)
-        if (file, size) == mark:
+        inode, size = read_end(self.repo)
+        if (inode, size) == mark:
             return []
-        if file != mark[0]:  # it was cut back meanwhile
+        if inode != mark[0]:  # it was cut back meanwhile
             return [line for line in credit.list_edits(self.lines) if line["at"] >= since]
         with os.fdopen(open_file(self.repo.join_own(NAME)), "rb") as f:
             f.seek(mark[1])
@@ -375,7 +378,8 @@ class Journal:
 
 
 def leave_out(repo: Repo, git_dir: str, is_gone: Callable[[JournalLine], bool]) -> None:
-    """Rewrite the journal of a worktree, by its git directory, without the lines that are gone."""
+    """Rewrite the journal of a worktree, by its git directory, without the lines that is_gone()
+    selects."""
     with exclusive(repo, f"journal-{hash_home(repo, git_dir)}"):
         lines, _ = _read_or_rebuild(repo, git_dir)
         remaining = [line for line in lines if not is_gone(line)]
@@ -549,8 +553,8 @@ def write_edits(
     """Write a commit of the lines that the journal has gained since a ref last held it.
 
     Returns the update of the session's ref; None if there is nothing to hold.
-    ref: the ref of a part instead of the session's (store.guard.reports).  change: the
-    tree of its `change`; without one it keeps the previous `change`.
+    ref: to write to instead of the session's: that of a part of its edits (store.guard.reports).
+    change: the tree that the commit has as `change`; '' for that of the commit before.
     """
     start = max((n + 1 for n, line in enumerate(journal.lines) if "held" in line), default=0)
     lines = credit.list_lasting(journal.lines[start:])

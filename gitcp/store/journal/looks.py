@@ -44,8 +44,8 @@ _REFS = ("ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
 class Look:
     """A look at the whole worktree.
 
-    scan: what it saw.  began, at: the time before, in ns and by the worktree's clock.  end: of the
-    journal then, as read_end() returns it.  cost: in us.
+    scan: what it saw.  began: the time before the scan, in ns.  at: the same by read_clock().  end:
+    of the journal then, as read_end() returns it.  cost: in us.
     """
 
     def __init__(
@@ -227,6 +227,7 @@ def record_entries(
         if any(before is None for before, _ in changed.values()):
             changed |= _compare_entries(seen, dict.fromkeys(gone))
         gone &= changed.keys()
+        # Files that went and stand at none of these paths: the whole worktree may have them.
         strays = (
             gone.difference(_find_moves(journal.repo.objects, changed).values()) if gone else gone
         )
@@ -242,9 +243,11 @@ def look_at_omitted(
     at: int,
     writer: tuple[Writer, str] | None = None,
 ) -> dict[str, Version]:
-    """Record which files over a limit have changed, without their contents; return what
-    record_sizes() returns.  writer: who wrote them, and how that is known; by default the evidence
-    decides."""
+    """Record which files over a limit have changed, without their contents; return path -> the
+    entry that was last seen, of those that had one.
+
+    writer: who wrote them, and how that is known; by default the evidence decides.
+    """
     seen = read_last_seen(journal.repo, journal.lines)
 
     def find_writer(path: str) -> tuple[Writer, str]:
@@ -305,7 +308,7 @@ def _may_differ(repo: Repo, seen: LastSeen, path: str) -> bool:
 
 
 def _store_contents(repo: Repo, changed: Changed) -> Changed:
-    """Store the blobs of changed paths; the changes by what was stored."""
+    """Store the blobs of changed paths; return the changes, to the contents that were stored."""
     missing = [
         p for p, (_, after) in changed.items() if after and not repo.objects.packs.has(after[1])
     ]
@@ -362,7 +365,7 @@ def _record_changes(
 
 
 def _record_large_files(journal: Journal, changed: Changed, at: int) -> Changed:
-    """Add the edits of large files whose contents are known now; the other changes."""
+    """Add the edits of large files whose contents are known now; return the other changes."""
     large = credit.map_large(journal.lines)
     named = sorted(path for path in large.keys() & changed if changed[path][1])
     for path in named:
@@ -519,8 +522,11 @@ class GitTrees:
         self._stash = refs.Stash(repo)
 
     def has(self, path: str, entry: Version) -> bool:
-        """Whether some tree has this entry at the path.  For None: whether HEAD has nothing
-        there, and had nothing at the last look if only commits have moved it since."""
+        """Whether some tree has this entry at the path.
+
+        For None: whether HEAD has nothing there, and the HEAD of the last look had nothing either.
+        That one counts only if nothing but commits has moved HEAD since.
+        """
         if entry is None:
             return all(tree(path) is None for tree in self._read_heads())
         if self._trees is None:

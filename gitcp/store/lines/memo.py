@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from gitcp.core.line_authors import Periods
     from gitcp.repo import Repo
 
-_OWN = "="  # begins the key of a value that follows from nothing but what its key names
-_GROUND = "="  # the key of what the other values follow from
+# A value either depends on nothing but what its key names, and its key begins with _OWN; or it also
+# depends on the ground, whose name then begins its key.
+_OWN = "="
+_GROUND = "="  # the key of the ground itself, which save() keeps like the keys with _OWN
 _FORMAT = 2  # higher with each change of what is found
 _ROOM = 4 << 20  # bytes of the file
 _SHALLOW = "shallow", "info/grafts"
@@ -33,8 +35,8 @@ _WHERE = ("refs/notes", "refs/heads/entire", "refs/remotes", CHECKPOINTS)
 class Memo:
     """A table that is read when it is first asked, and kept by save().
 
-    A value depends on notes and on recording, or on nothing.  Of checkpoints it depends on which of
-    those that commits name are here: another checkpoint makes no value void.
+    The ground of its values is the notes, the periods of recording, and which of the checkpoints
+    that commits name are here.  Other checkpoints make no value void.
     """
 
     def __init__(
@@ -102,7 +104,8 @@ class Memo:
         return self._entries
 
     def _read_state(self) -> str:
-        """What decides of a commit's author besides the commit and the checkpoints here."""
+        """The name of the ground as it is now: what decides of a commit's author besides the
+        commit."""
         if not self._state:
             repo = self._repo
             form = "--format=%(objectname) %(refname)"
@@ -115,7 +118,12 @@ class Memo:
         return self._state
 
     def _check_ground(self, state: str, tips: str) -> str:
-        """The name of what the kept values follow from, if that is still so; else a new one."""
+        """The name of the kept values' ground if it is unchanged, else a new one, which makes them
+        void.
+
+        state: a hash of notes and of files.  tips: a hash of the refs that may have checkpoints; if
+        only these have changed, it is asked whether the same checkpoints are here.
+        """
         entries = self._load()
         ground = entries.get(_GROUND, {"state": "", "tips": "", "ids": {}})
         if ground["state"] == state and ground["tips"] == tips:

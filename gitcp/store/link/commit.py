@@ -128,15 +128,15 @@ def match_sessions(
 
     open_markers: the sessions to match, None for all.  is_made_now: the environment or a process
     above may name the session.  is_replay: the commit was rewritten from another one, so only
-    evidence counts.  brought: the sessions of checkpoints that come from a commit that is made
-    again; what that one left out links nothing here.  is_past: no hook saw the commit, and the
+    evidence counts.  brought: the sessions whose ids come from a commit that is made again; what it
+    left out of their work links nothing here.  is_past: no hook saw the commit, and the
     worktree is no longer as it was, so only evidence counts."""
     stash, blob = refs.Stash(repo), repo.objects.read_blob
     linked: dict[str, Linked] = {}
     candidates = session.read_concerned(repo) if open_markers is None else open_markers
     acting = find_acting(candidates) if is_made_now else {}
     foreign = _list_foreign(repo, candidates, acting)
-    looked_at, committers = None if is_replay else changes, acting if is_made_now else None
+    looked_at, committers = (None if is_replay else changes), (acting if is_made_now else None)
     lines = edits.look_for_commit(repo, looked_at, *foreign, committers)
     if open_markers is None:
         candidates = _add_writers(repo, candidates, lines, changes)
@@ -165,12 +165,12 @@ def leave_out_merged(
         return linked
     sides = objects.compare_with_parents(repo.objects, commit)[1:]
     for parent, changes in zip(commit["parents"][1:], sides, strict=True):
-        linked_by_parent = match_sessions(
+        linked_to_side = match_sessions(
             repo, changes, parent, markers, is_made_now=False, is_replay=True
         )
         remaining: dict[str, Linked] = {}
         for session_id, part in linked.items():
-            found = linked_by_parent[session_id]["paths"] if session_id in linked_by_parent else []
+            found = linked_to_side[session_id]["paths"] if session_id in linked_to_side else []
             paths = [path for path in part["paths"] if path in found]
             if paths or part["how"] != "content":
                 reasons = {path: part["reasons"][path] for path in paths}
@@ -242,8 +242,8 @@ def _leave_out_lineless(
 def _mark_stashed(
     repo: Repo, edits: list[Recorded], paths: Container[str], stash: refs.Stash, is_past: bool
 ) -> list[Recorded]:
-    """The edits, with a mark on those at paths of which the stash has any; at a past commit none
-    counts as being in the worktree."""
+    """The edits, with `stashed` set on those in the worktree whose paths a stash changes; of a past
+    commit, the edits as if none were in the worktree."""
     if is_past:
         return [{**edit, "live": False} for edit in edits]
     marked = [*edits]
@@ -375,8 +375,8 @@ def _reuse_id(repo: Repo, tried: Sequence[str]) -> str:
 
 
 def _find_tried(repo: Repo, unmade: Collection[str], args: Sequence[str]) -> list[str]:
-    """The ids in a message that are of commits that were not made, and so name nothing: the message
-    is one that was tried before, as `-F .git/COMMIT_EDITMSG` gives it."""
+    """The ids in a message that name nothing, since their commits were not made: the message was
+    tried before, as `-F .git/COMMIT_EDITMSG` gives it."""
     if args[1:2] != ["message"] or not unmade:
         return []
     with open(args[0], "rb") as f:
@@ -485,6 +485,8 @@ def conclude_commit(repo: Repo) -> Conclusion:
 
 
 def _obey(repo: Repo, commit: Commit, verdict: Verdict | None, conclusion: Conclusion) -> None:
+    """Fill in the conclusion for a commit: by the verdict if that linked sessions and the message
+    got its id; else by what the commit itself has.  verdict: None if there is none for it."""
     ids = commit_message.read_trailers(encode_name(commit["message"]))
     if verdict and verdict["sessions"] and (verdict.get("told") or verdict["id"] in ids):
         conclusion["sessions"] = verdict["sessions"]

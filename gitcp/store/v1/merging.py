@@ -1,8 +1,8 @@
 """The union of two trees of the permanent store, one of which may come from a stranger.
 
 A stranger can make small objects that are costly to read: an endless list of sessions, a tree that
-refers to another one a thousand times, documents of many megabytes.  Those are not merged: of two
-such objects the greater in a fixed order stays.
+refers to another one a thousand times, documents of many megabytes.  Those are not merged: one of
+two such objects stays, the same one in every clone.
 """
 
 from __future__ import annotations
@@ -93,13 +93,13 @@ class Union:
             if b_tree.get(name) == a_tree.get(name):
                 united[name] = entry
                 continue
-            old, new = (_get_directory(name, tree.get(name), digits) for tree in (a_tree, b_tree))
-            if digits == _SHARD and (old or new):
-                merged = self._unite_level(old, new, _REST, name)
-            elif old and new:
-                merged = self.unite_checkpoints(old, new, shard + name)
+            left, right = (_get_directory(name, t.get(name), digits) for t in (a_tree, b_tree))
+            if digits == _SHARD and (left or right):
+                merged = self._unite_level(left, right, _REST, name)
+            elif left and right:
+                merged = self.unite_checkpoints(left, right, shard + name)
             else:
-                merged = old or new
+                merged = left or right
             if merged:
                 united[name] = (TREE, merged)
         return write_tree(self._objects, united) if united else None
@@ -124,7 +124,7 @@ class Union:
     def _read_directory(self, tree: str) -> Directory:
         directory = read_directory(self._objects, tree, _DOCUMENT)
         for session in directory["sessions"]:
-            session.pop("tree", None)  # of two clones that merge, each writes it in the same form
+            session.pop("tree", None)  # it is written anew, in the same form by every clone
         return directory
 
     def _is_bounded(self, tree: str) -> bool:
@@ -139,6 +139,8 @@ class Union:
         return self._can_afford(*(entry[1] for entry in inner if entry and self._is_small(entry)))
 
     def _can_afford(self, *oids: str) -> bool:
+        """Count the bytes of these objects as read; return whether this merge may still read so
+        many."""
         self._left -= sum(map(self._objects.read_size, oids))
         if self._left < 0:
             self.is_cut = True
@@ -202,16 +204,16 @@ def unite_notes(objects: Objects, a: str, b: str, *, joined: Join) -> str:
 
 def _list_notes(objects: Objects, tree: str) -> Iterator[tuple[str, Entry]]:
     """Yield (commit, entry) of each note, with any fan-out."""
-    todo, count = [("", tree)], 0
+    full, todo, count = len(tree), [("", tree)], 0  # full: digits of an oid
     while todo:
         before, oid = todo.pop()
         for name, entry in read_tree(objects, oid).items():
             commit = before + name
-            if len(commit) > len(tree) or not _HEX.issuperset(name):
+            if len(commit) > full or not _HEX.issuperset(name):
                 continue
             if entry[0] == TREE:
                 todo.append((commit, entry[1]))
-            elif len(commit) == len(tree):
+            elif len(commit) == full:
                 yield commit, entry
             count += 1
             if count > _MOST:
@@ -298,8 +300,11 @@ def list_forgotten_roots(repo: Repo, tip: str) -> set[str]:
 
 
 def drop_replaced(repo: Repo, updates: Iterable[Update]) -> None:
-    """Let git prune the histories that these updates of refs replaced by others, with the
-    remote-tracking branches that have one of them, which git's next fetch brings again."""
+    """Let git prune the histories that these updates of refs replaced by others.
+
+    Remote-tracking branches that have one of these histories are deleted; git's next fetch brings
+    them again.
+    """
     replaced = {
         ref: (old, new)
         for ref, new, old in updates
@@ -311,11 +316,11 @@ def drop_replaced(repo: Repo, updates: Iterable[Update]) -> None:
     for old, new in replaced.values():
         roots.update(list_commits(repo, "--max-parents=0", old, "--not", new))
     tracking = refs.list_refs(repo, checkpoints.TRACKING)
-    having = [(ref, None, tip) for ref, tip in tracking.items() if _has_root(repo, tip, roots)]
+    deletions = [(ref, None, tip) for ref, tip in tracking.items() if _has_root(repo, tip, roots)]
     with suppress(Moved):
-        refs.update_refs(repo, having, "gitcp: forget")
+        refs.update_refs(repo, deletions, "gitcp: forget")
     pack_care.forget_logs(repo, [*replaced, refs.MEMORY, *tracking])
-    pack_care.unpin_tips(repo, [*(old for old, _ in replaced.values()), *(u[2] for u in having)])
+    pack_care.unpin_tips(repo, [*(old for old, _ in replaced.values()), *(u[2] for u in deletions)])
 
 
 def _has_root(repo: Repo, tip: str, roots: set[str]) -> bool:
@@ -379,11 +384,13 @@ def merge_histories(
 
 
 def _merge_stores(repo: Repo, tree: str, tips: tuple[str, str], union: Union) -> str:
-    """Write the merge of two stores.  A history that the other side has forgotten is no parent,
-    nor is one that has what the other has forgotten.
+    """Write the merge of two stores.  A side is no parent of it if the other has forgotten its
+    history, or something that it has.
 
-    Raises Error if one has forgotten what the other has not, and too much differs: one of their
-    trees would bring that back, or lack what is in no parent."""
+    Raises Error if the sides have forgotten different histories, and too much differs to unite the
+    trees: a tree that was taken from one side could bring back what the other has forgotten, or
+    lack what no parent has.
+    """
     parents, forgotten = [], set[str]()
     replaced = [list_forgotten_roots(repo, tip) for tip in tips]
     if union.is_cut and replaced[0] != replaced[1]:
