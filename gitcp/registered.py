@@ -1,10 +1,11 @@
 """The repositories that this person let gitcp work in, by `gitcp enable` or by starting a session
-there: only in these git is run for a session whose home is elsewhere (doc/trust.md "Another
-repository").
+there.  For a session whose home is elsewhere, gitcp runs git in no other repository (doc/trust.md
+"Another repository").
 
-Each is an entry in the person's state directory, by the real path of the common git directory, with
-a random token beside it that the repository has, too: another one that takes the place is not it.
-Whether a place belongs to one is read from files, since git would obey the configuration there.
+Each is an entry in the person's state directory, by the real path of the common git directory.  A
+random token is beside the entry and in the repository, so another repository that is put at the
+same path is not taken for it.  Whether a directory belongs to a registered repository is read from
+files, since git would obey the configuration there.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ _TOKEN = 16  # random bytes
 
 def add_repository(repo: Repo) -> None:
     """Register a repository with its main worktree.  Raises Error if that cannot be written."""
-    common, (main, name) = os.path.realpath(repo.common), os.path.split(repo.common)
+    common, (parent, name) = os.path.realpath(repo.common), os.path.split(repo.common)
     is_main = repo.top is not None and repo.git_dir == repo.common
-    top = repo.worktree if is_main else main if name == ".git" else ""
+    top = repo.worktree if is_main else parent if name == ".git" else ""
     path, entry = _locate_entry(common), (common, os.path.realpath(top) if top else "")
     if not repo.has_git:
         return
@@ -39,7 +40,8 @@ def add_repository(repo: Repo) -> None:
         files.replace_file(path, os.fsencode("\0".join(entry)), 0o600, durable=False)
     if _read(f"{path}.token") != (_read(_locate_token(repo.common)) or None):
         with files.exclusive(repo, "install"):
-            if not (token := _read(_locate_token(repo.common))):  # else another person's, too
+            # A token that is there stays: another person may have registered the repository.
+            if not (token := _read(_locate_token(repo.common))):
                 token = os.urandom(_TOKEN).hex().encode()
                 files.write_private(repo, _locate_token(repo.common), token)
             files.replace_file(f"{path}.token", token, 0o600, durable=False)
@@ -82,7 +84,8 @@ def find_git_dir(root: str) -> str:
 
 
 def find_common_dir(git_dir: str) -> str:
-    """The common directory of a git directory, which is a linked worktree's if git put it there."""
+    """The common directory of a git directory: the one above `worktrees/<name>` if it is a linked
+    worktree's, else itself."""
     above, name = os.path.split(os.path.dirname(git_dir))
     return above if name == "worktrees" else git_dir
 

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import JournalLine, State, Version, Writer
 
     class Window(TypedDict):
-        """opened: when the call was announced.  begin, end: when it ran; end is None while it runs.
+        """A time in which a call, or a turn, may have changed files.
+
+        opened: when the call was announced.  begin, end: when it ran; end is None while it runs.
         All times are in ns.  left: when the call ended if a part of it ran on in the background.
         late: this part runs on after the turn, too.
         kind: shell; waiting, a shell of which no process is seen; cut, a shell that ended with its
@@ -62,9 +64,10 @@ if TYPE_CHECKING:
         by: Window | None
 
 
-# Each key of a line, declared once: its shape (None: any value), what is said of it, its meaning
-# as gitcp-formats(5) has it, which `make generate` writes.  The first are of several kinds of
-# lines; a key that makes a line one of a kind has `kind`, and the other keys of the kind follow it.
+# Each key of a line, declared once: its shape (None: any value), what is said of it, and its
+# meaning, which `make generate` writes to gitcp-formats(5).  Lines are of several kinds.  The first
+# keys are those of more than one kind; then comes for each kind the key by which a line is known to
+# be of it (`kind`), followed by the kind's other keys.
 #
 # What is said of it, in words:
 # kind     a line with it is of this kind
@@ -73,7 +76,7 @@ if TYPE_CHECKING:
 # based    such a line gets the commit on which it was made
 # owner    it names the session whose line it is: `forget` removes the line
 # objects  it names objects which are needed as long as the line is there
-# alone    the edits of a line with `trees` do not share it
+# alone    each edit has its own: it does not come from the line with `trees` that has many edits
 # cause    it goes when the edit is no longer given to a call
 KEYS: dict[str, tuple[formats.Shape, str, str]] = {
     "at": (is_count, "", "when, in nanoseconds by the clock of the file system"),
@@ -149,9 +152,11 @@ _LASTING = list_keys("lasting")
 def derive_contents(
     call: Mapping[str, Any], before: bytes, after: bytes
 ) -> tuple[bytes, bytes] | None:
-    """(content before the call, content after it); None if they cannot be derived.
+    """(content that the call changed, content that it wrote), by its arguments; None if they cannot
+    be derived.
 
-    before: the content at the start of the call; after: at its end.  Line endings are as in after.
+    before, after: what the file had when the call began and ended; others may have written it, too.
+    Line endings are as in after.
     """
     original = _encode_text(call["original"], after) if "original" in call else None
     if "content" in call:

@@ -194,11 +194,11 @@ def build_log(commit: str, lines: Lines, committer: str = "") -> Log:
     return {"attested": attested, "metadata": {**metadata, "sessions": sessions}}
 
 
-def format_log(history: Log) -> str:
+def format_log(log: Log) -> str:
     """The text of a log, with paths and keys in order; '' if it attests nothing."""
     rows = []
-    for path in sorted(history["attested"]):
-        keys = history["attested"][path]
+    for path in sorted(log["attested"]):
+        keys = log["attested"][path]
         rows.append(f'"{path}"' if any(c in path for c in " \t") else path)
         rows += [
             f"  {key} {format_ranges(keys[key])}"
@@ -206,7 +206,7 @@ def format_log(history: Log) -> str:
         ]
     if not rows:
         return ""
-    metadata = json.dumps(history["metadata"], indent=2, sort_keys=True, ensure_ascii=False)
+    metadata = json.dumps(log["metadata"], indent=2, sort_keys=True, ensure_ascii=False)
     return "\n".join([*rows, _DIVIDER, metadata]) + "\n"
 
 
@@ -255,19 +255,19 @@ def parse_ranges(text: str) -> set[int] | None:
     return lines
 
 
-def find_authors(history: Log, commit: str, path: str) -> dict[int, Author]:
+def find_authors(log: Log, commit: str, path: str) -> dict[int, Author]:
     """The authors of the lines of path that a log on commit attests.
 
     A log that names another commit was copied and attests nothing.  Keys of Git AI before 1.4 are
     in `prompts`; a key without an entry has no author.
     """
-    metadata = history["metadata"]
+    metadata = log["metadata"]
     if metadata.get("base_commit_sha") != commit:
         return {}
     entries = {**ensure_object(metadata.get("prompts")), **ensure_object(metadata.get("sessions"))}
     persons = ensure_object(metadata.get("humans"))
     attested: dict[int, Author] = {}
-    for key, lines in history["attested"].get(path, {}).items():
+    for key, lines in log["attested"].get(path, {}).items():
         identity = ensure_object(ensure_object(entries.get(key.partition("::")[0])).get("agent_id"))
         if identity.get("tool"):
             author = build_nobody("session")
@@ -282,8 +282,8 @@ def find_authors(history: Log, commit: str, path: str) -> dict[int, Author]:
 
 # Join authorship logs of Git AI for the same commit.
 #
-# gitcp's entries are the edits listed in a session's attribute git_ai.EDITS.  The others are of
-# another tool; a line that it attests keeps its attestation.
+# gitcp's entries are the edits listed in a session's attribute EDITS.  The others are of another
+# tool; a line that it attests keeps its attestation.
 _PARTS = ("prompts", "sessions", "humans")
 
 
@@ -305,8 +305,8 @@ def unite_logs(ours: Log, theirs: Log | None) -> Log:
 def merge_notes(a: bytes, b: bytes) -> bytes:
     """The text of one note for two on the same commit; their order does not matter.
 
-    A line that two tools claim goes to the first key in order.  A log comes after a text that is
-    not one of this version; of two such texts the longer one is the result.
+    A line that two tools claim goes to the first key in order.  If one text is not a log
+    of this version, that text is the result; of two such texts the longer one.
     """
     low, high = sorted((a, b), key=lambda text: (len(text), text))
     logs = [parse_log(text.decode("utf-8", "surrogateescape")) for text in (low, high)]
@@ -355,8 +355,8 @@ def _leave_out(log: Log, without: set[str]) -> Attested:
 
 
 def _add_claims(first: Attested, attested: Iterable[Attested]) -> Attested:
-    """first with the lines of attested that it does not claim; the first key in order takes a
-    line."""
+    """first, with the lines of attested that it does not claim itself.  Of several keys that claim
+    a line, the lowest gets it."""
     joined: Attested = {path: {k: set(n) for k, n in row.items()} for path, row in first.items()}
     claims = [
         (path, key, lines)

@@ -83,7 +83,7 @@ def find_blocking_claim(mine: Claim, held: Iterable[Claim]) -> tuple[Claim, str]
 #
 # The base of a call is the commit at HEAD of a git worktree, or the change at `@` of a jj
 # workspace. The first check that fails decides.
-KEYS = ("Claude-Session-Id",)
+KEYS = ("Claude-Session-Id",)  # of trailers that name a session
 MARKER = b"[Claude Workspace]"
 _OWNER = b"for session "  # before the session's id
 
@@ -140,7 +140,7 @@ def judge_end(
         unsafe = _find_unsafe(original, session_id, live, True)
         if unsafe:
             return unsafe
-    # jj: the name itself; git: the commit under it
+    # In git the same branch may be at another commit; in jj both are the change id.
     if (started["name"], started["id"]) == (base["name"], base["id"]):
         return _make_verdict("allow", "the base is where it was", base)
     return {**_make_verdict("moved", "the base is not where it was", base), "was": started}

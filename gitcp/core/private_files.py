@@ -19,8 +19,8 @@ class File:
     any other `<word>` for one name; below a directory that ends in `/` is anything.
 
     What is said of it, in words:
-    shared   it has the permissions of core.sharedRepository: no words of a person, no contents
-    flag     that it is there, or its time, says all
+    shared   it has the permissions of core.sharedRepository, so no words of persons, no contents
+    flag     only whether it is there, or its time, is read
     hook     git's hooks in sh look for it
     copy     it may have what its session wrote: `forget` removes it with the session
     left     `clean` removes it if no state of its session lasts

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from gitcp.store.back.conversation import Stored
 
     class Handover(TypedDict):
-        """The prompt, and of how many turns it has how many."""
+        """text: the prompt for the other client.  turns: how many turns it has; of: how many the
+        session has."""
 
         session_id: str
         agent: str
@@ -45,8 +46,11 @@ _STATES = {"completed": "[x]", "in_progress": "[>]"}
 
 
 def make_handover(repo: Repo, name: str, size: int) -> Handover:
-    """The hand-over of the session that a session's id, a commit, a branch or a checkpoint names,
-    redacted, in at most so many bytes.  Raises Error if they name several, or nothing is stored."""
+    """The hand-over of a session, redacted, in at most size bytes.
+
+    name: the session's id, or a commit, branch or checkpoint that has this session alone.  Raises
+    Error if it has several, or if no transcript is stored.
+    """
     stored = _find_session(repo, name)
     session_id, agent, data = stored["session_id"], stored["agent"], stored["transcript"]
     # The client's own has also the turns since the last checkpoint.

@@ -36,8 +36,8 @@ def read_lines(text: str, start: int = 0, model: str = "") -> tuple[list[Line], 
         if line.startswith(("> ", "# ")):
             line_kind = ""  # the client's
         if line_kind != kind:
-            text = "\n".join(texts).strip()
-            lines += [{"kind": kind, "text": text}] if text else []
+            joined = "\n".join(texts).strip()
+            lines += [{"kind": kind, "text": joined}] if joined else []
             kind, texts = line_kind, []
         in_commit = line.startswith("> Commit ") or (in_commit and line_kind == "answer")
         if line.startswith("> "):

@@ -120,7 +120,7 @@ class Scanner(transcript_facts.Scanner):
         total = _list_counts(info, "total_token_usage")
         if total is None or total == self.total:
             return
-        if self.forked:  # the usage before this line's is the other session's
+        if self.forked:  # what was used before this line is the parent session's
             last = _list_counts(info, "last_token_usage") or total
             self.total = [count - own for count, own in zip(total, last, strict=True)]
             self.forked = False

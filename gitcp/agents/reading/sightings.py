@@ -1,8 +1,9 @@
 """Derives the edits by commands from the contents of files that a conversation was shown.
 
 A command's output seldom has the content that the command leaves.  The next output with the file
-has it, and the last one before has the old content.  Lines in which they differ are the command's
-if its text has them and no other output between them showed them.
+has it, and the last output with the file before the command has the old content.  A line in which
+the two contents differ is the command's if the command's text has the line, and nothing showed it
+between the old content and the command.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Sightings:
         """Note a command that began."""
         self._moment += 1
         if agent_words.may_bring_lines(text):
-            self._contents.clear()
+            self._contents.clear()  # any file may have other lines now
         self._commands.append(
             {"call": call, "turn": turn, "at": at, "text": text, "moment": self._moment}
         )
@@ -88,8 +89,11 @@ class Sightings:
     def find_edit(
         self, path: str, content: str, turn: int
     ) -> tuple[Command, dict[str, Any]] | None:
-        """(the first command, the edit in a client's form) of the commands of this turn whose text
-        has lines of a file's new content, which is noted; None without such lines."""
+        """Note a file's new content, and find the edit by which commands of this turn made it.
+
+        Returns (the first of the commands, the edit in a client's form); None if no command since
+        the old content names the file and has new lines in its text.
+        """
         before, moment = self._find_content(path, turn)
         later = self._list_commands(path, moment)
         self.note_content(path, content, turn)

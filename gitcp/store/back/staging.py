@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     # permissions (S_IFLNK: a symbolic link), blob of the bytes; None: as git writes it
     Raw = tuple[int | None, str | None]
 
+# Options of git against settings of the repository that must not act on a step's files.
 _WAYS = (
     "-c core.hooksPath=/dev/null -c core.splitIndex=false -c core.fsmonitor=false"
     " -c core.sparseCheckout=false -c core.bare=false -c core.useReplaceRefs=false"
@@ -50,8 +51,8 @@ class Staging:
         check_out(self._repo, targets, attributes, self.new, f"{self.new}.index")
 
     def add_raw(self, raw: Mapping[str, Raw]) -> None:
-        """Give those that are among the written files the bytes and permissions that git does not
-        keep."""
+        """Give written files the bytes and permissions that git does not keep.  raw: by path; paths
+        that were not written are passed over."""
         for path, item in raw.items():
             if os.path.lexists(self.get_path(path)):
                 put_raw(self._repo.objects, self.get_path(path), item)

@@ -66,7 +66,8 @@ class Survey:
 
     @cached_property
     def _streams(self) -> dict[str, Tip | None]:
-        """ref -> tip of what has the name of a stream and an object; None if it is no stream."""
+        """ref -> tip, for each ref with a stream's name whose object is here; None if that is no
+        stream."""
         self.repo.objects.ahead.fetch(self.refs.values())
         streams: dict[str, Tip | None] = {}
         for ref, oid in self.refs.items():
@@ -117,7 +118,7 @@ class Survey:
 
     def list_states(self, tip: Tip) -> list[State]:
         """The states that name a stream, or will name it at their session's next event."""
-        self.read_copy(tip, tip["session_id"])
+        self.read_copy(tip, tip["session_id"])  # fills _metadata
         keys = {tip["stream"], tip["session_id"], _get_branch(tip), *self._metadata[tip["oid"]]}
         numbers = set().union(*(self._naming.get(key, ()) for key in keys))
         return [s for n in sorted(numbers) if self._has_stream(s := self.states[n], tip)]
@@ -128,11 +129,11 @@ class Survey:
 
     def list_owners(self, tip: Tip) -> set[str]:
         """The sessions that have files on a stream."""
-        self.read_copy(tip, tip["session_id"])
+        self.read_copy(tip, tip["session_id"])  # fills _metadata
         return {*self._metadata[tip["oid"]], tip["session_id"]}
 
     def list_lost(self, state: State) -> list[Stream]:
-        """The streams of a state with files that no ref has."""
+        """The streams with files that a state names and no ref has."""
         known = {tip["stream"] for tip in self.tips}
         return [
             stream for stream in state["streams"] if stream["files"] and stream["id"] not in known

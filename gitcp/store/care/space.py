@@ -67,12 +67,12 @@ def list_items(repo: Repo, skip_sessions: bool = False) -> Iterator[Item]:
     """
     pinned = dict(pack_care.list_objects(repo))
 
-    def list_owned() -> Iterator[tuple[str, Owner]]:
+    def list_reached() -> Iterator[tuple[str, Owner]]:
         for oid, owner in _list_objects(repo, skip_sessions):
             pinned.pop(oid, None)
             yield oid, owner
 
-    yield from _measure_objects(repo, list_owned())
+    yield from _measure_objects(repo, list_reached())
     yield from _measure_objects(repo, ((oid, ("packs", "", time)) for oid, time in pinned.items()))
     yield from _list_files(repo)
 
@@ -117,7 +117,7 @@ def _list_objects(repo: Repo, skip_sessions: bool) -> Iterator[tuple[str, Owner]
 def _name_owners(
     objects: Iterable[tuple[str, str]], owners: Mapping[str, Owner], places: Place
 ) -> Iterator[tuple[str, Owner]]:
-    """(oid, owner) of objects and their paths, each after the commit that first had it."""
+    """(oid, owner) of objects, which are (oid, path), each after the commit that first had it."""
     owner: Owner = ("", "", 0.0)
     for oid, path in objects:
         owner = owners.get(oid, owner)
@@ -228,7 +228,7 @@ class Owned(NamedTuple):
 
 
 def list_owned(repo: Repo, word: str) -> Iterator[Owned]:
-    """The private files of sessions of which the table says a word."""
+    """The private files of sessions to which the table gives this word (core/private_files)."""
     for file in filter(lambda file: file.is_of_session, private_files.list_files(word)):
         paths = repo.list_folders() if file.place == WORKTREE else [repo.join_shared()]
         for name in file.name.split("/"):

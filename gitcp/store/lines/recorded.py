@@ -1,5 +1,5 @@
-"""What the sessions of checkpoints recorded, read for many checkpoints at once; when persons
-recorded; and what is read of a commit and of a path in it for the authors of its lines."""
+"""What the authors of lines are found from: what the sessions of checkpoints recorded, read for
+many checkpoints at once; when persons recorded; a commit, and a path in it."""
 
 from __future__ import annotations
 
@@ -244,8 +244,8 @@ _DATE = re.compile(r"@?(\d+)(?: [-+]\d{4})?")
 def begin_recording(repo: Repo) -> None:
     """Note that work is recorded from now on, unless it is recorded already.
 
-    In a clone without a note whose person has written checkpoints, the recording began with the
-    first of them.
+    If this clone has noted nothing yet, and its person has written checkpoints, the recording began
+    with the first of them.
     """
     mail, seconds = _read_author(repo)
     newest = _read_newest(repo)
@@ -351,7 +351,7 @@ class Readers:
 
     @cached_property
     def periods(self) -> Periods:
-        """When the work of whom was recorded."""
+        """The periods in which each person recorded, by mail address."""
         return read_periods(self.repo, self.notes)
 
     def prefetch_notes(self, commits: Sequence[str]) -> None:
@@ -366,7 +366,7 @@ class Readers:
         return self.repo.objects.read_blob(oid) if oid and oid.isalnum() else None
 
     def credit_blob(self, records: Sequence[LineRecord], path: str, oid: str) -> LineAuthors:
-        """credit_blob() with the blobs and checkpoints of this repository."""
+        """line_authors.credit_blob() with the blobs and checkpoints of this repository."""
         return line_authors.credit_blob(
             records, path, oid, self.read_blob, self.recorded.find_session
         )

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 
 
 def read_basis(repo: Repo) -> dict[str, str]:
-    """name -> checksum of the files that change commits without moving a ref: other names for
-    authors (gitmailmap(5)), and the edge of a shallow clone."""
+    """name -> checksum of the files that change what git says of commits while no ref moves: other
+    names for authors (gitmailmap(5)), and the edge of a shallow clone."""
     names = [".mailmap"] * bool(repo.top) + repo.config.get_all("mailmap.file")[-1:]
     top = repo.top or repo.common
     paths = {name: os.path.join(top, os.path.expanduser(name)) for name in names}
@@ -86,7 +86,8 @@ class _Moves(NamedTuple):
 
 
 def _list_moves(repo: Repo, since: list[str]) -> _Moves:
-    """What came and went; without heads, and then all that is there, if git lacks one of them."""
+    """What came and went since these heads.  If git lacks one of them, all commits came, and since
+    is empty."""
     try:
         came = list_commits(repo, *checkpoint_list.ALL, "--stdin", stdin=_exclude(since))
         went = since and list_commits(
@@ -110,8 +111,10 @@ def _store_commits(
     went: Container[str],
     others_stay: bool,
 ) -> None:
-    """Store the links that commits carry, and which commits are on a branch or tag: those that
-    came; others_stay: and those that were and did not go."""
+    """Store the links that commits carry, and which commits are on a branch or tag.
+
+    Those are the commits that came, and if others_stay also those that were there and did not go.
+    """
     rows = database.execute("select oid, checkpoint, id, author, live from linked")
     known = {(oid, checkpoint): facts for oid, checkpoint, *facts in rows}
     linked: set[tuple[str, str]] = set()
@@ -142,8 +145,11 @@ def _store_commits(
 
 
 def _list_linked(repo: Repo, since: Sequence[str], came: Container[str]) -> Iterator[Commit]:
-    """Each link of a commit of branches and tags by its message, unless a note removes it, and each
-    link by a note; of commits that came since these heads, if there are any."""
+    """The links of the commits on branches and tags: those in messages that no note removes, and
+    those in notes.
+
+    since: heads; if there are any, only commits that came since then (came) are read.
+    """
     reader = notes.Reader(repo.objects)
     args = ("log", "-z", "--no-show-signature", "--no-notes", "--format=%H%n%aN%n%ct%n%s%n%B")
     sought = (*checkpoint_list.CARRYING, "--stdin")
@@ -167,10 +173,12 @@ def _list_linked(repo: Repo, since: Sequence[str], came: Container[str]) -> Iter
 # The index of searches, <common>/gitcp/search.sqlite, made from the store alone.
 #
 # It is private (0600), never pushed, and made again if it is damaged or of another version.
-# SQLite's errors of the machine: permission, busy, locked, out of memory, read only, input and
-# output, full, cannot open.
+#
+# _MACHINE: SQLite's errors of the machine: permission, busy, locked, out of memory, read only,
+# input and output, full, cannot open.
 _MACHINE = (3, 5, 6, 7, 8, 10, 13, 14)
 _VERSION = 7
+# turn.mark: a checksum of the prompt.  linked.live: whether the commit is on a branch or tag.
 _TABLES = """
 create table source(id integer primary key, kind text, name text, version text,
   unique(kind, name));
@@ -399,7 +407,7 @@ def _list_checkpoints(repo: Repo) -> Iterator[Source]:
 
 
 def _read_source(objects: Objects, source: Source) -> tuple[Spoken, list[Lack]]:
-    """(session, agent, branch, turns) of each session in a source, and what it lacks."""
+    """The sessions of a source, as Spoken has them, and what the source lacks."""
     kind, name, version = source
     parts = checkpoints.Parts(objects, name)
     read = _read_checkpoint if kind == "checkpoint" else _read_stream
@@ -601,6 +609,7 @@ def _forget_source(database: Connection, kind: str, name: str) -> None:
 
 
 def _delete_turn(database: Connection, turn: int) -> None:
+    # Its row of outputs stays: a table with content='' cannot delete.  The id is not used again.
     for table, key in (("turn", "id"), ("texts", "rowid"), ("turn_file", "turn")):
         database.execute(f"delete from {table} where {key}=?", (turn,))
 

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from gitcp.store.v1.merging import Join
 
 # What `git push` sends besides: the store, only to its destination, in bounded time.
-# Seconds for a remote that has failed: to search for secrets, and to push.
+#
+# _BRIEF: seconds for a remote that has failed: to search for secrets, and to push.
 _BRIEF = (0.3, 1.2)
 _DAY = 86400  # seconds
 _MOST = 50  # messages that were shown once
@@ -182,7 +183,7 @@ def push_store(
 
 
 def _leave_out(repo: Repo, tips: Tips, theirs: Tips, secrets: Mapping[str, str]) -> Tips:
-    """The tips to push, without what has secrets, to a remote that has theirs."""
+    """The tips to push, without what has secrets.  theirs: the tips that the remote has."""
     selected = {
         ref: share_remote.select_tip(repo, ref, oid, theirs.get(ref, ""), secrets)
         for ref, oid in tips.items()
@@ -204,8 +205,8 @@ def _name_held(
 
 
 def _fetch_parts(repo: Repo, remote: Remote, theirs: Tips) -> None:
-    """Before a remote gets a branch that it lacks: fetch the refs that it has of the branch's
-    checkpoints, which may have forgotten what the branch has."""
+    """If the remote lacks our branch, fetch its refs of checkpoints that are also on the branch:
+    they may have forgotten what the branch would bring there."""
     branch = checkpoints.Places(repo)
     ids = {} if refs.REF in theirs else {r: parse_checkpoint_ref(r) for r in theirs}
     parts = {r for r, cid in ids.items() if cid and branch.find_tree(refs.REF, cid, [])}
@@ -228,9 +229,11 @@ def _check_progress(repo: Repo, name: str, moved: Tips, theirs: Tips, idle: int)
 
 
 def forget_there(repo: Repo, name: str, timeout: float) -> tuple[int, list[str]]:
-    """Replace the remote's histories that were forgotten here, one ref at a time, and only those
-    that have not moved since the last push or fetch, at each of its URLs; return (the number
-    replaced, the refs that have moved)."""
+    """Replace by ours the remote's histories with what was forgotten here, at each of its URLs;
+    return (the number replaced, the refs that have moved).
+
+    One ref is replaced at a time, unless it has moved since the last push or fetch.
+    """
     remote, places = open_remote(repo, name, timeout), (refs.REF, summaries.REF, CHECKPOINTS)
     ours, count, moved = refs.list_refs(repo, *places), 0, dict[str, None]()
     tips: list[Tips] = []
@@ -252,8 +255,8 @@ def forget_there(repo: Repo, name: str, timeout: float) -> tuple[int, list[str]]
 
 
 def _fetch_moved(repo: Repo, remote: Remote, merges: int) -> Tips:
-    """_fetch_all() after a lost race, after the second one at a random time; raise Error at the
-    deadline."""
+    """_fetch_all() after another push was faster; from the second time on it waits for a random
+    time first.  Raises Error at the deadline."""
     if merges:
         time.sleep(min(remote.count_seconds_left(), random.uniform(0, 0.05 * 2 ** min(merges, 5))))
     if not remote.count_seconds_left():
@@ -285,9 +288,10 @@ def fetch_store(
 ) -> Tips:
     """Fetch the remote's checkpoints and notes and unite them with ours; return our tips.
 
-    ids: fetch only these checkpoints if each has a ref of its own there.  to_forget: fetch what is
-    shared by request, too, and have our branch beside jj, until conversion.leave_branch() is
-    called.  Raises Error that names the remote if it cannot be reached in timeout seconds.
+    ids: fetch only these checkpoints if each has a ref of its own there.  to_forget: fetch also
+    what is shared only with gitcp.share-abandoned, and keep our branch beside jj until the caller
+    calls conversion.leave_branch().  Raises Error that names the remote if it cannot be reached in
+    timeout seconds.
     """
     remote = open_remote(repo, name, timeout)
     own_refs = {build_checkpoint_ref(checkpoint_id) for checkpoint_id in ids}
@@ -313,7 +317,7 @@ def fetch_absent(repo: Repo, name: str, timeout: float) -> tuple[int, int]:
 
 
 def _list_absent(repo: Repo) -> list[str]:
-    """The missing objects of the present checkpoints, those below a missing tree apart."""
+    """The missing objects of the present checkpoints, except what a missing tree would name."""
     places = [ref for ref in list_local(repo) if ref == refs.REF or parse_checkpoint_ref(ref)]
     _, out = repo.git.run(*_ABSENT.split(), stdin=encode_lines(places)) if places else (0, b"")
     return [line[1:] for line in decode_lines(out) if line.startswith("?")]
@@ -333,9 +337,9 @@ def _choose_outgoing(repo: Repo, theirs: Tips, leave: Container[str] = ()) -> Ti
     """Our tips as they are pushed to a remote that has theirs, without the refs in leave."""
     tips = {ref: oid for ref, oid in list_local(repo).items() if ref not in leave}
     for ref, oid in tips.items():
-        joined = _choose_join(ref) if _is_notes(ref) else None
-        if joined and theirs.get(ref) != oid:
-            tips[ref] = select_notes(repo, oid, theirs.get(ref, ""), joined)
+        join = _choose_join(ref) if _is_notes(ref) else None
+        if join and theirs.get(ref) != oid:
+            tips[ref] = select_notes(repo, oid, theirs.get(ref, ""), join)
     return tips
 
 
@@ -466,10 +470,11 @@ def _note_pushed(repo: Repo, name: str, tips: Tips) -> None:
 
 
 def select_notes(repo: Repo, ours: str, theirs: str, joined: Join) -> str:
-    """The tip to push for our tip of notes, without new notes on commits that no ref reaches: ours
-    if there are none, else a commit on theirs.
+    """The tip of notes to push: without those notes new to the remote that are on commits which no
+    branch or tag reaches.
 
-    theirs: the remote's tip, "" for none.  joined makes one note of two.
+    This is ours if there are no such notes, theirs if there is nothing else to push, else a commit
+    on theirs.  theirs: the remote's tip, "" for none.  joined: makes one note of two.
     """
     our_tree, remote_tip = (
         need_commit(repo.objects, ours)["tree"],

@@ -189,8 +189,8 @@ def start_status(repo: Repo, converting: bool = True) -> Running:
 
 
 def ask_complaints(repo: Repo) -> bytes:
-    """Git's untranslated warnings of a scan, which runs again without the person's filters: their
-    output must not be translated."""
+    """Git's warnings of a scan, in English: the scan runs again with gitcp's language settings, and
+    without the person's filters, whose output could depend on these."""
     running = _start_status(
         repo, repo.git.env, snapshot.list_unfiltered_options(repo, ".clean", ".process")
     )
@@ -211,8 +211,8 @@ def _read_size(path: str) -> int:
 
 
 def seed_stale(repo: Repo) -> None:
-    """Seed a stale index again at a prompt, once files that were too young when it was noted have
-    trusted times."""
+    """Seed the index again if it was noted as stale at least _GROWN seconds ago: by now the times
+    of files that were too young then are trusted."""
     try:
         age = time.time() - os.lstat(repo.join_own("index-stale")).st_mtime
     except FileNotFoundError:
@@ -224,7 +224,8 @@ def seed_stale(repo: Repo) -> None:
 
 
 # A scan of the worktree against HEAD, and its tree (doc/behaviour.md "Temporary checkpoints").
-# Scans begun by started(), until scan_worktree() takes them.
+#
+# _STARTED: scans begun by started(), until scan_worktree() takes them.
 _STARTED: dict[str, tuple[Running, Running | None]] = memory.get_table("scans")
 _ANY = "--no-index"  # for check-ignore: disregard the person's index
 _OURS = ".entire/"  # its files are as in HEAD, untracked ones left out
@@ -324,7 +325,8 @@ def _read_status(repo: Repo, running: Running, work: Worktree) -> tuple[Status, 
 
 
 def _is_misled(row: Row, work: Worktree) -> bool:
-    """Whether a stale index makes git look into a nested repository, or not into a directory."""
+    """Whether a stale index misleads git: into a nested repository, or past a directory that is
+    taken for one."""
     return row.moved or (row.x in "AD" and bool(work.list_repositories(row.path)))
 
 
@@ -365,22 +367,22 @@ def _read_staged(repo: Repo, staged: Running | None, unborn: bool) -> dict[str, 
 def _follow_case(
     repo: Repo, result: Scan, staged_paths: dict[str, None], index_only: list[str]
 ) -> list[str]:
-    """Drop the old name of a file whose case alone was renamed: both names lead to it.  Return the
-    paths of index_only that are not such names."""
+    """Keep one name of a file that was renamed only in case, since both names lead to it: the one
+    that its directory lists.  Return the paths of index_only that are not such names."""
     if not (staged_paths or index_only):
         return index_only
     args = "diff-index --cached --raw -z --no-abbrev --no-renames --diff-filter=D".split()
     words = repo.git.read_records(*args, result.head) if result.head else []
-    new = {path.casefold(): path for path in staged_paths}
+    by_folded = {path.casefold(): path for path in staged_paths}
     for fields, old in zip(words[::2], map(decode_name, words[1::2]), strict=True):
-        name = new.get(old.casefold())
-        if name and result.worktree.is_listed(old):
-            del staged_paths[name]
-        elif name:
+        new = by_folded.get(old.casefold())
+        if new and result.worktree.is_listed(old):
+            del staged_paths[new]
+        elif new:
             mode, _, oid = fields.decode().removeprefix(":").split()[:3]
             result.changes[old] = Change(GONE, (mode, oid))
     changed = (path for path, change in result.changes.items() if change.head_entry)
-    tracked = {*new, *map(str.casefold, changed)}
+    tracked = {*by_folded, *map(str.casefold, changed)}
     return [path for path in index_only if path in staged_paths or path.casefold() not in tracked]
 
 
@@ -560,7 +562,8 @@ class Hasher:
                 self._keep_oid(path, changes[path], oids.get(path), conversion)
 
     def _ask_git(self, paths: list[str]) -> dict[str, str | None]:
-        """path -> oid of files that git converts; None for a file that it cannot convert."""
+        """path -> oid of files that git converts; None for a file that it cannot convert.  Files
+        that are gone are left out."""
         work, oids = self._work, dict[str, str | None]()
 
         from gitcp.store.snapshot import through_git

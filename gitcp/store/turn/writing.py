@@ -34,7 +34,8 @@ class Shares:
     """The changes of a turn, by author.
 
     changed: the paths changed in the turn.  mine: those that the session wrote.  undone: those
-    whose work it took back.  away: path -> its content of those that were put away.
+    where it took its own work back.  away: path -> the session's content, for paths where its work
+    was put away, as by a stash.
     """
 
     def __init__(self, changed: set[str], mine: set[str], undone: set[str], away: Entries) -> None:
@@ -90,10 +91,10 @@ def read_turn(repo: Repo, state: State, look: Look | None) -> Turn:
     stored = stored_transcripts.store_session(repo, state)
     work = collect_work(look.take(head, entries, state), state["session_id"])
     recorded = {path for stream in state["streams"] for path in stream["files"]}
-    since = base or {"dirty": {}, "head": head}
-    committed = _list_committed(repo.objects, since["head"], head)
-    changed = stream_rules.list_changed_paths(since["dirty"], entries, committed)
-    shares = _divide(work, changed, entries, recorded, int(since.get("at", 0)))
+    start = base or {"dirty": {}, "head": head}
+    committed = _list_committed(repo.objects, start["head"], head)
+    changed = stream_rules.list_changed_paths(start["dirty"], entries, committed)
+    shares = _divide(work, changed, entries, recorded, int(start.get("at", 0)))
     return Turn(look, base, head, tip, entries, stored, shares)
 
 

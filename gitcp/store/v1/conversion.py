@@ -44,9 +44,11 @@ def convert_store(repo: Repo) -> dict[str, str]:
 
 
 def unite_places(repo: Repo) -> None:
-    """Unite the checkpoints that have refs with what a branch has of them, and forget on our branch
-    what those refs have forgotten: a clone may have added to one of the two, or forgotten there,
-    before it knew of the other."""
+    """Make refs of checkpoints and branches agree: each ref gets what a branch has of its
+    checkpoint, and our branch forgets what the refs have forgotten.
+
+    They differ if a clone knew only the ref or only the branch when it added or forgot something.
+    """
     if checkpoints.list_tips(repo):
         refs.retry_moved(repo, "v1", partial(_move_refs, repo, "gitcp: merge", create=False))
 
@@ -67,14 +69,15 @@ def _forget_on_branch(repo: Repo) -> list[refs.Update]:
     """The update that forgets on our branch what a checkpoint's ref has forgotten."""
     if not refs.read_ref(repo, REF):
         return []
-    own = dict(checkpoint_list.list_trees(repo, formats.CHECKPOINTS, ""))
+    ref_trees = dict(checkpoint_list.list_trees(repo, formats.CHECKPOINTS, ""))
     gone: dict[str, set[object]] = {}
     for checkpoint_id, tree in checkpoint_list.list_trees(repo, REF, ""):
-        if own.get(checkpoint_id, tree) != tree:
+        if ref_trees.get(checkpoint_id, tree) != tree:
             both = [
-                read_directory(repo.objects, t, lenient=True) for t in (own[checkpoint_id], tree)
+                read_directory(repo.objects, t, lenient=True)
+                for t in (ref_trees[checkpoint_id], tree)
             ]
-            if 1 in merge_rules.find_lost_sides(*both):
+            if 1 in merge_rules.find_lost_sides(*both):  # 1: the branch
                 parts = [session["metadata"] or {} for session in both[0]["sessions"]]
                 gone[checkpoint_id] = {
                     m.get("session_id") for m in parts if v1_format.is_forgotten(m)
