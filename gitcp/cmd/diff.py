@@ -58,7 +58,6 @@ def run(argv: Sequence[str]) -> int:
                 pair = _find_work(repo, args)
             else:
                 pair = [steps.find_tree(repo, name) for name in (args.old, args.new)]
-                repo.objects.flush()
             if args.json:
                 return cli.write_records(_list_changes(repo, pair, argv[end + 1 :]))
         with absent.stand_in(repo, absent.ask_difference(*pair), lost=True) as found:
