@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.formats import Shape
-    from gitcp.git import Place
+    from gitcp.git import Location
 
     Stamp = list[int]  # inode, size and time (ns) of a file
 
@@ -388,7 +388,7 @@ def load_sealed(path: str, version: int) -> Any:
     return marshal.loads(data) if mark == b"gitcp %d %x" % (version, crc32(data)) else None
 
 
-def read_or_set_aside(repo: Place, read: Callable[[], Any]) -> Any:
+def read_or_set_aside(repo: Location, read: Callable[[], Any]) -> Any:
     """The result of read(); None if it raises Damaged, after that file was set aside."""
     try:
         return read()
@@ -397,7 +397,7 @@ def read_or_set_aside(repo: Place, read: Callable[[], Any]) -> Any:
         return None
 
 
-def set_aside(repo: Place, error: Damaged) -> None:
+def set_aside(repo: Location, error: Damaged) -> None:
     """Move a damaged file to <common>/gitcp/corrupt, with a warning."""
     try:
         place = move_aside(repo.common, error.path)
@@ -408,7 +408,7 @@ def set_aside(repo: Place, error: Damaged) -> None:
     console.warn(f"{error}; kept as '{place}'")
 
 
-def write_private(repo: Place, path: str, data: bytes, durable: bool = False) -> None:
+def write_private(repo: Location, path: str, data: bytes, durable: bool = False) -> None:
     """Replace a private file by data; a reader sees the old bytes or the new ones.
 
     durable: the file survives a power cut, as a state has to.  A directory or link in its place is
@@ -434,7 +434,7 @@ def write_private(repo: Place, path: str, data: bytes, durable: bool = False) ->
         raise
 
 
-def open_private(repo: Place, path: str, flags: int) -> int:
+def open_private(repo: Location, path: str, flags: int) -> int:
     """A descriptor of a private file that only grows; a missing one is created.  A directory or
     link in its place is set aside.  Raises OSError."""
     flags |= os.O_NOFOLLOW
@@ -450,7 +450,7 @@ def open_private(repo: Place, path: str, flags: int) -> int:
     return fd
 
 
-def _is_for_all(repo: Place, path: str) -> bool:
+def _is_for_all(repo: Location, path: str) -> bool:
     """Whether a private file is for everybody who shares the repository."""
     if not repo.config.get("core.sharedrepository"):
         return False
@@ -460,7 +460,7 @@ def _is_for_all(repo: Place, path: str) -> bool:
     return private_files.is_shared(path.rpartition("/gitcp/")[2])
 
 
-def touch_private(repo: Place, path: str) -> None:
+def touch_private(repo: Location, path: str) -> None:
     """Create a file that is a marker, or set its time to now.  Whatever else has the name, except a
     link, counts as the file."""
     try:
@@ -472,7 +472,7 @@ def touch_private(repo: Place, path: str) -> None:
         os.utime(path)
 
 
-def remove_private(repo: Place, path: str) -> None:
+def remove_private(repo: Location, path: str) -> None:
     """Remove a private file; a directory in its place is moved to <common>/gitcp/corrupt."""
     try:
         remove_file(path)
@@ -494,7 +494,7 @@ def read_words(path: str, fits: Callable[[object], bool]) -> list[str]:
     return words if all(map(fits, words)) else []
 
 
-def write_words(repo: Place, path: str, words: Iterable[str]) -> None:
+def write_words(repo: Location, path: str, words: Iterable[str]) -> None:
     """Replace a private file by these words, one a line."""
     write_private(repo, path, "".join(f"{word}\n" for word in words).encode())
 
@@ -517,7 +517,7 @@ class exclusive:
 
     __slots__ = ("_fd", "_name", "_path", "_rank", "_repo", "_timeout", "_waited")
 
-    def __init__(self, repo: Place, name: str, timeout: float = 10.0) -> None:
+    def __init__(self, repo: Location, name: str, timeout: float = 10.0) -> None:
         self._name, self._timeout, self._rank = name, timeout, rank_lock(name)
         self._path, self._repo = repo.join_shared("lock", name.replace("/", "%")), repo
         self._fd: int | None = None

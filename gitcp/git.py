@@ -211,7 +211,7 @@ class Config:
         return config_table.read_value(key, self.get_all(key))
 
 
-class Place:
+class Location:
     """Where a repository is: its directories, git bound to them, and its configuration.
 
     top (None for a bare one), git_dir and common are absolute paths.  algo: the object format.

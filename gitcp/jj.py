@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import TypedDict
 
-    from gitcp.git import Place
+    from gitcp.git import Location
 
     class Change(TypedDict):
         """A change as jj shows it.  commit, parents: oids; workspaces: those in which it is `@`."""
@@ -145,7 +145,7 @@ def find_root(start: str, stop: str | None = None) -> str | None:
     return None
 
 
-def choose_git(repo: Place) -> Git:
+def choose_git(repo: Location) -> Git:
     """The person's git in the current directory; where git sees no worktree, git of the view."""
     return Git() if repo.has_git else repo.git.copy_with(os.getcwd(), {})
 

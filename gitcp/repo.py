@@ -8,7 +8,7 @@ from gitcp import memory
 from gitcp.core.formats import hash_worktree
 from gitcp.errors import Error, NoRepository
 from gitcp.files import METHOD
-from gitcp.git import Config, Git, Place
+from gitcp.git import Config, Git, Location
 from gitcp.gitdir import Answers, ask_config, ask_place, is_embedded
 from gitcp.store.objects import Objects, get_objects
 
@@ -24,7 +24,7 @@ _EMBEDDED = "'{}' is not a repository for gitcp: the one around it tracks its fi
 _TIES = ("GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_INTERNAL_SUPER_PREFIX")
 
 
-class Repo(Place):
+class Repo(Location):
     """One working tree of one repository (or a bare one: top is None), with its objects.
 
     hook_git has the index of the hook that runs this process (doc/git.md "Which hooks run").

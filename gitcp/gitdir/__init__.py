@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from gitcp.git import Place, Running
+    from gitcp.git import Location, Running
 
     Stamp = list[int] | None  # of a file; None for no file
     Move = tuple[str, str, bytes]  # old oid, new oid, reason
@@ -326,13 +326,13 @@ _LONG = 1 << 16  # bytes of packed-refs of which only a part is read
 _PACKED: dict[bytes, tuple[tuple[int, ...], bytes]] = memory.get_table("packed refs")
 
 
-def has_files(repo: Place) -> bool:
+def has_files(repo: Location) -> bool:
     """Whether refs are read from files, which git has not put into a reftable."""
     storage = "git" if repo.uses_git_alone else repo.config.get("extensions.refstorage", "files")
     return bool(storage == "files")
 
 
-def find_ref(repo: Place, ref: str) -> str | None:
+def find_ref(repo: Location, ref: str) -> str | None:
     """The oid of a full ref name, None if there is no such ref; raises Unsure if the files do not
     have the oid."""
     if ref.startswith(_SHARED) and has_files(repo):
@@ -344,7 +344,7 @@ def find_ref(repo: Place, ref: str) -> str | None:
     raise Unsure
 
 
-def find_head(repo: Place) -> str:
+def find_head(repo: Location) -> str:
     """The oid of HEAD; raises Unsure if the files do not have it, as on an unborn branch."""
     append_trace("head", "asked")
     content = read_head(repo)
@@ -355,7 +355,7 @@ def find_head(repo: Place) -> str:
     raise Unsure
 
 
-def read_head(repo: Place) -> bytes:
+def read_head(repo: Location) -> bytes:
     """The content of HEAD's file, an oid or `ref: <name>`; raises Unsure if refs are not in
     files."""
     if not has_files(repo):
@@ -363,7 +363,7 @@ def read_head(repo: Place) -> bytes:
     return _read_file(os.path.join(os.fsencode(repo.git_dir), b"HEAD"))
 
 
-def _read_stored(repo: Place, name: bytes) -> bytes:
+def _read_stored(repo: Location, name: bytes) -> bytes:
     """The content of a ref's file, else its value in packed-refs; b"" if it is in neither."""
     common = os.fsencode(repo.common)
     return _read_file(os.path.join(common, name)) or _find_packed(_read_packed(common, name), name)
@@ -425,7 +425,7 @@ def _find_between(fd: int, size: int, name: bytes) -> tuple[int, int]:
     return low, high
 
 
-def is_oid(repo: Place, content: bytes) -> bool:
+def is_oid(repo: Location, content: bytes) -> bool:
     """Whether a text has the form of an object's full name in this repository."""
     return len(content) == len(repo.empty_tree) and not content.strip(b"0123456789abcdef")
 
@@ -435,7 +435,7 @@ def _read_file(path: bytes) -> bytes:
     return data.removesuffix(b"\n") if data.count(b"\n") == 1 else data
 
 
-def may_be_below(repo: Place, prefix: str) -> bool:
+def may_be_below(repo: Location, prefix: str) -> bool:
     """Whether there may be refs in prefix, a directory.  Only the files are asked."""
     if not has_files(repo) or files.list_names(os.path.join(repo.common, prefix)):
         return True
@@ -443,7 +443,7 @@ def may_be_below(repo: Place, prefix: str) -> bool:
     return b" " + name in _read_packed(os.fsencode(repo.common), name)
 
 
-def may_end(repo: Place, folder: str, tail: str) -> bool:
+def may_end(repo: Location, folder: str, tail: str) -> bool:
     """Whether the name of a ref below a folder may end in tail.  Only the files are asked."""
     if not has_files(repo):
         return True
@@ -454,7 +454,7 @@ def may_end(repo: Place, folder: str, tail: str) -> bool:
     return end + b"\n" in _read_packed(common, name)
 
 
-def list_stored(repo: Place, folders: Sequence[str]) -> dict[str, str] | None:
+def list_stored(repo: Location, folders: Sequence[str]) -> dict[str, str] | None:
     """list_refs() from the files; None if git has to be asked, or answers sooner."""
     if not all(map(_is_folder, folders)) or not has_files(repo):
         return None
@@ -475,7 +475,7 @@ def _is_folder(pattern: str) -> bool:
     return is_plain and pattern.endswith("/") and pattern.startswith(_SHARED)
 
 
-def _is_plain_ref(repo: Place, name: bytes, content: bytes) -> bool:
+def _is_plain_ref(repo: Location, name: bytes, content: bytes) -> bool:
     """Whether a ref has an oid and a name that git accepts; False for one that is symbolic, damaged
     or deleted meanwhile."""
     is_name = b".." not in name and name.translate(None, _ODD) == name
@@ -513,11 +513,11 @@ def _list_files(common: bytes, folders: Sequence[bytes]) -> dict[bytes, bytes] |
 LOG_TAIL = 1 << 16  # bytes read from the end of a log
 
 
-def _locate_log(repo: Place, ref: str) -> str:
+def _locate_log(repo: Location, ref: str) -> str:
     return os.path.join(repo.git_dir if ref == "HEAD" else repo.common, "logs", ref)
 
 
-def read_log(repo: Place, ref: str, size: int = LOG_TAIL) -> list[Move]:
+def read_log(repo: Location, ref: str, size: int = LOG_TAIL) -> list[Move]:
     """The complete entries in the last size bytes of a reflog; git may be writing another one."""
     if not has_files(repo):
         from gitcp.gitdir import plain
@@ -532,7 +532,7 @@ def read_log(repo: Place, ref: str, size: int = LOG_TAIL) -> list[Move]:
     return entries
 
 
-def measure_log(repo: Place) -> int:
+def measure_log(repo: Location) -> int:
     """The bytes of HEAD's reflog in this worktree, which grows with each move; 0 if there is no
     such file."""
     try:

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gitcp.git import Place
+    from gitcp.git import Location
 
 _STAT = 40  # bytes of stat data before the object name; the size comes last
 _WIDTHS = {"sha1": 20, "sha256": 32}  # bytes of an object name
@@ -64,7 +64,7 @@ def list_entries(data: bytes | bytearray, algo: str) -> Iterator[tuple[int, int,
             offset += (end - offset + 8) & ~7
 
 
-def read_names(repo: Place, path: str) -> dict[str, str]:
+def read_names(repo: Location, path: str) -> dict[str, str]:
     """path -> oid of the entries of an index file of version 2 without flags of its own; empty if
     there is no file."""
     if repo.uses_git_alone:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
     from typing import BinaryIO, TypeAlias
 
-    from gitcp.git import Place
+    from gitcp.git import Location
     from gitcp.gitdir import plain
 
     AnyIndex: TypeAlias = "Index | plain.Index"
@@ -48,7 +48,7 @@ class Packs:
     git and other processes find the added objects after flush().
     """
 
-    def __init__(self, repo: Place) -> None:
+    def __init__(self, repo: Location) -> None:
         self.folder, self._repo = locate_folder(repo), repo
         self._hasher = files.find_hasher(repo.algo)
         self._entries: dict[str, formats.PackEntry] = {}
@@ -354,20 +354,20 @@ _MARK = 616_263_700
 _ENDS = (".idx", ".pack", ".keep")  # without its index git does not see a pack
 
 
-def locate_folder(repo: Place) -> str:
+def locate_folder(repo: Location) -> str:
     """The directory of a repository's packs."""
     objects = repo.git.env.get("GIT_OBJECT_DIRECTORY") or os.path.join(repo.common, "objects")
     return os.path.join(objects, "pack")
 
 
-def make_workshop(repo: Place) -> str:
+def make_workshop(repo: Location) -> str:
     """The directory where packs are made, created if it does not exist.  Raises OSError."""
     folder = repo.git.env.get("GIT_OBJECT_DIRECTORY") or repo.join_shared("tmp")
     repo.make_folder(folder)
     return folder
 
 
-def place_pack(repo: Place, name: str, path: str) -> None:
+def place_pack(repo: Location, name: str, path: str) -> None:
     """Move path.pack and path.idx into the directory of packs, and keep the pack; both or none."""
     repo.make_folder(locate_folder(repo))
     to = os.path.join(locate_folder(repo), f"pack-{name}")
@@ -391,7 +391,7 @@ def place_pack(repo: Place, name: str, path: str) -> None:
         raise
 
 
-def _has_alternates(repo: Place) -> bool:
+def _has_alternates(repo: Location) -> bool:
     """Whether the repository borrows objects."""
     if repo.uses_git_alone:
         from gitcp.gitdir import plain
@@ -401,7 +401,7 @@ def _has_alternates(repo: Place) -> bool:
     return bool(files.peek(alternates).strip())
 
 
-def _list_pack(repo: Place, name: str) -> None:
+def _list_pack(repo: Location, name: str) -> None:
     listed = repo.join_shared("packs", name)
     repo.make_folder(os.path.dirname(listed))
     write_file(listed, b"")
@@ -457,7 +457,7 @@ def remove_pack(path: str) -> None:
         files.remove_file(path + end)
 
 
-def list_packs(repo: Place, ours: Container[str] = ()) -> list[str]:
+def list_packs(repo: Location, ours: Container[str] = ()) -> list[str]:
     """The names of gitcp's packs, without `.pack`.
 
     ours: packs whose .keep file is gitcp's and need not be read.
@@ -472,13 +472,13 @@ def list_packs(repo: Place, ours: Container[str] = ()) -> list[str]:
     return list(dict.fromkeys([*own, *files.list_names(repo.join_shared("packs"))]))
 
 
-def list_kept(repo: Place) -> list[str]:
+def list_kept(repo: Location) -> list[str]:
     """The names of all packs with a .keep file, gitcp's and others."""
     names = files.list_names(locate_folder(repo))
     return [name.removesuffix(".keep") for name in names if name.endswith(".keep")]
 
 
-def release_pack(repo: Place, name: str) -> None:
+def release_pack(repo: Location, name: str) -> None:
     """Leave a pack to git, which prunes and repacks it."""
     files.remove_file(os.path.join(locate_folder(repo), f"{name}.keep"))
     files.remove_file(repo.join_shared("packs", name))
@@ -598,7 +598,7 @@ def open_indexes(paths: Iterable[str]) -> Iterator[Index]:
             continue  # of more than 2 GiB, removed meanwhile, or damaged
 
 
-def open_index(repo: Place, path: str, data: bytes = b"") -> AnyIndex:
+def open_index(repo: Location, path: str, data: bytes = b"") -> AnyIndex:
     """The index of a pack, without `.pack`; data: as for Index.  Raises OSError."""
     if not repo.uses_git_alone:
         return Index(path, data)
@@ -607,7 +607,7 @@ def open_index(repo: Place, path: str, data: bytes = b"") -> AnyIndex:
     return plain.Index(repo, path)
 
 
-def read_all(repo: Place) -> dict[str, AnyIndex]:
+def read_all(repo: Location) -> dict[str, AnyIndex]:
     """pack -> index of gitcp's packs; small ones are added to the file."""
     folder, stored = locate_folder(repo), {} if repo.uses_git_alone else _read_file(repo)
     indexes: dict[str, AnyIndex] = {}
@@ -622,7 +622,7 @@ def read_all(repo: Place) -> dict[str, AnyIndex]:
     return indexes
 
 
-def add_index(repo: Place, name: str, data: bytes) -> None:
+def add_index(repo: Location, name: str, data: bytes) -> None:
     """Append the index of a pack to the file if it is small and the file can be written."""
     if not 0 < len(data) <= _SMALL:
         return
@@ -642,12 +642,12 @@ def add_index(repo: Place, name: str, data: bytes) -> None:
         pass  # hooks then read the pack's own index
 
 
-def forget_file(repo: Place) -> None:
+def forget_file(repo: Location) -> None:
     """Remove the file; the next read_all() makes it again."""
     files.remove_file(_locate_file(repo))
 
 
-def _read_file(repo: Place) -> dict[str, bytes]:
+def _read_file(repo: Location) -> dict[str, bytes]:
     """pack -> index, of the indexes in the file; a damaged file is removed."""
     try:
         data = files.read_file(_locate_file(repo)) or b""
@@ -669,7 +669,7 @@ def _read_file(repo: Place) -> dict[str, bytes]:
     return indexes
 
 
-def _locate_file(repo: Place) -> str:
+def _locate_file(repo: Location) -> str:
     return repo.join_shared("indexes")
 
 
@@ -682,7 +682,7 @@ _LEFT = 43200.0  # seconds; an older lock of git was left behind
 _STRAY = 86400.0  # seconds; an older pack without an index was left by a kill
 
 
-def join_packs(repo: Place) -> None:
+def join_packs(repo: Location) -> None:
     """Join the smallest packs, so that few of similar size are left.
 
     The joined pack is on the disk before its parts are removed.  Without room or permission for it
@@ -700,7 +700,7 @@ def join_packs(repo: Place) -> None:
         git.append_trace("pack", f"none joined: {e}")
 
 
-def _choose_smallest(repo: Place, folder: str) -> list[str]:
+def _choose_smallest(repo: Location, folder: str) -> list[str]:
     """The packs to join: by size, the last that is at most _WITHIN times as large as all smaller
     ones together, and those smaller ones."""
     listed = _read_multi_index(folder)
@@ -738,7 +738,7 @@ def _read_size(folder: str, name: str) -> int:
         return 0
 
 
-def _write_joined(repo: Place, folder: str, packs: list[str]) -> None:
+def _write_joined(repo: Location, folder: str, packs: list[str]) -> None:
     parts: dict[str, dict[str, Span]] = {}
     listed = set[str]()
     for name in packs:
@@ -755,7 +755,7 @@ def _write_joined(repo: Place, folder: str, packs: list[str]) -> None:
     add_index(repo, joined, files.peek(os.path.join(folder, f"{joined}.idx")))
 
 
-def _read_intact(repo: Place, path: str) -> dict[str, Span] | None:
+def _read_intact(repo: Location, path: str) -> dict[str, Span] | None:
     """read_spans(); None for a damaged pack."""
     if repo.uses_git_alone:
         from gitcp.gitdir import plain
@@ -770,7 +770,7 @@ def _read_intact(repo: Place, path: str) -> dict[str, Span] | None:
         return None
 
 
-def read_spans(repo: Place, path: str) -> dict[str, Span]:
+def read_spans(repo: Location, path: str) -> dict[str, Span]:
     """oid -> span of each object of a pack, in the order of the pack.  Raises ValueError for a
     damaged index, and OSError."""
     if repo.uses_git_alone:
@@ -784,7 +784,7 @@ def read_spans(repo: Place, path: str) -> dict[str, Span]:
     return {oid: (start, end, crc) for (start, crc, oid), end in zip(starts, ends, strict=False)}
 
 
-def copy_objects(repo: Place, parts: Mapping[str, Mapping[str, Span]]) -> str:
+def copy_objects(repo: Location, parts: Mapping[str, Mapping[str, Span]]) -> str:
     """Make a pack of objects of other packs (pack -> oid -> span), and move it into place; return
     its name.  Raises OSError."""
     if repo.uses_git_alone:
@@ -816,7 +816,7 @@ def copy_objects(repo: Place, parts: Mapping[str, Mapping[str, Span]]) -> str:
     return f"pack-{trailer.hex()}"
 
 
-def _copy_by_git(repo: Place, oids: set[str]) -> str:
+def _copy_by_git(repo: Location, oids: set[str]) -> str:
     from gitcp.gitdir import plain
 
     new = os.path.join(make_workshop(repo), f"pack-{os.getpid()}-joined")
@@ -835,7 +835,7 @@ def _read_pieces(source: BinaryIO, start: int, end: int) -> Iterator[bytes]:
         start += len(data)
 
 
-def sweep_packs(repo: Place) -> None:
+def sweep_packs(repo: Location) -> None:
     """Release packs older than gc.pruneExpire's default, and remove those that a kill left without
     an index."""
     folder = locate_folder(repo)
@@ -849,7 +849,7 @@ def sweep_packs(repo: Place) -> None:
             _remove_pack(repo, folder, name)
 
 
-def release_packs(repo: Place, age: float = 0.0) -> None:
+def release_packs(repo: Location, age: float = 0.0) -> None:
     """Leave the packs of at least this age in seconds to git; objects of younger ones may not have
     their ref yet."""
     folder = locate_folder(repo)
@@ -858,7 +858,7 @@ def release_packs(repo: Place, age: float = 0.0) -> None:
             release_pack(repo, name)
 
 
-def _remove_pack(repo: Place, folder: str, name: str) -> None:
+def _remove_pack(repo: Location, folder: str, name: str) -> None:
     remove_pack(os.path.join(folder, name))
     release_pack(repo, name)
 

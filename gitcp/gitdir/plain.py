@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from gitcp.core.record_types import Tree
-    from gitcp.git import Place
+    from gitcp.git import Location
 
     Span = tuple[int, int, int]  # where an object starts and ends in a pack, its CRC-32
     Move = tuple[str, str, bytes]  # old oid, new oid, reason
@@ -36,7 +36,7 @@ _DETAILS = 5  # lines of stat data after an entry of `ls-files --debug`
 class _Conversation:
     """A git that answers each input with one line."""
 
-    def __init__(self, repo: Place, args: tuple[str, ...], folder: str) -> None:
+    def __init__(self, repo: Location, args: tuple[str, ...], folder: str) -> None:
         # No alternates: gitcp's packs may lack what the repository has.
         env = {"GIT_OBJECT_DIRECTORY": folder, "GIT_ALTERNATE_OBJECT_DIRECTORIES": None}
         own = repo.git.copy_with(None, {**_ENV, **env, "GIT_WORK_TREE": None})
@@ -61,7 +61,7 @@ class _Conversation:
 class Writer:
     """Makes loose objects in a directory of its own, from which they go into a pack."""
 
-    def __init__(self, repo: Place) -> None:
+    def __init__(self, repo: Location) -> None:
         self._repo, self._gits = repo, dict[tuple[str, ...], _Conversation]()
         self._pid, self.folder = 0, ""
 
@@ -137,7 +137,7 @@ class Index:
     path: of the pack, without `.pack`.
     """
 
-    def __init__(self, repo: Place, path: str) -> None:
+    def __init__(self, repo: Location, path: str) -> None:
         try:
             self._oids = read_spans(repo, path).keys()
         except (ValueError, FileNotFoundError) as e:
@@ -159,7 +159,7 @@ class Index:
         return b""
 
 
-def read_spans(repo: Place, path: str) -> dict[str, Span]:
+def read_spans(repo: Location, path: str) -> dict[str, Span]:
     """oid -> span of each object of a pack, in the order of the pack.  Raises ValueError for a
     damaged index, and OSError."""
     with open(f"{path}.idx", "rb") as f:
@@ -178,12 +178,12 @@ def _split(out: bytes) -> Iterator[list[str]]:
     return (line.split() for line in out.decode().splitlines())
 
 
-def has_alternates(repo: Place) -> bool:
+def has_alternates(repo: Location) -> bool:
     """Whether the repository borrows objects."""
     return b"\nalternate: " in repo.git.run("count-objects", "-v")[1]
 
 
-def is_intact(repo: Place, path: str) -> bool:
+def is_intact(repo: Location, path: str) -> bool:
     """Whether git can read all of a pack."""
     try:
         repo.git.run("verify-pack", f"{path}.idx")
@@ -193,14 +193,14 @@ def is_intact(repo: Place, path: str) -> bool:
 
 
 def pack_objects(
-    repo: Place, oids: Iterable[str], base: str, env: Mapping[str, str] | None = None
+    repo: Location, oids: Iterable[str], base: str, env: Mapping[str, str] | None = None
 ) -> str:
     """Make the pack <base>-<name> of objects, none of them as a delta; return its name."""
     lines = "".join(f"{oid}\n" for oid in oids).encode()
     return repo.git.run(*_PACK.split(), base, stdin=lines, env=env)[1].decode().strip()
 
 
-def read_log(repo: Place, ref: str) -> list[Move]:
+def read_log(repo: Location, ref: str) -> list[Move]:
     """The entries of a reflog, oldest first; the old value of the first is zeros."""
     form = ("log", "-g", "--no-show-signature", "--no-notes", "--format=%H %gs", ref, "--")
     _, out = repo.git.run(*form, ok=(0, 128))
@@ -227,7 +227,7 @@ def list_young(listing: bytes, since: int) -> tuple[list[bytes], list[bytes]]:
     return [row for row, _ in young], [row for row, dated in young if dated < since]
 
 
-def read_names(repo: Place, path: str) -> dict[str, str]:
+def read_names(repo: Location, path: str) -> dict[str, str]:
     """path -> oid of the entries of an index file."""
     _, out = repo.git.run("ls-files", "-s", "-z", env={"GIT_INDEX_FILE": path})
     rows = (line.split(b"\t", 1) for line in out.split(b"\0")[:-1])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, TypeVar
 
-    from gitcp.git import Place, Running
+    from gitcp.git import Location, Running
 
     Object = tuple[str, str, bytes]  # oid, kind, data
     Head = tuple[str, str, int]  # oid, kind, bytes
@@ -35,7 +35,7 @@ _EXISTING = """rev-list --objects --no-object-names --ignore-missing --missing=p
 _HEX = frozenset("0123456789abcdef")
 
 
-def list_missing(repo: Place, oids: Iterable[str]) -> set[str]:
+def list_missing(repo: Location, oids: Iterable[str]) -> set[str]:
     """The objects among oids that are not here."""
     wanted = {*oids}
     listed = wanted
@@ -61,7 +61,7 @@ class Batch:
     asked first which objects are here.
     """
 
-    def __init__(self, repo: Place) -> None:
+    def __init__(self, repo: Location) -> None:
         self._repo = repo
         self._has_ended = False
         self._start()
@@ -201,7 +201,7 @@ class Ahead:
     """The Batch of a database, started when it is first needed, and what it reads in bulk: what
     fetch() has read stays in memory until forget()."""
 
-    def __init__(self, repo: Place) -> None:
+    def __init__(self, repo: Location) -> None:
         self._repo = repo
         self.batch: Batch | None = None
         self.got: dict[str, Object | None] = {}
@@ -307,12 +307,12 @@ _FETCH = (
 )
 
 
-def find_remote(repo: Place) -> str:
+def find_remote(repo: Location) -> str:
     """The remote of a partial clone; '' in a complete clone, or if fetching is not allowed."""
     return find_promisor(repo) if is_fetch_allowed() else ""
 
 
-def find_promisor(repo: Place) -> str:
+def find_promisor(repo: Location) -> str:
     """The remote of a partial clone; '' in a complete clone."""
     if name := repo.config.get("extensions.partialclone"):
         return name
@@ -322,7 +322,7 @@ def find_promisor(repo: Place) -> str:
     return ""
 
 
-def list_unpromised(repo: Place, oids: Sequence[str], missing: set[str]) -> set[str]:
+def list_unpromised(repo: Location, oids: Sequence[str], missing: set[str]) -> set[str]:
     """The oids of missing that oids need and that no remote has promised."""
     if not missing or not find_promisor(repo):
         return missing
@@ -331,25 +331,25 @@ def list_unpromised(repo: Place, oids: Sequence[str], missing: set[str]) -> set[
     return missing.intersection(words[-1] for words in lost if words[:1] == ["missing"])
 
 
-def forbid_fetch(repo: Place) -> None:
+def forbid_fetch(repo: Location) -> None:
     """Fetch no objects any more in this process."""
     git.forbid_fetch()
     repo.git.env["GIT_NO_LAZY_FETCH"] = "1"
 
 
-def lacks_objects(repo: Place, oids: Sequence[str]) -> bool:
+def lacks_objects(repo: Location, oids: Sequence[str]) -> bool:
     """Whether an object of these trees is missing here."""
     return bool(_list_below(repo, oids))
 
 
-def _list_below(repo: Place, oids: Sequence[str]) -> list[str]:
+def _list_below(repo: Location, oids: Sequence[str]) -> list[str]:
     """The missing objects that these trees refer to."""
     _, out = repo.git.run(*_WHICH.split(), stdin=encode_lines(oids))
     return [oid[1:] for oid in out.decode().split() if oid[0] == "?"]
 
 
 def fetch_missing(
-    repo: Place, name: str, oids: Sequence[str], within: float | None = None, walk: bool = False
+    repo: Location, name: str, oids: Sequence[str], within: float | None = None, walk: bool = False
 ) -> bool:
     """Fetch the missing objects; if the remote cannot be reached, it is not asked again.
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO, Self
 
     from gitcp.core.record_types import Commit, Entry, Staged, Tree
-    from gitcp.git import Git, Place
+    from gitcp.git import Git, Location
     from gitcp.gitdir.packs import Packs
     from gitcp.store.cat_file import Ahead, Object
 
@@ -47,7 +47,7 @@ class Objects:
     object, or names one in a file of gitcp, flushes them itself before.
     """
 
-    def __init__(self, repo: Place) -> None:
+    def __init__(self, repo: Location) -> None:
         self.repo = repo
         self._place = repo.common, repo.git.env.get("GIT_OBJECT_DIRECTORY", "")
         self._hasher: Callable[[bytes], Any] | None = None
@@ -342,12 +342,12 @@ def hash_stream(f: BinaryIO, size: int, algo: str) -> str | None:
 
 # git directory -> the database of this process, whose cat-file runs until the process ends.
 _SHARED: dict[str, Objects] = memory.get_table("objects")
-_OPEN: dict[Place, list[Objects]] = memory.get_table("open objects")  # the innermost last
+_OPEN: dict[Location, list[Objects]] = memory.get_table("open objects")  # the innermost last
 # (common directory, object directory if it is another, as in a scratch copy) -> the packs there.
 _PACKS: dict[tuple[str, str], Packs] = memory.get_table("packs")
 
 
-def get_objects(repo: Place) -> Objects:
+def get_objects(repo: Location) -> Objects:
     """The database that was opened last for repo, else the one of this process, which stays
     open."""
     if opened := _OPEN.get(repo):
@@ -516,7 +516,7 @@ def compare_trees(
 NOBODY = ("Unknown", "unknown@local")  # the name and mail of a person without an identity
 
 
-def read_ident(repo: Place, role: str = "COMMITTER") -> str:
+def read_ident(repo: Location, role: str = "COMMITTER") -> str:
     """`Name <mail> seconds zone` of the person, as git would write it for role now.
 
     role: AUTHOR or COMMITTER.  Environment, then configuration, then NOBODY.
@@ -545,7 +545,7 @@ def parse_ident(ident: str) -> tuple[str, int]:
     return f"{name}>", int(seconds) if seconds.isdecimal() else 0
 
 
-def write_commit(repo: Place, tree: str, parents: Sequence[str], message: str) -> str:
+def write_commit(repo: Location, tree: str, parents: Sequence[str], message: str) -> str:
     """Store a commit by the person, now; return its oid."""
     head = [f"tree {tree}", *(f"parent {p}" for p in parents)]
     head += [f"author {read_ident(repo, 'AUTHOR')}", f"committer {read_ident(repo)}"]

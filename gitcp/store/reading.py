@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
     from typing import Any, BinaryIO, NoReturn, TypeVar
 
-    from gitcp.git import Place
+    from gitcp.git import Location
 
     Item = TypeVar("Item")
     Result = TypeVar("Result")
@@ -227,7 +227,7 @@ def _read_message(stream: BinaryIO) -> Any:
 _MOST = 64  # files below a directory by which its spelling is found
 
 
-def find_relative(repo: Place, path: str) -> str | None:
+def find_relative(repo: Location, path: str) -> str | None:
     """An absolute path, relative to the worktree's root, as git spells it; None outside of it.
     Tracked names are spelled as in the index, others as on the disk."""
     spelled = find_on_disk(repo, path)
@@ -235,7 +235,7 @@ def find_relative(repo: Place, path: str) -> str | None:
     return _find_tracked(repo, spelled) if spelled and ignores_case else spelled
 
 
-def find_on_disk(repo: Place, path: str) -> str | None:
+def find_on_disk(repo: Location, path: str) -> str | None:
     """An absolute path, relative to the worktree's root, as its directories spell it, in NFC; None
     outside of it.  Missing names stay as they are."""
     inside = _find_inside(repo.worktree, path)
@@ -279,7 +279,7 @@ def fold_name(name: str, ignores_case: bool = True) -> str:
     return normalize("NFD", name).casefold() if ignores_case else normalize("NFD", name)
 
 
-def _find_tracked(repo: Place, path: str) -> str:
+def _find_tracked(repo: Location, path: str) -> str:
     """A path with its tracked part spelled as in the index."""
     git = repo.git.copy_with(None, {"GIT_LITERAL_PATHSPECS": "0"})
     begin, end = path, ""
