@@ -20,7 +20,7 @@ _FLIP: dict[type[ast.cmpop], type[ast.cmpop]] = {
 }
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _FORM = ("TYPE_CHECKING = False", "strict=True")
-_SILENT = "git.append_trace("  # what only tells changes no behaviour
+_SILENT = ("append_trace(", "git.append_trace(")  # what only tells changes no behaviour
 
 
 @dataclass(frozen=True)

@@ -59,26 +59,22 @@ def run(argv: Sequence[str]) -> int:
         undo.finish(repo)
         with split.hold(repo):
             split.remove_abandoned(repo)
-            return _Splitting(repo, args).run()
+            branch = refs.read_branch(repo)
+            return _Splitting(repo, args, branch, _read_change(repo, args)).run()
+
+
+def _read_change(repo: Repo, args: Namespace) -> Splitter:
+    return split.read_change(repo, args.commit is not None, args.by == "prompt", args.dry_run)
 
 
 class _Splitting:
-    """One run of the command."""
+    """One run of the command.  branch: that of HEAD before the change was read."""
 
-    def __init__(self, repo: Repo, args: Namespace) -> None:
-        self._repo, self._args = repo, args
-        self._splitter: Splitter
-
-    def _read_change(self) -> Splitter:
-        args = self._args
-        return split.read_change(
-            self._repo, args.commit is not None, args.by == "prompt", args.dry_run
-        )
+    def __init__(self, repo: Repo, args: Namespace, branch: str, splitter: Splitter) -> None:
+        self._repo, self._args, self._branch, self._splitter = repo, args, branch, splitter
 
     def run(self) -> int:
-        branch = refs.read_branch(self._repo)
-        splitter, args = self._read_change(), self._args
-        self._splitter = splitter
+        splitter, args = self._splitter, self._args
         named = select(self._repo, splitter.stager.present.lines, args.session).ids
         keys = splitter.list_keys(named)
         shares = self._plan(keys, splitter.first)
@@ -94,7 +90,9 @@ class _Splitting:
         made = self._make(keys, shares)  # which may have read the worktree again, and another HEAD
         split.note_links(self._repo, made, splitter.head if splitter.commit else "")
         try:
-            step = split.publish(self._repo, made, splitter.head, self._splitter.target, branch)
+            step = split.publish(
+                self._repo, made, splitter.head, self._splitter.target, self._branch
+            )
         finally:
             split.link(context.open_context(self._repo))
         self._run_post_commit()
@@ -119,7 +117,7 @@ class _Splitting:
                 if shares and tree != share["tree"]:  # a hook has changed it
                     bench.hand_over(splitter.parent)
                     if not splitter.commit:
-                        self._splitter = self._read_change()
+                        self._splitter = _read_change(self._repo, self._args)
                     done = {one["share"]["key"] for one in made}
                     shares = self._plan([key for key in keys if key not in done], tree)
             bench.hand_over(splitter.parent)

@@ -275,7 +275,7 @@ class Points:
 
 
 def watch(repo: Repo, shown: Sessions) -> Watch:
-    """Look for the first time at what a Watch of a repository compares."""
+    """A Watch that compares with how the repository is now."""
     worktree_files = (
         repo.join_own(journal.NAME),
         f"{repo.git_dir}/HEAD",

@@ -27,7 +27,7 @@ def read_work(repo: Repo) -> Work:
 
 
 class Work:
-    """Compares what authors changed in a worktree, by its edits."""
+    """Tells apart what authors changed in a worktree, by its edits."""
 
     def __init__(self, present: Present, edits: Sequence[JournalLine]) -> None:
         self._present, self.edits, self._objects = present, edits, present.repo.objects

@@ -48,6 +48,7 @@ def test_each_small_change_is_made_once(source: str, becomes: list[str]) -> None
         "TYPE_CHECKING = False",
         "if TYPE_CHECKING:\n    a = 1 == 2",
         'git.append_trace("a", f"{b == c}")',
+        'append_trace("a", f"{b == c}")',
         'raise Error("a" + b)',
         "from a import b",
         '"""One and two."""',

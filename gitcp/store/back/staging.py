@@ -29,7 +29,7 @@ _WAYS = (
     "-c core.hooksPath=/dev/null -c core.splitIndex=false -c core.fsmonitor=false"
     " -c core.sparseCheckout=false -c core.bare=false -c core.useReplaceRefs=false"
 ).split()
-ATTRIBUTES = ".gitattributes"
+_ATTRIBUTES = ".gitattributes"
 
 
 class Staging:
@@ -104,7 +104,7 @@ def _list_attributes(paths: Iterable[str]) -> set[str]:
         folder = path
         while folder:
             folder = folder.rpartition("/")[0]
-            files.add(f"{folder}/{ATTRIBUTES}".lstrip("/"))
+            files.add(f"{folder}/{_ATTRIBUTES}".lstrip("/"))
     return files
 
 

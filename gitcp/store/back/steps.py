@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 #
 # <git-dir>/gitcp/rewind/intent exists from before the first file is touched until the last is
 # written.  After a kill the next command finishes the step that it describes.
-ATTRIBUTES = ".gitattributes"
+_TRIES = 5  # to make a plan for a worktree that keeps changing
 
 
 def carry_out_plan(
@@ -240,9 +240,6 @@ def list_abandoned(repo: Repo) -> list[str]:
     return files.list_names(repo.join_own("rewind"))
 
 
-_TRIES = 5
-
-
 class Mover:
     """Takes steps in a worktree.  agree is asked about each plan; progress(done, total) is called
     for each file; dry: write nothing into the journal."""
@@ -261,10 +258,9 @@ class Mover:
         """Make a plan, ask agree(), and carry it out as a step of make_step().
 
         talk: the conversation that is put back; its files are among the step's effects.  moved: the
-        steps that this one undoes or redoes.  If the
-        worktree changes meanwhile, the plan is made again, and agree() is asked again if it
-        differs.  Raises Error for conflicts and Busy if the worktree keeps changing, with nothing
-        changed.
+        steps that this one undoes or redoes.  If the worktree changes meanwhile, the plan is made
+        again, and agree() is asked again if it differs.  Raises Error for conflicts and Busy if the
+        worktree keeps changing, with nothing changed.
         """
         repo = self._repo
         agreed: Plan | None = None
