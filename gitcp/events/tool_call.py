@@ -23,7 +23,7 @@ def update_session(ctx: Context, event: Record) -> list[Record]:
     if state is None:
         return []  # unknown or damaged; rebuilding it would delay the call
     changed = calls.take_call(repo, state, event)
-    for oid, paths in event.get("unfounded", {}).items():
+    for oid, paths in event.pop("unfounded", {}).items():
         from gitcp.store.lines import carried
 
         carried.take_back_lines(repo, state["session_id"], oid, paths)

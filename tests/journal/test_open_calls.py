@@ -105,6 +105,8 @@ def test_a_commit_that_was_linked_by_what_the_call_had_not_written_is_unlinked(
     a.prompt("generate it")
     if more == "with its own work":
         edit(a, "own.txt", text(1))
+        pipeline = "release-claim | update-session | !cat"  # the program gets the event
+        world.git("config", "gitcp.tool-end.pipeline", pipeline)
     call = begin(a, "Bash", command="./generate")
     world.write("mine.txt", text(2, 3))
     b.stop()
