@@ -99,7 +99,7 @@ def _build_fetch_env() -> dict[str, str]:
 class Git:
     """git, bound to one directory and one environment; cheap and immutable.
 
-    It does not find the objects that this process has added before Objects.flush()."""
+    It finds the objects that this process has added only after Objects.flush()."""
 
     __slots__ = ("_cwd", "env")
 

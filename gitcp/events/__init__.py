@@ -69,11 +69,10 @@ def run_pipeline(ctx: Context, stages: Iterable[Stage], records: Records) -> lis
     Claims that release_claim() was given to end are held until all stages are done.
     """
     failed = True
-    made: list[Record] = []
     try:
         for stage in stages:
             # Listed, since it runs although the next one may read nothing.
-            records = made = list(stage(records))
+            records = list(stage(records))
         failed = False
     finally:
         objections: list[Record] = []
@@ -81,7 +80,7 @@ def run_pipeline(ctx: Context, stages: Iterable[Stage], records: Records) -> lis
             from gitcp.events import turns
 
             objections = turns.end_claims(ctx, failed)
-    return made + objections
+    return [*records, *objections]
 
 
 # Read events from the payloads of agents' hooks or from records, and find their repositories.

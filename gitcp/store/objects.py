@@ -96,7 +96,7 @@ class Objects:
         return bool(packs and packs.flush())
 
     def flush_named(self, data: bytes) -> None:
-        """flush() if data, the next content of a file of gitcp, names an object that is not."""
+        """flush() if data, the next content of a file of gitcp, names an object that is added."""
         if packs := _PACKS.get(self._place):
             packs.flush_named(data)
 

@@ -282,6 +282,14 @@ def add_secret(world: World) -> str:
     return world.head
 
 
+def works_after_secret(client: Client) -> str:
+    """add_secret(), and then work in a commit without hooks; the commit before that."""
+    base = add_secret(client.world)
+    client.works()
+    client.commits()
+    return base
+
+
 def take_out(world: World, path: str) -> None:
     """A file is taken out of all commits of main, without hooks."""
     script = f"git rm -q --cached --ignore-unmatch {path}"
@@ -293,9 +301,7 @@ def test_relink_of_a_branch_that_was_filtered_links_it_beside_one_of_the_old_com
     client: Client,
 ) -> None:
     world = client.world
-    add_secret(world)
-    client.works()
-    client.commits()
+    works_after_secret(client)
     start(client)
     world.git("branch", "left")
     assert links(world, "main~1..") == {"gui": ["lib.py", "new_5.py"]}
@@ -312,9 +318,7 @@ def test_each_commit_with_an_id_is_found_again_in_a_branch_that_was_filtered(
     client: Client,
 ) -> None:
     world = client.world
-    base = add_secret(world)
-    client.works()
-    client.commits()
+    base = works_after_secret(client)
     world.git("push", "-q", "origin", "main:topic", warns=".*")
     start(client)
     client.others("git merge -q --squash origin/topic; git commit -qm squash")
@@ -422,9 +426,7 @@ def test_a_filtered_branch_that_has_a_commit_twice_keeps_the_link_of_the_first(
     client: Client,
 ) -> None:
     world = client.world
-    base = add_secret(world)
-    client.works()
-    client.commits()
+    base = works_after_secret(client)
     start(client)
     again = f"{BARE} cherry-pick -n HEAD~1; {BARE} commit -q -C HEAD~1; "
     again += f"{BARE} commit -q --amend -m again"

@@ -80,18 +80,18 @@ class Look:
 
 def look_at_worktree(repo: Repo) -> Look:
     """Scan the whole worktree."""
-    began, end, at, cost = time.time_ns(), read_end(repo), read_clock(repo), -measure_children()
+    began, end, at, cost = time.time_ns(), read_end(repo), read_clock(repo), -_measure_children()
 
     from gitcp.store.snapshot import scan as snapshot_scan
 
     scan = snapshot_scan.scan_worktree(repo)
-    return Look(repo, scan, began, at, end, cost + measure_children())
+    return Look(repo, scan, began, at, end, cost + _measure_children())
 
 
 def begin_turn(repo: Repo, state: State, at: int) -> None:
     """Close the calls of the last turn that no event closed."""
     with Journal(repo) as journal:
-        close_calls(journal, state, at)
+        _close_calls(journal, state, at)
         _note_late(journal, state)
 
 
@@ -105,14 +105,14 @@ def end_turn(
     """Close a turn's calls, except the tasks that its client reports as running, and let the
     session's ref hold the turn's contents."""
     with Journal(repo) as journal:
-        close_calls(journal, state, at, set(tasks))
+        _close_calls(journal, state, at, set(tasks))
         _note_late(journal, state)
         session.note_unstored(state, journal.lines)
         hold_edits(repo, journal, state["session_id"], subject)
         journal.drop_repeated()
 
 
-def close_calls(journal: Journal, state: State, at: int, tasks: set[str] | None = None) -> None:
+def _close_calls(journal: Journal, state: State, at: int, tasks: set[str] | None = None) -> None:
     """Close the session's calls that no event closed, at its prompt (tasks: None) or its Stop.
 
     tasks: the tasks that its client reports as running.  A call that runs on stays open past the
@@ -486,12 +486,12 @@ def scan_if_cheap(journal: Journal, at: int, first: bool = False) -> bool:
     budget = int(repo.config.get_option("gitcp.look-budget"))  # ms
     if not (last or first) or int(last.get("cost", 0)) > budget * 1000:
         return False
-    started = measure_children()
+    started = _measure_children()
 
     from gitcp.store.snapshot import scan as snapshot_scan
 
     scan = snapshot_scan.scan_worktree(repo)
-    cost = measure_children() - started
+    cost = _measure_children() - started
 
     dirty = snapshot_scan.resolve_changes(journal.repo.objects, scan, write=False)
     head = scan.head or "0" * len(repo.empty_tree)
@@ -499,7 +499,7 @@ def scan_if_cheap(journal: Journal, at: int, first: bool = False) -> bool:
     return True
 
 
-def measure_children() -> int:
+def _measure_children() -> int:
     """The processor time of finished child processes, in us; 0 where it is unknown."""
     try:
         import resource  # os.times() is only exact to a hundredth of a second

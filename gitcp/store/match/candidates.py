@@ -467,8 +467,8 @@ def _choose_commits(
             change = holding.Change(changes, repo.objects.read_blob)
             relation = relate(work.commit, read_commit(repo.objects, oid))
             earlier = [one for one in found if are_copies and is_ancestor(repo, one, oid)]
-            left = work.leave_out(need_commit(repo.objects, one) for one in earlier)
-            shared = left.find_enough(change, relation)
+            remaining = work.leave_out(need_commit(repo.objects, one) for one in earlier)
+            shared = remaining.find_enough(change, relation)
             if shared and not (work.oid and is_ancestor(repo, oid, work.oid)):
                 found[oid] = shared
     return holding.choose_candidate([{oid: shared} for oid, shared in found.items()])

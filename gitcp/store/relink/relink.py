@@ -90,12 +90,14 @@ def _settle_removed(ctx: Context, case: MatchCase) -> None:
         fresh = fresh[: fresh.index(case.done) + 1]
     elif not case.done:
         fresh = []
+    commits: list[Commit] | None = None  # listed for the first session that may have work in them
     for marker in unhooked.list_removed(repo) if fresh else ():
         state = ctx.read_state(marker["session_id"])
         if state is None or not session.is_unsettled(state):
             continue
         try:
-            for commit in unhooked.select_own(repo, fresh):
+            commits = unhooked.select_own(repo, fresh) if commits is None else commits
+            for commit in commits:
                 if not unhooked.may_have_work(repo, state, commit):
                     continue
                 if unhooked.link_one(repo, state, commit):
