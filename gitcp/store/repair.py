@@ -133,8 +133,9 @@ def write_note(repo: Repo, ref: str, old: str, log: list[str]) -> str:
 
 
 def format_lost(paths: list[str]) -> str:
-    """The end of a report with the first lost paths; '' for none."""
-    return f"; lost: {' '.join(paths[:10])}{' ...' if paths[10:] else ''}" if paths else ""
+    """The end of a report with the first lost paths, / for the top; '' for none."""
+    names = " ".join(path or "/" for path in paths[:10])
+    return f"; lost: {names}{' ...' if paths[10:] else ''}" if paths else ""
 
 
 def write_objects_again(repo: Repo, ref: str) -> tuple[str | None, str]:
@@ -439,18 +440,18 @@ def _rebuild_tree(
     layers, rebuilt = [_read_entries(objects, tree) for tree in sound], dict(entries)
     lost: list[str] = []
     for name, entry in entries.items():
-        others = [layer[name] for layer in layers if name in layer]
+        substitutes = [layer[name] for layer in layers if name in layer]
         if entry[0] == TREE:
-            trees = [other for mode, other in others if mode == TREE]
+            trees = [other for mode, other in substitutes if mode == TREE]
             tree, below = _rebuild_tree(objects, entry[1], trees, gone)
             lost += [f"{name}/{path}" for path in below]
-            others = [(TREE, tree)] if tree else []
+            substitutes = [(TREE, tree)] if tree else []
         elif entry[1] in gone:
             lost.append(name)
         else:
             continue
-        if others:
-            rebuilt[name] = others[0]
+        if substitutes:
+            rebuilt[name] = substitutes[0]
         else:
             del rebuilt[name]
     if rebuilt == entries:

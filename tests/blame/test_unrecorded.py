@@ -10,7 +10,7 @@ import pytest
 
 from tests.blame.recorded_lines import linked
 from tests.support import warm
-from tests.support.checkpoints import git
+from tests.support.checkpoints import V1, forget, git
 
 A, B = "a1b2c3d4e5f6", "0f1e2d3c4b5a"
 CONTENT = """a line that was edited in
@@ -89,6 +89,15 @@ def test_a_line_is_a_sessions_where_its_transcript_proves_it(older: Path) -> Non
     assert (first["number"], first["prompt"], first["tool_use_id"]) == (2, "Second", "toolu_1")
     counted = json.loads(tool("stats", "--json", "HEAD~1.."))
     assert counted["added"] == {"agent": 3, "person": 0, "unknown": 6, "unrecorded": 0}
+
+
+@pytest.mark.parametrize("question", [("stats", "--json", "HEAD~1.."), ("blame", "f.txt")])
+def test_what_a_transcript_proved_is_kept(older: Path, question: tuple[str, ...]) -> None:
+    told = tool(*question)
+    for line in git("ls-tree", "-r", V1).splitlines():
+        if line.endswith("/full.jsonl"):
+            forget(older / ".git", line.split()[2])
+    assert tool(*question) == told
 
 
 def test_a_guess_is_shown_as_one_and_is_in_no_sums(repo: Path, tmp_path: Path) -> None:

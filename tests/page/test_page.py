@@ -26,6 +26,7 @@ from gitcp.store.page.render import Page
 from tests.blame.recorded_lines import linked
 from tests.page.browser import HERE, page
 from tests.page.hostile import SECRET, SESSION, A
+from tests.page.test_large import add_session
 from tests.support.checkpoints import git
 from tests.support.paths import BIN, TOP
 from tests.support.warm import run
@@ -95,6 +96,18 @@ def test_without_a_script_every_link_within_the_page_leads_to_a_place(
         assert any(link.startswith("file-") for link in links), "it is to be looked at first"
         for link in links:
             assert text.count(f'id="{link}"') == 1, (room, link)
+
+
+def test_sessions_stand_by_their_start() -> None:
+    made = Page("two", list, {})
+    for number in (2, 1):
+        add_session(made, number)
+    assert [(each["at"], each["title"]) for each in made.sessions] == [
+        (0, "id-of-1"),
+        (1, "id-of-2"),
+    ]
+    assert [turn["session"] for turn in made.turns] == [0, 1]
+    assert all(made.sessions[turn["session"]]["id"] in turn["id"] for turn in made.turns)
 
 
 def test_it_goes_into_a_pipe_and_does_not_take_its_place(hostile: Path) -> None:

@@ -61,6 +61,11 @@ def test_what_is_left_goes_on_and_git_is_content(stored: Path, what: str, left: 
     assert git("rev-list", V1)
 
 
+def test_a_tree_that_is_lost_as_a_whole_is_named(stored: Path) -> None:
+    lose(stored, f"{V1}^{{tree}}")
+    assert mended(stored).endswith("; lost: /")
+
+
 def test_a_remote_s_branch_has_what_is_lost_here(stored: Path, tmp_path: Path) -> None:
     git("clone", "-q", "--bare", "--no-hardlinks", str(stored), str(tmp_path / "bare.git"))
     git("remote", "add", "origin", str(tmp_path / "bare.git"))

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 def look_at_states(case: Case) -> Iterator[Finding]:
     """Check every state, its streams and its marker; then all streams."""
     survey = case.survey
-    states, markers = survey.states, survey.markers  # one after the other: sessions go on
+    states, markers = survey.states, survey.markers  # both now: sessions go on meanwhile
     for state in states:
         if state.get("unreadable") == sessions.ANOTHERS:
             continue

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.line_moves import Text, build_runs, compare, find_runs, pair_copied, pair_moved
+from gitcp.core.line_moves import (
+    Text,
+    build_runs,
+    compare,
+    find_once,
+    find_runs,
+    pair_copied,
+    pair_moved,
+)
 
 A, B, C, D = (f"the line called {name}, which is long" for name in "ABCD")
 
@@ -51,6 +59,15 @@ def test_a_block_of_three_lines_is_a_copy(
     old: list[str], new: list[str], added: range, pairs: dict[int, int]
 ) -> None:
     assert pair_copied(text(*old), text(*new), added) == pairs
+
+
+@pytest.mark.parametrize("further", [0, 50])
+def test_a_line_is_found_once_however_many_are_looked_for(further: int) -> None:
+    absent = {b"absent %d" % number for number in range(further)}
+    lines = text("first", "}", "}", "middle", "twice", "middling", "twice", "last")
+    asked = {*lines.keys, b"mid", b"dling"} | absent
+    assert find_once(lines, asked) == {b"first": 0, b"middle": 3, b"middling": 5, b"last": 7}
+    assert find_once(lines, absent) == find_once(text(), absent) == {}
 
 
 LONG = [f"line {number} of many, in a large file" for number in range(500)]
