@@ -123,6 +123,17 @@ def test_a_stage_runs_although_the_next_one_reads_nothing(repo: Path) -> None:
     assert (done.returncode, done.stderr, (repo / "seen.ndjson").exists()) == (0, b"", True)
 
 
+def test_a_stage_that_reads_no_records_waits_for_none(repo: Path) -> None:
+    ends = os.pipe()  # nobody writes to it
+    argv = [sys.executable, str(TOP / "bin" / "gitcp-relink")]
+    try:
+        done = subprocess.run(argv, cwd=repo, stdin=ends[0], capture_output=True, timeout=30)
+    finally:
+        for end in ends:
+            os.close(end)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
 def test_a_line_of_gits_ends_at_its_newline_alone(repo: Path) -> None:
     configure(repo, "pre-push", "!tee seen.ndjson")
     line = "refs/heads/a\u2028b 1 refs/heads/a\u2028b 0"
