@@ -107,6 +107,27 @@ def test_a_deletion_that_is_reverted_keeps_the_authors_of_the_file(world: World,
     assert added(world, "HEAD~1..")["agent"] == 3
 
 
+@pytest.mark.parametrize("further", [0, 12])
+def test_a_removal_elsewhere_that_is_reverted_brings_the_authors_of_its_lines(
+    world: World, a: Agent, further: int
+) -> None:
+    made = {f"{n}.txt": text("a session", 10 + n, 30 + n) for n in range(further)}
+    world.git("checkout", "-q", "-b", "side")
+    a.turn("write more", {"f.txt": HERS + ITS + text("a session", 7, 8), **made})
+    world.commit()
+    world.write("f.txt", HERS + ITS)
+    for path in made:
+        (world.path / path).unlink()
+    world.commit()
+    world.git("checkout", "-q", "-")
+    world.write("g.txt", "of another commit\n")
+    world.commit()
+    world.git("-c", "core.hooksPath=/dev/null", "revert", "--no-edit", "side")
+    assert added(world, "HEAD~1..") == {"agent": 2 + 2 * further}
+    assert blame_names(world, "f.txt") == [*WANT, "session-a", "session-a"]
+    assert prompts(world, "f.txt")[-1] == "write more"
+
+
 def test_what_a_colleague_without_hooks_restores_keeps_its_authors(world: World, a: Agent) -> None:
     silent = ("-c", "core.hooksPath=/dev/null")
     world.git("revert", "--no-edit", "HEAD")
