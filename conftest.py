@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 # LONG=1 is set by `make stress` and `make fuzz`.
 THOROUGH = bool(os.environ.get("CI") or os.environ.get("LONG"))
 # In a quick run of all tests one of so many cases is tried.
-EVERY = 5
+EVERY = 8
 QUIET = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 settings.register_profile(
     "short", deadline=None, max_examples=25 if THOROUGH else 10, suppress_health_check=QUIET
@@ -59,7 +59,7 @@ def _choose_cases_to_leave_out(items: list[pytest.Item]) -> Iterator[pytest.Item
         if isinstance(item, pytest.Function) and _has_repository(item):
             tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for cases in tests.values():
-        # Diagonally: where there are five ways of each form, not the same way of each.
+        # Diagonally: where there are EVERY ways of each form, not the same way of each.
         yield from (case for n, case in enumerate(cases) if (n + n // EVERY) % EVERY)
 
 
