@@ -73,6 +73,7 @@ LEAST = sum(
 ) + 8 * (len(SAID.replace(" ", "")) + len("Ananswer." * 30))
 
 
+@pytest.mark.thorough
 @needs_browser
 def test_a_pdf_has_all_code_and_all_conversations(whole: Path, browser: Any) -> None:
     show(browser, whole)
@@ -98,6 +99,7 @@ def test_the_browser_itself_finds_what_is_far_away_or_in_a_folded_call(
     assert head.get_attribute("aria-expanded") == "true"
 
 
+@pytest.mark.thorough
 @needs_browser
 def test_a_picture_of_the_whole_page_is_nowhere_blank(whole: Path, browser: Any) -> None:
     show(browser, whole)

@@ -59,6 +59,7 @@ def test_what_is_distributed_is_the_same_bytes_wherever_it_is_built(
     subprocess.run(["sha256sum", "--quiet", "-c", "SHA256SUMS"], cwd=built, check=True)
 
 
+@pytest.mark.thorough
 def test_the_zipapp_runs_and_records_with_python_alone(
     built: Path, repo: Path, tmp_path: Path
 ) -> None:

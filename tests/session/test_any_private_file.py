@@ -218,6 +218,7 @@ def damaged(work: Path, tmp_path: Path) -> Iterator[World]:
     world.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("first", range(len(DAMAGES)))
 def test_all_private_files_damaged_at_once_stop_nothing(damaged: World, first: int) -> None:
     """Each file in another way."""

@@ -84,6 +84,7 @@ def test_a_hanging_remote_is_said_once_and_the_next_pushes_wait_less_than_two_se
     assert asked(hanging) == 3
 
 
+@pytest.mark.thorough
 def test_once_a_push_succeeds_a_remote_has_all_its_time_again(hanging: World) -> None:
     hook(hanging)
     answers(hanging)
@@ -95,6 +96,7 @@ def test_once_a_push_succeeds_a_remote_has_all_its_time_again(hanging: World) ->
     assert "did not answer in 1 seconds" in hook(hanging)[0]
 
 
+@pytest.mark.thorough
 def test_after_a_day_a_remote_has_all_its_time_again(hanging: World) -> None:
     hook(hanging)
     [failure] = (hanging.path / ".git/gitcp/push-failed").iterdir()
@@ -111,6 +113,7 @@ def test_a_push_by_hand_has_all_its_time_and_ends_the_silence(hanging: World) ->
     assert not list((hanging.path / ".git/gitcp/push-failed").iterdir())
 
 
+@pytest.mark.thorough
 def test_another_destination_has_all_its_time(hanging: World) -> None:
     hook(hanging)
     hanging.git("remote", "add", "slower", "elsewhere.example:repo.git")
@@ -167,6 +170,7 @@ def shown(world: World, *args: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=world.path, env=env, capture_output=True, text=True)
 
 
+@pytest.mark.thorough
 def test_a_command_that_needs_the_remote_waits_five_seconds(hanging: World) -> None:
     hanging.git("branch", "-q", "-D", "entire/checkpoints/v1")
     assert "'slow' did not answer in 5 seconds" in shown(hanging, "show", "HEAD").stderr

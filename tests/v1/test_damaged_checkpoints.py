@@ -139,6 +139,7 @@ def test_what_is_whole_is_read_all_the_same(damaged: Damaged) -> None:
     assert damaged.checkpoint in run("search", "--json", "hello").stdout
 
 
+@pytest.mark.thorough
 def test_each_damaged_checkpoint_can_be_asked_for(damaged: Damaged) -> None:
     for number, checkpoint in enumerate(damaged.damages):
         if number % 5 and not LONG:
