@@ -7,7 +7,7 @@ import shutil
 import tempfile
 
 from gitcp import VERSION, console
-from gitcp.console import cli, extras
+from gitcp.console import cli, extras, servers
 from gitcp.core import line_replay
 from gitcp.core.render import answers
 from gitcp.errors import OK, Error
@@ -39,7 +39,7 @@ def run(argv: Sequence[str]) -> int:
         raise extras.make_missing(_PACKAGES, "lsp") from None
     editor = Editor()
     register_answers(editor)
-    cli.end_at_interrupt()
+    servers.end_at_signals(editor.finish)
     try:
         editor.server.start_io()
     finally:

@@ -7,7 +7,7 @@ from itertools import chain
 
 from gitcp import VERSION, console, library
 from gitcp.cmd import show
-from gitcp.console import cli, extras, term
+from gitcp.console import cli, extras, servers, term
 from gitcp.core.abandoned import has_text
 from gitcp.core.render import answers, history, spans
 from gitcp.errors import OK, Error
@@ -36,7 +36,7 @@ def run(argv: Sequence[str]) -> int:
     """Answer requests on standard input until it ends."""
     cli.parse("mcp", OPTIONS, argv)
     server = build_server(os.getcwd())
-    cli.end_at_interrupt()
+    servers.end_at_signals(lambda: None)
     server.run("stdio")
     return OK
 

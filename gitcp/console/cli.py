@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 # Run a command: print an error as one line, and return a status as git does.
 # Errors that only a bug of gitcp causes; others are about the machine, a file or its permissions.
 _BUGS = (errno.EBADF, errno.EINVAL, errno.EFAULT, errno.ECHILD, errno.ESRCH, errno.EDOM)
-_ENDS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+ENDS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 _FEW = 50_000  # objects that are made before a garbage collection: records leave no garbage
 _FULL = 1 << 20  # bytes: gitcp writes nothing to a disk that has less left
 PACKAGES = ("filelock", "orjson", "plumbum")
@@ -84,7 +84,7 @@ def run_guarded(body: Callable[[], int]) -> int:
     gc.set_threshold(_FEW)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # end quietly under `| head`
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # if it is ignored, the status of git is lost
-    before = {number: signal.getsignal(number) for number in _ENDS}
+    before = {number: signal.getsignal(number) for number in ENDS}
     for number, handler in before.items():
         if handler == signal.SIG_DFL:  # from here on there is something to clean up
             is_key = number == signal.SIGINT
@@ -100,21 +100,24 @@ def run_guarded(body: Callable[[], int]) -> int:
         if not asked:
             raise
     finally:
-        term.hide_progress()
-        abandon_unflushed()
-        end_lasting()
+        clean_up()
         for number, handler in before.items():
             signal.signal(number, handler)
-    signal.signal(asked[0], signal.SIG_DFL)
-    os.kill(os.getpid(), asked[0])
-    return 128 + asked[0]  # the signal is blocked
+    return end_by(asked[0])
 
 
-def end_at_interrupt() -> None:
-    """Let Ctrl-C end the command as SIGTERM does: asyncio would first wait for its threads, of
-    which one may be in a read of standard input that nothing interrupts."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.getsignal(signal.SIGTERM))
+def clean_up() -> None:
+    """Leave no line of progress, no begun pack, and no git behind, at the end of the process."""
+    term.hide_progress()
+    abandon_unflushed()
+    end_lasting()
+
+
+def end_by(number: int) -> int:
+    """End the process by a signal; the status if that is blocked."""
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    return 128 + number
 
 
 def _run_body(body: Callable[[], int]) -> int:

@@ -29,13 +29,14 @@ def test_a_signal_ends_a_server_that_waits_for_a_request(
     head = b"Content-Length: %d\r\n\r\n" % len(data) if name == "lsp" else b""
     argv = [sys.executable, str(BIN / f"gitcp-{name}")]
     pipe = subprocess.PIPE
-    with subprocess.Popen(argv, cwd=world.path, stdin=pipe, stdout=pipe) as server:
-        assert server.stdin and server.stdout
+    with subprocess.Popen(argv, cwd=world.path, stdin=pipe, stdout=pipe, stderr=pipe) as server:
+        assert server.stdin and server.stdout and server.stderr
         server.stdin.write(head + data + b"\n" * (name == "mcp"))
         server.stdin.flush()
         assert server.stdout.readline()
         server.send_signal(number)
         try:
             assert server.wait(60) == -number
+            assert not server.stderr.read()
         finally:
             server.kill()
