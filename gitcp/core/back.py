@@ -463,6 +463,7 @@ def join_edits(edits: Iterable[tuple[Version, Version]]) -> list[tuple[Version, 
 # a step goes back to its parent; the undone step stays as a branch that can be redone.
 UNDO, REDO = "undo", "redo"
 MOVES = (UNDO, REDO)
+BISECT = "bisect"  # a state that was tested in place
 
 
 def get_position(log: Sequence[Step]) -> str:
@@ -506,10 +507,11 @@ def list_steps_to_undo(log: Sequence[Step], name: str = "1") -> list[Step]:
 def find_step_to_redo(log: Sequence[Step], name: str = "") -> Step:
     """The step to redo: the last undone one, or the one whose id begins with name.
 
-    Raise Error if the present position has no such undone step.
+    A bisection's steps are undone for good.  Raise Error if the present position has no such undone
+    step.
     """
-    position = get_position(log)
-    branches = [s for s in map_steps(log).values() if s["parent"] == position]
+    position, steps = get_position(log), map_steps(log).values()
+    branches = [s for s in steps if s["parent"] == position and s["kind"] != BISECT]
     undone_ids = [
         t for s in log if s["kind"] == UNDO for t in s.get("targets", [s["target"]])[::-1]
     ]

@@ -267,6 +267,21 @@ def test_in_place_the_worktree_is_as_before_and_nothing_is_left_to_undo(
     assert "nothing to undo" in run(world, "undo").stderr
 
 
+def test_a_state_that_was_tested_in_place_is_not_redone(world: World, a: Agent) -> None:
+    write_ten(a)
+    assert run(world, "redo").stderr == "fatal: nothing to redo\n"
+    bisect(world, "--in-place", "HEAD", *TEST)
+    before = files(world.path)
+    assert run(world, "redo").stderr == "fatal: nothing to redo\n"
+    done(world, "rewind", "--force", "--files-only", "--to", "toolu_7")
+    rewound = files(world.path)
+    done(world, "undo")
+    bisect(world, "--in-place", "HEAD", *TEST)
+    assert files(world.path) == before
+    done(world, "redo")
+    assert files(world.path) == rewound
+
+
 def test_in_place_is_refused_while_a_session_is_at_work(world: World, a: Agent) -> None:
     write_ten(a)
     a.prompt("go on")

@@ -342,7 +342,7 @@ class InPlace:
 
     def go_to(self, tree: str) -> None:
         """Give the worktree the files of a tree.  Raises Error if a content is missing."""
-        step = undo.make_step("bisect", f"test {tree[:10]}")
+        step = undo.make_step(back.BISECT, f"test {tree[:10]}")
         if not self._first:
             self._first = step["id"]
             files.write_private(
