@@ -279,7 +279,7 @@ class Stager:
 
     def _find_end_writer(self, chain: Sequence[JournalLine], end: bool) -> Writer:
         """Who gave a text its end with a newline, or without one."""
-        for line in reversed(chain):
+        for line in back.walk_back(chain):
             before = read_text(self._objects, parse_entry(line["before"]))
             if before is not None and before.endswith(b"\n") != end:
                 return get_writer(line)
@@ -289,7 +289,7 @@ class Stager:
         self, chain: Sequence[JournalLine], old: record_types.Version, new: Entry
     ) -> str:
         """The mode of a path whose content is divided."""
-        for line in reversed(chain):
+        for line in back.walk_back(chain):
             before, after = parse_entry(line["before"]), parse_entry(line["after"])
             if before and after and before[0] != after[0]:
                 has = self._selection.has(get_writer(line))
@@ -368,22 +368,30 @@ def get_writer(line: JournalLine) -> Writer:
 def _list_since(
     chain: Sequence[JournalLine], old: record_types.Version, new: record_types.Version
 ) -> Sequence[JournalLine] | None:
-    """The edits that made one content of a path from another; None if not all are known, or one
-    took the content from another path."""
-    wanted, start = new, len(chain)
-    while start and parse_entry(chain[start - 1]["after"]) == wanted:
-        start -= 1
-        wanted = parse_entry(chain[start]["before"])
-        if "follows" in chain[start]:
+    """The edits that made one content of a path from another, those that were not taken back and
+    restored if they suffice; None if not all are known, or one took the content from another
+    path."""
+    return _list_run(back.walk_back(chain), old, new) or _list_run(reversed(chain), old, new)
+
+
+def _list_run(
+    edits: Iterable[JournalLine], old: record_types.Version, new: record_types.Version
+) -> Sequence[JournalLine] | None:
+    """_list_since() among edits, the newest first, each of which led to the one before."""
+    found: list[JournalLine] = []
+    for line in edits:
+        if parse_entry(line["after"]) != new or "follows" in line:
             return None
-        if wanted == old:
-            return chain[start:]
+        found.append(line)
+        new = parse_entry(line["before"])
+        if new == old:
+            return found[::-1]
     return None
 
 
 def find_creator(chain: Sequence[JournalLine]) -> Writer:
     """Who made the file at a path."""
-    for line in reversed(chain):
+    for line in back.walk_back(chain):
         if parse_entry(line["before"]) is None:
             return get_writer(line)
     return PERSON

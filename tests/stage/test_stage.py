@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.rewind.going import done, run
+from tests.rewind.going import done, files, points, run
 from tests.stage.conftest import BASE
 from tests.support.harness import Agent, World
 from tests.support.record_schema import list_faults
@@ -55,6 +56,59 @@ def test_adjacent_lines_are_staged_by_their_authors(world: World, a: Agent, b: A
     done(world, "stage", "--session", a.sid)
     assert staged(world) == world.read("f.txt")
     assert done(world, "stage", "--session", a.sid) == "nothing to stage of session 11111111\n"
+
+
+def go_and_return(world: World) -> None:
+    """Rewind to the first point, and undo that."""
+    before = files(world.path)
+    done(world, "rewind", "--force", "--files-only", "--to", points(world)[-1]["id"])
+    assert files(world.path) != before
+    done(world, "undo")
+    assert files(world.path) == before
+
+
+def stash_and_pop(world: World) -> None:
+    world.git("stash", "-q", "-u")
+    world.git("stash", "pop", "-q")
+
+
+@pytest.mark.parametrize("return_to", [go_and_return, stash_and_pop])
+def test_work_that_was_taken_back_and_restored_is_its_sessions_again(
+    world: World, a: Agent, b: Agent, return_to: Callable[[World], None]
+) -> None:
+    world.write("old.txt", "old\n")
+    world.write("run.sh", "run\n")
+    world.commit("old.txt", "run.sh")
+    a.prompt("two")
+    a.write("f.txt", change(BASE, "line 2 of", "line two, by the first, of"))
+    a.write("new.txt", "new, without an end")
+    a.write("old.txt", None)
+    a.write("run.sh", "run faster\n")
+    a.write("empty.txt", "")
+    (world.path / "bits").write_bytes(b"\0\1")
+    (world.path / "run.sh").chmod(0o755)
+    a.stop()
+    return_to(world)
+    b.turn("three", {"new.txt": "new, without an end\nof the other\n"})
+    return_to(world)
+    world.write("mine.txt", "by hand\n")
+    return_to(world)
+    shown = done(world, "split", "-n")
+    assert [line.split(": ")[0].split()[0] for line in shown.splitlines()[1::2]] == [
+        "session",
+        "session",
+    ], shown
+    done(world, "stage", "--session", a.sid)
+    assert names(world).split() == (
+        "A bits A empty.txt M f.txt A new.txt D old.txt M run.sh".split()
+    )
+    assert staged(world, "new.txt").rstrip() == "new, without an end"
+    assert world.git("ls-files", "-s", "run.sh").startswith("100755")
+    done(world, "stage", "--session", b.sid)
+    assert staged(world, "new.txt") == world.read("new.txt")
+    done(world, "stage", "--by-hand")
+    assert world.git("diff") == ""
+    assert "mine.txt" in names(world)
 
 
 def test_undo_takes_a_staging_back_and_redo_does_it_again(world: World, a: Agent, b: Agent) -> None:
