@@ -20,9 +20,9 @@ import pytest
 
 from bench import repos
 from bench.budgets import Budget, Cost, table
+from gitcp.objects import Lookup, Objects, write_commit
 from gitcp.repo import Repo
 from gitcp.store import refs
-from gitcp.store.objects import Lookup, Objects, write_commit
 from gitcp.store.snapshot import own_index
 from gitcp.store.snapshot import scan as snapshot_scan
 from tests.conftest import sealed, search_path  # noqa: F401

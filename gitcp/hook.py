@@ -13,11 +13,10 @@ from __future__ import annotations
 import os
 import sys
 
-from gitcp import context, events, git
+from gitcp import context, events, git, objects
 from gitcp.core.config_table import EVENTS
 from gitcp.errors import OK, USAGE, Error, UnknownAgent, UsageError, format_error, hide_passwords
 from gitcp.repo import Repo, look_early
-from gitcp.store import objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

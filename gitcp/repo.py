@@ -10,7 +10,7 @@ from gitcp.errors import Error, NoRepository
 from gitcp.files import METHOD
 from gitcp.git import Config, Git, Location
 from gitcp.gitdir import Answers, ask_config, ask_place, is_embedded
-from gitcp.store.objects import Objects, get_objects
+from gitcp.objects import Objects, get_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

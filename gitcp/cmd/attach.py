@@ -9,8 +9,8 @@ from gitcp import context
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.console import cli
 from gitcp.errors import NO, OK
+from gitcp.objects import need_commit
 from gitcp.store.imports import imports
-from gitcp.store.objects import need_commit
 from gitcp.store.setup import adapters
 
 TYPE_CHECKING = False

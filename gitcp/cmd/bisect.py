@@ -15,13 +15,13 @@ from gitcp.core.bisect import BAD, GOOD, SKIP
 from gitcp.core.render import spans
 from gitcp.errors import NO, OK, Error, UsageError
 from gitcp.git import decode_name
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store import pack_care, session
 from gitcp.store.back import points, restore, scratch, steps
 from gitcp.store.back.history import read_history
 from gitcp.store.back.restore import Present, read_present
 from gitcp.store.care import unfinished
-from gitcp.store.objects import Objects
 from gitcp.store.session import others
 from gitcp.store.turn import sessions
 

@@ -13,10 +13,10 @@ from gitcp.errors import OK
 from gitcp.events import turns
 from gitcp.git import Git, decode_name
 from gitcp.gitdir import find_top
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store import blame
 from gitcp.store.lines import evidence, history
-from gitcp.store.objects import Objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from gitcp.console import cli, shell
 from gitcp.core import patches
 from gitcp.errors import UsageError
 from gitcp.git import decode_name, encode_name
+from gitcp.objects import Objects, compare_trees
 from gitcp.repo import Repo
 from gitcp.store import pack_care, stage
 from gitcp.store.back import steps
 from gitcp.store.lines import absent
-from gitcp.store.objects import Objects, compare_trees
 from gitcp.store.work import read_work
 
 TYPE_CHECKING = False

@@ -8,10 +8,10 @@ from gitcp.commands import JSON, OFFLINE, make_flag, make_value
 from gitcp.console import cli, term
 from gitcp.core.render import answers
 from gitcp.errors import OK, Error, UsageError
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store import refs
 from gitcp.store.back import points
-from gitcp.store.objects import Objects
 from gitcp.store.show import commits
 
 TYPE_CHECKING = False

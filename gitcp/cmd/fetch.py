@@ -7,9 +7,9 @@ from gitcp.console import cli, term
 from gitcp.core import formats
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.stages import checkpoints
-from gitcp.store.objects import Objects
 from gitcp.store.share import sync
 from gitcp.store.v1 import checkpoint_list
 

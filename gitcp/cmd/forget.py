@@ -9,11 +9,11 @@ from gitcp.commands import JSON, make_flag, make_value
 from gitcp.console import cli
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK, Error, InputError, hide_passwords
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.stages.checkpoints import choose_timeout
 from gitcp.store import forgetting, summaries
 from gitcp.store.forgetting import Choice
-from gitcp.store.objects import Objects
 from gitcp.store.share import sync
 from gitcp.store.show import commits
 from gitcp.store.v1 import checkpoint_list, conversion

@@ -9,8 +9,8 @@ from gitcp.commands import JSON, make_flag, make_value
 from gitcp.console import cli
 from gitcp.core.render.spans import abbreviate, count_noun
 from gitcp.errors import OK
+from gitcp.objects import need_commit
 from gitcp.store.imports import imports
-from gitcp.store.objects import need_commit
 from gitcp.store.setup import adapters
 
 TYPE_CHECKING = False
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gitcp.core.record_types import Record
+    from gitcp.objects import Objects
     from gitcp.store.imports.imports import Plan
-    from gitcp.store.objects import Objects
 
 _LISTED = 20  # commits
 OPTIONS = (

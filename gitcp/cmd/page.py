@@ -12,11 +12,11 @@ from gitcp.commands import JSON, make_flag, make_value
 from gitcp.console import cli, extras, term
 from gitcp.errors import OK, Error
 from gitcp.git import allow_fetch, end_lasting
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store import abandoned as store_abandoned
 from gitcp.store import pack_care
 from gitcp.store.lines import evidence
-from gitcp.store.objects import Objects
 from gitcp.store.page import serve
 
 TYPE_CHECKING = False

@@ -7,9 +7,9 @@ from gitcp.console import cli, term
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK, Error, hide_passwords
 from gitcp.events.pre_push import share_abandoned
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.stages.checkpoints import TIMEOUT, choose_timeout
-from gitcp.store.objects import Objects
 from gitcp.store.share import remote, sync
 from gitcp.store.v1 import checkpoint_list, checkpoints
 

@@ -11,11 +11,11 @@ from gitcp.console import cli, parse_positive
 from gitcp.core.render import handover
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import NO, OK, Error
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store import handover as store_handover
 from gitcp.store import pack_care
 from gitcp.store.back import conversation
-from gitcp.store.objects import Objects
 from gitcp.store.setup import adapters
 from gitcp.store.show import commits
 

@@ -12,12 +12,12 @@ from gitcp.console import cli, picker, term
 from gitcp.core import back
 from gitcp.core.render import answers
 from gitcp.errors import OK, Error, UsageError
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store import pack_care, stashes
 from gitcp.store import undo as store_undo
 from gitcp.store.back import conversation, points, restore, steps
 from gitcp.store.back.restore import read_kept_edits
-from gitcp.store.objects import Objects
 from gitcp.store.show import commits
 
 TYPE_CHECKING = False

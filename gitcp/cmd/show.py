@@ -10,10 +10,10 @@ from gitcp.console import cli, term
 from gitcp.core.render import answers, history
 from gitcp.errors import OK
 from gitcp.git import decode_name
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store import pack_care
 from gitcp.store.back import steps
-from gitcp.store.objects import Objects
 from gitcp.store.show import commits, reports
 
 TYPE_CHECKING = False

@@ -8,9 +8,9 @@ from gitcp.commands import JSON, make_flag, make_value
 from gitcp.console import cli
 from gitcp.core.render.spans import abbreviate, count_noun
 from gitcp.errors import NO, OK
+from gitcp.objects import Objects, find_tree, need_commit
 from gitcp.repo import Repo
 from gitcp.store import auto, pack_care, refs, split
-from gitcp.store.objects import Objects, find_tree, need_commit
 from gitcp.store.split import Bench
 from gitcp.store.stage import need_index, select
 

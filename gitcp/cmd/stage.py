@@ -8,10 +8,10 @@ from gitcp.commands import JSON, make_flag, make_value
 from gitcp.console import cli
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import NO, OK, Changed, UsageError
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store import pack_care, stage
 from gitcp.store.back.restore import name_in_worktree
-from gitcp.store.objects import Objects
 from gitcp.store.snapshot import scan
 
 TYPE_CHECKING = False

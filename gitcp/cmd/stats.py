@@ -10,10 +10,10 @@ from gitcp.console import cli, extras
 from gitcp.core import sums
 from gitcp.core.render import history
 from gitcp.errors import OK, Error
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store import prices
 from gitcp.store.lines import evidence, exports
-from gitcp.store.objects import Objects
 from gitcp.store.show import reports
 
 TYPE_CHECKING = False

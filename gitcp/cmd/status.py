@@ -12,9 +12,9 @@ from gitcp.console import cli, term
 from gitcp.core.render import answers, history
 from gitcp.errors import OK, Error, GitError, UsageError
 from gitcp.events.turns import look_at_head
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store.care import table
-from gitcp.store.objects import Objects
 from gitcp.store.setup import guard_files
 from gitcp.store.show import commits
 

@@ -13,9 +13,9 @@ from gitcp.commands import make_value
 from gitcp.console import browser, cli, extras, shell, term
 from gitcp.core.render.panes import Browser
 from gitcp.errors import OK, Error
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store import browse, pack_care
-from gitcp.store.objects import Objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from gitcp.core import back
 from gitcp.core.render import answers
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import NO, OK, Error
+from gitcp.objects import Lookup, Objects, find_file
 from gitcp.repo import Repo
 from gitcp.store import pack_care, refs, undo
 from gitcp.store.back import points, restore, steps
 from gitcp.store.care import unfinished
-from gitcp.store.objects import Lookup, Objects, find_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from gitcp.cmd.link import tell
 from gitcp.commands import JSON, make_value
 from gitcp.console import cli
 from gitcp.errors import OK
-from gitcp.store.objects import need_commit
+from gitcp.objects import need_commit
 from gitcp.store.relink import relink
 
 TYPE_CHECKING = False

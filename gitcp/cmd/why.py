@@ -8,10 +8,10 @@ from gitcp.core.render import answers
 from gitcp.errors import OK
 from gitcp.events.turns import look_at_head
 from gitcp.jj import choose_git
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store import blame
 from gitcp.store.lines.evidence import Evidence
-from gitcp.store.objects import Objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

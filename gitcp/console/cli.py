@@ -28,8 +28,8 @@ from gitcp.errors import (
     format_error,
 )
 from gitcp.git import Git, allow_fetch, end_lasting
+from gitcp.objects import abandon_unflushed
 from gitcp.repo import Repo
-from gitcp.store.objects import abandon_unflushed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 
-from gitcp import context, files
+from gitcp import context, files, objects
 from gitcp.context import per_record
 from gitcp.core import commit_message, linking
 from gitcp.errors import InputError, format_error
+from gitcp.objects import need_commit
 from gitcp.repo import Repo
-from gitcp.store import objects, refs, session
+from gitcp.store import refs, session
 from gitcp.store.journal import edits
 from gitcp.store.link import commit as link_commit
 from gitcp.store.match import add_judged, is_replaying, is_unseen, mark_told, read_judged, sources
-from gitcp.store.objects import need_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

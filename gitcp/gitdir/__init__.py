@@ -20,7 +20,7 @@ packs      `packs`: make, list, keep and join gitcp's own        pack-objects, s
 ========== ===================================================== ================================
 
 core.formats has the formats of packs and of git's answers; store.refs moves refs, by git; and
-store.objects is the database for the rest of gitcp.  Files of an operation under way, such as
+gitcp.objects is the database for the rest of gitcp.  Files of an operation under way, such as
 MERGE_MSG, and what git cannot read any more, are read where they are needed: no command of git
 shows them.
 """

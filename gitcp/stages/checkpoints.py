@@ -12,9 +12,9 @@ from gitcp.core import checkpoint_keys, formats, transcripts, v1_schema
 from gitcp.core.render import spans
 from gitcp.errors import Error, InputError, hide_passwords
 from gitcp.git import encode_name
+from gitcp.objects import Objects, need_commit
 from gitcp.repo import Repo
 from gitcp.store import redaction
-from gitcp.store.objects import Objects, need_commit
 from gitcp.store.share import sync
 from gitcp.store.show import commits
 from gitcp.store.stored_transcripts import store_chunks

@@ -9,11 +9,11 @@ from gitcp.commands import make_flag, make_value
 from gitcp.core import formats, v1_format
 from gitcp.errors import InputError
 from gitcp.git import decode_name
+from gitcp.object_lists import list_files
+from gitcp.objects import Lookup, Objects, need_commit
 from gitcp.repo import Repo
 from gitcp.store import session
 from gitcp.store.guard import claim_records
-from gitcp.store.object_lists import list_files
-from gitcp.store.objects import Lookup, Objects, need_commit
 from gitcp.store.stream import METADATA, build_ref, stream_list
 from gitcp.store.turn import sessions as turn_sessions
 from gitcp.store.v1 import checkpoints

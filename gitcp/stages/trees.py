@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from gitcp import objects
 from gitcp.commands import make_value
 from gitcp.core import patches
 from gitcp.core.formats import COMMIT, GONE, check_path
 from gitcp.errors import Error, InputError, Moved, UsageError
 from gitcp.git import encode_name
+from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store import objects, refs
-from gitcp.store.objects import Objects
+from gitcp.store import refs
 from gitcp.store.snapshot import scan as snapshot_scan
 
 TYPE_CHECKING = False

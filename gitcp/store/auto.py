@@ -13,14 +13,14 @@ from gitcp.core.credit import UNKNOWN
 from gitcp.errors import Busy, Error, GitError, Late, Moved
 from gitcp.files import exclusive
 from gitcp.git import Running, decode_name, encode_name
+from gitcp.object_lists import is_ancestor
+from gitcp.objects import TREE, Lookup, compare_trees, find_tree, need_commit
 from gitcp.record import encode_lines
 from gitcp.store import journal, notes, refs, relink, session
 from gitcp.store.index import IndexFile, Lock, copy_index, install_index, list_staged
 from gitcp.store.journal import Journal, edits, read_clock, read_last_seen
 from gitcp.store.lines import edit_lines
 from gitcp.store.link import condense, unhooked
-from gitcp.store.object_lists import is_ancestor
-from gitcp.store.objects import TREE, Lookup, compare_trees, find_tree, need_commit
 from gitcp.store.session import make_id, others
 from gitcp.store.setup.guard_files import AUTO
 from gitcp.store.snapshot import scan
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from gitcp.context import Context
     from gitcp.core.line_replay import PathCredit
     from gitcp.core.record_types import Commit, Entries, Entry, Linked, Record, State
+    from gitcp.objects import Changes
     from gitcp.repo import Repo
-    from gitcp.store.objects import Changes
     from gitcp.store.session import Intent
 
     StagedEntries = Mapping[str, Entry | None]

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from gitcp.core.line_authors import Author
     from gitcp.core.record_types import Record, State
     from gitcp.git import Config, Git
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
     from gitcp.store.lines.evidence import Evidence
-    from gitcp.store.objects import Objects
 
     Label = tuple[bytes, bytes]  # abbreviated name, date
     # Lines of the table: with count, the shown author (None: git's own), their content.

@@ -26,10 +26,10 @@ from gitcp.core.v1_schema import build_part
 from gitcp.errors import Error
 from gitcp.files import read_stamp
 from gitcp.git import decode_name
+from gitcp.objects import edit_tree
 from gitcp.record import load_entry
 from gitcp.store import journal, refs, session
 from gitcp.store.back import conversation, points, restore
-from gitcp.store.objects import edit_tree
 from gitcp.store.session import others
 from gitcp.store.show import commits, reports
 from gitcp.store.turn import sessions

@@ -27,11 +27,11 @@ from gitcp.core import fact_tables, transcripts
 from gitcp.core.fact_tables import QUESTIONS
 from gitcp.errors import Error, GitError
 from gitcp.git import Git, decode_name
+from gitcp.objects import Objects
 from gitcp.record import decode_lines
 from gitcp.repo import Repo
 from gitcp.store.lines import exports
 from gitcp.store.lines.evidence import Evidence
-from gitcp.store.objects import Objects
 from gitcp.store.prices import list_price
 from gitcp.store.setup import adapters
 from gitcp.store.show import reports

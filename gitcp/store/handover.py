@@ -13,10 +13,10 @@ from gitcp.core.render import handover
 from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error
 from gitcp.git import decode_name
+from gitcp.objects import Lookup, find_file, read_commit
 from gitcp.store import abandoned, redaction
 from gitcp.store.back import conversation, steps
 from gitcp.store.back.restore import Present, read_present
-from gitcp.store.objects import Lookup, find_file, read_commit
 from gitcp.store.session import others
 
 TYPE_CHECKING = False

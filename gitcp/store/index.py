@@ -15,8 +15,8 @@ from gitcp.core.formats import is_count
 from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Busy, Changed
 from gitcp.git import decode_name
-from gitcp.store.object_lists import encode_index_info, list_commits
-from gitcp.store.objects import Lookup, edit_tree, find_file, find_tree, need_commit, read_changes
+from gitcp.object_lists import encode_index_info, list_commits
+from gitcp.objects import Lookup, edit_tree, find_file, find_tree, need_commit, read_changes
 from gitcp.store.snapshot import scan
 from gitcp.store.snapshot.own_index import copy_with_mtime
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from gitcp.core.record_types import Entry
+    from gitcp.objects import Changes, Objects
     from gitcp.repo import Repo
-    from gitcp.store.objects import Changes, Objects
 
     Entries = Mapping[str, Entry | None]
 

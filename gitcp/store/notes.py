@@ -4,16 +4,16 @@
 from __future__ import annotations
 
 from gitcp.core import formats
+from gitcp.objects import TREE, edit_tree, read_commit, read_tree, write_commit
 from gitcp.store import refs
-from gitcp.store.objects import TREE, edit_tree, read_commit, read_tree, write_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from gitcp.core.record_types import Entry, Tree
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
 
     ReadTree = Callable[[Objects, str], Tree]
     Edit = Callable[[bytes | None], bytes | None]
@@ -110,7 +110,7 @@ class Reader:
 def list_links(objects: Objects) -> Iterator[tuple[str, list[str]]]:
     """(commit, ids) of every note, whatever its fan-out."""
     tip = read_commit(objects, REF)
-    from gitcp.store.object_lists import list_files
+    from gitcp.object_lists import list_files
 
     for path, (_, oid) in list_files(objects, tip["tree"]) if tip else ():
         blob = objects.read(oid)

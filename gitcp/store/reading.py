@@ -16,7 +16,7 @@ from unicodedata import normalize
 
 from gitcp import console
 from gitcp.git import fill_pipe
-from gitcp.store.objects import Objects
+from gitcp.objects import Objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

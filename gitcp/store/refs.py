@@ -11,7 +11,7 @@ from gitcp.errors import Error, GitError, Moved
 from gitcp.files import exclusive
 from gitcp.git import ANY, decode_name, encode_name, fill_pipe
 from gitcp.gitdir import Unsure
-from gitcp.store.objects import Lookup, find_tree
+from gitcp.objects import Lookup, find_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from gitcp.core.record_types import Entry, Version
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
 
     Result = TypeVar("Result")
     Update = tuple[str, str | None, str | None]  # ref, new oid or None, old oid or None

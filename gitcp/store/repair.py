@@ -7,17 +7,14 @@ import json
 import os
 import shutil
 
-from gitcp import files
+from gitcp import cat_file, files
 from gitcp.core import credit, formats, transcripts
 from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error, GitError, InputError
 from gitcp.files import Damaged, choose_place_aside, exclusive, move_aside, read_file
 from gitcp.git import decode_name, encode_name
 from gitcp.gitdir import packs
-from gitcp.store import cat_file, journal, refs, session, stored_transcripts
-from gitcp.store.journal import held_lines
-from gitcp.store.link import unhooked
-from gitcp.store.objects import (
+from gitcp.objects import (
     TREE,
     Lookup,
     edit_tree,
@@ -28,6 +25,9 @@ from gitcp.store.objects import (
     write_commit,
     write_tree,
 )
+from gitcp.store import journal, refs, session, stored_transcripts
+from gitcp.store.journal import held_lines
+from gitcp.store.link import unhooked
 from gitcp.store.pack_care import forget_logs
 from gitcp.store.refs import REF
 from gitcp.store.session import others
@@ -54,8 +54,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from gitcp.core.record_types import Commit, Entry, File, State, Stream, Tree
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
 
     Named = list[tuple[State, Stream]]  # a state, and its record of the stream
 

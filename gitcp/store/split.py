@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from functools import cached_property
 
-from gitcp import files
+from gitcp import files, object_lists, objects
 from gitcp.console import term
 from gitcp.core import back, commit_message, json, links, message_edits, prompt_text, v1_schema
 from gitcp.core.commit_message import KEY
@@ -20,23 +20,11 @@ from gitcp.core.render.spans import count_noun
 from gitcp.errors import Busy, Changed, Error, Moved
 from gitcp.files import exclusive
 from gitcp.git import build_person_env, encode_name
-from gitcp.store import (
-    auto,
-    index,
-    match,
-    notes,
-    object_lists,
-    objects,
-    redaction,
-    refs,
-    session,
-    stage,
-    undo,
-)
+from gitcp.objects import compare_trees, edit_tree, find_tree, need_commit
+from gitcp.store import auto, index, match, notes, redaction, refs, session, stage, undo
 from gitcp.store.back.scratch import Copy, remove_folder
 from gitcp.store.journal import edits
 from gitcp.store.link import commit_sessions, unhooked
-from gitcp.store.objects import compare_trees, edit_tree, find_tree, need_commit
 from gitcp.store.session import make_id, others
 from gitcp.store.stage import Selection, get_writer
 from gitcp.store.stream import writing

@@ -9,11 +9,11 @@ from gitcp.core.formats import REGULAR, build_change
 from gitcp.core.line_replay import find_changed_lines, has_no_lines, split_lines
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import Error
+from gitcp.objects import Lookup, find_file, find_tree
 from gitcp.store import index, undo
 from gitcp.store.back.restore import Present, read_present
 from gitcp.store.lines.edit_lines import Edits
 from gitcp.store.link.commit import find_acting
-from gitcp.store.objects import Lookup, find_file, find_tree
 from gitcp.store.session import others
 from gitcp.store.snapshot import scan
 from gitcp.store.turn import sessions
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from gitcp.core import record_types
     from gitcp.core.parts import Operation
     from gitcp.core.record_types import Entry, JournalLine, Version, Writer
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
 
     Change = tuple[Version, Version]  # the entries of a path before and after
 

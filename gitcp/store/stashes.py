@@ -12,8 +12,8 @@ from gitcp import files, git
 from gitcp.core import formats, guard_rules, json
 from gitcp.core.discards import find_taken_entries
 from gitcp.files import Damaged
+from gitcp.objects import compare_trees, find_tree, read_commit
 from gitcp.store import refs, session
-from gitcp.store.objects import compare_trees, find_tree, read_commit
 from gitcp.store.session import others, process
 
 TYPE_CHECKING = False

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import State
     from gitcp.files import Stamp
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
 
     class Redactor(Protocol):
         """The part of a redactor that is used here; lines stay lines, a document a document."""

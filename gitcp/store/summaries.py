@@ -16,9 +16,9 @@ from gitcp import console, files
 from gitcp.core import merge_rules, transcripts
 from gitcp.errors import Error
 from gitcp.files import exclusive
+from gitcp.object_lists import list_files
+from gitcp.objects import edit_tree, read_commit, write_commit
 from gitcp.store import redaction, refs
-from gitcp.store.object_lists import list_files
-from gitcp.store.objects import edit_tree, read_commit, write_commit
 from gitcp.store.v1 import merging
 from gitcp.store.v1.checkpoints import BLOB
 

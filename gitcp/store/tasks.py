@@ -11,8 +11,8 @@ from gitcp.agents import locate_subagent_transcript
 from gitcp.core import credit, json
 from gitcp.errors import InputError
 from gitcp.git import format_now
+from gitcp.objects import Lookup
 from gitcp.store import journal, redaction, stored_transcripts
-from gitcp.store.objects import Lookup
 from gitcp.store.stream import METADATA
 from gitcp.store.v1 import committed_write
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from gitcp.core.record_types import State, Tip
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
     from gitcp.store.v1.committed_write import SessionData
 
     class Step(TypedDict):
@@ -219,7 +219,7 @@ def list_stored(objects: Objects, tip: Tip | None, session_id: str) -> dict[str,
     if tip is None:
         return {}
     entry = Lookup(objects, tip["tree"])(f"{METADATA}{session_id}/tasks")
-    from gitcp.store.object_lists import list_files
+    from gitcp.object_lists import list_files
 
     return {path: oid for path, (_, oid) in list_files(objects, entry[1])} if entry else {}
 

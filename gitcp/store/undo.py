@@ -19,9 +19,9 @@ from gitcp.core.render.spans import count_noun
 from gitcp.errors import Changed, Error, GitError, Moved
 from gitcp.files import Damaged, exclusive, hash_bytes, read_bytes, read_file, replace_file
 from gitcp.git import decode_name
+from gitcp.object_lists import list_commits, list_files
+from gitcp.objects import TREE, Lookup, need_commit, write_commit, write_tree
 from gitcp.store import index, notes, refs
-from gitcp.store.object_lists import list_commits, list_files
-from gitcp.store.objects import TREE, Lookup, need_commit, write_commit, write_tree
 from gitcp.store.session import make_id, others
 from gitcp.store.v1 import committed_write
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from gitcp.core.back import Conflict, Step
     from gitcp.core.record_types import Record
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
 
     Effect = dict[str, Any]  # {index|note|checkpoint|ref|file, old, new}: record_step()
 

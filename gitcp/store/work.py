@@ -6,9 +6,9 @@ from gitcp.core import parts
 from gitcp.core.credit import PERSON, UNKNOWN, parse_entry
 from gitcp.core.formats import COMMIT, build_change
 from gitcp.errors import Error
+from gitcp.objects import Lookup, edit_tree, find_file
 from gitcp.store.back.restore import Present, read_present
 from gitcp.store.lines.edit_lines import Edits
-from gitcp.store.objects import Lookup, edit_tree, find_file
 from gitcp.store.stage import Selection, find_creator, get_writer, list_operations, read_text
 
 TYPE_CHECKING = False

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from gitcp.objects import Objects, edit_tree, read_commit, write_commit
 from gitcp.repo import Repo
 from gitcp.store import notes
 from gitcp.store.lines import recorded
-from gitcp.store.objects import Objects, edit_tree, read_commit, write_commit
 from gitcp.store.v1 import checkpoints as v1_checkpoints
 from gitcp.store.v1 import committed_write
 from tests.support import checkpoints

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from gitcp.core import exports
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store.lines.recorded import Attested
-from gitcp.store.objects import Objects
 from tests.support.harness import Agent, World
 
 AI = "refs/notes/ai"

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store.lines import history
 from gitcp.store.lines.evidence import Evidence
-from gitcp.store.objects import Objects
 from tests.blame.told_lines import blame_names, text
 from tests.support import warm
 from tests.support.harness import V1, World

@@ -13,10 +13,10 @@ import pytest
 
 from gitcp.cmd import du
 from gitcp.core import findings
+from gitcp.objects import Objects, edit_tree, write_commit
 from gitcp.repo import Repo
 from gitcp.store import refs
 from gitcp.store.care import space
-from gitcp.store.objects import Objects, edit_tree, write_commit
 from gitcp.store.stored_transcripts import store_chunks
 from gitcp.store.v1 import committed_write
 from tests.support.checkpoints import V1, forget, git, loosened, session, unbundle

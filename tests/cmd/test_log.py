@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store import notes
-from gitcp.store.objects import Objects
 from tests.support.checkpoints import git
 from tests.support.paths import BIN
 from tests.support.story import ALPHA, Story

@@ -12,8 +12,8 @@ import pytest
 
 from gitcp.cmd import show
 from gitcp.core.render import answers
+from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store.objects import Objects
 from gitcp.store.v1 import committed_write
 from tests.support.checkpoints import DATA, git, session, unbundle
 from tests.support.harness import World

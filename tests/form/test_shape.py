@@ -37,8 +37,10 @@ LAYERS = (
     "gitdir",
     "jj",
     "registered",
-    "database",
+    "cat_file",
+    "objects",
     "repo",
+    "object_lists",
     "console",
     "store",
     "context",
@@ -58,14 +60,8 @@ TYPED = tuple(
     for room in "agents.install library events stages store.care store.facts store.guard"
     " store.imports store.search store.setup store.share store.show store.turn store.v1".split()
 )
-# What a Repo owns, and what it may print, are files of rooms that know a Repo.
-BELOW = {
-    "store": (
-        "database",
-        {"cat_file", "objects"},
-    ),
-    "console": ("messages", {"", "term"}),
-}
+# What may be printed is in the room of the terminal, which knows a Repo.
+BELOW = {"console": ("messages", {"", "term"})}
 OWNER = {
     "orjson": "record.py",
     "filelock": "files.py",

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gitcp.gitdir import packs
+from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store.objects import Objects
 from gitcp.store.snapshot.own_index import sweep_leftovers
 from tests.support.checkpoints import git
 from tests.support.harness import Agent, World

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from gitcp import gitdir, memory
+from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store.objects import Objects
 from tests.support.snapshots import git, sh
 
 

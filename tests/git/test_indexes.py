@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gitcp.gitdir import packs
+from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store.objects import Objects
 from tests.git.test_packs import PACKS, write
 from tests.support.checkpoints import git
 

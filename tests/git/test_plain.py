@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitcp import git as gits
-from gitcp import memory
+from gitcp import memory, object_lists
+from gitcp import objects as store_objects
 from gitcp.gitdir import index_file, packs
+from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store import object_lists, pack_care, refs, snapshot
-from gitcp.store import objects as store_objects
-from gitcp.store.objects import Objects
+from gitcp.store import pack_care, refs, snapshot
 from gitcp.store.snapshot import own_index, scan
 from tests.support.snapshots import git, sh
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from gitcp import cat_file
+from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store import cat_file
 from gitcp.store import reading as store_reading
-from gitcp.store.objects import Objects
 from gitcp.store.reading import run_tasks
 from tests.support.checkpoints import git, loosened
 from tests.support.paths import TOP
@@ -98,7 +98,7 @@ def test_a_git_that_is_killed_between_two_questions_takes_no_command_along(repo:
 import os, signal, sys
 sys.path.insert(0, {str(TOP)!r})
 from gitcp.repo import Repo
-from gitcp.store.objects import Objects
+from gitcp.objects import Objects
 signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 with Objects(Repo.find()) as objects:
     commit = objects.read("HEAD")

@@ -13,9 +13,9 @@ import pytest
 
 from gitcp import console
 from gitcp.errors import Error
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store.lines import exports
-from gitcp.store.objects import Objects
 from gitcp.store.reading import spread_batches
 from gitcp.store.show import commits
 from tests.blame.recorded_lines import linked

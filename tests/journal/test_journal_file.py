@@ -13,10 +13,10 @@ from gitcp import memory
 from gitcp.core import credit, formats
 from gitcp.errors import Error
 from gitcp.files import exclusive
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store import journal, repair
 from gitcp.store.guard import reports
-from gitcp.store.objects import Objects
 from tests.journal.lines import lengthen, shares, text
 from tests.support import warm
 from tests.support.checkpoints import forget

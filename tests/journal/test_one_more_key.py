@@ -50,7 +50,7 @@ class Journals(Copy):
     def python(self, text: str) -> str:
         """What a script in gitcp prints."""
         head = "import json\nfrom gitcp.core import credit\nfrom gitcp.repo import Repo\n"
-        head += "from gitcp.store import journal\nfrom gitcp.store.objects import Objects\n"
+        head += "from gitcp.store import journal\nfrom gitcp.objects import Objects\n"
         body = "\n".join(f"    {line}" for line in text.splitlines())
         text = f"{head}repo = Repo.find()\nwith Objects(repo):\n{body}\n"
         path = f"import sys; sys.path.insert(0, {str(self.lib)!r})\n"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from gitcp import object_lists, objects
+from gitcp.objects import Objects, need_commit
 from gitcp.repo import Repo
-from gitcp.store import object_lists, objects
-from gitcp.store.objects import Objects, need_commit
 from tests.support.checkpoints import git
 
 

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitcp.core import v1_format
+from gitcp.objects import TREE, Objects, edit_tree, find_entry
 from gitcp.repo import Repo
-from gitcp.store.objects import TREE, Objects, edit_tree, find_entry
 from gitcp.store.v1 import merging
 from gitcp.store.v1.checkpoints import Checkpoint, read_directory, write_directory
 from gitcp.store.v1.merging import Union

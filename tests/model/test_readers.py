@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from gitcp.core import blame_format, sums
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store import blame
 from gitcp.store.lines import exports, history
 from gitcp.store.lines.evidence import Evidence
-from gitcp.store.objects import Objects
 from gitcp.store.page import change, gather
 from gitcp.store.show import commits
 from tests.model.lines import Lines

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store.lines import history
 from gitcp.store.lines.evidence import Evidence
-from gitcp.store.objects import Objects
 from gitcp.store.page import change, gather
 from tests.support.checkpoints import git
 

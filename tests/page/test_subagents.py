@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store.objects import Objects
 from gitcp.store.page import gather
 from tests.page.browser import needs_browser, page, show
 from tests.support.recorded import Recorded

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store.match import Target
 from gitcp.store.match.candidates import Search
-from gitcp.store.objects import Objects
 from gitcp.store.v1 import checkpoint_list
 from tests.support import warm
 from tests.support.harness import V1, World

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store import match
 from gitcp.store.match import Target, sources
 from gitcp.store.match.sources import MatchCase
-from gitcp.store.objects import Objects
 from tests.support.harness import World
 from tests.support.linking import shell
 

@@ -9,9 +9,9 @@ import pytest
 
 from gitcp.core import json
 from gitcp.files import hash_bytes
+from gitcp.objects import write_commit, write_tree
 from gitcp.repo import Repo
 from gitcp.store import undo
-from gitcp.store.objects import write_commit, write_tree
 from gitcp.store.refs import update_refs
 from tests.support.harness import Agent, World
 from tests.support.paths import BIN

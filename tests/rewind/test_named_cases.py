@@ -12,11 +12,11 @@ import pytest
 
 from gitcp.cmd import rewind
 from gitcp.core import back
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store import undo
 from gitcp.store.back import points as back_points
 from gitcp.store.back import steps
-from gitcp.store.objects import Objects
 from tests.rewind.going import around, done, files, plan, points, temporary
 from tests.rewind.test_crash import in_child
 from tests.support.harness import Agent, World

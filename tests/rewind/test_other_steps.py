@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store import notes, refs, undo
-from gitcp.store.objects import Objects
 from gitcp.store.session.others import held_state
 from tests.rewind.going import done, run
 from tests.support.harness import World

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store import summaries
-from gitcp.store.objects import Objects
 from gitcp.store.summaries import join
 from tests.rewind.going import done, run
 from tests.support.harness import Agent, World

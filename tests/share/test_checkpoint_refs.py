@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store.objects import Objects
 from gitcp.store.share import sync
 from gitcp.store.share.remote import Remote
 from tests.share.original_refs import ULID, own_ref, stored_by_the_original

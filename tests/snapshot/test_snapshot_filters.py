@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store.objects import Objects
 from gitcp.store.snapshot import scan
 from tests.support.harness import World
 from tests.support.snapshots import assert_exact, both_ways, git, listing, oracle, seed, sh, take

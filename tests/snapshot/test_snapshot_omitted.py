@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from gitcp.errors import Error
+from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store.objects import Objects
 from gitcp.store.snapshot import scan
 from tests.support.paths import TOP
 from tests.support.snapshots import assert_exact, git, listing, omitted, oracle, sh, take

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.objects import Lookup, Objects
 from gitcp.repo import Repo
-from gitcp.store.objects import Lookup, Objects
 from gitcp.store.snapshot import scan as snapshot_scan
 from tests.support.paths import TOP
 from tests.support.snapshots import assert_exact, footprint, git, listing, seed, sh, take

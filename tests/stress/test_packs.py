@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from gitcp.gitdir import packs
+from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store.objects import Objects
 from tests.stress.test_faults import FAULTS
 from tests.support.checkpoints import git
 from tests.support.paths import TOP
@@ -27,7 +27,7 @@ WRITES = f"""
 import sys
 sys.path.insert(0, {str(TOP)!r})
 from gitcp.repo import Repo
-from gitcp.store.objects import Objects
+from gitcp.objects import Objects
 
 for number in range(int(sys.argv[2])):
     with Objects(Repo.find()) as objects:

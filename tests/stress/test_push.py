@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store.objects import Objects
 from gitcp.store.v1 import committed_write
 from tests.support.checkpoints import V1, git, keep, session, size_of_objects, tree
 from tests.support.paths import TOP
@@ -24,7 +24,7 @@ import sys
 from gitcp.repo import Repo
 from gitcp.store.share import sync
 from gitcp.store.v1 import committed_write
-from gitcp.store.objects import Objects
+from gitcp.objects import Objects
 
 clone, each = int(sys.argv[1]), int(sys.argv[2])
 repo = Repo.find()

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.objects import Objects, edit_tree, need_commit, write_commit
 from gitcp.repo import Repo
 from gitcp.store import notes, refs
 from gitcp.store.care import table
 from gitcp.store.journal import edits
-from gitcp.store.objects import Objects, edit_tree, need_commit, write_commit
 from tests.support.checkpoints import V1, blob, forget, git
 
 TYPE_CHECKING = False

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from gitcp.git import decode_name
+from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store.objects import Objects
 from gitcp.store.snapshot import own_index
 from gitcp.store.snapshot import scan as snapshot_scan
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store.objects import Objects
 from gitcp.store.v1 import committed_write
 from tests.support.broken import Store
 from tests.support.checkpoints import V1, forget, git, session, tree

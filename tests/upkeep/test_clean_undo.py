@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store import undo
 from gitcp.store.care import upkeep
-from gitcp.store.objects import Objects
 from tests.rewind.going import done, points, run, temporary
 from tests.support.harness import Agent, World
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store import repair
 from gitcp.store.care import stored, table
 from gitcp.store.care.case import BLIND
-from gitcp.store.objects import Objects
 from gitcp.store.stored_transcripts import hash_content
 from tests.support.broken import MENDED, STORED, Store, cut, delete, promise
 from tests.support.checkpoints import V1, git, unbundle

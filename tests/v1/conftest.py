@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store.objects import Objects
 from gitcp.store.share import sync
 from gitcp.store.v1 import committed_write
 from tests.support.checkpoints import git, session

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.objects import Objects, edit_tree, need_commit, write_commit
 from gitcp.repo import Repo
 from gitcp.store import refs
-from gitcp.store.objects import Objects, edit_tree, need_commit, write_commit
 from gitcp.store.share import sync
 from gitcp.store.stored_transcripts import store_chunks
 from gitcp.store.v1 import committed_write

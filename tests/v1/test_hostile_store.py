@@ -12,9 +12,9 @@ import pytest
 
 from gitcp import console
 from gitcp.core import v1_format
+from gitcp.objects import TREE, Objects, edit_tree, need_commit, write_commit, write_tree
 from gitcp.repo import Repo
 from gitcp.store import refs
-from gitcp.store.objects import TREE, Objects, edit_tree, need_commit, write_commit, write_tree
 from gitcp.store.share import sync
 from gitcp.store.v1 import checkpoints, committed_write, merging
 from tests.support.checkpoints import V1, blob, git, session, tree

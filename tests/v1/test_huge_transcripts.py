@@ -13,9 +13,9 @@ import pytest
 
 from gitcp import files
 from gitcp.core import transcripts
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store import stored_transcripts
-from gitcp.store.objects import Objects
 from gitcp.store.stored_transcripts import Source
 from tests.support.checkpoints import Plain, keep, line
 from tests.support.harness import World
@@ -25,7 +25,7 @@ MEASURE = """
 import sys
 from gitcp import files
 from gitcp.repo import Repo
-from gitcp.store.objects import Objects
+from gitcp.objects import Objects
 from gitcp.store import redaction
 from gitcp.store import stored_transcripts
 repo = Repo.find()

@@ -11,9 +11,9 @@ import pytest
 from gitcp import git as git_module
 from gitcp.core.redact import Redactor
 from gitcp.errors import Error
+from gitcp.objects import Objects, edit_tree, write_commit
 from gitcp.repo import Repo
 from gitcp.store import redaction, refs
-from gitcp.store.objects import Objects, edit_tree, write_commit
 from gitcp.store.share import remote as share_remote
 from gitcp.store.share import sync
 from tests.support.checkpoints import V1, git

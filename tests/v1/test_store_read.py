@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gitcp.errors import Error
+from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store.objects import Objects
 from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write
 from tests.support.checkpoints import V1, blob, git, session, tree, unbundle
 from tests.support.paths import DATA

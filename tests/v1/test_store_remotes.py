@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gitcp.errors import Error
+from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store.objects import Objects
 from gitcp.store.share import sync
 from tests.support.checkpoints import V1, git, tree
 from tests.support.paths import TOP

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from gitcp.core.formats import build_checkpoint_ref
+from gitcp.objects import Objects
 from gitcp.store import notes
-from gitcp.store.objects import Objects
 from gitcp.store.share import sync
 from gitcp.store.v1 import checkpoint_list, checkpoints, conversion
 from tests.support.checkpoints import V1, git, tree

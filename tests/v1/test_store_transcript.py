@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitcp.agents.claude_code import CLIENT
+from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store import stored_transcripts
-from gitcp.store.objects import Objects
 from gitcp.store.stored_transcripts import Source
 from gitcp.store.v1 import committed_write
 from tests.support.checkpoints import Plain, blob, git, keep, line, session

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from gitcp.errors import Error
+from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store.objects import Objects
 from gitcp.store.v1 import checkpoints, committed_write
 from tests.support.checkpoints import V1, blob, git, keep, line, session, tree, unbundle
 from tests.support.paths import TOP
@@ -211,7 +211,7 @@ def test_a_sha256_repository_holds_checkpoints(tmp_path: Path, live: Path) -> No
 
 def test_writers_at_the_same_time_lose_nothing(repo: Path) -> None:
     code = (
-        "import sys; from gitcp.repo import Repo; from gitcp.store.objects import Objects\n"
+        "import sys; from gitcp.repo import Repo; from gitcp.objects import Objects\n"
         "from gitcp.store.v1 import committed_write; r = Repo.find()\n"
         "with Objects(r):\n"
         "    for n in range(5):\n"

@@ -16,9 +16,9 @@ from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error
 from gitcp.files import read_bytes
 from gitcp.git import format_now
+from gitcp.objects import Lookup, read_commit
 from gitcp.store import pictures, stream, undo
 from gitcp.store.back.points import AFTER, KINDS
-from gitcp.store.objects import Lookup, read_commit
 from gitcp.store.session import others, process
 from gitcp.store.show import commits as show_commits
 from gitcp.store.stream import stream_list
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from gitcp.agents import Client
     from gitcp.core.back import Point
     from gitcp.core.record_types import State
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
 
     # The stored transcript, the leaf to cut it at, whether to leave out everything after the leaf.
     Place = tuple[bytes, str, bool]

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from gitcp.core import bisect
 from gitcp.errors import Error
+from gitcp.objects import compare_trees, edit_tree, parse_ident, read_commit
 from gitcp.store.back import points, steps
-from gitcp.store.objects import compare_trees, edit_tree, parse_ident, read_commit
 from gitcp.store.show import commits
 
 TYPE_CHECKING = False

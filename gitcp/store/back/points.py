@@ -11,6 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from gitcp import files
+from gitcp import objects as store_objects
 from gitcp.agents.reading.conversation import describe_calls
 from gitcp.console import term
 from gitcp.core import back, credit, v1_format
@@ -18,7 +19,16 @@ from gitcp.core.back import describe_lacking
 from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error, GitError
 from gitcp.git import decode_name
-from gitcp.store import objects as store_objects
+from gitcp.object_lists import list_commits
+from gitcp.objects import (
+    Lookup,
+    compare_trees,
+    edit_tree,
+    find_file,
+    find_tree,
+    parse_ident,
+    read_commit,
+)
 from gitcp.store import redaction, refs, stored_transcripts, stream, undo
 from gitcp.store.auto import list_under_way
 from gitcp.store.back import restore
@@ -30,16 +40,6 @@ from gitcp.store.back.restore import (
     read_kept_edits,
     read_present,
     read_signatures,
-)
-from gitcp.store.object_lists import list_commits
-from gitcp.store.objects import (
-    Lookup,
-    compare_trees,
-    edit_tree,
-    find_file,
-    find_tree,
-    parse_ident,
-    read_commit,
 )
 from gitcp.store.session import others
 from gitcp.store.show import commits as show_commits
@@ -54,9 +54,9 @@ if TYPE_CHECKING:
 
     from gitcp.core.back import Action, Conflict, Facts, Plan, Point
     from gitcp.core.record_types import JournalLine, Record, Tip, Version, Writer
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
     from gitcp.store.back.restore import Known, Signature
-    from gitcp.store.objects import Objects
     from gitcp.store.snapshot import Worktree
 
     class Wish(TypedDict):

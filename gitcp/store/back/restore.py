@@ -18,6 +18,7 @@ from gitcp.core.formats import EXECUTABLE, GONE, LINK, REGULAR
 from gitcp.errors import Busy, Changed, Error, Moved
 from gitcp.files import exclusive
 from gitcp.git import encode_name
+from gitcp.objects import TREE, Lookup, edit_tree, find_file, find_tree, write_commit
 from gitcp.store import journal, refs, session, undo
 from gitcp.store.journal import (
     Journal,
@@ -28,7 +29,6 @@ from gitcp.store.journal import (
     read_last_seen,
 )
 from gitcp.store.journal import edits as journal_edits
-from gitcp.store.objects import TREE, Lookup, edit_tree, find_file, find_tree, write_commit
 from gitcp.store.session import others
 from gitcp.store.snapshot import Filters, Worktree
 from gitcp.store.snapshot import scan as snapshot_scan
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
     from gitcp.core.back import Action, Step
     from gitcp.core.record_types import Entry, File, JournalLine, State, Stream, Tip, Version
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
     from gitcp.store.back.staging import Raw, Staging
-    from gitcp.store.objects import Objects
     from gitcp.store.snapshot.scan import Scan
 
     Signature = tuple[int, int, int, int, int] | None  # None: nothing stands there

@@ -29,10 +29,10 @@ from gitcp.core.formats import COMMIT
 from gitcp.errors import Error, GitError
 from gitcp.files import exclusive, read_file
 from gitcp.git import Git, build_person_env, decode_name
+from gitcp.object_lists import list_files
+from gitcp.objects import compare_trees
 from gitcp.store import session, undo
 from gitcp.store.back import points
-from gitcp.store.object_lists import list_files
-from gitcp.store.objects import compare_trees
 from gitcp.store.session import process
 
 TYPE_CHECKING = False

@@ -10,16 +10,16 @@ from contextlib import suppress
 
 from gitcp.errors import Error, GitError
 from gitcp.git import encode_name
+from gitcp.object_lists import encode_index_info
 from gitcp.record import encode_lines
-from gitcp.store.object_lists import encode_index_info
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from gitcp.core.record_types import Entry
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
 
     # permissions (S_IFLNK: a symbolic link), blob of the bytes; None: as git writes it
     Raw = tuple[int | None, str | None]

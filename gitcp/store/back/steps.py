@@ -16,13 +16,13 @@ from gitcp.core.render.spans import abbreviate, count_noun
 from gitcp.errors import Busy, Changed, Error, Moved
 from gitcp.files import read_bytes
 from gitcp.git import decode_name
+from gitcp.object_lists import list_files
+from gitcp.objects import Lookup, compare_trees, edit_tree, find_file, need_commit
 from gitcp.store import stream, undo
 from gitcp.store.back import points, restore
 from gitcp.store.back.points import prepare, refuse_conflicts
 from gitcp.store.back.restore import Apply, find_other_names, read_present, read_signatures
 from gitcp.store.back.staging import Staging, check_out
-from gitcp.store.object_lists import list_files
-from gitcp.store.objects import Lookup, compare_trees, edit_tree, find_file, need_commit
 from gitcp.store.show import commits
 from gitcp.store.snapshot import scan
 from gitcp.store.stream import stream_list
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
     from gitcp.core.back import Action, Plan, Point, Step
     from gitcp.core.record_types import Record, Version
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
     from gitcp.store.back.conversation import Conversation
     from gitcp.store.back.points import Edits, Prepared, Wisher
     from gitcp.store.back.restore import Known, Progress
-    from gitcp.store.objects import Objects
 
     Intent = dict[str, Any]  # step, id, commit, staging, actions, merged, effects, raw
     # Shows a plan, and the steps that it takes back or takes again, () for none; returns whether

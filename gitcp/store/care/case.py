@@ -10,8 +10,8 @@ from gitcp.core import formats
 from gitcp.core.findings import ERROR, make_finding
 from gitcp.errors import Error, format_error
 from gitcp.git import decode_name
+from gitcp.objects import Objects
 from gitcp.store import session
-from gitcp.store.objects import Objects
 from gitcp.store.session import others
 from gitcp.store.stream import ARCHIVE, parse_tip, read_copy, read_metadata
 from gitcp.store.turn import sessions

@@ -11,7 +11,7 @@ import tempfile
 import time
 from shutil import which
 
-from gitcp import files
+from gitcp import files, object_lists
 from gitcp.agents import get_client, list_names
 from gitcp.agents.install import json_text, own_files, settings
 from gitcp.core import installation
@@ -19,7 +19,7 @@ from gitcp.core.findings import WARNING, make_finding
 from gitcp.errors import InputError
 from gitcp.files import Damaged
 from gitcp.git import decode_name
-from gitcp.store import hook_warnings, object_lists
+from gitcp.store import hook_warnings
 from gitcp.store.care.case import Row
 from gitcp.store.setup import adapters, git_hooks, install, takeover
 from gitcp.store.setup.install import find_main_worktree

@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 
-from gitcp import console, files
+from gitcp import cat_file, console, files, object_lists, objects
 from gitcp.console import term
 from gitcp.core import formats, holding, links, transcripts, v1_format, v1_schema
 from gitcp.core.findings import make_finding
@@ -14,22 +14,14 @@ from gitcp.core.formats import CHECKPOINTS, parse_checkpoint_ref
 from gitcp.core.render.spans import abbreviate, count_noun
 from gitcp.errors import Error, GitError
 from gitcp.gitdir import packs
+from gitcp.object_lists import is_ancestor
+from gitcp.objects import TREE, read_commit, read_tree
 from gitcp.record import decode_lines, encode_lines, parse_json
-from gitcp.store import (
-    cat_file,
-    notes,
-    object_lists,
-    objects,
-    redaction,
-    refs,
-    repair,
-)
+from gitcp.store import notes, redaction, refs, repair
 from gitcp.store.care import unfinished
 from gitcp.store.care.case import OURS
 from gitcp.store.link import unhooked
 from gitcp.store.match import candidates
-from gitcp.store.object_lists import is_ancestor
-from gitcp.store.objects import TREE, read_commit, read_tree
 from gitcp.store.reading import split_windows, spread_batches
 from gitcp.store.repair import LOCK_AGE, SCRATCH_AGE, WALK, is_stream, list_lacking
 from gitcp.store.share import remote
@@ -44,9 +36,9 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Finding, Tree
     from gitcp.core.v1_format import Metadata
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
     from gitcp.store.care.case import Case, Survey
-    from gitcp.store.objects import Objects
 
     _Window = list[tuple[str, str] | Finding]
     Link = tuple[str, str]  # commit, id

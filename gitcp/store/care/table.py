@@ -13,6 +13,7 @@ from gitcp import console
 from gitcp.core import formats
 from gitcp.core.findings import ERROR, NOTE, WARNING
 from gitcp.errors import Busy, Error, GitError, Moved, hide_passwords
+from gitcp.objects import Objects
 from gitcp.store import refs, repair, stashes, visits
 from gitcp.store.care import installation, session_findings, stored, unfinished
 from gitcp.store.care.case import BLIND, Case, Row, search_case
@@ -22,7 +23,6 @@ from gitcp.store.journal import edits
 from gitcp.store.link import condense
 from gitcp.store.match import sources
 from gitcp.store.match.sources import MatchCase
-from gitcp.store.objects import Objects
 from gitcp.store.relink import relink
 from gitcp.store.session import find_marker, is_gone, is_home
 from gitcp.store.session.process import is_alive

@@ -13,12 +13,12 @@ from gitcp.core.private_files import WORKTREE
 from gitcp.errors import Error, Moved
 from gitcp.files import exclusive
 from gitcp.gitdir import packs
+from gitcp.objects import Objects, parse_ident, read_commit
 from gitcp.store import abandoned, pack_care, refs, repair, undo
 from gitcp.store.care.case import Case
 from gitcp.store.care.space import get_last_seen, is_settled, list_owned, list_surplus
 from gitcp.store.care.stored import list_leftovers, remove_leftover
 from gitcp.store.journal import edits, held_lines
-from gitcp.store.objects import Objects, parse_ident, read_commit
 from gitcp.store.repair import SCRATCH_AGE
 from gitcp.store.session import forget_marker, load_state, others
 from gitcp.store.session.others import list_marked_ids

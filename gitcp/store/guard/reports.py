@@ -7,12 +7,12 @@ from functools import partial
 from gitcp.core import back, credit
 from gitcp.core.discards import covers
 from gitcp.core.formats import EDITS
+from gitcp.objects import Lookup, edit_tree, find_entry, find_file, find_tree, read_commit
 from gitcp.store import guard, refs
 from gitcp.store.back.points import merge_blobs
 from gitcp.store.index import list_staged
 from gitcp.store.journal import Journal, hold_edits, read_journal
 from gitcp.store.journal.edits import collect_work
-from gitcp.store.objects import Lookup, edit_tree, find_entry, find_file, find_tree, read_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

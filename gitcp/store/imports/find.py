@@ -16,8 +16,8 @@ from gitcp.core.credit import UNKNOWN
 from gitcp.core.line_replay import Replay, Version
 from gitcp.errors import Error, InputError
 from gitcp.git import decode_name
+from gitcp.objects import Objects
 from gitcp.record import decode_lines
-from gitcp.store.objects import Objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.agents import Client
+    from gitcp.cat_file import Object
     from gitcp.core.import_rules import Step
     from gitcp.core.line_replay import PathCredit
     from gitcp.core.record_types import Recorded, Staged, Writer
     from gitcp.repo import Repo
-    from gitcp.store.cat_file import Object
 
     Place = tuple[int, int]  # offset and size
     # The proven authors of a path's lines in a commit; session whose edits it has -> last turn.

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import chain, islice
 from typing import NamedTuple
 
-from gitcp import VERSION, agents, files
+from gitcp import VERSION, agents, files, object_lists
 from gitcp.agents.install import json_text
 from gitcp.agents.reading import edits
 from gitcp.console import term
@@ -20,13 +20,13 @@ from gitcp.core import formats, import_rules, line_replay, links, transcript_fac
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import Error, InputError
 from gitcp.git import decode_name
-from gitcp.store import notes, object_lists, redaction, stored_transcripts, undo
+from gitcp.object_lists import is_ancestor
+from gitcp.objects import need_commit
+from gitcp.store import notes, redaction, stored_transcripts, undo
 from gitcp.store.imports import find
 from gitcp.store.imports.find import Calls, Contents, Gathered
 from gitcp.store.lines import commit_lines, edit_lines
 from gitcp.store.link import condense
-from gitcp.store.object_lists import is_ancestor
-from gitcp.store.objects import need_commit
 from gitcp.store.session import others
 from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write
 
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from gitcp.agents import Client
     from gitcp.core.line_replay import PathCredit
     from gitcp.core.record_types import Staged, Usage
+    from gitcp.objects import Changes
     from gitcp.repo import Repo
     from gitcp.store.imports.find import Proof, Session
-    from gitcp.store.objects import Changes
     from gitcp.store.undo import Effect
     from gitcp.store.v1.committed_write import SessionData
 

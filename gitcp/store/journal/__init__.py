@@ -19,9 +19,7 @@ from gitcp.core.formats import hash_worktree, parse_shadow
 from gitcp.errors import Error
 from gitcp.files import Damaged, exclusive, open_file
 from gitcp.git import encode_name
-from gitcp.repo import Repo
-from gitcp.store import refs
-from gitcp.store.objects import (
+from gitcp.objects import (
     TREE,
     Lookup,
     edit_tree,
@@ -31,6 +29,8 @@ from gitcp.store.objects import (
     read_commit,
     write_commit,
 )
+from gitcp.repo import Repo
+from gitcp.store import refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from gitcp.core.record_types import JournalLine, Marker, Version
-    from gitcp.store.objects import Objects
+    from gitcp.objects import Objects
 
 NAME = "journal"
 VISITED = "visited"  # the marker of a worktree with open edits by sessions of other repositories

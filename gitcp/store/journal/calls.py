@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.record_types import JournalLine, State, Version, Writer
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
 
 _SLACK = 200_000_000  # ns between a call's end and the start of this process on a busy machine
 _WINDOWS = ("shell", "mcp", "other")

@@ -8,6 +8,7 @@ import os
 from gitcp import files, memory
 from gitcp.core import credit, formats
 from gitcp.errors import Error
+from gitcp.objects import Lookup, find_file, find_tree
 from gitcp.store import refs, session
 from gitcp.store.journal import (
     NAME,
@@ -19,7 +20,6 @@ from gitcp.store.journal import (
     read_journal,
     read_last_seen,
 )
-from gitcp.store.objects import Lookup, find_file, find_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
         Stream,
         Version,
     )
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
 
     # path -> its open edits; the paths with is_left(), and with is_taken_back(); the result of
     # edit_states.map_recorded_files()

@@ -7,8 +7,8 @@ from itertools import accumulate
 
 from gitcp.core import credit, edit_states
 from gitcp.core.formats import EDITS
-from gitcp.store.object_lists import list_commits
-from gitcp.store.objects import find_entry, read_commit
+from gitcp.object_lists import list_commits
+from gitcp.objects import find_entry, read_commit
 from gitcp.store.session import others
 
 TYPE_CHECKING = False

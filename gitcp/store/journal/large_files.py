@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from gitcp.core.record_types import JournalLine, Version, Writer
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
     from gitcp.store.journal import Journal, LastSeen
-    from gitcp.store.objects import Objects
 
 
 def record_sizes(

@@ -11,6 +11,7 @@ import time
 
 from gitcp.core import credit
 from gitcp.git import encode_name
+from gitcp.objects import Lookup, compare_trees, find_file, find_tree
 from gitcp.store import refs, session
 from gitcp.store.journal import (
     Journal,
@@ -22,7 +23,6 @@ from gitcp.store.journal import (
     read_look,
     save_look,
 )
-from gitcp.store.objects import Lookup, compare_trees, find_file, find_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
     from gitcp.core.credit import Change, Verdict, Window
     from gitcp.core.record_types import JournalLine, Staged, State, Version, Writer
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
     from gitcp.store.journal.sources import Sources
-    from gitcp.store.objects import Objects
     from gitcp.store.snapshot.scan import Scan
 
     Changed = dict[str, tuple[Version, Version]]

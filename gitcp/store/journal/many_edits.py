@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from gitcp import memory
 from gitcp.core import credit
-from gitcp.store.objects import compare_trees, edit_tree
+from gitcp.objects import compare_trees, edit_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gitcp.core.record_types import JournalLine
-    from gitcp.store.objects import Objects
+    from gitcp.objects import Objects
 
 _FEW = 200  # edits of one author that stay a line each
 _ALONE = credit.list_keys("alone")

@@ -12,8 +12,8 @@ from time import monotonic, process_time
 from gitcp import files
 from gitcp.core import credit, line_replay
 from gitcp.errors import Error
+from gitcp.objects import Lookup, find_tree, read_commit
 from gitcp.store import refs
-from gitcp.store.objects import Lookup, find_tree, read_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

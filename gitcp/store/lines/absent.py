@@ -13,15 +13,14 @@ import tempfile
 import zlib
 from contextlib import ExitStack, contextmanager
 
-from gitcp import console, files, memory
+from gitcp import cat_file, console, files, memory
+from gitcp.cat_file import NOWHERE, list_missing
 from gitcp.core.patches import unquote_name
 from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error, GitError
 from gitcp.git import decode_name
+from gitcp.objects import Lookup, read_commit
 from gitcp.record import encode_lines
-from gitcp.store import cat_file
-from gitcp.store.cat_file import NOWHERE, list_missing
-from gitcp.store.objects import Lookup, read_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
     from gitcp.core.blame_format import BlameEntry
     from gitcp.core.patches import Patch
     from gitcp.git import Git
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
 
     Name = str | bytes
     Place = tuple[str, str]  # commit, path

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
+from gitcp import objects as store_objects
 from gitcp.core import line_authors, line_replay
 from gitcp.core.credit import PERSON
-from gitcp.store import objects as store_objects
+from gitcp.objects import Lookup, Objects, find_tree, read_commit
 from gitcp.store.lines import commit_lines, history
 from gitcp.store.lines.evidence import Evidence
-from gitcp.store.objects import Lookup, Objects, find_tree, read_commit
 from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write
 
 TYPE_CHECKING = False
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from gitcp.core.line_authors import Author, LineRecord
     from gitcp.core.line_replay import PathCredit
     from gitcp.core.record_types import Commit, Writer
+    from gitcp.objects import Changes
     from gitcp.repo import Repo
-    from gitcp.store.objects import Changes
     from gitcp.store.v1.committed_write import SessionData
 
     LineSets = dict[str, set[int]]  # of a path, from 1

@@ -7,10 +7,10 @@ from itertools import count
 from gitcp.core import credit, line_replay
 from gitcp.core.credit import PERSON, UNKNOWN
 from gitcp.git import format_now
+from gitcp.objects import Lookup, Objects, find_tree
 from gitcp.store import journal
 from gitcp.store.journal.edits import collect_work
 from gitcp.store.lines import edit_lines
-from gitcp.store.objects import Lookup, Objects, find_tree
 from gitcp.store.v1 import checkpoints as v1_checkpoints
 
 TYPE_CHECKING = False
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from gitcp.core.line_replay import PathCredit
     from gitcp.core.record_types import Commit, JournalLine, State, Writer
+    from gitcp.objects import Changes
     from gitcp.repo import Repo
-    from gitcp.store.objects import Changes
 
 _MOST = 40  # paths of a commit whose history is read, since the person waits
 

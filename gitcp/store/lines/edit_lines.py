@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.line_replay import PathCredit, Regains, Replay
     from gitcp.core.record_types import JournalLine, Writer
-    from gitcp.store.objects import Changes, Objects
+    from gitcp.objects import Changes, Objects
 
     # (path, blob, a commit that has it or '' to search the recent HEADs) -> line index -> author
     Committed = Callable[[str, str, str], Mapping[int, Writer]]

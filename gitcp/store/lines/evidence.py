@@ -8,10 +8,10 @@ from zlib import crc32
 
 from gitcp.core import blame_format, line_authors, line_replay, links
 from gitcp.git import decode_name, encode_name
+from gitcp.objects import parse_ident
 from gitcp.store.lines import absent, history, recorded, uncommitted
 from gitcp.store.lines.earlier import LARGEST, UNTOLD, About, Earlier
 from gitcp.store.lines.recorded import Commit, Place, Readers
-from gitcp.store.objects import parse_ident
 from gitcp.store.reading import split_windows
 
 TYPE_CHECKING = False

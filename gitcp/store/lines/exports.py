@@ -11,10 +11,7 @@ from gitcp.core import exports, line_authors, sums
 from gitcp.core.render.spans import abbreviate
 from gitcp.errors import GitError
 from gitcp.git import decode_name, encode_name
-from gitcp.store import notes, refs
-from gitcp.store.lines import history
-from gitcp.store.lines.evidence import Evidence
-from gitcp.store.objects import (
+from gitcp.objects import (
     Objects,
     edit_tree,
     need_commit,
@@ -22,6 +19,9 @@ from gitcp.store.objects import (
     read_commit,
     write_commit,
 )
+from gitcp.store import notes, refs
+from gitcp.store.lines import history
+from gitcp.store.lines.evidence import Evidence
 from gitcp.store.reading import split_windows, spread_batches
 
 TYPE_CHECKING = False

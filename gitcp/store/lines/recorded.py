@@ -7,17 +7,17 @@ import os
 import re
 from functools import cached_property
 
-from gitcp import files, jj
+from gitcp import files, jj, objects
 from gitcp.core import exports, line_authors, links, v1_format
 from gitcp.core.formats import CHECKPOINTS, COMMIT
 from gitcp.core.line_authors import BEGUN, ENDED, Recording
 from gitcp.errors import Error
 from gitcp.git import decode_name, encode_name
+from gitcp.objects import TREE, Lookup, find_tree, parse_ident, read_commit, read_ident
 from gitcp.record import load_entry
-from gitcp.store import notes, objects
+from gitcp.store import notes
 from gitcp.store.lines.earlier import About
 from gitcp.store.lines.memo import Memo
-from gitcp.store.objects import TREE, Lookup, find_tree, parse_ident, read_commit, read_ident
 from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from gitcp.core.exports import Log
     from gitcp.core.line_authors import Author, LineRecord, Periods
     from gitcp.core.patches import Hunk
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
     from gitcp.store.v1.checkpoints import SessionEntry, StoredCheckpoint
 
     LineAuthors = dict[int, Author]  # by 1-based line

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from gitcp.core.line_authors import Author
     from gitcp.core.line_replay import Version
     from gitcp.core.record_types import JournalLine, Writer
+    from gitcp.objects import Changes
     from gitcp.repo import Repo
     from gitcp.store.lines.edit_lines import Committed
-    from gitcp.store.objects import Changes
 
 
 def read_content(repo: Repo, path: str) -> Version | None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 
-from gitcp import git
+from gitcp import git, objects
 from gitcp.core import commit_message, credit, linking, stream_rules
 from gitcp.git import encode_name
-from gitcp.store import match, objects, refs, session
+from gitcp.objects import need_commit, read_commit
+from gitcp.store import match, refs, session
 from gitcp.store.journal import edits
 from gitcp.store.journal.edits import collect_work
-from gitcp.store.objects import need_commit, read_commit
 from gitcp.store.session import make_id
 
 TYPE_CHECKING = False
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from gitcp.core.record_types import Commit, JournalLine, Linked, Marker, Process, Recorded
+    from gitcp.objects import Changes, Objects
     from gitcp.repo import Repo
     from gitcp.store.match import Target, Verdict
     from gitcp.store.match.sources import MatchCase
-    from gitcp.store.objects import Changes, Objects
 
     class Prepared(TypedDict):
         """ids: those that the message gets.  drop: those that it has from another commit, of whose
@@ -504,7 +504,7 @@ def _obey(repo: Repo, commit: Commit, verdict: Verdict | None, conclusion: Concl
     from gitcp.store.v1 import checkpoints
 
     if picked:  # a session may have resolved its conflict
-        from gitcp.store import object_lists
+        from gitcp import object_lists
 
         changes = object_lists.subtract_changes(repo.objects, changes, [picked])
         conclusion["id"] = ids[-1] if ids else make_id()

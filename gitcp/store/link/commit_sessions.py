@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from gitcp.store import objects, refs, session
+from gitcp import objects
+from gitcp.objects import read_commit
+from gitcp.store import refs, session
 from gitcp.store.journal import edits
 from gitcp.store.link import condense
-from gitcp.store.objects import read_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def list_taken_back(repo: Repo, head: str) -> list[str]:
     tips = refs.list_reset_from(repo, head)
     if not tips:
         return []
-    from gitcp.store.object_lists import list_commits
+    from gitcp.object_lists import list_commits
 
     args = ("--first-parent", "--ignore-missing", f"--max-count={MOST_TAKEN_BACK}")
     return list_commits(repo, *args, *tips, "--not", head)

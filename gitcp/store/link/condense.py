@@ -10,14 +10,14 @@ from __future__ import annotations
 import os
 from itertools import islice
 
-from gitcp import git
+from gitcp import git, objects
 from gitcp.agents import find_client, locate_subagent_transcript
 from gitcp.core import credit as core_credit
 from gitcp.core import formats, transcripts
 from gitcp.core.v1_format import list_strings, parse_json
 from gitcp.errors import Error, InputError
 from gitcp.git import format_now
-from gitcp.store import journal, objects, redaction, refs, session, stored_transcripts, tasks
+from gitcp.store import journal, redaction, refs, session, stored_transcripts, tasks
 from gitcp.store.journal import edits
 from gitcp.store.journal.edits import collect_work
 from gitcp.store.lines import commit_lines

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import os
 
-from gitcp import files, git, memory
+from gitcp import files, git, memory, object_lists
+from gitcp import objects as store_objects
 from gitcp.agents import find_client
 from gitcp.core import holding, prompt_text
 from gitcp.errors import Error, GitError
-from gitcp.store import match, notes, object_lists, refs, session
-from gitcp.store import objects as store_objects
+from gitcp.object_lists import is_ancestor, list_commits
+from gitcp.objects import read_commit
+from gitcp.store import match, notes, refs, session
 from gitcp.store.journal import edits, elsewhere
 from gitcp.store.link import commit as link_commit
 from gitcp.store.link import condense
 from gitcp.store.match import candidates, sources
 from gitcp.store.match.sources import MatchCase
-from gitcp.store.object_lists import is_ancestor, list_commits
-from gitcp.store.objects import read_commit
 from gitcp.store.session import make_id, others
 from gitcp.store.v1 import checkpoint_list, checkpoints
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from gitcp.context import Context
     from gitcp.core.record_types import Commit, Linked, Marker, Pair, State
     from gitcp.gitdir import Move
+    from gitcp.objects import Changes, Objects
     from gitcp.repo import Repo
     from gitcp.store.match.sources import Answer
-    from gitcp.store.objects import Changes, Objects
 
 _MOST = 100  # commits that HEAD moved over; nobody makes more by hand between two events
 _RANGE = 200  # commits of a range

@@ -15,7 +15,7 @@ from gitcp import files
 from gitcp.core import formats, json, stream_rules
 from gitcp.core.formats import is_object_name
 from gitcp.git import encode_name
-from gitcp.store.objects import Lookup, find_tree, need_commit, read_changes, read_commit
+from gitcp.objects import Lookup, find_tree, need_commit, read_changes, read_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from gitcp.context import Context
     from gitcp.core import holding
     from gitcp.core.record_types import Commit, Linked, Process
+    from gitcp.objects import Changes, Objects
     from gitcp.repo import Repo
-    from gitcp.store.objects import Changes, Objects
 
     class Verdict(TypedDict):
         """id: '' if no session is linked; head: HEAD when it was decided; parent: the first

@@ -11,14 +11,14 @@ from __future__ import annotations
 import os
 import time
 
-from gitcp import files, git, jj
+from gitcp import files, git, jj, object_lists
 from gitcp.core import commit_message, formats, holding
 from gitcp.core.formats import GONE, is_object_name
 from gitcp.errors import Error, GitError
+from gitcp.object_lists import is_ancestor, list_commits
+from gitcp.objects import need_commit, parse_ident, read_changes, read_commit
 from gitcp.record import encode_lines
-from gitcp.store import match, object_lists, refs
-from gitcp.store.object_lists import is_ancestor, list_commits
-from gitcp.store.objects import need_commit, parse_ident, read_changes, read_commit
+from gitcp.store import match, refs
 from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.record_types import Blob, Commit, Recorded, Staged, Version
+    from gitcp.objects import Changes, Objects
     from gitcp.repo import Repo
     from gitcp.store.match import Target
-    from gitcp.store.objects import Changes, Objects
     from gitcp.store.v1.checkpoints import StoredCheckpoint
 
     Gone = Callable[[str], bool]  # whether the commit's parent lacks a path

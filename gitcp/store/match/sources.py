@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import os
 
-from gitcp import files, git
+from gitcp import files, git, objects
 from gitcp.core import commit_message
 from gitcp.core.formats import build_change, is_object_name
 from gitcp.errors import Error
 from gitcp.git import decode_name, encode_name
-from gitcp.store import match, objects, refs
+from gitcp.objects import Lookup, find_tree, need_commit, read_commit
+from gitcp.store import match, refs
 from gitcp.store.match import Target
-from gitcp.store.objects import Lookup, find_tree, need_commit, read_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Commit, Recorded, Version
     from gitcp.gitdir import Move
+    from gitcp.objects import Changes, Objects
     from gitcp.repo import Repo
     from gitcp.store.match.candidates import Rewrite, Search
-    from gitcp.store.objects import Changes, Objects
 
 # What the sources of links are asked about: a case, and the commits in it that may lack links.
 MOST = 50  # commits
@@ -74,7 +74,7 @@ class MatchCase:
             args = ("--topo-order", "--reverse", "--no-merges", f"--max-count={MOST}")
             exists = self.since and read_commit(self.repo.objects, self.since)
 
-            from gitcp.store.object_lists import list_commits
+            from gitcp.object_lists import list_commits
 
             oids = list_commits(self.repo, *args, self.head, f"^{self.since}") if exists else []
             judged = set(match.read_judged(self.repo)) if oids else ()
@@ -445,7 +445,7 @@ def _list_beside(case: MatchCase, fresh: Sequence[str]) -> list[Commit]:
         for checkpoint_id in _list_linked(case, oid):
             carriers.setdefault(checkpoint_id, set()).add(oid)
 
-    from gitcp.store.object_lists import list_commits
+    from gitcp.object_lists import list_commits
 
     has_merge = list_commits(repo, "--merges", "--max-count=1", case.head, f"^{case.since}")
 
@@ -466,8 +466,8 @@ def list_merged(case: MatchCase) -> Iterator[Answer]:
         raise Error(f"'{target}' and '{head}' have no commit in common")
     args = ("--reverse", "--no-merges", f"--max-count={_RANGE}", f"^{out.decode().split()[0]}")
 
+    from gitcp.object_lists import list_commits
     from gitcp.store.match import candidates
-    from gitcp.store.object_lists import list_commits
 
     branch = candidates.select_linked(case.repo.objects, list_commits(case.repo, *args, tip))
     if branch:
@@ -661,7 +661,7 @@ def _list_reset(repo: Repo, head: str) -> list[str]:
     args = ["--first-parent", f"--max-count={_MOST_LOST}", *tips]
     born = head.strip("0")
 
-    from gitcp.store.object_lists import list_commits
+    from gitcp.object_lists import list_commits
 
     lost = list_commits(repo, *args, *([f"^{head}"] if born else []))[::-1]
     return _drop_replaced(repo, lost, head, tips) if lost and born else lost
@@ -669,7 +669,7 @@ def _list_reset(repo: Repo, head: str) -> list[str]:
 
 def _drop_replaced(repo: Repo, lost: list[str], head: str, tips: Iterable[str]) -> list[str]:
 
-    from gitcp.store.object_lists import list_commits
+    from gitcp.object_lists import list_commits
 
     fresh = list_commits(repo, f"--max-count={_MOST_LOST}", head, *(f"^{oid}" for oid in tips))
 

@@ -9,8 +9,8 @@ from gitcp.core.formats import is_binary
 from gitcp.core.page_parts import list_added, trace_lines
 from gitcp.errors import Error, GitError
 from gitcp.git import decode_name, encode_name
+from gitcp.object_lists import read_names
 from gitcp.store.lines import absent, history
-from gitcp.store.object_lists import read_names
 from gitcp.store.page import gather
 
 TYPE_CHECKING = False

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gitcp.core.page_parts import Bar, Links
     from gitcp.core.patches import Hunk
     from gitcp.core.record_types import Record
-    from gitcp.store.objects import Objects
+    from gitcp.objects import Objects
     from gitcp.store.page.change import File, Writer
     from gitcp.store.prices import Prices
 

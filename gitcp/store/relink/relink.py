@@ -5,17 +5,17 @@ from __future__ import annotations
 
 from time import monotonic
 
-from gitcp import git
+from gitcp import git, objects
 from gitcp.core import links
 from gitcp.core.formats import pick_match
 from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error
-from gitcp.store import notes, objects, redaction, relink, session, undo
+from gitcp.objects import read_commit
+from gitcp.store import notes, redaction, relink, session, undo
 from gitcp.store.lines import carried, commit_lines
 from gitcp.store.link import condense, unhooked
 from gitcp.store.match import read_looked, sources, write_looked, write_refused
 from gitcp.store.match.sources import AMENDED, LONG, REWRITE, SECONDS, SETTLE, MatchCase
-from gitcp.store.objects import read_commit
 from gitcp.store.session import make_id, others
 from gitcp.store.show import commits
 from gitcp.store.v1 import checkpoint_list, checkpoints

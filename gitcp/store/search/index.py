@@ -17,11 +17,11 @@ from gitcp.core.search_rules import cut_turns
 from gitcp.errors import Error, GitError
 from gitcp.files import peek
 from gitcp.git import decode_name, encode_name
+from gitcp.object_lists import is_ancestor, list_commits, read_names
+from gitcp.objects import Lookup, Objects, find_tree, parse_ident, read_commit, read_tree
 from gitcp.record import encode_lines
 from gitcp.store import notes, redaction, stream
 from gitcp.store.back import conversation as back_conversation
-from gitcp.store.object_lists import is_ancestor, list_commits, read_names
-from gitcp.store.objects import Lookup, Objects, find_tree, parse_ident, read_commit, read_tree
 from gitcp.store.reading import run_task, split_windows, spread_batches
 from gitcp.store.session import others
 from gitcp.store.v1 import checkpoint_list, checkpoints

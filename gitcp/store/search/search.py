@@ -8,8 +8,8 @@ from typing import NamedTuple
 from gitcp.core import back, json, search_rules
 from gitcp.core.render import answers, spans
 from gitcp.files import exclusive
+from gitcp.objects import Objects
 from gitcp.store.back import points
-from gitcp.store.objects import Objects
 from gitcp.store.search import index
 from gitcp.store.session import others
 from gitcp.store.v1 import checkpoint_list

@@ -12,14 +12,13 @@ import shlex
 import subprocess
 from argparse import ArgumentTypeError
 
-from gitcp import console, files, git, jj
+from gitcp import console, files, git, jj, object_lists
 from gitcp.agents import get_client, list_names, other
 from gitcp.agents.reading import items
 from gitcp.core import config_table, installation
 from gitcp.core.findings import make_finding
 from gitcp.errors import Error, GitError, InputError, UnknownAgent
-from gitcp.store import object_lists
-from gitcp.store.objects import Objects
+from gitcp.objects import Objects
 from gitcp.store.setup import git_hooks, guard_files
 
 TYPE_CHECKING = False

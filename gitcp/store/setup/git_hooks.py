@@ -11,7 +11,7 @@ import os
 from gitcp import files
 from gitcp.core import installation
 from gitcp.git import decode_name, encode_name
-from gitcp.store.object_lists import is_inside, list_inside, list_tracked
+from gitcp.object_lists import is_inside, list_inside, list_tracked
 from gitcp.store.snapshot import Worktree
 
 TYPE_CHECKING = False

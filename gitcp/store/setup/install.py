@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import gitcp
-from gitcp import agents, console, files, gitdir, jj, registered
+from gitcp import agents, console, files, gitdir, jj, object_lists, registered
 from gitcp.agents.install import enabling, own_files
 from gitcp.agents.install.enabling import Surroundings
 from gitcp.core import installation
@@ -20,10 +20,10 @@ from gitcp.errors import Error, format_error
 from gitcp.files import exclusive, move_aside
 from gitcp.git import Git, decode_name, encode_name
 from gitcp.gitdir import is_tracked
+from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store import object_lists, stream
+from gitcp.store import stream
 from gitcp.store.lines import recorded
-from gitcp.store.objects import Objects
 from gitcp.store.setup import adapters, git_hooks, guard_files, takeover
 from gitcp.store.snapshot import own_index
 

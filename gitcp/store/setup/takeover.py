@@ -8,7 +8,7 @@ import os
 from functools import partial
 from typing import NamedTuple
 
-from gitcp import files
+from gitcp import files, object_lists
 from gitcp.agents import find_client
 from gitcp.agents.install import json_text
 from gitcp.core import formats, installation
@@ -17,7 +17,7 @@ from gitcp.errors import Error, InputError, hide_passwords
 from gitcp.files import Damaged
 from gitcp.git import decode_name, encode_name
 from gitcp.repo import Repo
-from gitcp.store import object_lists, refs, session
+from gitcp.store import refs, session
 from gitcp.store.journal import Journal, edits
 from gitcp.store.session import others
 from gitcp.store.stream import peek_tip, read_changes, save_work
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.installation import Write
     from gitcp.core.record_types import File, State
-    from gitcp.store.objects import Objects
+    from gitcp.objects import Objects
 
     Plan = tuple[list[Write], list[str]]  # writes, notes
     Entry = dict[str, Any]  # path, kind, before, after, mode, dirs and facts of the kind

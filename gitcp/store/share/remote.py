@@ -13,10 +13,10 @@ from gitcp.core import formats
 from gitcp.core.formats import CHECKPOINTS, is_checkpoint_id, parse_checkpoint_ref, parse_shadow
 from gitcp.errors import Error, GitError, Late
 from gitcp.git import decode_name
+from gitcp.object_lists import list_files
+from gitcp.objects import edit_tree, find_entry, need_commit, read_commit
 from gitcp.record import decode_lines, encode_lines
 from gitcp.store import notes, redaction, refs, summaries
-from gitcp.store.object_lists import list_files
-from gitcp.store.objects import edit_tree, find_entry, need_commit, read_commit
 from gitcp.store.reading import split_windows, spread_batches
 from gitcp.store.v1 import checkpoints
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Record
     from gitcp.core.redact import Redactor
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
 
     Refs = Mapping[str, str]
     Hit = tuple[str, str, str]  # the oid of a blob, its path in the tree of a tip, the rule

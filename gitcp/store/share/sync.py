@@ -14,10 +14,8 @@ from gitcp.core import exports, formats
 from gitcp.core.formats import CHECKPOINTS, build_checkpoint_ref, parse_checkpoint_ref
 from gitcp.errors import Error, Moved
 from gitcp.files import exclusive
-from gitcp.record import decode_lines, encode_lines
-from gitcp.store import hook_warnings, notes, refs, summaries
-from gitcp.store.object_lists import is_ancestor, list_commits
-from gitcp.store.objects import (
+from gitcp.object_lists import is_ancestor, list_commits
+from gitcp.objects import (
     Objects,
     compare_trees,
     edit_tree,
@@ -25,6 +23,8 @@ from gitcp.store.objects import (
     read_commit,
     write_commit,
 )
+from gitcp.record import decode_lines, encode_lines
+from gitcp.store import hook_warnings, notes, refs, summaries
 from gitcp.store.share import remote as share_remote
 from gitcp.store.share.remote import open_remote
 from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write, conversion, merging

@@ -6,7 +6,7 @@ import json
 import tempfile
 from itertools import starmap
 
-from gitcp import console
+from gitcp import cat_file, console, object_lists
 from gitcp.agents.reading import conversation
 from gitcp.console import term
 from gitcp.core import credit, edit_states, formats, line_replay, links, v1_format, v1_schema
@@ -15,10 +15,10 @@ from gitcp.core.render.spans import abbreviate
 from gitcp.core.transcripts import ensure_object
 from gitcp.errors import Error, GitError, InputError
 from gitcp.git import Running, decode_name
-from gitcp.store import cat_file, journal, notes, object_lists, redaction, refs, stream
+from gitcp.object_lists import build_log_args, read_names
+from gitcp.objects import Lookup, Objects, find_tree, parse_commit, parse_ident, read_tree
+from gitcp.store import journal, notes, redaction, refs, stream
 from gitcp.store.lines import edit_lines
-from gitcp.store.object_lists import build_log_args, read_names
-from gitcp.store.objects import Lookup, Objects, find_tree, parse_commit, parse_ident, read_tree
 from gitcp.store.reading import run_tasks, split_windows, spread_batches
 from gitcp.store.session import others
 from gitcp.store.share import sync
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import JournalLine, Record, Tip
     from gitcp.core.render.history import Drawn
+    from gitcp.objects import Changes
     from gitcp.repo import Repo
-    from gitcp.store.objects import Changes
     from gitcp.store.reading import Steps
     from gitcp.store.v1.checkpoints import StoredCheckpoint
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
+from gitcp import objects as store_objects
 from gitcp.agents import find_client
 from gitcp.core import formats, page_parts
 from gitcp.core import sums as core_sums
@@ -13,13 +14,12 @@ from gitcp.core.sums import Sums, Survival
 from gitcp.errors import Error, GitError
 from gitcp.git import Git, decode_name, encode_name
 from gitcp.gitdir import ask_config
+from gitcp.objects import Objects, read_commit
 from gitcp.record import decode_lines, load_entry
 from gitcp.repo import Repo
-from gitcp.store import objects as store_objects
 from gitcp.store.imports.find import list_own_addresses
 from gitcp.store.lines import absent, exports
 from gitcp.store.match import candidates
-from gitcp.store.objects import Objects, read_commit
 from gitcp.store.session import is_gone
 from gitcp.store.setup import adapters
 from gitcp.store.share import remote

@@ -14,8 +14,8 @@ from gitcp.core import formats, stream_rules
 from gitcp.core.formats import COMMIT, GONE, Row, Status
 from gitcp.errors import Error, GitError, Late
 from gitcp.git import Running, build_person_env, decode_name
+from gitcp.objects import TREE, Lookup, edit_tree, find_file, find_tree, hash_stream
 from gitcp.store import snapshot
-from gitcp.store.objects import TREE, Lookup, edit_tree, find_file, find_tree, hash_stream
 from gitcp.store.snapshot import Worktree
 
 TYPE_CHECKING = False
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from gitcp.core.record_types import Entries, Entry
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
 
     Head = Callable[[str], Entry | None]
     Record = tuple[int, int, int, int, int, str, str]  # stat data, conversion, oid

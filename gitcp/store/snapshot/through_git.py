@@ -14,9 +14,9 @@ from gitcp.errors import GitError, Late
 from gitcp.git import decode_name, encode_name
 from gitcp.gitdir.index_file import read_names
 from gitcp.gitdir.plain import remove_folder
+from gitcp.object_lists import encode_index_info
 from gitcp.record import encode_lines
 from gitcp.store import snapshot
-from gitcp.store.object_lists import encode_index_info
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,19 +11,19 @@ from gitcp.core import formats
 from gitcp.errors import Error, Foreign
 from gitcp.files import Damaged, exclusive, parse_checked, read_words, write_words
 from gitcp.git import decode_name
+from gitcp.objects import TREE, Lookup, compare_trees, find_tree, parse_commit, parse_ident
 from gitcp.store import journal, refs, session
-from gitcp.store.objects import TREE, Lookup, compare_trees, find_tree, parse_commit, parse_ident
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from typing import Any, TypedDict
 
+    from gitcp.cat_file import Object
     from gitcp.core.record_types import Entry, Marker, State, Tip
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
     from gitcp.store import refs
-    from gitcp.store.cat_file import Object
-    from gitcp.store.objects import Objects
 
     class Place(TypedDict):
         """The place of a checkpoint.  parent: the tip that it continues.  before: the ref updates
@@ -369,7 +369,7 @@ def read_with_turns(objects: Objects, tip: Tip, session_id: str) -> State | None
         return copy
     turns: dict[str, Any] = {}
 
-    from gitcp.store.object_lists import list_files
+    from gitcp.object_lists import list_files
 
     for _, (_, oid) in list_files(objects, folder[1]):
         try:

@@ -10,10 +10,10 @@ from gitcp.core.formats import EXECUTABLE, FILE, LINK, check_path
 from gitcp.errors import Error, InputError
 from gitcp.files import read_cache, write_private
 from gitcp.git import decode_name
+from gitcp.objects import Lookup, compare_trees, find_tree, read_commit
 from gitcp.record import encode_lines
 from gitcp.store import redaction, refs, session
 from gitcp.store.journal import edits
-from gitcp.store.objects import Lookup, compare_trees, find_tree, read_commit
 from gitcp.store.session import others
 from gitcp.store.stream import (
     ARCHIVE,
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from gitcp.core.record_types import Entry, Record, State, Tip
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
 
     Step = tuple[str, str, str, int, str]  # oid, parent or '', tree, time, message
 

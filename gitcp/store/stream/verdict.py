@@ -8,8 +8,8 @@ from gitcp import git
 from gitcp.core import credit, formats, stream_rules
 from gitcp.errors import Error, InputError
 from gitcp.git import encode_name
+from gitcp.objects import Lookup, find_tree
 from gitcp.store import journal, session
-from gitcp.store.objects import Lookup, find_tree
 from gitcp.store.stream import (
     find_current,
     get_mode,
@@ -25,8 +25,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.core.record_types import Entries, Entry, State, Tip, Verdict
     from gitcp.core.stream_rules import View
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
 
 
 def is_orphaned(repo: Repo, tip: Tip) -> bool:

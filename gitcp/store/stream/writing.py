@@ -10,10 +10,7 @@ from gitcp import git
 from gitcp.core import formats, json
 from gitcp.errors import Error, Moved
 from gitcp.files import exclusive
-from gitcp.store import journal, refs, session
-from gitcp.store.journal import Journal, edits
-from gitcp.store.journal.edits import list_withdrawn
-from gitcp.store.objects import (
+from gitcp.objects import (
     Lookup,
     compare_trees,
     edit_tree,
@@ -21,6 +18,9 @@ from gitcp.store.objects import (
     parse_ident,
     write_commit,
 )
+from gitcp.store import journal, refs, session
+from gitcp.store.journal import Journal, edits
+from gitcp.store.journal.edits import list_withdrawn
 from gitcp.store.session import make_id
 from gitcp.store.stream import (
     ARCHIVE,
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from gitcp.core.record_types import Commit, Entry, State, Stream, Tip, Verdict
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
     from gitcp.store.stream import Place
 
     class Content(TypedDict):

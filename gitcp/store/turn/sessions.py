@@ -12,6 +12,7 @@ from gitcp.core.formats import pick_match
 from gitcp.errors import Error
 from gitcp.files import Damaged
 from gitcp.git import decode_name
+from gitcp.objects import Objects, read_tree
 from gitcp.store import refs
 from gitcp.store import session as store_session
 from gitcp.store.journal import elsewhere, looks
@@ -20,7 +21,6 @@ from gitcp.store.journal.edits import (
     list_open_paths,
     list_taken_back,
 )
-from gitcp.store.objects import Objects, read_tree
 from gitcp.store.session import (
     begin_turn,
     clear_verdict,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from gitcp.core import json, prompt_text, stream_rules
 from gitcp.errors import Error, Moved
+from gitcp.objects import Lookup, compare_trees, find_tree
 from gitcp.store import refs, session, stored_transcripts
 from gitcp.store.journal import looks
 from gitcp.store.journal.edits import Work, collect_work
-from gitcp.store.objects import Lookup, compare_trees, find_tree
 from gitcp.store.session import clear_verdict, reach_middle, read_baseline, read_middle
 from gitcp.store.snapshot import scan
 from gitcp.store.stream import METADATA, find_current, writing
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.record_types import Entries, Entry, State, Tip
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
     from gitcp.store import tasks
     from gitcp.store.journal.looks import Look
-    from gitcp.store.objects import Objects
     from gitcp.store.session import Baseline
     from gitcp.store.stored_transcripts import StoredTranscript
 

@@ -10,9 +10,9 @@ from gitcp.core.formats import CHECKPOINT_ID, is_object_name, is_ref, parse_chec
 from gitcp.errors import Error, GitError, InputError
 from gitcp.files import escape_remote, read_cache, write_private
 from gitcp.git import decode_name, encode_name
+from gitcp.objects import TREE, Objects, find_tree, need_commit, read_commit, read_tree
 from gitcp.record import decode_lines, parse_json
 from gitcp.store import notes, refs
-from gitcp.store.objects import TREE, Objects, find_tree, need_commit, read_commit, read_tree
 from gitcp.store.reading import run_task, run_tasks, split_windows, spread_batches
 from gitcp.store.v1 import checkpoints
 from gitcp.store.v1.checkpoints import (

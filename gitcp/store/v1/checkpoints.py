@@ -8,8 +8,8 @@ from gitcp.core import formats, json, line_replay, transcripts, v1_format
 from gitcp.core.formats import CHECKPOINTS, build_checkpoint_ref, is_ulid, parse_checkpoint_ref
 from gitcp.errors import Error, GitError, Late
 from gitcp.git import decode_name, encode_name, format_now
+from gitcp.objects import TREE, edit_tree, read_ident, read_tree, write_commit, write_tree
 from gitcp.store import refs, stored_transcripts
-from gitcp.store.objects import TREE, edit_tree, read_ident, read_tree, write_commit, write_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from gitcp.core.merge_rules import Directory, Session
     from gitcp.core.record_types import Entry, Tree
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
 
     class SessionEntry(TypedDict):
         """A session in a checkpoint; directory is "" in the legacy layout, which has it at the
@@ -646,7 +646,7 @@ class Parts:
         paths: list[str] = []
         if entry and entry[0] == TREE:
             try:
-                from gitcp.store.object_lists import list_files
+                from gitcp.object_lists import list_files
 
                 paths += (path for path, _ in list_files(self._objects, entry[1], most=_MOST))
             except Error as e:

@@ -11,8 +11,8 @@ import os
 from gitcp.core import formats, transcripts, v1_format
 from gitcp.errors import Error
 from gitcp.git import encode_name
+from gitcp.objects import TREE, edit_tree, find_entry, find_tree, read_commit, write_commit
 from gitcp.store import refs
-from gitcp.store.objects import TREE, edit_tree, find_entry, find_tree, read_commit, write_commit
 from gitcp.store.refs import MEMORY, REF
 from gitcp.store.v1 import checkpoints
 from gitcp.store.v1.checkpoints import BLOB, Checkpoint
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from gitcp.core.record_types import Commit, Entry
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
     from gitcp.store.stored_transcripts import StoredChunks, StoredTranscript
 
     class SessionData(TypedDict, total=False):

@@ -9,8 +9,8 @@ from gitcp.core import formats, merge_rules, v1_format
 from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error, InputError
 from gitcp.git import decode_name, encode_name
+from gitcp.objects import Objects, need_commit
 from gitcp.store import refs
-from gitcp.store.objects import Objects, need_commit
 from gitcp.store.refs import MEMORY, REF
 from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write, merging
 from gitcp.store.v1.checkpoints import read_directory

@@ -14,9 +14,9 @@ from gitcp.core import formats, merge_rules, v1_format
 from gitcp.core.checkpoint_keys import SESSION_ORDER, SUMMARY_ORDER
 from gitcp.errors import Error, Moved
 from gitcp.git import format_now
+from gitcp.object_lists import is_ancestor, list_commits
+from gitcp.objects import TREE, edit_tree, need_commit, read_tree, write_commit, write_tree
 from gitcp.store import pack_care, pictures, refs
-from gitcp.store.object_lists import is_ancestor, list_commits
-from gitcp.store.objects import TREE, edit_tree, need_commit, read_tree, write_commit, write_tree
 from gitcp.store.v1 import checkpoint_list, checkpoints
 from gitcp.store.v1.checkpoints import (
     BLOB,
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from gitcp.core.merge_rules import Directory
     from gitcp.core.record_types import Entry, Tree
+    from gitcp.objects import Objects
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
     from gitcp.store.refs import Update
     from gitcp.store.v1.checkpoints import SessionEntry, StoredCheckpoint
 

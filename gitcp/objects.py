@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any, BinaryIO, Self
 
+    from gitcp.cat_file import Ahead, Object
     from gitcp.core.record_types import Commit, Entry, Staged, Tree
     from gitcp.git import Git, Location
     from gitcp.gitdir.packs import Packs
-    from gitcp.store.cat_file import Ahead, Object
 
     Changes = dict[str, Staged]
 
@@ -74,7 +74,7 @@ class Objects:
     def ahead(self) -> Ahead:
         """git's process that reads, and what it reads in bulk, ahead of its use."""
         if self._ahead is None:
-            from gitcp.store.cat_file import Ahead
+            from gitcp.cat_file import Ahead
 
             self._ahead = Ahead(self.repo)
         return self._ahead

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
+from gitcp import objects as store_objects
 from gitcp.core import line_replay
 from gitcp.errors import Error, GitError
 from gitcp.git import decode_name, encode_name
 from gitcp.record import encode_lines
-from gitcp.store import objects as store_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
