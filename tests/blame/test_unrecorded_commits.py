@@ -64,6 +64,28 @@ def test_what_was_committed_before_gitcp_was_enabled_is_unrecorded(world: World)
     assert counts == {"agent": 0, "person": 1, "unknown": 0, "unrecorded": 1}
 
 
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_an_unrecorded_line_that_a_person_indents_is_shown_as_git_shows_it(
+    world: World, is_enabled: bool
+) -> None:
+    commit(world, "before.txt", -1)
+    if not is_enabled:
+        world.gitcp("disable", "--uninstall")
+    world.write("before.txt", f"  {world.read('before.txt')}a new line, and without an end")
+    assert blame_names(world, "before.txt") == ["unrecorded", "person"]
+    for options in ((), ("-w",), ("--line-porcelain",)):
+        shown, gits = (
+            [line.partition("20")[0] for line in blamed.splitlines()]
+            for blamed in (
+                world.gitcp("blame", *options, "before.txt"),
+                world.git("blame", *options, "before.txt") + "\n",
+            )
+        )
+        assert shown == gits
+    world.commit()
+    assert blame_names(world, "before.txt")[0] == "unrecorded"
+
+
 def test_what_was_committed_while_gitcp_was_disabled_is_unrecorded(world: World) -> None:
     at(world, 1, "disable")
     commit(world, "silent.txt", 2)

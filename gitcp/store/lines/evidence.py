@@ -367,8 +367,9 @@ class Evidence:
         content = uncommitted.read_content(self._repo, path) if self._journalled else None
         if content is None:
             return {}, {}, ()
-        committed = history.History(self._repo, self.blame_lines, "HEAD").find_authors
-        edited, times = uncommitted.find_authors(self._repo, path, content, committed)
+        name = history.name_writer
+        committed = history.History(self._repo, self.blame_lines, "HEAD", name=name)
+        edited, times = uncommitted.find_authors(self._repo, path, content, committed.find_authors)
         ids = uncommitted.list_brought_ids(self._repo, path, content.oid)
         self.readers.recorded.prefetch(ids)
         records = self.readers.recorded.read_all_records(ids)

@@ -272,10 +272,18 @@ _MOST = 100  # commits that HEAD was at
 class History:
     """The authors of committed contents; each content is blamed once."""
 
-    def __init__(self, repo: Repo, blame: Blame, parent: str, excluded: str = "") -> None:
+    def __init__(
+        self,
+        repo: Repo,
+        blame: Blame,
+        parent: str,
+        excluded: str = "",
+        name: Callable[[Author], Writer] | None = None,
+    ) -> None:
         """blame: Evidence.blame_lines() of committed lines.  parent: the commit that is searched
-        first; excluded: a commit that is not searched."""
-        self._repo, self._blame = repo, blame
+        first; excluded: a commit that is not searched.  name: makes the writer of an author; the
+        default is make_writer()."""
+        self._repo, self._blame, self._name = repo, blame, name or make_writer
         self._parent, self._excluded = parent, excluded
         self._commits: list[str] | None = None
         self._authors: dict[tuple[str, str], dict[int, Writer]] = {}
@@ -311,7 +319,7 @@ class History:
         except Error:
             return {}
         self.checkpoints |= map_checkpoints(author for _, author in rows)
-        return {row["final"] - 1: make_writer(author) for row, author in rows}
+        return {row["final"] - 1: self._name(author) for row, author in rows}
 
 
 def map_checkpoints(authors: Iterable[Author]) -> dict[Writer, str]:
@@ -324,3 +332,8 @@ def make_writer(author: Author) -> Writer:
     if author["who"] == "session":
         return author["session_id"], author["turn_id"], author["tool_use_id"] or ""
     return PERSON if author["who"] == "person" else UNKNOWN
+
+
+def name_writer(author: Author) -> Writer:
+    """make_writer() for a reader, who is told which lines are unrecorded; a journal does not."""
+    return ("", "unrecorded", "") if author["who"] == "unrecorded" else make_writer(author)
