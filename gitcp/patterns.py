@@ -14,7 +14,7 @@ import stat
 import sys
 from zlib import crc32
 
-from gitcp import errors, memory
+from gitcp import memory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,16 +49,6 @@ def load_pattern(source: bytes) -> re.Pattern[bytes]:
             READY[source] = code
             COMPILED[source] = True
     return pattern
-
-
-def compile_option(option: str, source: str) -> re.Pattern[bytes]:
-    """The compiled pattern of an option; raise InputError, which names both, if it is not valid."""
-    import re
-
-    try:
-        return re.compile(source.encode("utf-8", "surrogateescape"), re.MULTILINE)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise errors.InputError(f"{option} '{source}': {error}") from None
 
 
 def load_patterns() -> None:

@@ -21,7 +21,7 @@ from itertools import accumulate, chain, pairwise
 from gitcp import patterns
 from gitcp.core import json
 from gitcp.core.formats import start_sha256
-from gitcp.patterns import compile_option, load_pattern
+from gitcp.patterns import load_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from gitcp.core.redact.json_values import Secret
+    from gitcp.core.redact.options import Find
     from gitcp.core.redact.personal import Personal
 
     Rule = TypedDict(
@@ -670,6 +671,12 @@ _EXAMPLES = load_pattern(
 )
 
 
+def _compile_options(option: str, sources: Iterable[str]) -> list[Find]:
+    from gitcp.core.redact.options import compile_option
+
+    return [compile_option(option, source) for source in sources]
+
+
 class Redactor:
     """The built-in rules, the person's own, and the patterns of allowed findings."""
 
@@ -686,8 +693,8 @@ class Redactor:
         pattern matches is not redacted.  Raise InputError, which names it, for an invalid pattern.
         personal: the rules for personal data; pictures: replaces pictures in lines.
         """
-        self._own = [compile_option("gitcp.redact", rule) for rule in rules]
-        self._allow = [compile_option("gitcp.redact-allow", rule) for rule in allow]
+        self._own = _compile_options("gitcp.redact", rules) if rules else []
+        self._allow = _compile_options("gitcp.redact-allow", allow) if allow else []
         self._personal, self._pictures = personal, pictures
         self._detector = Detector()
         self._clean: set[bytes] = set()  # digests of blocks in which nothing was found
@@ -777,7 +784,7 @@ class Redactor:
         return merge_secrets(
             item
             for item in secrets
-            if not any(pattern.search(text[item[1] : item[2]]) for pattern in self._allow)
+            if not any(any(find(text[item[1] : item[2]])) for find in self._allow)
             and (item[0] == "custom" or not _EXAMPLES.fullmatch(text, item[1], item[2]))
         )
 
@@ -796,10 +803,8 @@ class Redactor:
 
     def _find_custom(self, text: bytes) -> Iterator[Secret]:
         done = [match.span() for match in _DONE.finditer(text)] if self._own else []
-        for pattern in self._own:
-            group = min(1, pattern.groups)
-            for match in pattern.finditer(text):
-                start, end = match.span(group)
+        for find in self._own:
+            for start, end in find(text):
                 if start < end and not any(a <= start and end <= b for a, b in done):
                     yield "custom", start, end
 

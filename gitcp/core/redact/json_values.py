@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     Value = tuple[int, int, bytes]  # start, end, key
 
 _TOKEN = load_pattern(rb'("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}\[\]]')
-_ESCAPE = load_pattern(rb"\\(?:u([0-9A-Fa-f]{4})|(.))")
+# Two \u escapes, the first of [dD][89ABab], are one character outside the BMP.
+_ESCAPE = load_pattern(
+    rb"\\(?:u([0-9A-Fa-f]{4}(?:(?<=[dD][89ABab]..)\\u[dD][C-Fc-f][0-9A-Fa-f]{2})?)|(.))"
+)
 _CONTROL = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"f": b"\f"}
 _OPAQUE = load_pattern(rb'(?i)(?:(ids?)|signature|encrypted_content)"$')
 # Keys of gitcp's own documents whose values are ids, paths, branches and words of its own.
@@ -118,7 +121,8 @@ class Decoded:
 
 def _decode_escape(match: re.Match[bytes]) -> bytes:
     if match[1]:
-        return chr(int(match[1], 16)).encode("utf-8", "surrogatepass")
+        text: str = json.loads(b'"%b"' % match[0])
+        return text.encode("utf-8", "surrogatepass")
     return _CONTROL.get(match[2], match[2])
 
 

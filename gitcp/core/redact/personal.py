@@ -7,14 +7,16 @@ import re
 
 from gitcp.core import json
 from gitcp.core.formats import start_sha256
-from gitcp.patterns import compile_option, load_pattern
+from gitcp.core.redact.options import compile_option
+from gitcp.patterns import load_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gitcp.core.redact.json_values import Secret
+    from gitcp.core.redact.options import Find
 
 PREFIX = "personal:"  # of the rules' names, before the label
 _TOKEN = load_pattern(rb"\[REDACTED_[A-Z0-9_-]{1,40}_[0-9a-f]{2}\]")
@@ -67,15 +69,17 @@ class Personal:
         session: the key of suffixes.  Raise InputError, which names it, for an invalid label."""
         streets = [("ADDRESS", _make_finder(load_pattern(source))) for source in _ADDRESSES]
         finders = [("EMAIL", _find_emails), ("PHONE", _find_phones), *streets]
-        self._find = [(label, finder) for label, finder in finders if label.lower() in kinds]
+        self._find: list[tuple[str, Find]] = [
+            (label, finder) for label, finder in finders if label.lower() in kinds
+        ]
         if people:
             self._find.append(("NAME", _make_finder(_compile_names(people))))
         for label, source in labels.items():
-            pattern = compile_option(f"gitcp.redact-label.{label}", source)
-            self._find.append((label.upper(), _make_finder(pattern)))
+            find = compile_option(f"gitcp.redact-label.{label}", source)
+            self._find.append((label.upper(), find))
         self._key = session.encode("utf-8", "surrogateescape")
         # In JSON a letter that is not ASCII may be escaped: only the decoded value shows it.
-        self.hides = any(not name.isascii() for name in (*people, *labels.values()))
+        self.hides = bool(labels) or not all(map(str.isascii, people))
 
     def bind_session(self, session: str) -> Personal:
         """The same rules, with suffixes keyed by a session."""
@@ -88,7 +92,7 @@ class Personal:
         done = [match.span() for match in _TOKEN.finditer(flat.replace(b"\1" * 8, b"REDACTED"))]
         for label, finder in self._find:
             for start, end in finder(flat):
-                if not any(a < end and start < b for a, b in done):
+                if start < end and not any(a < end and start < b for a, b in done):
                     yield PREFIX + label, start, end
 
     def make_token(self, rule: str, data: bytes) -> bytes:
@@ -139,14 +143,8 @@ def _is_phone(text: str) -> bool:
         return False
 
 
-def _make_finder(pattern: re.Pattern[bytes]) -> Callable[[bytes], Iterator[tuple[int, int]]]:
-    def find(flat: bytes) -> Iterator[tuple[int, int]]:
-        for match in pattern.finditer(flat):
-            start, end = match.span(min(1, pattern.groups))
-            if start < end:
-                yield start, end
-
-    return find
+def _make_finder(pattern: re.Pattern[bytes]) -> Find:
+    return lambda flat: (match.span() for match in pattern.finditer(flat))
 
 
 def _compile_names(people: Sequence[str]) -> re.Pattern[bytes]:

@@ -69,6 +69,13 @@ def test_what_only_looks_like_a_person_stays(text: str) -> None:
         assert PERSONS.redact_jsonl(line) == line
 
 
+def test_a_label_is_of_characters_escaped_or_not() -> None:
+    labelled = Redactor(personal=Personal((), (), {"city": r"(?i)\bKÖLN-\w+"}, "s1"))
+    for line in ('{"text": "köln-Süd!"}', r'{"text": "k\u00f6ln-S\u00fcd!"}'):
+        done = json.loads(labelled.redact_jsonl(line.encode()))["text"]
+        assert re.fullmatch(r"\[REDACTED_CITY_[0-9a-f]{2}\]!", done)
+
+
 def test_a_person_has_one_suffix_in_a_session_and_another_elsewhere() -> None:
     here, there = PERSONS.bind_session("one"), PERSONS.bind_session("two")
     same = {here.redact_text(text.encode()) for text in ("ada@acme.com", "Ada@ACME.com")}

@@ -227,6 +227,32 @@ def test_rules_of_the_user_are_applied_to_what_the_strings_say() -> None:
     assert own.find(b'name="bob"') == [("custom", 6, 9)]
 
 
+@pytest.mark.parametrize(
+    ("rule", "found"),
+    [
+        ("[é]+", ["éé"]),
+        ("(?i)É+", ["éé"]),
+        ("Zo.,", ["Zoë,"]),
+        (r"\bo\w{2}", ["oße"]),
+        ("[^ -~]", ["éé", "ë", "ß", "\U0001f511\ufffd"]),
+        ("key=(.)", ["\U0001f511"]),
+        ("(é)!|Z", []),
+    ],
+)
+def test_a_rule_of_the_user_is_of_characters(rule: str, found: list[str]) -> None:
+    text = "éé Zoë, oße key=\U0001f511".encode() + b"\xff"
+    own = Redactor(rules=[rule])
+    assert [text[a:b].decode(errors="replace") for _, a, b in own.find(text)] == found
+    secret = "password=Été-hunter22".encode()
+    assert Redactor(allow=["(?i)^éTÉ"]).redact_text(secret) == secret
+
+
+def test_a_rule_of_the_user_finds_letters_that_json_has_escaped() -> None:
+    line = json.dumps({"text": "\u00c9\u00e9 key=\U0001f511"}).encode()
+    own = Redactor(rules=["(?i)é+", "\U0001f511"])
+    assert json.loads(own.redact_jsonl(line)) == {"text": "REDACTED key=REDACTED"}
+
+
 def test_a_rule_that_matches_the_replacement_does_not_grow_it() -> None:
     own = Redactor(rules=["[A-Z]", "RED"])
     assert own.redact_text(b"a B RED c") == b"a REDACTED REDACTED c"
