@@ -279,18 +279,13 @@ def find_moment(
         position = min([*openings, own[0]])
         time = min((int(lines[n]["at"]) for n in openings), default=0)
         later = [*lines[position:]]
-    return credit.list_edits(line for line in later if time_made(line) >= time), position
+    return credit.list_edits(line for line in later if credit.time_made(line) >= time), position
 
 
 def _is_part(edit: JournalLine, name: str) -> bool:
     """Whether an edit was made by a turn or a tool use."""
     session_id, *ids = credit.get_cause(edit)
     return bool(session_id) and name in ids
-
-
-def time_made(line: JournalLine) -> int:
-    """When an edit was made, or seen if that is not known; ns."""
-    return int(line["made"] if "made" in line else line.get("at", 0))
 
 
 # Sort and fold the list of points to go back to, and choose a point by its name.

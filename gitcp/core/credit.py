@@ -254,6 +254,11 @@ def get_author(line: JournalLine) -> Writer:
     return ("", who, "") if who in _WORDS and isinstance(who, str) else UNKNOWN
 
 
+def time_made(line: JournalLine) -> int:
+    """When an edit was made, or seen if that is not known; ns."""
+    return int(line["made"] if "made" in line else line.get("at", 0))
+
+
 def list_written_paths(lines: Iterable[JournalLine], agent_id: str) -> set[str]:
     """The paths that a subagent's calls have written."""
     calls = {

@@ -91,8 +91,7 @@ def trace_content(lines: Iterable[JournalLine], path: str) -> list[JournalLine]:
     """The edits that made the content of a path, oldest first.
 
     `follows` of an edit names the path whose content was moved or copied; then the earlier edits
-    of that path are included.  Its edit of the same look ends with the content it had before.  A
-    step that a session stated later is the session's, and not of whoever seemed to have made it.
+    of that path are included.  Its edit of the same look ends with the content it had before.
     """
     edits = list(lines)
     newest_first: list[JournalLine] = []
@@ -100,22 +99,12 @@ def trace_content(lines: Iterable[JournalLine], path: str) -> list[JournalLine]:
     for line in reversed(edits):
         if line["path"] != path or line is replaced:
             continue
-        if newest_first and _is_stated_later(line, newest_first[-1]):
-            continue
         newest_first.append(line)
         if "follows" in line:
             path = line["follows"]
             replaced = _find_edit(edits, path, line["at"])
             newest_first += [{**replaced, "after": replaced["before"]}] if replaced else []
     return newest_first[::-1]
-
-
-def _is_stated_later(line: JournalLine, newer: JournalLine) -> bool:
-    """Whether an edit of no session is the step that the next newer one of the path states: the
-    session made it in another worktree, and a merge brought it."""
-    step = line["before"], line["after"]
-    stated = newer["how"] == credit.STATED and (newer["before"], newer["after"]) == step
-    return stated and not credit.get_author(line)[0]
 
 
 def _find_edit(lines: Iterable[JournalLine], path: str, at: int) -> JournalLine | None:
@@ -129,7 +118,7 @@ def take_back_edits(
     they are the person's, or nobody's if a call of another session was open then.  The same list
     if there are none."""
     wrong = {
-        n: int(line["made"] if "made" in line else line["at"])
+        n: credit.time_made(line)
         for n, line in enumerate(lines)
         if line.get("how") in ("window", "restored")
         and credit.get_cause(line)[::2] == (session_id, call_id)

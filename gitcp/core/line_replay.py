@@ -488,11 +488,11 @@ class Replay:
         self._took: dict[int, Writer] = {}  # who last removed a line, which may be back
         self._changers: dict[int, Writer] = {}  # who moved or indented a line
         self._before = before
-        self._count = len(first.lines)
+        self.count = len(first.lines)  # of the lines that the path ever had
         self._stored: set[int] = set()  # lines that a commit or a stash has
         self.lines: Sequence[bytes] = first.lines
         self._keys = _list_keys(first.lines)
-        self.numbers = list(range(self._count))
+        self.numbers = list(range(self.count))
         self._seen: dict[str, list[int]] = {first.oid: self.numbers}
         self._texts: dict[bytes, int] = dict(zip(self._keys, self.numbers, strict=True))
         self.first = first
@@ -605,9 +605,17 @@ class Replay:
         return regained
 
     def _add_line(self, who: Writer) -> int:
-        self.authors[self._count] = who
-        self._count += 1
-        return self._count - 1
+        self.authors[self.count] = who
+        self.count += 1
+        return self.count - 1
+
+    def claim_lines(self, before: Version, who: Writer, since: int) -> None:
+        """Give who the lines that the last step added to the content `before`, if a step of no
+        session has seemed to add them: since, the number of its first line."""
+        had = {*self._seen[before.oid], *range(since)}
+        for number in self.numbers:
+            if number not in had and not self.authors.get(number, who)[0]:
+                self.authors[number] = who
 
     def find_numbers(self, version: Version, default: Writer) -> list[int]:
         """The numbers of the lines of a content, which may be a part of the steps (staged by

@@ -99,3 +99,64 @@ def test_a_range_links_its_open_work_before_any_event(world: World, tmp_path: Pa
     world.gitcp("relink", "HEAD~..")
     [checkpoint] = noted(world)
     assert "work aside" in world.committed(checkpoint)["session-a"]["transcript"]
+
+
+ROWS = [f"line {n} of the file" for n in range(20)]
+OWN = "a line by the agent", "another line by the agent"
+MIXED = [*ROWS[:12], OWN[0], *ROWS[12:16], OWN[1], *ROWS[16:]]
+
+
+def join(rows: list[str]) -> str:
+    return "".join(f"{row}\n" for row in rows)
+
+
+def read_authors(world: World) -> dict[str, str]:
+    """Who wrote each line of one.txt."""
+    rows = [json.loads(row) for row in world.gitcp("blame", "--json", "one.txt").splitlines()]
+    return {row["content"]: row["session_id"] or row["who"] for row in rows}
+
+
+@pytest.mark.parametrize("how", ["rebased", "merged and made one", "squashed"])
+@pytest.mark.parametrize("first", ["a line by session b", "a line by hand"])
+def test_its_lines_are_the_sessions_in_another_form_of_its_commit(
+    world: World, tmp_path: Path, how: str, first: str
+) -> None:
+    bare = ("-c", f"core.hooksPath={tmp_path}")
+    world.write("one.txt", join(ROWS))
+    world.commit()
+    b = world.agent("session-b")
+    b.turn("talk")
+    work_aside(world, bare, join(MIXED), True)
+    world.write("one.txt", join([first, *ROWS]))
+    if first.endswith("b"):
+        b.turn("write", {"one.txt": world.read("one.txt")})
+    world.git(*bare, "commit", "-qam", "beside it")
+    if how == "rebased":
+        world.git(*bare, "rebase", "-q", "main", "side")
+        world.git("switch", "-q", "main")
+    squash = ["--squash"] if how == "squashed" else []
+    world.git(*bare, "merge", "-q", "--no-edit", *squash, "side")
+    if how != "rebased":
+        world.git("reset", "-q", "--soft", "HEAD" if squash else "HEAD^")
+        world.git(*bare, "commit", "-qm", how)
+    b.turn("something else", {"two.txt": "a line by B\n"})
+    authors = read_authors(world)
+    assert {row for row, who in authors.items() if who == "session-a"} == {*OWN}
+
+
+def test_a_line_that_the_person_typed_before_it_did_stays_the_persons(
+    world: World, tmp_path: Path
+) -> None:
+    bare = ("-c", f"core.hooksPath={tmp_path}")
+    world.write("one.txt", join(ROWS))
+    world.commit()
+    b = world.agent("session-b")
+    world.write("one.txt", join([row for row in MIXED if row != OWN[1]]))
+    b.turn("talk")
+    work_aside(world, bare, join(MIXED), True)
+    world.write("one.txt", join(MIXED))
+    world.git(*bare, "commit", "-qam", "taken over")
+    b.turn("something else", {"two.txt": "a line by B\n"})
+    assert len(noted(world)) == 1
+    authors = read_authors(world)
+    assert [authors[row] for row in OWN] == ["person", "session-a"]

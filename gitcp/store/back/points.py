@@ -393,7 +393,7 @@ def _format_time(edit: JournalLine | None) -> str:
     """The local time of an edit, with the date if it is old; '' for None."""
     if edit is None:
         return ""
-    return term.format_clock(back.time_made(edit) // 10**9)
+    return term.format_clock(credit.time_made(edit) // 10**9)
 
 
 def leave_out_edits(edits: Edits, conflict: str, why: str, raw: Known | None = None) -> Wisher:

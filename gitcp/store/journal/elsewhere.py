@@ -269,7 +269,10 @@ def _is_brought(lines: list[JournalLine], session_id: str, path: str, stretch: S
 
 
 def _make_stated_edits(stretch: Stretch, at: int) -> list[JournalLine]:
-    lines = [{**edit, "how": credit.STATED, "at": at} for edit in stretch.edits]
+    lines = [
+        {**edit, "how": credit.STATED, "at": at, "made": credit.time_made(edit)}
+        for edit in stretch.edits
+    ]
     return [{key: value for key, value in line.items() if key != "left"} for line in lines]
 
 

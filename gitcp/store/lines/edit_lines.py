@@ -129,7 +129,9 @@ class Edits:
         committed = self._committed if asks else None
         lines = kind(start, (lambda: committed(origin, start.oid, "")) if committed else None)
         oid, is_after_gap = start.oid, first is None
+        begun: list[tuple[int, int]] = []  # when each step was made, and how many lines were before
         for line in chain:
+            begun.append((credit.time_made(line), lines.count))
             before, after = self._read_content(line["before"]), self._read_content(line["after"])
             lines.at = int(line["at"])
             if before is not None and before.oid != oid and "follows" not in line:
@@ -143,6 +145,10 @@ class Edits:
             if after is not None:
                 writer = UNKNOWN if is_after_gap else credit.get_author(line)
                 self._add_edit(lines, line, before, after, writer)
+                if line["how"] == credit.STATED and before and lines.knows(before):
+                    # Made elsewhere: what seemed to bring its lines here later has not made them.
+                    later = (count for at, count in begun if at > begun[-1][0])
+                    lines.claim_lines(before, writer, next(later, lines.count))
                 oid = after.oid
             is_after_gap = after is None
         return lines
