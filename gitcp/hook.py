@@ -143,7 +143,7 @@ def run(repo: Repo, first: Record) -> int:
     # Commits of split and auto run the person's configured pipelines only.
     built_in = os.environ.get("GITCP_ACTIVE") != "configured"
     if built_in and event not in COMMITTING and os.path.exists(repo.join_own("auto")):
-        from gitcp.store import auto
+        from gitcp.store.commits import auto
 
         auto.settle_left_over(context.open_context(repo))
     messages: list[Record] = []

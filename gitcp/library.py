@@ -15,8 +15,8 @@ from gitcp.core.search_rules import add_filters, parse_query
 from gitcp.errors import Error
 from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store import abandoned, blame
-from gitcp.store.back import steps
+from gitcp.store import blame
+from gitcp.store.back import abandoned, steps
 from gitcp.store.back.restore import name_in_worktree, read_present
 from gitcp.store.lines import history
 from gitcp.store.lines.evidence import Evidence

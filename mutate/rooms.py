@@ -13,7 +13,7 @@ store/link/commit store/refs""".split()
 SPARSE = 5
 # Rules that only whole stories tell apart, beside the tests of their own room.
 STORIES = ["tests/scenarios", "tests/link", "tests/session", "tests/stream"]
-TOLD_BY_STORIES = {"stream", "session", "link", "auto", "context"}
+TOLD_BY_STORIES = {"stream", "session", "link", "commits", "context"}
 
 
 def rules(top: Path) -> list[tuple[str, int]]:
@@ -31,6 +31,7 @@ def tests(top: Path, path: Path) -> list[str]:
     folders = [
         "/".join(["tests", *rooms, path.stem]),
         f"tests/{room}" if rooms else "tests/program",
+        f"tests/{path.stem}",
     ]
     if rooms[:1] == ["store"] and room in TOLD_BY_STORIES:
         folders += STORIES

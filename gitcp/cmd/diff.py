@@ -11,10 +11,11 @@ from gitcp.errors import UsageError
 from gitcp.git import decode_name, encode_name
 from gitcp.objects import Objects, compare_trees
 from gitcp.repo import Repo
-from gitcp.store import pack_care, stage
+from gitcp.store import pack_care
 from gitcp.store.back import steps
+from gitcp.store.commits import stage
+from gitcp.store.commits.work import read_work
 from gitcp.store.lines import absent
-from gitcp.store.work import read_work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

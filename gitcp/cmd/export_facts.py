@@ -7,7 +7,7 @@ from gitcp.console import cli, extras, term
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK
 from gitcp.repo import Repo
-from gitcp.store import facts
+from gitcp.store.show import facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from gitcp.commands import JSON, make_flag, make_value
 from gitcp.console import cli
 from gitcp.core.fact_tables import QUESTIONS
 from gitcp.errors import OK, UsageError
-from gitcp.store import facts
+from gitcp.store.show import facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

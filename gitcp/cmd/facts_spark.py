@@ -10,7 +10,7 @@ from gitcp.commands import JSON, make_flag, make_value
 from gitcp.console import cli
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import NO, OK, UsageError
-from gitcp.store import facts
+from gitcp.store.show import facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from gitcp.errors import OK, Error, InputError, hide_passwords
 from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.stages.checkpoints import choose_timeout
-from gitcp.store import forgetting, summaries
-from gitcp.store.forgetting import Choice
-from gitcp.store.share import sync
+from gitcp.store.care import forgetting
+from gitcp.store.care.forgetting import Choice
+from gitcp.store.share import summaries, sync
 from gitcp.store.show import commits
 from gitcp.store.v1 import checkpoint_list, conversion
 

@@ -15,8 +15,8 @@ from gitcp.events.turns import look_at_head
 from gitcp.git import decode_name
 from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store import abandoned, pack_care
-from gitcp.store.back import restore
+from gitcp.store import pack_care
+from gitcp.store.back import abandoned, restore
 from gitcp.store.show import commits
 from gitcp.store.v1 import checkpoint_list
 

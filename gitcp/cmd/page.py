@@ -14,8 +14,8 @@ from gitcp.errors import OK, Error
 from gitcp.git import allow_fetch, end_lasting
 from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store import abandoned as store_abandoned
 from gitcp.store import pack_care
+from gitcp.store.back import abandoned as store_abandoned
 from gitcp.store.lines import evidence
 from gitcp.store.page import serve
 

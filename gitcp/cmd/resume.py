@@ -13,9 +13,9 @@ from gitcp.core.render.spans import count_noun
 from gitcp.errors import NO, OK, Error
 from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store import handover as store_handover
 from gitcp.store import pack_care
 from gitcp.store.back import conversation
+from gitcp.store.back import handover as store_handover
 from gitcp.store.setup import adapters
 from gitcp.store.show import commits
 

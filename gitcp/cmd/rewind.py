@@ -14,10 +14,11 @@ from gitcp.core.render import answers
 from gitcp.errors import OK, Error, UsageError
 from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store import pack_care, stashes
+from gitcp.store import pack_care
 from gitcp.store import undo as store_undo
 from gitcp.store.back import conversation, points, restore, steps
 from gitcp.store.back.restore import read_kept_edits
+from gitcp.store.journal import stashes
 from gitcp.store.show import commits
 
 TYPE_CHECKING = False

@@ -10,9 +10,10 @@ from gitcp.core.render.spans import abbreviate, count_noun
 from gitcp.errors import NO, OK
 from gitcp.objects import Objects, find_tree, need_commit
 from gitcp.repo import Repo
-from gitcp.store import auto, pack_care, refs, split
-from gitcp.store.split import Bench
-from gitcp.store.stage import need_index, select
+from gitcp.store import pack_care, refs
+from gitcp.store.commits import auto, split
+from gitcp.store.commits.split import Bench
+from gitcp.store.commits.stage import need_index, select
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from gitcp.core.record_types import Record
-    from gitcp.store.split import Key, Made, Share, Splitter
+    from gitcp.store.commits.split import Key, Made, Share, Splitter
 
 OPTIONS = (
     make_value(

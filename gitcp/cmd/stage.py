@@ -10,8 +10,9 @@ from gitcp.core.render.spans import count_noun
 from gitcp.errors import NO, OK, Changed, UsageError
 from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store import pack_care, stage
+from gitcp.store import pack_care
 from gitcp.store.back.restore import name_in_worktree
+from gitcp.store.commits import stage
 from gitcp.store.snapshot import scan
 
 TYPE_CHECKING = False
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gitcp.core.record_types import Record
-    from gitcp.store.stage import Left, Part, Selection, Stager
+    from gitcp.store.commits.stage import Left, Part, Selection, Stager
 
 OPTIONS = (
     make_value(

@@ -15,7 +15,8 @@ from gitcp.core.render.panes import Browser
 from gitcp.errors import OK, Error
 from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store import browse, pack_care
+from gitcp.store import pack_care
+from gitcp.store.back import browse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

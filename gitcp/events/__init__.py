@@ -156,7 +156,7 @@ def _locate_event(client: Client | None, event: Record) -> Events:
         yield home, each
     visits = files.locate_state("visits", str(event.get("session_id")))
     if home is None or event.get("elsewhere") or os.path.exists(visits):
-        from gitcp.store import visits as store_visits
+        from gitcp.store.turn import visits as store_visits
 
         visited = store_visits.list_events(event, home, lambda: _read_last_prompt(client, event))
         for repo, each in visited:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from gitcp.context import per_record
 from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store import abandoned, session
+from gitcp.store import session
+from gitcp.store.back import abandoned
 from gitcp.store.share import remote as share_remote
 from gitcp.store.share import sync
 from gitcp.store.v1 import checkpoint_list

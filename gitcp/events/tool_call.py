@@ -29,7 +29,7 @@ def update_session(ctx: Context, event: Record) -> list[Record]:
         carried.take_back_lines(repo, state["session_id"], oid, paths)
     changed = _note_task(ctx, state, event) or changed
     if event.get("guest") and event["event"] == "tool-end":
-        from gitcp.store import visits
+        from gitcp.store.turn import visits
 
         changed = visits.take_prompt(repo, state, event) or changed
     if event["event"] == "tool-end" and ctx.head != state["base_commit"]:
@@ -53,7 +53,7 @@ def _note_task(ctx: Context, state: State, event: Record) -> bool:
     if (event.get("tool") or {}).get("kind") != "task":
         return False
 
-    from gitcp.store import tasks
+    from gitcp.store.stream import tasks
 
     return tasks.note_start(ctx.repo, state, event)
 

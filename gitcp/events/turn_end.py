@@ -18,7 +18,7 @@ def update_session(ctx: Context, event: Record) -> list[Record]:
     if state := ctx.read_state(event["session_id"]):
         turn.end_turn(ctx.repo, state, event)
         if event.get("guest"):
-            from gitcp.store import visits
+            from gitcp.store.turn import visits
 
             visits.take_prompt(ctx.repo, state, event)
         ctx.keep(state)

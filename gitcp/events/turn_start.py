@@ -39,7 +39,7 @@ def update_session(ctx: Context, event: Record) -> list[Record]:
     ctx.keep(state)
     to_agent = session.take_message(repo, state["session_id"])
     if repo.config.get_flag("gitcp.tell-abandoned"):
-        from gitcp.store import abandoned
+        from gitcp.store.back import abandoned
 
         told = abandoned.format_hint(repo, str(event.get("prompt") or ""))
         to_agent = "\n".join(filter(None, [to_agent, told]))
@@ -66,7 +66,7 @@ def _begin_turn(ctx: Context, state: State, event: Record, began: int) -> str:
     scan.seed_stale(repo)
     message = put_refs_in_place(ctx)
     if state.get("guest"):
-        from gitcp.store import visits
+        from gitcp.store.turn import visits
 
         visits.note_visit(event["session_id"], repo)
     look = looks.look_at_worktree(repo)

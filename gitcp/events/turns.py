@@ -175,7 +175,7 @@ def _write_work(event: Record) -> list[Record]:
             messages = build_messages(_describe_unread(ctx.repo, state))
         known = set(state.get("over_limit", ()))
         if event["event"] in ("turn-end", "subagent-end") and _makes_commits(ctx.repo):
-            from gitcp.store import auto
+            from gitcp.store.commits import auto
 
             messages += auto.save_work(ctx, event)
             state = ctx.read_state(event["session_id"], rebuild=False) or state

@@ -15,11 +15,11 @@ from gitcp.core import blame_format, line_authors
 from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error, InputError
 from gitcp.git import decode_name, encode_name
-from gitcp.store import journal, tasks
+from gitcp.store import journal
 from gitcp.store.back.conversation import has_local, read_live
 from gitcp.store.lines import history
 from gitcp.store.session import others
-from gitcp.store.stream import read_tips
+from gitcp.store.stream import read_tips, tasks
 from gitcp.store.v1 import checkpoints
 
 TYPE_CHECKING = False

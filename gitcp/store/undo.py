@@ -21,8 +21,9 @@ from gitcp.files import Damaged, exclusive, hash_bytes, read_bytes, read_file, r
 from gitcp.git import decode_name
 from gitcp.object_lists import list_commits, list_files
 from gitcp.objects import TREE, Lookup, need_commit, write_commit, write_tree
-from gitcp.store import index, notes, refs
+from gitcp.store import notes, refs
 from gitcp.store.session import make_id, others
+from gitcp.store.snapshot import index
 from gitcp.store.v1 import committed_write
 
 TYPE_CHECKING = False

@@ -13,8 +13,8 @@ import pytest
 
 from gitcp import library
 from gitcp.repo import Repo
-from gitcp.store import abandoned
-from gitcp.store.abandoned import keep_summaries
+from gitcp.store.back import abandoned
+from gitcp.store.back.abandoned import keep_summaries
 from tests.rewind.going import done, run
 from tests.support.harness import Agent, World
 from tests.support.paths import BIN

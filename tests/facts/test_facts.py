@@ -16,7 +16,7 @@ import pytest
 
 from gitcp.core import fact_tables
 from gitcp.core.fact_tables import QUESTIONS
-from gitcp.store import facts
+from gitcp.store.show import facts
 from tests.support.copies import plant
 from tests.support.harness import World
 from tests.support.paths import BIN, TOP

@@ -14,7 +14,7 @@ import pytest
 from gitcp import memory
 from gitcp.errors import Error
 from gitcp.git import Git
-from gitcp.store import facts
+from gitcp.store.show import facts
 from tests.support.harness import World
 
 ROWS = {"repository": ["a", "b", "a"], "checkpoints": ["", "c", ""]}

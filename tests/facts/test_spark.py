@@ -17,7 +17,7 @@ import pytest
 
 from bench import history
 from gitcp.core.fact_tables import QUESTIONS
-from gitcp.store import facts
+from gitcp.store.show import facts
 from tests.support.paths import BIN
 
 REPOSITORIES = int(os.environ.get("FLEET", "20"))

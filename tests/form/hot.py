@@ -18,7 +18,7 @@ HOT = set(
     gitcp.store.link.condense gitcp.store.match gitcp.store.match.sources gitcp.store.notes
     gitcp.store.redaction gitcp.store.refs gitcp.store.relink gitcp.store.session
     gitcp.store.setup.guard_files gitcp.store.snapshot gitcp.store.snapshot.scan
-    gitcp.store.stored_transcripts gitcp.store.stream gitcp.store.stream.verdict
-    gitcp.store.stream.writing gitcp.store.tasks gitcp.store.turn gitcp.store.turn.writing
-    gitcp.store.v1.checkpoints gitcp.store.v1.committed_write""".split()
+    gitcp.store.stored_transcripts gitcp.store.stream gitcp.store.stream.tasks
+    gitcp.store.stream.verdict gitcp.store.stream.writing gitcp.store.turn
+    gitcp.store.turn.writing gitcp.store.v1.checkpoints gitcp.store.v1.committed_write""".split()
 )

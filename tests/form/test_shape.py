@@ -57,7 +57,7 @@ KNOWN = {*map(name, MODULES)}
 LAYER = {part: n for n, parts in enumerate(LAYERS) for part in parts.split()}
 TYPED = tuple(
     f"gitcp.{room}."
-    for room in "agents.install library events stages store.care store.facts store.guard"
+    for room in "agents.install library events stages store.care store.guard"
     " store.imports store.search store.setup store.share store.show store.turn store.v1".split()
 )
 # What may be printed is in the room of the terminal, which knows a Repo.

@@ -15,7 +15,8 @@ from gitcp.errors import Error
 from gitcp.files import exclusive
 from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store import journal, repair
+from gitcp.store import journal
+from gitcp.store.care import repair
 from gitcp.store.guard import reports
 from tests.journal.lines import lengthen, shares, text
 from tests.support import warm

@@ -12,8 +12,8 @@ import pytest
 
 from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store import summaries
-from gitcp.store.summaries import join
+from gitcp.store.share import summaries
+from gitcp.store.share.summaries import join
 from tests.rewind.going import done, run
 from tests.support.harness import Agent, World
 

@@ -12,7 +12,7 @@ import pytest
 from gitcp.errors import Error
 from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store import split
+from gitcp.store.commits import split
 from tests.rewind.going import done, run
 from tests.stage.conftest import BASE
 from tests.stage.test_stage import both, change

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from gitcp.jj import add_workspace
-from gitcp.store.forgetting import Choice
+from gitcp.store.care.forgetting import Choice
 from tests.support.harness import V1, Agent, World
 from tests.support.paths import BIN
 from tests.support.scenes import Scenes

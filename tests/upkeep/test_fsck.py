@@ -15,8 +15,7 @@ import pytest
 
 from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store import repair
-from gitcp.store.care import stored, table
+from gitcp.store.care import repair, stored, table
 from gitcp.store.care.case import BLIND
 from gitcp.store.stored_transcripts import hash_content
 from tests.support.broken import MENDED, STORED, Store, cut, delete, promise

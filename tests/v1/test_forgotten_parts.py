@@ -12,7 +12,7 @@ from gitcp.core.formats import build_checkpoint_ref
 from gitcp.errors import Error
 from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store import forgetting
+from gitcp.store.care import forgetting
 from gitcp.store.share import sync
 from gitcp.store.v1 import checkpoints, committed_write, conversion, merging
 from tests.support.checkpoints import V1, blob, git, session, tree

@@ -117,7 +117,7 @@ MADE = {"type": "array", "items": {"type": "string"}, "description": "what is ma
 DECLARATIONS = {
     "tool": ("gitcp/core/record_types.py", "    kind: str  #", "made_key: NotRequired[list[str]]"),
     "point": ("gitcp/core/back.py", "        message: str", "made_key: list[str]"),
-    "overlap": ("gitcp/store/stage.py", "        first: int", "made_key: list[str]"),
+    "overlap": ("gitcp/store/commits/stage.py", "        first: int", "made_key: list[str]"),
 }
 
 

@@ -30,7 +30,6 @@ from gitcp.objects import (
     read_commit,
 )
 from gitcp.store import redaction, refs, stored_transcripts, stream, undo
-from gitcp.store.auto import list_under_way
 from gitcp.store.back import restore
 from gitcp.store.back.restore import (
     KeptEdits,
@@ -44,6 +43,7 @@ from gitcp.store.back.restore import (
 from gitcp.store.session import others
 from gitcp.store.show import commits as show_commits
 from gitcp.store.snapshot import scan
+from gitcp.store.snapshot.index import list_under_way
 from gitcp.store.stream import stream_list
 from gitcp.store.turn import sessions
 

@@ -12,8 +12,9 @@ from gitcp.core.render.spans import abbreviate, count_noun
 from gitcp.errors import Error, InputError
 from gitcp.files import exclusive
 from gitcp.git import format_now
-from gitcp.store import journal, notes, refs, repair, session, stored_transcripts
+from gitcp.store import journal, notes, refs, session, stored_transcripts
 from gitcp.store import relink as store_relink
+from gitcp.store.care import repair
 from gitcp.store.journal import edits
 from gitcp.store.link import condense, unhooked
 from gitcp.store.match import sources

@@ -15,13 +15,14 @@ from gitcp.files import exclusive
 from gitcp.git import decode_name
 from gitcp.gitdir import packs
 from gitcp.record import encode_lines
-from gitcp.store import notes, pack_care, refs, summaries
+from gitcp.store import notes, pack_care, refs
 from gitcp.store.care.case import OURS
 from gitcp.store.journal import held_lines
 from gitcp.store.refs import MEMORY
 from gitcp.store.session import lacks_transcript, others
 from gitcp.store.session.others import list_marked_ids
 from gitcp.store.session.process import is_alive
+from gitcp.store.share import summaries
 from gitcp.store.stream import ARCHIVE
 from gitcp.store.turn import sessions as turn_sessions
 from gitcp.store.turn.sessions import parse_time

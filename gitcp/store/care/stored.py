@@ -17,13 +17,13 @@ from gitcp.gitdir import packs
 from gitcp.object_lists import is_ancestor
 from gitcp.objects import TREE, read_commit, read_tree
 from gitcp.record import decode_lines, encode_lines, parse_json
-from gitcp.store import notes, redaction, refs, repair
-from gitcp.store.care import unfinished
+from gitcp.store import notes, redaction, refs
+from gitcp.store.care import repair, unfinished
 from gitcp.store.care.case import OURS
+from gitcp.store.care.repair import LOCK_AGE, SCRATCH_AGE, WALK, is_stream, list_lacking
 from gitcp.store.link import unhooked
 from gitcp.store.match import candidates
 from gitcp.store.reading import split_windows, spread_batches
-from gitcp.store.repair import LOCK_AGE, SCRATCH_AGE, WALK, is_stream, list_lacking
 from gitcp.store.share import remote
 from gitcp.store.show import commits as show_commits
 from gitcp.store.v1 import checkpoint_list, checkpoints

@@ -14,12 +14,12 @@ from gitcp.core import formats
 from gitcp.core.findings import ERROR, NOTE, WARNING
 from gitcp.errors import Busy, Error, GitError, Moved, hide_passwords
 from gitcp.objects import Objects
-from gitcp.store import refs, repair, stashes, visits
-from gitcp.store.care import installation, session_findings, stored, unfinished
+from gitcp.store import refs
+from gitcp.store.care import installation, repair, session_findings, stored, unfinished
 from gitcp.store.care.case import BLIND, Case, Row, search_case
 from gitcp.store.care.installation import ENABLE
 from gitcp.store.guard import claim_records
-from gitcp.store.journal import edits
+from gitcp.store.journal import edits, stashes
 from gitcp.store.link import condense
 from gitcp.store.match import sources
 from gitcp.store.match.sources import MatchCase
@@ -30,6 +30,7 @@ from gitcp.store.setup import guard_files
 from gitcp.store.share import remote
 from gitcp.store.stream import stream_list
 from gitcp.store.turn import sessions as turn_sessions
+from gitcp.store.turn import visits
 from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False

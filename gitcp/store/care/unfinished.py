@@ -10,8 +10,10 @@ import os
 
 from gitcp.core.findings import make_finding
 from gitcp.errors import Busy
-from gitcp.store import index, split, undo
+from gitcp.store import undo
 from gitcp.store.back import scratch, steps
+from gitcp.store.commits import split
+from gitcp.store.snapshot import index
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

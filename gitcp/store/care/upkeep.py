@@ -14,12 +14,14 @@ from gitcp.errors import Error, Moved
 from gitcp.files import exclusive
 from gitcp.gitdir import packs
 from gitcp.objects import Objects, parse_ident, read_commit
-from gitcp.store import abandoned, pack_care, refs, repair, undo
+from gitcp.store import pack_care, refs, undo
+from gitcp.store.back import abandoned
+from gitcp.store.care import repair
 from gitcp.store.care.case import Case
+from gitcp.store.care.repair import SCRATCH_AGE
 from gitcp.store.care.space import get_last_seen, is_settled, list_owned, list_surplus
 from gitcp.store.care.stored import list_leftovers, remove_leftover
 from gitcp.store.journal import edits, held_lines
-from gitcp.store.repair import SCRATCH_AGE
 from gitcp.store.session import forget_marker, load_state, others
 from gitcp.store.session.others import list_marked_ids
 from gitcp.store.session.process import is_alive

@@ -10,9 +10,9 @@ from gitcp.core.formats import EDITS
 from gitcp.objects import Lookup, edit_tree, find_entry, find_file, find_tree, read_commit
 from gitcp.store import guard, refs
 from gitcp.store.back.points import merge_blobs
-from gitcp.store.index import list_staged
 from gitcp.store.journal import Journal, hold_edits, read_journal
 from gitcp.store.journal.edits import collect_work
+from gitcp.store.snapshot.index import list_staged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

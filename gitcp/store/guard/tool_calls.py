@@ -277,7 +277,7 @@ def _judge_discards(repo: Repo, event: Record, look: Base) -> list[Verdict]:
         return []
     verdicts: list[Verdict] = []
     if "stash" in command:
-        from gitcp.store import stashes
+        from gitcp.store.journal import stashes
 
         verdicts += stashes.judge_call(repo, event["session_id"], command, look)
     if not guard.list_open(repo, event["session_id"]):
@@ -320,7 +320,7 @@ def judge_losses(repo: Repo, event: Record) -> str:
     look = guard.read_base(repo)
     for call_id in (str(tool["id"]) for tool in tools):
         if call_id in stashing:
-            from gitcp.store import stashes
+            from gitcp.store.journal import stashes
 
             taken = stashes.judge_taken(repo, session_id, call_id, look)
             objections += [guard.format_objection(judged, session_id) for judged in taken]

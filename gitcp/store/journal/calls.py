@@ -50,7 +50,7 @@ def take_call(repo: Repo, state: State, event: dict[str, Any]) -> bool:
 
             changed = elsewhere.take_call(repo, state, call, act, visited)
         paths = [path for path in paths if not any(path in group for group in visited.values())]
-        # store.visits goes on with those that are in another repository.
+        # store.turn.visits goes on with those that are in another repository.
         event["elsewhere"] = [path for path in paths if find_root_above(path)]
     if call["kind"] == "shell" and (named := list_other_roots(repo.worktree, event)):
         event["elsewhere"] = named
@@ -163,7 +163,7 @@ def _note_stashes(journal: Journal, state: State, call: JournalLine) -> None:
     who: Writer = (state["session_id"], state.get("turn_id", ""), str(call.get("id", "")))
     opening = credit.find_opening(journal.lines, who[0], who[2])
     if opening and "stashes" in opening:
-        from gitcp.store import stashes
+        from gitcp.store.journal import stashes
 
         stashes.note_call(journal.repo, who, opening["stashes"], journal.lines)
 

@@ -337,7 +337,7 @@ def prepare_commit(repo: Repo, head: str, args: Sequence[str], moved: bool = Fal
 def _check_index(repo: Repo, head: str, target: Target, moved: bool) -> None:
     """Warn if the index of a commit on head is older than another commit."""
     if _may_be_old(repo, head, moved):
-        from gitcp.store import index
+        from gitcp.store.snapshot import index
 
         index.warn_of_reverts(repo, target.read()[1], head)
 

@@ -17,11 +17,11 @@ from gitcp.core import formats, transcripts
 from gitcp.core.v1_format import list_strings, parse_json
 from gitcp.errors import Error, InputError
 from gitcp.git import format_now
-from gitcp.store import journal, redaction, refs, session, stored_transcripts, tasks
+from gitcp.store import journal, redaction, refs, session, stored_transcripts
 from gitcp.store.journal import edits
 from gitcp.store.journal.edits import collect_work
 from gitcp.store.lines import commit_lines
-from gitcp.store.stream import find_live, read_streams
+from gitcp.store.stream import find_live, read_streams, tasks
 from gitcp.store.v1 import checkpoints, committed_write
 
 TYPE_CHECKING = False

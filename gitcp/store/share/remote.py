@@ -16,8 +16,9 @@ from gitcp.git import decode_name
 from gitcp.object_lists import list_files
 from gitcp.objects import edit_tree, find_entry, need_commit, read_commit
 from gitcp.record import decode_lines, encode_lines
-from gitcp.store import notes, redaction, refs, summaries
+from gitcp.store import notes, redaction, refs
 from gitcp.store.reading import split_windows, spread_batches
+from gitcp.store.share import summaries
 from gitcp.store.v1 import checkpoints
 
 TYPE_CHECKING = False

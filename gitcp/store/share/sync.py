@@ -24,8 +24,9 @@ from gitcp.objects import (
     write_commit,
 )
 from gitcp.record import decode_lines, encode_lines
-from gitcp.store import hook_warnings, notes, refs, summaries
+from gitcp.store import hook_warnings, notes, refs
 from gitcp.store.share import remote as share_remote
+from gitcp.store.share import summaries
 from gitcp.store.share.remote import open_remote
 from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write, conversion, merging
 from gitcp.store.v1.checkpoint_list import ALL

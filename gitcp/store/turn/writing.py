@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Entries, Entry, State, Tip
     from gitcp.objects import Objects
     from gitcp.repo import Repo
-    from gitcp.store import tasks
     from gitcp.store.journal.looks import Look
     from gitcp.store.session import Baseline
     from gitcp.store.stored_transcripts import StoredTranscript
+    from gitcp.store.stream import tasks
 
 
 # Events in the middle of a turn that get a checkpoint of what it did so far.
@@ -140,7 +140,7 @@ def write_turn(
     if middle and read_middle(repo, session_id) == turn.entries:
         has_news = False
     if event["event"] in ("subagent-end", "todo"):
-        from gitcp.store import tasks
+        from gitcp.store.stream import tasks
 
         step = tasks.build_step(repo, state, event, turn.tip)
         if step and not has_news:
@@ -151,7 +151,7 @@ def write_turn(
         subject = "" if middle else format_subject(state)
         oid = writing.write_checkpoint(repo, state, content, subject)
         if step:
-            from gitcp.store import tasks
+            from gitcp.store.stream import tasks
 
             tasks.forget_tasks(repo, state, [step["tool_use_id"]])
         if middle:

@@ -8,8 +8,14 @@ from gitcp.core.formats import COMMIT, build_change
 from gitcp.errors import Error
 from gitcp.objects import Lookup, edit_tree, find_file
 from gitcp.store.back.restore import Present, read_present
+from gitcp.store.commits.stage import (
+    Selection,
+    find_creator,
+    get_writer,
+    list_operations,
+    read_text,
+)
 from gitcp.store.lines.edit_lines import Edits
-from gitcp.store.stage import Selection, find_creator, get_writer, list_operations, read_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +23,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Entry, JournalLine, Version
     from gitcp.repo import Repo
-    from gitcp.store.stage import Change
+    from gitcp.store.commits.stage import Change
 
 
 def read_work(repo: Repo) -> Work:

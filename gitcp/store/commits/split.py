@@ -21,12 +21,14 @@ from gitcp.errors import Busy, Changed, Error, Moved
 from gitcp.files import exclusive
 from gitcp.git import build_person_env, encode_name
 from gitcp.objects import compare_trees, edit_tree, find_tree, need_commit
-from gitcp.store import auto, index, match, notes, redaction, refs, session, stage, undo
+from gitcp.store import match, notes, redaction, refs, session, undo
 from gitcp.store.back.scratch import Copy, remove_folder
+from gitcp.store.commits import auto, stage
+from gitcp.store.commits.stage import Selection, get_writer
 from gitcp.store.journal import edits
 from gitcp.store.link import commit_sessions, unhooked
 from gitcp.store.session import make_id, others
-from gitcp.store.stage import Selection, get_writer
+from gitcp.store.snapshot import index
 from gitcp.store.stream import writing
 from gitcp.store.v1 import checkpoints
 from gitcp.store.v1.checkpoints import read_session
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     from gitcp.context import Context
     from gitcp.core.record_types import Commit, Linked, Version, Writer
     from gitcp.repo import Repo
-    from gitcp.store.stage import Change, Left, Part, Stager
+    from gitcp.store.commits.stage import Change, Left, Part, Stager
     from gitcp.store.v1.checkpoints import StoredCheckpoint
 
     Key = tuple[str, str]  # a session, and its turn or ''
@@ -285,7 +287,7 @@ def _need_last(repo: Repo, head: str) -> Commit:
 def refuse(repo: Repo, shares: Sequence[Share], named: Collection[str]) -> None:
     """Raise Error if these commits may not be made now.  named: the sessions that may be in
     mid-turn."""
-    for operation in auto.list_under_way(repo):
+    for operation in index.list_under_way(repo):
         raise Error(f"{operation} is in progress")
     for session_id in dict.fromkeys(share["session_id"] for share in shares):
         marker = session.find_marker(repo, session_id) if session_id else None

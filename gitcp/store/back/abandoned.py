@@ -21,10 +21,11 @@ from gitcp.git import decode_name
 from gitcp.objects import Lookup, Objects, edit_tree, find_file
 from gitcp.record import encode_lines
 from gitcp.repo import Repo
-from gitcp.store import journal, pack_care, redaction, refs, summaries
+from gitcp.store import journal, pack_care, redaction, refs
 from gitcp.store.back.restore import Present, read_kept_edits, read_present
 from gitcp.store.lines.edit_lines import Edits
 from gitcp.store.session import others
+from gitcp.store.share import summaries
 from gitcp.store.v1 import checkpoint_list
 
 TYPE_CHECKING = False

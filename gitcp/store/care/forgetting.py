@@ -10,12 +10,13 @@ from gitcp.core import credit, formats
 from gitcp.errors import Error
 from gitcp.objects import Objects
 from gitcp.record import decode_lines
-from gitcp.store import journal, pack_care, pictures, refs, session, summaries, undo
+from gitcp.store import journal, pack_care, pictures, refs, session, undo
 from gitcp.store.care import space
 from gitcp.store.care.case import Survey
 from gitcp.store.journal import held_lines
 from gitcp.store.search import index
 from gitcp.store.session import others
+from gitcp.store.share import summaries
 from gitcp.store.stream import save_work, stream_list
 from gitcp.store.turn import sessions
 from gitcp.store.v1 import checkpoints, committed_write, merging

@@ -129,9 +129,9 @@ def _is_forgotten(record: Record) -> bool:
 def join(a: bytes, b: bytes) -> bytes:
     """Of two summaries of a turn the one that is forgotten, else the one that was written last."""
 
-    def rank(data: bytes) -> tuple[bool, int, bytes]:
+    def rank(data: bytes) -> tuple[tuple[bool, int], bytes]:
         record = _parse(data) or {}
-        return _is_forgotten(record), record.get("written", 0), data
+        return (_is_forgotten(record), record.get("written", 0)), data
 
     return max(a, b, key=rank)
 

@@ -17,13 +17,20 @@ from gitcp.object_lists import is_ancestor
 from gitcp.objects import TREE, Lookup, compare_trees, find_tree, need_commit
 from gitcp.record import encode_lines
 from gitcp.store import journal, notes, refs, relink, session
-from gitcp.store.index import IndexFile, Lock, copy_index, install_index, list_staged
 from gitcp.store.journal import Journal, edits, read_clock, read_last_seen
 from gitcp.store.lines import edit_lines
 from gitcp.store.link import condense, unhooked
 from gitcp.store.session import make_id, others
 from gitcp.store.setup.guard_files import AUTO
 from gitcp.store.snapshot import scan
+from gitcp.store.snapshot.index import (
+    IndexFile,
+    Lock,
+    copy_index,
+    install_index,
+    list_staged,
+    list_under_way,
+)
 from gitcp.store.stream import (
     find_current,
     find_trailer,
@@ -58,14 +65,6 @@ if TYPE_CHECKING:
 
     Blocked = dict[str, set[str]]  # why -> paths
 
-_UNDER_WAY = {
-    "rebase-merge": "a rebase",
-    "rebase-apply": "a rebase",
-    "MERGE_HEAD": "a merge",
-    "CHERRY_PICK_HEAD": "a cherry-pick",
-    "REVERT_HEAD": "a revert",
-    "BISECT_LOG": "a bisection",
-}
 _NOISE = ("[GNUPG:]", "hint:", "warning:", "fatal: failed to write commit object")
 # Lines about their progress that pre-commit and lint-staged print before the reason.
 _PROGRESS = tuple(f"[{word}]" for word in "INFO WARNING STARTED COMPLETED SKIPPED".split())
@@ -74,12 +73,6 @@ _LONG = 300  # characters of a reason that a person reads
 
 class Refused(Error):
     """No commit is made; the message continues 'not committed: '."""
-
-
-def list_under_way(repo: Repo) -> list[str]:
-    """The operations of git that are in progress, as 'a rebase'."""
-    names = (name for name in _UNDER_WAY if os.path.lexists(os.path.join(repo.git_dir, name)))
-    return list(dict.fromkeys(_UNDER_WAY[name] for name in names))
 
 
 def list_paths(paths: Collection[str], what: str) -> str:

@@ -1,4 +1,5 @@
-"""The person's index, and index files made beside it below <git-dir>/gitcp.
+"""The person's index, the operation of git that it is in, and index files made beside it below
+<git-dir>/gitcp.
 
 An index file is changed as a copy, which then replaces the person's under git's own lock: no git
 ever sees half of a change.
@@ -34,6 +35,14 @@ if TYPE_CHECKING:
 _WAYS = ("-c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.useReplaceRefs=false").split()
 _RECENT = 20  # commits that an old index may set back
 _PATIENCE = 3.0  # seconds for another git to let go of the index
+_UNDER_WAY = {
+    "rebase-merge": "a rebase",
+    "rebase-apply": "a rebase",
+    "MERGE_HEAD": "a merge",
+    "CHERRY_PICK_HEAD": "a cherry-pick",
+    "REVERT_HEAD": "a revert",
+    "BISECT_LOG": "a bisection",
+}
 
 
 class IndexFile:
@@ -62,6 +71,12 @@ class IndexFile:
     def remove(self) -> None:
         for path in (self.path, f"{self.path}.lock"):
             files.remove_file(path)
+
+
+def list_under_way(repo: Repo) -> list[str]:
+    """The operations of git that are in progress, as 'a rebase'."""
+    names = (name for name in _UNDER_WAY if os.path.lexists(os.path.join(repo.git_dir, name)))
+    return list(dict.fromkeys(_UNDER_WAY[name] for name in names))
 
 
 def list_staged(repo: Repo, tree: str, index: str = "") -> dict[str, Entry | None]:

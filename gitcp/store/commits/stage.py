@@ -10,12 +10,12 @@ from gitcp.core.line_replay import find_changed_lines, has_no_lines, split_lines
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import Error
 from gitcp.objects import Lookup, find_file, find_tree
-from gitcp.store import index, undo
+from gitcp.store import undo
 from gitcp.store.back.restore import Present, read_present
 from gitcp.store.lines.edit_lines import Edits
 from gitcp.store.link.commit import find_acting
 from gitcp.store.session import others
-from gitcp.store.snapshot import scan
+from gitcp.store.snapshot import index, scan
 from gitcp.store.turn import sessions
 
 TYPE_CHECKING = False

@@ -14,8 +14,8 @@ from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error
 from gitcp.git import decode_name
 from gitcp.objects import Lookup, find_file, read_commit
-from gitcp.store import abandoned, redaction
-from gitcp.store.back import conversation, steps
+from gitcp.store import redaction
+from gitcp.store.back import abandoned, conversation, steps
 from gitcp.store.back.restore import Present, read_present
 from gitcp.store.session import others
 
