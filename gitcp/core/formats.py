@@ -567,24 +567,6 @@ def build_index(entries: Mapping[str, PackEntry], trailer: bytes, hasher: Hasher
     return data + bytes(hasher(data).digest())
 
 
-def parse_index(data: bytes, width: int) -> dict[str, PackEntry]:
-    """The entries of an index that build_index() made; raise ValueError for another file.
-
-    width: bytes of an object name.
-    """
-    count = int.from_bytes(data[_OIDS - 4 : _OIDS], "big")
-    crcs = _OIDS + count * width
-    offsets = crcs + count * 4
-    if not data.startswith(_INDEX) or len(data) != offsets + count * 4 + 2 * width:
-        raise ValueError("not an index of a pack that gitcp wrote")
-    entries = {}
-    for n in range(count):
-        oid = data[_OIDS + n * width : _OIDS + (n + 1) * width].hex()
-        offset = int.from_bytes(data[offsets + n * 4 : offsets + n * 4 + 4], "big")
-        entries[oid] = offset, int.from_bytes(data[crcs + n * 4 : crcs + n * 4 + 4], "big")
-    return entries
-
-
 def is_index(head: bytes, size: int) -> bool:
     """Whether a file of this size with these first HEAD bytes is an index that build_index() made,
     by its length."""

@@ -19,20 +19,19 @@ from zlib import crc32
 
 from gitcp import files, git
 from gitcp.core import formats
-from gitcp.errors import Error
+from gitcp.errors import Error, GitError
 from gitcp.files import exclusive
 from gitcp.gitdir import Unsure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Container, Iterable, Iterator
     from typing import BinaryIO, TypeAlias
 
     from gitcp.git import Location
     from gitcp.gitdir import plain
 
     AnyIndex: TypeAlias = "Index | plain.Index"
-    Span = tuple[int, int, int]  # where an object starts and ends in a pack, its CRC-32
 
 MOST = 16  # packs of gitcp, before some of them are joined
 _HELD = 1 << 20  # bytes in memory that are not written yet
@@ -252,7 +251,8 @@ class Packs:
         for many objects git is faster."""
         if self._foreign is None:
             paths = [os.path.join(self.folder, name[:-4]) for name in self._list_foreign()]
-            self._foreign = [*open_indexes(paths)] if len(paths) <= _FEW_PACKS else []
+            few = paths if len(paths) <= _FEW_PACKS else []
+            self._foreign = [*open_indexes(self._repo, few)]
         self._left -= 1
         return _read_object(self._foreign, oid) if self._left >= 0 else None
 
@@ -512,8 +512,8 @@ class Index:
 
     _fd = _pack = -1
 
-    def __init__(self, path: str, data: bytes = b"") -> None:
-        self._path, self._data = path, data
+    def __init__(self, repo: Location, path: str, data: bytes = b"") -> None:
+        self._path, self._data, self._digits = path, data, len(repo.empty_tree)
         if not data:
             self._fd = os.open(f"{path}.idx", os.O_RDONLY | os.O_CLOEXEC)
         self._head = self._read(formats.HEAD, 0)
@@ -536,13 +536,16 @@ class Index:
         return self._find_number(oid) >= 0
 
     def list_held(self, oids: Collection[str]) -> set[str]:
-        """Those of some objects, at least one, that the pack has."""
+        """Those of some objects that the pack has."""
         if not self._data:
             return {oid for oid in oids if self.has(oid)}
-        size = len(next(iter(oids)))
-        names = self._data[formats.HEAD :].hex()
-        ends = range(size, (formats.count_objects(self._head) + 1) * size, size)
-        return {names[end - size : end] for end in ends}.intersection(oids)
+        return set(oids).intersection(self.list_oids())
+
+    def list_oids(self) -> list[str]:
+        """The objects that the pack has."""
+        size = formats.count_objects(self._head) * self._digits
+        names = self._read(size // 2, formats.HEAD).hex()
+        return [names[n : n + self._digits] for n in range(0, size, self._digits)]
 
     def read_object(self, oid: str) -> tuple[str, bytes] | None:
         """(kind, content) of a small object; None if the pack does not have it or cannot be
@@ -589,11 +592,11 @@ class Index:
         return os.pread(self._fd, size, offset)
 
 
-def open_indexes(paths: Iterable[str]) -> Iterator[Index]:
+def open_indexes(repo: Location, paths: Iterable[str]) -> Iterator[Index]:
     """The indexes of packs, without `.pack`, that can be read."""
     for path in paths:
         try:
-            yield Index(path)
+            yield Index(repo, path)
         except OSError:
             continue  # of more than 2 GiB, removed meanwhile, or damaged
 
@@ -601,7 +604,7 @@ def open_indexes(paths: Iterable[str]) -> Iterator[Index]:
 def open_index(repo: Location, path: str, data: bytes = b"") -> AnyIndex:
     """The index of a pack, without `.pack`; data: as for Index.  Raises OSError."""
     if not repo.uses_git_alone:
-        return Index(path, data)
+        return Index(repo, path, data)
     from gitcp.gitdir import plain
 
     return plain.Index(repo, path)
@@ -739,84 +742,32 @@ def _read_size(folder: str, name: str) -> int:
 
 
 def _write_joined(repo: Location, folder: str, packs: list[str]) -> None:
-    parts: dict[str, dict[str, Span]] = {}
-    listed = set[str]()
-    for name in packs:
-        spans = _read_intact(repo, os.path.join(folder, name))
-        if spans is not None:  # fsck reports a damaged one
-            parts[name] = {oid: span for oid, span in spans.items() if oid not in listed}
-            listed |= spans.keys()
-    joined = copy_objects(repo, parts)
+    try:
+        joined = copy_objects(repo, _list_oids(repo, folder, packs))
+    except (GitError, OSError):
+        from gitcp.gitdir import plain
+
+        # One may be damaged, which fsck reports.
+        packs = [name for name in packs if plain.is_intact(repo, os.path.join(folder, name))]
+        if len(packs) < 2:
+            return
+        joined = copy_objects(repo, _list_oids(repo, folder, packs))
     needed = _read_multi_index(folder)  # again: git may have written it since
-    for name in parts:
+    for name in packs:
         if name != joined and name.encode() not in needed:
             _remove_pack(repo, folder, name)
     forget_file(repo)
     add_index(repo, joined, files.peek(os.path.join(folder, f"{joined}.idx")))
 
 
-def _read_intact(repo: Location, path: str) -> dict[str, Span] | None:
-    """read_spans(); None for a damaged pack."""
-    if repo.uses_git_alone:
-        from gitcp.gitdir import plain
-
-        return plain.read_spans(repo, path) if plain.is_intact(repo, path) else None
-    data, width = files.peek(f"{path}.pack"), len(repo.empty_tree) // 2
-    if files.find_hasher(repo.algo)(data[:-width]).digest() != data[-width:]:
-        return None
-    try:
-        return read_spans(repo, path)
-    except ValueError:
-        return None
+def _list_oids(repo: Location, folder: str, packs: Iterable[str]) -> set[str]:
+    indexes = (open_index(repo, os.path.join(folder, name)) for name in packs)
+    return {oid for index in indexes for oid in index.list_oids()}
 
 
-def read_spans(repo: Location, path: str) -> dict[str, Span]:
-    """oid -> span of each object of a pack, in the order of the pack.  Raises ValueError for a
-    damaged index, and OSError."""
-    if repo.uses_git_alone:
-        from gitcp.gitdir import plain
-
-        return plain.read_spans(repo, path)
-    width = len(repo.empty_tree) // 2
-    entries = formats.parse_index(files.peek(f"{path}.idx"), width)
-    starts = sorted((offset, crc, oid) for oid, (offset, crc) in entries.items())
-    ends = [*(offset for offset, _, _ in starts[1:]), os.stat(f"{path}.pack").st_size - width]
-    return {oid: (start, end, crc) for (start, crc, oid), end in zip(starts, ends, strict=False)}
-
-
-def copy_objects(repo: Location, parts: Mapping[str, Mapping[str, Span]]) -> str:
-    """Make a pack of objects of other packs (pack -> oid -> span), and move it into place; return
-    its name.  Raises OSError."""
-    if repo.uses_git_alone:
-        return _copy_by_git(repo, {oid for spans in parts.values() for oid in spans})
-    new = os.path.join(make_workshop(repo), f"pack-{os.getpid()}-joined")
-    hasher = files.find_hasher(repo.algo)
-    entries: dict[str, formats.PackEntry] = {}
-    head = formats.build_head(sum(map(len, parts.values())))
-    digest, size = hasher(head), len(head)
-    try:
-        with open(f"{new}.pack", "wb") as target:
-            target.write(head)
-            for name, spans in parts.items():
-                with open(os.path.join(locate_folder(repo), f"{name}.pack"), "rb") as source:
-                    for oid, (start, end, crc) in spans.items():
-                        entries[oid] = size, crc
-                        for data in _read_pieces(source, start, end):
-                            digest.update(data)
-                            size += target.write(data)
-            trailer = bytes(digest.digest())
-            target.write(trailer)
-            target.flush()
-            files.sync_file(target.fileno())
-        index = formats.build_index(entries, trailer, hasher)
-        write_file(f"{new}.idx", index, durable=True)
-        place_pack(repo, trailer.hex(), new)
-    finally:
-        remove_pack(new)
-    return f"pack-{trailer.hex()}"
-
-
-def _copy_by_git(repo: Location, oids: set[str]) -> str:
+def copy_objects(repo: Location, oids: Iterable[str]) -> str:
+    """Make a pack of objects of other packs, and move it into place; return its name.  Raises
+    GitError and OSError."""
     from gitcp.gitdir import plain
 
     new = os.path.join(make_workshop(repo), f"pack-{os.getpid()}-joined")
@@ -826,13 +777,6 @@ def _copy_by_git(repo: Location, oids: set[str]) -> str:
     finally:
         remove_pack(f"{new}-{name}")
     return f"pack-{name}"
-
-
-def _read_pieces(source: BinaryIO, start: int, end: int) -> Iterator[bytes]:
-    source.seek(start)
-    while start < end and (data := source.read(min(_PIECE, end - start))):
-        yield data
-        start += len(data)
 
 
 def sweep_packs(repo: Location) -> None:

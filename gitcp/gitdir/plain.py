@@ -15,20 +15,20 @@ from gitcp.git import ANY, decode_name, encode_name, fill_pipe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from typing import BinaryIO
 
     from gitcp.core.record_types import Tree
     from gitcp.git import Location
 
-    Span = tuple[int, int, int]  # where an object starts and ends in a pack, its CRC-32
     Move = tuple[str, str, bytes]  # old oid, new oid, reason
 
 # Large files become loose objects, too, and each answer comes at once.
 _WAYS, _ENV = ("-c", "core.bigFileThreshold=1024g"), {"GIT_FLUSH": "1"}
 _PACK = (
     "-c core.bigFileThreshold=1m -c pack.threads=1 -c pack.compression=1 -c pack.indexVersion=2"
-    " -c pack.packSizeLimit=0 pack-objects -q --window=0 --no-reuse-delta"
+    " -c pack.packSizeLimit=0 -c pack.writeReverseIndex=false"
+    " pack-objects -q --window=0 --no-reuse-delta"
 )
 _DETAILS = 5  # lines of stat data after an entry of `ls-files --debug`
 
@@ -138,10 +138,13 @@ class Index:
     """
 
     def __init__(self, repo: Location, path: str) -> None:
+        with open(f"{path}.idx", "rb") as f:
+            index = f.read()
         try:
-            self._oids = read_spans(repo, path).keys()
-        except (ValueError, FileNotFoundError) as e:
-            raise OSError(str(e)) from None
+            out = repo.git.run("show-index", f"--object-format={repo.algo}", stdin=index)[1]
+        except GitError as e:
+            raise OSError(e.complaint) from None
+        self._oids = {line.split()[1].decode() for line in out.splitlines()}
 
     def has(self, oid: str) -> bool:
         """Whether the pack has an object."""
@@ -151,31 +154,16 @@ class Index:
         """Those of some objects that the pack has."""
         return self._oids & {*oids}
 
+    def list_oids(self) -> set[str]:
+        """The objects that the pack has."""
+        return self._oids
+
     def read_object(self, oid: str) -> None:
         """None: git reads it."""
 
     def read_small(self) -> bytes:
         """b"": its bytes are not kept."""
         return b""
-
-
-def read_spans(repo: Location, path: str) -> dict[str, Span]:
-    """oid -> span of each object of a pack, in the order of the pack.  Raises ValueError for a
-    damaged index, and OSError."""
-    with open(f"{path}.idx", "rb") as f:
-        index = f.read()
-    try:
-        out = repo.git.run("show-index", f"--object-format={repo.algo}", stdin=index)[1]
-    except GitError as e:
-        raise ValueError(e.complaint) from None
-    rows = sorted((int(at), oid, int(crc.strip("()"), 16)) for at, oid, crc in _split(out))
-    size = os.stat(f"{path}.pack").st_size - len(repo.empty_tree) // 2
-    ends = [*(at for at, _, _ in rows[1:]), size]
-    return {oid: (at, end, crc) for (at, oid, crc), end in zip(rows, ends, strict=False)}
-
-
-def _split(out: bytes) -> Iterator[list[str]]:
-    return (line.split() for line in out.decode().splitlines())
 
 
 def has_alternates(repo: Location) -> bool:

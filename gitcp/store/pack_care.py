@@ -7,7 +7,7 @@ import os
 import tempfile
 from contextlib import contextmanager
 
-from gitcp.errors import Error
+from gitcp.errors import Error, GitError
 from gitcp.files import exclusive
 from gitcp.git import encode_name
 from gitcp.gitdir import packs
@@ -80,7 +80,7 @@ def _drop_objects(repo: Repo, doomed: set[str], destroy: bool) -> None:
         for name in packs.list_packs(repo):
             try:
                 _drop_from_pack(repo, name, doomed, destroy)
-            except (ValueError, OSError) as e:
+            except (GitError, OSError) as e:
                 raise Error(f"cannot take objects out of '{folder}/{name}.pack': {e}") from None
 
 
@@ -97,21 +97,21 @@ def list_objects(repo: Repo) -> Iterator[tuple[str, float]]:
     for name in packs.list_packs(repo):
         path = os.path.join(packs.locate_folder(repo), name)
         try:
-            entries, time = packs.read_spans(repo, path), os.stat(f"{path}.idx").st_mtime
-        except (ValueError, OSError):
+            index, time = packs.open_index(repo, path), os.stat(f"{path}.idx").st_mtime
+        except OSError:
             continue  # joined with others meanwhile, or damaged, which fsck reports
-        yield from ((oid, time) for oid in entries)
+        yield from ((oid, time) for oid in index.list_oids())
 
 
 def _drop_from_pack(repo: Repo, name: str, doomed: set[str], destroy: bool) -> None:
     """Replace a pack by one without the doomed objects.  destroy: delete it, else leave it to
     git."""
     path = os.path.join(packs.locate_folder(repo), name)
-    spans = packs.read_spans(repo, path)
-    if doomed.isdisjoint(spans):
+    oids = packs.open_index(repo, path).list_oids()
+    if doomed.isdisjoint(oids):
         return
-    if left := {oid: span for oid, span in spans.items() if oid not in doomed}:
-        packs.copy_objects(repo, {name: left})
+    if left := [oid for oid in oids if oid not in doomed]:
+        packs.copy_objects(repo, left)
     packs.release_pack(repo, name)
     if destroy:
         packs.remove_pack(path)

@@ -177,7 +177,7 @@ def test_what_git_begins_to_count_on_while_packs_are_joined_stays(
     place = packs.place_pack
 
     def counted_on(repo: Repo, name: str, path: str) -> None:
-        if path.endswith("-joined"):
+        if "-joined-" in path:
             git("multi-pack-index", "write")
         place(repo, name, path)
 
