@@ -51,7 +51,8 @@ class Text:
 def find_once(text: Text, keys: Set[bytes]) -> dict[bytes, int]:
     """key -> index of its line, for those of keys that exactly one line of the text has."""
     if len(keys) < _FEW:
-        return {key: n - 1 for key in keys if (n := _find_only(b"\n%s\n" % key, text.flat))}
+        starts = {key: _find_once(b"\n%s\n" % key, text.flat) for key in keys}
+        return {key: text.flat.count(b"\n", 0, n) for key, n in starts.items() if n >= 0}
     if keys.isdisjoint(text.keys):
         return {}
     found = [(key, index) for index, key in enumerate(text.keys) if key in keys]
@@ -252,19 +253,17 @@ def find_telling_lines(run: Run, old: Text, new: Text) -> dict[int, int]:
 def _find_telling(run: Run, old: Text, new: Text) -> int:
     """The line (1-based) where a run with a significant line begins in old; 0 unless each text has
     it once."""
-    first = _find_only(run.flat, old.flat)
-    is_telling = (
-        first and _find_only(run.flat, new.flat) and line_replay.select_significant({*run.keys})
-    )
-    return first if is_telling else 0
+    start = _find_once(run.flat, old.flat)
+    is_telling = start >= 0 and _find_once(run.flat, new.flat) >= 0
+    if is_telling and line_replay.select_significant({*run.keys}):
+        return old.flat.count(b"\n", 0, start + 1)
+    return 0
 
 
-def _find_only(part: bytes, flat: bytes) -> int:
-    """The line (1-based) where a part begins in a flat text; 0 unless it is there once."""
+def _find_once(part: bytes, flat: bytes) -> int:
+    """Where a part begins in a flat text; -1 unless it is there once."""
     start = flat.find(part)
-    if start < 0 or flat.find(part, start + 1) >= 0:
-        return 0
-    return flat.count(b"\n", 0, start + 1)
+    return -1 if start < 0 or flat.find(part, start + 1) >= 0 else start
 
 
 def _divide(

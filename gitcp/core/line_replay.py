@@ -79,6 +79,7 @@ def count_same_ends(a: Sequence[object], b: Sequence[object]) -> tuple[int, int]
 # an added one, and a staged half of a file is a part of it in any order.  A line is its bytes
 # without the line ending ("\n" or "\r\n").
 SIGNIFICANT = 10  # trimmed bytes of a significant line
+_SIGNS = bytes(byte for byte in range(0x80) if not chr(byte).isalnum())
 
 
 def find_added_lines(a: bytes | None, b: bytes | None) -> set[bytes]:
@@ -92,7 +93,7 @@ def _collect_lines(data: bytes) -> set[bytes]:
 
 def is_meaningful(line: bytes) -> bool:
     """Tell whether a line has a letter or a digit."""
-    return any(byte >= 0x80 or chr(byte).isalnum() for byte in line)
+    return bool(line.translate(None, _SIGNS))
 
 
 def is_significant(line: bytes) -> bool:

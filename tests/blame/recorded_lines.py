@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from gitcp.objects import Objects, edit_tree, read_commit, write_commit
@@ -22,9 +23,10 @@ def linked(
     ranges: object,
     when: str = "",
     transcript: Path | None = None,
+    touched: Sequence[str] = (),
 ) -> None:
     """Link HEAD to a checkpoint whose session recorded ranges for path; None: it touched path,
-    and recorded no lines."""
+    and recorded no lines.  touched: all paths that it touched, if there are more."""
     at = Repo.find_here()
     recorded.begin_recording(at)
     entry = [{"oid": git("rev-parse", f"HEAD:{path}"), "ranges": ranges}]
@@ -34,7 +36,7 @@ def linked(
         "created_at": when or "2005-04-07T22:13:13Z",
         "turns": {"t1": {"number": 3, "prompt": "Count further"}},
         "tools": {"toolu_1": {"model": "haiku", "agent": ""}},
-        "files_touched": [path],
+        "files_touched": [*touched] or [path],
     }
     lines = json.dumps({path: entry}).encode()
     with Objects(at):

@@ -100,6 +100,28 @@ def test_what_a_transcript_proved_is_kept(older: Path, question: tuple[str, ...]
     assert tool(*question) == told
 
 
+def test_each_file_of_a_commit_has_what_is_proved_of_it_whichever_is_asked_first(
+    repo: Path, tmp_path: Path
+) -> None:
+    contents = {name: f"a line that was edited in {name}\n" for name in ("f.txt", "g.txt")}
+    for name, content in contents.items():
+        (repo / name).write_text(content)
+    git("add", ".")
+    git("commit", "-qm", "older")
+    edits = [
+        {"file_path": f"/home/me/repo/{name}", "old_string": "x", "new_string": content}
+        for name, content in contents.items()
+    ]
+    spoken = transcript(tmp_path / "one", *map(call, (1, 2), edits))
+    linked(A, "session-1", "f.txt", None, "", spoken, touched=["f.txt", "g.txt"])
+    for names in (["f.txt", "g.txt"], ["g.txt", "f.txt"]):
+        told = [json.loads(tool("blame", "--json", name)) for name in names]
+        assert [line["session_id"] for line in told] == ["session-1"] * 2
+        assert {line["content"] + "\n" for line in told} == {*contents.values()}
+        assert json.loads(tool("stats", "--json", "HEAD~1.."))["added"]["agent"] == 2
+        (repo / ".git/gitcp/lines").unlink()
+
+
 def test_a_guess_is_shown_as_one_and_is_in_no_sums(repo: Path, tmp_path: Path) -> None:
     (repo / "f.txt").write_text("a line of somebody's\n")
     git("add", ".")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _MANY = 10_000  # lines of a place whose content may be large
 _TOGETHER = 32  # places whose contents are read in bulk
-_MOST = 8  # places whose histories are read one by one; with more, the whole history is read
+_MOST = 8  # paths whose histories are read alone; with more, the whole history is read
 
 
 class Evidence:
@@ -77,16 +77,18 @@ class Evidence:
         contents: whether it will get the contents of the lines."""
         self._cut |= absent.list_cut_places(self._repo, entries)
         places = history.group_by_place(entries)
-        self._prefetch(places, contents)
+        incomplete = self._prefetch(places, contents)
         stored = {p: n for p, n in places.items() if p[0].strip("0") and not self._is_large(p, n)}
         unstated = self._list_unstated(stored)
         unstated = {p: n for p, n in unstated.items() if not self.get_commit(p[0]).is_merge()}
-        if unstated:
-            # All lines that the commit adds are traced, as for its patch.
+        if asked := [*dict.fromkeys((*incomplete, *unstated))]:
             previous = history.map_previous_paths(entries)
-            paths = [path for p in unstated for path in (p[1], previous.get(p)) if path]
-            new = self._map_new_lines(self._read_changes([c for c, _ in unstated], paths))
-            self._trace_lines({p: new[p] for p in unstated if p in new})
+            paths = [path for p in asked for path in (p[1], previous.get(p)) if path]
+            changes = self._read_changes([commit for commit, _ in asked], paths)
+            self._align(incomplete, changes)
+            # All lines that a commit adds are traced, as for its patch.
+            new = self._map_new_lines(changes)
+            self._trace_lines({p: new[p] for p in self._list_unstated(unstated) if p in new})
         self.readers.memo.save()
 
     def _is_large(self, place: Name, lines: Sequence[int]) -> bool:
@@ -107,7 +109,9 @@ class Evidence:
             content = entry["content"] if contents else None
             yield entry, self.find_author(entry["oid"], entry["path"], entry["orig"], content)
 
-    def _prefetch(self, lines: Mapping[Name, Iterable[int]], contents: bool = False) -> None:
+    def _prefetch(self, lines: Mapping[Name, Iterable[int]], contents: bool = False) -> list[Name]:
+        """Read in bulk what is recorded of these lines; return the places that have recorded lines
+        and lack some of these."""
         committed = {name: self.get_place(*name) for name in lines if name[0].strip("0")}
         commits = list(dict.fromkeys(commit for commit, _ in committed))
         self._repo.objects.ahead.fetch(commits)
@@ -118,15 +122,15 @@ class Evidence:
             linked[spec].oid = oid
         if contents:
             self._repo.objects.ahead.fetch(place.oid for place in linked.values() if place.oid)
-        self._align(
-            [name for name, place in committed.items() if place.has_unrecorded(lines[name])]
-        )
+        return [name for name, place in committed.items() if place.has_unrecorded(lines[name])]
 
-    def _align(self, places: Sequence[Name]) -> None:
-        """Read git's hunks of places, by which their recorded lines are aligned."""
-        for change in self._read_changes(*zip(*places, strict=True)) if places else ():
+    def _align(self, places: Iterable[Name], changes: Iterable[Change]) -> None:
+        """Align the recorded lines of places by git's hunks."""
+        chosen = {*places}
+        for change in changes:
             for patch in change["patches"]:
-                self.get_place(change["oid"], patch["path"]).align(patch["hunks"])
+                if (name := (change["oid"], patch["path"])) in chosen:
+                    self.get_place(*name).align(patch["hunks"])
 
     def _read_changes(self, commits: Iterable[str], paths: Iterable[str]) -> list[Change]:
         encoded = [encode_name(path) for path in dict.fromkeys(paths)]
@@ -138,7 +142,7 @@ class Evidence:
         for change in window:
             about = About(change["author"], change["committer"], change["message"])
             commit = self.get_commit(change["oid"])
-            commit.about = about
+            commit.about, commit.asked = about, None
             if len(change["parents"]) < 2 and not absent.is_needed():
                 commit.contents = {p["path"]: p["oid"] for p in change["patches"] if p["path"]}
             for patch in change["patches"]:
@@ -173,7 +177,8 @@ class Evidence:
                 place.authors = None
                 for commit, path, line in spots.values():
                     origins.setdefault((commit, path), []).append(line)
-            self._prefetch(origins)
+            if incomplete := self._prefetch(origins):
+                self._align(incomplete, self._read_changes(*zip(*incomplete, strict=True)))
             pending = self._list_unstated(origins)
 
     def _find_spots(
@@ -188,7 +193,7 @@ class Evidence:
             question = [*lines], previous, [*hunks], bool(commit.ids)
             key = f"{name[0]} {crc32(marshal.dumps(question, 2)):08x} {name[1]}"
             asked[name] = key, partial(find, name, *question, commit.about.message)
-        unknown = [name for name, (key, _) in asked.items() if not memo.has(key)]
+        unknown = [name for name, (key, _) in asked.items() if not memo.has(key, depends=True)]
         if unknown:
             self._walk(unknown)
         parts = {part[0]: part for part in split_windows(unknown, _TOGETHER)}
@@ -212,7 +217,7 @@ class Evidence:
         return unstated
 
     def _walk(self, places: Collection[Name]) -> None:
-        if len(places) > _MOST:
+        if len({path for _, path in places}) > _MOST:
             self._earlier.walk_all(self._list_tips)
             self._earlier.read_renames(places)
         else:

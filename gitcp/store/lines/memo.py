@@ -56,8 +56,7 @@ class Memo:
         marshal writes.  depends: the value also follows from checkpoints, notes and recording, and
         is computed again when one of these has changed.
         """
-        entries = self._load()
-        key = f"{self._read_state() if depends else _OWN} {key}"
+        entries, key = self._load(), self._complete(key, depends)
         if key in entries:
             return entries[key]
         value, is_whole = compute()
@@ -66,9 +65,12 @@ class Memo:
             self._changed = True
         return value
 
-    def has(self, key: str) -> bool:
-        """Whether find() with depends would compute nothing."""
-        return f"{self._read_state()} {key}" in self._load()
+    def has(self, key: str, depends: bool) -> bool:
+        """Whether find() would compute nothing."""
+        return self._complete(key, depends) in self._load()
+
+    def _complete(self, key: str, depends: bool) -> str:
+        return f"{self._read_state() if depends else _OWN} {key}"
 
     def note_ids(self, ids: Iterable[str]) -> None:
         """Note that values depend on whether these checkpoints are here."""

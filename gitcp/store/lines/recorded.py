@@ -160,11 +160,13 @@ def list_touched_paths(record: LineRecord) -> set[str]:
     return {*listed, *(files if isinstance(files, dict) else ())}
 
 
-def _find_proof(readers: Readers, commit: Commit, record: LineRecord) -> tuple[Proof | None, bool]:
-    """(the lines that the transcript of a session proves in a commit, whether all that they depend
-    on is here).  A path that the commit does not change has none."""
+def _find_proof(
+    readers: Readers, commit: Commit, record: LineRecord, paths: Set[str]
+) -> tuple[Proof | None, bool]:
+    """(the lines of paths that the transcript of a session proves in a commit, whether all that
+    they depend on is here).  A path that the commit does not change has none."""
     try:
-        oids = _find_contents(readers.repo.objects, commit, list_touched_paths(record))
+        oids = _find_contents(readers.repo.objects, commit, paths)
     except Error:
         return None, False
     if oids is None:
@@ -380,6 +382,7 @@ class Commit:
         # path -> blob ("" if it is not known) of the paths that the commit changes and still has;
         # empty unless all of its patches were read
         self.contents: Mapping[str, str] = {}
+        self.asked: set[str] | None = set()  # paths whose lines are asked for; None: all
         self._proven: dict[tuple[str, str], LineRecord] = {}
 
     @cached_property
@@ -419,27 +422,33 @@ class Commit:
         return complete_records(self.stored, self._prove)
 
     def list_records(self, path: str) -> Sequence[LineRecord]:
-        """Like records, but lines of other paths may be missing: fewer transcripts are read."""
+        """Like records, but only the lines of asked paths are proved, and only by the sessions that
+        touched this one."""
         if "records" in vars(self):
             return self.records
         return complete_records(
-            self.stored, lambda r: self._prove(r) if path in list_touched_paths(r) else r
+            self.stored,
+            lambda r: self._prove(r, self.asked) if path in list_touched_paths(r) else r,
         )
 
-    def _prove(self, record: LineRecord) -> LineRecord:
-        """A record with the lines that its transcript proves, if it is here."""
-        key = record["checkpoint_id"], record["session_id"]
+    def _prove(self, record: LineRecord, paths: Set[str] | None = None) -> LineRecord:
+        """A record with the lines of paths (None: all) that its transcript proves, if it is
+        here."""
+        touched = list_touched_paths(record)
+        chosen = touched if paths is None else touched & paths
+        tree = self._readers.recorded.find_tree(record["checkpoint_id"])
+        name = f"{self.oid} {tree} {record['session_id']}"
+        if chosen != touched and not self._readers.memo.has(name, depends=False):
+            name += "".join(f"\0{path}" for path in sorted(chosen))
+        key = record["checkpoint_id"], name
         if key not in self._proven:
-            self._proven[key] = self._find_proven(record)
+            self._proven[key] = self._find_proven(record, name, chosen)
         return self._proven[key]
 
-    def _find_proven(self, record: LineRecord) -> LineRecord:
+    def _find_proven(self, record: LineRecord, name: str, paths: Set[str]) -> LineRecord:
         readers = self._readers
-        tree = readers.recorded.find_tree(record["checkpoint_id"])
         proof: Proof | None = readers.memo.find(
-            f"{self.oid} {tree} {record['session_id']}",
-            False,
-            lambda: _find_proof(readers, self, record),
+            name, False, lambda: _find_proof(readers, self, record, paths)
         )
         if proof is None:
             return record
@@ -471,6 +480,8 @@ class Place:
 
     def __init__(self, readers: Readers, commit: Commit, path: str) -> None:
         self._readers, self.commit, self.path = readers, commit, path
+        if commit.asked is not None:
+            commit.asked.add(path)
         self.hunks: Sequence[Hunk] | None = None
         self.before: dict[int, Spot | None] = {}
         self.authors: LineAuthors | None = None
