@@ -11,7 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitcp.commands import Row
 
 _READABLE = 30  # choices that a message lists
 
@@ -28,33 +27,6 @@ def parse_number(text: str, least: int = 0) -> int:
 def parse_positive(text: str) -> int:
     """The type of an argument that is a positive number."""
     return parse_number(text, 1)
-
-
-def format_usage(row: Row | list[Row]) -> list[str]:
-    """A row in a usage line, as the parts between which the line may be folded."""
-    if not isinstance(row, list):
-        return [_format_form(row) if _is_needed(row) else f"[{_format_form(row)}]"]
-    first, *alternatives = map(_format_form, row)
-    parts = [f"[{first}", *(f"| {form}" for form in alternatives)]
-    parts[-1] += "]"
-    return parts
-
-
-def _is_needed(row: Row) -> bool:
-    """Whether a command line without this argument is a mistake."""
-    names, more = row
-    optional = names[0].startswith("-") or more.get("nargs") in ("?", "*")
-    return bool(more.get("required", not optional))
-
-
-def _format_form(row: Row) -> str:
-    """An option with the name of its value; an argument with the signs for its repetition."""
-    spellings, more = row
-    value, repeated = str(more.get("metavar", "")), str(more.get("nargs"))
-    if spellings[0].startswith("-"):
-        return f"{spellings[0]} {value}".rstrip()
-    forms = {"*": f"{value} ...", "...": f"{value} ...", "+": f"{value} [{value} ...]"}
-    return forms.get(repeated, value)
 
 
 def describe_unknown(what: str, value: str, choices: Sequence[str], lists: str = "") -> str:

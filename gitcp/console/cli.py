@@ -233,8 +233,6 @@ class Parser(argparse.ArgumentParser):
     of a configured pipeline, which has no -h.
     """
 
-    _width: int | None = 80  # while it is made; then None, that of the terminal
-
     def __init__(self, name: str, rows: Rows = (), add_help: bool = True) -> None:
         # A stage that has another name for people is called by the one that they typed.
         typed = os.path.basename(sys.argv[0]).partition("-")[2]
@@ -246,40 +244,15 @@ class Parser(argparse.ArgumentParser):
             prog=f"gitcp-{called}",
             description=text,
             epilog=None if called in commands.TOOLS else page,
-            # argparse checks each argument by one, which without a width imports shutil to ask.
-            formatter_class=lambda prog: _Formatter(prog, width=self._width),
+            formatter_class=_Formatter,
             allow_abbrev=False,
             add_help=add_help,
         )
         self.set_defaults(error=self.error)
-        self._rows = rows
         for row in rows:
             group = self.add_mutually_exclusive_group() if isinstance(row, list) else self
             for spellings, more in row if isinstance(row, list) else [row]:
                 group.add_argument(*spellings, **more)
-        self._width = None
-
-    def format_usage(self) -> str:
-        """The usage, folded between options; versions of argparse fold it differently."""
-        self.usage = self._fold_usage()
-        return super().format_usage()
-
-    def format_help(self) -> str:
-        self.usage = self._fold_usage()
-        return super().format_help()
-
-    def _fold_usage(self) -> str:
-        size = shutil.get_terminal_size().columns - 2
-        start = f"usage: {self.prog}"
-        indent = " " * min(len(start) + 1, 8 if size < 60 else size)
-        written, line = [], start
-        for word in ("[-h]", *(part for row in self._rows for part in console.format_usage(row))):
-            if len(line) + 1 + len(word) > size:
-                written.append(line)
-                line = indent.removesuffix(" ")
-            line += f" {word}"
-        text = "\n".join([*written, line]).removeprefix("usage: ")
-        return text.replace("%", "%%")
 
     def parse_args(self, args: Sequence[str]) -> Namespace:  # type: ignore[override]
         """The parsed arguments; the error about an unknown one suggests an option."""
