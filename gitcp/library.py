@@ -15,10 +15,9 @@ from gitcp.core.search_rules import add_filters, parse_query
 from gitcp.errors import Error
 from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store import blame
 from gitcp.store.back import abandoned, steps
 from gitcp.store.back.restore import name_in_worktree, read_present
-from gitcp.store.lines import history
+from gitcp.store.lines import blame, history
 from gitcp.store.lines.evidence import Evidence
 from gitcp.store.search import search
 from gitcp.store.turn import sessions

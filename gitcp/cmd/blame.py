@@ -15,8 +15,7 @@ from gitcp.git import Git, decode_name
 from gitcp.gitdir import find_top
 from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store import blame
-from gitcp.store.lines import evidence, history
+from gitcp.store.lines import blame, evidence, history
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

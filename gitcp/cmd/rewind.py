@@ -20,6 +20,7 @@ from gitcp.store.back import conversation, points, restore, steps
 from gitcp.store.back.restore import read_kept_edits
 from gitcp.store.journal import stashes
 from gitcp.store.show import commits
+from gitcp.store.undo import effects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -231,7 +232,7 @@ def _take_back_edits(repo: Repo, args: Namespace) -> int:
             raise
         what, wisher = f"tool {call}", points.wish_nothing()  # it has only dropped them
     step = store_undo.make_step("rewind", f"the edits of {what}")
-    step["effects"] = [store_undo.describe_stash(repo, oid) for oid in reversed(entries)]
+    step["effects"] = [effects.describe_stash(repo, oid) for oid in reversed(entries)]
     outcome = undo.make_mover(repo, args).take_step(wisher, step)
     return undo.tell(repo, outcome, args, "taken back")
 

@@ -10,7 +10,7 @@ from gitcp.events.turns import look_at_head
 from gitcp.jj import choose_git
 from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store import blame
+from gitcp.store.lines import blame
 from gitcp.store.lines.evidence import Evidence
 
 TYPE_CHECKING = False

@@ -18,8 +18,7 @@ import pytest
 from gitcp.core import blame_format
 from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store import blame
-from gitcp.store.lines import history
+from gitcp.store.lines import blame, history
 from gitcp.store.lines.evidence import Evidence
 from tests.model.lines import PERSON, UNKNOWN, Lines
 from tests.support.harness import World

@@ -17,8 +17,7 @@ import pytest
 from gitcp.core import blame_format, sums
 from gitcp.objects import Objects
 from gitcp.repo import Repo
-from gitcp.store import blame
-from gitcp.store.lines import exports, history
+from gitcp.store.lines import blame, exports, history
 from gitcp.store.lines.evidence import Evidence
 from gitcp.store.page import change, gather
 from gitcp.store.show import commits

@@ -242,5 +242,5 @@ def test_a_list_of_sessions_runs_nothing_of_checkpoints_and_points(world: World)
     world.agent("s").turn("Write a", {"a.txt": "1\n"})
     [ran] = run_each([["gitcp-sessions"]], str(world.path))
     assert "gitcp.store.show.reports" in ran
-    rooms = ("gitcp.store.back", "gitcp.store.blame", "gitcp.store.snapshot.")
+    rooms = ("gitcp.store.back", "gitcp.store.lines.blame", "gitcp.store.snapshot.")
     assert not [name for name in ran if name.startswith(rooms)]

@@ -13,6 +13,7 @@ from gitcp.objects import write_commit, write_tree
 from gitcp.repo import Repo
 from gitcp.store import undo
 from gitcp.store.refs import update_refs
+from gitcp.store.undo import effects
 from tests.support.harness import Agent, World
 from tests.support.paths import BIN
 
@@ -61,7 +62,7 @@ def test_it_changes_nothing_that_no_step_of_gitcp_changes(
 ) -> None:
     a.turn("work", {"a.py": "1\n"})
     victim, repo = world.home / "profile", Repo.find(str(world.path))
-    kept = undo.keep_bytes(repo, b"evil\n")
+    kept = effects.keep_bytes(repo, b"evil\n")
     effect: dict[str, object] = {"file": str(victim), "old": kept, "new": None}
     if what == "leads through a link":
         (a.transcript.parent / "link").symlink_to(world.home)

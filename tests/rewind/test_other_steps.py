@@ -11,6 +11,7 @@ from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store import notes, refs, undo
 from gitcp.store.session.others import held_state
+from gitcp.store.undo import effects
 from tests.rewind.going import done, run
 from tests.support.harness import World
 
@@ -80,8 +81,8 @@ def test_the_content_of_a_file_is_kept_privately_and_comes_back(world: World, re
     path.write_text("new")
     effect = {
         "file": str(path),
-        "old": undo.keep_bytes(repo, b"old"),
-        "new": undo.keep_bytes(repo, b"new"),
+        "old": effects.keep_bytes(repo, b"old"),
+        "new": effects.keep_bytes(repo, b"new"),
     }
     with Objects(repo):
         undo.record_step(repo, "resume", "a conversation", [effect])
@@ -100,8 +101,8 @@ def test_a_step_that_is_only_half_possible_is_not_begun(world: World, repo: Repo
     wanted = [
         {
             "file": str(path),
-            "old": undo.keep_bytes(repo, b"before"),
-            "new": undo.keep_bytes(repo, b"ours"),
+            "old": effects.keep_bytes(repo, b"before"),
+            "new": effects.keep_bytes(repo, b"ours"),
         },
         {"ref": "refs/gitcp/test", "old": None, "new": world.head},
     ]

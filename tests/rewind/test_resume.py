@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.agents import find_client
-from gitcp.store.back import conversation
+from gitcp.store.session import client_transcript
 from tests.rewind.conftest import SID
 from tests.rewind.going import done, run
 from tests.support.harness import Agent, World
@@ -266,4 +266,4 @@ def test_a_session_whose_id_is_part_of_anothers_name_replaces_nothing_of_it(
 def test_a_file_is_a_sessions_if_the_client_names_it_by_the_whole_id(
     agent: str, name: str, sid: str, same: bool
 ) -> None:
-    assert conversation._is_named(find_client(agent), name, sid) == same
+    assert client_transcript._is_named(find_client(agent), name, sid) == same

@@ -13,6 +13,7 @@ from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store import undo
 from gitcp.store.care import upkeep
+from gitcp.store.undo import effects
 from tests.rewind.going import done, points, run, temporary
 from tests.support.harness import Agent, World
 
@@ -138,9 +139,9 @@ def test_the_log_of_a_worktree_that_is_gone_expires_too(
 
 def test_a_content_that_is_kept_anew_is_not_removed(world: World, a: Agent) -> None:
     repo = Repo.find(str(world.path))
-    name = undo.keep_bytes(repo, b"what was there")
+    name = effects.keep_bytes(repo, b"what was there")
     age_kept(world)
-    undo.keep_bytes(repo, b"what was there")
+    effects.keep_bytes(repo, b"what was there")
     assert clean(world, 0) == []
     age_kept(world)
     assert clean(world, 0) == [("kept-file", name)]

@@ -30,7 +30,7 @@ from gitcp.objects import edit_tree
 from gitcp.record import load_entry
 from gitcp.store import journal, refs, session
 from gitcp.store.back import conversation, points, restore
-from gitcp.store.session import others
+from gitcp.store.session import client_transcript, others
 from gitcp.store.show import commits, reports
 from gitcp.store.turn import sessions
 from gitcp.store.v1 import checkpoint_list, checkpoints
@@ -148,7 +148,7 @@ class Sessions:
         if session_id in others.list_state_ids(self._repo):
             state = sessions.read_state(self._repo, session_id)
             self.transcript = str(state.get("transcript_path") or "")
-            if data := conversation.read_live(state):
+            if data := client_transcript.read_live(state):
                 return data, str(state.get("agent_type") or "")
         if record["checkpoint"]:
             stored = checkpoints.read_checkpoint(self._repo, record["checkpoint"])

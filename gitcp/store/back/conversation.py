@@ -6,7 +6,6 @@ conversation stays as it is, and the client's own command resumes the older one.
 
 from __future__ import annotations
 
-import glob
 import os
 import uuid
 
@@ -20,8 +19,15 @@ from gitcp.objects import Lookup, read_commit
 from gitcp.store import pictures, stream, undo
 from gitcp.store.back.points import AFTER, KINDS
 from gitcp.store.session import others, process
+from gitcp.store.session.client_transcript import (
+    find_conversation,
+    find_home,
+    find_local,
+    read_live,
+)
 from gitcp.store.show import commits as show_commits
 from gitcp.store.stream import stream_list
+from gitcp.store.undo import effects
 from gitcp.store.v1 import checkpoint_list, checkpoints
 from gitcp.store.v1.checkpoints import read_json
 
@@ -147,8 +153,8 @@ def make_effect(repo: Repo, path: str, data: bytes) -> dict[str, Any]:
     """The effect that writes a conversation with its pictures; keeps the old and new bytes."""
     return {
         "file": path,
-        "old": undo.keep_bytes(repo, read_bytes(path)),
-        "new": undo.keep_bytes(repo, pictures.restore_pictures(repo, data)),
+        "old": effects.keep_bytes(repo, read_bytes(path)),
+        "new": effects.keep_bytes(repo, pictures.restore_pictures(repo, data)),
     }
 
 
@@ -174,12 +180,6 @@ def _cut_stored(
     raise Error(f"the transcript of session '{old_id[:8]}' cannot be cut at this point")
 
 
-def read_live(state: State) -> bytes:
-    """The client's own transcript, not redacted; b'' if there is none."""
-    path = state.get("transcript_path")
-    return (read_bytes(path) or b"") if isinstance(path, str) and os.path.isabs(path) else b""
-
-
 def _choose_path(repo: Repo, state: State, agent: Client, new_id: str, same_id: bool) -> str:
     """A path where the client keeps the live transcript; without one, where it looks for this
     worktree."""
@@ -200,11 +200,6 @@ def _find_root(live: str, name: str, agent: Client) -> str:
         root = os.path.dirname(root)
     is_flat = os.sep not in name
     return root if is_flat or root.endswith(os.sep + agent.TRANSCRIPTS) else ""
-
-
-def find_home(agent: Client, cwd: str) -> str:
-    """The directory where a client looks for the conversations of cwd."""
-    return str(agent.locate_sessions(os.path.expanduser("~"), cwd))
 
 
 def _copy_subagents(repo: Repo, state: State, path: str, data: bytes) -> list[dict[str, Any]]:
@@ -338,7 +333,7 @@ def plan_restoring(repo: Repo, session: Stored, cwd: str, force: bool) -> Restor
     }
     agent = find_client(session["agent"])
     if not agent.can_cut() or not session["transcript"]:
-        if path := _find_conversation(repo, own_id):
+        if path := find_conversation(repo, own_id):
             command = agent.format_resume_command(own_id)
             return {**outcome, "what": KEPT, "path": path, "command": command}
         lack = f"the transcripts of {session['agent']} cannot be written"
@@ -347,7 +342,7 @@ def plan_restoring(repo: Repo, session: Stored, cwd: str, force: bool) -> Restor
     cutter = agent.get_cutter()
     leaf = cutter.find_last_leaf(session["transcript"])
     data, notes = cutter.cut_conversation(session["transcript"], leaf, own_id, own_id, True)
-    path = _find_local(repo, agent, own_id, cwd)
+    path = find_local(repo, agent, own_id, cwd)
     outcome |= {"path": path, "notes": notes}
     local = read_bytes(path)
     if local is not None and not force:
@@ -367,7 +362,7 @@ def _put_beside(
     own_id, cutter = session["session_id"], agent.get_cutter()
     leaf = cutter.find_last_leaf(session["transcript"])
     new_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{own_id} {leaf}"))
-    path = _find_local(repo, agent, new_id, cwd)
+    path = find_local(repo, agent, new_id, cwd)
     outcome = {**outcome, "path": path, "command": agent.format_resume_command(new_id)}
     if os.path.exists(path):
         return {**outcome, "what": KEPT, "notes": []}
@@ -382,52 +377,10 @@ def _is_older(cutter: ModuleType, local: bytes, data: bytes) -> bool:
     return not end or bool(cutter.cut_conversation(data, end, "", "", False)[0])
 
 
-def _find_local(repo: Repo, agent: Client, session_id: str, cwd: str) -> str:
-    """The path where the client has the conversation, or would look for it."""
-    folder = find_home(agent, cwd)
-    pattern = os.path.join(glob.escape(folder), "**", f"*{glob.escape(session_id)}.jsonl")
-    listed = [p for p in sorted(glob.glob(pattern, recursive=True)) if "subagents" not in p]
-    paths = [p for p in listed if _is_named(agent, os.path.basename(p), session_id)]
-    if paths:
-        return paths[-1]
-    if cwd == os.path.realpath(repo.worktree) and (known := _find_conversation(repo, session_id)):
-        return known
-    return os.path.join(folder, agent.name_transcript(session_id, format_now()))
-
-
-def has_local(repo: Repo, agent: Client, session_id: str) -> bool:
-    """Whether the client has a conversation for this worktree."""
-    if agent.can_cut() and repo.top:
-        return os.path.exists(_find_local(repo, agent, session_id, os.path.realpath(repo.top)))
-    return bool(_find_conversation(repo, session_id))
-
-
-def _is_named(agent: Client, name: str, session_id: str) -> bool:
-    """Whether a file has the name that the client gives to a session with this whole id, at any
-    time."""
-    own, longer = (
-        os.path.basename(agent.name_transcript(one, format_now()))
-        for one in (session_id, f"{session_id}0")
-    )
-    size = len(own) - len(f"{session_id}.jsonl")  # of what is before the id: a word and the time
-    begin, expected = _replace_digits(name[:size]), _replace_digits(own[:size])
-    return own != longer and name[size:] == own[size:] and begin == expected
-
-
-def _replace_digits(text: str) -> str:
-    return "".join("0" if c.isdigit() else c for c in text)
-
-
-def _find_conversation(repo: Repo, session_id: str) -> str:
-    """The path of a session's transcript by its state here; '' if there is no such file."""
-    path = (others.peek_state(repo, session_id) or {}).get("transcript_path")
-    return path if isinstance(path, str) and os.path.exists(path) else ""
-
-
 def write_restored(repo: Repo, restored: Iterable[Restored], name: str) -> str:
     """Write the planned conversations; return the id of the undo step, '' if nothing is written."""
     planned = [effect for outcome in restored for effect in outcome["effects"]]
     if not planned:
         return ""
-    undo.put_effects(repo, planned)
+    effects.put_effects(repo, planned)
     return undo.record_step(repo, "resume", name, planned)

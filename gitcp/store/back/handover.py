@@ -17,7 +17,7 @@ from gitcp.objects import Lookup, find_file, read_commit
 from gitcp.store import redaction
 from gitcp.store.back import abandoned, conversation, steps
 from gitcp.store.back.restore import Present, read_present
-from gitcp.store.session import others
+from gitcp.store.session import client_transcript, others
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def make_handover(repo: Repo, name: str, size: int) -> Handover:
     stored = _find_session(repo, name)
     session_id, agent, data = stored["session_id"], stored["agent"], stored["transcript"]
     # The client's own has also the turns since the last checkpoint.
-    data = conversation.read_live(others.peek_state(repo, session_id) or {}) or data
+    data = client_transcript.read_live(others.peek_state(repo, session_id) or {}) or data
     if not data:
         raise Error(f"no transcript is stored of session '{session_id}'")
     data = redaction.redact_transcript(repo, data, session_id)

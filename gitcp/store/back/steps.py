@@ -26,6 +26,7 @@ from gitcp.store.back.staging import Staging, check_out
 from gitcp.store.show import commits
 from gitcp.store.snapshot import scan
 from gitcp.store.stream import stream_list
+from gitcp.store.undo import effects
 from gitcp.store.v1 import checkpoint_list
 
 TYPE_CHECKING = False
@@ -122,7 +123,7 @@ def _do_step(
         undo.append_step(repo, written)
         logged = True
         job.carry_out(progress)
-        undo.put_effects(repo, record["effects"])
+        effects.put_effects(repo, record["effects"])
     except BaseException as e:
         job.take_back()
         if logged:
@@ -180,7 +181,7 @@ def _finish_intent(repo: Repo, intent: Intent) -> list[str]:
     todo, changed_since = _list_open(repo, intent)
     staging.remove_all()
     _apply_rest(repo, staging, todo, intent)
-    undo.put_effects(repo, intent["effects"])
+    effects.put_effects(repo, intent["effects"])
     done = [a for a in _list_actions(intent) if a["path"] not in changed_since]
     notes = restore.follow_step(repo, intent.get("id", ""), done, intent.get("merged", ()))
     staging.remove_all()
@@ -293,7 +294,7 @@ class Mover:
         step = undo.make_step(
             back.UNDO,
             "; ".join(f"{target['kind']}: {target['reason']}" for target in targets),
-            [e for target in targets for e in undo.invert_effects(target["effects"])],
+            [e for target in targets for e in effects.invert_effects(target["effects"])],
             position=oldest["parent"],
             target=oldest["id"],
             targets=[target["id"] for target in targets],
@@ -330,13 +331,13 @@ class Mover:
         moved: the steps that it undoes or redoes, the newest first."""
         why = f"{step['kind']} of {moved[-1]['kind']}"
         wisher = points.leave_out_edits(edits, conflict, why, raw)
-        possible, notes, blocked = undo.find_possible(
+        possible, notes, blocked = effects.find_possible(
             self._repo, step["effects"], conflict == points.KEEP
         )
         refuse_conflicts(blocked)
         outcome = self.take_step(wisher, {**step, "effects": possible}, moved=moved)
         outcome["subject"], outcome["notes"] = step["reason"], [*outcome["notes"], *notes]
-        outcome["beside"] = undo.summarize_effects(self._repo, possible)
+        outcome["beside"] = effects.summarize_effects(self._repo, possible)
         return outcome
 
 

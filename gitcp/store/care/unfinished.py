@@ -14,6 +14,7 @@ from gitcp.store import undo
 from gitcp.store.back import scratch, steps
 from gitcp.store.commits import split
 from gitcp.store.snapshot import index
+from gitcp.store.undo import effects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def finish(ctx: Context) -> list[str]:
 
     Nothing of a command that runs is touched."""
     if index.is_abandoned(ctx.repo):
-        undo.settle_index(ctx.repo)
+        effects.settle_index(ctx.repo)
     if split.is_unlinked(ctx.repo):
         split.finish(ctx)
     return steps.finish_interrupted(ctx.repo)

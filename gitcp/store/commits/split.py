@@ -30,6 +30,7 @@ from gitcp.store.link import commit_sessions, unhooked
 from gitcp.store.session import make_id, others
 from gitcp.store.snapshot import index
 from gitcp.store.stream import writing
+from gitcp.store.undo import effects
 from gitcp.store.v1 import checkpoints
 from gitcp.store.v1.checkpoints import read_session
 
@@ -279,7 +280,7 @@ def _need_last(repo: Repo, head: str) -> Commit:
     commit = need_commit(repo.objects, head)
     if len(commit["parents"]) != 1:
         raise Error("a merge, or a commit without a parent, cannot be split")
-    if undo.is_pushed(repo, head, commit["parents"][0]):
+    if effects.is_pushed(repo, head, commit["parents"][0]):
         raise Error("HEAD was pushed: to split it would rewrite what others have")
     return commit
 
@@ -444,7 +445,7 @@ def publish(repo: Repo, made: Sequence[Made], head: str, target: str, branch: st
     new = made[-1]["commit"]
     old_tree = find_tree(repo.objects, head or None) or repo.empty_tree
     entries = map_entries(repo, old_tree, need_commit(repo.objects, new)["tree"], target)
-    effect = undo.describe_commits(repo, entries, (head, new))
+    effect = effects.describe_commits(repo, entries, (head, new))
     step = undo.make_step(
         "split", f"{count_noun(len(made), 'commit')} of {_name_base(head)}", [effect]
     )
@@ -454,7 +455,7 @@ def publish(repo: Repo, made: Sequence[Made], head: str, target: str, branch: st
         written = undo.write_step(repo, step, None)
         undo.append_step(repo, written)
         try:
-            undo.move_head(repo, (head, new), f"commit: {subject}")
+            effects.move_head(repo, (head, new), f"commit: {subject}")
         except BaseException:
             undo.withdraw_step(repo, written)
             raise

@@ -17,6 +17,7 @@ from gitcp.store.link.commit import find_acting
 from gitcp.store.session import others
 from gitcp.store.snapshot import index, scan
 from gitcp.store.turn import sessions
+from gitcp.store.undo import effects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -413,7 +414,7 @@ def stage_parts(repo: Repo, found: Sequence[Part], reason: str) -> str:
 
     def record() -> None:
         nonlocal step
-        effect = undo.describe_staging(repo, old, new)
+        effect = effects.describe_staging(repo, old, new)
         what = f"{count_noun(len(found), 'file')} of {reason}"
         step = undo.record_step(repo, "stage", what, [effect])
 

@@ -21,9 +21,8 @@ from gitcp.object_lists import is_ancestor, list_commits, read_names
 from gitcp.objects import Lookup, Objects, find_tree, parse_ident, read_commit, read_tree
 from gitcp.record import encode_lines
 from gitcp.store import notes, redaction, stream
-from gitcp.store.back import conversation as back_conversation
 from gitcp.store.reading import run_task, split_windows, spread_batches
-from gitcp.store.session import others
+from gitcp.store.session import client_transcript, others
 from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
@@ -509,7 +508,7 @@ def _take_conversations(repo: Repo, database: Connection) -> None:
     for (kind, name), (version, state) in live.items():
         if versions.get((kind, name)) != version:
             redactor = redaction.get_redactor(repo, state["session_id"])
-            conversation = redactor.redact_jsonl(back_conversation.read_live(state))
+            conversation = redactor.redact_jsonl(client_transcript.read_live(state))
             turns = list(cut_turns(conversation, _get_start(state)))
             database.execute("begin immediate")
             sessions: Spoken = [(name, str(state.get("agent_type") or ""), "", turns, set())]

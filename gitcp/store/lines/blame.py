@@ -16,9 +16,9 @@ from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error, InputError
 from gitcp.git import decode_name, encode_name
 from gitcp.store import journal
-from gitcp.store.back.conversation import has_local, read_live
 from gitcp.store.lines import history
 from gitcp.store.session import others
+from gitcp.store.session.client_transcript import has_local, read_live
 from gitcp.store.stream import read_tips, tasks
 from gitcp.store.v1 import checkpoints
 
