@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
 from tests.blame.told_lines import blame_names, text
+from tests.support import warm
 from tests.support.clients.calls import begin, end
 from tests.support.harness import Agent, World
 
@@ -22,6 +24,33 @@ def agent(world: World) -> Agent:
     agent.turn("write", {"g.txt": BASE + text("a session", 1, 2)})
     world.commit()
     return agent
+
+
+@pytest.mark.parametrize("index", ["none", "staged", "emptied"])
+def test_before_the_first_commit_each_line_has_its_author(world: World, index: str) -> None:
+    world.git("switch", "-q", "--orphan", "new")
+    (world.path / ".git" / "index").unlink()
+    agent = world.agent("session-b", tools=True)
+    path = 'a folder/it\'s "é"\n.txt'
+    agent.turn("write", {path: text("a session", 1, 2)})
+    world.write(path, world.read(path) + text("the person", 3))
+    if index != "none":
+        world.git("add", ".")
+    if index == "emptied":
+        world.git("rm", "-rq", "--cached", ".")
+    objects = sorted((world.path / ".git" / "objects").rglob("*"))
+    assert blame_names(world, path) == ["session-b", "session-b", "person"]
+    shown = [line.partition(" 20")[0].rstrip() for line in world.gitcp("blame", path).splitlines()]
+    assert shown == 2 * ["00000000 (Claude Code session- #1"] + ["00000000 (Not Committed Yet"]
+    why = world.gitcp("why", f"{path}:2")
+    assert "session session-b, prompt 1" in why and "not committed yet" in why
+    assert world.gitcp("blame", "-s", "-L3", path).endswith(f"3) {text('the person', 3)}")
+    refused = warm.command("blame", ["nosuch"], world.path, os.environ)
+    said = refused.returncode, refused.stderr
+    assert said == (128, b"fatal: no such path 'nosuch' in HEAD\n")
+    assert sorted((world.path / ".git" / "objects").rglob("*")) == objects
+    world.commit()
+    assert blame_names(world, path) == ["session-b", "session-b", "person"]
 
 
 def test_what_a_filter_converts_keeps_its_authors_beside_the_persons_lines(

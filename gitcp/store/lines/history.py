@@ -131,7 +131,7 @@ def _start_git(
         if named:
             around = absent.stand_in_history(Repo.find(git.cwd), candidates)
         else:
-            around = _add_to_index(git, candidates)
+            around = _complete_repository(git, candidates)
         with around as env:
             if not env:
                 raise refused.shorten() from None
@@ -145,13 +145,23 @@ def _start_git(
 
 
 @contextmanager
-def _add_to_index(git: Git, candidates: Sequence[str]) -> Iterator[dict[str, str]]:
-    """Yield the environment with a copy of the index to which the untracked files among candidates
-    are added; {} if there are none.
+def _complete_repository(git: Git, candidates: Sequence[str]) -> Iterator[dict[str, str]]:
+    """Yield the environment in which `git blame` accepts an untracked file among candidates and a
+    branch without a commit, both of which it refuses; {} if there is neither.
 
-    `git blame` refuses a file that neither HEAD nor the index has.  The copy lacks deleted files,
-    so that git may find that one was moved to the new file.
-    """
+    It names a copy of the index with the untracked files, and a directory whose HEAD is an empty
+    commit."""
+    untracked = _list_untracked(git, candidates)
+    is_unborn = not git.run("rev-parse", "--verify", "-q", "HEAD", ok=(0, 1))[1]
+    if not untracked and not is_unborn:
+        yield {}
+        return
+    with tempfile.TemporaryDirectory(prefix="gitcp-") as folder:
+        env = _copy_index(git, folder, untracked)
+        yield {**env, **_write_first_commit(git, folder)} if is_unborn else env
+
+
+def _list_untracked(git: Git, candidates: Sequence[str]) -> list[bytes]:
     places = [os.path.join(git.cwd, name) for name in candidates]
     files = [
         name
@@ -160,25 +170,53 @@ def _add_to_index(git: Git, candidates: Sequence[str]) -> Iterator[dict[str, str
     ]
     ask = "ls-files", "-z", "--others", "--full-name", "--"
     try:
-        untracked = git.read_records(*ask, *map(encode_name, files)) if files else []
+        return git.read_records(*ask, *map(encode_name, files)) if files else []
     except GitError:  # a file outside the worktree
-        untracked = []
-    if not untracked:
-        yield {}
-        return
+        return []
+
+
+def _copy_index(git: Git, folder: str, untracked: Sequence[bytes]) -> dict[str, str]:
+    """The environment with a copy of the index, in folder, to which untracked files are added.
+
+    The copy lacks deleted files, so that git may find that one was moved to the new file.
+    """
     gone = git.read_records("diff-files", "-z", "--name-only", "--diff-filter=D")
-    own = git.read_line("rev-parse", "--git-path", "index")
+    index = _locate(git, "--git-path", "index")
     empty = git.read_line("hash-object", "--stdin")
-    with tempfile.TemporaryDirectory(prefix="gitcp-") as folder:
-        env = {"GIT_INDEX_FILE": os.path.join(folder, "index")}
-        shutil.copyfile(os.path.join(os.fsencode(git.cwd), own), env["GIT_INDEX_FILE"])
-        entries = b"".join(
-            [b"100644 %s\t%s\0" % (empty, path) for path in untracked]
-            + [b"0 %s\t%s\0" % (b"0" * len(empty), path) for path in gone]
-        )
-        command = "-c", "core.splitIndex=false", "update-index", "-z", "--index-info"
-        git.run(*command, stdin=entries, env=env)
-        yield env
+    env = {"GIT_INDEX_FILE": os.path.join(folder, "index")}
+    if os.path.exists(index):  # there is none before the first `git add`
+        shutil.copyfile(index, env["GIT_INDEX_FILE"])
+    entries = b"".join(
+        [b"100644 %s\t%s\0" % (empty, path) for path in untracked]
+        + [b"0 %s\t%s\0" % (b"0" * len(empty), path) for path in gone]
+    )
+    command = "-c", "core.splitIndex=false", "update-index", "-z", "--index-info"
+    git.run(*command, stdin=entries, env=env)
+    return env
+
+
+def _write_first_commit(git: Git, folder: str) -> dict[str, str]:
+    """The environment of a worktree of this repository, made in folder, whose HEAD is a commit
+    without files."""
+    common, top = _locate(git, "--git-common-dir"), _locate(git, "--show-toplevel")
+    env = {"GIT_OBJECT_DIRECTORY": os.path.join(folder, "objects")}
+    os.mkdir(env["GIT_OBJECT_DIRECTORY"])
+    tree = git.run("mktree", env=env)[1].strip()
+    commit = b"tree %s\nauthor <> 0 +0000\ncommitter <> 0 +0000\n\n" % tree
+    write = "hash-object", "-t", "commit", "-w", "--stdin"
+    for name, content in (
+        ("HEAD", git.run(*write, stdin=commit, env=env)[1]),
+        ("commondir", common + b"\n"),
+    ):
+        with open(os.path.join(folder, name), "wb") as file:
+            file.write(content)
+    work = {"GIT_DIR": folder, "GIT_WORK_TREE": decode_name(top)}
+    return {**work, "GIT_ALTERNATE_OBJECT_DIRECTORIES": env["GIT_OBJECT_DIRECTORY"]}
+
+
+def _locate(git: Git, *question: str) -> bytes:
+    """The path that `git rev-parse` answers, from the root."""
+    return os.path.join(os.fsencode(git.cwd), git.read_line("rev-parse", *question))
 
 
 def read_margins(git: Git, options: Options, rows: Sequence[Row]) -> list[tuple[bytes, bytes]]:
