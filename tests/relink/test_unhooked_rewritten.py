@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -112,13 +113,28 @@ def test_a_commit_without_hooks_that_was_rebased_is_linked(
     sound(world)
 
 
-@pytest.mark.parametrize("event", EVENTS)
-def test_a_commit_without_hooks_that_was_rebased_has_its_lines_in_another_clone(
-    client: Client, event: type, tmp_path: Path
+def with_a_trailer(client: Client) -> None:
+    client.world.commit()
+
+
+def with_a_note(client: Client) -> None:
+    client.world.git("config", "gitcp.link", "note")
+    client.world.commit()
+    client.world.git("config", "--unset", "gitcp.link")
+
+
+MADE = [Client.commits, with_a_note]
+
+
+@pytest.mark.parametrize(
+    "made, event", [*product(MADE, EVENTS), *product([with_a_trailer], EVENTS[:3])]
+)
+def test_a_commit_that_was_rebased_without_hooks_has_its_lines_in_another_clone(
+    client: Client, made: type, event: type, tmp_path: Path
 ) -> None:
     world = client.world
     client.works()
-    client.commits()
+    made(client)
     client.others_work()
     shell(world, f"{BARE} pull -q --rebase 2>/dev/null")
     event(client)

@@ -16,6 +16,7 @@ from gitcp.store import journal, notes, refs, session, stored_transcripts
 from gitcp.store import relink as store_relink
 from gitcp.store.care import repair
 from gitcp.store.journal import edits
+from gitcp.store.lines import carried
 from gitcp.store.link import condense, unhooked
 from gitcp.store.match import sources
 from gitcp.store.relink import relink
@@ -221,6 +222,7 @@ def link_commit(case: Case, item: Finding) -> str:
             ]
             return "linked" if linked else ""
     notes.add_link(case.repo, item["subject"], item["checkpoint_id"])
+    carried.follow_lines(case.repo, [item["subject"]])
     return "linked"
 
 

@@ -269,7 +269,7 @@ def _link_each(
     """Yield (state, commit, checkpoint) for each link that link_range() makes."""
     head = refs.read_head(repo) or ""
     moves = refs.list_head_moves(repo) if among is None else []
-    commits = [] if among is None else _list_searched(repo, head, among)
+    commits = [] if among is None else list_searched(repo, head, among)
     for state in states if commits or (among is None and head) else ():
         pairs = _find_left_behind(repo, state, moves, head)
         if among is not None:
@@ -312,7 +312,7 @@ def list_removed(repo: Repo) -> Iterator[Marker]:
             yield marker
 
 
-def _list_searched(repo: Repo, head: str, among: str) -> list[Commit]:
+def list_searched(repo: Repo, head: str, among: str) -> list[Commit]:
     """The commits that may lack a session, oldest first: of a range, those of select_own(); without
     one, those made here that no hook has judged."""
     if not (among or head):

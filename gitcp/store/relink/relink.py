@@ -15,7 +15,14 @@ from gitcp.store import notes, redaction, relink, session, undo
 from gitcp.store.lines import carried, commit_lines
 from gitcp.store.link import condense, unhooked
 from gitcp.store.match import read_looked, sources, write_looked, write_refused
-from gitcp.store.match.sources import AMENDED, LONG, REWRITE, SECONDS, SETTLE, MatchCase
+from gitcp.store.match.sources import (
+    AMENDED,
+    LONG,
+    REWRITE,
+    SECONDS,
+    SETTLE,
+    MatchCase,
+)
 from gitcp.store.session import make_id, others
 from gitcp.store.show import commits
 from gitcp.store.v1 import checkpoint_list, checkpoints
@@ -31,22 +38,32 @@ if TYPE_CHECKING:
 
 def reconcile(case: MatchCase, when: str) -> list[Pair]:
     """Write notes with the ids that commits lack by the sources asked at that moment, and the lines
-    of these commits into their checkpoints; return the links.  A dry run writes nothing.
+    of these commits into their checkpoints, and of those that git copied with their ids without
+    our hooks; return the links.  A dry run writes nothing.
 
     If a person removed an id from an old commit and git copied its trailer to a new one, the note
     removes it there too."""
     links = unhooked.write_answers(case, sources.ask_sources(case, when))
-    moved = dict.fromkeys(link["commit"] for link in links if link["how"] != "amend")
-    if moved and when != REWRITE and not case.dry_run:  # git said more of those it rewrote
-        carried.follow_lines(case.repo, moved)
+    if when != REWRITE and not case.dry_run:  # git said more of those it rewrote
+        moved = [link["commit"] for link in links if link["how"] != "amend"]
+        if moved := [*dict.fromkeys([*moved, *_list_copied(case, when)])]:
+            carried.follow_lines(case.repo, moved)
     return links
+
+
+def _list_copied(case: MatchCase, when: str) -> list[str]:
+    """The commits that may have got their ids with a message that git copied."""
+    if when == SETTLE:
+        return case.list_fresh()
+    searched = unhooked.list_searched(case.repo, "", case.among) if case.among else ()
+    return [commit["oid"] for commit in searched]
 
 
 def link_left_behind(ctx: Context, dry_run: bool = False) -> list[Pair]:
     """Link commits that were made here without hooks, and rebased or squashed before an event of
     ours, and those that have been made of them.  Return the links of the new ones."""
     links = [*unhooked.link_range(ctx, None, dry_run)]
-    if dry_run or not links:
+    if dry_run:
         return links
     case = MatchCase(ctx.repo, ctx.head, since=read_looked(ctx.repo), seconds=LONG)
     return reconcile(case, SETTLE)
