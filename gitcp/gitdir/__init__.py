@@ -517,19 +517,20 @@ def _locate_log(repo: Location, ref: str) -> str:
     return os.path.join(repo.git_dir if ref == "HEAD" else repo.common, "logs", ref)
 
 
-def read_log(repo: Location, ref: str, size: int = LOG_TAIL) -> list[Move]:
-    """The complete entries in the last size bytes of a reflog; git may be writing another one."""
+def read_log(repo: Location, ref: str, size: int = LOG_TAIL) -> Iterator[Move]:
+    """Yield the complete entries in the last size bytes of a reflog, newest first; git may be
+    writing another one."""
     if not has_files(repo):
         from gitcp.gitdir import plain
 
-        return plain.read_log(repo, ref)
-    data, entries = files.peek(_locate_log(repo, ref), -size - 1), []
+        yield from plain.read_log(repo, ref)
+        return
+    data = files.peek(_locate_log(repo, ref), -size - 1)
     lines = data[: data.rfind(b"\n") + 1].splitlines()
-    for line in lines[1:] if len(data) > size else lines:
+    for line in reversed(lines[1:] if len(data) > size else lines):
         head, _, reason = line.partition(b"\t")
         old, new, *_ = [*head.decode("ascii", "replace").split(" "), "", ""]
-        entries.append((old, new, reason))
-    return entries
+        yield old, new, reason
 
 
 def measure_log(repo: Location) -> int:

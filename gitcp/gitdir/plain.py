@@ -188,17 +188,14 @@ def pack_objects(
     return repo.git.run(*_PACK.split(), base, stdin=lines, env=env)[1].decode().strip()
 
 
-def read_log(repo: Location, ref: str) -> list[Move]:
-    """The entries of a reflog, oldest first; the old value of the first is zeros."""
+def read_log(repo: Location, ref: str) -> Iterator[Move]:
+    """Yield the entries of a reflog, newest first; the old value of the oldest is zeros."""
     form = ("log", "-g", "--no-show-signature", "--no-notes", "--format=%H %gs", ref, "--")
     _, out = repo.git.run(*form, ok=(0, 128))
-    old = "0" * len(repo.empty_tree)
-    entries: list[Move] = []
-    for line in reversed(out.splitlines()):
-        oid, _, reason = line.partition(b" ")
-        entries.append((old, oid.decode(), reason))
-        old = oid.decode()
-    return entries
+    lines = [line.partition(b" ") for line in out.splitlines()]
+    oids = [*(oid.decode() for oid, _, _ in lines), "0" * len(repo.empty_tree)]
+    for at, (_, _, reason) in enumerate(lines):
+        yield oids[at + 1], oids[at], reason
 
 
 def list_young(listing: bytes, since: int) -> tuple[list[bytes], list[bytes]]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeVar
 
-    from gitcp.core.record_types import Entry, Version
+    from gitcp.core.record_types import Entry, State, Version
     from gitcp.objects import Objects
     from gitcp.repo import Repo
 
@@ -259,7 +259,6 @@ def _read_clock(path: str) -> float:
 
 
 # Reading reflogs without a process: the moves of HEAD, and the stash.
-_TAIL = 1 << 14  # bytes read in every hook
 _STASHES = 20  # newest entries
 # What moved HEAD: a commit was made in this worktree, others or copies were brought to it, or
 # HEAD left for another commit.
@@ -273,24 +272,52 @@ _REASONS = {
 AUTOSTASHES = "rebase-merge/autostash", "rebase-apply/autostash", "MERGE_AUTOSTASH"
 
 
+class HeadMark:
+    """Where HEAD was in this worktree: its oid, and the bytes of its reflog, which grows with each
+    move; 0 if only the oid was written down."""
+
+    __slots__ = ("oid", "size")
+
+    def __init__(self, oid: str, size: int = 0) -> None:
+        self.oid, self.size = oid, size
+
+
+def mark_head(repo: Repo, head: str) -> HeadMark:
+    """The mark of now.  head: the oid of HEAD, which the caller has read."""
+    return HeadMark(head, gitdir.measure_log(repo))
+
+
+def read_mark(state: State) -> HeadMark:
+    """The mark of a session's last event."""
+    return HeadMark(state.get("base_commit") or "", state.get("head_log", 0))
+
+
+def write_mark(state: State, mark: HeadMark) -> None:
+    """Replace the mark of a session's last event."""
+    state["base_commit"], state["head_log"] = mark.oid, mark.size
+
+
+def list_moves_since(repo: Repo, mark: HeadMark) -> list[gitdir.Move]:
+    """The moves of HEAD in this worktree since a mark, oldest first; if the reflog does not have
+    the mark, all that it has at its end."""
+    size = gitdir.measure_log(repo) if mark.size else 0
+    if size == mark.size > 0:
+        return []
+    if mark.size < size <= mark.size + gitdir.LOG_TAIL:
+        return [*gitdir.read_log(repo, "HEAD", size - mark.size)][::-1]
+    moves: list[gitdir.Move] = []
+    for move in gitdir.read_log(repo, "HEAD"):
+        if move[1] == mark.oid:
+            break
+        moves.append(move)
+        if move[0] == mark.oid:
+            break
+    return moves[::-1]
+
+
 def list_head_moves(repo: Repo) -> list[gitdir.Move]:
-    """The last entries of HEAD's reflog in this worktree, oldest first."""
-    return gitdir.read_log(repo, "HEAD")
-
-
-def list_moves_since(repo: Repo, mark: int, base: str) -> tuple[list[gitdir.Move], int]:
-    """(the moves of HEAD in this worktree since a mark, oldest first; the mark of now).
-
-    A mark is the size of HEAD's reflog, which grows with each move, 0 for none.  Without one, or if
-    the log was written anew meanwhile, the moves are those since HEAD last came to base."""
-    size = gitdir.measure_log(repo)
-    if mark and size == mark:
-        return [], mark
-    if mark and mark < size <= mark + gitdir.LOG_TAIL:
-        return gitdir.read_log(repo, "HEAD", size - mark), size
-    moves = list_head_moves(repo)
-    last = max((at for at, (_, new, _) in enumerate(moves) if new == base), default=len(moves))
-    return moves[last + 1 :], size
+    """The last moves of HEAD in this worktree, oldest first."""
+    return list_moves_since(repo, HeadMark(""))
 
 
 def tell_move(reason: bytes) -> str:
@@ -300,22 +327,24 @@ def tell_move(reason: bytes) -> str:
     return next((kind for kind in _REASONS if reason.startswith(_REASONS[kind])), UNKNOWN)
 
 
+def select_made(moves: Iterable[gitdir.Move]) -> set[str]:
+    """The commits to which moves led and that were made in this worktree: not pulled, merged in,
+    reset to or switched to."""
+    return {new for _, new, reason in moves if tell_move(reason) in (MADE, UNKNOWN)}
+
+
 def find_committed_head(repo: Repo, old: str) -> str | None:
     """HEAD if only commits made in this worktree lead from old to it; else None."""
-    newest: str | None = None
-    for before, after, reason in reversed(gitdir.read_log(repo, "HEAD", _TAIL)):
-        newest = newest or after
-        if not reason.startswith(b"commit"):
-            return None
-        if before == old:
-            return newest
+    moves = list_moves_since(repo, HeadMark(old))
+    if moves and moves[0][0] == old and all(move[2].startswith(b"commit") for move in moves):
+        return moves[-1][1]
     return None
 
 
 def leads_to(repo: Repo, old: str, new: str) -> bool:
     """Whether commits, pulls, merges and rewrites in this worktree moved HEAD from old to new, so
     that uncommitted changes stayed.  Moves to another commit and back do not count."""
-    for before, after, reason in reversed(gitdir.read_log(repo, "HEAD", _TAIL)):
+    for before, after, reason in gitdir.read_log(repo, "HEAD"):
         if new == old:
             return True
         if after == new and tell_move(reason) in (MADE, BROUGHT):
@@ -326,7 +355,7 @@ def leads_to(repo: Repo, old: str, new: str) -> bool:
 def list_reset_from(repo: Repo, to: str) -> list[str]:
     """The commits that the last resets to `to` in this worktree left, newest first."""
     commits: list[str] = []
-    for before, after, reason in reversed(gitdir.read_log(repo, "HEAD", _TAIL)):
+    for before, after, reason in gitdir.read_log(repo, "HEAD"):
         if after == to and reason.startswith(b"reset:"):
             commits.append(before)
             to = before
@@ -337,8 +366,7 @@ def list_reset_from(repo: Repo, to: str) -> list[str]:
 
 def list_stashes(repo: Repo) -> list[str]:
     """The oids of the entries of `git stash`, newest first: stash@{0}, stash@{1}, ..."""
-    entries = gitdir.read_log(repo, "refs/stash")
-    return [new for _, new, _ in entries[: -_STASHES - 1 : -1]]
+    return [new for _, new, _ in gitdir.read_log(repo, "refs/stash")][:_STASHES]
 
 
 def list_autostashes(repo: Repo) -> list[str]:

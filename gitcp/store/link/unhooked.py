@@ -58,7 +58,7 @@ def link_all(repo: Repo, state: State, old: str, new: str, since: Sequence[Move]
     moves = refs.list_head_moves(repo)
     logged = moves[-1][1] if moves else old
     args = logged, new, "--first-parent", f"--max-count={_MOST}"
-    made_here = _select_made_here(moves).union(_list_since(repo, *args) if logged != new else ())
+    made_here = refs.select_made(moves).union(_list_since(repo, *args) if logged != new else ())
     unjudged = made_here.difference(match.read_judged(repo))
     # A forge merges a branch by a merge commit: what was made here is not of its first parent.
     brought = reversed(_list_since(repo, old, new, *_ALL_PARENTS)) if unjudged else ()
@@ -110,7 +110,7 @@ def _find_left_behind(
 ) -> Iterator[tuple[Commit, str]]:
     """Yield the commits made here whose rebased or squashed form HEAD has, with that, as
     find_replaced() finds them."""
-    unjudged = _select_made_here(moves).difference(match.read_judged(repo))
+    unjudged = refs.select_made(moves).difference(match.read_judged(repo))
     if unjudged and session.is_unsettled(state):
         made_here = _sort_commits(moves, unjudged)
         base = state.get("base_commit") or ""
@@ -230,12 +230,7 @@ def _list_since(repo: Repo, old: str, new: str, *options: str) -> list[str]:
 def list_made_here(repo: Repo) -> set[str]:
     """The commits that HEAD's reflog says were made in this worktree: not pulled, merged in, reset
     to or switched to."""
-    return _select_made_here(refs.list_head_moves(repo))
-
-
-def _select_made_here(moves: Sequence[Move]) -> set[str]:
-    kinds = (refs.MADE, refs.UNKNOWN)
-    return {new for _, new, reason in moves if refs.tell_move(reason) in kinds}
+    return refs.select_made(refs.list_head_moves(repo))
 
 
 def link_range(ctx: Context, among: str | None, dry_run: bool) -> Iterator[Pair]:
@@ -287,9 +282,9 @@ def _select_commits(
     with a head, only those made since the session's last event."""
     since = set[str]()
     if head:
-        base = state.get("base_commit") or ""
-        moves, _ = refs.list_moves_since(repo, state.get("head_log", 0), base)
-        since = {*_list_since(repo, base, head, *_ALL_PARENTS), *_select_made_here(moves)}
+        mark = refs.read_mark(state)
+        moves = refs.list_moves_since(repo, mark)
+        since = {*_list_since(repo, mark.oid, head, *_ALL_PARENTS), *refs.select_made(moves)}
     for commit in commits:
         is_candidate = (not head or commit["oid"] in since) and may_have_work(repo, state, commit)
         if is_candidate and state["session_id"] not in _list_stored_sessions(repo, commit):

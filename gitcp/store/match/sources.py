@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from gitcp.core.record_types import Commit, Recorded, Version
-    from gitcp.gitdir import Move
     from gitcp.objects import Changes, Objects
     from gitcp.repo import Repo
     from gitcp.store.match.candidates import Rewrite, Search
@@ -337,12 +336,12 @@ def list_killed(case: MatchCase) -> Iterator[Answer]:
     In a repository without reflogs, HEAD is an amend of since if the parents and the author with
     his time are equal."""
     refused = match.read_refused(case.repo)
-    moves = refs.list_head_moves(case.repo)
-    if not moves and case.since not in ("", case.head):
+    moves = refs.list_moves_since(case.repo, refs.HeadMark(case.since))
+    if case.since not in ("", case.head) and not (moves or refs.list_head_moves(case.repo)):
         since, head = (read_commit(case.repo.objects, oid) for oid in (case.since, case.head))
         if since and head and all(since[key] == head[key] for key in ("parents", "author")):
             moves = [("", case.since, b""), (case.since, case.head, b"commit (amend)")]
-    for old, new, reason in _select_fresh(case, moves):
+    for old, new, reason in moves:
         amended = (
             read_commit(case.repo.objects, new) if reason.startswith(b"commit (amend)") else None
         )
@@ -357,22 +356,15 @@ def list_killed(case: MatchCase) -> Iterator[Answer]:
             yield _follow_commits(case, Target(case.repo.objects, new), [old], excluded)
 
 
-def _select_fresh(case: MatchCase, moves: Sequence[Move]) -> Sequence[Move]:
-    """The moves of HEAD after the last one to since."""
-    starts = [i for i, (_, new, _) in enumerate(moves, 1) if new == case.since]
-    return moves[starts[-1] if starts else 0 :]
-
-
 def list_copied_unlinked(case: MatchCase) -> Iterator[Answer]:
     """The ids in messages that a rebase or pick without hooks copied, although a person had removed
     the link: an earlier commit with the same author and time is the one that was copied."""
     refused = match.read_refused(case.repo) if case.since else ()
-    moves = refs.list_head_moves(case.repo) if refused else []
-    fresh = {
-        new for _, new, why in _select_fresh(case, moves) if refs.tell_move(why) == refs.BROUGHT
-    }
+    since = refs.list_moves_since(case.repo, refs.HeadMark(case.since)) if refused else []
+    fresh = {new for _, new, why in since if refs.tell_move(why) == refs.BROUGHT}
+    moves = refs.list_head_moves(case.repo) if fresh else []
     earlier: dict[str, list[str]] = {}
-    for oid in dict.fromkeys(new for _, new, _ in moves) if fresh else ():
+    for oid in dict.fromkeys(new for _, new, _ in moves):
         commit = read_commit(case.repo.objects, oid)
         same = earlier.setdefault(commit["author"], []) if commit else []
         if oid in fresh and not set(_list_linked(case, oid)).isdisjoint(refused):

@@ -109,25 +109,22 @@ def follow_head(repo: Repo, state: State, head: str) -> None:
     """If HEAD has moved since the session's last event, link what was committed without our hooks,
     and move the session's streams (doc/behaviour.md "When HEAD moves").  HEAD may have come back
     to where it was."""
-    old = state.get("base_commit") or ""
-    moves, mark = refs.list_moves_since(repo, state.get("head_log", 0), old)
-    if mark:
-        state["head_log"] = mark
-    if old != head or _has_left_commits(repo, moves, head):
+    mark, now = refs.read_mark(state), refs.mark_head(repo, head)
+    moves = refs.list_moves_since(repo, mark)
+    if mark.oid != head or _has_left_commits(repo, moves, head):
         from gitcp.store.link import unhooked
 
-        unhooked.link_all(repo, state, old, head, moves)
-    if old == head:
-        return
-    with exclusive(repo, f"stream-{repo.worktree_hash}"):
-        for tip in _list_tips(repo, state, old):
-            _follow_base(repo, state, tip, head)
-    state["base_commit"] = head
+        unhooked.link_all(repo, state, mark.oid, head, moves)
+    if mark.oid != head:
+        with exclusive(repo, f"stream-{repo.worktree_hash}"):
+            for tip in _list_tips(repo, state, mark.oid):
+                _follow_base(repo, state, tip, head)
+    refs.write_mark(state, now)
 
 
 def _has_left_commits(repo: Repo, moves: Sequence[gitdir.Move], head: str) -> bool:
     """Whether HEAD has left commits that no hook of ours has judged."""
-    made = {new for _, new, reason in moves if refs.tell_move(reason) == refs.MADE} - {head}
+    made = refs.select_made(moves) - {head}
     if not made:
         return False
 

@@ -10,7 +10,7 @@ import os
 
 from gitcp.core import prompt_text, stream_rules
 from gitcp.errors import Error
-from gitcp.store import redaction, session
+from gitcp.store import redaction, refs, session
 from gitcp.store.session import clear_verdict, find_agent, is_home, make_id, take_event
 
 TYPE_CHECKING = False
@@ -40,7 +40,6 @@ def begin_turn(
     (doc/behaviour.md "Temporary checkpoints").  time_ns: now; at: now by the worktree's clock."""
     take_event(state, stream_rules.TURN_START)
     state["turn_id"] = make_id()
-    state["base_commit"] = head
     state.pop("last_checkpoint_id", None)
     state.pop("turn_checkpoint_ids", None)
     state.pop("pending_finalize", None)
@@ -102,6 +101,7 @@ def move_home(repo: Repo, state: State) -> str | None:
     state["visits"] = [*visits, old_id]  # the end of a turn removes those without open edits
     if repo.worktree_id:
         state["worktree_id"] = repo.worktree_id
+    refs.write_mark(state, refs.mark_head(repo, state.get("base_commit", "")))
     return f"session '{state['session_id']}' moves from worktree '{old_path}' to '{new_path}'"
 
 
