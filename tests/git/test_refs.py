@@ -121,12 +121,12 @@ def test_refs_in_few_folders_are_listed_without_git_as_git_lists_them(
 
 def test_each_move_of_head_is_a_commit_made_here_or_one_brought_or_left(repo: Path) -> None:
     moved, place = dict[str, str](), Repo.find()
-    _, mark = refs.list_moves_since(place, 0, "")
 
     def move(*command: str) -> None:
-        nonlocal mark
+        mark = refs.mark_head(place, refs.read_base(place))
         git(*command)
-        moves, mark = refs.list_moves_since(place, mark, "")
+        moves = refs.list_moves_since(place, mark)
+        assert moves == refs.list_moves_since(place, refs.HeadMark(mark.oid)), command
         moved[" ".join(command)] = " ".join(refs.tell_move(reason) for *_, reason in moves)
 
     def commit(name: str, *options: str) -> None:

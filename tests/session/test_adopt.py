@@ -9,6 +9,7 @@ import pytest
 
 from tests.support import warm
 from tests.support.harness import Agent, Json, World
+from tests.support.linking import files, noted
 
 MORE = "# a project\n\nsaid by the agent\n"
 
@@ -70,6 +71,27 @@ def test_a_session_between_two_turns_has_its_next_commit_where_it_was_adopted(
     assert commit(world, world.path) == ["README.md"]
     assert adopt(world.path, "session-a")["left"] == []
     assert "worktree_id" not in a.state
+
+
+def test_a_commit_without_hooks_that_head_left_is_linked_after_the_session_has_moved_here(
+    world: World, a: Agent, other: Path
+) -> None:
+    here, there = world.path / ".git/logs/HEAD", world.path / ".git/worktrees/other/logs/HEAD"
+    entry = f"{world.head} {world.head} T <t@t.invalid> 1 +0000\t"
+    length = there.stat().st_size - here.stat().st_size + 200  # amid the next two moves there
+    with here.open("a") as log:
+        log.write(f"{entry:x<{length}}\n")
+    a.tools = True
+    a.prompt("work")
+    adopt(other, "session-a")
+    a.cwd = other
+    a.write("README.md", MORE)
+    world.git("switch", "-q", "-c", "topic", cwd=other)
+    world.git("-c", "core.hooksPath=/dev/null", "commit", "-qam", "by hand", cwd=other)
+    world.git("switch", "-q", "--detach", "HEAD~", cwd=other)
+    a.stop()
+    [checkpoint] = noted(world, world.object("topic").oid)
+    assert files(world, checkpoint) == ["README.md"]
 
 
 @pytest.mark.parametrize("begun", [False, True], ids=["new here", "at work here already"])
