@@ -290,11 +290,11 @@ def look_at_head(repo: Repo) -> None:
     try:
         with context.open_context(repo) as ctx:
             if not context.is_off(repo) and match.is_unseen(repo, ctx.head):
-                from gitcp.store.link import unhooked
+                from gitcp.store import refs
 
                 # A commit made in this worktree waits for its session's event; jj runs no hooks.
-                waits = not repo.jj_root and ctx.head in unhooked.list_made_here(repo)
-                message = "" if waits else _link_pulled(ctx)
+                made = set[str]() if repo.jj_root else refs.select_made(refs.list_head_moves(repo))
+                message = "" if ctx.head in made else _link_pulled(ctx)
     except (Error, OSError) as e:
         git.append_trace("settle", f"not now: {e}")
     else:

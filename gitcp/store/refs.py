@@ -297,14 +297,12 @@ def write_mark(state: State, mark: HeadMark) -> None:
     state["base_commit"], state["head_log"] = mark.oid, mark.size
 
 
-def list_moves_since(repo: Repo, mark: HeadMark) -> list[gitdir.Move]:
+def list_moves_since(repo: Repo, mark: HeadMark, now: HeadMark | None = None) -> list[gitdir.Move]:
     """The moves of HEAD in this worktree since a mark, oldest first; if the reflog does not have
-    the mark, all that it has at its end."""
-    size = gitdir.measure_log(repo) if mark.size else 0
-    if size == mark.size > 0:
-        return []
-    if mark.size < size <= mark.size + gitdir.LOG_TAIL:
-        return [*gitdir.read_log(repo, "HEAD", size - mark.size)][::-1]
+    the mark, all that it has at its end.  now: the mark of now; without it only the oid counts."""
+    grown = now.size - mark.size if now and mark.size else -1
+    if 0 <= grown <= gitdir.LOG_TAIL:
+        return [*gitdir.read_log(repo, "HEAD", grown)][::-1] if grown else []
     moves: list[gitdir.Move] = []
     for move in gitdir.read_log(repo, "HEAD"):
         if move[1] == mark.oid:

@@ -125,7 +125,7 @@ def test_each_move_of_head_is_a_commit_made_here_or_one_brought_or_left(repo: Pa
     def move(*command: str) -> None:
         mark = refs.mark_head(place, refs.read_base(place))
         git(*command)
-        moves = refs.list_moves_since(place, mark)
+        moves = refs.list_moves_since(place, mark, refs.mark_head(place, refs.read_base(place)))
         assert moves == refs.list_moves_since(place, refs.HeadMark(mark.oid)), command
         moved[" ".join(command)] = " ".join(refs.tell_move(reason) for *_, reason in moves)
 

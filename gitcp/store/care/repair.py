@@ -535,7 +535,7 @@ def store_missing_checkpoint(repo: Repo, oid: str, checkpoint_id: str) -> str:
     """Store the open sessions of this worktree, except those at work, in the checkpoint that a
     commit made here names; return what was done."""
     commit = read_commit(repo.objects, oid)
-    if commit is None or not repo.top or oid not in unhooked.list_made_here(repo):
+    if commit is None or not repo.top or oid not in refs.select_made(refs.list_head_moves(repo)):
         return ""
     before = checkpoints.list_session_ids(repo, checkpoint_id)
     for name in [marker["session_id"] for marker in unhooked.list_resting(repo)]:

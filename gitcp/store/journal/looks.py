@@ -185,9 +185,7 @@ def record_differences(journal: Journal, head: str, dirty: Mapping[str, Version]
 
 def _list_committed_paths(repo: Repo, old: str, head: str) -> set[str]:
     """The paths that were changed by commits made in this worktree since the last look."""
-    if old == head:
-        return set()
-    new = refs.find_committed_head(repo, old) if old != "HEAD" else None
+    new = refs.find_committed_head(repo, old) if old != head else None
     trees = [find_tree(repo.objects, commit) for commit in (old, new)] if new else [None, None]
     return {path for path, _, _ in compare_trees(repo.objects, trees[0], trees[1])}
 

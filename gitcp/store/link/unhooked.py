@@ -227,12 +227,6 @@ def _list_since(repo: Repo, old: str, new: str, *options: str) -> list[str]:
     return _SINCE[key]
 
 
-def list_made_here(repo: Repo) -> set[str]:
-    """The commits that HEAD's reflog says were made in this worktree: not pulled, merged in, reset
-    to or switched to."""
-    return refs.select_made(refs.list_head_moves(repo))
-
-
 def link_range(ctx: Context, among: str | None, dry_run: bool) -> Iterator[Pair]:
     """Link the open work of this worktree's idle sessions in commits; yield the links.
 
@@ -283,7 +277,7 @@ def _select_commits(
     since = set[str]()
     if head:
         mark = refs.read_mark(state)
-        moves = refs.list_moves_since(repo, mark)
+        moves = refs.list_moves_since(repo, mark, refs.mark_head(repo, head))
         since = {*_list_since(repo, mark.oid, head, *_ALL_PARENTS), *refs.select_made(moves)}
     for commit in commits:
         is_candidate = (not head or commit["oid"] in since) and may_have_work(repo, state, commit)
@@ -320,7 +314,7 @@ def list_searched(repo: Repo, head: str, among: str) -> list[Commit]:
         raise e.shorten() from None
     if among:
         return select_own(repo, oids)
-    unjudged = list_made_here(repo).difference(match.read_judged(repo))
+    unjudged = refs.select_made(refs.list_head_moves(repo)).difference(match.read_judged(repo))
     commits = (read_commit(repo.objects, oid) for oid in oids if oid in unjudged)
     return [*filter(None, commits)]
 
@@ -328,7 +322,7 @@ def list_searched(repo: Repo, head: str, among: str) -> list[Commit]:
 def select_own(repo: Repo, oids: Iterable[str]) -> list[Commit]:
     """Those of the commits that were made here, or that a person who commits here made and that
     merge nothing: no session here can have open work in others."""
-    made_here = list_made_here(repo)
+    made_here = refs.select_made(refs.list_head_moves(repo))
     authors = _list_authors(repo, made_here)
     commits = filter(None, (read_commit(repo.objects, oid) for oid in oids))
     return [one for one in commits if one["oid"] in made_here or _is_plain_of(one, authors)]

@@ -110,7 +110,7 @@ def follow_head(repo: Repo, state: State, head: str) -> None:
     and move the session's streams (doc/behaviour.md "When HEAD moves").  HEAD may have come back
     to where it was."""
     mark, now = refs.read_mark(state), refs.mark_head(repo, head)
-    moves = refs.list_moves_since(repo, mark)
+    moves = refs.list_moves_since(repo, mark, now)
     if mark.oid != head or _has_left_commits(repo, moves, head):
         from gitcp.store.link import unhooked
 

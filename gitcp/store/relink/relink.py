@@ -11,7 +11,7 @@ from gitcp.core.formats import pick_match
 from gitcp.core.render.spans import abbreviate
 from gitcp.errors import Error
 from gitcp.objects import read_commit
-from gitcp.store import notes, redaction, relink, session, undo
+from gitcp.store import notes, redaction, refs, relink, session, undo
 from gitcp.store.lines import carried, commit_lines
 from gitcp.store.link import condense, unhooked
 from gitcp.store.match import read_looked, sources, write_looked, write_refused
@@ -94,7 +94,7 @@ def settle_links(ctx: Context, settled: str = "") -> int:
     if case.done and not waiting:
         write_looked(repo, case.done)
     restored = [link["commit"] for link in links if link["how"] == "lost"]
-    made_here = unhooked.list_made_here(repo) if restored else ()
+    made_here = refs.select_made(refs.list_head_moves(repo)) if restored else ()
     return sum(oid not in made_here for oid in restored)
 
 
