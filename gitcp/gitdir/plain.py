@@ -15,7 +15,7 @@ from gitcp.git import ANY, decode_name, encode_name, fill_pipe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from typing import BinaryIO
 
     from gitcp.core.record_types import Tree
