@@ -10,9 +10,8 @@ from gitcp import console
 from gitcp.cmd import undo
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.console import cli, parse_positive, shell, term
-from gitcp.core import bisect, credit
+from gitcp.core import bisect, credit, spans
 from gitcp.core.bisect import BAD, GOOD, SKIP
-from gitcp.core.render import spans
 from gitcp.errors import NO, OK, Error, UsageError
 from gitcp.git import decode_name
 from gitcp.objects import Objects

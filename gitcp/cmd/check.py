@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.commands import JSON, make_value
 from gitcp.console import cli
-from gitcp.core.render.spans import abbreviate, count_noun
+from gitcp.core.spans import abbreviate, count_noun
 from gitcp.errors import NO, OK
 from gitcp.repo import Repo
 from gitcp.store.show import reports

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.console import cli, parse_number, term
 from gitcp.core.orphan_rules import KINDS
-from gitcp.core.render.spans import count_noun
+from gitcp.core.spans import count_noun
 from gitcp.errors import OK
 from gitcp.repo import Repo
 from gitcp.store.care import upkeep

@@ -6,8 +6,7 @@ import time
 
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.console import cli, term
-from gitcp.core import findings
-from gitcp.core.render import spans
+from gitcp.core import findings, spans
 from gitcp.errors import OK
 from gitcp.repo import Repo
 from gitcp.store.care import space

@@ -11,7 +11,7 @@ from gitcp import agents, console
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.console import cli, picker
 from gitcp.core.render import completion
-from gitcp.core.render.spans import count_noun
+from gitcp.core.spans import count_noun
 from gitcp.errors import OK, Error, UsageError, hide_passwords
 from gitcp.repo import Repo
 from gitcp.store.care import installation

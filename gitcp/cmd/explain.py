@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.back import Point
     from gitcp.core.record_types import Record
-    from gitcp.core.render.spans import Line
+    from gitcp.core.spans import Line
 
 OPTIONS = (
     make_value("--session", "<id>", "a session"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.commands import JSON, REVISIONS, make_flag, make_value
 from gitcp.console import cli, extras, term
-from gitcp.core.render.spans import count_noun
+from gitcp.core.spans import count_noun
 from gitcp.errors import OK
 from gitcp.repo import Repo
 from gitcp.store.show import facts

@@ -8,7 +8,7 @@ import sys
 from gitcp.cmd import facts as cmd_facts
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.console import cli
-from gitcp.core.render.spans import count_noun
+from gitcp.core.spans import count_noun
 from gitcp.errors import NO, OK, UsageError
 from gitcp.store.show import facts
 

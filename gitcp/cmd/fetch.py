@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitcp.commands import JSON
 from gitcp.console import cli, term
 from gitcp.core import formats
-from gitcp.core.render.spans import count_noun
+from gitcp.core.spans import count_noun
 from gitcp.errors import OK
 from gitcp.objects import Objects
 from gitcp.repo import Repo

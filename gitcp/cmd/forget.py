@@ -7,7 +7,7 @@ import time
 
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.console import cli
-from gitcp.core.render.spans import count_noun
+from gitcp.core.spans import count_noun
 from gitcp.errors import OK, Error, InputError, hide_passwords
 from gitcp.objects import Objects
 from gitcp.repo import Repo

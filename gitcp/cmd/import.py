@@ -7,7 +7,7 @@ import os
 from gitcp import context
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.console import cli
-from gitcp.core.render.spans import abbreviate, count_noun
+from gitcp.core.spans import abbreviate, count_noun
 from gitcp.errors import OK
 from gitcp.objects import need_commit
 from gitcp.store.imports import imports

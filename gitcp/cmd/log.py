@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from gitcp.core.record_types import Record
-    from gitcp.core.render.spans import Line
+    from gitcp.core.spans import Line
 
 OPTIONS = (
     *cli.CHOICE,

@@ -8,8 +8,9 @@ from itertools import chain
 from gitcp import VERSION, console, library
 from gitcp.cmd import show
 from gitcp.console import cli, extras, servers, term
+from gitcp.core import spans
 from gitcp.core.abandoned import has_text
-from gitcp.core.render import answers, history, spans
+from gitcp.core.render import answers, history
 from gitcp.errors import OK, Error
 from gitcp.store import redaction
 

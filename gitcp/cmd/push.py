@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.commands import JSON, make_value
 from gitcp.console import cli, term
-from gitcp.core.render.spans import count_noun
+from gitcp.core.spans import count_noun
 from gitcp.errors import OK, Error, hide_passwords
 from gitcp.events.pre_push import share_abandoned
 from gitcp.objects import Objects

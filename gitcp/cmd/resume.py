@@ -9,7 +9,7 @@ from gitcp.agents import get_client
 from gitcp.commands import JSON, OFFLINE, make_flag, make_value
 from gitcp.console import cli, parse_positive
 from gitcp.core.render import handover
-from gitcp.core.render.spans import count_noun
+from gitcp.core.spans import count_noun
 from gitcp.errors import NO, OK, Error
 from gitcp.objects import Objects
 from gitcp.repo import Repo

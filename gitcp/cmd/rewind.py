@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from gitcp.commands import Rows
     from gitcp.core.back import Point
-    from gitcp.core.render.spans import Line
+    from gitcp.core.spans import Line
     from gitcp.store.back.conversation import Conversation
 
 OPTIONS: Rows = (

@@ -6,7 +6,7 @@ from gitcp import console, context
 from gitcp.cmd import stage, undo
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.console import cli
-from gitcp.core.render.spans import abbreviate, count_noun
+from gitcp.core.spans import abbreviate, count_noun
 from gitcp.errors import NO, OK
 from gitcp.objects import Objects, find_tree, need_commit
 from gitcp.repo import Repo

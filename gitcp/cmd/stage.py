@@ -6,7 +6,7 @@ from gitcp import console
 from gitcp.cmd import undo
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.console import cli
-from gitcp.core.render.spans import count_noun
+from gitcp.core.spans import count_noun
 from gitcp.errors import NO, OK, Changed, UsageError
 from gitcp.objects import Objects
 from gitcp.repo import Repo

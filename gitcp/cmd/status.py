@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gitcp.core.record_types import Record
-    from gitcp.core.render.spans import Line
+    from gitcp.core.spans import Line
 
 OPTIONS = (
     make_flag("-v --verbose", "show all sessions and decisions"),

@@ -10,7 +10,7 @@ from gitcp.commands import JSON, make_flag, make_value
 from gitcp.console import cli, parse_positive, shell, term
 from gitcp.core import back
 from gitcp.core.render import answers
-from gitcp.core.render.spans import count_noun
+from gitcp.core.spans import count_noun
 from gitcp.errors import NO, OK, Error
 from gitcp.objects import Lookup, Objects, find_file
 from gitcp.repo import Repo

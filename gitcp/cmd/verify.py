@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.commands import JSON, REVISIONS, make_flag
 from gitcp.console import cli, term
-from gitcp.core.render.spans import abbreviate
+from gitcp.core.spans import abbreviate
 from gitcp.errors import NO, OK
 from gitcp.repo import Repo
 from gitcp.store.show import reports

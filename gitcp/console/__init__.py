@@ -148,6 +148,6 @@ def escape_unprintable(message: str) -> str:
     if plain.isprintable():
         return message
 
-    from gitcp.core.render import spans
+    from gitcp.core import spans
 
     return spans.escape(message)

@@ -14,7 +14,7 @@ from importlib import import_module
 
 from gitcp import commands, console, git, record
 from gitcp.console import escape_unprintable, shell, term
-from gitcp.core.render import spans
+from gitcp.core import spans
 from gitcp.errors import (
     BUG,
     FATAL,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from gitcp.commands import Rows
     from gitcp.core.record_types import Record
-    from gitcp.core.render.spans import Line
+    from gitcp.core.spans import Line
 
     Shown = TypeVar("Shown")
 

@@ -11,13 +11,13 @@ import shutil
 import sys
 
 from gitcp.console import browser, cli, escape_unprintable
-from gitcp.core.render import spans
+from gitcp.core import spans
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from gitcp.core.render.spans import Line
+    from gitcp.core.spans import Line
 
     Entry = Callable[[int, int], Line]  # number of an entry, cells there are -> its line
     View = tuple[str, Callable[[int], Iterable[Line]]]  # name, number of an entry -> its lines

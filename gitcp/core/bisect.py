@@ -9,7 +9,7 @@ from itertools import pairwise
 from posixpath import commonprefix
 
 from gitcp.core import credit
-from gitcp.core.render.spans import count_noun
+from gitcp.core.spans import count_noun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from gitcp.agents.reading.items import Item
     from gitcp.core.line_authors import Author, LineRecord
+    from gitcp.core.record_types import Item
     from gitcp.core.sums import CommitCounts, Event
 
     Column = tuple[str, str, str]  # name, type, meaning

@@ -7,7 +7,7 @@ it.  gitcp-formats(5) describes the keys.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 # Decoded JSON, as stages pass it on.  A function of core declares the keys it reads by a TypedDict.
 Record = dict[str, Any]
@@ -280,3 +280,22 @@ class Tip(TypedDict):
 # The journal.
 Writer = tuple[str, str, str]  # of an edit: session, turn, tool use; or PERSON; or UNKNOWN
 JournalLine = dict[str, Any]  # core.credit lists the kinds
+
+
+class Item(TypedDict):
+    """An item of a transcript.
+
+    text: what was said, or the output in a result.  time: as in the transcript, '' if it has none.
+    id: the call's, also in its result.  name, input: the tool's, in a call.  failed: whether the
+    call failed, in a result.  line: the number of the line, from 0, empty ones not counted; in a
+    document, of the message.
+    """
+
+    kind: Literal["prompt", "answer", "call", "result"]
+    text: str
+    time: str
+    id: str
+    name: str
+    input: Any
+    failed: bool
+    line: int

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 
-from gitcp.agents.reading.items import list_items
 from gitcp.core import agent_words, json, transcript_facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import TypedDict
 
-    from gitcp.agents.reading.items import Item
+    from gitcp.core.record_types import Item
 
     class Query(TypedDict):
         """words: phrases that a turn must have.  without: phrases that it must not have.  filters:
@@ -117,10 +116,11 @@ _PATHS = ("file_path", "filePath", "notebook_path", "path", "absolute_path", "fi
 _COMMANDS = ("command", "commands", "cmd", "pattern", "query", "url", "description", "subject")
 
 
-def cut_turns(transcript: bytes, start: int = 0) -> Iterator[Turn]:
-    """The turns of a transcript from line, or message, start on; the first may begin before it."""
+def cut_turns(items: Iterable[Item], start: int = 0) -> Iterator[Turn]:
+    """The turns of the items of a transcript from line, or message, start on; the first may begin
+    before it."""
     number, draft = 0, _Draft(0, "")
-    for item in list_items(transcript):
+    for item in items:
         if item["kind"] == "prompt":
             if draft.has_items:
                 yield draft.build_turn()

@@ -8,8 +8,7 @@ import os
 from gitcp import console
 from gitcp.commands import make_flag, make_nul, make_value
 from gitcp.console import cli, parse_number
-from gitcp.core import checkpoint_keys, formats, transcripts, v1_schema
-from gitcp.core.render import spans
+from gitcp.core import checkpoint_keys, formats, spans, transcripts, v1_schema
 from gitcp.errors import Error, InputError, hide_passwords
 from gitcp.git import encode_name
 from gitcp.objects import Objects, need_commit

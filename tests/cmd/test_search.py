@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from gitcp.agents.reading.items import list_items
 from gitcp.core import search_rules
 from gitcp.repo import Repo
 from gitcp.store.search import index
@@ -292,7 +293,7 @@ def test_what_a_call_gave_back_is_found_on_request() -> None:
         {"type": "user", "message": {"role": "user", "content": [given]}},
     ]
     data = "\n".join(map(json.dumps, lines)).encode()
-    (turn,) = search_rules.cut_turns(data)
+    (turn,) = search_rules.cut_turns(list_items(data))
     assert (turn["prompt"], turn["calls"]) == ("List", "Bash ls")
     assert "aardvark" in turn["outputs"].split()
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from gitcp.agents import Client
+    from gitcp.core.record_types import Item
 
     class Edit(TypedDict):
         """A call's change of a file.  path: absolute.  turn: the number of its prompt, from 1.  at:
@@ -196,7 +197,7 @@ class Reading:
             if kind == "result":
                 yield fact[0], {"failed": fact[1]}
 
-    def _take_call(self, item: items.Item) -> None:
+    def _take_call(self, item: Item) -> None:
         """Note the edits of a call by its input, and the file that it shows."""
         call, kind = item["id"], self._kinds.get(item["name"], "")
         if call in self._finished:
@@ -221,7 +222,7 @@ class Reading:
             return ""
         return _find_text([arguments], *self._path_keys)
 
-    def _take_output(self, item: items.Item) -> Iterator[Edit]:
+    def _take_output(self, item: Item) -> Iterator[Edit]:
         """The edits of commands that a call's output shows."""
         text, (path, shows_content) = item["text"], self._views.get(item["id"], ("", False))
         self._sightings.note_text(text)

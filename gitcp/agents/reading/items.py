@@ -19,27 +19,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import ModuleType
-    from typing import Any, Literal, TypedDict
+    from typing import Any, Literal
 
     from gitcp.agents import Client
+    from gitcp.core.record_types import Item
 
     Load = Callable[[bytes], dict[str, Any] | None]
-
-    class Item(TypedDict):
-        """text: what was said, or the output in a result.  time: as in the transcript, '' if it
-        has none.  id: the call's, also in its result.  name, input: the tool's, in a call.
-        failed: whether the call failed, in a result.  line: the number of the line, from 0,
-        empty ones not counted; in a document, of the message.
-        """
-
-        kind: Literal["prompt", "answer", "call", "result"]
-        text: str
-        time: str
-        id: str
-        name: str
-        input: Any
-        failed: bool
-        line: int
 
 
 _MEDIA = ("media_type", "mimeType", "mime_type")

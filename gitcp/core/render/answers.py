@@ -9,7 +9,7 @@ from gitcp.core import back, formats, prompt_text
 from gitcp.core.back import describe_lacking
 from gitcp.core.findings import format_remedy
 from gitcp.core.render.history import draw_excerpt, draw_parent, draw_prompts
-from gitcp.core.render.spans import (
+from gitcp.core.spans import (
     COMMAND,
     SHORTEST,
     abbreviate,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from gitcp.core.back import Plan, Point, Step
     from gitcp.core.record_types import Record
     from gitcp.core.render.history import When
-    from gitcp.core.render.spans import Ago, Line
+    from gitcp.core.spans import Ago, Line
 
     AnswerLine = Mapping[str, Any]  # a record `line`
     LineRecord = Mapping[str, Any]  # of type `line`

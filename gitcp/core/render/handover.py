@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from gitcp.core.prompt_text import CONTINUE, HANDED_OVER, name_prompt
-from gitcp.core.render.spans import count_noun, shorten
+from gitcp.core.spans import count_noun, shorten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from gitcp.agents.reading import conversation
-from gitcp.core import json, page_parts, prompt_text, sums
-from gitcp.core.render import handover, spans
-from gitcp.core.render.spans import (
+from gitcp.core import json, page_parts, prompt_text, spans, sums
+from gitcp.core.render import handover
+from gitcp.core.spans import (
     AUTHORS,
     COMMAND,
     SHORTEST,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.record_types import Record
-    from gitcp.core.render.spans import Ago, Line
+    from gitcp.core.spans import Ago, Line
 
     Drawn = tuple[str, list[str]]  # git's graph before a commit, and on the lines below it
     Share = tuple[str, str, str, int]  # author, colour, sign in a bar, lines

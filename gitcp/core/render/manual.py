@@ -7,7 +7,7 @@ from textwrap import wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.render.spans import Line
+    from gitcp.core.spans import Line
 
 _MARGIN, _HALF, _STEP = 5, 3, 6  # cells before text, before a subheading, and of an inner indent
 _WIDEST = 78

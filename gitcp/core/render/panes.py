@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
-from gitcp.core.render import spans
+from gitcp.core import spans
 from gitcp.core.render.answers import draw_patch
 from gitcp.core.render.history import fit_line
 from gitcp.errors import Error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.render.spans import Line
+    from gitcp.core.spans import Line
 
 # "text" is prose, which is wrapped; "diff" is a patch, and "code" other lines that are cut.
 Block = tuple[str, Sequence[str]]

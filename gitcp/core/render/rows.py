@@ -6,16 +6,16 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from gitcp.core import back, transcript_facts, transcripts
-from gitcp.core.render import answers, spans
+from gitcp.core import back, spans, transcript_facts, transcripts
+from gitcp.core.render import answers
 from gitcp.core.render.panes import Row, count_changes
-from gitcp.core.render.spans import abbreviate
+from gitcp.core.spans import abbreviate
 from gitcp.core.transcripts import ensure_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from gitcp.agents.reading.turns import Part, Turn
     from gitcp.core.back import Plan, Point
-    from gitcp.core.page_parts import Part, Turn
     from gitcp.core.record_types import Record
     from gitcp.core.render.panes import Block
 

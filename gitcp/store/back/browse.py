@@ -8,9 +8,9 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 
 from gitcp.agents import find_client
-from gitcp.core import back, credit, edit_states
-from gitcp.core.page_parts import gather_turns
-from gitcp.core.render import answers, spans
+from gitcp.agents.reading.turns import gather_turns
+from gitcp.core import back, credit, edit_states, spans
+from gitcp.core.render import answers
 from gitcp.core.render.panes import Row, cut_patch
 from gitcp.core.render.rows import (
     build_commit,
@@ -37,7 +37,7 @@ from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.page_parts import Part, Turn
+    from gitcp.agents.reading.turns import Part, Turn
     from gitcp.core.record_types import JournalLine, Record
     from gitcp.core.render.panes import Block
     from gitcp.repo import Repo

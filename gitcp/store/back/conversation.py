@@ -11,7 +11,7 @@ import uuid
 
 from gitcp.agents import find_client
 from gitcp.agents.reading.conversation import find_prompt
-from gitcp.core.render.spans import abbreviate
+from gitcp.core.spans import abbreviate
 from gitcp.errors import Error
 from gitcp.files import read_bytes
 from gitcp.git import format_now

@@ -10,7 +10,7 @@ from gitcp.agents.reading import conversation as talk
 from gitcp.agents.reading.items import list_items
 from gitcp.core.prompt_text import is_notification
 from gitcp.core.render import handover
-from gitcp.core.render.spans import abbreviate
+from gitcp.core.spans import abbreviate
 from gitcp.errors import Error
 from gitcp.git import decode_name
 from gitcp.objects import Lookup, find_file, read_commit

@@ -16,7 +16,7 @@ from gitcp.agents.reading.conversation import describe_calls
 from gitcp.console import term
 from gitcp.core import back, credit, v1_format
 from gitcp.core.back import describe_lacking
-from gitcp.core.render.spans import abbreviate
+from gitcp.core.spans import abbreviate
 from gitcp.errors import Error, GitError
 from gitcp.git import decode_name
 from gitcp.object_lists import list_commits

@@ -12,7 +12,7 @@ from gitcp import files
 from gitcp.core import back
 from gitcp.core.back import list_effective
 from gitcp.core.credit import parse_entry
-from gitcp.core.render.spans import abbreviate, count_noun
+from gitcp.core.spans import abbreviate, count_noun
 from gitcp.errors import Busy, Changed, Error, Moved
 from gitcp.files import read_bytes
 from gitcp.git import decode_name

@@ -9,7 +9,7 @@ import shutil
 
 from gitcp import cat_file, files
 from gitcp.core import credit, formats, transcripts
-from gitcp.core.render.spans import abbreviate
+from gitcp.core.spans import abbreviate
 from gitcp.errors import Error, GitError, InputError
 from gitcp.files import Damaged, choose_place_aside, exclusive, move_aside, read_file
 from gitcp.git import decode_name, encode_name

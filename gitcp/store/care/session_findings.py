@@ -8,7 +8,7 @@ import time
 
 from gitcp.core import formats
 from gitcp.core.findings import make_finding
-from gitcp.core.render.spans import abbreviate, count_noun
+from gitcp.core.spans import abbreviate, count_noun
 from gitcp.errors import Error, InputError
 from gitcp.files import exclusive
 from gitcp.git import format_now

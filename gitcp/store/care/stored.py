@@ -11,7 +11,7 @@ from gitcp.console import term
 from gitcp.core import formats, holding, links, transcripts, v1_format, v1_schema
 from gitcp.core.findings import make_finding
 from gitcp.core.formats import CHECKPOINTS, parse_checkpoint_ref
-from gitcp.core.render.spans import abbreviate, count_noun
+from gitcp.core.spans import abbreviate, count_noun
 from gitcp.errors import Error, GitError
 from gitcp.gitdir import packs
 from gitcp.object_lists import is_ancestor

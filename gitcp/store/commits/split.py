@@ -16,7 +16,7 @@ from gitcp.console import term
 from gitcp.core import back, commit_message, json, links, message_edits, prompt_text, v1_schema
 from gitcp.core.commit_message import KEY
 from gitcp.core.credit import UNKNOWN
-from gitcp.core.render.spans import count_noun
+from gitcp.core.spans import count_noun
 from gitcp.errors import Busy, Changed, Error, Moved
 from gitcp.files import exclusive
 from gitcp.git import build_person_env, encode_name

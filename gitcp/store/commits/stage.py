@@ -7,7 +7,7 @@ from gitcp.core import back, credit, edit_states, line_replay, parts
 from gitcp.core.credit import PERSON, UNKNOWN, parse_entry
 from gitcp.core.formats import REGULAR, build_change
 from gitcp.core.line_replay import find_changed_lines, has_no_lines, split_lines
-from gitcp.core.render.spans import count_noun
+from gitcp.core.spans import count_noun
 from gitcp.errors import Error
 from gitcp.objects import Lookup, find_file, find_tree
 from gitcp.store import undo

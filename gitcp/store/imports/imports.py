@@ -17,7 +17,7 @@ from gitcp.agents.install import json_text
 from gitcp.agents.reading import edits
 from gitcp.console import term
 from gitcp.core import formats, import_rules, line_replay, links, transcript_facts, transcripts
-from gitcp.core.render.spans import count_noun
+from gitcp.core.spans import count_noun
 from gitcp.errors import Error, InputError
 from gitcp.git import decode_name
 from gitcp.object_lists import is_ancestor

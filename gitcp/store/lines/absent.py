@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from gitcp import cat_file, console, files, memory
 from gitcp.cat_file import NOWHERE, list_missing
 from gitcp.core.patches import unquote_name
-from gitcp.core.render.spans import abbreviate
+from gitcp.core.spans import abbreviate
 from gitcp.errors import Error, GitError
 from gitcp.git import decode_name
 from gitcp.objects import Lookup, read_commit

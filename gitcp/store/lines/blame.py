@@ -12,7 +12,7 @@ from gitcp import files
 from gitcp.agents import find_client, locate_subagent_transcript
 from gitcp.agents.reading import conversation
 from gitcp.core import blame_format, line_authors
-from gitcp.core.render.spans import abbreviate
+from gitcp.core.spans import abbreviate
 from gitcp.errors import Error, InputError
 from gitcp.git import decode_name, encode_name
 from gitcp.store import journal

@@ -8,7 +8,7 @@ from functools import partial
 from gitcp import VERSION
 from gitcp.console import term
 from gitcp.core import exports, line_authors, sums
-from gitcp.core.render.spans import abbreviate
+from gitcp.core.spans import abbreviate
 from gitcp.errors import GitError
 from gitcp.git import decode_name, encode_name
 from gitcp.objects import (

@@ -8,6 +8,7 @@ import re
 from functools import cached_property
 
 from gitcp import files, jj, objects
+from gitcp.agents.reading import proven
 from gitcp.core import exports, line_authors, links, v1_format
 from gitcp.core.formats import CHECKPOINTS, COMMIT
 from gitcp.core.line_authors import BEGUN, ENDED, Recording
@@ -149,7 +150,7 @@ def complete_records(
     lacking = (record for record in records if record["lines"] is None)
     tried = [prove(record) for record in lacking]
     unproven = [record for record in tried if record["lines"] is None]
-    proved = line_authors.drop_contested_lines([r for r in tried if r["lines"] is not None])
+    proved = proven.drop_contested_lines([r for r in tried if r["lines"] is not None])
     return [*complete, *unproven, *proved]
 
 
@@ -182,8 +183,8 @@ def _find_proof(
             lacks.append(oid)
         return data
 
-    proven = line_authors.add_proven_lines(record, transcript, oids, read, load_entry)
-    return (proven["lines"], proven["metadata"]["turns"]), bool(transcript) and not lacks
+    found = proven.add_proven_lines(record, transcript, oids, read, load_entry)
+    return (found["lines"], found["metadata"]["turns"]), bool(transcript) and not lacks
 
 
 def _find_contents(objects: Objects, commit: Commit, paths: Set[str]) -> dict[str, str] | None:

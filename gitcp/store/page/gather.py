@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gitcp.agents import find_client
+from gitcp.agents.reading.turns import gather_turns
 from gitcp.console import term
 from gitcp.core import page_parts, sums, transcripts
 from gitcp.core.sums import find_model
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
+    from gitcp.agents.reading.turns import Turn
     from gitcp.core.line_authors import Author
-    from gitcp.core.page_parts import Links, Step, Turn
+    from gitcp.core.page_parts import Links, Step
     from gitcp.core.record_types import Record
     from gitcp.core.sums import CommitCounts
     from gitcp.repo import Repo
@@ -129,7 +131,7 @@ def _describe_session(
 
 def _gather_turns(data: bytes, tasks: dict[str, bytes], agent: object, root: str) -> list[Turn]:
     """The turns of a transcript with their tokens; paths are relative to the worktree's root."""
-    gathered = page_parts.gather_turns(data, find_client(str(agent)), tasks, load_entry)
+    gathered = gather_turns(data, find_client(str(agent)), tasks, load_entry)
     todo = [part for turn in gathered for part in turn["parts"]]
     for part in todo:
         if "path" in part:

@@ -9,7 +9,7 @@ from itertools import count
 
 from gitcp.core import images, prompt_text
 from gitcp.core.page_parts import take_line
-from gitcp.core.render.spans import count_noun, format_usage, shorten
+from gitcp.core.spans import count_noun, format_usage, shorten
 from gitcp.store.page.markdown import parse_markdown
 
 TYPE_CHECKING = False
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from gitcp.core.page_parts import Part
+    from gitcp.agents.reading.turns import Part
     from gitcp.core.record_types import Record
 
 # The keys of an answer and of a call that the script shows, besides the result.

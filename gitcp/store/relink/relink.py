@@ -8,7 +8,7 @@ from time import monotonic
 from gitcp import git, objects
 from gitcp.core import links
 from gitcp.core.formats import pick_match
-from gitcp.core.render.spans import abbreviate
+from gitcp.core.spans import abbreviate
 from gitcp.errors import Error
 from gitcp.objects import read_commit
 from gitcp.store import notes, redaction, refs, relink, session, undo

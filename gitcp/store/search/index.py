@@ -11,6 +11,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from gitcp import console
+from gitcp.agents.reading.items import list_items
 from gitcp.core import json, links, prompt_text, search_rules, v1_format
 from gitcp.core.formats import parse_checkpoint_ref
 from gitcp.core.search_rules import cut_turns
@@ -426,8 +427,8 @@ def _read_checkpoint(objects: Objects, parts: checkpoints.Parts, tree: str) -> S
     sessions = []
     for entry in parts.load_checkpoint("", tree, skip_summary=True)["sessions"]:
         metadata = entry["metadata"]
-        transcript = parts.read_transcript(entry["files"], entry["directory"])
-        turns = list(cut_turns(transcript, _get_start(metadata))) or _build_turns(metadata)
+        items = list_items(parts.read_transcript(entry["files"], entry["directory"]))
+        turns = list(cut_turns(items, _get_start(metadata))) or _build_turns(metadata)
         wrote = _add_files(turns, metadata)
         agent, branch = (
             v1_format.get_text(metadata, "agent"),
@@ -486,7 +487,8 @@ def _read_stream(objects: Objects, parts: checkpoints.Parts, tip: str) -> Spoken
     for session_id, (_, oid) in (read_tree(objects, entry[1]) if entry else {}).items():
         files = read_tree(objects, oid)
         state = parts.read_json(files, session_id, "state", stream.NAME)
-        turns = cut_turns(parts.read_transcript(files, session_id), _get_start(state))
+        items = list_items(parts.read_transcript(files, session_id))
+        turns = cut_turns(items, _get_start(state))
         sessions.append((session_id, state.get("agent_type", ""), "", list(turns), set()))
     return sessions
 
@@ -509,7 +511,7 @@ def _take_conversations(repo: Repo, database: Connection) -> None:
         if versions.get((kind, name)) != version:
             redactor = redaction.get_redactor(repo, state["session_id"])
             conversation = redactor.redact_jsonl(client_transcript.read_live(state))
-            turns = list(cut_turns(conversation, _get_start(state)))
+            turns = list(cut_turns(list_items(conversation), _get_start(state)))
             database.execute("begin immediate")
             sessions: Spoken = [(name, str(state.get("agent_type") or ""), "", turns, set())]
             _store_source(database, (kind, name, version), sessions, ())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
-from gitcp.core import back, json, search_rules
-from gitcp.core.render import answers, spans
+from gitcp.core import back, json, search_rules, spans
+from gitcp.core.render import answers
 from gitcp.files import exclusive
 from gitcp.objects import Objects
 from gitcp.store.back import points

@@ -11,7 +11,7 @@ from gitcp.agents.reading import conversation
 from gitcp.console import term
 from gitcp.core import credit, edit_states, formats, line_replay, links, v1_format, v1_schema
 from gitcp.core.formats import build_change
-from gitcp.core.render.spans import abbreviate
+from gitcp.core.spans import abbreviate
 from gitcp.core.transcripts import ensure_object
 from gitcp.errors import Error, GitError, InputError
 from gitcp.git import Running, decode_name

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from gitcp import objects as store_objects
 from gitcp.agents import find_client
-from gitcp.core import formats, page_parts
+from gitcp.agents.reading.turns import gather_turns
+from gitcp.core import formats
 from gitcp.core import sums as core_sums
 from gitcp.core.sums import Sums, Survival
 from gitcp.errors import Error, GitError
@@ -355,7 +356,7 @@ def list_turns(data: bytes, agent: object, start: int) -> list[Record]:
     later."""
     return [
         {key: turn[key] for key in ("prompt", "start", "end")} | {"tokens": turn["spent"]}
-        for turn in page_parts.gather_turns(data, find_client(str(agent)), load=load_entry)
+        for turn in gather_turns(data, find_client(str(agent)), load=load_entry)
         if turn["line"] >= start
     ]
 

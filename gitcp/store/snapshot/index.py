@@ -13,7 +13,7 @@ import time
 from gitcp import console, files
 from gitcp.core import json
 from gitcp.core.formats import is_count
-from gitcp.core.render.spans import abbreviate
+from gitcp.core.spans import abbreviate
 from gitcp.errors import Busy, Changed
 from gitcp.git import decode_name
 from gitcp.object_lists import encode_index_info, list_commits

@@ -10,7 +10,7 @@ from itertools import groupby
 
 from gitcp import agents, files
 from gitcp.core import back
-from gitcp.core.render.spans import count_noun
+from gitcp.core.spans import count_noun
 from gitcp.errors import Changed, Error, GitError, Moved
 from gitcp.files import Damaged, hash_bytes, read_bytes, read_file, replace_file
 from gitcp.object_lists import list_commits, list_files

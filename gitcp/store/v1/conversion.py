@@ -6,7 +6,7 @@ from functools import partial
 
 from gitcp import git
 from gitcp.core import formats, merge_rules, v1_format
-from gitcp.core.render.spans import abbreviate
+from gitcp.core.spans import abbreviate
 from gitcp.errors import Error, InputError
 from gitcp.git import decode_name, encode_name
 from gitcp.objects import Objects, need_commit

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core import line_authors
+from gitcp.agents.reading import proven
 
 LINE, OTHER = "a line that tells", "another line that tells"
 
@@ -41,7 +41,7 @@ def patch(text: str) -> str:
 def test_a_line_is_the_turn_s_whose_call_wrote_it(arguments: Any) -> None:
     record: Any = {"metadata": {"session_id": "s"}}
     blobs = {"oid": f"{OTHER}\n{LINE}\n".encode()}
-    told = line_authors.add_proven_lines(record, transcript(arguments), {"f": "oid"}, blobs.get)
+    told = proven.add_proven_lines(record, transcript(arguments), {"f": "oid"}, blobs.get)
     assert told["lines"] == {"f": [{"oid": "oid", "ranges": [[2, 2, "prompt-2", "u0"]]}]}
     turns = {f"prompt-{n}": {"number": n, "prompt": text} for n, text in ((1, "one"), (2, "two"))}
     assert told["metadata"] == {"session_id": "s", "turns": turns}
@@ -51,7 +51,7 @@ def test_a_line_is_the_turn_s_whose_call_wrote_it(arguments: Any) -> None:
 def test_a_call_that_names_no_change_proves_nothing(arguments: Any) -> None:
     record: Any = {"metadata": {}}
     blobs = {"oid": f"{LINE}\n".encode()}
-    told = line_authors.add_proven_lines(record, transcript(arguments), {"f": "oid"}, blobs.get)
+    told = proven.add_proven_lines(record, transcript(arguments), {"f": "oid"}, blobs.get)
     assert told["lines"] == {}
 
 
@@ -72,7 +72,7 @@ def test_only_lines_that_may_tell_are_parsed() -> None:
     lines += [spoken % result, spoken % f'{result},{{"type":"text","text":"three"}}']
     record: Any = {"metadata": {}}
     blobs = {"oid": f"{LINE}\n".encode()}
-    told = line_authors.add_proven_lines(
+    told = proven.add_proven_lines(
         record, "\n".join(lines).encode(), {"main.c": "oid"}, blobs.get, load
     )
     assert told["lines"] == {"main.c": [{"oid": "oid", "ranges": [[1, 1, "prompt-2", "u1"]]}]}
@@ -89,5 +89,5 @@ def test_a_path_that_json_may_spell_otherwise_is_found() -> None:
     arguments = {"file_path": '/w/ä"f', "old_string": "old", "new_string": LINE}
     record: Any = {"metadata": {}}
     blobs = {"oid": f"{LINE}\n".encode()}
-    told = line_authors.add_proven_lines(record, transcript(arguments), {'ä"f': "oid"}, blobs.get)
+    told = proven.add_proven_lines(record, transcript(arguments), {'ä"f': "oid"}, blobs.get)
     assert told["lines"] == {'ä"f': [{"oid": "oid", "ranges": [[1, 1, "prompt-2", "u0"]]}]}

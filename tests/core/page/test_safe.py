@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from gitcp.agents.reading.turns import gather_turns
 from gitcp.core import page_parts
 
 
@@ -87,7 +88,7 @@ def test_turns_have_their_tools_results_and_subagents() -> None:
     ]
     data = "\n".join(map(json.dumps, said)).encode()
     below = json.dumps({"type": "assistant", "message": {"role": "assistant", "content": "sub"}})
-    first, second = page_parts.gather_turns(data, tasks={"u2": below.encode()})
+    first, second = gather_turns(data, tasks={"u2": below.encode()})
     assert (first["number"], first["prompt"], second["prompt"]) == (1, "Do it", "Again")
     answer, edit, task = first["parts"]
     assert answer == {"kind": "answer", "text": "Yes."}
@@ -101,7 +102,7 @@ def test_an_edit_has_the_lines_that_it_changes_and_no_others() -> None:
         given = {"file_path": "f", "old_string": old, "new_string": new}
         said = {"role": "assistant", "content": [{**call, "input": given}]}
         data = json.dumps({"type": "assistant", "message": said}).encode()
-        return [sign + text for sign, text in page_parts.gather_turns(data)[0]["parts"][0]["diff"]]
+        return [sign + text for sign, text in gather_turns(data)[0]["parts"][0]["diff"]]
 
     assert edit("a\nb\nc\nd", "a\nb\nX\nd") == [" a", " b", "-c", "+X", " d"]
     assert edit("a\nb", "b\na") in ([" a", "-b", "+b"], ["-a", " b", "+a"], ["+b", " a", "-b"])

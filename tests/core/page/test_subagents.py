@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gitcp.core import page_parts
+from gitcp.agents.reading.turns import gather_turns
 
 
 def transcript(*blocks: dict[str, Any], beside: bool = True) -> bytes:
@@ -29,17 +29,17 @@ def test_a_subagent_that_starts_another_has_it_below() -> None:
         "inner": transcript({"text": "in"}, call("outer"), call("inner")),
     }
     main = transcript({"text": "main"}, call("outer"), beside=False)
-    [turn] = page_parts.gather_turns(main, tasks=tasks)
+    [turn] = gather_turns(main, tasks=tasks)
     assert nested(turn["parts"]) == ["main", ["out", ["in", [], []]]]
 
 
 def test_an_input_of_any_form_is_shown() -> None:
-    [turn] = page_parts.gather_turns(transcript({**call("x"), "input": {"edits": 3}}, beside=False))
+    [turn] = gather_turns(transcript({**call("x"), "input": {"edits": 3}}, beside=False))
     assert turn["parts"][0]["given"] == '{\n "edits": 3\n}'
 
 
 def test_lines_beside_the_main_conversation_are_no_part_of_it() -> None:
-    assert page_parts.gather_turns(transcript({"text": "beside"})) == []
+    assert gather_turns(transcript({"text": "beside"})) == []
 
 
 def test_an_image_stands_where_it_was_given_or_read() -> None:
@@ -51,6 +51,6 @@ def test_an_image_stands_where_it_was_given_or_read() -> None:
         {"type": "assistant", "message": {"content": [call("x")]}},
         {"type": "user", "message": {"role": "user", "content": [read]}, "toolUseResult": picture},
     ]
-    [turn] = page_parts.gather_turns(b"\n".join(json.dumps(line).encode() for line in lines))
+    [turn] = gather_turns(b"\n".join(json.dumps(line).encode() for line in lines))
     assert [part["kind"] for part in turn["parts"]] == ["image", "call", "image"]
     assert turn["parts"][0] == {"kind": "image", "type": "image/png", "data": "aW1n"}

@@ -9,7 +9,8 @@ import pytest
 
 from gitcp import agents
 from gitcp.agents.claude_code import CLIENT
-from gitcp.core import page_parts, transcripts
+from gitcp.agents.reading.turns import gather_turns
+from gitcp.core import transcripts
 from tests.support import recording
 
 
@@ -38,7 +39,7 @@ LINES = [
 
 def test_each_turn_has_the_tokens_of_its_own_answers() -> None:
     data = b"\n".join(LINES)
-    gathered = page_parts.gather_turns(data, CLIENT)
+    gathered = gather_turns(data, CLIENT)
     told = [(turn["prompt"], turn["spent"] and turn["spent"]["output_tokens"]) for turn in gathered]
     assert told == [("one", 12), ("two", 0), ("three", 12)]
     whole = CLIENT.scan(data)["usage"]
@@ -53,7 +54,7 @@ def test_the_turns_of_one_document_have_the_tokens_that_their_messages_tell() ->
         spent = {"tokens": {"input": 9, "output": output}} if output else {}
         messages.append({**message, **spent})
     data = json.dumps({"messages": messages}, indent=1).encode()
-    gathered = page_parts.gather_turns(data, agents.get_client("gemini-cli"))
+    gathered = gather_turns(data, agents.get_client("gemini-cli"))
     outputs = [turn["spent"] and turn["spent"]["output_tokens"] for turn in gathered]
     assert outputs == [3, None, 4]
 
@@ -63,7 +64,7 @@ def test_the_turns_of_every_client_are_there_and_cost_what_the_whole_costs(
     agent: str, scenario: str
 ) -> None:
     data, client = recording.transcript(agent, scenario), agents.get_client(agent)
-    gathered, scan = page_parts.gather_turns(data, client), client.scan
+    gathered, scan = gather_turns(data, client), client.scan
     assert [t["prompt"] for t in gathered if t["prompt"]] == scan(data)["prompts"]
     assert transcripts.add_tokens(*(turn["spent"] for turn in gathered)) == transcripts.add_tokens(
         scan(data)["usage"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.core.render.manual import draw_page
-from gitcp.core.render.spans import list_texts
+from gitcp.core.spans import list_texts
 from tests.support.paths import TOP
 
 PAGES = sorted((TOP / "man").iterdir())

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from gitcp.core.render.panes import Block, Browser, Row, draw_content
-from gitcp.core.render.spans import count_cells, list_texts
+from gitcp.core.spans import count_cells, list_texts
 
 PATCH = ["diff --git a/a.py b/a.py", "@@ -1,2 +1,2 @@", " same", "-old one", "+new one", "+more"]
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.render import answers, history, spans
+from gitcp.core import spans
+from gitcp.core.render import answers, history
 
 Json = dict[str, Any]
 

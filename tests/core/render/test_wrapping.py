@@ -7,7 +7,7 @@ import pytest
 from gitcp.core import back
 from gitcp.core.render import answers
 from gitcp.core.render.history import fit_line
-from gitcp.core.render.spans import COMMAND, count_cells, fit_words, pad, shorten, wrap_line
+from gitcp.core.spans import COMMAND, count_cells, fit_words, pad, shorten, wrap_line
 
 
 @pytest.mark.parametrize(
