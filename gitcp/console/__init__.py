@@ -32,7 +32,8 @@ def parse_positive(text: str) -> int:
 def describe_unknown(what: str, value: str, choices: Sequence[str], lists: str = "") -> str:
     """The message about an unknown value, what saying of which kind; lists: the command that lists
     the choices, '' to list them here, but no more than a person reads."""
-    listing = f"; it is one of {', '.join(choices)}" if len(choices) <= _READABLE else ""
+    among = "it is one of" if len(choices) > 1 else "it can only be"
+    listing = f"; {among} {', '.join(choices)}" if len(choices) <= _READABLE else ""
     meant = suggest(value, choices) or (f"; '{lists}' lists those known" if lists else listing)
     return f"unknown {what} '{value}'{meant}"
 

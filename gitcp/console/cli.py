@@ -271,8 +271,9 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is not None and value not in action.choices:
             names = [str(choice) for choice in action.choices if choice]
-            what = "value" if action.option_strings else str(action.metavar).strip("<>")
-            raise argparse.ArgumentError(action, console.describe_unknown(what, str(value), names))
+            named = action if action.option_strings else None
+            what = "value" if named else action.dest
+            raise argparse.ArgumentError(named, console.describe_unknown(what, str(value), names))
 
     def error(self, message: str) -> NoReturn:
         message = message.removeprefix("argument ")

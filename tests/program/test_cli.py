@@ -81,6 +81,10 @@ def test_a_value_that_is_none_of_the_choices_is_answered_with_the_nearest() -> N
     assert done.returncode == 129
     assert "unknown agent 'cluade-code'; did you mean 'claude-code'" in done.stderr
     assert "it is one of off, warn, deny" in shell("gitcp enable --guard zzz").stderr
+    said = shell("gitcp split zzz").stderr.partition("\n")[0]
+    assert said == "error: unknown commit 'zzz'; it can only be HEAD"
+    said = shell("gitcp config zzz.key").stderr.partition("\n")[0]
+    assert said == "error: unknown key 'zzz.key'"
 
 
 # What is pressed while a command is found, imported, and at work.

@@ -151,6 +151,9 @@ def _complete_repository(git: Git, candidates: Sequence[str]) -> Iterator[dict[s
 
     It names a copy of the index with the untracked files, and a directory whose HEAD is an empty
     commit."""
+    if git.read_line("rev-parse", "--is-inside-work-tree") != b"true":
+        yield {}
+        return
     untracked = _list_untracked(git, candidates)
     is_unborn = not git.run("rev-parse", "--verify", "-q", "HEAD", ok=(0, 1))[1]
     if not untracked and not is_unborn:
