@@ -155,7 +155,8 @@ class _Splitting:
                 files = count_noun(len(share["parts"]), "file")
                 cli.show(f"          {self._name(share)}: {files} (+{sums[0]} -{sums[1]})")
             count = count_noun(len(shares), "commit")
-            tail = "; 'gitcp undo' takes them back" if made else ""
+            them = "it" if len(shares) == 1 else "them"
+            tail = f"; 'gitcp undo' takes {them} back"
             cli.show(f"{count}{tail}" if made else f"would make {count}")
         if splitter.commit:  # what is left is the last of the commits
             return OK

@@ -252,7 +252,8 @@ class Parser(argparse.ArgumentParser):
         for row in rows:
             group = self.add_mutually_exclusive_group() if isinstance(row, list) else self
             for spellings, more in row if isinstance(row, list) else [row]:
-                group.add_argument(*spellings, **more)
+                action = group.add_argument(*spellings, **more)
+                action.required &= action.nargs != "*"  # argparse asks for it beside a missing one
 
     def parse_args(self, args: Sequence[str]) -> Namespace:  # type: ignore[override]
         """The parsed arguments; the error about an unknown one suggests an option."""

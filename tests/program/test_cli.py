@@ -83,6 +83,8 @@ def test_a_value_that_is_none_of_the_choices_is_answered_with_the_nearest() -> N
     assert "it is one of off, warn, deny" in shell("gitcp enable --guard zzz").stderr
     said = shell("gitcp split zzz").stderr.partition("\n")[0]
     assert said == "error: unknown commit 'zzz'; it can only be HEAD"
+    said = shell("gitcp attach").stderr.partition("\n")[0]
+    assert said == "error: the following arguments are required: <session>"
     said = shell("gitcp config zzz.key").stderr.partition("\n")[0]
     assert said == "error: unknown key 'zzz.key'"
 

@@ -258,7 +258,8 @@ def test_a_session_in_mid_turn_is_taken_only_if_it_is_named(
     assert ended.returncode == 128
     assert "session 22222222 is in mid-turn" in ended.stderr
     assert everything(world) == before
-    done(world, "split", "--no-edit", "--session", "1111")
+    said = done(world, "split", "--no-edit", "--session", "1111")
+    assert "1 commit; 'gitcp undo' takes it back" in said
     assert subjects(world, "HEAD~1..") == ["Two"]
     done(world, "split", "--no-edit", "--session", "2222")
     assert subjects(world, "HEAD~1..") == ["Three"]

@@ -241,6 +241,22 @@ def test_without_the_remote_a_partial_clone_tells_what_it_lacks(
         assert status in (0, 1) and "Traceback" not in said
 
 
+@pytest.mark.parametrize("words", [(), ("--with", "codex"), ("--worktree", "beside")])
+def test_a_conversation_that_was_left_with_a_lost_remote_is_not_resumed(
+    partial: Path, stored: Repo, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    os.rename(str(stored.worktree), tmp_path / "away")
+    for name in ("HEAD", SECOND):
+        done = warm.run("resume", *words, name)
+        errors = [line for line in done.stderr.splitlines() if not line.startswith("warning: ")]
+        [_fetching, said] = errors
+        cid = SECOND if name == SECOND else THIRD
+        assert said == f"fatal: the conversations of checkpoint '{cid}' are not here"
+        assert (done.returncode, done.stdout) == (128, "")
+        assert "metadata.json: missing blob" in done.stderr
+        assert not os.path.exists("beside")
+
+
 @pytest.mark.parametrize("reader", [("log",), ("recap", "--since=2000-01-01"), ("search", "w1")])
 def test_a_remote_that_cannot_be_reached_is_asked_once(
     partial: Path, stored: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: list[str]

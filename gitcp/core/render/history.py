@@ -594,7 +594,7 @@ COUNTED = "lines that each commit added and removed; a merge has none of its own
 
 def draw_stats(stats: Shown, width: int) -> Iterator[Line]:
     """The record `stats` with bars; width: cells of the terminal, to which tables are cut."""
-    bar = max(4, min(_SHARE_BAR, width - 31))
+    bar = max(4, min(_SHARE_BAR, width - 33))
     yield [(format_stats_summary(stats), "bold")]
     yield [(f"  {COUNTED}", "dim")]
     total, percent = sum(stats["added"].values()), sums.share_percent(stats["added"])

@@ -282,15 +282,18 @@ def read_stored(repo: Repo, name: str) -> tuple[str, list[Stored]]:
     """(the commit or '', the conversations) of a branch, a commit, a checkpoint or a session.
 
     For a commit without a checkpoint the nearest of its first parents that has one is taken.
-    Raises Error when there is none.
+    Raises Error when there is none, or if all of its conversations were left with a remote.
     """
     kind, key = show_commits.resolve_name(repo, name)
-    if kind == "commit":
-        commit, ids = _find_nearest_checkpoint(repo, key)
-        return commit, list(read_checkpoints(repo, ids))
-    if kind == "checkpoint":
-        commits = checkpoint_list.find_carriers(repo, [key])[key]
-        return (commits or [""])[0], list(read_checkpoints(repo, [key]))
+    if kind in ("commit", "checkpoint"):
+        if kind == "commit":
+            commit, ids = _find_nearest_checkpoint(repo, key)
+        else:
+            commit, ids = (checkpoint_list.find_carriers(repo, [key])[key] or [""])[0], [key]
+        stored = [session for session in read_checkpoints(repo, ids) if session["session_id"]]
+        if not stored:  # of what it lacks there are warnings
+            raise Error(f"the conversations of checkpoint '{ids[0]}' are not here")
+        return commit, stored
     if kind == "temporary":
         return "", [read_temporary(repo.objects, key)]
     return "", [read_session(repo, key)]

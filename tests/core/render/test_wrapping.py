@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitcp.core import back
-from gitcp.core.render import answers
+from gitcp.core.render import answers, history
 from gitcp.core.render.history import fit_line
 from gitcp.core.spans import COMMAND, count_cells, fit_words, pad, shorten, wrap_line
 
@@ -114,3 +114,20 @@ def test_where_there_is_no_room_a_call_is_told_by_its_file(width: int, words: st
         point, "toolu_0123", None, lambda _: "5m ago", width, has_session=False
     )
     assert "".join(part for part, _ in line).split("ago")[1].strip(" -").startswith(words)
+
+
+@pytest.mark.parametrize("width", [50, 60, 63, 80, 200])
+@pytest.mark.parametrize("count", [1, 99_999, 10**9])
+def test_the_bars_of_sums_leave_room_for_the_numbers_before_them(width: int, count: int) -> None:
+    shares = {"agent": count, "person": 0, "unknown": 0, "unrecorded": count}
+    stats = {
+        **dict.fromkeys(("commits", "linked", "checkpoints", "turns"), 1),
+        "added": shares,
+        "removed": shares,
+        "tokens": {},
+        "attested": [],
+        **{key: [] for key in ("models", "sessions", "files", "days")},
+    }
+    lines = ["".join(text for text, _ in line) for line in history.draw_stats(stats, width)]
+    bars = [line for line in lines if "█" in line]
+    assert len(bars) == 2 and max(map(count_cells, bars)) <= width, bars
