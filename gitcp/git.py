@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 import time
 
 from gitcp import memory
@@ -555,9 +554,6 @@ def _decode_argv(argv: Iterable[str | bytes]) -> tuple[str, ...]:
 # GITCP_TRACE=<file>: one line for each decision and for each process, appended.
 _FILE = os.environ.get("GITCP_TRACE", "")
 _START = time.perf_counter()
-_OPENED: dict[int, str] = memory.get_table("opened")  # files and directories, in their order
-_LOOKED: dict[int, str] = memory.get_table("looked")  # what os.stat() and os.lstat() were asked for
-_SYNCED: dict[int, str] = memory.get_table("synced")  # files written to the disk
 
 
 def append_trace(subject: str, detail: str) -> None:
@@ -580,48 +576,6 @@ def append_trace(subject: str, detail: str) -> None:
 def is_tracing() -> bool:
     """Whether there is a trace file."""
     return bool(_FILE)
-
-
-def trace_process() -> None:
-    """Append what this process has used to the trace: the modules that it imported; the files and
-    directories that it tried to open, that it looked at without opening them, and that it waited
-    for until they were on the disk."""
-    append_trace("imports", " ".join(sorted(sys.modules)))
-    for subject, paths in (("opens", _OPENED), ("looks", _LOOKED), ("syncs", _SYNCED)):
-        append_trace(subject, f"{len(paths)} {' '.join(paths.values())}")
-
-
-def _count_opens(event: str, args: tuple[Any, ...]) -> None:
-    if event in ("open", "os.listdir", "os.scandir") and not isinstance(args[0], int):
-        path = os.fsdecode(args[0] or ".")
-        if path != _FILE:
-            _OPENED[len(_OPENED)] = path
-
-
-def _count_looks(look: Callable[..., os.stat_result]) -> Callable[..., os.stat_result]:
-    def count_look(path: Any, *args: Any, **options: Any) -> os.stat_result:
-        if not isinstance(path, int):
-            _LOOKED[len(_LOOKED)] = os.fsdecode(path)
-        return look(path, *args, **options)
-
-    return count_look
-
-
-def _count_syncs(sync: Callable[..., None]) -> Callable[..., None]:
-    def count_sync(fd: int) -> None:
-        try:
-            _SYNCED[len(_SYNCED)] = os.readlink(f"/proc/self/fd/{fd}")
-        except OSError:
-            _SYNCED[len(_SYNCED)] = f"descriptor-{fd}"
-        sync(fd)
-
-    return count_sync
-
-
-if is_tracing():
-    sys.addaudithook(_count_opens)
-    os.stat, os.lstat = _count_looks(os.stat), _count_looks(os.lstat)
-    os.fsync = _count_syncs(os.fsync)
 
 
 def decode_name(name: bytes) -> str:

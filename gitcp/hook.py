@@ -94,8 +94,6 @@ def main() -> int:
     finally:
         objects.abandon_unflushed()
         git.end_lasting()
-        if git.is_tracing():
-            git.trace_process()
     return OK
 
 

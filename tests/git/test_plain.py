@@ -17,6 +17,7 @@ from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store import pack_care, refs, snapshot
 from gitcp.store.snapshot import own_index, scan
+from tests.support import counting
 from tests.support.snapshots import git, sh
 
 if TYPE_CHECKING:
@@ -286,9 +287,11 @@ def test_git_alone_fills_the_same_index(
     ask_both(fill)
 
 
-def test_with_the_switch_hooks_open_no_file_of_gits(world: World) -> None:
-    trace = world.home / "trace"
-    world.env |= {**PLAIN, "GITCP_TRACE": str(trace)}
+def test_with_the_switch_hooks_open_no_file_of_gits(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.env |= PLAIN
+    trace = counting.count_hooks(world, monkeypatch)
     agent = world.agent("s", tools=True)
     for n in range(3):
         agent.turn(f"Do part {n}", {"a.txt": f"{n}\n", f"d/{n}.txt": "new\n"})

@@ -10,7 +10,6 @@ import json
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -18,7 +17,7 @@ import pytest
 from gitcp import commands
 from gitcp.repo import Repo
 from gitcp.store import journal
-from tests.support import warm
+from tests.support import counting, warm
 from tests.support.harness import World
 from tests.support.paths import TOP
 
@@ -123,7 +122,7 @@ def seen(world: World, lists: dict[str, Hook], monkeypatch: pytest.MonkeyPatch) 
             world.commit("a.txt")
         monkeypatch.setattr(journal, "_UNCHECKED", 0)  # no hook of the turn notes what it checked
         journal.read_journal(Repo.find(str(world.path)))
-        trace = Path(world.env.setdefault("GITCP_TRACE", str(world.home / "trace")))
+        trace = counting.count_hooks(world, monkeypatch)
         agent.prompt("Do part 5")
         agent.write("a.txt", "two\n")
         time.sleep(0.05)  # a commit looks again at a file that is as young as the last look
