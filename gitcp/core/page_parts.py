@@ -73,13 +73,14 @@ _HIDDEN = (
 _NAMES = {code: f"⟨U+{code:04X}⟩" for code in _HIDDEN}
 _JOINED = _NAMES.pop(ord(_JOINER))
 _NAMES |= {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"}
-_UNUSUAL = re.compile("[^\n\t -~]+")  # that names are looked for among
+_USUAL = b"\n\t" + bytes(range(0x20, 0x7F))  # that have no other name
 _NAMES |= dict.fromkeys(range(0xD800, 0xE000), "\N{REPLACEMENT CHARACTER}")
 
 
 def name_hidden(text: str) -> str:
     """text with control and bidi characters shown by their names, half characters as U+FFFD."""
-    unusual = {*"".join(_UNUSUAL.findall(text))}
+    special = text.encode("utf-8", "surrogatepass").translate(None, _USUAL)
+    unusual = {*special.decode("utf-8", "surrogatepass")}
     if _NAMES.keys().isdisjoint(map(ord, unusual)) and _JOINER not in unusual:
         return text
     if _JOINER in unusual:

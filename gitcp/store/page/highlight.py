@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pygments.lexer import Lexer
     from pygments.token import _TokenType
 
+    Marks = dict[int, list[str]]  # line -> its marks, of the lines that have some
+
 _AS_IT_IS = {"stripnl": False, "ensurenl": False}
 LARGEST = 256 << 10  # characters; what is longer stays plain
 _BESIDE = 100  # lines that are looked at before and after those that are shown
@@ -48,16 +50,27 @@ def highlight_lines(
 
 def _join_spans(lines: Sequence[str], spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """The spans with the rest of the comments and texts that they begin or end in."""
+    marks = _find_marks(lines)
     joined: list[tuple[int, int]] = []
     for first, end in spans:
-        begin = _find_opening(lines, first)
+        begin = _find_opening(marks, first)
         if joined and begin <= joined[-1][1]:
             begin = joined.pop()[0]
-        joined.append((begin, _find_closing(lines, begin, min(end, len(lines)))))
+        joined.append((begin, _find_closing(marks, begin, min(end, len(lines)), len(lines))))
     return joined
 
 
-def _find_opening(lines: Sequence[str], first: int) -> int:
+def _find_marks(lines: Sequence[str]) -> Marks:
+    """The marks in lines."""
+    text, number, last = "\n".join(lines), 0, 0
+    marks: Marks = {}
+    for match in _MARKS.finditer(text):
+        number, last = number + text.count("\n", last, match.start()), match.start()
+        marks.setdefault(number, []).append(match[0])
+    return marks
+
+
+def _find_opening(marks: Marks, first: int) -> int:
     """The line of the last mark before a line that opens a comment of several lines; the line
     itself if the last mark closes one, or there is none.
 
@@ -65,22 +78,22 @@ def _find_opening(lines: Sequence[str], first: int) -> int:
     """
     earliest = max(0, first - _BESIDE)
     for number in range(first - 1, earliest - 1, -1):
-        marks = _MARKS.findall(lines[number])
-        if any(marks.count(mark) % 2 for mark in _ALIKE):
-            return earliest
-        if directed := [mark for mark in marks if mark not in _ALIKE]:
-            return number if directed[-1] in _OPENING else first
+        if found := marks.get(number):
+            if any(found.count(mark) % 2 for mark in _ALIKE):
+                return earliest
+            if directed := [mark for mark in found if mark not in _ALIKE]:
+                return number if directed[-1] in _OPENING else first
     return first
 
 
-def _find_closing(lines: Sequence[str], first: int, end: int) -> int:
-    """The end of the comment that the lines from first to end open; end if they open none.  Some
-    lexers see a comment only as a whole."""
-    marks = (mark for line in reversed(lines[first:end]) for mark in _MARKS.findall(line)[::-1])
-    if next((mark for mark in marks if mark not in _ALIKE), "") not in _OPENING:
+def _find_closing(marks: Marks, first: int, end: int, count: int) -> int:
+    """The end of the comment that the lines from first to end, of count lines, open; end if they
+    open none.  Some lexers see a comment only as a whole."""
+    found = (mark for n in range(end - 1, first - 1, -1) for mark in reversed(marks.get(n, ())))
+    if next((mark for mark in found if mark not in _ALIKE), "") not in _OPENING:
         return end
-    after = range(end, min(end + _BESIDE, len(lines)))
-    return next((n + 1 for n in after if _CLOSING.intersection(_MARKS.findall(lines[n]))), end)
+    after = range(end, min(end + _BESIDE, count))
+    return next((n + 1 for n in after if _CLOSING.intersection(marks.get(n, ()))), end)
 
 
 def _highlight_span(lexer: Lexer, texts: list[str]) -> list[list[Run]]:
