@@ -8,8 +8,8 @@ import sys
 from importlib import import_module
 
 from gitcp import VERSION, commands, console, hook, lazy_modules, stages
-from gitcp.console import cli
 from gitcp.errors import OK, Error, UsageError
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _show_help(words: list[str]) -> int:
         return OK
     name = words[0].removeprefix("gitcp-")
     lazy_modules.use()
-    pages = import_module("gitcp.console.pages")
+    pages = import_module("gitcp.terminal.pages")
     page = name if name == "gitcp" else f"gitcp-{name}"
     if name not in commands.NAMES and not pages.find_page(page):
         _refuse_unknown(name)

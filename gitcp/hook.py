@@ -73,7 +73,7 @@ def main() -> int:
     argv = sys.argv[1:]
     if not argv or argv[0].startswith("-"):
         from gitcp.cmd import hook as listing
-        from gitcp.console import cli
+        from gitcp.terminal import cli
 
         return cli.run_guarded(lambda: listing.run(argv))
     if os.environ.get("GITCP_ACTIVE") not in (None, "", "configured"):

@@ -7,11 +7,11 @@ import os
 
 from gitcp import context
 from gitcp.commands import JSON, make_flag, make_value
-from gitcp.console import cli
 from gitcp.errors import NO, OK
 from gitcp.objects import need_commit
 from gitcp.store.imports import imports
 from gitcp.store.setup import adapters
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

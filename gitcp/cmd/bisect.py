@@ -6,10 +6,10 @@ import os
 import shlex
 from contextlib import contextmanager
 
-from gitcp import console
+from gitcp import console, term
 from gitcp.cmd import undo
 from gitcp.commands import JSON, make_flag, make_value
-from gitcp.console import cli, parse_positive, shell, term
+from gitcp.console import parse_positive
 from gitcp.core import bisect, credit, spans
 from gitcp.core.bisect import BAD, GOOD, SKIP
 from gitcp.errors import NO, OK, Error, UsageError
@@ -23,6 +23,7 @@ from gitcp.store.back.restore import Present, read_present
 from gitcp.store.care import unfinished
 from gitcp.store.session import others
 from gitcp.store.turn import sessions
+from gitcp.terminal import cli, shell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from gitcp import jj
+from gitcp import jj, term
 from gitcp.commands import JSON, make_flag, make_value
-from gitcp.console import cli, term
 from gitcp.core import blame_format
 from gitcp.errors import OK
 from gitcp.events import turns
@@ -16,6 +15,7 @@ from gitcp.gitdir import find_top
 from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store.lines import blame, evidence, history
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from gitcp.commands import JSON, make_value
-from gitcp.console import cli
 from gitcp.core.spans import abbreviate, count_noun
 from gitcp.errors import NO, OK
 from gitcp.repo import Repo
 from gitcp.store.show import reports
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from gitcp import term
 from gitcp.commands import JSON, make_flag, make_value
-from gitcp.console import cli, parse_number, term
+from gitcp.console import parse_number
 from gitcp.core.orphan_rules import KINDS
 from gitcp.core.spans import count_noun
 from gitcp.errors import OK
 from gitcp.repo import Repo
 from gitcp.store.care import upkeep
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,18 +7,19 @@ from importlib import import_module
 
 from gitcp import agents, commands, repo, stages
 from gitcp.commands import flatten_rows, make_flag, make_value
-from gitcp.console import cli, escape_unprintable
+from gitcp.console import escape_unprintable
 from gitcp.core import config_table
-from gitcp.core.render import completion
 from gitcp.errors import NO, OK, Error, InputError
+from gitcp.render import completion
 from gitcp.store.search import search
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gitcp.commands import Rows
-    from gitcp.core.render.completion import Candidates
+    from gitcp.render.completion import Candidates
 
 OPTIONS = (
     make_flag("--words", "list the candidates for the last word of a command line"),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from gitcp import console
 from gitcp.commands import JSON, make_flag, make_value
-from gitcp.console import cli
 from gitcp.core import installation
 from gitcp.errors import NO, OK, UsageError
 from gitcp.repo import Repo
 from gitcp.store.setup import adapters
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

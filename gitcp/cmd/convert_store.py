@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from gitcp import term
 from gitcp.commands import make_flag
-from gitcp.console import cli, term
 from gitcp.errors import OK
 from gitcp.repo import Repo
 from gitcp.store import refs
 from gitcp.store.v1 import checkpoints, conversion
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

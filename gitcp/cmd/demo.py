@@ -14,9 +14,11 @@ import time
 from contextlib import contextmanager, suppress
 
 import gitcp
-from gitcp.console import cli, escape_unprintable, shell, term
+from gitcp import term
+from gitcp.console import escape_unprintable
 from gitcp.errors import OK, Error
 from gitcp.store.back.scratch import raising_at_broken_pipe
+from gitcp.terminal import cli, shell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

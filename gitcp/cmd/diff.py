@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from gitcp.commands import JSON, make_flag, make_value
-from gitcp.console import cli, shell
 from gitcp.core import patches
 from gitcp.errors import UsageError
 from gitcp.git import decode_name, encode_name
@@ -16,6 +15,7 @@ from gitcp.store.back import steps
 from gitcp.store.commits import stage
 from gitcp.store.commits.work import read_work
 from gitcp.store.lines import absent
+from gitcp.terminal import cli, shell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

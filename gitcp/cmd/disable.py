@@ -6,12 +6,12 @@ import os
 
 from gitcp import console, files, jj, registered
 from gitcp.commands import make_flag, make_value
-from gitcp.console import cli
 from gitcp.errors import OK, Error, NoRepository, UsageError, format_error
 from gitcp.files import exclusive
 from gitcp.gitdir import packs
 from gitcp.repo import Repo
 from gitcp.store.setup import adapters, git_hooks, guard_files, install, takeover
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

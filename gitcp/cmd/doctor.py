@@ -6,15 +6,15 @@ import os
 
 from gitcp import context
 from gitcp.commands import JSON, make_flag
-from gitcp.console import cli
 from gitcp.core import findings
-from gitcp.core.render.answers import explain_beginning
 from gitcp.errors import NO, OK
+from gitcp.render.answers import explain_beginning
 from gitcp.repo import Repo
 from gitcp.store.care import installation, table
 from gitcp.store.care.case import Case
 from gitcp.store.imports import imports
 from gitcp.store.setup import guard_files
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

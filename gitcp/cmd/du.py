@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 
+from gitcp import term
 from gitcp.commands import JSON, make_flag, make_value
-from gitcp.console import cli, term
 from gitcp.core import findings, spans
 from gitcp.errors import OK
 from gitcp.repo import Repo
 from gitcp.store.care import space
 from gitcp.store.reading import split_windows
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,16 +9,16 @@ from importlib.util import find_spec
 
 from gitcp import agents, console
 from gitcp.commands import JSON, make_flag, make_value
-from gitcp.console import cli, picker
-from gitcp.core.render import completion
 from gitcp.core.spans import count_noun
 from gitcp.errors import OK, Error, UsageError, hide_passwords
+from gitcp.render import completion
 from gitcp.repo import Repo
 from gitcp.store.care import installation
 from gitcp.store.imports import imports
 from gitcp.store.setup import adapters, install, takeover
 from gitcp.store.show import reports
 from gitcp.store.v1 import checkpoint_list
+from gitcp.terminal import cli, picker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from gitcp import console
+from gitcp import console, term
 from gitcp.cmd import show
 from gitcp.commands import JSON, OFFLINE, make_flag, make_value
-from gitcp.console import cli, term
-from gitcp.core.render import answers
 from gitcp.errors import OK, Error, UsageError
 from gitcp.objects import Objects
+from gitcp.render import answers
 from gitcp.repo import Repo
 from gitcp.store import refs
 from gitcp.store.back import points
 from gitcp.store.show import commits
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from gitcp import term
 from gitcp.commands import JSON, REVISIONS, make_flag, make_value
-from gitcp.console import cli, extras, term
 from gitcp.core.spans import count_noun
 from gitcp.errors import OK
 from gitcp.repo import Repo
 from gitcp.store.show import facts
+from gitcp.terminal import cli, extras
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from gitcp import console
 from gitcp.commands import REVISIONS
-from gitcp.console import cli
 from gitcp.errors import OK
 from gitcp.repo import Repo
 from gitcp.store.lines import exports
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

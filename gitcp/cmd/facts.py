@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from gitcp.commands import JSON, make_flag, make_value
-from gitcp.console import cli
 from gitcp.core.fact_tables import QUESTIONS
 from gitcp.errors import OK, UsageError
 from gitcp.store.show import facts
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

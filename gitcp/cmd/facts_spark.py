@@ -7,10 +7,10 @@ import sys
 
 from gitcp.cmd import facts as cmd_facts
 from gitcp.commands import JSON, make_flag, make_value
-from gitcp.console import cli
 from gitcp.core.spans import count_noun
 from gitcp.errors import NO, OK, UsageError
 from gitcp.store.show import facts
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

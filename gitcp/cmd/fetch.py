@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gitcp import term
 from gitcp.commands import JSON
-from gitcp.console import cli, term
 from gitcp.core import formats
 from gitcp.core.spans import count_noun
 from gitcp.errors import OK
@@ -12,6 +12,7 @@ from gitcp.repo import Repo
 from gitcp.stages import checkpoints
 from gitcp.store.share import sync
 from gitcp.store.v1 import checkpoint_list
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

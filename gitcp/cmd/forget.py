@@ -6,7 +6,6 @@ import sys
 import time
 
 from gitcp.commands import JSON, make_flag, make_value
-from gitcp.console import cli
 from gitcp.core.spans import count_noun
 from gitcp.errors import OK, Error, InputError, hide_passwords
 from gitcp.objects import Objects
@@ -17,6 +16,7 @@ from gitcp.store.care.forgetting import Choice
 from gitcp.store.share import summaries, sync
 from gitcp.store.show import commits
 from gitcp.store.v1 import checkpoint_list, conversion
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

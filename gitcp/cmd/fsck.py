@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli, term
+from gitcp import term
 from gitcp.core import findings
 from gitcp.errors import NO, OK
 from gitcp.stages import upkeep
 from gitcp.store.care import table
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ import os
 import gitcp
 from gitcp import commands, events
 from gitcp.commands import make_flag, make_value
-from gitcp.console import cli, shell
 from gitcp.core.config_table import EVENTS
 from gitcp.errors import OK, Error
 from gitcp.repo import Repo
 from gitcp.store.setup import guard_files
+from gitcp.terminal import cli, shell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from gitcp import context
 from gitcp.commands import JSON, make_value
-from gitcp.console import cli
 from gitcp.core.spans import abbreviate
 from gitcp.errors import OK
 from gitcp.objects import need_commit
 from gitcp.store.relink import relink
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,19 +6,20 @@ import math
 import os
 import sys
 
+from gitcp import term
 from gitcp.commands import JSON, make_flag, make_value
-from gitcp.console import cli, term
 from gitcp.core.abandoned import has_text
-from gitcp.core.render import answers, history
 from gitcp.errors import OK
 from gitcp.events.turns import look_at_head
 from gitcp.git import decode_name
 from gitcp.objects import Objects
+from gitcp.render import answers, history
 from gitcp.repo import Repo
 from gitcp.store import pack_care
 from gitcp.store.back import abandoned, restore
 from gitcp.store.show import commits
 from gitcp.store.v1 import checkpoint_list
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ import shutil
 import tempfile
 
 from gitcp import VERSION, console
-from gitcp.console import cli, extras, servers
 from gitcp.core import line_replay
-from gitcp.core.render import answers
 from gitcp.errors import OK, Error
 from gitcp.files import read_stamp
 from gitcp.git import encode_name
 from gitcp.library import Repository
+from gitcp.render import answers
+from gitcp.terminal import cli, extras, servers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lsprotocol import types
 
     from gitcp.core.record_types import Record
-    from gitcp.core.render.answers import Conversation
+    from gitcp.render.answers import Conversation
 
 _PACKAGES = "gitcp lsp needs the Python package 'pygls'"
 _SHOW_TURN = "gitcp.showTurn"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from itertools import chain
 
-from gitcp import VERSION, console, library
+from gitcp import VERSION, console, library, term
 from gitcp.cmd import show
-from gitcp.console import cli, extras, servers, term
 from gitcp.core import spans
 from gitcp.core.abandoned import has_text
-from gitcp.core.render import answers, history
 from gitcp.errors import OK, Error
+from gitcp.render import answers, history
 from gitcp.store import redaction
+from gitcp.terminal import cli, extras, servers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

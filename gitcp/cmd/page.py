@@ -7,9 +7,8 @@ import sys
 import webbrowser
 from urllib.parse import quote
 
-from gitcp import VERSION, console, files, memory
+from gitcp import VERSION, console, files, memory, term
 from gitcp.commands import JSON, make_flag, make_value
-from gitcp.console import cli, extras, term
 from gitcp.errors import OK, Error
 from gitcp.git import allow_fetch, end_lasting
 from gitcp.objects import Objects
@@ -18,6 +17,7 @@ from gitcp.store import pack_care
 from gitcp.store.back import abandoned as store_abandoned
 from gitcp.store.lines import evidence
 from gitcp.store.page import serve
+from gitcp.terminal import cli, extras
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

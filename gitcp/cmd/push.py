@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gitcp import term
 from gitcp.commands import JSON, make_value
-from gitcp.console import cli, term
 from gitcp.core.spans import count_noun
 from gitcp.errors import OK, Error, hide_passwords
 from gitcp.events.pre_push import share_abandoned
@@ -12,6 +12,7 @@ from gitcp.repo import Repo
 from gitcp.stages.checkpoints import TIMEOUT, choose_timeout
 from gitcp.store.share import remote, sync
 from gitcp.store.v1 import checkpoint_list, checkpoints
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 
 from gitcp.commands import JSON, make_flag, make_value
-from gitcp.console import cli
-from gitcp.core.render import history
 from gitcp.errors import NO, OK
+from gitcp.render import history
 from gitcp.store import redaction
 from gitcp.store.show import commits, reports
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

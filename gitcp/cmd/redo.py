@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.cmd import undo
 from gitcp.commands import make_value
-from gitcp.console import cli
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,17 +7,18 @@ import shlex
 
 from gitcp.agents import get_client
 from gitcp.commands import JSON, OFFLINE, make_flag, make_value
-from gitcp.console import cli, parse_positive
-from gitcp.core.render import handover
+from gitcp.console import parse_positive
 from gitcp.core.spans import count_noun
 from gitcp.errors import NO, OK, Error
 from gitcp.objects import Objects
+from gitcp.render import handover
 from gitcp.repo import Repo
 from gitcp.store import pack_care
 from gitcp.store.back import conversation
 from gitcp.store.back import handover as store_handover
 from gitcp.store.setup import adapters
 from gitcp.store.show import commits
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import sys
 
-from gitcp import console
+from gitcp import console, term
 from gitcp.cmd import undo
 from gitcp.commands import JSON, make_flag, make_value
-from gitcp.console import cli, picker, term
 from gitcp.core import back
-from gitcp.core.render import answers
 from gitcp.errors import OK, Error, UsageError
 from gitcp.objects import Objects
+from gitcp.render import answers
 from gitcp.repo import Repo
 from gitcp.store import pack_care
 from gitcp.store import undo as store_undo
@@ -21,6 +20,7 @@ from gitcp.store.back.restore import read_kept_edits
 from gitcp.store.journal import stashes
 from gitcp.store.show import commits
 from gitcp.store.undo import effects
+from gitcp.terminal import cli, picker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,15 +10,15 @@ from argparse import REMAINDER
 from shutil import which
 
 import gitcp
-from gitcp import console, record
+from gitcp import console, record, term
 from gitcp.agents import find_client, other
 from gitcp.commands import make_value
-from gitcp.console import cli, shell, term
 from gitcp.core import formats
-from gitcp.core.render import answers
 from gitcp.errors import FATAL, OK, Error
+from gitcp.render import answers
 from gitcp.repo import Repo
 from gitcp.store.care import installation
+from gitcp.terminal import cli, shell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

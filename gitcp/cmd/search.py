@@ -7,13 +7,15 @@ import re
 import sys
 from functools import partial
 
+from gitcp import term
 from gitcp.commands import JSON, make_flag, make_value
-from gitcp.console import cli, parse_positive, term
-from gitcp.core.render import history
+from gitcp.console import parse_positive
 from gitcp.core.search_rules import add_filters, parse_query
 from gitcp.errors import NO, OK, UsageError
+from gitcp.render import history
 from gitcp.repo import Repo
 from gitcp.store.search import search
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 
+from gitcp import term
 from gitcp.commands import JSON, make_flag, make_value
-from gitcp.console import cli, term
-from gitcp.core.render import history
 from gitcp.errors import NO, OK
+from gitcp.render import history
 from gitcp.store.show import reports
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

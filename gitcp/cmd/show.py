@@ -5,16 +5,17 @@ from __future__ import annotations
 import sys
 from itertools import chain
 
+from gitcp import term
 from gitcp.commands import JSON, OFFLINE, make_flag, make_value
-from gitcp.console import cli, term
-from gitcp.core.render import answers, history
 from gitcp.errors import OK
 from gitcp.git import decode_name
 from gitcp.objects import Objects
+from gitcp.render import answers, history
 from gitcp.repo import Repo
 from gitcp.store import pack_care
 from gitcp.store.back import steps
 from gitcp.store.show import commits, reports
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from gitcp import console, context
 from gitcp.cmd import stage, undo
 from gitcp.commands import JSON, make_flag, make_value
-from gitcp.console import cli
 from gitcp.core.spans import abbreviate, count_noun
 from gitcp.errors import NO, OK
 from gitcp.objects import Objects, find_tree, need_commit
@@ -14,6 +13,7 @@ from gitcp.store import pack_care, refs
 from gitcp.store.commits import auto, split
 from gitcp.store.commits.split import Bench
 from gitcp.store.commits.stage import need_index, select
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

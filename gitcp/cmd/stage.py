@@ -5,7 +5,6 @@ from __future__ import annotations
 from gitcp import console
 from gitcp.cmd import undo
 from gitcp.commands import JSON, make_flag, make_value
-from gitcp.console import cli
 from gitcp.core.spans import count_noun
 from gitcp.errors import NO, OK, Changed, UsageError
 from gitcp.objects import Objects
@@ -14,6 +13,7 @@ from gitcp.store import pack_care
 from gitcp.store.back.restore import name_in_worktree
 from gitcp.store.commits import stage
 from gitcp.store.snapshot import scan
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,15 +6,15 @@ import gc
 import os
 
 from gitcp.commands import JSON, make_flag, make_value
-from gitcp.console import cli, extras
 from gitcp.core import sums
-from gitcp.core.render import history
 from gitcp.errors import OK, Error
 from gitcp.objects import Objects
+from gitcp.render import history
 from gitcp.repo import Repo
 from gitcp.store import prices
 from gitcp.store.lines import evidence, exports
 from gitcp.store.show import reports
+from gitcp.terminal import cli, extras
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,16 +7,17 @@ import time
 from itertools import islice
 from shutil import get_terminal_size
 
+from gitcp import term
 from gitcp.commands import JSON, make_flag
-from gitcp.console import cli, term
-from gitcp.core.render import answers, history
 from gitcp.errors import OK, Error, GitError, UsageError
 from gitcp.events.turns import look_at_head
 from gitcp.objects import Objects
+from gitcp.render import answers, history
 from gitcp.repo import Repo
 from gitcp.store.care import table
 from gitcp.store.setup import guard_files
 from gitcp.store.show import commits
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

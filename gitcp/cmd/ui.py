@@ -8,21 +8,21 @@ import shlex
 import sys
 import termios
 
-from gitcp import console
+from gitcp import console, term
 from gitcp.commands import make_value
-from gitcp.console import browser, cli, extras, shell, term
-from gitcp.core.render.panes import Browser
 from gitcp.errors import OK, Error
 from gitcp.objects import Objects
+from gitcp.render.panes import Browser
 from gitcp.repo import Repo
 from gitcp.store import pack_care
 from gitcp.store.back import browse
+from gitcp.terminal import browser, cli, extras, shell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitcp.core.render.panes import Action
+    from gitcp.render.panes import Action
 
 _LISTS = ("sessions", "commits", "points")
 _MISSING = "the browser is drawn with prompt_toolkit"

@@ -5,18 +5,19 @@ from __future__ import annotations
 import sys
 from functools import partial
 
-from gitcp import console, context
+from gitcp import console, context, term
 from gitcp.commands import JSON, make_flag, make_value
-from gitcp.console import cli, parse_positive, shell, term
+from gitcp.console import parse_positive
 from gitcp.core import back
-from gitcp.core.render import answers
 from gitcp.core.spans import count_noun
 from gitcp.errors import NO, OK, Error
 from gitcp.objects import Lookup, Objects, find_file
+from gitcp.render import answers
 from gitcp.repo import Repo
 from gitcp.store import pack_care, refs, undo
 from gitcp.store.back import points, restore, steps
 from gitcp.store.care import unfinished
+from gitcp.terminal import cli, shell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

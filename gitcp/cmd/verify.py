@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from gitcp import term
 from gitcp.commands import JSON, REVISIONS, make_flag
-from gitcp.console import cli, term
 from gitcp.core.spans import abbreviate
 from gitcp.errors import NO, OK
 from gitcp.repo import Repo
 from gitcp.store.show import reports
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from gitcp import term
 from gitcp.commands import JSON, make_flag, make_value
-from gitcp.console import cli, term
-from gitcp.core.render import answers
 from gitcp.errors import OK
 from gitcp.events.turns import look_at_head
 from gitcp.jj import choose_git
 from gitcp.objects import Objects
+from gitcp.render import answers
 from gitcp.repo import Repo
 from gitcp.store.lines import blame
 from gitcp.store.lines.evidence import Evidence
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

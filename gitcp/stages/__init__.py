@@ -55,7 +55,7 @@ def bind_stage(name: str, argv: Sequence[str]) -> Stage:
     function, rows = find_stage(name)
     if not argv and (not rows or function.__defaults__):
         return function
-    from gitcp.console import cli
+    from gitcp.terminal import cli
 
     args = cli.Parser(name, rows, add_help=False).parse_args(argv)
     return lambda records: function(records, args)
@@ -71,7 +71,7 @@ def bind_pipeline(text: str, top: str | None) -> tuple[Stage, ...]:
 
 
 def _bind_foreign(words: Sequence[str], top: str | None) -> Stage:
-    from gitcp.console import shell
+    from gitcp.terminal import shell
 
     return lambda records: shell.run_filter(words, _leave_after(records), top)
 
@@ -85,7 +85,7 @@ def _leave_after(records: Records) -> Iterator[Record]:
 def run(name: str, argv: Sequence[str]) -> int:
     """Run a stage as a program; return its status."""
     from gitcp import record
-    from gitcp.console import cli
+    from gitcp.terminal import cli
 
     function, rows = find_stage(name)
     args = cli.parse(name, rows, argv)

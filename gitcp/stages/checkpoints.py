@@ -7,7 +7,7 @@ import os
 
 from gitcp import console
 from gitcp.commands import make_flag, make_nul, make_value
-from gitcp.console import cli, parse_number
+from gitcp.console import parse_number
 from gitcp.core import checkpoint_keys, formats, spans, transcripts, v1_schema
 from gitcp.errors import Error, InputError, hide_passwords
 from gitcp.git import encode_name
@@ -18,6 +18,7 @@ from gitcp.store.share import sync
 from gitcp.store.show import commits
 from gitcp.store.stored_transcripts import store_chunks
 from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write, merging
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ import pytest
 from gitcp import agents
 from gitcp.agents.install import enabling
 from gitcp.cmd import attach, disable, enable, resume
-from gitcp.console import cli
 from gitcp.errors import Error, UsageError
+from gitcp.terminal import cli
 from tests.support.installed import HOOKS, commands, git, ours, snapshot, write
 from tests.support.paths import TOP
 from tests.support.warm import run

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.render import history
+from gitcp.render import history
 from tests.support.harness import World
 from tests.support.warm import run
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from gitcp.cmd import show
-from gitcp.core.render import answers
 from gitcp.objects import Objects
+from gitcp.render import answers
 from gitcp.repo import Repo
 from gitcp.store.v1 import committed_write
 from tests.support.checkpoints import DATA, git, session, unbundle

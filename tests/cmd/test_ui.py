@@ -11,9 +11,9 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from gitcp.cmd import ui
-from gitcp.console import browser
 from gitcp.objects import Objects
 from gitcp.repo import Repo
+from gitcp.terminal import browser
 from tests.support.harness import World
 from tests.support.story import SESSION, tell
 from tests.support.terminal import Screen

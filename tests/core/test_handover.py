@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from gitcp.core.prompt_text import name_prompt
-from gitcp.core.render import handover
+from gitcp.render import handover
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.render.handover import Asked, Work
+    from gitcp.render.handover import Asked, Work
 
 
 def make_turn(prompt: str, answer: str = "done", calls: int = 1) -> Asked:

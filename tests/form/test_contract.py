@@ -14,10 +14,10 @@ import pytest
 
 from gitcp import VERSION, commands, events, stages
 from gitcp.cmd import completion
-from gitcp.console import cli
 from gitcp.core.config_table import EVENTS, KEYS, LABELS
 from gitcp.store.care import table
 from gitcp.store.care.case import BLIND
+from gitcp.terminal import cli
 from tests.form.source import none
 from tests.support.copies import plant
 from tests.support.harness import World

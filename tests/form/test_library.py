@@ -14,11 +14,11 @@ PROGRAMS = {
     "events",
     "stages",
     "console",
-    "agent_hook",
+    "term",
+    "terminal",
     "hook",
     "entry",
     "__main__",
-    "start",
 }
 LIBRARY = [p for p in MODULES if (*name(p).split("."), "")[1] not in PROGRAMS]
 DOORS = {"sys.stdin", "sys.stdout", "sys.stderr", "os.chdir", "os.fchdir", "os.putenv"}

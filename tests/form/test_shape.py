@@ -29,9 +29,12 @@ from tests.support.paths import TOP
 LAYERS = (
     "VERSION errors memory packages lazy_modules",
     "commands patterns",
-    "core agents",
+    "core",
+    "agents",
+    "render",
     "git",
-    "messages",
+    "term",
+    "console",
     "files",
     "record",
     "gitdir",
@@ -41,7 +44,7 @@ LAYERS = (
     "objects",
     "repo",
     "object_lists",
-    "console",
+    "terminal",
     "store",
     "context",
     "library",
@@ -51,17 +54,12 @@ LAYERS = (
     "hook",
     "entry __main__",
 )
-# Decisions read what clients write; tests/form/test_rooms.py has their order.
-BESIDE = {"core", "agents"}
-KNOWN = {*map(name, MODULES)}
 LAYER = {part: n for n, parts in enumerate(LAYERS) for part in parts.split()}
 TYPED = tuple(
     f"gitcp.{room}."
     for room in "agents.install library events stages store.care store.guard"
     " store.imports store.search store.setup store.share store.show store.turn store.v1".split()
 )
-# What may be printed is in the room of the terminal, which knows a Repo.
-BELOW = {"console": ("messages", {"", "term"})}
 OWNER = {
     "orjson": "record.py",
     "filelock": "files.py",
@@ -81,24 +79,18 @@ IMPURE = set("time random secrets subprocess socket pathlib tempfile datetime".s
 
 
 def test_imports_point_downwards() -> None:
-    wrong = []
-    for path in MODULES:
-        part = _place(name(path))
-        for module in imports(path):
-            used = _place(module) if module.startswith("gitcp.") else part
-            upward = used != part and LAYER[used] >= LAYER[part] if part else False
-            if upward and {part, used} != BESIDE:
-                wrong.append(f"{name(path)} imports {module}")
-    none(wrong)
+    none(
+        f"{name(path)} imports {module}"
+        for path in MODULES
+        for module in imports(path)
+        if module.startswith("gitcp.") and (part := _place(name(path)))
+        if (used := _place(module)) != part and LAYER[used] >= LAYER[part]
+    )
 
 
 def _place(module: str) -> str:
     """The name in LAYERS of what a module, or a name of one, is in."""
-    if module not in KNOWN and module.count(".") > 1:
-        module = module.rpartition(".")[0]
-    _, room, file, *_ = (*module.split("."), "", "")
-    part, files = BELOW.get(room, ("", ()))
-    return part if file in files else room
+    return (*module.split("."), "")[1]
 
 
 def test_what_takes_a_repository_takes_no_objects_beside_it() -> None:
@@ -166,7 +158,7 @@ def test_only_what_hooks_load_imports_inside_functions() -> None:
 
 def test_decisions_are_pure() -> None:
     """No git, clock, random or environment; a table beside a module may be read."""
-    core = sorted((TOP / "gitcp" / "core").rglob("*.py"))
+    core = [p for room in ("core", "render") for p in sorted((TOP / "gitcp" / room).rglob("*.py"))]
     none(name(p) for p in core if re.search(r"\bos\.(?!path\b)", p.read_text()))
     roots = [(name(p), module.partition(".")[0]) for p in core for module in imports(p)]
     none(f"{module} imports {root}" for module, root in roots if root in IMPURE)

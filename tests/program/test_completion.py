@@ -11,7 +11,7 @@ import pytest
 
 from gitcp.cmd import completion
 from gitcp.commands import flatten_rows, make_flag, make_value
-from gitcp.core.render.completion import STARTS, format_script, list_candidates, split_words
+from gitcp.render.completion import STARTS, format_script, list_candidates, split_words
 from tests.support.harness import Agent, World
 from tests.support.paths import BIN, TOP
 from tests.support.terminal import talk

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import gitcp
-from gitcp.console import extras
+from gitcp.terminal import extras
 
 METADATA = """\
 Metadata-Version: 2.4

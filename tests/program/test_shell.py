@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from gitcp import git
-from gitcp.console import shell
 from gitcp.errors import Error, InputError
+from gitcp.terminal import shell
 from tests.support.paths import TOP
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp import console
-from gitcp.console import term
+from gitcp import console, term
 
 
 @pytest.mark.parametrize(

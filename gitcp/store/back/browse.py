@@ -10,9 +10,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from gitcp.agents import find_client
 from gitcp.agents.reading.turns import gather_turns
 from gitcp.core import back, credit, edit_states, spans
-from gitcp.core.render import answers
-from gitcp.core.render.panes import Row, cut_patch
-from gitcp.core.render.rows import (
+from gitcp.core.v1_schema import build_part
+from gitcp.errors import Error
+from gitcp.files import read_stamp
+from gitcp.git import decode_name
+from gitcp.objects import edit_tree
+from gitcp.record import load_entry
+from gitcp.render import answers
+from gitcp.render.panes import Row, cut_patch
+from gitcp.render.rows import (
     build_commit,
     build_commit_parts,
     build_plan,
@@ -22,12 +28,6 @@ from gitcp.core.render.rows import (
     build_turns,
     describe_session,
 )
-from gitcp.core.v1_schema import build_part
-from gitcp.errors import Error
-from gitcp.files import read_stamp
-from gitcp.git import decode_name
-from gitcp.objects import edit_tree
-from gitcp.record import load_entry
 from gitcp.store import journal, refs, session
 from gitcp.store.back import conversation, points, restore
 from gitcp.store.session import client_transcript, others
@@ -39,7 +39,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.agents.reading.turns import Part, Turn
     from gitcp.core.record_types import JournalLine, Record
-    from gitcp.core.render.panes import Block
+    from gitcp.render.panes import Block
     from gitcp.repo import Repo
 
 _WINDOW = 50  # states that are read at once

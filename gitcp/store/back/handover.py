@@ -9,11 +9,11 @@ from gitcp import console
 from gitcp.agents.reading import conversation as talk
 from gitcp.agents.reading.items import list_items
 from gitcp.core.prompt_text import is_notification
-from gitcp.core.render import handover
 from gitcp.core.spans import abbreviate
 from gitcp.errors import Error
 from gitcp.git import decode_name
 from gitcp.objects import Lookup, find_file, read_commit
+from gitcp.render import handover
 from gitcp.store import redaction
 from gitcp.store.back import abandoned, conversation, steps
 from gitcp.store.back.restore import Present, read_present
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from gitcp.core.record_types import Record
-    from gitcp.core.render.handover import Asked
+    from gitcp.render.handover import Asked
     from gitcp.repo import Repo
     from gitcp.store.back.conversation import Stored
 

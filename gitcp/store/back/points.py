@@ -10,10 +10,9 @@ import time
 from functools import partial
 from typing import NamedTuple
 
-from gitcp import files
+from gitcp import files, term
 from gitcp import objects as store_objects
 from gitcp.agents.reading.conversation import describe_calls
-from gitcp.console import term
 from gitcp.core import back, credit, v1_format
 from gitcp.core.back import describe_lacking
 from gitcp.core.spans import abbreviate

@@ -23,7 +23,6 @@ from contextlib import contextmanager, suppress
 from functools import partial
 
 from gitcp import files
-from gitcp.console import shell
 from gitcp.core import back, formats
 from gitcp.core.formats import COMMIT
 from gitcp.errors import Error, GitError
@@ -34,6 +33,7 @@ from gitcp.objects import compare_trees
 from gitcp.store import session, undo
 from gitcp.store.back import points
 from gitcp.store.session import process
+from gitcp.terminal import shell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from functools import cached_property
 
-from gitcp.console import term
+from gitcp import term
 from gitcp.core import formats
 from gitcp.core.findings import ERROR, make_finding
 from gitcp.errors import Error, format_error

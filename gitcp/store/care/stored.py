@@ -6,8 +6,7 @@ import hashlib
 import os
 import re
 
-from gitcp import cat_file, console, files, object_lists, objects
-from gitcp.console import term
+from gitcp import cat_file, console, files, object_lists, objects, term
 from gitcp.core import formats, holding, links, transcripts, v1_format, v1_schema
 from gitcp.core.findings import make_finding
 from gitcp.core.formats import CHECKPOINTS, parse_checkpoint_ref

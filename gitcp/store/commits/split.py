@@ -11,8 +11,7 @@ from __future__ import annotations
 import os
 from functools import cached_property
 
-from gitcp import files, object_lists, objects
-from gitcp.console import term
+from gitcp import files, object_lists, objects, term
 from gitcp.core import back, commit_message, json, links, message_edits, prompt_text, v1_schema
 from gitcp.core.commit_message import KEY
 from gitcp.core.credit import UNKNOWN

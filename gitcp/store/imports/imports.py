@@ -12,10 +12,9 @@ from functools import partial
 from itertools import chain, islice
 from typing import NamedTuple
 
-from gitcp import VERSION, agents, files, object_lists
+from gitcp import VERSION, agents, files, object_lists, term
 from gitcp.agents.install import json_text
 from gitcp.agents.reading import edits
-from gitcp.console import term
 from gitcp.core import formats, import_rules, line_replay, links, transcript_facts, transcripts
 from gitcp.core.spans import count_noun
 from gitcp.errors import Error, InputError

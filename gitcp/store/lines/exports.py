@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from functools import partial
 
-from gitcp import VERSION
-from gitcp.console import term
+from gitcp import VERSION, term
 from gitcp.core import exports, line_authors, sums
 from gitcp.core.spans import abbreviate
 from gitcp.errors import GitError

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from gitcp import term
 from gitcp.agents import find_client
 from gitcp.agents.reading.turns import gather_turns
-from gitcp.console import term
 from gitcp.core import page_parts, sums, transcripts
 from gitcp.core.sums import find_model
 from gitcp.errors import Error

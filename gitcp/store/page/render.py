@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from gitcp.core import page_parts, transcripts
 from gitcp.core.page_parts import map_strings
 from gitcp.core.prompt_text import name_prompt
-from gitcp.core.render.history import COUNTED, OUTCOMES, format_stats_summary
 from gitcp.core.spans import AUTHORS, SHORTEST, count_noun, format_usage, shorten
 from gitcp.core.sums import Sums, share_percent
+from gitcp.render.history import COUNTED, OUTCOMES, format_stats_summary
 from gitcp.store.page.highlight import highlight_lines
 from gitcp.store.page.talk import Talk, format_span, make_key, parse_seconds
 from gitcp.store.page.template import Chunks, fill_template

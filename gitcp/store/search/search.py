@@ -6,9 +6,9 @@ import time
 from typing import NamedTuple
 
 from gitcp.core import back, json, search_rules, spans
-from gitcp.core.render import answers
 from gitcp.files import exclusive
 from gitcp.objects import Objects
+from gitcp.render import answers
 from gitcp.store.back import points
 from gitcp.store.search import index
 from gitcp.store.session import others
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import Any
 
-    from gitcp.core.render.completion import Candidates
     from gitcp.core.search_rules import Query
+    from gitcp.render.completion import Candidates
     from gitcp.repo import Repo
 
     Hit = dict[str, Any]

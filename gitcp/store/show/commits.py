@@ -6,9 +6,8 @@ import json
 import tempfile
 from itertools import starmap
 
-from gitcp import cat_file, console, object_lists
+from gitcp import cat_file, console, object_lists, term
 from gitcp.agents.reading import conversation
-from gitcp.console import term
 from gitcp.core import credit, edit_states, formats, line_replay, links, v1_format, v1_schema
 from gitcp.core.formats import build_change
 from gitcp.core.spans import abbreviate
@@ -32,8 +31,8 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from gitcp.core.record_types import JournalLine, Record, Tip
-    from gitcp.core.render.history import Drawn
     from gitcp.objects import Changes
+    from gitcp.render.history import Drawn
     from gitcp.repo import Repo
     from gitcp.store.reading import Steps
     from gitcp.store.v1.checkpoints import StoredCheckpoint

@@ -22,7 +22,6 @@ from urllib.parse import quote
 
 from gitcp import git, memory
 from gitcp.agents.reading.items import list_items
-from gitcp.console import extras
 from gitcp.core import fact_tables, transcripts
 from gitcp.core.fact_tables import QUESTIONS
 from gitcp.errors import Error, GitError
@@ -36,6 +35,7 @@ from gitcp.store.prices import list_price
 from gitcp.store.setup import adapters
 from gitcp.store.show import reports
 from gitcp.store.v1 import checkpoint_list
+from gitcp.terminal import extras
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ another step.  `gitcp clean` removes the oldest steps.
 
 from __future__ import annotations
 
-from gitcp import console
-from gitcp.console import term
+from gitcp import console, term
 from gitcp.core import back, formats, json, v1_format, v1_schema
 from gitcp.errors import Moved
 from gitcp.files import exclusive

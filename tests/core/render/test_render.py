@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gitcp.core import spans
-from gitcp.core.render import answers, history
+from gitcp.render import answers, history
 
 Json = dict[str, Any]
 

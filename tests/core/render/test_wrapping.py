@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gitcp.core import back
-from gitcp.core.render import answers, history
-from gitcp.core.render.history import fit_line
 from gitcp.core.spans import COMMAND, count_cells, fit_words, pad, shorten, wrap_line
+from gitcp.render import answers, history
+from gitcp.render.history import fit_line
 
 
 @pytest.mark.parametrize(

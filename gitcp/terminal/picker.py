@@ -10,8 +10,9 @@ import os
 import shutil
 import sys
 
-from gitcp.console import browser, cli, escape_unprintable
+from gitcp.console import escape_unprintable
 from gitcp.core import spans
+from gitcp.terminal import browser, cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class Choice:
         self._scroll = max(0, self._scroll + step * max(1, self._rows - 1))
 
     def press(self, key: str, text: str) -> str:
-        """Take a key in (gitcp.console.browser); return why the screen is left, '' if it is not."""
+        """Take a key (gitcp.terminal.browser); return why the screen is left, '' if it is not."""
         moves = {"up": -1, "c-p": -1, "down": 1, "c-n": 1, "home": -sys.maxsize, "end": sys.maxsize}
         if key in moves:
             self.move(moves[key])

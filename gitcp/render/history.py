@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from gitcp.agents.reading import conversation
 from gitcp.core import json, page_parts, prompt_text, spans, sums
-from gitcp.core.render import handover
 from gitcp.core.spans import (
     AUTHORS,
     COMMAND,
@@ -27,6 +26,7 @@ from gitcp.core.spans import (
 )
 from gitcp.core.transcript_facts import parse_time
 from gitcp.core.transcripts import ensure_object
+from gitcp.render import handover
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

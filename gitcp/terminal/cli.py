@@ -12,8 +12,8 @@ import signal
 import sys
 from importlib import import_module
 
-from gitcp import commands, console, git, record
-from gitcp.console import escape_unprintable, shell, term
+from gitcp import commands, console, git, record, term
+from gitcp.console import escape_unprintable
 from gitcp.core import spans
 from gitcp.errors import (
     BUG,
@@ -30,6 +30,7 @@ from gitcp.errors import (
 from gitcp.git import Git, allow_fetch, end_lasting
 from gitcp.objects import abandon_unflushed
 from gitcp.repo import Repo
+from gitcp.terminal import shell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def _run_body(body: Callable[[], int]) -> int:
         if (e.name or "").partition(".")[0] not in PACKAGES:
             sys.excepthook(*sys.exc_info())
             return BUG
-        extras = import_module("gitcp.console.extras")  # what reads metadata takes 20 ms
+        extras = import_module("gitcp.terminal.extras")  # what reads metadata takes 20 ms
         print("fatal:", extras.make_missing(f"{e} in {sys.executable}"), file=sys.stderr)
         return FATAL
     except Exception:

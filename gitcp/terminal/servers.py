@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 
-from gitcp.console import cli
+from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gitcp.core import back, spans, transcript_facts, transcripts
-from gitcp.core.render import answers
-from gitcp.core.render.panes import Row, count_changes
 from gitcp.core.spans import abbreviate
 from gitcp.core.transcripts import ensure_object
+from gitcp.render import answers
+from gitcp.render.panes import Row, count_changes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.agents.reading.turns import Part, Turn
     from gitcp.core.back import Plan, Point
     from gitcp.core.record_types import Record
-    from gitcp.core.render.panes import Block
+    from gitcp.render.panes import Block
 
     Day = Callable[[float], tuple[str, str]]  # seconds since 1970 -> its day, its time
 

@@ -8,7 +8,6 @@ from itertools import groupby
 from gitcp.core import back, formats, prompt_text
 from gitcp.core.back import describe_lacking
 from gitcp.core.findings import format_remedy
-from gitcp.core.render.history import draw_excerpt, draw_parent, draw_prompts
 from gitcp.core.spans import (
     COMMAND,
     SHORTEST,
@@ -24,6 +23,7 @@ from gitcp.core.spans import (
     split_rows,
 )
 from gitcp.core.transcripts import ensure_object, list_objects
+from gitcp.render.history import draw_excerpt, draw_parent, draw_prompts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from gitcp.agents.reading.conversation import CallContext, Entry
     from gitcp.core.back import Plan, Point, Step
     from gitcp.core.record_types import Record
-    from gitcp.core.render.history import When
     from gitcp.core.spans import Ago, Line
+    from gitcp.render.history import When
 
     AnswerLine = Mapping[str, Any]  # a record `line`
     LineRecord = Mapping[str, Any]  # of type `line`

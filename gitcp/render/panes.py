@@ -11,9 +11,9 @@ from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
 from gitcp.core import spans
-from gitcp.core.render.answers import draw_patch
-from gitcp.core.render.history import fit_line
 from gitcp.errors import Error
+from gitcp.render.answers import draw_patch
+from gitcp.render.history import fit_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

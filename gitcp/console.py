@@ -1,4 +1,4 @@
-"""The terminal: options and arguments of commands as data, and messages for the person."""
+"""Messages for the person, and words and numbers of a command line as data."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def tell(message: str) -> None:
 def hide_progress() -> None:
     """Remove the line of progress, if there is one."""
     if "line" in memory.get_table("progress"):
-        from gitcp.console import term
+        from gitcp import term
 
         term.hide_progress()
 

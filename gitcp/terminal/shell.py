@@ -11,8 +11,7 @@ import time
 from contextlib import suppress
 from io import BytesIO
 
-from gitcp import record
-from gitcp.console import term
+from gitcp import record, term
 from gitcp.errors import Error, InputError
 from gitcp.git import build_person_env, extend_deadline
 from gitcp.packages import find_package

@@ -6,9 +6,10 @@ import os
 import sys
 from shutil import which
 
-from gitcp.console import cli, term
-from gitcp.core.render import manual
+from gitcp import term
 from gitcp.errors import OK, Error
+from gitcp.render import manual
+from gitcp.terminal import cli
 
 _SECTIONS = ("1", "7", "5")
 
