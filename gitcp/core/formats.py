@@ -176,7 +176,9 @@ COMMIT_VERDICT = {
     "id": is_short_id,
     "head": is_object_name,
     "parent": is_object_name,
-    "sessions": {None: {"how": str, "paths": [is_path], "reasons": {None: str}}},
+    "sessions": {
+        None: {"how": str, "paths": [is_path], "reasons": {None: str}, "former?": [is_path]}
+    },
     "ids?": [is_short_id],
     "unmade?": [is_short_id],
     **dict.fromkeys(("told?", "commented?", "brings?"), bool),

@@ -444,7 +444,7 @@ def _compare_places(lines: Lines) -> Sides:
 # Texts are compared by the lines that each adds or removes, other contents as a whole.  If `before`
 # is not known, the commit's parent is used for it.
 _NONE: frozenset[bytes] = frozenset()
-_MOST_NEW = 50  # new files in a commit that are compared by lines with a moved one
+_MOST_NEW = 50  # files in a commit that are compared by lines with a moved one
 
 
 def compare_changes(entry: Recorded, staged: Staged, blob: Blob) -> Shared:
@@ -587,6 +587,24 @@ def pair_moves(
         for target in targets:
             if common := _compare_moved(entry, (*old, *new[target][2:]), blob):
                 yield path, target, common
+
+
+def pair_renamed(
+    entries: Iterable[Recorded], staged: Changes, blob: Blob, gone: Gone
+) -> Iterator[tuple[str, str, frozenset[bytes]]]:
+    """Pair recorded paths that are gone with the files that the commit changes and that were
+    renamed from them before: (recorded path, path now, what the changes have in common).
+
+    The commit has all of the work or two distinctive lines, since names and contents only resemble
+    each other."""
+    change = Change({path: c for path, c in staged.items() if c[1] and c[3]}, blob, gone)
+    away = [entry for entry in entries if entry["path"] not in staged and entry.get("before")]
+    for entry in away if len(change.changes) <= _MOST_NEW else ():
+        held = hold([entry], change)
+        weight = sum(held["common"].values())
+        if weight >= DISTINCTIVE or (weight and held["is_all_work"]):
+            [target] = {path for path, _ in held["common"]}
+            yield entry["path"], target, frozenset(unit for _, unit in held["common"])
 
 
 def _is_gone(entry: Recorded, change: Staged | None, blob: Blob, gone: Gone) -> bool:

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Blob, Linked, Recorded, Shared, Staged, Version
 
     class Matched(TypedDict):
-        """paths: those with work of the session; shared: path -> what is in common."""
+        """paths: those with work of the session; shared: path -> what is in common; former: the
+        recorded paths of renamed files."""
 
         paths: list[str]
         reasons: dict[str, str]
         shared: dict[str, frozenset[bytes]]
+        former: list[str]
 
 
 def find_overlap(entry: Recorded, staged: Staged, blob: Blob) -> Shared:
@@ -61,7 +63,8 @@ def match_session(
     `reasons` has the reason for each path, also for one that does not count.  A moved file, which
     git shows as a deletion and an addition, counts under its new path if that has the recorded
     content, or most of it and the old path is gone: from the worktree, by `gone`, or in the commit,
-    which may have another file there.
+    which may have another file there.  Work that was put away counts where its file is now, if that
+    was renamed meanwhile.
     """
     shared: dict[str, frozenset[bytes]] = {}
     reasons: dict[str, str] = {}
@@ -70,21 +73,50 @@ def match_session(
     for entry in entries:
         path = entry["path"]
         change = staged.get(path)
-        if new_oids and (
-            change[3] != entry["oid"] if change else entry["oid"] in new_oids or gone(path)
-        ):
+        if change is None:
+            is_sought = bool(new_oids) or not entry["live"]
+            is_moved = entry["oid"] in new_oids or (is_sought and gone(path))
+        else:
+            is_moved = bool(new_oids) and change[3] != entry["oid"]
+        if is_moved:
             moved.append(entry)
         if change is not None and path not in shared:
             common, reasons[path] = find_overlap(entry, change, blob)
             shared.update({path: common} if common else {})
+    found: Matched = {"paths": [], "reasons": reasons, "shared": shared, "former": []}
     if moved:
-        from gitcp.core import holding
+        _add_moved(found, moved, staged, blob, gone)
+    found["paths"] = sorted(shared)
+    return found
 
-        for old, new, common in holding.pair_moves(moved, staged, blob, gone):
-            if new not in shared:
-                shared[new] = common
-                reasons[new] = f"the recorded content of '{old}'"
-    return {"paths": sorted(shared), "reasons": reasons, "shared": shared}
+
+def _add_moved(
+    found: Matched,
+    moved: Iterable[Recorded],
+    staged: Mapping[str, Staged],
+    blob: Blob,
+    gone: Callable[[str], bool],
+) -> None:
+    """Add to what was found the paths of files that may have been moved."""
+    from gitcp.core import holding
+
+    moves = [
+        (old, new, common, f"the recorded content of '{old}'")
+        for old, new, common in holding.pair_moves(moved, staged, blob, gone)
+    ]
+    for old, new, common in holding.pair_renamed(moved, staged, blob, gone):
+        moves.append((old, new, common, f"work on '{old}', which was renamed since"))
+        found["former"].append(old)
+    for _, new, common, reason in moves:
+        if new not in found["shared"]:
+            found["shared"][new], found["reasons"][new] = common, reason
+
+
+def build_linked(found: Matched, how: str) -> Linked:
+    """The part of a session in a commit, by what was found.  how: as Linked has it."""
+    reasons = found["reasons"] if found["paths"] else {}
+    linked: Linked = {"how": how, "paths": found["paths"], "reasons": reasons}
+    return {**linked, "former": found["former"]} if found["former"] else linked
 
 
 def describe_links(sessions: Mapping[str, Linked]) -> str:

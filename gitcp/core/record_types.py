@@ -52,12 +52,14 @@ Shared = tuple[frozenset[bytes], str]  # what two changes have in common; the re
 
 
 class Linked(TypedDict):
-    """Why a session belongs to a commit.  how: content, environment or process.  The keys from
-    agent on are of what was stored."""
+    """Why a session belongs to a commit.  how: content, environment or process.  former: the
+    paths, when they were recorded, of files that were renamed since.  The keys from agent on are
+    of what was stored."""
 
     how: str
     paths: list[str]
     reasons: dict[str, str]
+    former: NotRequired[list[str]]
     agent: NotRequired[str]
     turns: NotRequired[int]  # how many wrote what the commit has
     lines: NotRequired[tuple[int, int]]  # added by the commit: those by the session, and all

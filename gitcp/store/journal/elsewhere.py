@@ -7,9 +7,9 @@ import os
 import time
 
 from gitcp import files, git
-from gitcp.core import credit, credit_cases, discards, edit_states, formats
+from gitcp.core import credit, credit_cases, discards, edit_states, formats, holding
 from gitcp.errors import Error, Late
-from gitcp.git import ANY, decode_name
+from gitcp.git import ANY, decode_name, encode_name
 from gitcp.repo import Repo
 from gitcp.store import journal, reading, session
 from gitcp.store.journal import (
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from gitcp.core.discards import Discard
     from gitcp.core.record_types import JournalLine, Recorded, State, Version, Writer
     from gitcp.git import Running
+    from gitcp.objects import Changes
     from gitcp.store.journal.edits import Stretch
 
     Act = Callable[[Journal, State, JournalLine, list[str], int], None]
@@ -254,6 +255,28 @@ def bring_edits(repo: Repo, state: State, paths: Collection[str]) -> None:
             _settle_edits(other, stretches)
         if state.get("worktree_id", "") != repo.worktree_id:
             _note_visit(state, repo)
+
+
+def bring_renamed(repo: Repo, state: State, former: Collection[str], changes: Changes) -> None:
+    """State a session's edits at these paths, whose files were renamed since, anew under the names
+    that a commit with these changes has of them."""
+
+    def is_gone(path: str) -> bool:
+        return not os.path.lexists(os.path.join(os.fsencode(repo.worktree), encode_name(path)))
+
+    lines: list[JournalLine] = []
+    taken: dict[str, list[Any]] = {}
+    with Journal(repo) as held:
+        work, at = collect_work(held.lines, state["session_id"]), read_clock(repo)
+        for path in former:
+            for stretch in work.list_stretches(path):
+                entries = [stretch.build_record(path)]
+                pairs = holding.pair_renamed(entries, changes, repo.objects.read_blob, is_gone)
+                for _, name, _ in pairs:
+                    lines += [{**line, "path": name} for line in _make_stated_edits(stretch, at)]
+                    names = map(edit_states.get_edit_name, stretch.edits)
+                    taken.setdefault(path, []).extend(names)
+        held.append([*lines, {"taken": taken, "at": at}] if taken else [])
 
 
 def _is_brought(lines: list[JournalLine], session_id: str, path: str, stretch: Stretch) -> bool:

@@ -147,10 +147,9 @@ def match_sessions(
         records = _mark_stashed(repo, records, changes, stash, is_replay or is_past)
         records += _list_elsewhere(repo, marker, changes)
         verdict = linking.match_session(records, changes, blob, lambda path: _is_gone(repo, path))
-        paths, reasons = verdict["paths"], verdict["reasons"] if verdict["paths"] else {}
-        git.append_trace("match", f"'{session_id}': {paths} {verdict['reasons']}")
-        if paths or how:
-            linked[session_id] = {"how": how or "content", "paths": paths, "reasons": reasons}
+        git.append_trace("match", f"'{session_id}': {verdict['paths']} {verdict['reasons']}")
+        if verdict["paths"] or how:
+            linked[session_id] = linking.build_linked(verdict, how or "content")
     for path in {path for part in linked.values() for path in part["paths"]}:
         _leave_out_lineless(repo.objects, lines, linked, path, changes)
     return linked

@@ -26,7 +26,7 @@ from gitcp.store.v1 import checkpoints, committed_write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
     from typing import Any
 
     from gitcp.core.record_types import Commit, File, Linked, Scan, Staged, State, Usage
@@ -268,7 +268,7 @@ def condense_sessions(
     parent, changes = objects.read_changes(repo.objects, commit)
     failed = dict[str, Exception]()
     states = [state for state, _ in sessions]
-    _bring_edits(repo, states, changes)
+    _bring_edits(repo, sessions, changes)
     credit = commit_lines.Credit(repo, commit, changes, states, replaced)
     items: list[tuple[str, SessionData]] = []
     storeds: list[tuple[State, StoredTranscript | None]] = []
@@ -292,13 +292,19 @@ def condense_sessions(
     return failed
 
 
-def _bring_edits(repo: Repo, states: Sequence[State], paths: Collection[str]) -> None:
-    """Move the sessions' edits of these paths here from other worktrees."""
-    for state in states:
+def _bring_edits(
+    repo: Repo, sessions: Sequence[tuple[State, Linked]], changes: objects.Changes
+) -> None:
+    """Move the sessions' edits of the changed paths here from other worktrees and former names."""
+    for state, linked in sessions:
         if state.get("visits") or not session.is_home(repo, state):
             from gitcp.store.journal import elsewhere
 
-            elsewhere.bring_edits(repo, state, paths)
+            elsewhere.bring_edits(repo, state, changes)
+        if former := linked.get("former"):
+            from gitcp.store.journal import elsewhere
+
+            elsewhere.bring_renamed(repo, state, former, changes)
 
 
 def _keep_notes(repo: Repo, commit: Commit) -> None:

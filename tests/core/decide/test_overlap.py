@@ -191,7 +191,7 @@ def test_paths_are_named_with_reasons_also_for_those_that_do_not_count() -> None
 
 def test_nothing_in_common_is_no_path() -> None:
     found = match_session([entry(AGENT)], {"g": change(P, text("x"))}, STORE.get)
-    assert found == {"paths": [], "reasons": {}, "shared": {}}
+    assert found == {"paths": [], "reasons": {}, "shared": {}, "former": []}
 
 
 def test_the_same_path_live_and_away_links_by_either() -> None:
