@@ -66,7 +66,10 @@ def link_left_behind(ctx: Context, dry_run: bool = False) -> list[Pair]:
     if dry_run:
         return links
     case = MatchCase(ctx.repo, ctx.head, since=read_looked(ctx.repo), seconds=LONG)
-    return reconcile(case, SETTLE)
+    if links:
+        return reconcile(case, SETTLE)
+    carried.follow_lines(ctx.repo, case.list_fresh())
+    return []
 
 
 def settle_links(ctx: Context, settled: str = "") -> int:
