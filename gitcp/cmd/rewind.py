@@ -212,7 +212,8 @@ def _go_to_point(repo: Repo, args: Namespace, point: Point) -> int:
     step = store_undo.make_step("rewind", reason, session_id=point["session_id"], point=point["id"])
     step["effects"] = talk["effects"] if talk else []
     agree = undo.Agreement(repo, args, ask=args.to is None, force=args.force)
-    outcome = undo.make_mover(repo, args, agree).take_step(wisher, step, talk)
+    move = steps.Move(wisher, step, talk)
+    outcome = undo.make_mover(repo, args, agree).take_step(lambda: move)
     return undo.tell(repo, outcome, args, "rewound")
 
 
@@ -223,6 +224,12 @@ def _take_back_edits(repo: Repo, args: Namespace) -> int:
             "--session, --turn and --tool take back edits: they take no options for points"
         )
     below = [restore.name_in_worktree(repo, path) for path in args.path]
+    outcome = undo.make_mover(repo, args).take_step(lambda: _choose_edits(repo, args, below))
+    return undo.tell(repo, outcome, args, "taken back")
+
+
+def _choose_edits(repo: Repo, args: Namespace, below: Sequence[str]) -> steps.Move:
+    """The step that takes the edits back which are recorded now."""
     call, entries = stashes.find_taken(repo, args.tool) if not below else ("", [])
     try:
         what, lines = points.find_edits(read_kept_edits(repo), args.session, args.turn, args.tool)
@@ -233,8 +240,7 @@ def _take_back_edits(repo: Repo, args: Namespace) -> int:
         what, wisher = f"tool {call}", points.wish_nothing()  # it has only dropped them
     step = store_undo.make_step("rewind", f"the edits of {what}")
     step["effects"] = [effects.describe_stash(repo, oid) for oid in reversed(entries)]
-    outcome = undo.make_mover(repo, args).take_step(wisher, step)
-    return undo.tell(repo, outcome, args, "taken back")
+    return steps.Move(wisher, step)
 
 
 def _cut_conversation(repo: Repo, args: Namespace, point: Point) -> Conversation | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 from gitcp import console
 from gitcp.cmd import undo
 from gitcp.commands import JSON, make_flag, make_value
@@ -12,7 +14,7 @@ from gitcp.repo import Repo
 from gitcp.store import pack_care
 from gitcp.store.back.restore import name_in_worktree
 from gitcp.store.commits import stage
-from gitcp.store.snapshot import scan
+from gitcp.store.undo import hold_log
 from gitcp.terminal import cli
 
 TYPE_CHECKING = False
@@ -67,13 +69,13 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _stage(repo: Repo, args: Namespace, names: Sequence[str], scopes: Sequence[str]) -> int:
-    with scan.started(repo):
+    step, whose = "", (names, args.by_hand, args.turn, args.call)
+    with nullcontext() if args.dry_run else hold_log(repo):
         stager = stage.read_change(repo, args.dry_run)
-    selection = stage.select(repo, stager.present.lines, names, args.by_hand, args.turn, args.call)
-    found = stager.list_parts(selection, scopes, args.with_overlaps, args.with_needed)
-    step = ""
-    if found and not args.dry_run:
-        step = stage.stage_parts(repo, found, selection.describe())
+        selection = stage.select(repo, stager.present.lines, *whose)
+        found = stager.list_parts(selection, scopes, args.with_overlaps, args.with_needed)
+        if found and not args.dry_run:
+            step = stage.stage_parts(repo, found, selection.describe())
     if args.json:
         cli.write_records(_make_records(stager, found, step))
     else:

@@ -168,8 +168,8 @@ def test_a_write_while_the_plan_is_shown_makes_it_void_and_it_is_shown_again(
     with Objects(repo):
         known = back_points.find_point(repo, oldest)
         wisher = back_points.go_to_point(known, [])
-        step = undo.make_step("rewind", "test")
-        outcome = steps.Mover(repo, agree, lambda done, total: None).take_step(wisher, step)
+        move = steps.Move(wisher, undo.make_step("rewind", "test"))
+        outcome = steps.Mover(repo, agree, lambda done, total: None).take_step(lambda: move)
     assert seen == [["a.py", "z.py"], ["a.py", "src/app.py", "z.py"]]
     assert outcome["step"]
     assert world.read("src/app.py") == "print('app')\n"

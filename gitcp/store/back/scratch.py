@@ -31,7 +31,7 @@ from gitcp.git import Git, build_person_env, decode_name
 from gitcp.object_lists import list_files
 from gitcp.objects import compare_trees
 from gitcp.store import session, undo
-from gitcp.store.back import points
+from gitcp.store.back import points, steps
 from gitcp.store.session import process
 from gitcp.terminal import shell
 
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from typing import Self
 
     from gitcp.repo import Repo
-    from gitcp.store.back.steps import Mover
 
 FOLDER = "bisect"
 PREFIX = "gitcp-bisect-"
@@ -326,7 +325,7 @@ class InPlace:
     <git-dir>/gitcp/bisect/in-place has the id of the first step; after a kill the next bisection
     undoes what it names."""
 
-    def __init__(self, repo: Repo, mover: Mover, original: str) -> None:
+    def __init__(self, repo: Repo, mover: steps.Mover, original: str) -> None:
         self._repo, self._mover = repo, mover
         self._original, self._first = original, ""
         self.top, self.output = repo.worktree, _get_output(repo)
@@ -348,7 +347,7 @@ class InPlace:
             files.write_private(
                 self._repo, _get_place(self._repo), self._first.encode(), durable=True
             )
-        self._mover.take_step(points.go_to_tree(tree), step)
+        self._mover.take_step(lambda: steps.Move(points.go_to_tree(tree), step))
 
     def run(self, words: Sequence[str], folder: str) -> int:
         """Run a command in a folder below the root; shell.run_apart() says how."""
@@ -359,7 +358,7 @@ class InPlace:
         )
 
 
-def finish_in_place(repo: Repo, mover: Mover) -> bool:
+def finish_in_place(repo: Repo, mover: steps.Mover) -> bool:
     """Undo the steps of a bisection in place, if they are in force; return whether they were.
     Raises Error, with nothing changed, if a file was changed since in the same place."""
     first = decode_name(read_file(_get_place(repo)) or b"")

@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 from contextlib import nullcontext
+from typing import NamedTuple
 
 from gitcp import files
 from gitcp.core import back
@@ -70,13 +71,14 @@ _TRIES = 5  # to make a plan for a worktree that keeps changing
 
 
 def carry_out_plan(
-    prepared: Prepared, step: Step, progress: Progress
+    prepared: Prepared, step: Step, tip: str | None, progress: Progress
 ) -> tuple[list[str], list[str]]:
     """Carry out a plan and step's effects as one step of the undo log.
 
-    Returns the paths whose content differs from the plan when they are read again, and sentences
-    about the sessions at work.  Raises Changed when the worktree is not as planned, and Error when
-    the system refuses a write; the worktree is then as it was.  The caller holds the log's lock.
+    tip: the log's when the plan was made.  Returns the paths whose content differs from the plan
+    when they are read again, and sentences about the sessions at work.  Raises Changed when the
+    worktree is not as planned, Moved when another step was recorded, and Error when the system
+    refuses a write; the worktree is then as it was.  The caller holds the log's lock.
     """
     repo = prepared.present.repo
     staging = Staging(repo, f"step-{step['id']}")
@@ -92,6 +94,8 @@ def carry_out_plan(
             raise Changed("the worktree has changed since it was looked at")
         trees = (prepared.present.tree, prepared.tree)
         written = undo.write_step(repo, step, trees)
+        if written[1] != tip:
+            raise Moved(undo.get_ref(repo), tip, written[1])
         record = {"step": step["kind"], "commit": written[0], "staging": f"step-{step['id']}"}
         record |= {"actions": prepared.todo, "effects": step["effects"], "raw": chosen}
         record |= {"id": step["id"], "merged": prepared.merged}
@@ -241,6 +245,21 @@ def list_abandoned(repo: Repo) -> list[str]:
     return files.list_names(repo.join_own("rewind"))
 
 
+class Move(NamedTuple):
+    """What a step is to do.
+
+    wisher: with the files.  step: of make_step().  talk: the conversation that is put back; its
+    files are among the step's effects.  moved: the steps that it undoes or redoes.  notes: a
+    sentence for each effect that it leaves out.
+    """
+
+    wisher: Wisher
+    step: Step
+    talk: Conversation | None = None
+    moved: Sequence[Step] = ()
+    notes: Sequence[str] = ()
+
+
 class Mover:
     """Takes steps in a worktree.  agree is asked about each plan; progress(done, total) is called
     for each file; dry: write nothing into the journal."""
@@ -249,38 +268,35 @@ class Mover:
         self._repo, self._dry = repo, dry
         self._agree, self._progress = agree, progress
 
-    def take_step(
-        self,
-        wisher: Wisher,
-        step: Step,
-        talk: Conversation | None = None,
-        moved: Sequence[Step] = (),
-    ) -> Outcome:
-        """Make a plan, ask agree(), and carry it out as a step of make_step().
+    def take_step(self, choose: Callable[[], Move]) -> Outcome:
+        """Make a plan, ask agree(), and carry it out as a step.
 
-        talk: the conversation that is put back; its files are among the step's effects.  moved: the
-        steps that this one undoes or redoes.  If the worktree changes meanwhile, the plan is made
-        again, and agree() is asked again if it differs.  Raises Error for conflicts and Busy if the
-        worktree keeps changing, with nothing changed.
+        choose: says what is to be done, by the undo log and the worktree as they are then.  If
+        either changes meanwhile, it is asked again, and so is agree() if something else comes of
+        it.  Raises Error for conflicts and Busy if the worktree keeps changing, with nothing
+        changed.
         """
         repo = self._repo
-        agreed: Plan | None = None
+        agreed: tuple[Plan, Sequence[Step]] | None = None
         for _ in range(_TRIES):
             # Half of another step is no edit of the person's.
             with nullcontext() if self._dry else undo.hold_log(repo):
-                prepared = prepare(read_present(repo, self._dry), wisher)
+                tip = undo.read_tip(repo)
+                move = choose()
+                prepared = prepare(read_present(repo, self._dry), move.wisher)
             refuse_conflicts(prepared.plan["conflicts"])
             # Undo and redo move the position in the log even if they change nothing.
-            is_needed = prepared.todo or step["effects"] or step["kind"] in back.MOVES
-            if (prepared.plan != agreed and not self._agree(prepared, moved)) or not is_needed:
-                return _build_outcome(prepared, "", [], [])
-            agreed = prepared.plan
+            is_needed = prepared.todo or move.step["effects"] or move.moved
+            wanted = prepared.plan, move.moved
+            if (wanted != agreed and not self._agree(prepared, move.moved)) or not is_needed:
+                return _build_outcome(repo, prepared, move, "", [], [])
+            agreed = wanted
             try:
                 with undo.hold_log(repo):
-                    differ, notes = carry_out_plan(prepared, step, self._progress)
+                    differ, notes = carry_out_plan(prepared, move.step, tip, self._progress)
             except (Changed, Moved):
                 continue
-            return {**_build_outcome(prepared, step["id"], differ, notes), "conversation": talk}
+            return _build_outcome(repo, prepared, move, move.step["id"], differ, notes)
         raise Busy(
             "files keep changing while they are restored; nothing was changed:"
             " stop the agent, and try again"
@@ -289,6 +305,13 @@ class Mover:
     def undo_steps(self, name: str, conflict: str, whole: bool = False) -> Outcome:
         """Undo the newest steps, as one step.  name: how many, or the beginning of the id of the
         oldest one to undo.  whole: also what was changed between them."""
+        return self.take_step(lambda: self._choose_undo(name, conflict, whole))
+
+    def redo_step(self, name: str, conflict: str) -> Outcome:
+        """Redo a step that was undone.  name: the beginning of its id, '' for the last one."""
+        return self.take_step(lambda: self._choose_redo(name, conflict))
+
+    def _choose_undo(self, name: str, conflict: str, whole: bool) -> Move:
         targets = back.list_steps_to_undo(undo.read_steps(self._repo), name)
         oldest = targets[-1]
         step = undo.make_step(
@@ -305,8 +328,7 @@ class Mover:
         raw = restore.read_steps(self._repo.objects, targets, edits)
         return self._leave_out(edits, raw, targets, step, conflict)
 
-    def redo_step(self, name: str, conflict: str) -> Outcome:
-        """Redo a step that was undone.  name: the beginning of its id, '' for the last one."""
+    def _choose_redo(self, name: str, conflict: str) -> Move:
         log = undo.read_steps(self._repo)
         target = back.find_step_to_redo(log, name)
         step = undo.make_step(
@@ -326,19 +348,16 @@ class Mover:
 
     def _leave_out(
         self, edits: Edits, raw: Known, moved: Sequence[Step], step: Step, conflict: str
-    ) -> Outcome:
-        """Take a step of undo or redo, with those of its effects that are still possible;
-        moved: the steps that it undoes or redoes, the newest first."""
+    ) -> Move:
+        """A step of undo or redo, with those of its effects that are still possible; moved: the
+        steps that it undoes or redoes, the newest first."""
         why = f"{step['kind']} of {moved[-1]['kind']}"
         wisher = points.leave_out_edits(edits, conflict, why, raw)
         possible, notes, blocked = effects.find_possible(
             self._repo, step["effects"], conflict == points.KEEP
         )
         refuse_conflicts(blocked)
-        outcome = self.take_step(wisher, {**step, "effects": possible}, moved=moved)
-        outcome["subject"], outcome["notes"] = step["reason"], [*outcome["notes"], *notes]
-        outcome["beside"] = effects.summarize_effects(self._repo, possible)
-        return outcome
+        return Move(wisher, {**step, "effects": possible}, moved=moved, notes=notes)
 
 
 def _map_edits(objects: Objects, steps: Iterable[Step], old: str, new: str) -> Edits:
@@ -354,16 +373,22 @@ def _map_edits(objects: Objects, steps: Iterable[Step], old: str, new: str) -> E
 
 
 def _build_outcome(
-    prepared: Prepared, step_id: str, differ: Sequence[str], notes: Sequence[str]
+    repo: Repo,
+    prepared: Prepared,
+    move: Move,
+    step_id: str,
+    differ: Sequence[str],
+    notes: Sequence[str],
 ) -> Outcome:
+    """The outcome of a move; step_id: '' if nothing was changed."""
     return {
         "step": step_id,
-        "subject": "",
-        "beside": "",
+        "subject": move.step["reason"] if move.moved else "",
+        "beside": effects.summarize_effects(repo, move.step["effects"]) if move.moved else "",
         "plan": prepared.plan,
         "differ": list(differ),
-        "notes": list(notes),
-        "conversation": None,
+        "notes": [*notes, *move.notes],
+        "conversation": move.talk if step_id else None,
     }
 
 

@@ -405,7 +405,8 @@ def _describe(path: str, run: Sequence[Operation], needs: Sequence[str] = ()) ->
 
 
 def stage_parts(repo: Repo, found: Sequence[Part], reason: str) -> str:
-    """Put parts into the index as a step of the undo log; return its id.
+    """Put parts into the index as a step of the undo log; return its id.  The caller has held the
+    log's lock since it read the worktree.
 
     Raises Changed if the index is not as it was, and Busy if another git holds it."""
     old = {part["path"]: part["old"] for part in found}
@@ -418,6 +419,5 @@ def stage_parts(repo: Repo, found: Sequence[Part], reason: str) -> str:
         what = f"{count_noun(len(found), 'file')} of {reason}"
         step = undo.record_step(repo, "stage", what, [effect])
 
-    with undo.hold_log(repo):
-        index.replace_entries(repo, old, new, record)
+    index.replace_entries(repo, old, new, record)
     return step

@@ -9,7 +9,7 @@ import os
 import stat
 import time
 
-from gitcp import files, git, memory
+from gitcp import files, git
 from gitcp.core import formats, stream_rules
 from gitcp.core.formats import COMMIT, GONE, Row, Status
 from gitcp.errors import Error, GitError, Late
@@ -224,9 +224,6 @@ def seed_stale(repo: Repo) -> None:
 
 
 # A scan of the worktree against HEAD, and its tree (doc/behaviour.md "Temporary checkpoints").
-#
-# _STARTED: scans begun by started(), until scan_worktree() takes them.
-_STARTED: dict[str, tuple[Running, Running | None]] = memory.get_table("scans")
 _ANY = "--no-index"  # for check-ignore: disregard the person's index
 _OURS = ".entire/"  # its files are as in HEAD, untracked ones left out
 
@@ -243,8 +240,9 @@ def scan_worktree(repo: Repo) -> Scan:
     Writes only the snapshot's index, if that must be seeded.  Raises Error for a worktree that is
     the home directory or the root, and for a tracked path that cannot be read.
     """
-    top = repo.worktree
-    running, running_staged = _STARTED.pop(top) if top in _STARTED else _start_scan(repo)
+    refuse_root(repo.worktree)
+    running = start_status(repo)
+    running_staged = None if snapshot.has_head(repo) else _start_staged(repo, "HEAD")
     work = Worktree(repo)  # reads the configuration while git scans
     if not snapshot.is_sparse_unchanged(repo):
         running.finish(ok=range(256))
@@ -268,27 +266,6 @@ def scan_worktree(repo: Repo) -> Scan:
     _omit_specials(result)
     _drop_excess(repo, result, staged_paths)
     return result
-
-
-class started:
-    """A context manager that starts git's scan, for scan_worktree() to finish: imports and reading
-    run meanwhile."""
-
-    def __init__(self, repo: Repo) -> None:
-        self._repo = repo
-
-    def __enter__(self) -> None:
-        _STARTED[self._repo.worktree] = _start_scan(self._repo)
-
-    def __exit__(self, *_: object) -> None:
-        for running in filter(None, _STARTED.pop(self._repo.worktree, ())):
-            running.finish(ok=range(256))
-
-
-def _start_scan(repo: Repo) -> tuple[Running, Running | None]:
-    refuse_root(repo.worktree)
-    running = start_status(repo)
-    return running, None if snapshot.has_head(repo) else _start_staged(repo, "HEAD")
 
 
 def refuse_root(top: str) -> None:

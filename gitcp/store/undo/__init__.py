@@ -41,6 +41,11 @@ def get_ref(repo: Repo) -> str:
     return PREFIX + repo.worktree_hash
 
 
+def read_tip(repo: Repo) -> str | None:
+    """The newest commit of this worktree's log; None for no step."""
+    return refs.read_ref(repo, get_ref(repo))
+
+
 def read_steps(repo: Repo, name: str = "") -> list[Step]:
     """Every step, oldest first, with `commit` and `time`.
 
@@ -104,7 +109,7 @@ def write_step(repo: Repo, step: Step, trees: tuple[str, str] | None) -> tuple[s
 
     trees: the worktree before and after.
     """
-    tip, log = refs.read_ref(repo, get_ref(repo)), read_steps(repo)
+    tip, log = read_tip(repo), read_steps(repo)
     place = {"head": refs.read_head(repo) or "", "branch": refs.read_branch(repo)}
     position = back.get_position(log)
     # An undo has its own position.
