@@ -52,8 +52,8 @@ def build_record(commit: str, timestamp: str, lines: Lines, version: str) -> Rec
     is left out.
     """
     files = [_build_file(path, lines[path]) for path in sorted(lines) if is_utf8(path)]
-    spoken = [(file, details) for file, details in files if file["conversations"]]
-    if not spoken:
+    written = [(file, details) for file, details in files if file["conversations"]]
+    if not written:
         return None
     return {
         "version": TRACE_VERSION,
@@ -61,8 +61,8 @@ def build_record(commit: str, timestamp: str, lines: Lines, version: str) -> Rec
         "timestamp": timestamp,
         "vcs": {"type": "git", "revision": commit},
         "tool": {"name": "gitcp", "version": version},
-        "files": [file for file, _ in spoken],
-        "metadata": {VENDOR: {"edits": [edit for _, details in spoken for edit in details]}},
+        "files": [file for file, _ in written],
+        "metadata": {VENDOR: {"edits": [edit for _, details in written for edit in details]}},
     }
 
 

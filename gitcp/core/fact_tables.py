@@ -265,7 +265,7 @@ def _has_model(about: Any) -> bool:
     return isinstance(about, dict) and bool(about.get("model"))
 
 
-def make_spoken_rows(record: LineRecord, items: Iterable[Item], text: bool) -> Rows:
+def make_transcript_rows(record: LineRecord, items: Iterable[Item], text: bool) -> Rows:
     """Rows of turns and calls from the transcript of a session in a checkpoint; text: include the
     prompts."""
     metadata = record["metadata"]

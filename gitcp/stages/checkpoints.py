@@ -229,8 +229,8 @@ def merge_checkpoints(_: object, args: Namespace) -> Iterator[Record]:
     repo = Repo.find()
     with Objects(repo):
         a, b = (need_commit(repo.objects, spec)["oid"] for spec in (args.ours, args.theirs))
-        joined = merging.unite_lines if args.notes else None
-        merged = need_commit(repo.objects, merging.merge_histories(repo, a, b, joined))
+        join = merging.unite_lines if args.notes else None
+        merged = need_commit(repo.objects, merging.merge_histories(repo, a, b, join))
         yield {"type": "commit", **{key: merged[key] for key in ("oid", "tree", "parents")}}
 
 

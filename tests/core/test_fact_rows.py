@@ -101,13 +101,13 @@ def test_turns_and_calls_are_those_since_the_checkpoint_before() -> None:
         "metadata": {"checkpoint_transcript_start": 2, "turns": turns},
     }
     second = 1795392001
-    made = fact_tables.make_spoken_rows(record, ITEMS, text=True)
+    made = fact_tables.make_transcript_rows(record, ITEMS, text=True)
     assert made["turns"] == [("c", "s", 2, "t2", "m", second, 2, 3, "now")]
     assert made["calls"] == [
         ("c", "s", 2, "c2", "Bash", second + 1, True),
         ("c", "s", 2, "", "Write", None, False),
     ]
-    assert fact_tables.make_spoken_rows(record, ITEMS, text=False)["turns"][0][-1] is None
+    assert fact_tables.make_transcript_rows(record, ITEMS, text=False)["turns"][0][-1] is None
 
 
 def test_of_lines_that_go_the_age_is_told_and_never_below_nothing() -> None:

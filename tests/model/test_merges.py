@@ -129,7 +129,7 @@ def test_any_order_of_merges_gives_the_same_notes(
                 notes[commit * 40] = ("100644", store.objects.write("blob", text.encode()))
             trees.append(edit_tree(store.objects, None, notes))
         a, b, c = trees
-        join = partial(merging.unite_notes, joined=merging.unite_lines)
+        join = partial(merging.merge_note_trees, join=merging.unite_lines)
         every = {
             join(store.objects, join(store.objects, x, y), z) for x, y, z in permutations((a, b, c))
         }

@@ -186,7 +186,7 @@ def test_what_is_no_note_is_left_out_and_endless_notes_end(repo: Path) -> None:
         mine = edit_tree(here.objects, None, {"1" * 40: note})
         strange = {"README": note, "2" * 40: note, "ab/cd": note, "n": bomb(here.objects, "x")}
         hostile = edit_tree(here.objects, None, strange)
-        united = merging.unite_notes(here.objects, mine, hostile, joined=merging.unite_lines)
+        united = merging.merge_note_trees(here.objects, mine, hostile, join=merging.unite_lines)
     assert set(tree(united)) == {f"{n}{n}/{n * 38}" for n in "12"}
 
 

@@ -39,10 +39,11 @@ if TYPE_CHECKING:
     Commit = tuple[str, str, int, str, str, str]  # oid, author, time, subject, checkpoint, message
     T = TypeVar("T")
     Source = tuple[str, str, str]  # kind, name, version
-    # session, agent, branch, turns, the numbers of those that wrote what was committed
-    Spoken = list[tuple[str, str, str, list[Turn], set[int]]]
+    # A session's turns in a source: session, agent, branch, turns, the numbers of those that wrote
+    # what was committed.  Workers send tuples.
+    Conversation = tuple[str, str, str, list[Turn], set[int]]
     Lack = tuple[str, str, str]  # oids of missing objects, message and its kind
-    _Read = tuple[Source, Spoken, list[Lack]]
+    _Read = tuple[Source, list[Conversation], list[Lack]]
 
 
 def read_basis(repo: Repo) -> dict[str, str]:
@@ -364,8 +365,8 @@ def _take_sources(repo: Repo, database: Connection, progress: Callable[[int, int
         done = 0
         for batch in spread_batches(repo.objects, split_windows(fresh, _BATCH), begin, alone=2):
             database.execute("begin immediate")
-            for source, sessions, lacking in batch:
-                _store_source(database, source, sessions, lacking)
+            for source, conversations, lacking in batch:
+                _store_source(database, source, conversations, lacking)
             database.execute("commit")
             done += len(batch)
             progress(done, len(fresh))
@@ -406,25 +407,25 @@ def _list_checkpoints(repo: Repo) -> Iterator[Source]:
                 yield "checkpoint", name, tree
 
 
-def _read_source(objects: Objects, source: Source) -> tuple[Spoken, list[Lack]]:
-    """The sessions of a source, as Spoken has them, and what the source lacks."""
+def _read_source(objects: Objects, source: Source) -> tuple[list[Conversation], list[Lack]]:
+    """The conversations of a source, and what it lacks."""
     kind, name, version = source
     parts = checkpoints.Parts(objects, name)
     read = _read_checkpoint if kind == "checkpoint" else _read_stream
     with console.Collected() as lacks:
         try:
-            spoken = read(objects, parts, version)
+            conversations = read(objects, parts, version)
         except Error as e:
-            spoken = []
+            conversations = []
             parts.note_lack("", e, console.ABSENT)
     objects.ahead.forget()
     absent = " ".join(parts.absent)
-    return spoken, [(absent, lack, console.get_kind(lack)) for lack in dict.fromkeys(lacks)]
+    return conversations, [(absent, lack, console.get_kind(lack)) for lack in dict.fromkeys(lacks)]
 
 
-def _read_checkpoint(objects: Objects, parts: checkpoints.Parts, tree: str) -> Spoken:
+def _read_checkpoint(objects: Objects, parts: checkpoints.Parts, tree: str) -> list[Conversation]:
     run_task(objects, checkpoint_list.Loader(objects, skip_summary=True).read_ahead([tree]))
-    sessions = []
+    conversations = []
     for entry in parts.load_checkpoint("", tree, skip_summary=True)["sessions"]:
         metadata = entry["metadata"]
         items = list_items(parts.read_transcript(entry["files"], entry["directory"]))
@@ -434,8 +435,8 @@ def _read_checkpoint(objects: Objects, parts: checkpoints.Parts, tree: str) -> S
             v1_format.get_text(metadata, "agent"),
             v1_format.get_text(metadata, "branch"),
         )
-        sessions.append((str(entry["session_id"]), agent, branch, turns, wrote))
-    return sessions
+        conversations.append((str(entry["session_id"]), agent, branch, turns, wrote))
+    return conversations
 
 
 def _build_turns(metadata: Mapping[str, Any]) -> list[Turn]:
@@ -480,8 +481,8 @@ def _add_files(turns: list[Turn], metadata: Mapping[str, Any]) -> set[int]:
     return wrote
 
 
-def _read_stream(objects: Objects, parts: checkpoints.Parts, tip: str) -> Spoken:
-    sessions: Spoken = []
+def _read_stream(objects: Objects, parts: checkpoints.Parts, tip: str) -> list[Conversation]:
+    conversations: list[Conversation] = []
     folder = stream.METADATA.rstrip("/")
     entry = Lookup(objects, find_tree(objects, tip))(folder)
     for session_id, (_, oid) in (read_tree(objects, entry[1]) if entry else {}).items():
@@ -489,8 +490,8 @@ def _read_stream(objects: Objects, parts: checkpoints.Parts, tip: str) -> Spoken
         state = parts.read_json(files, session_id, "state", stream.NAME)
         items = list_items(parts.read_transcript(files, session_id))
         turns = cut_turns(items, _get_start(state))
-        sessions.append((session_id, state.get("agent_type", ""), "", list(turns), set()))
-    return sessions
+        conversations.append((session_id, state.get("agent_type", ""), "", list(turns), set()))
+    return conversations
 
 
 def _get_start(state: object) -> int:
@@ -513,8 +514,9 @@ def _take_conversations(repo: Repo, database: Connection) -> None:
             conversation = redactor.redact_jsonl(client_transcript.read_live(state))
             turns = list(cut_turns(list_items(conversation), _get_start(state)))
             database.execute("begin immediate")
-            sessions: Spoken = [(name, str(state.get("agent_type") or ""), "", turns, set())]
-            _store_source(database, (kind, name, version), sessions, ())
+            agent = str(state.get("agent_type") or "")
+            read = [(name, agent, "", turns, set[int]())]
+            _store_source(database, (kind, name, version), read, ())
             database.execute("commit")
 
 
@@ -527,15 +529,18 @@ def _format_version(state: State) -> str:
 
 
 def _store_source(
-    database: Connection, source: Source, sessions: Spoken, lacking: Iterable[Lack]
+    database: Connection,
+    source: Source,
+    conversations: Iterable[Conversation],
+    lacking: Iterable[Lack],
 ) -> None:
-    """Store the sessions of a source, in place of those that the index has of it."""
+    """Store the conversations of a source, in place of those that the index has of it."""
     _forget_source(database, source[0], source[1])
     database.execute("insert into source(kind, name, version) values(?, ?, ?)", source)
     (key,) = database.execute("select last_insert_rowid()").fetchone()
     rows = [(key, *lack) for lack in lacking]
     database.executemany("insert into lacking values(?, ?, ?, ?)", rows)
-    for session, agent, branch, turns, wrote in sessions:
+    for session, agent, branch, turns, wrote in conversations:
         for turn in turns:
             row = _store_turn(database, session, agent, branch, turn)
             values = (key, row, turn["number"] in wrote)
@@ -547,8 +552,8 @@ def _store_turn(database: Connection, session: str, agent: str, branch: str, tur
     mark = crc32(turn["prompt"].encode("utf-8", "surrogatepass"))
     session, agent, branch = map(_make_utf8, (session, agent, branch))
     paths = [_make_utf8(path) for path in turn["files"]]
-    spoken = (_make_utf8(text) for text in (turn["prompt"], turn["answer"], turn["calls"]))
-    texts = (*spoken, "\n".join(paths))
+    said = map(_make_utf8, (turn["prompt"], turn["answer"], turn["calls"]))
+    texts = (*said, "\n".join(paths))
     stored = database.execute(
         "select id from turn where session=? and number=? and mark=?",
         (session, turn["number"], mark),

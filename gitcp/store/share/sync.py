@@ -470,12 +470,12 @@ def _note_pushed(repo: Repo, name: str, tips: Tips) -> None:
             files.remove_private(repo, repo.join_shared("unpushed"))
 
 
-def select_notes(repo: Repo, ours: str, theirs: str, joined: Join) -> str:
+def select_notes(repo: Repo, ours: str, theirs: str, join: Join) -> str:
     """The tip of notes to push: without those notes new to the remote that are on commits which no
     branch or tag reaches.
 
     This is ours if there are no such notes, theirs if there is nothing else to push, else a commit
-    on theirs.  theirs: the remote's tip, "" for none.  joined: makes one note of two.
+    on theirs.  theirs: the remote's tip, "" for none.  join: makes one note of two.
     """
     our_tree, remote_tip = (
         need_commit(repo.objects, ours)["tree"],
@@ -492,7 +492,7 @@ def select_notes(repo: Repo, ours: str, theirs: str, joined: Join) -> str:
         return ours
     selected = edit_tree(repo.objects, our_tree, {new[commit]: None for commit in unreached})
     if tree:
-        selected = merging.unite_notes(repo.objects, selected, tree, joined=joined)
+        selected = merging.merge_note_trees(repo.objects, selected, tree, join=join)
     if selected == tree:
         return theirs
     return write_commit(repo, selected, [theirs] if remote_tip else [], _SUBJECT)

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Record
     from gitcp.core.sums import CommitCounts
 
-    Spoken = tuple[CommitCounts, Rows | None]
     Source = tuple[str, str]  # the URLs or paths of a repository and of its checkpoints
 
 _MOST = 8_000  # rows in memory, which become a row group of a file
@@ -343,7 +342,7 @@ def _add_commits(
         if not light:
             replay = reports.Replay(repo, evidence, revision_arguments, ()).begin()
         history = exports.map_commits(repo, read, revision_arguments, (), options)
-        for count, (commit, spoken) in enumerate(history):
+        for count, (commit, rows) in enumerate(history):
             progress(count)
             time = int(commit["author"].rpartition(" ")[2])
             survival_rows = []
@@ -351,26 +350,30 @@ def _add_commits(
                 replay.survival.born = fact_tables.round_to_day(time)
                 replay.replay_commit(commit)
                 survival_rows = fact_tables.make_survival_rows(replay.survival.take_events(), time)
-            if spoken is not None:
-                add(commit, {**spoken, "survival": survival_rows})
+            if rows is not None:
+                add(commit, {**rows, "survival": survival_rows})
     gc.enable()
 
 
-def _read(seen: Set[str], prompts: bool, evidence: Evidence, change: Change) -> Spoken:
+def _read(
+    seen: Set[str], prompts: bool, evidence: Evidence, change: Change
+) -> tuple[CommitCounts, Rows | None]:
     """(a commit, the rows of its transcripts; None if it is seen)."""
     commit = exports.describe_commit(evidence, change)
     if commit["oid"] in seen:
         return commit, None
-    spoken: Rows = {"turns": [], "calls": []}
+    rows: Rows = {"turns": [], "calls": []}
     for record in commit["records"]:
         try:
             data = evidence.readers.recorded.read_transcripts(record["checkpoint_id"])
         except Error:
             data = {}
         transcript = list_items(data.get(record["session_id"], b""))
-        for table, table_rows in fact_tables.make_spoken_rows(record, transcript, prompts).items():
-            spoken[table] += table_rows
-    return commit, spoken
+        for table, table_rows in fact_tables.make_transcript_rows(
+            record, transcript, prompts
+        ).items():
+            rows[table] += table_rows
+    return commit, rows
 
 
 # The facts of many repositories as a job of Spark: each task clones a repository, exports it and

@@ -85,7 +85,7 @@ class Union:
         self, a: str | None, b: str | None, digits: int, shard: str = ""
     ) -> str | None:
         """The union of two roots, or of two shards; None without a checkpoint."""
-        if not self._can_afford(*filter(None, (a, b))):
+        if not self._reserve(*filter(None, (a, b))):
             return max(filter(None, (a, b)))
         a_tree, b_tree = (read_tree(self._objects, oid) if oid else {} for oid in (a, b))
         united: Tree = {}
@@ -114,12 +114,12 @@ class Union:
         mine, theirs = (self._read_directory(tree) for tree in (a, b))
         self.lost |= merge_rules.find_lost_sides(mine, theirs)
         size, pick = self._objects.read_size, self._pick_entry
-        joined = merge_rules.merge_directories(mine, theirs, size, pick)
-        for session in joined["sessions"]:
+        merged = merge_rules.merge_directories(mine, theirs, size, pick)
+        for session in merged["sessions"]:
             metadata = session["metadata"]
             session["metadata"] = metadata and _order_keys(metadata, SESSION_ORDER)
-        joined["root"] = joined["root"] and _order_keys(joined["root"], SUMMARY_ORDER)
-        return write_directory(self._objects, checkpoint_id, joined)
+        merged["root"] = merged["root"] and _order_keys(merged["root"], SUMMARY_ORDER)
+        return write_directory(self._objects, checkpoint_id, merged)
 
     def _read_directory(self, tree: str) -> Directory:
         directory = read_directory(self._objects, tree, _DOCUMENT)
@@ -129,16 +129,16 @@ class Union:
 
     def _is_bounded(self, tree: str) -> bool:
         """Whether a checkpoint may be merged: its sessions are few, and small enough."""
-        if not self._can_afford(tree):
+        if not self._reserve(tree):
             return False
         entries = read_tree(self._objects, tree)
         folders = [entries[name][1] for name in list_numbers(entries)]
-        if len(folders) > _SESSIONS or not self._can_afford(*folders):
+        if len(folders) > _SESSIONS or not self._reserve(*folders):
             return False
         inner = (read_tree(self._objects, oid).get(v1_format.METADATA) for oid in folders)
-        return self._can_afford(*(entry[1] for entry in inner if entry and self._is_small(entry)))
+        return self._reserve(*(entry[1] for entry in inner if entry and self._is_small(entry)))
 
-    def _can_afford(self, *oids: str) -> bool:
+    def _reserve(self, *oids: str) -> bool:
         """Count the bytes of these objects as read; return whether this merge may still read so
         many."""
         self._left -= sum(map(self._objects.read_size, oids))
@@ -161,7 +161,7 @@ class Union:
     def _unite_trees(self, a: str, b: str, depth: int) -> str:
         if (a, b) not in self._united:
             united = max(a, b)
-            if depth <= _DEEPEST and self._can_afford(a, b):
+            if depth <= _DEEPEST and self._reserve(a, b):
                 mine, theirs = read_tree(self._objects, a), read_tree(self._objects, b)
                 entries = merge_rules.unite_files(
                     mine, theirs, lambda left, right: self._pick_entry(left, right, depth + 1)
@@ -187,8 +187,8 @@ _MOST = 1_000_000  # notes: a tree that refers to another one many times can hav
 _LARGEST = 1 << 20  # bytes of a note that is joined
 
 
-def unite_notes(objects: Objects, a: str, b: str, *, joined: Join) -> str:
-    """Write the tree of the notes of both; joined makes one note of two that differ.
+def merge_note_trees(objects: Objects, a: str, b: str, *, join: Join) -> str:
+    """Write the tree of the notes of both; join makes one note of two that differ.
 
     Other files are left out.  Of two notes that are too large to join, the larger stays.  Raises
     Error if there are more than _MOST notes.
@@ -197,8 +197,8 @@ def unite_notes(objects: Objects, a: str, b: str, *, joined: Join) -> str:
     united: dict[str, Entry | None] = {}
     for name, entry in {**mine, **theirs}.items():
         pair = mine.get(name, entry), theirs.get(name, entry)
-        joined_entry = entry if pair[0] == pair[1] else _join_note(objects, *pair, joined)
-        united[f"{name[:2]}/{name[2:]}"] = joined_entry
+        merged = entry if pair[0] == pair[1] else _join_note(objects, *pair, join)
+        united[f"{name[:2]}/{name[2:]}"] = merged
     return edit_tree(objects, None, united)
 
 
@@ -220,12 +220,12 @@ def _list_notes(objects: Objects, tree: str) -> Iterator[tuple[str, Entry]]:
                 raise Error(f"more than {_MOST} notes: not merged")
 
 
-def _join_note(objects: Objects, ours: Entry, theirs: Entry, joined: Join) -> Entry:
+def _join_note(objects: Objects, ours: Entry, theirs: Entry, join: Join) -> Entry:
     sizes = {entry: objects.read_size(entry[1]) for entry in (ours, theirs)}
     if max(sizes.values()) > _LARGEST:
         return max(ours, theirs, key=lambda entry: (sizes[entry], entry))
     texts = (objects.need(oid, "blob") for _, oid in (ours, theirs))
-    return BLOB, objects.write("blob", joined(*texts))
+    return BLOB, objects.write("blob", join(*texts))
 
 
 def unite_lines(a: bytes, b: bytes) -> bytes:
@@ -350,12 +350,12 @@ def merge_histories(
     repo: Repo,
     ours: str | None,
     theirs: str,
-    joined: Join | None = None,
+    join: Join | None = None,
     checkpoint_id: str = "",
 ) -> str:
     """The commit that has both histories: one of the two, or a new merge with their united trees.
 
-    The histories may be unrelated.  joined: their trees are like those of notes, and this function
+    The histories may be unrelated.  join: their trees are like those of notes, and this function
     joins two files of one name.  checkpoint_id: they are of that checkpoint only.  Files of theirs
     that belong to no checkpoint are left out of the tree.
     """
@@ -364,14 +364,14 @@ def merge_histories(
     their_tree = need_commit(repo.objects, theirs)["tree"]
     our_tree = need_commit(repo.objects, ours)["tree"] if ours else None
     if not (ours and our_tree) or is_ancestor(repo, ours, theirs):
-        if joined or checkpoint_id:
+        if join or checkpoint_id:
             return theirs
         clean = Union(repo.objects).drop_strays(their_tree, our_tree)
         if clean == their_tree:
             return theirs
         return write_commit(repo, clean, [theirs], _CLEANED)
-    if joined:
-        united = unite_notes(repo.objects, our_tree, their_tree, joined=joined)
+    if join:
+        united = merge_note_trees(repo.objects, our_tree, their_tree, join=join)
         if any(list_forgotten_roots(repo, tip) for tip in (ours, theirs)):
             return _merge_stores(repo, united, (ours, theirs), Union(repo.objects))
         return write_commit(repo, united, [ours, theirs], "notes: Merged by gitcp")
