@@ -369,25 +369,25 @@ def format_refusal(verdict: Verdict, session_id: str, moved_path: str = "", age:
 
 
 def _format_concurrent(verdict: Verdict, session_id: str) -> str:
-    seen = verdict["look"]
+    base = verdict["base"]
     remedy = "Complete or cancel the other Claude session"
     return _lay_out(
         "Concurrent Claude session detected",
         f"{_name_subject(verdict)} is a Claude change from another session.\n"
         "Another Claude Code session is likely active in this repo.",
-        [remedy, _format_way_back(seen), "Retry this session"],
-        [*_list_ids(seen, session_id), ("Other session:", verdict["other"][:_SESSION])],
+        [remedy, _format_way_back(base), "Retry this session"],
+        [*_list_ids(base, session_id), ("Other session:", verdict["other"][:_SESSION])],
     )
 
 
 def _format_workspace(verdict: Verdict, session_id: str) -> str:
-    seen = verdict["look"]
+    base = verdict["base"]
     return _lay_out(
         "Temporary workspace detected",
         f"{_name_subject(verdict)} is a temporary Claude workspace.\n"
         "This indicates an interrupted or concurrent session.",
-        [_format_way_back(seen), *_format_abandon(seen), "Retry this session"],
-        _list_ids(seen, session_id),
+        [_format_way_back(base), *_format_abandon(base), "Retry this session"],
+        _list_ids(base, session_id),
     )
 
 
@@ -467,7 +467,7 @@ def _format_discarding(verdict: Verdict, session_id: str) -> str:
 
 
 def _format_moved(verdict: Verdict, session_id: str, moved_path: str) -> str:
-    started, current = verdict["was"], verdict["look"]
+    started, current = verdict["was"], verdict["base"]
     word = _name_kind(current)
     look_at = "jj log -r @" if current["vcs"] == "jj" else "git log -1"
     return _lay_out(
@@ -499,44 +499,44 @@ def _name_subject(verdict: Verdict) -> str:
     return "The stored original working copy" if verdict["stored"] else "The working copy"
 
 
-def _name_kind(seen: Base) -> str:
-    return "change" if seen["vcs"] == "jj" else "commit"
+def _name_kind(base: Base) -> str:
+    return "change" if base["vcs"] == "jj" else "commit"
 
 
-def _list_ids(seen: Base, session_id: str) -> list[tuple[str, str]]:
+def _list_ids(base: Base, session_id: str) -> list[tuple[str, str]]:
     return [
-        (f"Current {_name_kind(seen)}:", _shorten_id(seen)),
+        (f"Current {_name_kind(base)}:", _shorten_id(base)),
         ("This session:", session_id[:_SESSION]),
     ]
 
 
-def _format_way_back(seen: Base) -> str:
-    command = "jj edit <your-work>" if seen["vcs"] == "jj" else "git switch <your-branch>"
+def _format_way_back(base: Base) -> str:
+    command = "jj edit <your-work>" if base["vcs"] == "jj" else "git switch <your-branch>"
     return f"Run `{command}` to return to your working copy"
 
 
-def _format_return(seen: Base) -> str:
-    if seen["vcs"] == "jj":
-        return f"jj edit {_shorten_id(seen)}"
-    branch = seen["name"].removeprefix("refs/heads/")
-    return f"git switch {branch if branch != 'HEAD' else f'--detach {_shorten_id(seen)}'}"
+def _format_return(base: Base) -> str:
+    if base["vcs"] == "jj":
+        return f"jj edit {_shorten_id(base)}"
+    branch = base["name"].removeprefix("refs/heads/")
+    return f"git switch {branch if branch != 'HEAD' else f'--detach {_shorten_id(base)}'}"
 
 
-def _format_abandon(seen: Base) -> list[str]:
+def _format_abandon(base: Base) -> list[str]:
     """The optional step that removes a temporary workspace; none for a detached HEAD."""
-    if seen["vcs"] == "jj":
-        return [f"Optionally abandon the temp workspace: `jj abandon {_shorten_id(seen)}`"]
-    if seen["name"] == "HEAD":
+    if base["vcs"] == "jj":
+        return [f"Optionally abandon the temp workspace: `jj abandon {_shorten_id(base)}`"]
+    if base["name"] == "HEAD":
         return []
-    branch = seen["name"].removeprefix("refs/heads/")
+    branch = base["name"].removeprefix("refs/heads/")
     return [f"Optionally delete the temp workspace: `git branch -D {branch}`"]
 
 
-def _shorten_id(seen: Base) -> str:
-    return seen["id"][:_CHANGE]
+def _shorten_id(base: Base) -> str:
+    return base["id"][:_CHANGE]
 
 
-def _format_place(seen: Base) -> str:
-    if seen["vcs"] == "jj":
-        return _shorten_id(seen)
-    return f"{seen['name'].removeprefix('refs/heads/')} {_shorten_id(seen)}"
+def _format_place(base: Base) -> str:
+    if base["vcs"] == "jj":
+        return _shorten_id(base)
+    return f"{base['name'].removeprefix('refs/heads/')} {_shorten_id(base)}"

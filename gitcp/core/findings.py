@@ -25,10 +25,12 @@ _FEW = 3  # findings of one cause that are shown one by one
 ERROR, WARNING, NOTE = "error", "warning", "note"
 
 
-def make_finding(code: str, subject: str, reason: str, old: bool = False, **facts: Any) -> Finding:
-    """A record of type finding; the table of findings sets its severity.  old: the data is older
-    than the promise, so it is a note."""
-    head = {"type": "finding", "kind": code, "severity": NOTE if old else ""}
+def make_finding(
+    code: str, subject: str, reason: str, is_note: bool = False, **facts: Any
+) -> Finding:
+    """A record of type finding; the table of findings sets its severity.  is_note: only a
+    note, as of data that is older than the promise."""
+    head = {"type": "finding", "kind": code, "severity": NOTE if is_note else ""}
     return {**head, "subject": subject, "reason": reason, **facts}
 
 

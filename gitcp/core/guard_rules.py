@@ -43,14 +43,14 @@ if TYPE_CHECKING:
     class Verdict(TypedDict):
         """verdict: allow, session, workspace, discard, take, stash, editing or moved.
 
-        look: the base that it is about.  stored: whether that is the base at the call's start, not
+        base: the one that it is about.  stored: whether that is the base at the call's start, not
         the present one.  was: for moved, the base at the call's start.  entry: of the stash, its
         oid and description.  own: the oids of the session's own entries.
         """
 
         verdict: str
         reason: str
-        look: Base
+        base: Base
         stored: bool
         other: NotRequired[str]
         was: NotRequired[Base]
@@ -189,4 +189,4 @@ def _find_unsafe(
 
 
 def _make_verdict(verdict: str, reason: str, base: Base, stored: bool = False) -> Verdict:
-    return {"verdict": verdict, "reason": reason, "look": base, "stored": stored}
+    return {"verdict": verdict, "reason": reason, "base": base, "stored": stored}

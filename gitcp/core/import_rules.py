@@ -157,17 +157,17 @@ def _keep_proven(writer: Writer, line: bytes, is_proven: bool, is_taken: IsTaken
     return writer if writer[0] and is_proven and not is_taken(writer[0], line) else UNKNOWN
 
 
-def forget_all(credit: PathCredit) -> PathCredit:
+def make_person_unknown(credit: PathCredit) -> PathCredit:
     """A path's credit if no edit of it is known: the person's lines become unknown."""
     return {
         **credit,
-        "added": [(line, _forget_person(who)) for line, who in credit["added"]],
-        "removed": [_forget_person(who) for who in credit["removed"]],
+        "added": [(line, _replace_person(who)) for line, who in credit["added"]],
+        "removed": [_replace_person(who) for who in credit["removed"]],
         "lost": [],
     }
 
 
-def _forget_person(who: Writer) -> Writer:
+def _replace_person(who: Writer) -> Writer:
     return UNKNOWN if who == PERSON else who
 
 

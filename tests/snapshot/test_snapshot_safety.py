@@ -173,7 +173,7 @@ def stored(write: bool = True, is_known: bool = False) -> int:
     with Counting(repo) as objects:
         tip = Lookup(objects, git("rev-parse", "tip^{tree}").decode().strip()) if is_known else None
         snapshot_scan.resolve_changes(
-            objects, snapshot_scan.scan_worktree(repo), write=write, head=tip
+            objects, snapshot_scan.scan_worktree(repo), write=write, find_held=tip
         )
         return objects.read_files
 

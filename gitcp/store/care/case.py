@@ -112,7 +112,7 @@ class Survey:
         named = {stream["id"] for marker in markers for stream in marker["streams"]}
         return named | {stream["id"] for state in self.states for stream in state["streams"]}
 
-    def list_missing(self) -> list[str]:
+    def list_broken_refs(self) -> list[str]:
         """The refs whose object is missing."""
         return [ref for ref, oid in self.refs.items() if self.repo.objects.read(oid) is None]
 

@@ -156,7 +156,7 @@ def _report_complaints(
     for accepted in (False, True):
         words = [what for what, variation in complaints if variation is accepted]
         if words:
-            yield make_finding(code, where, "; ".join(words), old=accepted or old)
+            yield make_finding(code, where, "; ".join(words), is_note=accepted or old)
 
 
 def _check_paths(
@@ -309,8 +309,8 @@ def look_at_objects(case: Case) -> Iterator[Finding]:
     survey = case.survey
     extra = [ref for ref in case.sources if ref not in {*survey.refs, CHECKPOINTS}]
     names = list(survey.refs)
-    missing = _list_missing(survey, [*names, *extra])
-    if missing is None or missing or survey.list_missing():
+    missing = _list_missing_objects(survey, [*names, *extra])
+    if missing is None or missing or survey.list_broken_refs():
         lame = {}
         for ref in sorted(names, key=lambda ref: _ORDER.index(_choose_code(ref))):
             if (code := _choose_code(ref)) and (gone := list_lacking(case.repo, ref)):
@@ -319,7 +319,7 @@ def look_at_objects(case: Case) -> Iterator[Finding]:
         survey.repo.objects.ahead.forget()
         survey = case.renew_survey()
         names = [ref for ref in survey.refs if ref not in lame]
-        missing = _list_missing(survey, [*names, *extra])
+        missing = _list_missing_objects(survey, [*names, *extra])
     yield from _check_refs(survey, names)
     if missing is None:
         yield make_finding("missing-object", "history", "a commit of gitcp's history is missing")
@@ -349,7 +349,7 @@ def _check_refs(survey: Survey, refs_here: Sequence[str]) -> Iterator[Finding]:
             yield make_finding("bad-ref", ref, f"it is at a {answer[1]}", oid=oid)
 
 
-def _list_missing(survey: Survey, refs_here: Sequence[str]) -> list[str] | None:
+def _list_missing_objects(survey: Survey, refs_here: Sequence[str]) -> list[str] | None:
     """The missing objects that the refs need; None if a commit inside a history is missing."""
     present = _list_present(survey, refs_here)
     if not present:
@@ -365,7 +365,7 @@ def _list_missing(survey: Survey, refs_here: Sequence[str]) -> list[str] | None:
 
 def _list_present(survey: Survey, refs_here: Sequence[str]) -> list[str]:
     """The refs whose object exists."""
-    gone = set(survey.list_missing())
+    gone = set(survey.list_broken_refs())
     return [name for name in refs_here if name not in gone]
 
 

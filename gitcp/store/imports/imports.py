@@ -200,10 +200,10 @@ class Planner:
             if session_id in linked or not session.path:
                 continue
             if checkpoints.find_checkpoint(self._repo, checkpoint_id) is None:
-                yield self.make_link_by_hand("", session_id)
+                yield self.make_unproven_link(session_id)
 
-    def make_link_by_hand(self, oid: str, session_id: str) -> Link:
-        """A session's checkpoint for a commit without evidence, or for no commit ('')."""
+    def make_unproven_link(self, session_id: str, oid: str = "") -> Link:
+        """A session's checkpoint for a commit without evidence of it, or for no commit."""
         session = self._gathered.sessions[session_id]
         return {
             "commit": oid,
@@ -332,7 +332,10 @@ class Planner:
         # The attribution counts all paths; nobody is known to have written those without a proof.
         unproven = {path: c for path, c in commit.changes.items() if path not in credits}
         unproven_credits = edit_lines.Edits(self._contents, ()).credit_paths(unproven)
-        all_credits = [*credits.values(), *map(import_rules.forget_all, unproven_credits.values())]
+        all_credits = [
+            *credits.values(),
+            *map(import_rules.make_person_unknown, unproven_credits.values()),
+        ]
         parts: list[Part] = []
         for session in sessions:
             files: dict[str, dict[str, Any]] = {}
@@ -669,7 +672,7 @@ def prepare_one(
         plan.links = list(planner.find_links_among(oids))
         linked = {link["commit"] for link in plan.links}
         unlinked = [oid for oid in oids if oid not in linked and not planner.has(oid, session)]
-        plan.links += [planner.make_link_by_hand(oid, session) for oid in unlinked]
+        plan.links += [planner.make_unproven_link(session, oid) for oid in unlinked]
     return plan
 
 

@@ -47,7 +47,7 @@ class Memo:
         self._has_place, self._read_periods = has_place, read_periods
         self._entries: dict[str, Any] | None = None
         self._changed = False
-        self._state = ""
+        self._ground = ""
 
     def find(self, key: str, depends: bool, compute: Callable[[], tuple[Any, bool]]) -> Any:
         """The value of a key, computed if it is not kept.
@@ -70,11 +70,11 @@ class Memo:
         return self._complete(key, depends) in self._load()
 
     def _complete(self, key: str, depends: bool) -> str:
-        return f"{self._read_state() if depends else _OWN} {key}"
+        return f"{self._read_ground() if depends else _OWN} {key}"
 
     def note_ids(self, ids: Iterable[str]) -> None:
         """Note that values depend on whether these checkpoints are here."""
-        self._read_state()
+        self._read_ground()
         known = self._load()[_GROUND]["ids"]
         known |= {i: self._has_place(i) for i in ids if i not in known}
 
@@ -83,7 +83,7 @@ class Memo:
         written, nothing."""
         if not self._changed or self._entries is None:
             return
-        room, kept, useful = _ROOM, [], (_OWN, self._read_state())
+        room, kept, useful = _ROOM, [], (_OWN, self._read_ground())
         self._entries[_GROUND] = self._entries.pop(_GROUND)  # the last is kept in any case
         for key, value in reversed(self._entries.items()):
             if not key.startswith(useful):
@@ -105,10 +105,10 @@ class Memo:
             self._entries = dict(load_sealed(self._path, number) or ())
         return self._entries
 
-    def _read_state(self) -> str:
+    def _read_ground(self) -> str:
         """The name of the ground as it is now: what decides of a commit's author besides the
         commit."""
-        if not self._state:
+        if not self._ground:
             repo = self._repo
             form = "--format=%(objectname) %(refname)"
             rows = repo.git.read_records("for-each-ref", form, *_WHERE, sep=b"\n")
@@ -116,8 +116,8 @@ class Memo:
             notes = [r for r in refs if f" {_NOTES}".encode() in r]
             files = (repo.join_shared("recording"), *(f"{repo.common}/{n}" for n in _SHALLOW))
             tips = _hash_parts(row for row in refs if row not in notes)
-            self._state = self._check_ground(_hash_parts([*notes, *map(read_cache, files)]), tips)
-        return self._state
+            self._ground = self._check_ground(_hash_parts([*notes, *map(read_cache, files)]), tips)
+        return self._ground
 
     def _check_ground(self, state: str, tips: str) -> str:
         """The name of the kept values' ground if it is unchanged, else a new one, which makes them

@@ -304,7 +304,7 @@ def prepare_commit(repo: Repo, head: str, args: Sequence[str], moved: bool = Fal
     copied = args[2] if source == "commit" and args[2:] and not amended else ""
     case = sources.MatchCase(repo, head, target=target, amended=amended, copied=copied)
     case.is_seen = source == "squash"
-    replaced, brought, drop, merged = _ask(case, when)
+    replaced, brought, drop, merged = _ask_sources(case, when)
     if when == sources.MERGING:
         return _prepare_merge(repo, brought)
     if when == sources.REPLAYING:
@@ -405,7 +405,7 @@ def _list_sessions(repo: Repo, checkpoint_ids: Sequence[str]) -> set[str]:
     return {session_id for ids in lists for session_id in filter(None, ids)}
 
 
-def _ask(case: MatchCase, when: str) -> tuple[list[str], list[str], list[str], list[str]]:
+def _ask_sources(case: MatchCase, when: str) -> tuple[list[str], list[str], list[str], list[str]]:
     """(ids of the commit that is amended, ids of other commits, ids that the message must not
     have, commits that are squashed)."""
     from gitcp.store.match import sources

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from gitcp.objects import Objects
     from gitcp.repo import Repo
 
-    Head = Callable[[str], Entry | None]
     Record = tuple[int, int, int, int, int, str, str]  # stat data, conversion, oid
     FindEntry = Callable[[str], Entry | None]
 
@@ -416,15 +415,20 @@ _TROUBLE |= {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 
 
 class Hasher:
-    """Hashes the changes of a scan.  head, base: find the entry of a path in HEAD, and in a tree
-    that a ref holds."""
+    """Hashes the changes of a scan.  find_at_head and find_held return the entry of a path in HEAD,
+    and in a tree that a ref holds."""
 
     def __init__(
-        self, objects: Objects, scan: Scan, head: Head, write: bool, base: Head | None
+        self,
+        objects: Objects,
+        scan: Scan,
+        find_at_head: FindEntry,
+        write: bool,
+        find_held: FindEntry | None,
     ) -> None:
         self._objects, self._scan, self._work = objects, scan, scan.worktree
-        self._find_head, self._write, self._find_held = head, write, base
-        self._filters = snapshot.Filters(scan.worktree, head)
+        self._find_at_head, self._write, self._find_held = find_at_head, write, find_held
+        self._filters = snapshot.Filters(scan.worktree, find_at_head)
         self._cache = load_stat_cache(scan.worktree.repo)
         self._to_convert: dict[str, str] = {}  # path -> conversion, of the files for git
         self._entries: dict[str, Entry | None] = {}
@@ -554,7 +558,7 @@ class Hasher:
             if (entry := self._scan.changes[path].head_entry) and through_git.has_crlf(work, path)
         }
         for name in {name for path in remaining for name in self._filters.list_from_head(path)}:
-            if entry := self._find_head(name):
+            if entry := self._find_at_head(name):
                 index[name] = entry
         return oids | through_git.hash_files(work, remaining, self._write, index)
 
@@ -610,17 +614,17 @@ def _build_key(st: os.stat_result) -> tuple[int, int, int, int, int]:
 
 
 def resolve_changes(
-    objects: Objects, scan: Scan, *, write: bool, head: FindEntry | None = None
+    objects: Objects, scan: Scan, *, write: bool, find_held: FindEntry | None = None
 ) -> Entries:
     """path -> entry of every change of scan, None if gone.  write: whether to store the blobs.
 
     Left out are paths that turn out to be as in HEAD, and unreadable untracked ones, which are
-    added to scan.omitted.  head(path) is an entry that some ref holds: a cached oid equal to it is
-    not written again.  Raises Error for a tracked file that cannot be read.
+    added to scan.omitted.  find_held(path) is an entry that some ref holds: a cached oid equal to
+    it is not written again.  Raises Error for a tracked file that cannot be read.
     """
     if not scan.changes:
         return {}
-    hasher = Hasher(objects, scan, _make_lookup(objects, scan.head), write, head)
+    hasher = Hasher(objects, scan, _make_lookup(objects, scan.head), write, find_held)
     entries = hasher.hash_changes(complete=True)
     return {path: e for path, e in entries.items() if e != scan.changes[path].head_entry}
 
@@ -678,9 +682,9 @@ def read_paths_and_omitted(
     return entries, scan.omitted
 
 
-def _is_elsewhere(work: Worktree, path: str, head: FindEntry) -> bool:
+def _is_elsewhere(work: Worktree, path: str, find_at_head: FindEntry) -> bool:
     """Whether path is in a nested repository: one begins above it where HEAD has no tree."""
-    return any((head(folder) or GONE)[0] != TREE for folder in work.list_repositories(path))
+    return any((find_at_head(folder) or GONE)[0] != TREE for folder in work.list_repositories(path))
 
 
 def _make_lookup(objects: Objects, commit: str | None) -> FindEntry:

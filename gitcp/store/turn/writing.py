@@ -87,7 +87,7 @@ def read_turn(repo: Repo, state: State, look: Look | None) -> Turn:
     base, head = read_baseline(repo, state["session_id"]), look.scan.head or refs.get_zeros(repo)
     tip = find_current(repo, state, head)
     tip_lookup = _look_up_tip(repo.objects, tip["tree"]) if tip else None
-    entries = scan.resolve_changes(repo.objects, look.scan, write=True, head=tip_lookup)
+    entries = scan.resolve_changes(repo.objects, look.scan, write=True, find_held=tip_lookup)
     stored = stored_transcripts.store_session(repo, state)
     work = collect_work(look.take(head, entries, state), state["session_id"])
     recorded = {path for stream in state["streams"] for path in stream["files"]}
