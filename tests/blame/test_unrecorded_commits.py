@@ -75,7 +75,7 @@ def test_an_unrecorded_line_that_a_person_indents_is_shown_as_git_shows_it(
     assert blame_names(world, "before.txt") == ["unrecorded", "person"]
     for options in ((), ("-w",), ("--line-porcelain",)):
         shown, gits = (
-            [line.partition("20")[0] for line in blamed.splitlines()]
+            [line.partition("-time ")[0].partition("20")[0] for line in blamed.splitlines()]
             for blamed in (
                 world.gitcp("blame", *options, "before.txt"),
                 world.git("blame", *options, "before.txt") + "\n",
@@ -287,6 +287,24 @@ def test_a_clone_of_an_older_version_recorded_since_its_first_checkpoint(world: 
     world.agent("session-b").start()
     assert of_file(world, "before.txt") == "unrecorded"
     assert of_file(world, "after.txt") == "person"
+
+
+def test_whoever_wrote_a_checkpoint_recorded_whichever_remote_has_it(world: World) -> None:
+    world.agent("session-a", tools=True).turn("write", {"its.txt": text("a session", 1)})
+    world.commit()
+    since = (int(world.git("log", "-1", "--format=%at", V1)) - DATE) // HOUR
+    world.env["GIT_AUTHOR_EMAIL"] = "colleague@example.com"
+    theirs = world.git("commit-tree", "-m", "theirs", f"{V1}^{{tree}}").strip()
+    del world.env["GIT_AUTHOR_EMAIL"]
+    for remote, oid in ("a", V1), ("b", theirs):
+        world.git("update-ref", f"refs/remotes/{remote}/entire/checkpoints/v1", oid)
+    for ref in (V1, "refs/notes/gitcp"):
+        world.git("update-ref", "-d", ref)
+    for path in (world.path / ".git" / "gitcp").glob("recording*"):
+        path.unlink()
+    commit(world, "mine.txt", since + 2)
+    commit(world, "theirs.txt", since + 2, author="colleague@example.com")
+    assert [of_file(world, path) for path in ("mine.txt", "theirs.txt")] == ["person", "person"]
 
 
 def test_a_colleague_s_and_an_unattended_clone_know_when_this_one_recorded(

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
     # The stored transcript, the leaf to cut it at, whether to leave out everything after the leaf.
-    Place = tuple[bytes, str, bool]
+    CutPoint = tuple[bytes, str, bool]
 
     class Stored(TypedDict):
         """A stored conversation, redacted."""
@@ -93,16 +93,16 @@ def cut_at_point(repo: Repo, point: Point, same_id: bool) -> Conversation | None
     state = others.peek_state(repo, point["session_id"]) or {}
     if not find_client(state.get("agent_type") or _AGENT).can_cut() and not read_live(state):
         return None
-    find_place = _place_in_turn if point["kind"] in KINDS else _place_at_end
-    place = find_place(repo, point, state)
-    if place is None:
+    find = _find_in_turn if point["kind"] in KINDS else _find_end
+    cut_point = find(repo, point, state)
+    if cut_point is None:
         return None
     agent = find_agent(state)
     cutter = agent.get_cutter()
     if same_id:
         _refuse_open(state, agent, point["session_id"])
     new_id = point["session_id"] if same_id else str(uuid.uuid4())
-    data, notes = _cut_stored(place, state, agent, point["session_id"], new_id)
+    data, notes = _cut_stored(cut_point, state, agent, point["session_id"], new_id)
     if cutter.find_last_leaf(data) == cutter.find_last_leaf(read_live(state)):
         return None
     path = _choose_path(repo, state, agent, new_id, same_id)
@@ -120,7 +120,7 @@ def cut_at_point(repo: Repo, point: Point, same_id: bool) -> Conversation | None
     }
 
 
-def _place_at_end(repo: Repo, point: Point, state: State) -> Place | None:
+def _find_end(repo: Repo, point: Point, state: State) -> CutPoint | None:
     """Where the conversation of a temporary checkpoint ends; None if it has none."""
     files = Lookup(repo.objects, point["tree"]).read_folder(point["metadata_dir"] or ".entire/none")
     stored = b"\n".join(checkpoints.read_pieces(repo.objects, files))
@@ -130,7 +130,7 @@ def _place_at_end(repo: Repo, point: Point, state: State) -> Place | None:
     return stored, find_agent(state).get_cutter().find_last_leaf(stored), inside
 
 
-def _place_in_turn(repo: Repo, point: Point, state: State) -> Place | None:
+def _find_in_turn(repo: Repo, point: Point, state: State) -> CutPoint | None:
     """Where a moment inside a turn is; None if the conversation had not begun."""
     data = read_live(state) or read_session(repo, point["session_id"])["transcript"]
     cutter = find_agent(state).get_cutter()
@@ -168,9 +168,9 @@ def find_agent(state: State) -> Client:
 
 
 def _cut_stored(
-    place: Place, state: State, agent: Client, old_id: str, new_id: str
+    cut_point: CutPoint, state: State, agent: Client, old_id: str, new_id: str
 ) -> tuple[bytes, list[str]]:
-    stored, leaf, exact = place
+    stored, leaf, exact = cut_point
     for data, redacted in ((read_live(state), False), (stored, True)):
         cut, notes = agent.get_cutter().cut_conversation(
             data, leaf, old_id, new_id, redacted, exact=exact

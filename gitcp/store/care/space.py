@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
     Owner = tuple[str, str, float]  # kind, session id or '', time
-    Place = dict[str, tuple[str, float]]  # <xx>/<rest>/<n> -> session id, time
+    Sessions = dict[str, tuple[str, float]]  # <xx>/<rest>/<n> -> session id, time
 
 _WINDOW = 20_000  # objects that one process of git is asked the sizes of
 _SHARED = ("/entire/checkpoints/v1", "/entire/sessions")
@@ -103,26 +103,26 @@ def _list_objects(repo: Repo, skip_sessions: bool) -> Iterator[tuple[str, Owner]
     owners, bases = _read_commits(repo, ours)
     theirs = [ref for ref in refs if ref not in ours and not ref.endswith(_SHARED)]
     permanent = [ref for ref in ours if ref in sources or ref in _SMALL]
-    places: Place = {} if skip_sessions else _map_places(repo)
+    sessions: Sessions = {} if skip_sessions else _map_sessions(repo)
     without = ["HEAD", *theirs, *bases]
     temporary = [ref for ref in ours if ref not in permanent]
     # An object that a checkpoint has too counts as the checkpoint's.
-    remaining = dict(_name_owners(_walk(repo, temporary, without), owners, places))
+    remaining = dict(_name_owners(_walk(repo, temporary, without), owners, sessions))
     # Checkpoints share no history with the person's commits; excluding those would take long.
-    for oid, owner in _name_owners(_walk(repo, permanent, []), owners, places):
+    for oid, owner in _name_owners(_walk(repo, permanent, []), owners, sessions):
         remaining.pop(oid, None)
         yield oid, owner
     yield from remaining.items()
 
 
 def _name_owners(
-    objects: Iterable[tuple[str, str]], owners: Mapping[str, Owner], places: Place
+    objects: Iterable[tuple[str, str]], owners: Mapping[str, Owner], sessions: Sessions
 ) -> Iterator[tuple[str, Owner]]:
     """(oid, owner) of objects, which are (oid, path), each after the commit that first had it."""
     owner: Owner = ("", "", 0.0)
     for oid, path in objects:
         owner = owners.get(oid, owner)
-        yield oid, _choose_owner(owner, path, places)
+        yield oid, _choose_owner(owner, path, sessions)
 
 
 def _measure_objects(repo: Repo, owned: Iterable[tuple[str, Owner]]) -> Iterator[Item]:
@@ -171,25 +171,25 @@ def _walk(repo: Repo, ours: list[str], without: list[str]) -> Iterator[tuple[str
         yield oid, path
 
 
-def _choose_owner(owner: Owner, path: str, places: Place) -> Owner:
+def _choose_owner(owner: Owner, path: str, sessions: Sessions) -> Owner:
     kind, session_id, time = owner
     if kind != "checkpoints":
         return owner
     parts = path.split("/")
     if len(parts) > 1 and transcripts.parse_number(parts[-1]) is not None:
         kind = "transcripts"
-    entry = places and (places.get("/".join(parts[:3])) or places.get("/".join(parts[:2])))
+    entry = sessions and (sessions.get("/".join(parts[:3])) or sessions.get("/".join(parts[:2])))
     return (kind, *entry) if entry else (kind, session_id, time)
 
 
-def _map_places(repo: Repo) -> Place:
-    places: Place = {}
+def _map_sessions(repo: Repo) -> Sessions:
+    sessions: Sessions = {}
     for checkpoint in checkpoint_list.list_checkpoints(repo, skip_summary=True):
         cid = checkpoint["checkpoint_id"]
         for entry in checkpoint["sessions"]:
             path = f"{cid[:2]}/{cid[2:]}/{entry['directory']}".rstrip("/")
-            places[path] = entry["session_id"], parse_time(entry["metadata"].get("created_at"))
-    return places
+            sessions[path] = entry["session_id"], parse_time(entry["metadata"].get("created_at"))
+    return sessions
 
 
 def _read_sizes(repo: Repo, oids: list[str]) -> dict[str, int]:

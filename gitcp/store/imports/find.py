@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Recorded, Staged, Writer
     from gitcp.repo import Repo
 
-    Place = tuple[int, int]  # offset and size
+    Extent = tuple[int, int]  # offset and size
     # The proven authors of a path's lines in a commit; session whose edits it has -> last turn.
     Proof = tuple[PathCredit, dict[str, str]]
     Stored = tuple[int, Writer, str, str, bool]  # a step, with blobs for its contents
@@ -175,8 +175,8 @@ class Spool:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as this
         self._end = 0
 
-    def put(self, data: bytes) -> Place:
-        """Store bytes; return their place."""
+    def put(self, data: bytes) -> Extent:
+        """Store bytes; return where they are."""
         self._file.seek(self._end)
         self._file.write(data)
         self._end += len(data)
@@ -186,10 +186,10 @@ class Spool:
         """Drop all bytes."""
         self._end = 0
 
-    def read(self, place: Place) -> bytes:
-        """The bytes at a place."""
-        self._file.seek(place[0])
-        return self._file.read(place[1])
+    def read(self, extent: Extent) -> bytes:
+        """The bytes at an extent."""
+        self._file.seek(extent[0])
+        return self._file.read(extent[1])
 
 
 class Contents(Objects):
@@ -198,26 +198,26 @@ class Contents(Objects):
     def __init__(self, repo: Repo) -> None:
         super().__init__(repo)
         self._spool = Spool()
-        self._places: dict[str, Place] = {}
+        self._extents: dict[str, Extent] = {}
 
     def add(self, data: bytes | None) -> str:
         """Add a content; return the oid that it would have, '' for None."""
         if data is None:
             return ""
         oid = self.hash_object("blob", data)
-        if oid not in self._places:
-            self._places[oid] = self._spool.put(data)
+        if oid not in self._extents:
+            self._extents[oid] = self._spool.put(data)
         return oid
 
     def forget(self) -> None:
         """Drop all contents that were added."""
-        self._places.clear()
+        self._extents.clear()
         self._spool.clear()
 
     def read(self, spec: str) -> Object | None:
         """Read an object as Objects.read() does, or a content that was added."""
-        if spec in self._places:
-            return spec, "blob", self._spool.read(self._places[spec])
+        if spec in self._extents:
+            return spec, "blob", self._spool.read(self._extents[spec])
         return super().read(spec)
 
 
@@ -258,8 +258,8 @@ class Gathered:
     def __init__(self) -> None:
         self.sessions: dict[str, Session] = {}
         self._spool = Spool()
-        # path -> (time in ns, session, turn, call, whether it is a subagent's, place) of each call
-        self._calls: dict[str, list[tuple[int, str, int, str, bool, Place]]] = {}
+        # path -> (time in ns, session, turn, call, whether it is a subagent's, extent) of each call
+        self._calls: dict[str, list[tuple[int, str, int, str, bool, Extent]]] = {}
         self._keys: set[tuple[str, int]] = set()  # call and time of all calls
 
     def read(self, conversation: Conversation, roots: Sequence[str]) -> None:
@@ -276,9 +276,9 @@ class Gathered:
                 if not path or not edit["at"] or key in self._keys:
                     continue
                 keys.add(key)
-                place = self._spool.put(json.dumps(edit["tells"]).encode())
+                extent = self._spool.put(json.dumps(edit["tells"]).encode())
                 call = edit["at"], conversation.session, edit["turn"], edit["call"]
-                self._calls.setdefault(path, []).append((*call, bool(agent), place))
+                self._calls.setdefault(path, []).append((*call, bool(agent), extent))
                 session.note_edit(edit["at"])
         except OSError:
             return
@@ -295,10 +295,10 @@ class Gathered:
 
     def list_calls(self, path: str) -> Iterator[Told]:
         """Each call on a path, oldest first."""
-        for at, session_id, number, call, of_subagent, place in sorted(self._calls[path]):
+        for at, session_id, number, call, of_subagent, extent in sorted(self._calls[path]):
             session = self.sessions[session_id]
             turn_id = session.make_turn_id(session.get_turn_number(at) if of_subagent else number)
-            yield Told(at, (session_id, turn_id, call), json.loads(self._spool.read(place)))
+            yield Told(at, (session_id, turn_id, call), json.loads(self._spool.read(extent)))
 
     def list_writers(self, path: str, since: int, until: int) -> set[str]:
         """The sessions that wrote a path between two times in s."""

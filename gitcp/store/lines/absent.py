@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
     Name = str | bytes
-    Place = tuple[str, str]  # commit, path
+    CommitPath = tuple[str, str]
 
 _RAW = "--raw -z --no-renames --no-abbrev --no-color"
 _LOG = f"log {_RAW} -c --root --no-show-signature --no-notes --format="
@@ -244,13 +244,13 @@ def warn_shallow(commit: str) -> None:
     )
 
 
-def list_cut_places(repo: Repo, entries: Iterable[BlameEntry]) -> set[Place]:
+def list_cut_places(repo: Repo, entries: Iterable[BlameEntry]) -> set[CommitPath]:
     """The places of lines that git blames on a commit because the content before it is not here;
     each is warned of."""
     shallow, used = list_shallow(repo), memory.get_table(_USED)
     if not shallow and not used:
         return set()
-    previous: dict[Place, str] = {}
+    previous: dict[CommitPath, str] = {}
     for entry in entries:
         if entry["oid"].strip("0"):
             names = [value for key, value in entry["headers"] if key == b"previous"]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
     Classify = Callable[[str, "About | None"], str]
-    Place = tuple[str, str]  # commit, path
+    CommitPath = tuple[str, str]
     Spot = tuple[str, str, int]  # commit, path, line from 1: where the commit put it in
 
 _REVERTS = re.compile(rb"^This reverts commit ([0-9a-f]{40,64})\b", re.M)
@@ -221,7 +221,7 @@ class Earlier:
         if not self._whole:
             self._whole.append(read_walk(self._repo, tips()))
 
-    def walk(self, places: Iterable[Place]) -> None:
+    def walk(self, places: Iterable[CommitPath]) -> None:
         """Read the histories of places that were not read yet."""
         unread = [place for place in places if not self._find_walk(*place)]
         if unread:
@@ -258,7 +258,7 @@ class Earlier:
 
     def find_spots(
         self,
-        place: Place,
+        place: CommitPath,
         lines: Sequence[int],
         previous: str,
         hunks: Sequence[Hunk],
@@ -278,7 +278,7 @@ class Earlier:
 
     def _find_spots(
         self,
-        place: Place,
+        place: CommitPath,
         lines: Sequence[int],
         previous: str,
         hunks: Sequence[Hunk],
@@ -338,7 +338,12 @@ class Earlier:
         return self._classify(commit, walk.abouts.get(commit))
 
     def _find_moved(
-        self, walk: Walk, place: Place, lines: Sequence[int], previous: str, hunks: Sequence[Hunk]
+        self,
+        walk: Walk,
+        place: CommitPath,
+        lines: Sequence[int],
+        previous: str,
+        hunks: Sequence[Hunk],
     ) -> dict[int, Spot]:
         """line -> the earlier place of lines that the commit formatted or moved."""
         commit, path = place
@@ -361,7 +366,7 @@ class Earlier:
         return self._follow(before.parents[commit], previous, oid, sources)
 
     def _list_sources(
-        self, walk: Walk, place: Place, message: bytes
+        self, walk: Walk, place: CommitPath, message: bytes
     ) -> Iterator[tuple[Sequence[str], str]]:
         """Yield (commits, the blob that the path has there) for the contents that a commit may
         restore at a path."""
@@ -376,7 +381,7 @@ class Earlier:
             versions = self._list_versions(walk, place)
             yield from [([found], blob) for found, blob in versions if blob == oid][:1]
 
-    def _list_versions(self, walk: Walk, place: Place) -> Iterator[tuple[str, str]]:
+    def _list_versions(self, walk: Walk, place: CommitPath) -> Iterator[tuple[str, str]]:
         """Yield (commit, the blob that it gave a path) before a commit, nearest first."""
         found, path = place
         steps = walk.map_steps(path)
@@ -407,7 +412,9 @@ class Earlier:
         pairs = line_replay.pair_lines(source.keys, text.keys)
         return self._follow(starts, path, oid, {j + 1: i + 1 for i, j in pairs if j in wanted})
 
-    def _find_returned(self, walk: Walk, place: Place, lines: Sequence[int]) -> dict[int, Spot]:
+    def _find_returned(
+        self, walk: Walk, place: CommitPath, lines: Sequence[int]
+    ) -> dict[int, Spot]:
         """line -> the earlier place of significant lines that the path and an earlier content of it
         have once."""
         new = walk.map_steps(place[1])[place[0]][1]
@@ -482,7 +489,7 @@ class Earlier:
             self._read_renames([commit])
         return self._renames[commit].get(path, "")
 
-    def read_renames(self, places: Iterable[Place]) -> None:
+    def read_renames(self, places: Iterable[CommitPath]) -> None:
         """Find together which commits before places, in a whole history, renamed a file to their
         paths, also from name to name."""
         for walk in self._whole:
@@ -515,7 +522,7 @@ class Earlier:
         except GitError:  # a blob is not here
             self._is_broken = True
 
-    def read_contents(self, places: Iterable[tuple[Place, str]]) -> None:
+    def read_contents(self, places: Iterable[tuple[CommitPath, str]]) -> None:
         """Read in bulk what find_spots() needs first; places: with the path in the parent."""
         oids: list[str] = []
         for (commit, path), previous in places:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.lines.recorded import LineAuthors, Spot
 
-    Name = tuple[str, str]  # of a place: commit, path
+    CommitPath = tuple[str, str]
     # The new lines, the path in the parent, the hunks.
     New = tuple[Sequence[int], str, Sequence[Hunk]]
 
@@ -56,8 +56,8 @@ class Evidence:
         self._commits: dict[str, Commit] = {}
         self._names: dict[str, str] = {}  # commit -> the result of _name_author()
         self._defaults: dict[str, Author] = {}  # commit -> the result of find_default_author()
-        self._places: dict[Name, Place] = {}
-        self._cut: set[Name] = set()  # places of which it is not known what the commit added
+        self._places: dict[CommitPath, Place] = {}
+        self._cut: set[CommitPath] = set()  # places of which it is not known what the commit added
 
     def get_commit(self, oid: str) -> Commit:
         """A commit, whose facts are read once until forget()."""
@@ -91,7 +91,7 @@ class Evidence:
             self._trace_lines({p: new[p] for p in self._list_unstated(unstated) if p in new})
         self.readers.memo.save()
 
-    def _is_large(self, place: Name, lines: Sequence[int]) -> bool:
+    def _is_large(self, place: CommitPath, lines: Sequence[int]) -> bool:
         """Whether a place has many lines, and a content in which none is looked for."""
         oid = self.get_place(*place).oid if len(lines) > _MANY else None
         return oid is not None and self._repo.objects.read_size(oid) > LARGEST
@@ -109,7 +109,9 @@ class Evidence:
             content = entry["content"] if contents else None
             yield entry, self.find_author(entry["oid"], entry["path"], entry["orig"], content)
 
-    def _prefetch(self, lines: Mapping[Name, Iterable[int]], contents: bool = False) -> list[Name]:
+    def _prefetch(
+        self, lines: Mapping[CommitPath, Iterable[int]], contents: bool = False
+    ) -> list[CommitPath]:
         """Read in bulk what is recorded of these lines; return the places that have recorded lines
         and lack some of these."""
         committed = {name: self.get_place(*name) for name in lines if name[0].strip("0")}
@@ -124,7 +126,7 @@ class Evidence:
             self._repo.objects.ahead.fetch(place.oid for place in linked.values() if place.oid)
         return [name for name, place in committed.items() if place.has_unrecorded(lines[name])]
 
-    def _align(self, places: Iterable[Name], changes: Iterable[Change]) -> None:
+    def _align(self, places: Iterable[CommitPath], changes: Iterable[Change]) -> None:
         """Align the recorded lines of places by git's hunks."""
         chosen = {*places}
         for change in changes:
@@ -152,7 +154,7 @@ class Evidence:
         self.readers.recorded.prefetch(i for c in window for i in self.get_commit(c["oid"]).ids)
         self._trace_lines(self._map_new_lines(window))
 
-    def _map_new_lines(self, changes: Iterable[Change]) -> dict[Name, New]:
+    def _map_new_lines(self, changes: Iterable[Change]) -> dict[CommitPath, New]:
         """What _trace_lines() needs of commits that are no merges."""
         return {
             (change["oid"], patch["path"]): (
@@ -165,12 +167,12 @@ class Evidence:
             if patch["hunks"] and patch["path"] and len(change["parents"]) < 2
         }
 
-    def _trace_lines(self, places: Mapping[Name, New]) -> None:
+    def _trace_lines(self, places: Mapping[CommitPath, New]) -> None:
         """Find where lines were before, if their own commits do not tell their authors."""
         pending = self._list_unstated({place: lines for place, (lines, _, _) in places.items()})
         while pending:
             found = self._find_spots(pending, places)
-            origins: dict[Name, list[int]] = {}
+            origins: dict[CommitPath, list[int]] = {}
             for name, spots in found.items():
                 place = self.get_place(*name)
                 place.before |= {n: spots.get(n) for n in pending[name]}
@@ -182,8 +184,8 @@ class Evidence:
             pending = self._list_unstated(origins)
 
     def _find_spots(
-        self, pending: Mapping[Name, Sequence[int]], places: Mapping[Name, New]
-    ) -> dict[Name, dict[int, Spot]]:
+        self, pending: Mapping[CommitPath, Sequence[int]], places: Mapping[CommitPath, New]
+    ) -> dict[CommitPath, dict[int, Spot]]:
         """The earlier places of lines at each place; what was found before is kept."""
         memo, find, asked = self.readers.memo, self._earlier.find_spots, {}
         # Those of a path together: their histories have contents in common.
@@ -205,9 +207,11 @@ class Evidence:
             found[name] = memo.find(key, True, compute)
         return found
 
-    def _list_unstated(self, places: Mapping[Name, Iterable[int]]) -> dict[Name, list[int]]:
+    def _list_unstated(
+        self, places: Mapping[CommitPath, Iterable[int]]
+    ) -> dict[CommitPath, list[int]]:
         """The lines whose commit names no author and that were not traced yet."""
-        unstated: dict[Name, list[int]] = {}
+        unstated: dict[CommitPath, list[int]] = {}
         unknown = line_authors.build_nobody("unknown")
         for name, lines in places.items():
             place = self.get_place(*name)
@@ -216,7 +220,7 @@ class Evidence:
                 unstated[name] = sorted(untraced)
         return unstated
 
-    def _walk(self, places: Collection[Name]) -> None:
+    def _walk(self, places: Collection[CommitPath]) -> None:
         if len({path for _, path in places}) > _MOST:
             self._earlier.walk_all(self._list_tips)
             self._earlier.read_renames(places)

@@ -305,7 +305,7 @@ def read_periods(repo: Repo, reader: notes.Reader) -> Periods:
 def _list_writers(repo: Repo) -> dict[str, list[tuple[int, int | None]]]:
     """mail -> [(time of the first checkpoint, None)] of those who wrote checkpoints."""
     starts: dict[str, int] = {}
-    for ref in checkpoints.list_sources(repo)[:1]:
+    for ref in checkpoints.list_sources(repo):
         start = f"--glob={ref}/*" if ref == CHECKPOINTS else ref
         for row in repo.git.read_records("log", "--format=%at %ae", start, sep=b"\n"):
             seconds, _, mail = decode_name(row).partition(" ")

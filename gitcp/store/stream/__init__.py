@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store import refs
 
-    class Place(TypedDict):
+    class StreamPlace(TypedDict):
         """The place of a checkpoint.  parent: the tip that it continues.  before: the ref updates
         before the branch's own, as to archive the old stream; after: those that follow."""
 

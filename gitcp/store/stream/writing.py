@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Commit, Entry, State, Stream, Tip, Verdict
     from gitcp.objects import Objects
     from gitcp.repo import Repo
-    from gitcp.store.stream import Place
+    from gitcp.store.stream import StreamPlace
 
     class Content(TypedDict):
         """The content of a checkpoint.
@@ -114,7 +114,7 @@ def write_checkpoint(repo: Repo, state: State, content: Content, edits_subject: 
     return oid
 
 
-def _refresh_entries(repo: Repo, place: Place, content: Content) -> None:
+def _refresh_entries(repo: Repo, place: StreamPlace, content: Content) -> None:
     # Another session has written a checkpoint since the scan: read the paths that differ again,
     # so that the tip does not return to an older worktree.
     tip = place["parent"]
@@ -137,7 +137,7 @@ def _refresh_entries(repo: Repo, place: Place, content: Content) -> None:
             content["entries"][path] = entry
 
 
-def _write_tree(objects: Objects, state: State, place: Place, content: Content) -> str:
+def _write_tree(objects: Objects, state: State, place: StreamPlace, content: Content) -> str:
     edits: dict[str, Entry | None] = dict(content["entries"])
     folder, previous = METADATA + state["session_id"], None
     if place["parent"]:
@@ -152,7 +152,7 @@ def _write_tree(objects: Objects, state: State, place: Place, content: Content) 
     return edit_tree(objects, tree, {f"{folder}/{p}": e for p, e in files.items()})
 
 
-def _record_files(held: Journal, state: State, place: Place, content: Content) -> None:
+def _record_files(held: Journal, state: State, place: StreamPlace, content: Content) -> None:
     streams = state["streams"]
     stream = next((s for s in streams if s["id"] == place["stream"]), None)
     if stream is None:
@@ -352,7 +352,7 @@ def _get_path(facts: Any) -> str:
 NO_VERDICT: Verdict = {"verdict": "none", "ref": "", "tip": "", "reason": ""}
 
 
-def find_place(repo: Repo, state: State, base: str) -> Place:
+def find_place(repo: Repo, state: State, base: str) -> StreamPlace:
     """The place by the verdict that the turn began with (doc/behaviour.md "Streams")."""
     current = find_current(repo, state, base)
     suffixed = get_mode(repo) == "suffix"
@@ -404,7 +404,7 @@ def _build_place(
     parent: Tip | None,
     before: Sequence[refs.Update] = (),
     after: Sequence[refs.Update] = (),
-) -> Place:
+) -> StreamPlace:
     parsed = formats.parse_shadow(ref)
     return {
         "ref": ref,
