@@ -95,11 +95,11 @@ class Place:
         return [one["kind"] for one in done]
 
     def snapshot(self) -> dict[str, bytes]:
-        """Refs and files of ours, but scratch, locks and the cache of pack indexes."""
+        """Refs and files of ours, but locks, and caches that each look may write."""
         found = {ref: oid.encode() for ref, oid in refs.list_refs(self.repo).items()}
         for top in ("entire-sessions", "gitcp"):
             for path in sorted((self.git_dir / top).rglob("*")):
-                cached = path.parent.name == "lock" or path.name == "indexes"
+                cached = path.parent.name == "lock" or path.name in ("indexes", "asked")
                 if path.is_file() and not cached:
                     found[str(path)] = path.read_bytes()
         return found
