@@ -62,7 +62,7 @@ class Work:
         with Objects(repo):
             scan = snapshot_scan.scan_worktree(repo)
             resolved = partial(snapshot_scan.resolve_changes, repo.objects, scan, write=True)
-            self.commit(repo, scan.head, lambda head: resolved(head=head))
+            self.commit(repo, scan.head, lambda head: resolved(find_held=head))
 
     def known_paths(self) -> None:
         repo = Repo.find(str(self.path))
