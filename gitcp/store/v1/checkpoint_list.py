@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from gitcp import console
-from gitcp.core import formats, links, urls, v1_format
+from gitcp.core import formats, links, v1_format
 from gitcp.core.formats import CHECKPOINT_ID, is_object_name, is_ref, parse_checkpoint_ref
 from gitcp.errors import Error, GitError, InputError
 from gitcp.files import escape_remote, read_cache, write_private
@@ -423,14 +423,19 @@ def need_destination(repo: Repo) -> str:
 
 def check_destination(repo: Repo, destination: str) -> str:
     """A destination that a person names; raises InputError unless it is NONE, a remote or a URL."""
-    if destination == NONE or destination in list_remotes(repo) or urls.is_url(destination):
+    if destination == NONE or destination in list_remotes(repo) or is_url(destination):
         return destination
     raise InputError(f"neither a remote nor a URL: '{destination}'")
 
 
 def is_address(repo: Repo, destination: str) -> bool:
     """Whether a destination is a URL and not the name of a remote."""
-    return destination not in list_remotes(repo) and urls.is_url(destination)
+    return destination not in list_remotes(repo) and is_url(destination)
+
+
+def is_url(name: str) -> bool:
+    """Whether a name that is no remote's is the address of a repository."""
+    return any(sign in name for sign in ":/") or name.startswith((".", "~"))
 
 
 def find_usual_remote(repo: Repo) -> str:

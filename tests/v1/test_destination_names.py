@@ -1,10 +1,10 @@
-"""Addresses of repositories."""
+"""A destination by its name: the address of a repository, or a remote."""
 
 from __future__ import annotations
 
 import pytest
 
-from gitcp.core import urls
+from gitcp.store.v1.checkpoint_list import is_url
 
 
 @pytest.mark.parametrize(
@@ -23,4 +23,4 @@ from gitcp.core import urls
     ],
 )
 def test_a_url_is_told_from_the_name_of_a_remote(name: str, url: bool) -> None:
-    assert urls.is_url(name) == url
+    assert is_url(name) == url
