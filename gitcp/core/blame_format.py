@@ -368,8 +368,8 @@ class Groups:
 
     def list_lines(self) -> Iterator[BlameEntry]:
         """Yield an entry for each line, with its content."""
-        for group, content in zip(self.entries, self.contents, strict=True):
-            yield from divide_group(group, content)
+        for group, parts in zip(self.entries, self._contents, strict=True):
+            yield from divide_group(group, b"".join(parts))
 
     def read(self, chunks: Iterable[bytes]) -> None:
         """Take the whole output."""

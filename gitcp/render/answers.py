@@ -175,7 +175,7 @@ def _draw_origin(origin: Record, when: When, full: bool) -> Iterator[Line]:
     if origin["last"] != origin["first"]:
         where += f"-{origin['last']}"
     yield [(where, "bold")]
-    yield from _draw_rows("\n".join(origin["content"]), full)
+    yield from _draw_rows(origin["content"], full)
     if origin["who"] != "session":
         yield [("  " + describe_other_author(origin, origin["commit"]), "")]
     else:
@@ -227,7 +227,7 @@ def _draw_session(origin: Record, full: bool) -> Iterator[Line]:
 def _draw_words(head: str, text: str, full: bool) -> Iterator[Line]:
     if text:
         yield [(f"  {head}:", "bold")]
-        yield from _draw_rows(text, full)
+        yield from _draw_rows(text.split("\n"), full)
 
 
 def _draw_call(name: str, tool_input: Any, full: bool) -> Iterator[Line]:
@@ -238,7 +238,7 @@ def _draw_call(name: str, tool_input: Any, full: bool) -> Iterator[Line]:
     pairs = [(e.get("old_string"), e.get("new_string")) for e in edits]
     if all(new is None for _, new in pairs):
         text = tool_input if isinstance(tool_input, str) else _format_input(arguments)
-        yield from _draw_rows(text, full)
+        yield from _draw_rows(text.split("\n"), full)
         return
     lines = []
     for old, new in pairs:
@@ -256,11 +256,10 @@ def _format_input(arguments: Record) -> str:
     return ", ".join(f"{key}: {value}" for key, value in arguments.items())
 
 
-def _draw_rows(text: str, full: bool) -> Iterator[Line]:
-    rows = split_rows(text)
+def _draw_rows(rows: Sequence[str], full: bool) -> Iterator[Line]:
     most = len(rows) if full else _LONG
-    rows = cut_rows(rows, most, lambda left: f"… {count_noun(left, 'more line')}")
-    yield from ([(f"    {row}", "")] for row in rows)
+    shown = cut_rows(rows, most, lambda left: f"… {count_noun(left, 'more line')}")
+    yield from ([("    " + row.removesuffix("\r"), "")] for row in shown)
 
 
 # Draw the lines of `gitcp explain`, in the original program's form.

@@ -6,7 +6,8 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from itertools import groupby
+from io import BytesIO
+from itertools import chain, groupby
 
 from gitcp import files
 from gitcp.agents import find_client, locate_subagent_transcript
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
     Label = tuple[bytes, bytes]  # abbreviated name, date
     # Lines of the table: with count, the shown author (None: git's own), their content.
     Part = tuple[BlameEntry, tuple[bytes, bytes] | None, bytes]
-    # Neighbouring lines of one edit or commit: the first, their author, their contents.
-    Credited = tuple[BlameEntry, Author, list[bytes]]
+    # Neighbouring lines of one edit or commit: the first, their author, their text.
+    Credited = tuple[BlameEntry, Author, bytes]
     # The session's transcript, and those of its subagents by the id of the call that started them.
     Transcripts = tuple[bytes, dict[str, bytes]]
 
@@ -168,8 +169,11 @@ def list_origins(
 
 
 def _join_lines(lines: Iterator[tuple[BlameEntry, Author]]) -> Credited:
-    entry, author = next(lines)
-    return entry, author, [line["content"] or b"" for line in (entry, *(e for e, _ in lines))]
+    first = next(lines)
+    joined = BytesIO()
+    for entry, _ in chain((first,), lines):
+        joined.write((entry["content"] or b"") + b"\n")
+    return *first, joined.getvalue()[:-1]
 
 
 def _choose_newest(evidence: Evidence, runs: Sequence[Credited]) -> list[Credited]:
@@ -197,7 +201,8 @@ def _get_key(line: tuple[BlameEntry, Author]) -> tuple[object, ...]:
 
 
 def _build_origin(repo: Repo, file: str, run: Credited, at: int | None) -> Record:
-    entry, author, contents = run
+    entry, author, text = run
+    content = decode_name(text).split("\n")
     headers = dict(entry["headers"])
     commit = {
         "oid": entry["oid"],
@@ -210,8 +215,8 @@ def _build_origin(repo: Repo, file: str, run: Credited, at: int | None) -> Recor
         "path": entry["path"],
         "original_line": entry["orig"],
         "first": entry["final"],
-        "last": entry["final"] + len(contents) - 1,
-        "content": [decode_name(content) for content in contents],
+        "last": entry["final"] + len(content) - 1,
+        "content": content,
         **author,
         "author": decode_name(headers.get(b"author", b"")),
         "time": at,
