@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
 OPTIONS = (
     make_value("--in", "<directory>", "the directory of the dataset", dest="directory", default=""),
-    JSON,
-    make_flag("--list", "list the named questions"),
-    make_flag("--sql", "print the SQL of a question"),
+    [
+        JSON,
+        make_flag("--list", "list the named questions"),
+        make_flag("--sql", "print the SQL of a question"),
+    ],
     make_value("question", "<question>", "a name, or a statement of SQL", nargs="?", default=""),
 )
 

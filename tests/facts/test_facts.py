@@ -224,6 +224,8 @@ def test_every_question_is_answered_where_no_agent_was(
         (["--in", "facts", "SELEC 1"], 128, "syntax error"),
         (["rework"], 129, "give a question and '--in <directory>'"),
         (["--list"], 0, "busiest-files"),
+        (["--list", "--json"], 129, "error: --json: not allowed with argument --list"),
+        (["--sql", "--json", "survival"], 129, "error: --json: not allowed with argument --sql"),
         (["--sql", "rework"], 0, "WITH sums AS"),
     ],
 )
