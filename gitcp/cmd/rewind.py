@@ -248,7 +248,7 @@ def _cut_conversation(repo: Repo, args: Namespace, point: Point) -> Conversation
     if args.files_only or args.path:
         return None
     try:
-        return conversation.cut_at_point(repo, point, args.same_id)
+        return conversation.cut_at_point(repo, point, args.same_id, args.dry_run)
     except Error as e:
         if args.transcript_only or args.same_id:
             raise

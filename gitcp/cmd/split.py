@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 from gitcp import console, context
 from gitcp.cmd import stage, undo
 from gitcp.commands import JSON, make_flag, make_value
@@ -58,8 +60,9 @@ def run(argv: Sequence[str]) -> int:
     with pack_care.open_scratch(Repo.find_here(), args.dry_run) as repo, Objects(repo):
         need_index(repo)
         undo.finish(repo)
-        with split.hold(repo):
-            split.remove_abandoned(repo)
+        with nullcontext() if args.dry_run else split.hold(repo):
+            if not args.dry_run:
+                split.remove_abandoned(repo)
             branch = refs.read_branch(repo)
             return _Splitting(repo, args, branch, _read_change(repo, args)).run()
 

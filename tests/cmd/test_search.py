@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from gitcp.agents.reading.items import list_items
+from gitcp.cmd import search as command
 from gitcp.core import search_rules
 from gitcp.repo import Repo
 from gitcp.store.search import index
@@ -282,6 +283,19 @@ def test_the_index_is_the_persons_alone(past: World) -> None:
     search(past, "header")
     mode = (past.path / ".git/gitcp/search.sqlite").stat().st_mode
     assert stat.S_IMODE(mode) == 0o600
+
+
+def test_where_nothing_can_be_written_the_index_is_in_memory(
+    past: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Root may write a folder that is read-only to others: here os.access() says what they see."""
+    monkeypatch.chdir(past.path)
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    assert command.run(["--json", "header"]) == 0
+    (hit,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert hit["prompt"] == "Parse the header of a request"
+    assert not (past.path / ".git/gitcp/search.sqlite").exists()
+    assert not (past.path / ".git/gitcp/lock/search").exists()
 
 
 def test_what_a_call_gave_back_is_found_on_request() -> None:

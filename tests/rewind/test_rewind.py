@@ -83,7 +83,7 @@ def test_a_look_writes_nothing_where_nothing_can_be_written(three: Agent, tmp_pa
     oldest = temporary(world)[-1]
     assert oldest[:10] in done(world, "rewind", "--list")
     assert "+in no pack" in done(world, "diff", "HEAD")
-    assert "a.py" in done(world, "rewind", "--to", oldest, "--dry-run", "--files-only")
+    assert "a.py" in done(world, "rewind", "--to", oldest, "--dry-run")
     assert sorted(packs.iterdir()) == before
     assert not list(tmp_path.glob("gitcp-*"))
 

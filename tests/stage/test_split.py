@@ -291,6 +291,7 @@ def test_a_dry_run_shows_the_commits_and_changes_nothing(world: World, a: Agent,
     both(world, a, b)
     before = everything(world)
     assert "would make 2 commits" in done(world, "split", "-n")
+    assert not list((world.path / ".git/gitcp/lock").glob("split*"))
     text = done(world, "split", "-n", "--json")
     assert not list(list_faults(text))
     found: list[Any] = [json.loads(line) for line in text.splitlines()]

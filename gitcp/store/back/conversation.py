@@ -80,13 +80,13 @@ if TYPE_CHECKING:
 _AGENT = "Claude Code"  # for a session that names no agent: the original program knew no other
 
 
-def cut_at_point(repo: Repo, point: Point, same_id: bool) -> Conversation | None:
+def cut_at_point(repo: Repo, point: Point, same_id: bool, dry: bool = False) -> Conversation | None:
     """The conversation up to a point; None if the point has none or the live one ends there, and
     for a program that keeps none, as under gitcp-run(1).
 
-    same_id: keep the id and replace the newer conversation.  Raises Error when a client has that
-    open, when gitcp cannot cut the client's transcripts, and when the transcript does not have
-    the point.
+    same_id: keep the id and replace the newer conversation; dry: write nothing.  Raises Error when
+    a client has that open, when gitcp cannot cut the client's transcripts, and when the transcript
+    does not have the point.
     """
     if not point["session_id"]:
         return None
@@ -108,9 +108,9 @@ def cut_at_point(repo: Repo, point: Point, same_id: bool) -> Conversation | None
     path = _choose_path(repo, state, agent, new_id, same_id)
     if not same_id:
         data += agent.format_title(f"{point['session_prompt'] or 'rewound'} (rewound)", new_id)
-    written = [make_effect(repo, path, data)]
+    written = [make_effect(repo, path, data, dry)]
     if not same_id:
-        written += _copy_subagents(repo, state, path, data)
+        written += _copy_subagents(repo, state, path, data, dry)
     return {
         "session_id": new_id,
         "agent": agent.NAME,
@@ -149,12 +149,13 @@ def _find_in_turn(repo: Repo, point: Point, state: State) -> CutPoint | None:
     return (data, leaf, False) if leaf else None
 
 
-def make_effect(repo: Repo, path: str, data: bytes) -> dict[str, Any]:
-    """The effect that writes a conversation with its pictures; keeps the old and new bytes."""
+def make_effect(repo: Repo, path: str, data: bytes, dry: bool = False) -> dict[str, Any]:
+    """The effect that writes a conversation with its pictures; keeps the old and new bytes, but not
+    if dry."""
     return {
         "file": path,
-        "old": effects.keep_bytes(repo, read_bytes(path)),
-        "new": effects.keep_bytes(repo, pictures.restore_pictures(repo, data)),
+        "old": effects.keep_bytes(repo, read_bytes(path), dry),
+        "new": effects.keep_bytes(repo, pictures.restore_pictures(repo, data), dry),
     }
 
 
@@ -202,7 +203,9 @@ def _find_root(live: str, name: str, agent: Client) -> str:
     return root if is_flat or root.endswith(os.sep + agent.TRANSCRIPTS) else ""
 
 
-def _copy_subagents(repo: Repo, state: State, path: str, data: bytes) -> list[dict[str, Any]]:
+def _copy_subagents(
+    repo: Repo, state: State, path: str, data: bytes, dry: bool
+) -> list[dict[str, Any]]:
     """The effects that copy the transcripts of the subagents that the conversation names."""
     live = state.get("transcript_path")
     if not isinstance(live, str) or not live.endswith(".jsonl"):
@@ -216,7 +219,7 @@ def _copy_subagents(repo: Repo, state: State, path: str, data: bytes) -> list[di
         agent_id = name.removeprefix("agent-").partition(".")[0]
         transcript = read_bytes(os.path.join(folder, name))
         if transcript is not None and agent_id and agent_id.encode() in data:
-            copies.append(make_effect(repo, os.path.join(target, name), transcript))
+            copies.append(make_effect(repo, os.path.join(target, name), transcript, dry))
     return copies
 
 

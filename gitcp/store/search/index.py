@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import datetime
 from typing import NamedTuple
 from zlib import crc32
@@ -16,7 +16,7 @@ from gitcp.core import json, links, prompt_text, search_rules, v1_format
 from gitcp.core.formats import parse_checkpoint_ref
 from gitcp.core.search_rules import cut_turns
 from gitcp.errors import Error, GitError
-from gitcp.files import peek
+from gitcp.files import exclusive, peek
 from gitcp.git import decode_name, encode_name
 from gitcp.object_lists import is_ancestor, list_commits, read_names
 from gitcp.objects import Lookup, Objects, find_tree, parse_ident, read_commit, read_tree
@@ -215,12 +215,27 @@ def locate_file(repo: Repo) -> str:
     return repo.join_shared("search.sqlite")
 
 
-def use_database(repo: Repo, work: Callable[[Connection], T]) -> T:
+def use_database(repo: Repo, work: Callable[[Connection], T], patience: float) -> T:
     """The result of work(database).  The database is created if there is none, and made again once
-    if it is damaged.
+    if it is damaged; where nothing can be written, it is in memory, for this work alone.
 
-    Raises Error if the file cannot be read or written.
+    patience: the seconds to wait for another search.  Raises Error if the file cannot be read or
+    written.
     """
+    if _can_write(repo):
+        with exclusive(repo, "search", patience):
+            return _use_file(repo, work)
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
+        database.executescript(_TABLES)
+        return work(database)
+
+
+def _can_write(repo: Repo) -> bool:
+    folder = repo.join_shared()
+    return os.access(folder if os.path.isdir(folder) else repo.common, os.W_OK)
+
+
+def _use_file(repo: Repo, work: Callable[[Connection], T]) -> T:
     try:
         return _open_and_work(repo, work)
     except sqlite3.Error as e:

@@ -6,7 +6,6 @@ import time
 from typing import NamedTuple
 
 from gitcp.core import back, json, search_rules, spans
-from gitcp.files import exclusive
 from gitcp.objects import Objects
 from gitcp.render import answers
 from gitcp.store.back import points
@@ -116,8 +115,7 @@ def find_hits(
             hit["snippet"] = _read_snippet(database, hit.pop("turn"), query, exact)
         return hits, left
 
-    with exclusive(repo, "search", _PATIENCE):
-        return index.use_database(repo, answer)
+    return index.use_database(repo, answer, _PATIENCE)
 
 
 def _find_turns(

@@ -314,11 +314,13 @@ def _write_file(repo: Repo, effect: Effect) -> None:
         replace_file(path, data, 0o600)
 
 
-def keep_bytes(repo: Repo, data: bytes | None) -> str | None:
-    """Keep bytes and return their name; None for None."""
+def keep_bytes(repo: Repo, data: bytes | None, dry: bool = False) -> str | None:
+    """Keep bytes and return their name; None for None.  dry: only return the name."""
     if data is None:
         return None
     name = hash_bytes(data)
+    if dry:
+        return name
     path = repo.join_shared("kept", name)
     if _read_file(path) == data:
         os.utime(path)  # so that clean does not remove it
