@@ -154,29 +154,6 @@ def needs_disk_flush(platform: str, method: str) -> bool:
     return platform == "darwin" and method in ("fsync", "batch")
 
 
-def compute_program_mode() -> int:
-    """The mode of a new program under the umask."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return 0o777 & ~mask
-
-
-def link_aside(path: str, target: str) -> None:
-    """Link the file at path to target, for a copy that stays when path is replaced.  A file at
-    target with other bytes gets a number after its name."""
-    try:
-        if os.path.lexists(target):
-            if read_bytes(target) == read_bytes(path):
-                return
-            number = 1
-            while os.path.lexists(f"{target}.{number}"):
-                number += 1
-            os.rename(target, f"{target}.{number}")
-        os.link(path, target, follow_symlinks=False)
-    except OSError as e:
-        raise Error(f"cannot keep '{path}' as '{target}': {e.strerror}") from None
-
-
 def list_names(folder: str) -> list[str]:
     """The names in a directory, sorted; [] if there is no such directory."""
     try:
@@ -201,15 +178,6 @@ def is_older(path: str, seconds: float) -> bool:
         return time.time() - os.lstat(path).st_mtime > seconds
     except OSError:
         return False
-
-
-def list_missing_folders(folder: str) -> list[str]:
-    """The directories to make for a file in folder, outermost first."""
-    folders: list[str] = []
-    while not os.path.lexists(folder):
-        folders.insert(0, folder)
-        folder = os.path.dirname(folder)
-    return folders
 
 
 def remove_file(path: str | bytes) -> None:

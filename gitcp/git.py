@@ -12,7 +12,7 @@ import stat
 import time
 
 from gitcp import memory
-from gitcp.core import config_table, formats
+from gitcp.core import config_table
 from gitcp.errors import Error, GitError, Late, NoGit, hide_passwords
 
 try:
@@ -247,8 +247,10 @@ class Location:
         """Set the permissions of gitcp's file or directory as git sets those of its own
         (core.sharedRepository).  Raise OSError."""
         if setting := self.config.get("core.sharedrepository"):
+            from gitcp.core import private_files
+
             mode = os.stat(path).st_mode
-            if (shared := formats.compute_shared_mode(setting, mode)) != stat.S_IMODE(mode):
+            if (shared := private_files.compute_shared_mode(setting, mode)) != stat.S_IMODE(mode):
                 os.chmod(path, shared)
 
     def make_folder(self, path: str) -> None:

@@ -6,10 +6,10 @@ import os
 import sys
 
 from gitcp import jj, term
+from gitcp.cmd import log
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.core import blame_format
 from gitcp.errors import OK
-from gitcp.events import turns
 from gitcp.git import Git, decode_name
 from gitcp.gitdir import find_top
 from gitcp.objects import Objects
@@ -48,7 +48,7 @@ def run(argv: Sequence[str]) -> int:
     finish = history.start_groups(git, options)
     term.show_line("finding who wrote the lines")
     repo = repo or Repo.find()
-    turns.look_at_head(repo)
+    log.look_at_head(repo)
     with Objects(repo):
         has_contents = any(word.startswith("--contents") for word in options["given"])
         line_evidence = evidence.Evidence(repo, worktree=not has_contents)

@@ -8,8 +8,8 @@ from gitcp import console, files, jj, registered
 from gitcp.commands import make_flag, make_value
 from gitcp.errors import OK, Error, NoRepository, UsageError, format_error
 from gitcp.files import exclusive
-from gitcp.gitdir import packs
 from gitcp.repo import Repo
+from gitcp.store import pack_care
 from gitcp.store.setup import adapters, git_hooks, guard_files, install, takeover
 from gitcp.terminal import cli
 
@@ -134,7 +134,7 @@ def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
                 cli.show_whole(f"left '{path}': it {git_hooks.FORGOTTEN}")
     if not dry_run:
         install.end_recording(repo)
-        packs.release_packs(repo)
+        pack_care.release_packs(repo)
         guard_files.clear_configured(repo)
         guard_files.clear_watched(repo)
         registered.remove_repository(repo)

@@ -6,17 +6,17 @@ import math
 import os
 import sys
 
-from gitcp import term
+from gitcp import context, git, term
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.core.abandoned import has_text
-from gitcp.errors import OK
-from gitcp.events.turns import look_at_head
+from gitcp.errors import OK, Error
 from gitcp.git import decode_name
 from gitcp.objects import Objects
 from gitcp.render import answers, history
 from gitcp.repo import Repo
-from gitcp.store import pack_care
+from gitcp.store import match, pack_care, refs
 from gitcp.store.back import abandoned, restore
+from gitcp.store.relink import relink
 from gitcp.store.show import commits
 from gitcp.store.v1 import checkpoint_list
 from gitcp.terminal import cli
@@ -85,6 +85,25 @@ def run(argv: Sequence[str]) -> int:
             texts = _add_changes(texts, changes, spaced=not args.oneline)
         cli.page_texts(text for _, text in texts)
     return OK
+
+
+def look_at_head(repo: Repo) -> None:
+    """Settle others' commits up to HEAD for a command that reads, and report pulled ones on
+    standard error.  An error does not stop the command."""
+    if not match.read_looked(repo):
+        return  # no hook has run here
+    message = ""
+    try:
+        with context.open_context(repo) as ctx:
+            if not context.is_off(repo) and match.is_unseen(repo, ctx.head):
+                # A commit made in this worktree waits for its session's event; jj runs no hooks.
+                made = set[str]() if repo.jj_root else refs.select_made(refs.list_head_moves(repo))
+                message = "" if ctx.head in made else relink.link_pulled(ctx)
+    except (Error, OSError) as e:
+        git.append_trace("settle", f"not now: {e}")
+    else:
+        if message:
+            print(f"gitcp: {message}", file=sys.stderr)
 
 
 def _show_abandoned(args: Namespace, paths: Sequence[str]) -> int:

@@ -8,9 +8,9 @@ from itertools import islice
 from shutil import get_terminal_size
 
 from gitcp import term
+from gitcp.cmd import log
 from gitcp.commands import JSON, make_flag
 from gitcp.errors import OK, Error, GitError, UsageError
-from gitcp.events.turns import look_at_head
 from gitcp.objects import Objects
 from gitcp.render import answers, history
 from gitcp.repo import Repo
@@ -41,7 +41,7 @@ def run(argv: Sequence[str]) -> int:
     if args.watch and args.json:
         raise UsageError("--watch writes no records: it cannot be used with --json")
     repo = Repo.find_here()
-    look_at_head(repo)
+    log.look_at_head(repo)
     guard_files.write_configured(repo)
     if args.watch:
         return _watch_status(repo, args.verbose)

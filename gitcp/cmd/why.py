@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gitcp import term
+from gitcp.cmd import log
 from gitcp.commands import JSON, make_flag, make_value
 from gitcp.errors import OK
-from gitcp.events.turns import look_at_head
 from gitcp.jj import choose_git
 from gitcp.objects import Objects
 from gitcp.render import answers
@@ -32,7 +32,7 @@ def run(argv: Sequence[str]) -> int:
     """Show the prompt, the words and the edit that each line comes from."""
     args = cli.parse("why", OPTIONS, argv)
     repo = Repo.find_here()
-    look_at_head(repo)
+    log.look_at_head(repo)
     with Objects(repo):
         evidence = Evidence(repo)
         git, lines = choose_git(repo), args.lines

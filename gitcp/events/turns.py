@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
-from gitcp import context, git
+from gitcp import context
 from gitcp.context import is_of_agent, per_event, per_record
 from gitcp.core.formats import check_session_id
-from gitcp.errors import Error
 from gitcp.files import list_names
 from gitcp.repo import Repo
 from gitcp.store import session
@@ -263,40 +260,7 @@ def _settle_head(ctx: Context, session_id: str) -> list[Record]:
 
     if not match.is_unseen(ctx.repo, ctx.head):
         return []
-    return build_messages(_link_pulled(ctx, session_id))
 
+    from gitcp.store.relink import relink
 
-def _link_pulled(ctx: Context, excluded: str = "") -> str:
-    """Settle commits that came to HEAD without gitcp's hooks; return a message about those that
-    were pulled, or ''.  excluded: a session that settles by itself."""
-    ctx.leave()
-
-    from gitcp.store.relink import relink as relink_relink
-
-    pulled = relink_relink.settle_links(ctx, excluded)
-    subject = "a commit that was pulled is" if pulled == 1 else "commits that were pulled are"
-    return f"{subject} linked again by a note: {pulled}, 'gitcp log' shows them" if pulled else ""
-
-
-def look_at_head(repo: Repo) -> None:
-    """Settle others' commits up to HEAD for a command that reads, and report pulled ones on
-    standard error.  An error does not stop the command."""
-
-    from gitcp.store import match
-
-    if not match.read_looked(repo):
-        return  # no hook has run here
-    message = ""
-    try:
-        with context.open_context(repo) as ctx:
-            if not context.is_off(repo) and match.is_unseen(repo, ctx.head):
-                from gitcp.store import refs
-
-                # A commit made in this worktree waits for its session's event; jj runs no hooks.
-                made = set[str]() if repo.jj_root else refs.select_made(refs.list_head_moves(repo))
-                message = "" if ctx.head in made else _link_pulled(ctx)
-    except (Error, OSError) as e:
-        git.append_trace("settle", f"not now: {e}")
-    else:
-        if message:
-            print(f"gitcp: {message}", file=sys.stderr)
+    return build_messages(relink.link_pulled(ctx, session_id))

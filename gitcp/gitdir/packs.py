@@ -194,7 +194,7 @@ class Packs:
             try:
                 remove_pack(self._path)
             except OSError as e:
-                git.append_trace("pack", f"not removed: {e}")  # sweep_packs() removes it
+                git.append_trace("pack", f"not removed: {e}")  # a later process removes it
 
     def has_few(self) -> bool:
         """Whether this process has added few objects, so that to open all packs takes longer than
@@ -676,13 +676,11 @@ def _locate_file(repo: Location) -> str:
     return repo.join_shared("indexes")
 
 
-# Upkeep of gitcp's packs: join small ones, leave old ones to git, remove what a kill left.
+# Upkeep of gitcp's packs: join small ones.
 _JOINED = 8 << 20  # bytes of the largest pack that is joined
 _WITHIN = 2  # a pack that is joined has at most this many times the size of all smaller ones
-_KEPT = 14 * 86400.0  # seconds; git prunes older objects by default
 _MULTI = "multi-pack-index"
 _LEFT = 43200.0  # seconds; an older lock of git was left behind
-_STRAY = 86400.0  # seconds; an older pack without an index was left by a kill
 
 
 def join_packs(repo: Location) -> None:
@@ -777,29 +775,6 @@ def copy_objects(repo: Location, oids: Iterable[str]) -> str:
     finally:
         remove_pack(f"{new}-{name}")
     return f"pack-{name}"
-
-
-def sweep_packs(repo: Location) -> None:
-    """Release packs older than gc.pruneExpire's default, and remove those that a kill left without
-    an index."""
-    folder = locate_folder(repo)
-    for name in list_packs(repo):
-        path = os.path.join(folder, name)
-        marks = (f"{path}.keep", repo.join_shared("packs", name))
-        if os.path.exists(f"{path}.idx"):
-            if _compute_age(f"{path}.idx") > _KEPT:
-                release_pack(repo, name)
-        elif max(map(_compute_age, marks)) > _STRAY:
-            _remove_pack(repo, folder, name)
-
-
-def release_packs(repo: Location, age: float = 0.0) -> None:
-    """Leave the packs of at least this age in seconds to git; objects of younger ones may not have
-    their ref yet."""
-    folder = locate_folder(repo)
-    for name in list_packs(repo):
-        if _compute_age(os.path.join(folder, f"{name}.idx")) >= age:
-            release_pack(repo, name)
 
 
 def _remove_pack(repo: Location, folder: str, name: str) -> None:

@@ -7,6 +7,7 @@ import os
 import tempfile
 from contextlib import contextmanager
 
+from gitcp import files
 from gitcp.errors import Error, GitError
 from gitcp.files import exclusive
 from gitcp.git import encode_name
@@ -52,6 +53,15 @@ def _can_write_packs(repo: Repo) -> bool:
 _WALK = ("rev-list", "--objects", "--no-object-names", "--missing=allow-any")
 _NEEDED = ("--not", "--all", "--stdin")
 _ALL_NEEDED = ("--all", "--reflog", "--indexed-objects", "--stdin")
+
+
+def release_packs(repo: Repo, age: float = 0.0) -> None:
+    """Leave the packs of at least this age in seconds to git; objects of younger ones may not have
+    their ref yet."""
+    for name in packs.list_packs(repo):
+        path = os.path.join(packs.locate_folder(repo), f"{name}.idx")
+        if not age or files.is_older(path, age):
+            packs.release_pack(repo, name)
 
 
 def unpin_tips(repo: Repo, tips: Iterable[str]) -> None:

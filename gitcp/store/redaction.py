@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp import VERSION, memory
+from gitcp import memory
 from gitcp.core import config_table
 from gitcp.errors import InputError
 
@@ -80,17 +80,6 @@ def _read_names(repo: Repo, path: str) -> list[str]:
             return [name for line in f if (name := line.strip()) and not name.startswith("#")]
     except (OSError, UnicodeDecodeError) as e:
         raise InputError(f"gitcp.redact-personal: cannot read '{path}': {e}") from None
-
-
-def hash_rules(repo: Repo) -> str:
-    """A hash of the rules for secrets."""
-    # Personal data does not stop a push, so its rules do not count.
-    own = repo.config.get_all("gitcp.redact"), repo.config.get_all("gitcp.redact-allow")
-    import hashlib
-
-    from gitcp import patterns
-
-    return hashlib.sha256(repr((VERSION, patterns.stat_table(), own)).encode()).hexdigest()
 
 
 def can_read_rules(repo: Repo) -> bool:

@@ -276,9 +276,9 @@ def test_blobs_whose_pack_was_pruned_are_written_again(objects: Objects) -> None
 
 def test_what_is_uninstalled_leaves_all_packs_to_git(objects: Objects) -> None:
     write(objects, "one")
-    packs.release_packs(objects.repo, age=3600)
+    pack_care.release_packs(Repo.find(), age=3600)
     assert list(PACKS.glob("*.keep")), "it may be on its way to a ref"
-    packs.release_packs(objects.repo)
+    pack_care.release_packs(Repo.find())
     git("gc", "-q", "--prune=now")
     assert not list(PACKS.glob("*.keep"))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.core.formats import compute_shared_mode
+from gitcp.core.private_files import compute_shared_mode
 from gitcp.files import open_file, read_file
 from tests.support.checkpoints import git
 from tests.support.harness import Agent, World

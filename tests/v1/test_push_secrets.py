@@ -163,7 +163,7 @@ def test_what_an_older_gitcp_has_searched_is_searched_again(here: Repo) -> None:
     store(here, "ab/0000000000/0/prompt.txt", f"use {TOKEN}\n")
     note = Path(here.join_shared("searched"))
     note.parent.mkdir(parents=True, exist_ok=True)
-    note.write_text(f"{redaction.hash_rules(here)}\n{git('rev-parse', V1)} {V1}\n")
+    note.write_text(f"{share_remote.hash_rules(here)}\n{git('rev-parse', V1)} {V1}\n")
     with pytest.raises(Error, match="ab0000000000"):
         push(here)
 

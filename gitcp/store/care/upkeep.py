@@ -12,7 +12,6 @@ from gitcp.core.orphan_rules import build_finding, format_days
 from gitcp.core.private_files import WORKTREE
 from gitcp.errors import Error, Moved
 from gitcp.files import exclusive
-from gitcp.gitdir import packs
 from gitcp.objects import Objects, parse_ident, read_commit
 from gitcp.store import pack_care, refs, undo
 from gitcp.store.back import abandoned
@@ -290,7 +289,7 @@ def delete_settled(repo: Repo, ages: Ages, findings: Iterable[Finding]) -> list[
         if finding["kind"] == "lost-stream" and _let_go(repo, finding):
             done.append(finding)
     if doomed:
-        packs.release_packs(repo, age=_RELEASED)  # git may prune the deleted objects
+        pack_care.release_packs(repo, age=_RELEASED)  # git may prune the deleted objects
         pack_care.unpin_tips(repo, [finding["oid"] for finding in done if "ref" in finding])
     sessions = set(others.list_state_ids(repo)) | set(list_marked_ids(repo))
     done += [f for f in doomed if f["kind"] in _FILES and _delete_file(repo, f, sessions)]

@@ -101,6 +101,15 @@ def settle_links(ctx: Context, settled: str = "") -> int:
     return sum(oid not in made_here for oid in restored)
 
 
+def link_pulled(ctx: Context, excluded: str = "") -> str:
+    """Settle commits that came to HEAD without gitcp's hooks; return a message about those that
+    were pulled, or ''.  excluded: a session that settles by itself."""
+    ctx.leave()
+    pulled = settle_links(ctx, excluded)
+    subject = "a commit that was pulled is" if pulled == 1 else "commits that were pulled are"
+    return f"{subject} linked again by a note: {pulled}, 'gitcp log' shows them" if pulled else ""
+
+
 def _settle_removed(ctx: Context, case: MatchCase) -> None:
     """Link the open work of sessions whose worktree was removed in commits that are new here, as
     far as the case has searched them: a branch of that worktree was merged, and no hook may have

@@ -390,7 +390,7 @@ class Manifest:
         self.save()
         os.makedirs(os.path.dirname(path), exist_ok=True)
         if write.get("aside") and (entry or not write.get("adopted")):
-            files.link_aside(path, path + write["aside"])
+            _link_aside(path, path + write["aside"])
         _replace(new, path, write["data"])
         if write["kind"] == "hook":
             self._share(path)
@@ -398,7 +398,7 @@ class Manifest:
     def _build_entry(self, write: Write, entry: Entry | None, strip: Strip) -> Entry:
         """The new entry of a file; entry: the one so far."""
         path, former = write["path"], entry or _NOTHING
-        missing = files.list_missing_folders(os.path.dirname(path))
+        missing = _list_missing_folders(os.path.dirname(path))
         aside = write.get("aside", former["aside"])
         before = self._find_before(write, entry, strip)
         new: Entry = {
@@ -498,7 +498,7 @@ class Manifest:
 
 def _replace(entry: Entry, path: str, data: bytes, mode: int | None = None) -> None:
     if mode is None and entry["kind"] in ("hook", "script"):
-        mode = files.compute_program_mode()
+        mode = _compute_program_mode()
     # The configuration is replaced under git's own lock.
     files.replace_file(path, data, mode, tmp=path + ".lock" if entry["kind"] == "config" else None)
 
@@ -508,3 +508,35 @@ def _write_rest(entry: Entry, path: str, old: bytes, rest: bytes) -> str:
         return "kept"
     _replace(entry, path, rest, os.stat(path).st_mode & 0o7777)
     return "edited"
+
+
+def _link_aside(path: str, target: str) -> None:
+    """Link the file at path to target, for a copy that stays when path is replaced.  A file at
+    target with other bytes gets a number after its name."""
+    try:
+        if os.path.lexists(target):
+            if files.read_bytes(target) == files.read_bytes(path):
+                return
+            number = 1
+            while os.path.lexists(f"{target}.{number}"):
+                number += 1
+            os.rename(target, f"{target}.{number}")
+        os.link(path, target, follow_symlinks=False)
+    except OSError as e:
+        raise Error(f"cannot keep '{path}' as '{target}': {e.strerror}") from None
+
+
+def _list_missing_folders(folder: str) -> list[str]:
+    """The directories to make for a file in folder, outermost first."""
+    folders: list[str] = []
+    while not os.path.lexists(folder):
+        folders.insert(0, folder)
+        folder = os.path.dirname(folder)
+    return folders
+
+
+def _compute_program_mode() -> int:
+    """The mode of a new program under the umask."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return 0o777 & ~mask

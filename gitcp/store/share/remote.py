@@ -5,10 +5,11 @@ A push is forced only with a lease.  Our own hooks do not run, and no question i
 
 from __future__ import annotations
 
+import hashlib
 import time
 from typing import NamedTuple
 
-from gitcp import files, git
+from gitcp import VERSION, files, git, patterns
 from gitcp.core import formats
 from gitcp.core.formats import CHECKPOINTS, is_checkpoint_id, parse_checkpoint_ref, parse_shadow
 from gitcp.errors import Error, GitError, Late
@@ -348,7 +349,7 @@ def search_new(
     has searched for more than limit seconds."""
     if not repo.config.get_option("gitcp.push-check"):
         return {}
-    rules = redaction.hash_rules(repo)
+    rules = hash_rules(repo)
     searched = read_searched(repo, rules)
     known = [*remote_tips.values(), *searched.tips.values()]
     end = None if git.count_seconds_left() is None else time.monotonic() + limit
@@ -406,7 +407,7 @@ def list_held(repo: Repo) -> list[Held]:
     """What today's rules hold back, by the findings of earlier pushes."""
     if not repo.config.get_option("gitcp.push-check"):
         return []
-    if not (secrets := read_searched(repo, redaction.hash_rules(repo)).secrets):
+    if not (secrets := read_searched(repo, hash_rules(repo)).secrets):
         return []
     tips = refs.list_refs(repo, refs.REF, CHECKPOINTS, notes.REF, summaries.REF)
     return [
@@ -445,6 +446,13 @@ def describe_remedy(held: Held) -> str:
     """How to allow what is held back, and how to delete it."""
     name = held[0]
     return f"{ALLOW}, 'gitcp forget {name}' deletes it" if is_checkpoint_id(name) else ALLOW
+
+
+def hash_rules(repo: Repo) -> str:
+    """A hash of the rules for secrets."""
+    # Personal data does not stop a push, so its rules do not count.
+    own = repo.config.get_all("gitcp.redact"), repo.config.get_all("gitcp.redact-allow")
+    return hashlib.sha256(repr((VERSION, patterns.stat_table(), own)).encode()).hexdigest()
 
 
 class Searched(NamedTuple):

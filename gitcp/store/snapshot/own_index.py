@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 _DAY = 86400.0  # seconds: no process of gitcp runs that long
+_KEPT = 14 * 86400.0  # seconds; git prunes older objects by default
 _HOUR = 3600.0  # seconds: a turn that begins may not have its marker yet
 
 
@@ -177,7 +178,7 @@ def sweep_leftovers(repo: Repo) -> None:
                 _try_remove(os.rmdir, os.path.join(folder, inner))
         _try_remove(os.rmdir if os.path.isdir(path) else os.unlink, path)
 
-    packs.sweep_packs(repo)
+    _sweep_packs(repo)
     for folder_path in {repo.join_own(), repo.join_shared(), repo.join_shared("transcript")}:
         for name in _list_old(folder_path):
             # <file>.<pid> was written to replace <file>.
@@ -189,6 +190,18 @@ def sweep_leftovers(repo: Repo) -> None:
         for name in _list_old(os.path.join(exports, client), _HOUR):
             if not _is_open(repo, name.rpartition(".")[0]):
                 _try_remove(os.unlink, os.path.join(exports, client, name))
+
+
+def _sweep_packs(repo: Repo) -> None:
+    """Leave old packs of gitcp's to git, and remove those that a kill left without an index."""
+    for name in packs.list_packs(repo):
+        path = os.path.join(packs.locate_folder(repo), name)
+        marks = (f"{path}.keep", repo.join_shared("packs", name))
+        if files.is_older(f"{path}.idx", _KEPT):
+            packs.release_pack(repo, name)
+        elif not os.path.exists(f"{path}.idx") and any(files.is_older(m, _DAY) for m in marks):
+            packs.remove_pack(path)
+            packs.release_pack(repo, name)
 
 
 def _is_open(repo: Repo, session_id: str) -> bool:
