@@ -8,7 +8,7 @@ from gitcp import context
 from gitcp.commands import JSON, make_flag
 from gitcp.core import findings
 from gitcp.errors import NO, OK
-from gitcp.render.answers import explain_beginning
+from gitcp.render.status import explain_beginning
 from gitcp.repo import Repo
 from gitcp.store.care import installation, table
 from gitcp.store.care.case import Case

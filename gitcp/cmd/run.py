@@ -15,7 +15,7 @@ from gitcp.agents import find_client, other
 from gitcp.commands import make_value
 from gitcp.core import formats
 from gitcp.errors import FATAL, OK, Error
-from gitcp.render import answers
+from gitcp.render.status import explain_beginning
 from gitcp.repo import Repo
 from gitcp.store.care import installation
 from gitcp.terminal import cli, shell
@@ -54,7 +54,7 @@ def run(argv: Sequence[str]) -> int:
     if not which(words[0]):
         raise Error(f"no such program: '{words[0]}'")
     if installation.read_state(repo) == installation.DISABLED:
-        hint = answers.explain_beginning(installation.DISABLED)
+        hint = explain_beginning(installation.DISABLED)
         console.warn(f"gitcp is disabled here: {hint}")
     common = _build_common(args, words[0])
     call = {"id": f"run-{os.getpid()}", "kind": "shell", "command": shlex.join(words)}

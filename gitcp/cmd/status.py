@@ -12,7 +12,8 @@ from gitcp.cmd import log
 from gitcp.commands import JSON, make_flag
 from gitcp.errors import OK, Error, GitError, UsageError
 from gitcp.objects import Objects
-from gitcp.render import answers, history
+from gitcp.render import history
+from gitcp.render.status import draw_status
 from gitcp.repo import Repo
 from gitcp.store.care import table
 from gitcp.store.setup import guard_files
@@ -21,7 +22,7 @@ from gitcp.terminal import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from gitcp.core.record_types import Record
     from gitcp.core.spans import Line
@@ -58,8 +59,8 @@ def run(argv: Sequence[str]) -> int:
 
 def _draw_lines(
     status: Record, sessions: list[Record], streams: list[Record], verbose: bool
-) -> Iterator[Line]:
-    return answers.draw_status(status, sessions, streams, term.format_since, verbose)
+) -> list[Line]:
+    return draw_status(status, sessions, streams, term.format_since, verbose)
 
 
 def _watch_status(repo: Repo, verbose: bool) -> int:

@@ -87,6 +87,24 @@ def test_a_worktree_that_was_removed_is_listed_while_it_left_work(world: World) 
     assert not any("settled" in place for place in places)
 
 
+def test_it_fits_on_a_screen_after_weeks_of_stashes_and_removed_worktrees(world: World) -> None:
+    for n in range(6):
+        there = world.path.parent / f"side-{n}"
+        world.git("worktree", "add", "-q", str(there))
+        world.agent(f"side-{n}", there).turn("work", {"side.txt": f"{n} aside\n"})
+        world.git("worktree", "remove", "--force", str(there))
+        a = world.agent(f"{n}-session")
+        a.turn(f"prompt {n}", {"put_away.txt": f"{n} is put away\n"})
+        world.git("stash", "-q", "-u")
+        a.turn(f"more {n}", {f"{n}.txt": f"{n} stays\n"})
+    text = world.gitcp("status")
+    assert len(text.splitlines()) <= 24, text
+    assert "more 5\n" in text and "stash@{0} " in text and "; work of " in text
+    assert "side-0  1 session, removed" in text
+    assert "more in the stash, with work of" in text
+    assert world.gitcp("status", "-v").count("more ") >= 6
+
+
 def test_status_shows_live_and_archived_streams(story: Story) -> None:
     streams = run("status").stdout.partition("Streams:\n")[2]
     assert f"  live      {story.world.branch()}  2 checkpoints, 2 files" in streams

@@ -85,7 +85,8 @@ def test_stashed_work_is_told_with_its_stash_and_the_ref_that_keeps_it(
     assert world.refs(ref)
     if mode == "overlap":
         text = f"work of session-a is in stash@{{0}}; {kept} keeps its checkpoints"
-        assert text in world.gitcp("status")
+        assert text in world.gitcp("status", "-v")
+        assert "by hand: a.txt; work of session-a\n" in world.gitcp("status")
         world.git("stash", "pop", "-q")
         assert "stash@" not in world.gitcp("status")
 

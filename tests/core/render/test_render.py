@@ -8,6 +8,7 @@ import pytest
 
 from gitcp.core import spans
 from gitcp.render import answers, history
+from gitcp.render.status import draw_status
 
 Json = dict[str, Any]
 
@@ -134,7 +135,7 @@ ABOUT: Json = {
     ],
 )
 def test_the_head_of_a_status(changed: Json, line: str) -> None:
-    assert line in drawn(answers.draw_status({**ABOUT, **changed}, [], [], ago))
+    assert line in drawn(draw_status({**ABOUT, **changed}, [], [], ago))
 
 
 def test_a_session_in_a_status() -> None:
@@ -150,16 +151,16 @@ def test_a_session_in_a_status() -> None:
         "streams": [{"files": {"b": {}}}, {"files": {"a": {}}}],
         "last_verdict": {"verdict": "reset", "reason": "clean worktree at prompt start"},
     }
-    text = drawn(answers.draw_status(ABOUT, [session], [], ago))
+    text = drawn(draw_status(ABOUT, [session], [], ago))
     assert (
         "  s1  Agent  active  9s  1 uncommitted file on entire/1234567-e3b0c4,"
         " 2 more of this turn, 1 more in a stash or undone\n" in text
     )
     assert f"      {'x' * 59}…\n" in text and "reset: " not in text
-    told = drawn(answers.draw_status(ABOUT, [session], [], ago, verbose=True))
+    told = drawn(draw_status(ABOUT, [session], [], ago, verbose=True))
     assert f"      {'x' * 59}…\n      reset: clean worktree at prompt start\n" in told
     bare = {"session_id": "s2", "phase": "", "unreadable": "no JSON", "worktree_path": ""}
-    assert "s2  cannot be read: no JSON" in drawn(answers.draw_status(ABOUT, [bare], [], ago))
+    assert "s2  cannot be read: no JSON" in drawn(draw_status(ABOUT, [bare], [], ago))
 
 
 def test_a_stream_in_a_status() -> None:
@@ -172,7 +173,7 @@ def test_a_stream_in_a_status() -> None:
         "time": 7,
         "sessions": ["s" * 30],
     }
-    (line,) = drawn(answers.draw_status(ABOUT, [], [stream], ago)).splitlines()[-1:]
+    (line,) = drawn(draw_status(ABOUT, [], [stream], ago)).splitlines()[-1:]
     where = "refs/gitcp/archive/1234567-cc9ec4/1"
     said = f"  archived  {where}  2 checkpoints, 1 file, 7s  {'s' * 12}…  (another worktree)"
     assert line == said
