@@ -6,7 +6,7 @@ import os
 
 from gitcp import context
 from gitcp.commands import JSON, make_flag, make_value
-from gitcp.core.spans import abbreviate, count_noun
+from gitcp.core.spans import abbreviate, count_noun, shorten_id
 from gitcp.errors import OK
 from gitcp.objects import need_commit
 from gitcp.store.imports import imports
@@ -105,7 +105,7 @@ def show(plan: Plan, objects: Objects) -> None:
             lines = count_noun(part["attribution"]["agent_lines"], "line")
             evidence = " (by time and files alone)" if part["coarse"] else ""
             evidence = " (by your word alone)" if link["by_hand"] else evidence
-            cli.show(f"    {agent} {part['session'][:8]}: {files}, {lines}{evidence}")
+            cli.show(f"    {agent} {shorten_id(part['session'])}: {files}, {lines}{evidence}")
     if len(plan.links) > _LISTED:
         print(f"  and {len(plan.links) - _LISTED} more: 'gitcp import --dry-run --json' lists all")
     unlinked = plan.gathered.sessions.keys() - plan.list_linked_sessions()

@@ -356,7 +356,7 @@ def _check_pattern(text: str) -> str:
     import re
 
     try:
-        re.compile(text.encode("utf-8", "surrogateescape"))
+        re.compile(text)
     except (re.error, RecursionError, OverflowError) as e:
         return f"must be a regular expression: {e}"
     return ""

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from gitcp.core import line_replay
 from gitcp.core.formats import EMPTY, remove_space
 from gitcp.core.line_replay import count_equal_lines
+from gitcp.core.spans import shorten_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -358,7 +359,7 @@ def group_runs(
 def format_label(author: Author) -> str:
     """An author's name for a session: agent, session and number of the prompt."""
     number = f" #{author['number']}" if author["number"] is not None else ""
-    return f"{author['agent'] or 'agent'} {author['session_id'][:8]}{number}"
+    return f"{author['agent'] or 'agent'} {shorten_id(author['session_id'])}{number}"
 
 
 def format_mail(author: Author) -> str:

@@ -28,6 +28,7 @@ _JOINERS = f"\u200c{_JOINER}"  # they take no cell, and join emoji and letters
 _MODIFIERS = frozenset(f"\ufe0e{_AS_EMOJI}\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
 AUTHORS = {"agent": "agents", "person": "people", "unknown": "unknown", "unrecorded": "unrecorded"}
 SHORTEST = 8  # characters of a session id
+_DATE = re.compile(r"\d{4}-\d\d-\d\d-")
 _UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1000, "k"))
 
 
@@ -166,6 +167,13 @@ def format_usage(usage: Any, agent: str = "") -> str:
     cached = f", {format_number(creation + read)} cached" if creation + read else ""
     called = f", {count_noun(calls, 'request')}" if calls else ""
     return f"{format_number(fresh)} tokens in, {format_number(output)} out{cached}{called}"
+
+
+def shorten_id(session_id: str) -> str:
+    """The beginning of a session's id, by which people name it: SHORTEST characters, in ids of old
+    versions of Entire after the date."""
+    date = _DATE.match(session_id)
+    return session_id[: SHORTEST + (date.end() if date else 0)]
 
 
 def shorten_ids(ids: Collection[str]) -> dict[str, str]:

@@ -21,6 +21,7 @@ from gitcp.core.spans import (
     pad,
     quote_code,
     shorten,
+    shorten_id,
     shorten_ids,
     split_rows,
 )
@@ -61,7 +62,7 @@ def draw_oneline(commits: Iterable[Record]) -> Iterator[Line]:
     """A line for each commit, with the agents and sessions behind it."""
     for commit in commits:
         parts = [part for link in commit["checkpoints"] for part in link.get("contents", ())]
-        names = [f"{p['agent'] or 'Agent'} {p['session_id'][:SHORTEST]}" for p in parts]
+        names = [f"{p['agent'] or 'Agent'} {shorten_id(p['session_id'])}" for p in parts]
         names += ["a checkpoint not stored here"] if _lacks_checkpoint(commit) else []
         yield [
             (abbreviate(commit["oid"]), "yellow"),
@@ -101,7 +102,7 @@ def draw_parent(prompts: Sequence[str]) -> Iterator[Line]:
     """The session that was handed over to the session of these prompts."""
     parent, agent = handover.find_parent(prompts)
     if parent:
-        yield [(f"        goes on from session {parent[:SHORTEST]} of {agent}", "dim")]
+        yield [(f"        goes on from session {shorten_id(parent)} of {agent}", "dim")]
 
 
 # Draw sessions as lanes in a terminal: columns beside git's graph, or rows along the time.
@@ -124,12 +125,12 @@ OUTCOMES = {
 
 def draw_abandoned(record: Record, ago: Ago) -> Iterator[Line]:
     """A turn of which work was given up: what, how, the prompt after it, and the way back."""
-    ended_by = f" by session {record['by'][:SHORTEST]}" if record["by"] else ""
+    ended_by = f" by session {shorten_id(record['by'])}" if record["by"] else ""
     yield [
         (record["turn"][:SHORTEST], "yellow"),
         (f"  {ago(record['time'])}  ", "dim"),
         (record["agent"] or "Agent", "green"),
-        (f" {record['session_id'][:SHORTEST]}", "cyan"),
+        (f" {shorten_id(record['session_id'])}", "cyan"),
         (f"  {OUTCOMES.get(record['how'], record['how'])}{ended_by}", ""),
     ]
     if prompt := prompt_text.name_prompt(record["prompt"]):
@@ -514,7 +515,7 @@ def _draw_commits(commits: Sequence[Shown]) -> Iterator[Line]:
 
 
 def _draw_name(session: Shown) -> Line:
-    name = f" {session['session_id'][:SHORTEST]}"
+    name = f" {shorten_id(session['session_id'])}"
     return [(session["agent"] or "Agent", "green"), (name, "cyan")]
 
 
@@ -542,7 +543,7 @@ def format_markdown(records: Iterable[Shown]) -> Iterator[str]:
             for session in day["sessions"]:
                 branch = f" on {_quote_line(session['branch'])}" if session["branch"] else ""
                 agent = session["agent"] or "Agent"
-                yield f"* {agent} {_quote_line(session['session_id'][:SHORTEST])}{branch}"
+                yield f"* {agent} {_quote_line(shorten_id(session['session_id']))}{branch}"
                 prompts = prompt_text.list_names(session["prompts"])
                 yield from (f"  * > {_quote_line(prompt)}" for prompt in prompts)
                 yield from map(_format_commit, session["commits"])
@@ -688,7 +689,7 @@ def _list_tables(stats: Shown) -> Iterator[tuple[str, list[tuple[str, Mapping[st
 def _name_session(session: Shown) -> str:
     used = format_usage(session["tokens"])
     facts = ", ".join(filter(None, (count_noun(session["turns"], "turn"), used)))
-    return f"{session['session_id'][:8]} {session['agent']} ({facts})"
+    return f"{shorten_id(session['session_id'])} {session['agent']} ({facts})"
 
 
 def _draw_rows(rows: Sequence[tuple[str, Mapping[str, int]]], width: int) -> Iterator[Line]:
@@ -811,7 +812,7 @@ def _split_snippet(snippet: str) -> Iterator[tuple[str, str]]:
 
 def _name_prompt(hit: Hit) -> str:
     """The name of a turn: the beginning of its session's id, and its prompt's number."""
-    return f"{hit['session_id'][:SHORTEST]} #{hit['number']}"
+    return f"{shorten_id(hit['session_id'])} #{hit['number']}"
 
 
 def format_compact(hit: Hit) -> str:

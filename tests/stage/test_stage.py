@@ -117,7 +117,7 @@ def test_undo_takes_a_staging_back_and_redo_does_it_again(world: World, a: Agent
     done(world, "stage", "--session", a.sid, "--session", b.sid)
     content = staged(world)
     assert "stage: 1 file of session 11111111, session 22222222" in done(world, "undo", "--list")
-    assert "(1 file in the index)" in done(world, "undo")
+    assert "(1 file changed in the index)" in done(world, "undo")
     assert (staged(world), world.read("f.txt")) == (BASE, before)
     done(world, "redo")
     assert staged(world) == content

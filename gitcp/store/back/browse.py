@@ -138,7 +138,7 @@ class Sessions:
         _shorten_paths((part for turn in turns for part in turn["parts"]), self._repo)
         self._talk, self._edits = (row.id, turns), None
         count = spans.count_noun(len(turns), "turn")
-        head = [("session ", "bold"), (row.id[:8], "yellow"), (f"  {count}", "dim")]
+        head = [("session ", "bold"), (spans.shorten_id(row.id), "yellow"), (f"  {count}", "dim")]
         whole = Row("all", "", [head], row.id, row.command, describe_session(row.item, turns))
         return [whole, *build_turns(turns, row.command, split_time)]
 

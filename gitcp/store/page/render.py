@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from gitcp.core import page_parts, transcripts
 from gitcp.core.page_parts import map_strings
 from gitcp.core.prompt_text import name_prompt
-from gitcp.core.spans import AUTHORS, SHORTEST, count_noun, format_usage, shorten
+from gitcp.core.spans import AUTHORS, SHORTEST, count_noun, format_usage, shorten, shorten_id
 from gitcp.core.sums import Sums, share_percent
 from gitcp.render.history import COUNTED, OUTCOMES, format_stats_summary
 from gitcp.store.page.highlight import highlight_lines
@@ -141,7 +141,7 @@ class Page:
                 "title": self.clean_text(name),
                 "agent": self.clean_text(agent or "agent"),
                 "model": self.clean_text(model),
-                "name": f"{self.clean_text(agent or 'agent')} {self.clean_text(name)[:8]}",
+                "name": f"{self.clean_text(agent or 'agent')} {shorten_id(self.clean_text(name))}",
                 "turns": [],
                 "usage": None,
                 "spent": "",

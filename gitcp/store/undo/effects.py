@@ -44,7 +44,7 @@ def invert_effects(effects: Iterable[Effect]) -> list[Effect]:
 
 
 def summarize_effects(repo: Repo, effects: Iterable[Effect]) -> str:
-    """What effects change in git, as in `HEAD is at 1a2b3c4, 2 files in the index`."""
+    """What effects change in git, as in `HEAD is at 1a2b3c4, 2 files changed in the index`."""
     words = []
     for effect in effects:
         if get_kind(effect) == "stash":
@@ -54,7 +54,7 @@ def summarize_effects(repo: Repo, effects: Iterable[Effect]) -> str:
             head = [effect["commits"][1][:7] or "no commit"] if "commits" in effect else []
             words += [f"HEAD is at {oid}" for oid in head]
             count = len(_list_staged_paths(repo.objects, effect))
-            words += [f"{count_noun(count, 'file')} in the index"] if count else []
+            words += [f"{count_noun(count, 'file')} changed in the index"] if count else []
     return ", ".join(words)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import pytest
 
-from gitcp.core import back
-from gitcp.core.spans import COMMAND, count_cells, fit_words, pad, shorten, wrap_line
+from gitcp.core import back, line_authors
+from gitcp.core.spans import COMMAND, count_cells, fit_words, pad, shorten, shorten_id, wrap_line
 from gitcp.render import answers, history
 from gitcp.render.history import fit_line
 
@@ -131,3 +133,22 @@ def test_the_bars_of_sums_leave_room_for_the_numbers_before_them(width: int, cou
     lines = ["".join(text for text, _ in line) for line in history.draw_stats(stats, width)]
     bars = [line for line in lines if "█" in line]
     assert len(bars) == 2 and max(map(count_cells, bars)) <= width, bars
+
+
+@pytest.mark.parametrize(
+    ("session_id", "short"),
+    [
+        ("be16dccb-daad-48b4-8071-9456ad82e37f", "be16dccb"),
+        ("2026-01-29-b88df712-e4c6-40ac-8217-80952475f370", "2026-01-29-b88df712"),
+        ("2026-01-29-", "2026-01-29-"),
+        ("20260129-b88d", "20260129"),
+        ("hal-1", "hal-1"),
+        ("", ""),
+    ],
+)
+def test_a_session_is_named_by_what_tells_it_from_others_of_its_day(
+    session_id: str, short: str
+) -> None:
+    assert shorten_id(session_id) == short
+    author = {"agent": "A", "session_id": session_id, "number": 2}
+    assert line_authors.format_label(cast("Any", author)) == f"A {short} #2"
