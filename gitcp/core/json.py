@@ -70,7 +70,7 @@ def mend_halves(value: Any, text: bytes | str) -> Any:
     """The value of a JSON text, of which another program may have cut texts in the middle of a
     character, with replace_half() in its texts."""
     marks = _HALVES if isinstance(text, bytes) else _HALVES_OF_TEXT
-    return _mend_value(value) if any(mark in text for mark in marks) else value  # type: ignore[operator]
+    return _mend_value(value) if any(map(text.__contains__, marks)) else value  # type: ignore[arg-type]
 
 
 def _mend_value(value: Any) -> Any:

@@ -7,6 +7,8 @@ over an existing file proves nothing: it may repeat lines of a person.
 
 from __future__ import annotations
 
+from functools import cache
+
 from gitcp.agents.reading.items import list_items
 from gitcp.core import agent_words, blocks, line_replay
 from gitcp.core.transcripts import load_entry
@@ -97,10 +99,13 @@ def _list_edits(
     open_calls: dict[str, tuple[Any, str]] = {}
     turn = ""
     words = {_spell(path.rpartition("/")[2]) for path in paths}
-    names = [word for word in words if word in transcript]
 
-    def selects(line: bytes) -> bool:
-        return blocks.is_told(line, map(_spell, open_calls), names)
+    @cache
+    def list_names() -> list[bytes]:
+        return [word for word in words if word in transcript]
+
+    def selects(line: bytes) -> bool:  # a document is not asked line by line
+        return blocks.is_told(line, map(_spell, open_calls), list_names())
 
     for item in list_items(transcript, load=load, selects=selects):
         if item["kind"] == "prompt":

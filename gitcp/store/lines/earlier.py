@@ -75,6 +75,7 @@ class Walk:
         self.names: dict[str, list[tuple[int, frozenset[str]]]] = {}
         self._rows: dict[bytes, dict[str, bytes]] = {}  # path -> commit -> git's line
         self._steps: dict[str, dict[str, tuple[list[str], str]]] = {}  # the lines read
+        self._givers: dict[str, dict[str, list[str]]] = {}  # the results of map_givers()
         self._befores: dict[str, tuple[dict[str, int], list[str]]] = {}
         self._nearest: dict[str, dict[str, Sequence[str]]] = {}  # the results of _list_nearest()
 
@@ -97,7 +98,7 @@ class Walk:
         self.order = known | {commit: n - count for commit, n in self.order.items()}
         for path, changes in rows.items() if known else ():
             self._rows[path] = self._rows.get(path, {}) | changes
-        for found in (self._steps, self._befores, self._nearest):
+        for found in (self._steps, self._givers, self._befores, self._nearest):
             found.clear()
 
     def _take(self, tokens: Iterator[bytes]) -> None:
@@ -151,9 +152,19 @@ class Walk:
     def find_step(self, starts: Iterable[str], path: str, oid: str) -> str:
         """The commit that gave a path a blob (zeros: none) that it has in starts: the nearest at or
         before one of them, first parents first; '' if none is known."""
-        steps = self.map_steps(path)
+        gave = self.map_givers(path).get(oid, ())
+        if len(gave) < 2 and self.complete:  # no other one can have done it
+            return next(iter(gave), "")
         near = (step for start in starts for step in self._list_nearest(start, path))
-        return next((step for step in near if steps[step][1] == oid), "")
+        return next((step for step in near if step in gave), "")
+
+    def map_givers(self, path: str) -> dict[str, list[str]]:
+        """blob (zeros: none) -> the commits that gave it to a path."""
+        if path not in self._givers:
+            givers = self._givers[path] = dict[str, list[str]]()
+            for commit, (_, oid) in self.map_steps(path).items():
+                givers.setdefault(oid, []).append(commit)
+        return self._givers[path]
 
     def _list_nearest(self, start: str, path: str) -> Sequence[str]:
         """The commits that gave a path what it may have in a commit: the nearest at or before it on
@@ -377,7 +388,7 @@ class Earlier:
                 yield found.parents[reverted], step[0][0]
         steps = walk.map_steps(path)
         oid = steps[commit][1]
-        if sum(after == oid for _, after in steps.values()) > 1:
+        if len(walk.map_givers(path)[oid]) > 1:
             versions = self._list_versions(walk, place)
             yield from [([found], blob) for found, blob in versions if blob == oid][:1]
 
