@@ -30,7 +30,7 @@ from gitcp.store.v1.checkpoints import list_numbers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from typing import Any
 
     from gitcp.core.record_types import Finding, Tree
@@ -192,16 +192,6 @@ def _check_paths(
 def _read_json(objects: Objects, entries: Tree) -> dict[str, Any] | None:
     entry = entries.get(v1_format.METADATA)
     return v1_format.parse_json(objects.need(entry[1], "blob"), parse_json) if entry else None
-
-
-def read_trees(repo: Repo, sources: Iterable[str]) -> dict[str, str]:
-    """id -> tree of every checkpoint, from the first of the sources that has it."""
-    trees: dict[str, str] = {}
-    for source in sources:
-        for item in _list_checkpoints(repo, source):
-            if isinstance(item, tuple):
-                trees.setdefault(*item)
-    return trees
 
 
 class Hashes:
@@ -406,7 +396,8 @@ def look_at_linked(case: Case) -> Iterator[Finding]:
     """Check the trailers of the commits on all branches, then every note."""
     survey = case.survey
     sources = [ref for ref in checkpoints.list_places(case.repo) if "entire" in ref]
-    stored = read_trees(case.repo, sources)  # id -> tree
+    with console.Collected():  # another check reports a tree that cannot be read
+        stored = checkpoint_list.read_trees(case.repo, sources)
     try:
         commits = show_commits.list_bare_commits(survey.repo, (), checkpoint_list.CARRYING)
     except Error as e:

@@ -369,7 +369,8 @@ def _is_rewritten(repo: Repo, before: Mapping[str, str], current: Mapping[str, s
 def _take_sources(repo: Repo, database: Connection, progress: Callable[[int, int], None]) -> None:
     with Objects(repo):
         streams = (("stream", t["ref"], t["oid"]) for t in stream.list_tips(repo))
-        sources = [*_list_checkpoints(repo), *streams]
+        trees = checkpoint_list.read_trees(repo, checkpoints.list_sources(repo))
+        sources = [*(("checkpoint", name, tree) for name, tree in trees.items()), *streams]
         versions = _read_versions(database, sessions=False)
         fresh = [source for source in sources if versions.get(source[:2]) != source[2]]
         _forget_sources(database, versions.keys() - {source[:2] for source in sources})
@@ -411,15 +412,6 @@ def _read_versions(database: Connection, sessions: bool) -> dict[tuple[str, str]
     query = "select kind, name, version from source where (kind = 'session') = ?"
     rows = database.execute(query, (sessions,))
     return {(kind, name): version for kind, name, version in rows}
-
-
-def _list_checkpoints(repo: Repo) -> Iterator[Source]:
-    seen: set[str] = set()
-    for ref in checkpoints.list_sources(repo):
-        for name, tree in checkpoint_list.list_trees(repo, ref, ""):
-            if name not in seen:
-                seen.add(name)
-                yield "checkpoint", name, tree
 
 
 def _read_source(objects: Objects, source: Source) -> tuple[list[Conversation], list[Lack]]:

@@ -145,6 +145,15 @@ def list_trees(repo: Repo, place: str, prefix: str) -> Iterator[tuple[str, str]]
         yield from _list_branch_trees(repo.objects, place, prefix)
 
 
+def read_trees(repo: Repo, places: Iterable[str]) -> dict[str, str]:
+    """id -> tree of every checkpoint, from the first of the places that has it."""
+    trees: dict[str, str] = {}
+    for place in places:
+        for checkpoint_id, tree in list_trees(repo, place, ""):
+            trees.setdefault(checkpoint_id, tree)
+    return trees
+
+
 def _list_own_trees(repo: Repo, prefix: str) -> Iterator[tuple[str, str]]:
     """list_trees() of the checkpoints that have refs of their own."""
     refs = checkpoints.list_tips(repo).items()
