@@ -274,7 +274,9 @@ AUTOSTASHES = "rebase-merge/autostash", "rebase-apply/autostash", "MERGE_AUTOSTA
 
 class HeadMark:
     """Where HEAD was in this worktree: its oid, and the bytes of its reflog, which grows with each
-    move; 0 if only the oid was written down."""
+    move; 0 if only the oid was written down, as in `<git-dir>/gitcp/look` and `looked`.
+
+    A session's state has the mark of its last event."""
 
     __slots__ = ("oid", "size")
 
@@ -288,12 +290,12 @@ def mark_head(repo: Repo, head: str) -> HeadMark:
 
 
 def read_mark(state: State) -> HeadMark:
-    """The mark of a session's last event."""
+    """The mark in a session's state."""
     return HeadMark(state.get("base_commit") or "", state.get("head_log", 0))
 
 
 def write_mark(state: State, mark: HeadMark) -> None:
-    """Replace the mark of a session's last event."""
+    """Replace the mark in a session's state."""
     state["base_commit"], state["head_log"] = mark.oid, mark.size
 
 
@@ -315,7 +317,7 @@ def list_moves_since(repo: Repo, mark: HeadMark, now: HeadMark | None = None) ->
 
 def list_head_moves(repo: Repo) -> list[gitdir.Move]:
     """The last moves of HEAD in this worktree, oldest first."""
-    return list_moves_since(repo, HeadMark(""))
+    return [*gitdir.read_log(repo, "HEAD")][::-1]
 
 
 def tell_move(reason: bytes) -> str:

@@ -119,6 +119,18 @@ def test_refs_in_few_folders_are_listed_without_git_as_git_lists_them(
         (folder / name).unlink()
 
 
+def test_all_moves_of_head_count_if_the_reflog_does_not_have_the_mark(repo: Path) -> None:
+    for name in "ab":
+        git("commit", "-q", "--allow-empty", "-m", name)
+    place = Repo.find()
+    moves = refs.list_head_moves(place)
+    assert [reason.split(b": ")[1] for *_, reason in moves[-2:]] == [b"a", b"b"]
+    assert refs.list_moves_since(place, refs.HeadMark("f" * 40)) == moves
+    now = refs.mark_head(place, refs.read_base(place))
+    assert refs.list_moves_since(place, refs.HeadMark("f" * 40, now.size + 1), now) == moves
+    assert refs.find_committed_head(place, "f" * 40) is None
+
+
 def test_each_move_of_head_is_a_commit_made_here_or_one_brought_or_left(repo: Path) -> None:
     moved, place = dict[str, str](), Repo.find()
 
