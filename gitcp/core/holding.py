@@ -572,8 +572,10 @@ def pair_moves(
     entries: Iterable[Recorded], staged: Changes, blob: Blob, gone: Gone
 ) -> Iterator[tuple[str, str, frozenset[bytes]]]:
     """Pair recorded paths that the commit lacks with new files that have their content: (recorded
-    path, new path, what they have in common)."""
+    path, new path, what they have in common).  A file that the commit moves from another path has
+    what that had already."""
     new = {path: c for path, c in staged.items() if c[0] == GONE and c[2] in REGULAR and c[3]}
+    whole = Change(staged, blob)
     for entry in entries:
         path, oid = entry["path"], entry["oid"]
         change = staged.get(path)
@@ -585,7 +587,10 @@ def pair_moves(
             targets = [*new]
         old = change[:2] if change else (GONE, None)
         for target in targets:
-            if common := _compare_moved(entry, (*old, *new[target][2:]), blob):
+            common = _compare_moved(entry, (*old, *new[target][2:]), blob)
+            if common and whole.steps[target][1] not in ("", path):
+                common = _compare_moved(entry, whole.steps[target][0], blob)
+            if common:
                 yield path, target, common
 
 
@@ -618,7 +623,7 @@ def _compare_moved(entry: Recorded, change: Staged, blob: Blob) -> frozenset[byt
     """What the change of a moved file, from its content at the recorded path, has in common with
     the record if the new file has most of the recorded lines."""
     old, new = entry["oid"] or "", change[3] or ""
-    if not _is_same_file(old, new, True, blob):
+    if change[1] == new or not _is_same_file(old, new, True, blob):
         return frozenset()
     return _mark_content(new.encode()) if old == new else compare_changes(entry, change, blob)[0]
 

@@ -63,3 +63,16 @@ def test_a_persons_change_of_the_renamed_file_is_not_the_work(world: World) -> N
     assert world.commit() == []
     world.write("new/two.txt", join([*ROWS[:10], OWN[0], "a line by hand", *ROWS[10:]]))
     assert world.commit() == []
+
+
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_rename_of_another_file_that_has_its_lines_is_not_the_work(
+    world: World, edited: bool
+) -> None:
+    put_away(world)
+    world.write("new/two.txt", join([*ROWS[:10], *OWN, *ROWS[10:]]))
+    world.git("-c", "core.hooksPath=/dev/null", "commit", "-qam", "the same lines without hooks")
+    world.git("mv", "new/two.txt", "new/three.txt")
+    if edited:
+        world.write("new/three.txt", world.read("new/three.txt") + "one more line by hand\n")
+    assert world.commit() == []
