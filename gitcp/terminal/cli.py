@@ -227,6 +227,19 @@ class _Formatter(argparse.HelpFormatter):
         return f"{', '.join(action.option_strings)} {value}"
 
 
+def _list_usage_parts(words: Iterable[str]) -> Iterator[str]:
+    """The parts of a usage between which it may be folded, as an option with its value."""
+    part, depth = list[str](), 0
+    for word in words:
+        is_value = word == "..." or (len(part) == 1 and part[0].startswith("-"))
+        if part and depth == 0 and not is_value:
+            yield " ".join(part)
+            part = []
+        part.append(word)
+        depth += word.count("[") - word.count("]")
+    yield " ".join(part)
+
+
 class Parser(argparse.ArgumentParser):
     """An ArgumentParser that raises UsageError and accepts no abbreviations.
 
@@ -255,6 +268,31 @@ class Parser(argparse.ArgumentParser):
             for spellings, more in row if isinstance(row, list) else [row]:
                 action = group.add_argument(*spellings, **more)
                 action.required &= action.nargs != "*"  # argparse asks for it beside a missing one
+
+    def format_usage(self) -> str:
+        """The usage, folded between options, and between those that exclude each other where they
+        fit in no line.  Versions of argparse fold it in different places, and some not enough."""
+        self.usage = self._fold_usage()
+        return super().format_usage()
+
+    def format_help(self) -> str:
+        self.usage = self._fold_usage()
+        return super().format_help()
+
+    def _fold_usage(self) -> str:
+        whole = _Formatter(self.prog, width=1 << 20)
+        whole.add_usage(None, self._actions, self._mutually_exclusive_groups)
+        _, prog, *words = whole.format_help().split()
+        start, size = f"usage: {prog}", shutil.get_terminal_size().columns - 2
+        indent = " " * (min(len(start), 7) if size < 60 else len(start))
+        lines = [start]
+        for part in _list_usage_parts(words):
+            is_long = len(indent) + 1 + len(part) > size
+            for piece in re.split(r" (?=\| )", part) if is_long else [part]:
+                if len(lines[-1]) + 1 + len(piece) > size:
+                    lines.append(indent)
+                lines[-1] += f" {piece}"
+        return "\n".join(lines).removeprefix("usage: ").replace("%", "%%")
 
     def parse_args(self, args: Sequence[str]) -> Namespace:  # type: ignore[override]
         """The parsed arguments; the error about an unknown one suggests an option."""
