@@ -25,7 +25,7 @@ _LOOK, _REST = 0.5, 0.01  # seconds: between two looks for changes; for what was
 
 
 class Screen(Protocol):
-    """What is shown."""
+    """What is shown; by default all of it is read before, once."""
 
     def draw(self, columns: int, rows: int) -> list[Line]:
         """The lines of a screen of that size; the marked row's colour is `reverse`."""
@@ -36,12 +36,15 @@ class Screen(Protocol):
 
     def load(self) -> bool:
         """Read one thing that the screen lacks; return whether there may be more."""
+        return False
 
     def has_changed(self) -> bool:
         """Whether to call read_again(); asked while no key comes."""
+        return False
 
     def read_again(self) -> None:
         """Read again what is shown."""
+        return
 
 
 def can_run() -> bool:

@@ -74,7 +74,7 @@ def _join_text(line: Line) -> str:
     return "".join(escape_unprintable(text) for text, _ in line)
 
 
-class Choice:
+class Choice(browser.Screen):
     """The state of a choice: the marked entry, the filter and the view; draw() draws its screen."""
 
     def __init__(self, question: str, count: int, entry: Entry, views: Sequence[View]) -> None:
@@ -119,17 +119,6 @@ class Choice:
         ):
             return "left"
         return ""
-
-    def load(self) -> bool:
-        """Nothing is read later."""
-        return False
-
-    def has_changed(self) -> bool:
-        """The list stays as it was."""
-        return False
-
-    def read_again(self) -> None:
-        """Nothing is read again."""
 
     def type_key(self, key: str) -> bool:
         """Handle a typed key; return whether the person leaves."""

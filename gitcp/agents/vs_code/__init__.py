@@ -58,14 +58,13 @@ class VsCode(agents.Client):
 
     def read_tool(self, name: str, fields: dict[str, Any], cwd: str) -> Tool:
         """The call in a payload; raises InputError for an invalid field."""
-        tool = agents.read_tool(fields, self.KINDS, self.PATHS, cwd)
+        tool = super().read_tool(name, fields, cwd)
         arguments = agents.get_object(fields, "tool_input")
         if tool["kind"] == "write" and not tool["input_paths"]:
             paths = _list_replaced_paths(arguments)
             tool["input_paths"] = agents.resolve_paths(paths, cwd, "filePath")
         if tool["kind"] == "shell" and arguments.get("isBackground") is True:
             tool["background"] = True
-        agents.add_response(tool, fields)
         return tool
 
 
