@@ -15,6 +15,7 @@ from gitcp.record import dump_record, parse_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from gitcp.core.record_types import Record
@@ -24,6 +25,7 @@ SCRIPTS = ("element", "blocks", "diff", "talk", "timeline", "search", "main")
 PLAIN = 2 << 20  # characters of HTML that are shown without a script
 _CHUNK = 200_000  # bytes of JSON in a chunk, roughly
 _LEVEL = 5  # of compression: 6 takes half as long again, and saves 2 % of the bytes
+_SIGNS = {"+": "put", "-": "took"}  # the classes of rows
 _HEADINGS = dict.fromkeys(("h1", "h2", "h3", "h4", "h6"), "h5")  # below those of the page
 
 
@@ -79,6 +81,7 @@ def fill_template(view: Record, lists: Record, chunks: Chunks) -> str:
     settings: Any = {"autoescape": True, "undefined": StrictUndefined, "trim_blocks": True}
     env = Environment(**settings, loader=FunctionLoader(_read_asset))
     env.filters["draw_nodes"] = lambda nodes: Markup("".join(map(_draw_node, nodes)))
+    env.filters["draw_rows"] = lambda rows: Markup("".join(map(_draw_row, rows)))
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
         f"style-src '{_hash_text(style)}'; script-src '{_hash_text(script)}'"
@@ -120,6 +123,13 @@ def _draw_node(node: Node) -> str:
     href = attributes.get("href") if tag == "a" else None
     link = "" if href is None else f' href="{escape(href)}" rel="noreferrer noopener"'
     return f"<{tag}{link}>{''.join(map(_draw_node, children))}</{tag}>"
+
+
+def _draw_row(row: Sequence[Any]) -> str:
+    """The HTML of a row of cut_hunks(), whose runs of text have no colours."""
+    sign, runs = row[:2]
+    text = escape("".join([text for _, text in runs]))
+    return f'<span class="{_SIGNS.get(sign, "")}">{sign} {text}\n</span>'
 
 
 def _hash_text(text: str) -> str:
