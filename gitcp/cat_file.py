@@ -177,7 +177,10 @@ class Batch:
         return line[:-1]
 
     def close(self) -> None:
-        self._run.finish(ok=ANY)
+        try:
+            self._run.finish(ok=ANY)
+        except ChildProcessError:
+            pass  # it was ended at the deadline
 
 
 class _Output(io.RawIOBase):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,16 @@ def test_a_git_that_complains_at_length_is_not_waited_for(
     with pytest.raises(GitError) as failure:
         next(records)
     assert failure.value.complaint.endswith("\n40000")
+
+
+def test_a_conversation_that_ends_at_the_deadline_says_so(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git, "_limits", {})
+    git.begin_deadline(total=30)
+    with pytest.raises(Late, match="before the time of the whole hook"), Objects(Repo.find()) as it:
+        batch = it.ahead.get_batch()
+        assert batch.find_head("HEAD")
+        os.kill(batch._run.pid, signal.SIGSTOP)
+        git.begin_deadline(total=0)
+        batch.find_head("HEAD^{tree}")
