@@ -136,7 +136,9 @@ def test_tracked_settings_are_written_only_for_all(
     git("add", ".gemini")
     enable.run(["--agent=gemini-cli"])
     assert (repo / ".gemini/settings.json").read_text() == "{}\n"
-    assert "is tracked and was left as it is" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "is tracked and was left as it is: --shared writes it for all who clone," in said
+    assert "--user writes your own settings" in said
     enable.run(["--agent=gemini-cli", "--shared"])
     assert any("gitcp-hook gemini-cli" in c for c in commands(repo / ".gemini/settings.json"))
 

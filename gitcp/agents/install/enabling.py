@@ -25,7 +25,10 @@ _NOTICE_WITHOUT_GITCP = (
     "gitcp is not installed where it was: nothing is recorded; 'gitcp enable' mends it"
 )
 _OUTSIDE = "'{}' lies outside the repository and was left as it is: --force writes it"
-_TRACKED = "'{}' is tracked and was left as it is: --shared writes it for all who clone"
+_TRACKED = (
+    "'{}' is tracked and was left as it is: --shared writes it for all who clone,"
+    " --user writes your own settings"
+)
 _THEIRS = "'{}' is not gitcp's and was left as it is: {}"
 
 
