@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -13,8 +15,9 @@ from gitcp.errors import Error
 from gitcp.store.back.points import Prepared
 from tests.rewind.going import Files, done, files
 from tests.rewind.going import points as list_points
-from tests.rewind.test_crash import start_child, wait_until
-from tests.support.harness import Agent, World
+from tests.rewind.going import run as command
+from tests.rewind.test_crash import journal, made_by_steps, start_child, wait_until
+from tests.support.harness import Agent, Call, World
 
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "undo": undo.run,
@@ -76,6 +79,11 @@ class Planned:
 def see(world: World) -> tuple[Files, str, str]:
     """The worktree, the index and HEAD."""
     return files(world.path), world.git("ls-files", "-s"), world.git("rev-parse", "HEAD")
+
+
+def blame(world: World) -> dict[str, str]:
+    """path -> what blame says of it."""
+    return {path: done(world, "blame", path) for path in files(world.path) if path.endswith(".py")}
 
 
 def rewind_twice(world: World, points: Sequence[str]) -> list[tuple[Files, str, str]]:
@@ -150,3 +158,89 @@ def test_a_step_that_another_command_took_meanwhile_is_counted(
     while seen:
         done(world, "undo")
         assert see(world) == seen.pop()
+
+
+def call(agent: Agent, event: str) -> Call:
+    """A hook of a shell call."""
+    given = {"command": "make all"}
+    return agent.event(event, tool_name="Bash", tool_input=given, tool_use_id="toolu_made")
+
+
+# What another session does before a step begins, when half of it is done, and when it has ended.
+HOOKS: dict[str, tuple[Callable[[Agent], object], ...]] = {
+    "nothing": (lambda b: None,) * 3,
+    "prompt": (lambda b: None, lambda b: b.prompt("more"), lambda b: b.stop()),
+    "stop": (lambda b: b.prompt("more"), lambda b: b.stop(), lambda b: None),
+    "call": (
+        lambda b: (b.prompt("more"), call(b, "PreToolUse")),
+        lambda b: call(b, "PostToolUse"),
+        lambda b: b.stop(),
+    ),
+    "opening": (
+        lambda b: b.prompt("more"),
+        lambda b: call(b, "PreToolUse"),
+        lambda b: (call(b, "PostToolUse"), b.stop()),
+    ),
+}
+
+
+class HalfDone:
+    """A rewind to a point that stops when half of it is done, and then goes on, is killed or is
+    refused a write."""
+
+    def __init__(self, world: World, point: str, end: str) -> None:
+        self._world, self._end = world, end
+        half_way, self._released = world.path / ".git" / "half-way", world.path / ".git" / "go-on"
+
+        def stop_half_way(name: str, n: int) -> None:
+            if world.read("a.py") == "1\n" and not half_way.exists():
+                half_way.touch()
+                wait_until(self._released.exists)
+                if end == "refused":
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        args = ["--force", "--files-only", "--to", point]
+        self._pid = start_child(world.path, lambda: run("rewind", args), stop_half_way)
+        wait_until(half_way.exists)
+        if end == "killed":
+            os.kill(self._pid, signal.SIGKILL)
+        assert [(world.path / p).exists() for p in ("b.py", "a-gone.py")] == [False, True]
+        assert (world.read("a.py"), world.read("z.py")) == ("1\n", "2\n")
+
+    def finish(self) -> None:
+        self._released.touch()
+        status = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+        assert status == {"done": 0, "killed": -signal.SIGKILL, "refused": 128}[self._end]
+        if self._end == "killed":
+            told = command(self._world, "undo", "--list").stderr
+            assert "has been completed" in told
+
+
+@pytest.mark.parametrize("hooks", HOOKS.values(), ids=HOOKS.keys())
+@pytest.mark.parametrize("end", ["done", "killed", "refused"])
+def test_a_hook_that_sees_half_of_a_step_credits_nobody_with_it(
+    world: World, a: Agent, hooks: tuple[Callable[[Agent], object], ...], end: str
+) -> None:
+    a.turn("one", {"a.py": "1\n", "z.py": "1\n", "a-gone.py": "1\n", "src/lib.py": "1\n"})
+    second = {"a.py": "2\n", "b.py": "2\n", "z.py": "2\n", "a-gone.py": None, "y/new.py": "2\n"}
+    a.turn("two", second)
+    point = next(p["id"] for p in list_points(world) if "two" in p["message"])
+    b = world.agent("22222222-aaaa-4a87-9186-848bdd83d62e", tools=True)
+    b.turn("three", {"other.py": "3\n"})
+    before, authors = files(world.path), blame(world)
+    first, middle, last = hooks
+    first(b)
+    step = HalfDone(world, point, end)
+    middle(b)
+    step.finish()
+    last(b)
+    if end != "refused":
+        assert made_by_steps(journal(world.path)) == {*second, "other.py"}
+        done(world, "undo")
+    assert files(world.path) == before
+    assert blame(world) == authors
+    assert b.state["streams"][0]["files"].keys() == {"other.py"}
+    done(world, "rewind", "--files-only", "--to", point)  # no edit of the person's is in its way
+    done(world, "undo")
+    done(world, "stage", "--session", b.sid)
+    assert world.git("diff", "--cached", "--name-only") == "other.py"

@@ -13,7 +13,6 @@ from functools import cached_property
 from gitcp import files
 from gitcp.core import back, credit, journal_cuts
 from gitcp.core.back import list_effective
-from gitcp.core.credit import RESTORED
 from gitcp.core.formats import EXECUTABLE, GONE, LINK, REGULAR
 from gitcp.errors import Busy, Changed, Error, Moved
 from gitcp.files import exclusive
@@ -27,6 +26,7 @@ from gitcp.store.journal import (
     read_clock,
     read_journal,
     read_last_seen,
+    step_edits,
 )
 from gitcp.store.journal import edits as journal_edits
 from gitcp.store.session import others
@@ -622,7 +622,6 @@ def _find_cwd() -> str:
 # A step is nobody's work: files that it put back do not become edits of the turn under way, and
 # content that it took back is not compared with later commits (doc/behaviour.md "Going back").
 _LISTED = 100
-_NOBODY = credit.UNKNOWN, RESTORED  # the author of a step's edits, and the evidence
 
 
 def tell_agents(repo: Repo, what: str, paths: Collection[str]) -> list[str]:
@@ -649,24 +648,22 @@ def follow_step(
 ) -> list[str]:
     """Bring the journal, the turns under way and the streams up to date after a step; return
     sentences about the sessions at work."""
-    _note_step(repo, step_id, actions, merged)
+    note_step(repo, step_id, actions, merged)
     return _follow_files(repo, [action["path"] for action in actions])
 
 
-def _note_step(
-    repo: Repo, step_id: str, actions: Iterable[Action], merged: Collection[str]
-) -> None:
+def note_step(repo: Repo, step_id: str, actions: Iterable[Action], merged: Collection[str]) -> None:
     """Record the edits of a step that the journal lacks, as nobody's work.
 
     Merged paths are left out: their content is new, and the next look records it."""
     with Journal(repo) as journal:
         time, known = read_clock(repo), read_last_seen(repo, journal.lines)
-        edits = [
-            {**credit.build_edit(a["path"], a["was"], a["now"], *_NOBODY, time), "step": step_id}
+        changed = {
+            a["path"]: (a["was"], a["now"])
             for a in actions
             if a["path"] not in merged and known.get_entry(a["path"]) != a["now"]
-        ]
-        journal.append_edits(edits)
+        }
+        journal.append_edits(step_edits.build_edits(step_id, changed, time))
 
 
 def _follow_files(repo: Repo, paths: Collection[str]) -> list[str]:

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import tempfile
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import NamedTuple
 
 from gitcp import files
@@ -24,6 +24,7 @@ from gitcp.store.back import points, restore
 from gitcp.store.back.points import prepare, refuse_conflicts
 from gitcp.store.back.restore import Apply, find_other_names, read_present, read_signatures
 from gitcp.store.back.staging import Staging, check_out
+from gitcp.store.journal import INTENT
 from gitcp.store.show import commits
 from gitcp.store.snapshot import scan
 from gitcp.store.stream import stream_list
@@ -132,6 +133,8 @@ def _do_step(
         job.take_back()
         if logged:
             undo.withdraw_step(repo, written)
+        with suppress(Error, OSError):  # a hook may have seen half of it
+            restore.note_step(repo, record["id"], _reverse(prepared.todo), prepared.merged)
         _remove_intent(repo)
         if isinstance(e, OSError):
             where = f": '{decode_name(os.fsencode(e.filename))}'" if e.filename else ""
@@ -143,6 +146,10 @@ def _do_step(
     except OSError:
         return []  # the step is done: the next command finds nothing left to do
     return notes
+
+
+def _reverse(actions: Iterable[Action]) -> list[Action]:
+    return [{**action, "was": action["now"], "now": action["was"]} for action in actions]
 
 
 def _list_differing(prepared: Prepared) -> list[str]:
@@ -237,7 +244,7 @@ def _apply_rest(repo: Repo, staging: Staging, todo: list[Action], intent: Intent
 
 
 def _get_intent_path(repo: Repo) -> str:
-    return repo.join_own("rewind", "intent")
+    return repo.join_own(*INTENT)
 
 
 def list_abandoned(repo: Repo) -> list[str]:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from gitcp.objects import Objects
 
 NAME = "journal"
+INTENT = "rewind", "intent"  # the file of a step that is under way, or was killed
 VISITED = "visited"  # the marker of a worktree with open edits by sessions of other repositories
 _NEIGHBOURS = "journal-checked", "look", "turn"
 _STREAMS = "refs/heads/entire/", "refs/gitcp/streams/"

@@ -14,6 +14,7 @@ from gitcp.git import encode_name
 from gitcp.objects import Lookup, compare_trees, find_file, find_tree
 from gitcp.store import refs, session
 from gitcp.store.journal import (
+    INTENT,
     Journal,
     LastSeen,
     hold_edits,
@@ -328,7 +329,7 @@ def _record_changes(
     ignored: Collection[str] = (),
 ) -> None:
     """Add an edit with its author for each change."""
-    changed = _record_large_files(journal, changed, at) if changed else {}
+    changed = _record_known(journal, changed, at) if changed else {}
     if not changed:
         return
 
@@ -362,8 +363,13 @@ def _record_changes(
     journal.append_edits(lines)
 
 
-def _record_large_files(journal: Journal, changed: Changed, at: int) -> Changed:
-    """Add the edits of large files whose contents are known now; return the other changes."""
+def _record_known(journal: Journal, changed: Changed, at: int) -> Changed:
+    """Add the edits of a step under way, and of large files whose contents are known now; return
+    the other changes."""
+    if os.path.exists(journal.repo.join_own(*INTENT)):
+        from gitcp.store.journal import step_edits
+
+        changed = step_edits.record_made(journal, changed, at)
     large = credit.map_large(journal.lines)
     named = sorted(path for path in large.keys() & changed if changed[path][1])
     for path in named:
