@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     Events = Iterator[tuple[Repo, Record]]
     Stages = tuple[Stage, ...]
 
-_GUARD = ("check_claim", "release_claim")  # left out where gitcp.guard is off
+# Left out where gitcp.guard is off: the second one unless a call began with the guard on.
+_CHECK, _RELEASE = "check_claim", "release_claim"
 
 
 def find_pipeline(repo: Repo, event: str) -> Stages:
@@ -39,7 +40,9 @@ def find_pipeline(repo: Repo, event: str) -> Stages:
     module = __import__(f"gitcp.events.{EVENTS[event]}", fromlist=["PIPELINES"])
     stages: Stages = module.PIPELINES[event]
     if repo.config.get_option("gitcp.guard") == "off":
-        stages = tuple(stage for stage in stages if stage.__name__ not in _GUARD)
+        is_claimed = bool(files.list_names(repo.join_own("claims")))
+        unneeded = (_CHECK,) if is_claimed else (_CHECK, _RELEASE)
+        stages = tuple(stage for stage in stages if stage.__name__ not in unneeded)
     return stages
 
 

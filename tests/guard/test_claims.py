@@ -46,6 +46,19 @@ def test_one_path_is_written_by_one_call_at_a_time(copy: Copy) -> None:
     assert reason(pre(a)).startswith(EDITING)
 
 
+@pytest.mark.parametrize("end", ["call", "turn"])
+def test_a_claim_ends_with_its_call_or_turn_if_the_guard_is_off_by_then(
+    copy: Copy, end: str
+) -> None:
+    a, b = locked(copy)
+    copy.set("gitcp.guard", "off")
+    ended = post(a) if end == "call" else a.stop()
+    assert (ended.status, ended.stdout) == (0, "")
+    assert copy.claims() == []
+    copy.set("gitcp.guard", "deny")
+    assert pre(b, use="toolu_2").status == 0
+
+
 def test_the_refusal_names_path_owner_and_process(git_copy: Copy) -> None:
     a, b = git_copy.pair()
     assert pre(a, "src/app.py").status == 0
