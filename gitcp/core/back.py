@@ -379,7 +379,7 @@ def choose_point(points: Iterable[Point], name: str) -> Point | None:
     """The point whose id or checkpoint id is name, or the only one whose id begins with it; None if
     there is none.  Raise Error, which lists them, if there are several."""
     all_points = list(points)
-    exact = [p for p in all_points if name in (p["id"], p["condensation_id"])]
+    exact = [p for p in all_points if name and name in (p["id"], p["condensation_id"])]
     matching = exact or [
         p
         for p in all_points

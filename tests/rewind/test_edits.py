@@ -350,3 +350,22 @@ def test_what_nobody_saw_before_an_undo_is_before_it_in_the_journal(world: World
     assert world.read("c.py") == "first\n"
     assert run(world, "rewind", "--files-only", "--force", "--to", "toolu_2:after").returncode == 0
     assert world.read("c.py") == "second\n"
+
+
+def test_a_file_that_was_ignored_stays_when_the_rest_is_taken_back(world: World, a: Agent) -> None:
+    world.write(".git/info/exclude", "*.log\n")
+    a.turn("one", {"a.py": "1\n", "out.log": "told\n"})
+    told = done(world, "rewind", "--session", a.sid)
+    assert "keep    out.log  ignored when it was written" in told
+    assert not (world.path / "a.py").exists()
+    assert world.read("out.log") == "told\n"
+    done(world, "undo")
+    assert world.read("a.py") == "1\n"
+    assert done(world, "rewind", "--session", a.sid, "--", "out.log").endswith("nothing changed\n")
+
+
+def test_an_empty_name_is_no_point(world: World, a: Agent) -> None:
+    a.turn("one", {"a.py": "1\n"})
+    ended = run(world, "rewind", "--force", "--to", "")
+    assert (ended.returncode, ended.stderr) == (128, "fatal: not a name: ''\n")
+    assert world.read("a.py") == "1\n"

@@ -278,6 +278,7 @@ def merge_blobs(repo: Repo, base: str, ours: str, theirs: str) -> tuple[str, boo
 # What a step wants of the worktree: that of a point, or the present one without some edits.
 REFUSE, MARKERS, KEEP = CONFLICTS = ("refuse", "markers", "keep")
 _EMPTY: Wish = {"actions": [], "conflicts": [], "notes": [], "merged": [], "raw": {}}
+_IGNORED = "ignored when it was written"  # why a file's content is not recorded
 _BOTH = "changed since in the same place (--conflict=markers keeps both, =keep what is there)"
 
 
@@ -434,11 +435,13 @@ def leave_out_edits(edits: Edits, conflict: str, why: str, raw: Known | None = N
 
 def take_back_edits(lines: Sequence[JournalLine], scopes: Sequence[str], conflict: str) -> Wisher:
     """Build the wish for the worktree without some lines of find_edits(), limited to
-    scopes.  Later edits by others stay."""
+    scopes.  Later edits by others stay, and so do files whose content is not recorded."""
     pairs: dict[str, list[tuple[Version, Version]]] = {}
-    for line in credit.list_edits(lines):
-        if back.is_below(line["path"], scopes):
-            before, after = credit.parse_entry(line["before"]), credit.parse_entry(line["after"])
+    edits = [line for line in credit.list_edits(lines) if back.is_below(line["path"], scopes)]
+    unkept = sorted({line["path"] for line in edits if not line.get("kept", True)})
+    for line in edits:
+        before, after = credit.parse_entry(line["before"]), credit.parse_entry(line["after"])
+        if line["path"] not in unkept:
             pairs.setdefault(line["path"], []).append((before, after))
     leave_out = leave_out_edits(pairs, conflict, "taken back")
     unseen = dict.fromkeys(path for line in lines for path in line.get("unseen", ()))
@@ -446,7 +449,7 @@ def take_back_edits(lines: Sequence[JournalLine], scopes: Sequence[str], conflic
 
     def make_wish(present: Present) -> Wish:
         _refuse_unknown(
-            present, scopes, lambda scope: any(back.is_below(p, [scope]) for p in pairs)
+            present, scopes, lambda scope: any(back.is_below(p, [scope]) for p in (*pairs, *unkept))
         )
         read = present.repo.objects.read
         lost: list[Conflict] = [
@@ -457,7 +460,9 @@ def take_back_edits(lines: Sequence[JournalLine], scopes: Sequence[str], conflic
         if lost and conflict != KEEP:
             return {**_EMPTY, "conflicts": lost}
         wish = leave_out(present)
-        return {**wish, "notes": [*wish["notes"], *filter(None, [lacking])]}
+        kept = [back.make_action(path, back.KEEP, None, None, _IGNORED) for path in unkept]
+        notes = [*wish["notes"], *filter(None, [lacking])]
+        return {**wish, "actions": [*wish["actions"], *kept], "notes": notes}
 
     return make_wish
 
