@@ -68,6 +68,7 @@ class Evidence:
     def get_place(self, commit: str, path: str) -> Place:
         """A path in a commit, whose facts are read once until forget()."""
         if (commit, path) not in self._places:
+            self.get_commit(commit).note_asked(path)
             self._places[commit, path] = Place(self.readers, self.get_commit(commit), path)
         return self._places[commit, path]
 

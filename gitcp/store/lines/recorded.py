@@ -422,6 +422,11 @@ class Commit:
         prove."""
         return complete_records(self.stored, self._prove)
 
+    def note_asked(self, path: str) -> None:
+        """Note that the lines of a path will be asked for."""
+        if self.asked is not None:
+            self.asked.add(path)
+
     def list_records(self, path: str) -> Sequence[LineRecord]:
         """Like records, but only the lines of asked paths are proved, and only by the sessions that
         touched this one."""
@@ -481,8 +486,6 @@ class Place:
 
     def __init__(self, readers: Readers, commit: Commit, path: str) -> None:
         self._readers, self.commit, self.path = readers, commit, path
-        if commit.asked is not None:
-            commit.asked.add(path)
         self.hunks: Sequence[Hunk] | None = None
         self.before: dict[int, Spot | None] = {}
         self.authors: LineAuthors | None = None
