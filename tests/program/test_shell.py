@@ -124,7 +124,7 @@ def paged(pager: str, part: str, times: int = 1) -> tuple[int, bytes]:
 
 def at_terminal(line: str, **env: str) -> tuple[int, bytes]:
     """(status, what was shown) of a line of Python, run as a command is."""
-    code = f"import sys; sys.path[0] = {str(TOP)!r}; from gitcp.console import shell; "
+    code = f"import sys; sys.path[0] = {str(TOP)!r}; from gitcp.terminal import shell; "
     code += f"import signal; signal.signal(signal.SIGPIPE, signal.SIG_DFL); {line}"
     pid, fd = pty.fork()
     if not pid:
