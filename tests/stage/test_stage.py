@@ -58,6 +58,22 @@ def test_adjacent_lines_are_staged_by_their_authors(world: World, a: Agent, b: A
     assert done(world, "stage", "--session", a.sid) == "nothing to stage of session 11111111\n"
 
 
+def test_a_path_that_names_no_file_is_refused(world: World, a: Agent) -> None:
+    a.turn("two", {"f.txt": change(BASE, "line 2", "line II"), "old/new.txt": "new\n"})
+    world.write(".git/info/exclude", "*.log\n")
+    world.write("told.log", "ignored\n")
+    ended = run(world, "stage", "--session", a.sid, "f.txt", "old/no.txt")
+    said = "fatal: no file 'old/no.txt' in the worktree, in HEAD or in the index\n"
+    assert (ended.returncode, ended.stderr, names(world)) == (128, said, "")
+    assert "nothing to stage" in done(world, "stage", "--session", a.sid, "told.log")
+    done(world, "stage", "--session", a.sid, "old")
+    (world.path / "old/new.txt").unlink()
+    (world.path / "old").rmdir()
+    (world.path / "f.txt").unlink()
+    done(world, "stage", "--by-hand", "old", "f.txt")
+    assert names(world).split() == ["D", "f.txt"]
+
+
 def go_and_return(world: World) -> None:
     """Rewind to the first point, and undo that."""
     before = files(world.path)

@@ -203,6 +203,10 @@ class Stager:
         present, tree = self.present, self.present.head_tree
         staged = index.list_staged(present.repo, tree or present.repo.empty_tree)
         hidden = scan.list_sparse(present.repo) if staged.keys() - present.entries else ()
+        for scope in filter(None, scopes):
+            is_there = present.worktree.look_at(scope) or self._base(scope)
+            if not is_there and not any(back.is_below(path, [scope]) for path in staged):
+                raise Error(f"no file '{scope}' in the worktree, in HEAD or in the index")
         changes: dict[str, Change] = {}
         for path in sorted({*present.entries, *staged}):
             if path.startswith(back.OURS) or path in hidden or not back.is_below(path, scopes):
