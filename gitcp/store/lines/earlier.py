@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Spot = tuple[str, str, int]  # commit, path, line from 1: where the commit put it in
 
 _REVERTS = re.compile(rb"^This reverts commit ([0-9a-f]{40,64})\b", re.M)
-_RAW = "log --raw -z -c --no-abbrev --no-renames --no-show-signature --no-notes".split()
+_RAW = "log --raw --root -z -c --no-abbrev --no-renames --no-show-signature --no-notes".split()
 _FORM = "--topo-order", "--format=%x02%H %P%x00%an <%ae> %at%x00%cn <%ce>%x00%B%x00"
 _VERSIONS = 20  # contents of a path that are read before a linked commit
 LARGEST = 2 << 20  # bytes of a content whose lines are looked for
