@@ -55,7 +55,7 @@ def test_a_key_that_is_none_is_misuse_that_names_the_nearest(repo: Path) -> None
     done = warm.run("config", "gitcp.gaurd", cwd=repo)
     assert done.returncode == 129 and "gitcp.guard" in done.stderr
     far = warm.run("config", "nonsense", cwd=repo)
-    assert far.stderr.splitlines()[0] == "error: <key>: unknown key 'nonsense'"
+    assert far.stderr.splitlines()[0] == "error: unknown key 'nonsense'"
 
 
 def test_a_key_with_a_value_sets_it_in_this_repository(repo: Path) -> None:
