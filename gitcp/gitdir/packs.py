@@ -768,12 +768,14 @@ def copy_objects(repo: Location, oids: Iterable[str]) -> str:
     GitError and OSError."""
     from gitcp.gitdir import plain
 
-    new = os.path.join(make_workshop(repo), f"pack-{os.getpid()}-joined")
-    name = plain.pack_objects(repo, oids, new)
-    try:
-        place_pack(repo, name, f"{new}-{name}")
+    folder = os.path.join(make_workshop(repo), f"joined-{os.getpid()}")
+    base = os.path.join(folder, "pack")
+    repo.make_folder(folder)
+    try:  # git leaves what it could not finish
+        name = plain.pack_objects(repo, oids, base, plain.build_quarantine(repo, folder))
+        place_pack(repo, name, f"{base}-{name}")
     finally:
-        remove_pack(f"{new}-{name}")
+        plain.remove_folder(folder)
     return f"pack-{name}"
 
 

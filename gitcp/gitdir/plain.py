@@ -180,9 +180,18 @@ def is_intact(repo: Location, path: str) -> bool:
     return True
 
 
-def pack_objects(
-    repo: Location, oids: Iterable[str], base: str, env: Mapping[str, str] | None = None
-) -> str:
+def build_quarantine(repo: Location, folder: str) -> dict[str, str]:
+    """The environment in which git writes objects to folder, and reads those of the repository."""
+    env = repo.git.env
+    objects = env.get("GIT_OBJECT_DIRECTORY") or os.path.join(repo.common, "objects")
+    if ":" in objects or objects.startswith('"'):  # git separates the directories by colons
+        escaped = objects.replace("\\", "\\\\").replace('"', '\\"')
+        objects = f'"{escaped}"'
+    alternates = ":".join(filter(None, (objects, env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES"))))
+    return {"GIT_OBJECT_DIRECTORY": folder, "GIT_ALTERNATE_OBJECT_DIRECTORIES": alternates}
+
+
+def pack_objects(repo: Location, oids: Iterable[str], base: str, env: Mapping[str, str]) -> str:
     """Make the pack <base>-<name> of objects, none of them as a delta; return its name."""
     lines = "".join(f"{oid}\n" for oid in oids).encode()
     return repo.git.run(*_PACK.split(), base, stdin=lines, env=env)[1].decode().strip()

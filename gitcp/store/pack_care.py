@@ -12,6 +12,7 @@ from gitcp.errors import Error, GitError
 from gitcp.files import exclusive
 from gitcp.git import encode_name
 from gitcp.gitdir import packs
+from gitcp.gitdir.plain import build_quarantine
 from gitcp.record import encode_lines
 
 TYPE_CHECKING = False
@@ -29,12 +30,8 @@ def open_scratch(repo: Repo, only: bool = True, always: bool = False) -> Iterato
     if not always and (not only or _can_write_packs(repo)):
         yield repo
         return
-    objects = os.path.dirname(packs.locate_folder(repo))
-    sources = (objects, repo.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES"))
     with tempfile.TemporaryDirectory(prefix="gitcp-") as folder:
-        alternates = os.pathsep.join(filter(None, sources))
-        env = {"GIT_OBJECT_DIRECTORY": folder, "GIT_ALTERNATE_OBJECT_DIRECTORIES": alternates}
-        yield repo.copy_with(env)
+        yield repo.copy_with(build_quarantine(repo, folder))
 
 
 def _can_write_packs(repo: Repo) -> bool:

@@ -46,6 +46,11 @@ def assert_readable(*oids: str) -> None:
     assert "missing" not in there
 
 
+def assert_no_leftovers() -> None:
+    assert {path.suffix for path in PACKS.iterdir()} == {".keep", ".pack", ".idx"}
+    assert not os.listdir(".git/gitcp/tmp")
+
+
 def loose() -> int:
     return int(git("count-objects").split()[0])
 
@@ -177,7 +182,7 @@ def test_what_git_begins_to_count_on_while_packs_are_joined_stays(
     place = packs.place_pack
 
     def counted_on(repo: Repo, name: str, path: str) -> None:
-        if "-joined-" in path:
+        if "/joined-" in path:
             git("multi-pack-index", "write")
         place(repo, name, path)
 
@@ -201,8 +206,7 @@ def test_objects_on_another_disk_are_written_there(
     monkeypatch.setattr(os, "rename", elsewhere)
     oids = [oid for n in range(LATER + 2) for oid in write(objects, f"{n}")]
     assert_readable(*oids)
-    assert {path.suffix for path in PACKS.iterdir()} == {".keep", ".pack", ".idx"}
-    assert not os.listdir(objects.repo.join_shared("tmp"))
+    assert_no_leftovers()
 
 
 def test_what_is_written_is_in_the_object_directory_that_the_environment_names(
@@ -218,6 +222,21 @@ def test_what_is_written_is_in_the_object_directory_that_the_environment_names(
     assert list((repo / "other/pack").glob("*.keep")) and not list(PACKS.glob("*"))
 
 
+@pytest.mark.parametrize("name", ["a:b", '"a\\:b"', "c\nd"])
+def test_git_reads_the_objects_of_a_repository_of_any_name_where_it_writes_aside(
+    repo: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git("init", "-q", name)
+    monkeypatch.chdir(name)
+    with Objects(Repo.find()) as objects:
+        oids = [oid for n in range(LATER) for oid in write(objects, f"{n}")]
+    assert len(list(PACKS.glob("*.pack"))) < LATER
+    assert_readable(*oids)
+    with pack_care.open_scratch(Repo.find(), always=True) as scratch:
+        assert scratch.objects.read(oids[0])
+        assert scratch.git.run("cat-file", "-t", oids[0])[1] == b"blob\n"
+
+
 def test_a_damaged_pack_is_left_where_it_is(objects: Objects) -> None:
     write(objects, "spoilt")
     [spoilt] = PACKS.glob("*.pack")
@@ -226,6 +245,7 @@ def test_a_damaged_pack_is_left_where_it_is(objects: Objects) -> None:
     oids = [oid for n in range(LATER) for oid in write(objects, f"{n}")]
     assert spoilt.exists()
     assert len(list(PACKS.glob("*.pack"))) <= 3
+    assert_no_leftovers()
     spoilt.unlink()
     spoilt.with_suffix(".idx").unlink()
     assert_readable(*oids)
@@ -352,6 +372,7 @@ def test_packs_that_there_is_no_room_to_join_stay_as_they_are(objects: Objects) 
     with room(1100):
         oids += write(objects, "one too many")
     assert len(list(PACKS.glob("*.idx"))) == LATER
+    assert_no_leftovers()
     assert_readable(*oids)
     oids += write(objects, "and one more")
     assert len(list(PACKS.glob("*.idx"))) < LATER

@@ -3,7 +3,6 @@ their conversations, and git's tables with sessions in the place of authors."""
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
 from io import BytesIO
@@ -16,6 +15,7 @@ from gitcp.core import blame_format, line_authors
 from gitcp.core.spans import abbreviate
 from gitcp.errors import Error, InputError
 from gitcp.git import decode_name, encode_name
+from gitcp.gitdir.plain import build_quarantine
 from gitcp.store import journal
 from gitcp.store.lines import history
 from gitcp.store.session import others
@@ -100,10 +100,7 @@ def _read_with_scratch(
 ) -> dict[str, Label]:
     """_read_log() of stored commits, and of a scratch commit for each key of times."""
     with tempfile.TemporaryDirectory(prefix="gitcp-") as scratch:
-        env = {
-            "GIT_OBJECT_DIRECTORY": scratch,
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.path.join(repo.common, "objects"),
-        }
+        env = build_quarantine(repo, scratch)
         tree = b"0" * len(repo.empty_tree)
         command = ("hash-object", "-t", "commit", "-w", "--literally", "--stdin")
         oids = {}

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from gitcp.errors import GitError, Late
 from gitcp.git import decode_name, encode_name
 from gitcp.gitdir.index_file import read_names
-from gitcp.gitdir.plain import remove_folder
+from gitcp.gitdir.plain import build_quarantine, remove_folder
 from gitcp.object_lists import encode_index_info
 from gitcp.record import encode_lines
 from gitcp.store import snapshot
@@ -40,14 +40,10 @@ def open_quarantine(repo: Repo, keep: bool) -> Iterator[dict[str, str]]:
     """Yield the environment in which git writes objects to a quarantine.  keep: whether to store
     them at the end."""
     folder = repo.join_shared("tmp", f"git-{os.getpid()}-{os.urandom(4).hex()}")
-    main = repo.git.env.get("GIT_OBJECT_DIRECTORY") or os.path.join(repo.common, "objects")
-    alternates = repo.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
-    quoted = decode_name(quote_name(encode_name(main))) if ":" in main or '"' in main else main
-    all_alternates = f"{quoted}:{alternates}" if alternates else quoted
     repo.make_folder(os.path.dirname(folder))
     os.mkdir(folder)
     try:
-        yield {"GIT_OBJECT_DIRECTORY": folder, "GIT_ALTERNATE_OBJECT_DIRECTORIES": all_alternates}
+        yield build_quarantine(repo, folder)
         if keep:
             repo.objects.packs.adopt_loose(folder)
     finally:
