@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.support.harness import World
+from tests.support.linking import noted
 
 ROWS = [f"line {n} of the file" for n in range(20)]
 OWN = "a line by the agent", "and another by the agent"
@@ -16,13 +17,13 @@ def join(rows: list[str]) -> str:
     return "".join(f"{row}\n" for row in rows)
 
 
-def put_away(world: World) -> None:
+def put_away(world: World, last: tuple[str, ...] = ()) -> None:
     """A session's work in old/two.txt goes into the stash; old becomes new."""
     world.write("old/two.txt", join(ROWS))
     world.write("old/one.txt", "something else\nwith lines\n")
     world.commit()
     a = world.agent("session-a", tools=True)
-    a.turn("write", {"old/two.txt": join([*ROWS[:10], *OWN, *ROWS[10:]])})
+    a.turn("write", {"old/two.txt": join([*ROWS[:10], *OWN, *ROWS[10:], *last])})
     world.git("stash", "push", "-q")
     (world.path / "old").rename(world.path / "new")
     world.commit()
@@ -76,3 +77,38 @@ def test_a_rename_of_another_file_that_has_its_lines_is_not_the_work(
     if edited:
         world.write("new/three.txt", world.read("new/three.txt") + "one more line by hand\n")
     assert world.commit() == []
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_commit_without_hooks_that_has_it_is_found(world: World, ended: bool) -> None:
+    put_away(world)
+    a = world.agent("session-a", tools=True)
+    if ended:
+        a.end()
+    world.git("stash", "pop", "-q")
+    world.git("-c", "core.hooksPath=/dev/null", "commit", "-qam", "without hooks")
+    if ended:
+        world.gitcp("relink")
+    else:
+        a.turn("something else", {"other.txt": "quite other words\n"})
+    assert len(noted(world)) == 1
+    authors = read_authors(world, "new/two.txt")
+    assert {row for row, who in authors.items() if who == "session-a"} == {*OWN}
+
+
+def test_what_a_commit_leaves_of_it_is_the_next_ones(world: World) -> None:
+    last = "the third line by the agent", "and the fourth of them"
+    put_away(world, last)
+    world.git("stash", "pop", "-q")
+    whole = world.read("new/two.txt")
+    world.write("new/two.txt", whole.removesuffix(join([*last])))
+    world.git("add", "new/two.txt")
+    world.write("new/two.txt", whole)
+    world.git("commit", "-qm", "the first of its lines")
+    assert len(world.ids("HEAD")) == 1
+    assert world.open() == ["session-a"]
+    [checkpoint] = world.commit()
+    assert list(world.committed(checkpoint)) == ["session-a"]
+    authors = read_authors(world, "new/two.txt")
+    assert {row for row, who in authors.items() if who == "session-a"} == {*OWN, *last}
+    assert world.open() == []

@@ -259,7 +259,7 @@ def bring_edits(repo: Repo, state: State, paths: Collection[str]) -> None:
 
 def bring_renamed(repo: Repo, state: State, former: Collection[str], changes: Changes) -> None:
     """State a session's edits at these paths, whose files were renamed since, anew under the names
-    that a commit with these changes has of them."""
+    that a commit with these changes has of them, and put them on the same streams."""
 
     def is_gone(path: str) -> bool:
         return not os.path.lexists(os.path.join(os.fsencode(repo.worktree), encode_name(path)))
@@ -268,6 +268,7 @@ def bring_renamed(repo: Repo, state: State, former: Collection[str], changes: Ch
     taken: dict[str, list[Any]] = {}
     with Journal(repo) as held:
         work, at = collect_work(held.lines, state["session_id"]), read_clock(repo)
+        streams = edit_states.map_recorded_files(held.lines, state["session_id"])
         for path in former:
             for stretch in work.list_stretches(path):
                 entries = [stretch.build_record(path)]
@@ -276,7 +277,17 @@ def bring_renamed(repo: Repo, state: State, former: Collection[str], changes: Ch
                     lines += [{**line, "path": name} for line in _make_stated_edits(stretch, at)]
                     names = map(edit_states.get_edit_name, stretch.edits)
                     taken.setdefault(path, []).extend(names)
+                    lines += _rename_recorded(streams.values(), path, name, at)
         held.append([*lines, {"taken": taken, "at": at}] if taken else [])
+
+
+def _rename_recorded(
+    streams: Iterable[Mapping[str, JournalLine] | None], path: str, name: str, at: int
+) -> list[JournalLine]:
+    """The lines that put the file which streams have at a path on them under another name."""
+    lines = [files[path] for files in streams if files and path in files]
+    renamed = [{**line, "files": {name: line["files"][path]}, "at": at} for line in lines]
+    return [{key: value for key, value in line.items() if key != "out"} for line in renamed]
 
 
 def _is_brought(lines: list[JournalLine], session_id: str, path: str, stretch: Stretch) -> bool:

@@ -146,7 +146,7 @@ def match_sessions(
         records = collect_work(lines, session_id, is_here).build_records(session_id not in brought)
         records = _mark_stashed(repo, records, changes, stash, is_replay or is_past)
         records += _list_elsewhere(repo, marker, changes)
-        verdict = linking.match_session(records, changes, blob, lambda path: _is_gone(repo, path))
+        verdict = linking.match_session(records, changes, blob, lambda path: is_gone(repo, path))
         git.append_trace("match", f"'{session_id}': {verdict['paths']} {verdict['reasons']}")
         if verdict["paths"] or how:
             linked[session_id] = linking.build_linked(verdict, how or "content")
@@ -287,7 +287,8 @@ def _is_in_environment(marker: Marker) -> bool:
     return not variables.isdisjoint(agents.list_session_variables(marker["agent_type"]))
 
 
-def _is_gone(repo: Repo, path: str) -> bool:
+def is_gone(repo: Repo, path: str) -> bool:
+    """Whether the worktree has nothing at a path."""
     return not os.path.lexists(os.path.join(os.fsencode(repo.worktree), encode_name(path)))
 
 

@@ -7,6 +7,7 @@ decides; the link is a note on the commit (doc/behaviour.md "Commits without hoo
 from __future__ import annotations
 
 import os
+from functools import partial
 
 from gitcp import files, git, memory, object_lists
 from gitcp import objects as store_objects
@@ -166,14 +167,15 @@ def link_one(
 
 
 def may_have_work(repo: Repo, state: State, commit: Commit) -> bool:
-    """Whether a commit changes a file that a session has written and not committed, or has a new
-    file, which may be one of them under another name; True if the session was at work."""
+    """Whether a commit changes a file that a session has written and not committed, or may have one
+    of them under another name; True if the session was at work."""
     if state.get("phase") == "active" or state.get("late_calls") or state.get("visits"):
         return True
     changes = store_objects.read_changes(repo.objects, commit)[1]
     written = {path for stream in state["streams"] for path in stream["files"]}
     written.update(state.get("unstored") or ())
-    return holding.Change(changes, repo.objects.read_blob).may_hold(written)
+    is_gone = partial(link_commit.is_gone, repo)
+    return holding.Change(changes, repo.objects.read_blob, is_gone).may_hold(written)
 
 
 def _subtract_sources(objects: Objects, changes: Changes, sources: Sequence[str]) -> Changes:
