@@ -31,6 +31,8 @@ def compile_option(option: str, source: str) -> Find:
             if start < 0 or len(text) == len(data):
                 yield start, end
                 continue
+            if start < done:  # the group before was found by looking ahead
+                done = size = 0
             size += len(text[done:start].encode("utf-8", "surrogateescape"))
             done = start
             yield size, size + len(text[start:end].encode("utf-8", "surrogateescape"))

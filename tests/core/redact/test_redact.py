@@ -237,6 +237,7 @@ def test_rules_of_the_user_are_applied_to_what_the_strings_say() -> None:
         ("[^ -~]", ["éé", "ë", "ß", "\U0001f511\ufffd"]),
         ("key=(.)", ["\U0001f511"]),
         ("(é)!|Z", []),
+        (r"[éo](?=(?:.{9}e )?(\w))", ["ë", "ß", "k"]),
     ],
 )
 def test_a_rule_of_the_user_is_of_characters(rule: str, found: list[str]) -> None:
