@@ -37,5 +37,6 @@ def run(argv: Sequence[str]) -> int:
     elif records:
         cli.page_lines(history.draw_sessions(records, term.format_since))
     else:
-        print("no session is running or has uncommitted work; -a lists all", file=sys.stderr)
+        few = "no session is running or has uncommitted work; -a lists all"
+        print("no session is recorded" if args.all else few, file=sys.stderr)
     return OK if records else NO

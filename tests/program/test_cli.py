@@ -171,6 +171,7 @@ def test_what_cannot_be_done_is_one_line_that_says_why(
         ),
         ("read-stream --worktree=x", 129, "error: --worktree needs --base"),
         ("sessions", 1, "no session is running or has uncommitted work; -a lists all"),
+        ("sessions -a", 1, "no session is recorded"),
     ):
         done = warm.run(*line.split(), cwd=repo)
         assert (done.returncode, done.stderr.splitlines()[0]) == (status, says), line
