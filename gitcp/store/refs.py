@@ -302,10 +302,12 @@ def write_mark(state: State, mark: HeadMark) -> None:
 def list_moves_since(repo: Repo, mark: HeadMark, now: HeadMark | None = None) -> list[gitdir.Move]:
     """The moves of HEAD in this worktree since a mark, oldest first; if the reflog does not have
     the mark, all that it has at its end.  now: the mark of now; without it only the oid counts."""
-    grown = now.size - mark.size if now and mark.size else -1
-    if 0 <= grown <= gitdir.LOG_TAIL:
-        return [*gitdir.read_log(repo, "HEAD", grown)][::-1] if grown else []
     moves: list[gitdir.Move] = []
+    if now and mark.size:
+        grown = now.size - mark.size
+        if 0 < grown <= gitdir.LOG_TAIL:
+            moves = [*gitdir.read_log(repo, "HEAD", grown)][::-1]
+        return moves if not grown or _begin_at(moves, mark.oid) else list_head_moves(repo)
     for move in gitdir.read_log(repo, "HEAD"):
         if move[1] == mark.oid:
             break
@@ -313,6 +315,12 @@ def list_moves_since(repo: Repo, mark: HeadMark, now: HeadMark | None = None) ->
         if move[0] == mark.oid:
             break
     return moves[::-1]
+
+
+def _begin_at(moves: Sequence[gitdir.Move], oid: str) -> bool:
+    """Whether moves begin where a mark was; a hook may have taken its oid on to a commit since."""
+    made = (new for _, new, reason in moves if tell_move(reason) != LEFT)
+    return oid in (*(old for old, _, _ in moves[:1]), *made)
 
 
 def list_head_moves(repo: Repo) -> list[gitdir.Move]:

@@ -318,3 +318,27 @@ def test_nobody_is_asked_again_about_what_was_judged(world: World) -> None:
     assert linked(world, base) == [[]]
     assert v1(world) == {}
     assert world.head in (world.path / ".git" / "gitcp" / "looked").read_text().split()[1:]
+
+
+@pytest.mark.parametrize("trips", [1, 4])
+@pytest.mark.parametrize("lost", ["all", "the oldest"])
+def test_a_commit_of_a_branch_that_was_left_is_found_after_the_reflog_lost_entries(
+    world: World, lost: str, trips: int
+) -> None:
+    for n in range(6):
+        world.git("switch", "-q", "-c", f"before-{n}")
+    world.agent("session-a").turn("something else")
+    if lost == "all":
+        world.git("reflog", "expire", "--expire=now", "HEAD")
+    else:
+        for _ in range(5):
+            world.git("reflog", "delete", "HEAD@{6}")
+    world.git("switch", "-q", "-c", "feature")
+    shell(world, f"git add .; {BARE} commit -qm gui")
+    made = world.head
+    for _ in range(trips):
+        world.git("switch", "-q", "before-5")
+        world.git("switch", "-q", "feature")
+    world.git("switch", "-q", "before-5")
+    world.agent("session-a").prompt("something else")
+    assert noted(world, made)
