@@ -35,10 +35,10 @@ with open(sys.argv[1], "rb") as f:
 COUNT = """
 import os, sys
 from gitcp import context
-from gitcp.store.imports import kept
+from gitcp.store.imports import imports
 with context.open_here() as here:
     for size in sys.argv[1:]:
-        counted = kept.count_conversations(here.repo, os.path.expanduser("~"))
+        counted = imports.count_conversations(here.repo, os.path.expanduser("~"))
         assert sum(map(len, counted.values())) == int(size), counted
 """
 # The conversations of a home and nothing else.

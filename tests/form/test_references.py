@@ -1,4 +1,4 @@
-"""Every reference to a page of doc/ leads to a heading that is there."""
+"""Every reference leads to what is there: to a heading of a page of doc/, a function, a module."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 
-from tests.form.source import MODULES, definitions, name, none, tree
+from tests.form.source import KNOWN, MODULES, definitions, name, none, tree
 from tests.support.paths import TOP
 
 DOC = TOP / "doc"
@@ -79,6 +80,18 @@ def test_a_function_that_a_docstring_names_is_in_that_module_or_class() -> None:
         calls = set(re.findall(r"\b(\w+)\.(\w+)\(\)", "\n".join(texts)))
         calls -= {call for call in calls if call[0] in ("str", *sys.stdlib_module_names)}
         none(f"{name(path)}: {'.'.join(call)}()" for call in calls - named)
+
+
+def test_what_a_program_imports_that_stands_in_a_text_is_there() -> None:
+    line = re.compile(r"^from (gitcp[\w.]*) import (\w+(?:, \w+)*)$", re.M)
+    none(
+        f"{file}: {module}.{word}"
+        for file, text in texts()
+        for module, words in line.findall(text)
+        for word in words.split(", ")
+        if f"{module}.{word}" not in KNOWN
+        if module not in KNOWN or not hasattr(import_module(module), word)
+    )
 
 
 def test_no_text_sends_to_the_package_index_for_gitcp() -> None:
