@@ -185,7 +185,7 @@ class Editor:
     def _write(self, document: Document, line: Record) -> str:
         """Write a private, read-only file with the turn that wrote a line; return its path."""
         self._folder = self._folder or tempfile.mkdtemp(prefix="gitcp-turns-")
-        parts = line["session_id"][:8], str(line["number"] or 0), line["checkpoint_id"] or "open"
+        parts = line["session_id"], str(line["number"] or 0), line["checkpoint_id"] or "open"
         path = os.path.join(self._folder, "-".join(parts).replace(os.sep, "_") + ".txt")
         text = answers.format_turn(
             line, document.read_conversation(line), document.read_subject(line)

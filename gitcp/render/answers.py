@@ -9,7 +9,6 @@ from gitcp.core import back, prompt_text
 from gitcp.core.back import describe_lacking
 from gitcp.core.spans import (
     COMMAND,
-    SHORTEST,
     abbreviate,
     count_cells,
     count_noun,
@@ -18,6 +17,7 @@ from gitcp.core.spans import (
     format_usage,
     join_words,
     shorten,
+    shorten_id,
     split_rows,
 )
 from gitcp.core.transcripts import ensure_object, list_objects
@@ -82,7 +82,7 @@ def name_author(record: AnswerLine) -> str:
         number = f" #{record['number']}" if record["number"] is not None else ""
         agent = record["agent"] or "Agent"
         prompt = shorten(prompt_text.name_prompt(record["prompt"]), _PROMPT)
-        return f"{agent}, session {record['session_id'][:SHORTEST]}{number}: {prompt}"
+        return f"{agent}, session {shorten_id(record['session_id'])}{number}: {prompt}"
     if record["who"] == "person":
         return str(record["author"])
     return "unknown" if record["who"] == "unknown" else f"{record['author']} (nothing was recorded)"
@@ -107,7 +107,7 @@ def format_hover(record: LineRecord, conversation: Conversation, subject: str) -
 def _format_author(record: LineRecord) -> str:
     if record["who"] == "session":
         model = f" ({record['model']})" if record["model"] else ""
-        return f"{name_turn(record)}{model}, session {record['session_id'][:SHORTEST]}"
+        return f"{name_turn(record)}{model}, session {shorten_id(record['session_id'])}"
     return describe_other_author(record, record["commit"].strip("0"))
 
 

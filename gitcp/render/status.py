@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.core import formats, prompt_text
 from gitcp.core.findings import format_remedy
-from gitcp.core.spans import abbreviate, count_noun, shorten, shorten_ids
+from gitcp.core.spans import abbreviate, count_noun, shorten, shorten_id, shorten_ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -278,7 +278,7 @@ def _draw_lost_work(
 
 def _draw_entry(entry: Record, owners: Sequence[str]) -> Line:
     """An entry of `git stash`: whose it is, its files, and the sessions that left work in it."""
-    who = f"{entry['session_id'][:8]} '{shorten(entry['prompt'], 40)}'"
+    who = f"{shorten_id(entry['session_id'])} '{shorten(entry['prompt'], 40)}'"
     who = who.removesuffix(" ''") if entry["session_id"] else "by hand"
     paths = entry["paths"]
     more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""

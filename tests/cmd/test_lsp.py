@@ -166,6 +166,22 @@ async def test_the_definition_of_a_line_is_its_turn_in_a_private_read_only_file(
 
 
 @pytest.mark.asyncio
+async def test_the_turns_of_sessions_with_similar_ids_are_different_files(
+    client: LanguageClient, work: World
+) -> None:
+    places: list[Any] = []
+    for name in ("b", "c"):
+        agent = work.agent(f"session-{name}", tools=True)
+        agent.prompt(f"Write {name}")
+        agent.write(f"{name}.txt", f"{name}\n")
+        document = types.TextDocumentIdentifier(opened(client, work.path / f"{name}.txt"))
+        params = types.DefinitionParams(document, types.Position(0, 0))
+        places.append(await client.text_document_definition_async(params))
+    first, second = (Path(unquote(urlsplit(place.uri).path)).read_text() for place in places)
+    assert "[User] Write b" in first and "[User] Write c" in second
+
+
+@pytest.mark.asyncio
 async def test_a_lens_opens_the_turn_and_a_closed_file_is_read_anew(
     client: LanguageClient, work: World
 ) -> None:

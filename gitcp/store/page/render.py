@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from gitcp.core import page_parts, transcripts
 from gitcp.core.page_parts import map_strings
 from gitcp.core.prompt_text import name_prompt
-from gitcp.core.spans import AUTHORS, SHORTEST, count_noun, format_usage, shorten, shorten_id
+from gitcp.core.spans import AUTHORS, count_noun, format_usage, shorten, shorten_id
 from gitcp.core.sums import Sums, share_percent
 from gitcp.render.history import COUNTED, OUTCOMES, format_stats_summary
 from gitcp.store.page.highlight import highlight_lines
@@ -347,7 +347,7 @@ class Page:
         ours = {"", *self._by_id}  # a page has no prompt of another session
         self._abandoned = [
             {
-                "session": record["session_id"][:SHORTEST],
+                "session": shorten_id(record["session_id"]),
                 "agent": self.clean_text(record["agent"]),
                 "day": str(datetime.fromtimestamp(record["time"], UTC).date()),
                 "how": OUTCOMES.get(record["how"], ""),

@@ -152,3 +152,5 @@ def test_a_session_is_named_by_what_tells_it_from_others_of_its_day(
     assert shorten_id(session_id) == short
     author = {"agent": "A", "session_id": session_id, "number": 2}
     assert line_authors.format_label(cast("Any", author)) == f"A {short} #2"
+    told = answers.name_author({**author, "who": "session", "prompt": "Write"})
+    assert told == f"A, session {short} #2: Write"
