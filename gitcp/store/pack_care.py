@@ -88,7 +88,8 @@ def _drop_objects(repo: Repo, doomed: set[str], destroy: bool) -> None:
             try:
                 _drop_from_pack(repo, name, doomed, destroy)
             except (GitError, OSError) as e:
-                raise Error(f"cannot take objects out of '{folder}/{name}.pack': {e}") from None
+                why = e.shorten() if isinstance(e, GitError) else e
+                raise Error(f"cannot take objects out of '{folder}/{name}.pack': {why}") from None
 
 
 def forget_logs(repo: Repo, refs: Iterable[str]) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.errors import Error
 from gitcp.gitdir import packs
 from gitcp.objects import Objects
 from gitcp.repo import Repo
@@ -249,6 +250,17 @@ def test_a_damaged_pack_is_left_where_it_is(objects: Objects) -> None:
     spoilt.unlink()
     spoilt.with_suffix(".idx").unlink()
     assert_readable(*oids)
+
+
+def test_a_damaged_pack_is_named_where_objects_cannot_be_taken_out_of_it(objects: Objects) -> None:
+    oids = write(objects, "doomed", "kept")
+    [spoilt] = PACKS.glob("*.pack")
+    spoilt.chmod(0o644)
+    content = spoilt.read_bytes()
+    spoilt.write_bytes(content[:-30] + bytes([content[-30] ^ 1]) + content[-29:])
+    with pytest.raises(Error, match=r"^cannot take objects out of '[^']*\.pack': [^']*$"):
+        pack_care.destroy_unneeded(Repo.find(), oids[1:])
+    assert spoilt.exists()
 
 
 def test_after_two_weeks_git_prunes_and_packs_as_it_does(objects: Objects) -> None:
