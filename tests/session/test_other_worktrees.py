@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.clients.calls import edit
 from tests.support.harness import Agent, World
 from tests.support.linking import here, ids, sessions, sound, touched
 
@@ -71,4 +72,29 @@ def test_an_agents_commits_in_another_worktree_are_known_by_the_processes_above_
         assert touched(world, one, a.sid) == wrote
         assert ids(world, cwd=there) == [one]
     assert a.state["worktree_path"] == str(world.path)
+    sound(world)
+
+
+@pytest.mark.parametrize("how", ["by the stash", "by hand"])
+def test_what_a_commit_leaves_of_work_that_came_from_another_worktree_is_the_next_ones(
+    world: World, there: Path, how: str
+) -> None:
+    begin, rest = "a line by the agent\nand another of them\n", "the third line\nand the fourth\n"
+    a = world.agent("session-a", tools=True)
+    a.prompt("write there")
+    edit(a, str(there / "README.md"), begin + rest)
+    a.stop()
+    world.git("stash", "push", "-q", cwd=there)
+    if how == "by the stash":
+        world.git("stash", "pop", "-q")
+    world.write("README.md", begin)
+    world.git("add", "README.md")
+    world.write("README.md", begin + rest)
+    world.git("commit", "-q", "-m", "a part of it")
+    assert len(ids(world)) == 1
+    assert a.state["visits"] == [""]
+    [rest_id] = world.commit("README.md")
+    assert list(sessions(world, rest_id)) == [a.sid]
+    assert "visits" not in a.state
+    assert world.open() == []
     sound(world)

@@ -253,8 +253,7 @@ def bring_edits(repo: Repo, state: State, paths: Collection[str]) -> None:
         other = find_worktree(repo, worktree_id)
         if other:
             _settle_edits(other, stretches)
-        if state.get("worktree_id", "") != repo.worktree_id:
-            _note_visit(state, repo)
+        _note_visit(state, repo)
 
 
 def bring_renamed(repo: Repo, state: State, former: Collection[str], changes: Changes) -> None:

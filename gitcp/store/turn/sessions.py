@@ -322,7 +322,7 @@ def adopt_session(ctx: Context, other_ctx: Context, prefix: str) -> Record:
     ctx.keep(state)
     remaining = [
         {"worktree": other.worktree if other else "", "files": files}
-        for visit in state.get("visits", ())
+        for visit in elsewhere.list_worktrees(ctx.repo, state)
         if (files := sorted(elsewhere.read_work(ctx.repo, visit, session_id).list_paths()))
         for other in [elsewhere.find_worktree(ctx.repo, visit)]
     ]
