@@ -117,11 +117,7 @@ class Editor:
     def __init__(self) -> None:
         from pygls.lsp.server import LanguageServer
 
-        class Server(LanguageServer):
-            def shutdown(self) -> None:
-                """Do not wait for the thread that reads: no signal interrupts it."""
-
-        self.server = Server("gitcp", VERSION)
+        self.server = LanguageServer("gitcp", VERSION)
         self._documents: dict[str, Document] = {}
         self._folder = ""
 

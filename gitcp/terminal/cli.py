@@ -129,7 +129,8 @@ def _run_body(body: Callable[[], int]) -> int:
     console.wait_for_end()
     try:
         status = body()
-        sys.stdout.flush()  # a failure at exit could not be reported
+        if not sys.stdout.closed:  # the library of gitcp-lsp closes it
+            sys.stdout.flush()  # a failure at exit could not be reported
         return NO if status == OK and console.is_incomplete() else status
     except Error as e:
         term.hide_progress()

@@ -40,3 +40,27 @@ def test_a_signal_ends_a_server_that_waits_for_a_request(
             assert not server.stderr.read()
         finally:
             server.kill()
+
+
+def test_a_language_server_ends_well_when_its_editor_says_so(world: World) -> None:
+    if not find_spec("pygls"):
+        pytest.skip("the extra 'lsp' is not installed")
+    params: dict[str, object] = {"capabilities": {}, "processId": None}
+    messages: list[dict[str, object]] = [
+        {"id": 1, "method": "initialize", "params": params},
+        {"id": 2, "method": "shutdown"},
+        {"method": "exit"},
+    ]
+    pipe = subprocess.PIPE
+    argv = [sys.executable, str(BIN / "gitcp-lsp")]
+    with subprocess.Popen(argv, cwd=world.path, stdin=pipe, stdout=pipe, stderr=pipe) as server:
+        assert server.stdin and server.stderr
+        for message in messages:
+            data = json.dumps({"jsonrpc": "2.0", **message}).encode()
+            server.stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(data), data))
+        server.stdin.flush()
+        try:
+            assert server.wait(60) == 0  # while its standard input is open
+            assert not server.stderr.read()
+        finally:
+            server.kill()
