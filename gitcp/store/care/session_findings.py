@@ -1,5 +1,5 @@
 """Checks of sessions: their states, refs and markers, without which commits do not see their
-work; claims, git's locks and lost links; and their mends."""
+work; git's locks and lost links; and their mends."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _check_tips(survey: Survey) -> Iterator[Finding]:
         yield make_finding("not-a-stream", ref, "it is not a stream of checkpoints: never touched")
 
 
-# Checks of sessions, claims, git's locks and lost links, and their mends.
+# Checks of sessions, git's locks and lost links, and their mends.
 STUCK = 3600  # seconds without an event after which a turn with an unknown process counts as left
 _LOCKS = ("packed-refs.lock", "config.lock", "shallow.lock")
 _OWN_LOCKS = ("HEAD.lock", "index.lock")
