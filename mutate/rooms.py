@@ -13,7 +13,7 @@ store/link/commit store/refs agents/reading/proven""".split()
 SPARSE = 5
 # Rules that only whole stories tell apart, beside the tests of their own room.
 STORIES = ["tests/scenarios", "tests/link", "tests/session", "tests/stream"]
-TOLD_BY_STORIES = {"stream", "session", "link", "commits", "context"}
+TOLD_BY_STORIES = {"stream", "session", "link", "commits"}
 
 
 def rules(top: Path) -> list[tuple[str, int]]:
