@@ -242,7 +242,7 @@ class State(TypedDict, total=False):
     multisession_warned: dict[str, Any]  # the other sessions of which the agent was told
     resumed: bool  # true from the start of a resumed session to its next prompt
     late_calls: bool  # true while calls of an ended turn still run
-    visits: list[str]  # git's names of worktrees with open edits; of its own, if they were brought
+    visits: list[str]  # git's names of worktrees with open edits; its own if they came from others
     over_limit: dict[str, str]  # the paths too large for the last checkpoint, each with the limit
     unstored: list[str]  # the new files of the session over a limit that are in no commit yet
     tool_events: bool  # true if the agent tells of its calls
