@@ -12,7 +12,6 @@ from gitcp.patterns import load_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterator, Mapping, Sequence
 
     from gitcp.core.redact.json_values import Secret
