@@ -15,8 +15,8 @@ reflogs    read_log, measure_log                                 log -g
 index      equals_tree, drop_listed; `index_file`                diff-index, ls-files --debug,
                                                                  update-index --index-info
 objects    `packs`: Packs.read_small, hash and add objects       cat-file, hash-object, mktree
-packs      `packs`: make, list, keep and join gitcp's own        pack-objects, show-index,
-                                                                 verify-pack
+packs      `packs`: make, list and keep gitcp's own, which git   pack-objects, show-index,
+           joins                                                 verify-pack
 ========== ===================================================== ================================
 
 core.formats has the formats of packs and of git's answers; store.refs moves refs, by git; and

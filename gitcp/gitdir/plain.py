@@ -3,6 +3,9 @@
 The answers are the same, from as many processes as it takes, except where no command of git has
 them: the old value of the first entry of a reflog, and the reflog of an unborn HEAD; the packs of a
 multi-pack-index, so that none is joined beside one.
+
+Without the switch, too, git packs objects that are stored, checks packs, and writes objects aside
+(build_quarantine).
 """
 
 from __future__ import annotations
