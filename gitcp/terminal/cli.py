@@ -264,6 +264,7 @@ class Parser(argparse.ArgumentParser):
             add_help=add_help,
         )
         self.set_defaults(error=self.error)
+        self.color = False  # Python 3.14 colours what is folded here, and asks no color.ui
         for row in rows:
             group = self.add_mutually_exclusive_group() if isinstance(row, list) else self
             for spellings, more in row if isinstance(row, list) else [row]:
@@ -281,7 +282,8 @@ class Parser(argparse.ArgumentParser):
         return super().format_help()
 
     def _fold_usage(self) -> str:
-        whole = _Formatter(self.prog, width=1 << 20)
+        whole = self._get_formatter()
+        whole._width = 1 << 20
         whole.add_usage(None, self._actions, self._mutually_exclusive_groups)
         _, prog, *words = whole.format_help().split()
         start, size = f"usage: {prog}", shutil.get_terminal_size().columns - 2
