@@ -9,7 +9,7 @@ import time
 from gitcp import files, git
 from gitcp.core import credit, credit_cases, discards, edit_states, formats, holding
 from gitcp.errors import Error, Late
-from gitcp.git import ANY, decode_name, encode_name
+from gitcp.git import ANY, decode_name
 from gitcp.repo import Repo
 from gitcp.store import journal, reading, session
 from gitcp.store.journal import (
@@ -259,10 +259,6 @@ def bring_edits(repo: Repo, state: State, paths: Collection[str]) -> None:
 def bring_renamed(repo: Repo, state: State, former: Collection[str], changes: Changes) -> None:
     """State a session's edits at these paths, whose files were renamed since, anew under the names
     that a commit with these changes has of them, and put them on the same streams."""
-
-    def is_gone(path: str) -> bool:
-        return not os.path.lexists(os.path.join(os.fsencode(repo.worktree), encode_name(path)))
-
     lines: list[JournalLine] = []
     taken: dict[str, list[Any]] = {}
     with Journal(repo) as held:
@@ -271,8 +267,8 @@ def bring_renamed(repo: Repo, state: State, former: Collection[str], changes: Ch
         for path in former:
             for stretch in work.list_stretches(path):
                 entries = [stretch.build_record(path)]
-                pairs = holding.pair_renamed(entries, changes, repo.objects.read_blob, is_gone)
-                for _, name, _ in pairs:
+                read, is_gone = repo.objects.read_blob, former.__contains__
+                for _, name, _ in holding.pair_renamed(entries, changes, read, is_gone):
                     lines += [{**line, "path": name} for line in _make_stated_edits(stretch, at)]
                     names = map(edit_states.get_edit_name, stretch.edits)
                     taken.setdefault(path, []).extend(names)
