@@ -51,7 +51,7 @@ class Text:
 def find_once(text: Text, keys: Set[bytes]) -> dict[bytes, int]:
     """key -> index of its line, for those of keys that exactly one line of the text has."""
     if len(keys) < _FEW:
-        starts = {key: _find_once(b"\n%s\n" % key, text.flat) for key in keys}
+        starts = {key: _locate_only(b"\n%s\n" % key, text.flat) for key in keys}
         return {key: text.flat.count(b"\n", 0, n) for key, n in starts.items() if n >= 0}
     if keys.isdisjoint(text.keys):
         return {}
@@ -253,14 +253,14 @@ def find_telling_lines(run: Run, old: Text, new: Text) -> dict[int, int]:
 def _find_telling(run: Run, old: Text, new: Text) -> int:
     """The line (1-based) where a run with a significant line begins in old; 0 unless each text has
     it once."""
-    start = _find_once(run.flat, old.flat)
-    is_telling = start >= 0 and _find_once(run.flat, new.flat) >= 0
+    start = _locate_only(run.flat, old.flat)
+    is_telling = start >= 0 and _locate_only(run.flat, new.flat) >= 0
     if is_telling and line_replay.select_significant({*run.keys}):
         return old.flat.count(b"\n", 0, start + 1)
     return 0
 
 
-def _find_once(part: bytes, flat: bytes) -> int:
+def _locate_only(part: bytes, flat: bytes) -> int:
     """Where a part begins in a flat text; -1 unless it is there once."""
     start = flat.find(part)
     return -1 if start < 0 or flat.find(part, start + 1) >= 0 else start
