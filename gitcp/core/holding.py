@@ -83,7 +83,7 @@ OTHER = "other"  # the author is another one, or the commit has an id of its own
 
 
 class Change:
-    """What a commit changes.  is_gone: whether its parent lacks a path."""
+    """What a commit changes.  is_gone: whether its parent, or the worktree, lacks a path."""
 
     def __init__(self, changes: Changes, blob: Blob, is_gone: Gone = lambda _: False) -> None:
         self.changes, self.blob, self.is_gone = changes, blob, is_gone
