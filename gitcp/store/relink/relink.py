@@ -15,14 +15,7 @@ from gitcp.store import notes, redaction, refs, relink, session, undo
 from gitcp.store.lines import carried, commit_lines
 from gitcp.store.link import condense, unhooked
 from gitcp.store.match import read_looked, sources, write_looked, write_refused
-from gitcp.store.match.sources import (
-    AMENDED,
-    LONG,
-    REWRITE,
-    SECONDS,
-    SETTLE,
-    MatchCase,
-)
+from gitcp.store.match.sources import AMENDED, LONG, REWRITE, SECONDS, SETTLE, MatchCase
 from gitcp.store.session import make_id, others
 from gitcp.store.show import commits
 from gitcp.store.v1 import checkpoint_list, checkpoints
