@@ -11,7 +11,7 @@ import pytest
 
 from gitcp import git as gits
 from gitcp import memory, object_lists
-from gitcp import objects as store_objects
+from gitcp import objects as gitcp_objects
 from gitcp.gitdir import index_file, packs
 from gitcp.objects import Objects
 from gitcp.repo import Repo
@@ -151,9 +151,9 @@ def test_git_alone_reads_the_same_objects(history: Path, shape: str) -> None:
         trees = [o[0] for o in one if o and o[1] == "tree"]
         return (
             one,
-            [store_objects.read_tree(repo.objects, oid) for oid in trees],
+            [gitcp_objects.read_tree(repo.objects, oid) for oid in trees],
             [[*object_lists.list_files(repo.objects, oid)] for oid in trees],
-            [store_objects.read_commit(repo.objects, spec) for spec in specs],
+            [gitcp_objects.read_commit(repo.objects, spec) for spec in specs],
             [repo.objects.read_size(oid) for oid in oids],
             repo.objects.list_absent(specs[: len(oids) + 3]),
             [*repo.objects.read_each(oids)],
@@ -173,13 +173,13 @@ def write(repo: Repo) -> list[str]:
     oids += [at.write_file(b"large"), at.write_file(b"README.md")]
     modes = {"b": "100644", "b.c": "100755", "ü\n": "100644", "l": "120000"}
     edits = {name: (mode, oids[n]) for n, (name, mode) in enumerate(modes.items())}
-    tree, more = store_objects.find_tree(at, "HEAD"), {"b/c/d": None, "d/e": None}
+    tree, more = gitcp_objects.find_tree(at, "HEAD"), {"b/c/d": None, "d/e": None}
     edits |= {"x/y/z": ("100644", oids[0])}
-    oids.append(store_objects.edit_tree(at, tree, {**edits, **more}))
+    oids.append(gitcp_objects.edit_tree(at, tree, {**edits, **more}))
     text = f"tree {oids[-1]}\nauthor {IDENT}\ncommitter {IDENT}\n\nü\n"
     oids.append(at.write("commit", text.encode()))
-    oids.append(store_objects.edit_tree(at, None, {"s": ("160000", "1" * len(oids[0]))}))
-    return [*oids, store_objects.edit_tree(at, None, {})]
+    oids.append(gitcp_objects.edit_tree(at, None, {"s": ("160000", "1" * len(oids[0]))}))
+    return [*oids, gitcp_objects.edit_tree(at, None, {})]
 
 
 def test_git_alone_makes_the_same_objects(history: Path) -> None:
@@ -235,10 +235,10 @@ def test_git_alone_gives_up_an_object_as_gitcp_does(history: Path) -> None:
     for more in ({}, PLAIN):
         repo = Repo.find(env={**os.environ, **more})
         with Objects(repo):
-            tree = store_objects.edit_tree(
+            tree = gitcp_objects.edit_tree(
                 repo.objects, None, {"f": ("100644", repo.objects.write("blob", b"doomed"))}
             )
-            tips = [store_objects.write_commit(repo, tree, [], f"tip {n}") for n in range(2)]
+            tips = [gitcp_objects.write_commit(repo, tree, [], f"tip {n}") for n in range(2)]
         refs.update_refs(repo, [("refs/gitcp/kept", tips[1], None)], "kept")
         pack_care.unpin_tips(repo, tips[:1])
         memory.forget()
@@ -260,7 +260,7 @@ def test_git_alone_sees_the_same_worktree(history: Path) -> None:
         seen = scan.scan_worktree(repo)
         entries = scan.resolve_changes(repo.objects, seen, write=True)
         tracked = snapshot.Worktree(repo).drop_tracked(["README.md", "untracked", "d/ü", "staged"])
-        tree = scan.write_tree(repo.objects, store_objects.find_tree(repo.objects, "HEAD"), entries)
+        tree = scan.write_tree(repo.objects, gitcp_objects.find_tree(repo.objects, "HEAD"), entries)
         return seen.head, seen.branch, entries, seen.omitted, tree, "untracked" in tracked
 
     ask_both(look)

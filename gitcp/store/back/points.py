@@ -11,7 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from gitcp import files, term
-from gitcp import objects as store_objects
+from gitcp import objects as gitcp_objects
 from gitcp.agents.reading.conversation import describe_calls
 from gitcp.core import back, credit, v1_format
 from gitcp.core.back import describe_lacking
@@ -684,7 +684,7 @@ def _build_point(objects: Objects, checkpoint: Record, kind: str) -> Point:
         **{key: checkpoint[key] for key in same},
     )
     try:
-        root = store_objects.read_tree(objects, point["tree"])
+        root = gitcp_objects.read_tree(objects, point["tree"])
         files = Lookup(objects, point["tree"]).read_folder(point["metadata_dir"])
         point["content"] = _join_content(root)
         point["session_prompt"] = _read_prompt(objects, files)
@@ -725,7 +725,7 @@ def _list_steps(repo: Repo) -> Iterator[Point]:
                 back.name_worktree_before(step, term.format_clock(step["time"])),
                 ref=undo.get_ref(repo),
                 tree=tree,
-                content=_join_content(store_objects.read_tree(repo.objects, tree)),
+                content=_join_content(gitcp_objects.read_tree(repo.objects, tree)),
             )
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from gitcp import objects as store_objects
+from gitcp import objects as gitcp_objects
 from gitcp.core import line_authors, line_replay
 from gitcp.core.credit import PERSON
 from gitcp.objects import Lookup, Objects, find_tree, read_commit
@@ -48,7 +48,7 @@ def follow_lines(
             ids = checkpoint_list.list_linked(repo.objects, oid) if commit else []
             if commit is None or not ids:
                 continue
-            changes = store_objects.read_changes(repo.objects, commit)[1]
+            changes = gitcp_objects.read_changes(repo.objects, commit)[1]
             before = Lookup(
                 repo.objects, find_tree(repo.objects, next(iter(commit["parents"]), None))
             )
@@ -67,7 +67,7 @@ def take_back_lines(repo: Repo, session_id: str, oid: str, paths: Collection[str
     commit = read_commit(repo.objects, oid)
     if commit is None:
         return
-    changes = store_objects.read_changes(repo.objects, commit)[1]
+    changes = gitcp_objects.read_changes(repo.objects, commit)[1]
     credit = commit_lines.Credit(repo, commit, changes, ())
     credits = {path: credit.paths[path] for path in paths if path in credit.paths}
     data: SessionData = {
@@ -147,7 +147,7 @@ def _are_sources_complete(
         if commit is None or len(commit["parents"]) > 1:
             return False
         carried.update(checkpoint_list.list_linked(objects, oid))
-        for path, (*_, new) in store_objects.read_changes(objects, commit)[1].items():
+        for path, (*_, new) in gitcp_objects.read_changes(objects, commit)[1].items():
             if new and not (changes[path][3] if path in changes else before(path)):
                 return False
     return carried.issuperset(ids) and bool(old_commits)

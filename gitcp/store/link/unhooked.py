@@ -10,7 +10,7 @@ import os
 from functools import partial
 
 from gitcp import files, git, memory, object_lists
-from gitcp import objects as store_objects
+from gitcp import objects as gitcp_objects
 from gitcp.agents import find_client
 from gitcp.core import holding, prompt_text
 from gitcp.errors import Error, GitError
@@ -136,7 +136,7 @@ def link_one(
     Only evidence counts: the worktree is no longer as it was.  sources: the commits it was
     rewritten from, whose work does not count.  dry_run: write nothing; NEW without id."""
     session_id, own_markers = state["session_id"], [session.build_marker(state)]
-    parent, changes = store_objects.read_changes(repo.objects, commit)
+    parent, changes = gitcp_objects.read_changes(repo.objects, commit)
     ids = checkpoint_list.list_linked(repo.objects, commit["oid"])
     session_ids = {i: checkpoints.list_session_ids(repo, i) for i in ids}
     own = [i for i in ids if session_id in session_ids[i]]
@@ -171,7 +171,7 @@ def may_have_work(repo: Repo, state: State, commit: Commit) -> bool:
     of them under another name; True if the session was at work."""
     if state.get("phase") == "active" or state.get("late_calls") or state.get("visits"):
         return True
-    changes = store_objects.read_changes(repo.objects, commit)[1]
+    changes = gitcp_objects.read_changes(repo.objects, commit)[1]
     written = {path for stream in state["streams"] for path in stream["files"]}
     written.update(state.get("unstored") or ())
     is_gone = partial(link_commit.is_gone, repo)
@@ -185,7 +185,7 @@ def _subtract_sources(objects: Objects, changes: Changes, sources: Sequence[str]
 
 def _settle_killed(repo: Repo, state: State, commit: Commit, checkpoint_id: str) -> None:
     """Settle a session whose hook was killed between condensing a commit and saving the state."""
-    changes = store_objects.read_changes(repo.objects, commit)[1]
+    changes = gitcp_objects.read_changes(repo.objects, commit)[1]
     edits.settle_commit(repo, commit, changes, {state["session_id"]})
     condense.settle_state(repo, state)
     condense.take_over(repo, state, checkpoint_id, commit["oid"])
@@ -334,13 +334,13 @@ def _list_authors(repo: Repo, made_here: Collection[str]) -> set[str]:
     """The person who commits here, as `Name <mail>`, also under the names of earlier commits."""
     repo.objects.read_ahead(made_here)
     commits = [commit for oid in made_here if (commit := read_commit(repo.objects, oid))]
-    idents = [store_objects.read_ident(repo, "AUTHOR"), *(commit["author"] for commit in commits)]
-    return {store_objects.parse_ident(ident)[0] for ident in idents}
+    idents = [gitcp_objects.read_ident(repo, "AUTHOR"), *(commit["author"] for commit in commits)]
+    return {gitcp_objects.parse_ident(ident)[0] for ident in idents}
 
 
 def _is_plain_of(commit: Commit, authors: Collection[str]) -> bool:
     """Whether one of these people made a commit that merges nothing."""
-    return len(commit["parents"]) < 2 and store_objects.parse_ident(commit["author"])[0] in authors
+    return len(commit["parents"]) < 2 and gitcp_objects.parse_ident(commit["author"])[0] in authors
 
 
 def _list_stored_sessions(repo: Repo, commit: Commit) -> set[str]:

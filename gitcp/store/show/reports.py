@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from gitcp import objects as store_objects
+from gitcp import objects as gitcp_objects
 from gitcp.agents import find_client
 from gitcp.agents.reading.turns import gather_turns
 from gitcp.core import formats
@@ -478,7 +478,7 @@ def _verify_checkpoint(
         stored = v1_checkpoints.read_session(repo.objects, checkpoint, entry["index"])
         hashes[entry["session_id"]] = stored["hash"]
     commit = read_commit(repo.objects, oid)
-    changed = store_objects.read_changes(repo.objects, commit)[1] if commit else {}
+    changed = gitcp_objects.read_changes(repo.objects, commit)[1] if commit else {}
     content = candidates.has_content(repo.objects, checkpoint, changed)
     signed = letter in "GUXY"
     failures = [f"its signature is {_WORDS[letter]}"] if letter in _BAD else []
