@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from gitcp.core.line_moves import Run
     from gitcp.core.patches import Hunk
     from gitcp.repo import Repo
+    from gitcp.store.lines.absent import CommitPath
 
     Classify = Callable[[str, "About | None"], str]
-    CommitPath = tuple[str, str]
     Spot = tuple[str, str, int]  # commit, path, line from 1: where the commit put it in
 
 _REVERTS = re.compile(rb"^This reverts commit ([0-9a-f]{40,64})\b", re.M)

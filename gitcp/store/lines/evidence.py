@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from gitcp.core.patches import Change, Hunk
     from gitcp.git import Git
     from gitcp.repo import Repo
+    from gitcp.store.lines.absent import CommitPath
     from gitcp.store.lines.recorded import LineAuthors, Spot
 
-    CommitPath = tuple[str, str]
     # The new lines, the path in the parent, the hunks.
     New = tuple[Sequence[int], str, Sequence[Hunk]]
 
