@@ -324,6 +324,7 @@ def runs(pid: str) -> bool:
         return False
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["pre-commit", "commit-msg", "post-commit"])
 @pytest.mark.linux
 def test_a_hook_that_outlasts_the_deadline_is_ended_and_nothing_of_it_is_left(

@@ -189,6 +189,7 @@ def test_every_kind_of_change_is_committed_and_clean(auto: World, a: Agent, how:
     assert status(auto) == []
 
 
+@pytest.mark.thorough
 def test_another_git_that_keeps_the_index_leaves_a_temporary_checkpoint(
     auto: World, a: Agent
 ) -> None:

@@ -73,6 +73,7 @@ def test_axe_finds_nothing(shown: Path, browser: Any) -> None:
     assert findings == {}
 
 
+@pytest.mark.thorough
 @needs_browser
 def test_it_looks_as_it_did_on_each_screen(shown: Path, browser: Any) -> None:
     """By its parts, and by pictures so small that no font shows in them; LOOKS=1 makes them."""

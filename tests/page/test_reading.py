@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from gitcp.core import images, line_authors
 from gitcp.store.page.render import Page
 from tests.page.browser import HERE, needs_browser, show
@@ -206,6 +208,7 @@ def test_printing_unfolds_at_once(shown: Path, browser: Any) -> None:
     assert browser.execute_script(steps) is None
 
 
+@pytest.mark.thorough
 def test_of_a_large_change_what_is_far_is_searched_before_it_is_made_and_all_is_made_in_the_end(
     tmp_path: Path, browser: Any
 ) -> None:

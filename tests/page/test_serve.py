@@ -114,6 +114,7 @@ def test_a_request_without_a_host_or_without_sense_is_refused_and_ends_nothing(
     assert served.status() == 200
 
 
+@pytest.mark.thorough
 def test_a_commit_makes_another_page_and_browsers_are_told(hostile: Path, served: Served) -> None:
     first = served.ask(f"{served.path}events")
     assert first.headers["Content-Type"] == "text/event-stream"
@@ -153,6 +154,7 @@ def test_nothing_is_written_and_a_page_that_cannot_be_made_is_said(hostile: Path
         assert done.returncode in (128, 129) and words in done.stderr and not done.stdout
 
 
+@pytest.mark.thorough
 @needs_browser
 def test_a_browser_loads_it_again_at_the_same_place(
     hostile: Path, served: Served, browser: Any

@@ -64,6 +64,7 @@ def driving(said: str) -> str:
     return said[max(0, at - 60) : at + 20] if at >= 0 else ""
 
 
+@pytest.mark.thorough
 def test_no_command_hands_on_what_a_terminal_would_obey(
     hostile: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -115,6 +115,7 @@ def test_two_merges_whose_jobs_run_at_once_both_keep_their_links(
     assert [len(linked(topic, end)) for end in ends[1:]] == [2, 1]
 
 
+@pytest.mark.thorough
 def test_a_pull_request_has_one_comment_which_is_renewed_and_no_one_elses(
     topic: World, forge: Forge
 ) -> None:

@@ -71,6 +71,7 @@ def answers(world: World) -> None:
     world.git("config", "--unset", "gitcp.push-timeout")
 
 
+@pytest.mark.thorough
 def test_a_hanging_remote_is_said_once_and_the_next_pushes_wait_less_than_two_seconds(
     hanging: World,
 ) -> None:

@@ -146,6 +146,7 @@ def test_openpgp_signs_too_and_a_key_that_is_gone_stops_nothing(world: World, gn
     assert letter(world) == "N" and world.ids("HEAD")
 
 
+@pytest.mark.thorough
 def test_a_program_that_waits_costs_one_commit_its_time_and_is_named_once(
     signing: World, a: Agent, tmp_path: Path
 ) -> None:

@@ -212,6 +212,7 @@ def test_hashing_without_storing_gives_the_same_names(repo: Path) -> None:
         assert scan.resolve_changes(repo_.objects, scan.scan_worktree(repo_), write=True) == dry
 
 
+@pytest.mark.thorough
 def test_a_filter_that_hangs_is_waited_for_once_and_all_else_is_recorded(world: World) -> None:
     """It reads a pipe that nobody writes to."""
     pipe = world.home / "pipe"

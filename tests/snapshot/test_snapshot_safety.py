@@ -214,6 +214,7 @@ def test_what_a_ref_holds_in_a_pack_is_not_stored_again(
     assert [stored(is_known=True), stored()] == [0, 1]
 
 
+@pytest.mark.thorough
 @pytest.mark.linux
 def test_a_big_file_under_the_cap_is_streamed(repo: Path) -> None:
     seed()

@@ -318,6 +318,7 @@ def test_conflicts_are_left_out_and_named(world: World, a: Agent) -> None:
     assert "g.txt" in world.git("diff", "--cached", "--name-only")
 
 
+@pytest.mark.thorough
 def test_another_git_that_holds_the_index_is_not_disturbed(
     world: World, a: Agent, b: Agent
 ) -> None:

@@ -227,6 +227,7 @@ def test_an_edit_in_between_does_not_hide_that_work_came_back(
     assert world.metadata(world.branch()) == ["session-a", "session-c"]
 
 
+@pytest.mark.thorough
 def test_a_lock_that_a_killed_git_left_on_a_stream_is_taken_away(world: World, a: Agent) -> None:
     a.turn("one", {"README.md": MORE})
     lock = world.path / ".git/refs/heads" / f"{world.branch()}.lock"
