@@ -23,7 +23,7 @@ from gitcp.store.v1 import checkpoint_list, checkpoints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from gitcp.core.record_types import Blob, Commit, Recorded, Staged, Version
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from gitcp.store.match import Target
     from gitcp.store.v1.checkpoints import StoredCheckpoint
 
-    Gone = Callable[[str], bool]  # whether the commit's parent lacks a path
 
 BLOBS = "blobs"
 _DAY = 86400  # seconds by which clocks may differ
