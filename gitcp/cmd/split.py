@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from gitcp import console, context
 from gitcp.cmd import stage, undo
 from gitcp.commands import JSON, make_flag, make_value
-from gitcp.core.spans import abbreviate, count_noun
+from gitcp.core.spans import abbreviate, count_noun, shorten_id
 from gitcp.errors import NO, OK
 from gitcp.objects import Objects, find_tree, need_commit
 from gitcp.repo import Repo
@@ -170,7 +170,7 @@ class _Splitting:
         if not share["session_id"]:
             return "what no session wrote"
         turns = f", {count_noun(len(share['turns']), 'prompt')}" if share["turns"] else ""
-        return f"session {share['session_id'][:8]}{turns}"
+        return f"session {shorten_id(share['session_id'])}{turns}"
 
 
 def _make_records(shares: Iterable[Share], made: Sequence[Made], step: str) -> Iterator[Record]:

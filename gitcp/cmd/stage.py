@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from gitcp import console
 from gitcp.cmd import undo
 from gitcp.commands import JSON, make_flag, make_value
-from gitcp.core.spans import count_noun
+from gitcp.core.spans import count_noun, shorten_id
 from gitcp.errors import NO, OK, Changed, UsageError
 from gitcp.objects import Objects
 from gitcp.repo import Repo
@@ -134,4 +134,4 @@ def _locate(left: Left) -> str:
 
 
 def _name(session_id: str) -> str:
-    return f"session {session_id[:8]}" if session_id else "no agent"
+    return f"session {shorten_id(session_id)}" if session_id else "no agent"

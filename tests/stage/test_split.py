@@ -268,6 +268,22 @@ def test_a_session_in_mid_turn_is_taken_only_if_it_is_named(
     assert world.git("status", "--porcelain") == ""
 
 
+def test_sessions_of_dated_ids_are_named_by_what_tells_them_apart(world: World) -> None:
+    for digit in "12":
+        agent = world.agent(f"2026-01-29-{digit * 8}-aaaa-4a87-9186-848bdd83d62e", tools=True)
+        agent.turn(f"write {digit}", {f"{digit}.txt": f"by session {digit}\n"})
+    shown = run(world, "split", "-n").stdout
+    assert "session 2026-01-29-11111111" in shown and "session 2026-01-29-22222222" in shown
+    agent.prompt("write more")
+    ended = run(world, "split", "--no-edit")
+    assert ended.returncode == 128
+    assert "session 2026-01-29-22222222 is in mid-turn" in ended.stderr
+    option = ["--session", "2026-01-29-22222222"]
+    assert f"'{' '.join(option)}'" in ended.stderr
+    done(world, "split", "--no-edit", *option)
+    assert subjects(world, "HEAD~1..") == ["Write 2"]
+
+
 def test_what_is_staged_stays_staged(world: World, a: Agent, b: Agent) -> None:
     both(world, a, b)
     world.write("mine.txt", "by hand\n")

@@ -11,7 +11,7 @@ import uuid
 
 from gitcp.agents import find_client
 from gitcp.agents.reading.conversation import find_prompt
-from gitcp.core.spans import abbreviate
+from gitcp.core.spans import abbreviate, shorten_id
 from gitcp.errors import Error
 from gitcp.files import read_bytes
 from gitcp.git import format_now
@@ -178,7 +178,7 @@ def _cut_stored(
         )
         if cut:
             return cut, notes
-    raise Error(f"the transcript of session '{old_id[:8]}' cannot be cut at this point")
+    raise Error(f"the transcript of session '{shorten_id(old_id)}' cannot be cut at this point")
 
 
 def _choose_path(repo: Repo, state: State, agent: Client, new_id: str, same_id: bool) -> str:
@@ -227,7 +227,7 @@ def _refuse_open(state: State, agent: Client, session_id: str) -> None:
     owner, home = state.get("agent_process"), os.path.expanduser("~")
     alive = state.get("phase") != "ended" and bool(owner) and process.is_alive(owner)
     if alive or agent.is_open(home, session_id):
-        raise Error(f"session '{session_id[:8]}' is open in its client: close it first")
+        raise Error(f"session '{shorten_id(session_id)}' is open in its client: close it first")
 
 
 def read_checkpoints(repo: Repo, ids: Iterable[str]) -> Iterator[Stored]:
@@ -373,7 +373,7 @@ def _put_beside(
     if os.path.exists(path):
         return {**outcome, "what": KEPT, "notes": []}
     data = cutter.cut_conversation(session["transcript"], leaf, own_id, new_id, True)[0]
-    data += agent.format_title(f"session {own_id[:8]} as it is stored", new_id)
+    data += agent.format_title(f"session {shorten_id(own_id)} as it is stored", new_id)
     return {**outcome, "what": BESIDE, "effects": [make_effect(repo, path, data)]}
 
 

@@ -13,7 +13,7 @@ from gitcp import files
 from gitcp.core import back
 from gitcp.core.back import list_effective
 from gitcp.core.credit import parse_entry
-from gitcp.core.spans import abbreviate, count_noun
+from gitcp.core.spans import abbreviate, count_noun, shorten_id
 from gitcp.errors import Busy, Changed, Error, Moved
 from gitcp.files import read_bytes
 from gitcp.git import decode_name
@@ -492,7 +492,7 @@ def choose_patch(repo: Repo, record: Record) -> list[str]:
     commit, or of two trees, which have the changed files alone.  [] for a checkpoint that no commit
     has.  Raises Error for a session."""
     if record["type"] == "session":
-        remedy = f"'gitcp diff --session {record['session_id'][:8]}' shows its work"
+        remedy = f"'gitcp diff --session {shorten_id(record['session_id'])}' shows its work"
         raise Error(f"-p shows the change of a commit, a checkpoint or a point; {remedy}")
     if "checkpoint_id" in record:
         commits = record.get("commits") or ()

@@ -15,7 +15,7 @@ from gitcp import files, object_lists, objects, term
 from gitcp.core import back, commit_message, json, links, message_edits, prompt_text, v1_schema
 from gitcp.core.commit_message import KEY
 from gitcp.core.credit import UNKNOWN
-from gitcp.core.spans import count_noun
+from gitcp.core.spans import count_noun, shorten_id
 from gitcp.errors import Busy, Changed, Error, Moved
 from gitcp.files import exclusive
 from gitcp.git import build_person_env, encode_name
@@ -293,8 +293,8 @@ def refuse(repo: Repo, shares: Sequence[Share], named: Collection[str]) -> None:
         marker = session.find_marker(repo, session_id) if session_id else None
         if marker and session_id not in named and others.is_at_work(repo, marker):
             raise Error(
-                f"session {session_id[:8]} is in mid-turn: wait for its end, or name it by"
-                f" '--session {session_id[:8]}' to take what it has written so far"
+                f"session {shorten_id(session_id)} is in mid-turn: wait for its end, or name it by"
+                f" '--session {shorten_id(session_id)}' to take what it has written so far"
             )
 
 

@@ -7,7 +7,7 @@ from gitcp.core import back, credit, edit_states, line_replay, parts
 from gitcp.core.credit import PERSON, UNKNOWN, parse_entry
 from gitcp.core.formats import REGULAR, build_change
 from gitcp.core.line_replay import find_changed_lines, has_no_lines, split_lines
-from gitcp.core.spans import count_noun
+from gitcp.core.spans import count_noun, shorten_id
 from gitcp.errors import Error
 from gitcp.objects import Lookup, find_file, find_tree
 from gitcp.store import undo
@@ -72,7 +72,7 @@ class Selection:
 
     def describe(self) -> str:
         """Whose work it is, as in `session 1a2b3c4d, turn 2`."""
-        words = [f"session {session_id[:8]}" for session_id in self.ids]
+        words = [f"session {shorten_id(session_id)}" for session_id in self.ids]
         words += [f"turn {self.turn}"] if self.turn else []
         words += [f"call {self.call}"] if self.call else []
         return ", ".join(words + (["no agent"] if self.by_hand else []))
