@@ -14,7 +14,6 @@ from gitcp import files
 from gitcp.core import back, credit, journal_cuts
 from gitcp.core.back import list_effective
 from gitcp.core.formats import EXECUTABLE, GONE, LINK, REGULAR
-from gitcp.core.spans import shorten_id
 from gitcp.errors import Busy, Changed, Error, Moved
 from gitcp.files import exclusive
 from gitcp.git import encode_name
@@ -640,7 +639,7 @@ def tell_agents(repo: Repo, what: str, paths: Collection[str]) -> list[str]:
             continue
         if session.is_home(repo, state):
             others.leave_message(repo, session_id, text)
-            notes.append(f"session {shorten_id(session_id)} is told with its next prompt")
+            notes.append(f"session {session_id[:8]} is told with its next prompt")
     return notes
 
 
@@ -684,9 +683,7 @@ def _follow_files(repo: Repo, paths: Collection[str]) -> list[str]:
         dirty = {path: entry for path, entry in dirty.items() if entry != head(path)}
         others.set_dirty(repo, session_id, baseline, dirty)
         if state and state.get("phase") == "active":
-            notes.append(
-                f"session {shorten_id(session_id)} is at work here: its files changed under it"
-            )
+            notes.append(f"session {session_id[:8]} is at work here: its files changed under it")
     try:
         _follow_streams(repo, current, head)
     except (Busy, Moved) as e:
