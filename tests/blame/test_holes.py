@@ -154,6 +154,7 @@ def test_no_stand_in_stays_behind_where_a_signal_ends_the_command(
         blame.send_signal(number)
         assert blame.wait() == -number
         assert not folder.exists()
+        held.unlink()  # a textconv that starts late would wait for it forever
 
 
 def test_what_a_partial_clone_lacks_is_fetched_at_once_and_changes_no_answer(
