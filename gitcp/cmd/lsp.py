@@ -40,6 +40,7 @@ def run(argv: Sequence[str]) -> int:
     editor = Editor()
     register_answers(editor)
     servers.end_at_signals(editor.finish)
+    servers.outlive_clients()
     try:
         editor.server.start_io()
     finally:

@@ -38,7 +38,11 @@ def run(argv: Sequence[str]) -> int:
     cli.parse("mcp", OPTIONS, argv)
     server = build_server(os.getcwd())
     servers.end_at_signals(lambda: None)
-    server.run("stdio")
+    servers.outlive_clients()
+    try:
+        server.run("stdio")
+    except* BrokenPipeError:
+        pass  # the client reads no more, which ends the server as the end of its input does
     return OK
 
 

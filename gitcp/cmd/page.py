@@ -17,7 +17,7 @@ from gitcp.store import pack_care
 from gitcp.store.back import abandoned as store_abandoned
 from gitcp.store.lines import evidence
 from gitcp.store.page import serve
-from gitcp.terminal import cli, extras
+from gitcp.terminal import cli, extras, servers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,6 +102,7 @@ def _serve(repo: Repo, args: Namespace) -> int:
         if args.open:
             _show(address)
 
+    servers.outlive_clients()
     serve.serve(repo, make, announce)
     return OK
 

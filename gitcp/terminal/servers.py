@@ -1,4 +1,4 @@
-"""End a server at a signal, whatever the event loop of its library does."""
+"""What ends a server: a signal, whatever the event loop of its library does, and no client."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ from gitcp.terminal import cli
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+def outlive_clients() -> None:
+    """Let writing to a client that has gone fail, instead of ending the process by SIGPIPE."""
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
 
 
 def end_at_signals(finish: Callable[[], object]) -> None:

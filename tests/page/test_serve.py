@@ -6,8 +6,10 @@ import os
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
@@ -112,6 +114,31 @@ def test_a_request_without_a_host_or_without_sense_is_refused_and_ends_nothing(
     with socket.create_connection(("127.0.0.1", served.port)) as door:
         door.sendall(b"GET /")  # and goes away
     assert served.status() == 200
+
+
+@pytest.mark.parametrize("name", ["", "events"])
+def test_a_tab_that_is_closed_while_it_is_answered_ends_nothing(served: Served, name: str) -> None:
+    """Two at once, which leave before the answer, or with a reset in the middle of it."""
+    door = ("127.0.0.1", served.port)
+    request = f"GET {served.path}{name} HTTP/1.1\r\nHost: {door[0]}:{door[1]}\r\n\r\n"
+    reset = struct.pack("ii", 1, 0)
+    for number in range(10):
+        tabs = [socket.create_connection(door, timeout=60) for _ in range(2)]
+        for tab in tabs:
+            tab.sendall(request.encode())
+        if number % 2:
+            assert all(tab.recv(10) for tab in tabs)
+            for tab in tabs:
+                tab.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+        for tab in tabs:
+            tab.close()
+        assert served.status() == 200
+    git("commit", "-q", "--allow-empty", "-m", "Another one")  # of which all tabs are told
+    deadline = time.monotonic() + 60
+    while 'name="made" content="2"' not in served.ask().read().decode():
+        assert time.monotonic() < deadline, "no other page was made"
+        time.sleep(0.2)
+    assert served.end() == (-signal.SIGINT, "")
 
 
 @pytest.mark.thorough
