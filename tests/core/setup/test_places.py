@@ -1,0 +1,40 @@
+"""A place is a URL without a password or a token."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitcp.core.places import clean_url
+
+
+@pytest.mark.parametrize(
+    ("url", "place"),
+    [
+        ("https://host/x.git", "https://host/x.git"),
+        ("https://person@host/x.git", "https://host/x.git"),
+        ("https://person:pass@host:8443/x.git", "https://host:8443/x.git"),
+        ("https://ghp_token@host/x.git", "https://host/x.git"),
+        ("https://a:b@c@host/d@e", "https://host/d@e"),
+        ("https://a:b@host?x@y", "https://host?x@y"),
+        ("https://a:b@host#x@y", "https://host#x@y"),
+        ("ssh://git@host/x.git", "ssh://git@host/x.git"),
+        ("ssh://git:pass@host:22/~x", "ssh://git@host:22/~x"),
+        ("git+ssh://git:pass@host/x", "git+ssh://git@host/x"),
+        ("SSH://git:pass@host/x", "SSH://git@host/x"),
+        ("helper::https://a:b@host/x", "helper::https://host/x"),
+        ("helper::ssh://a:b@host/x", "helper::ssh://a@host/x"),
+        ("git@host:a/b.git", "git@host:a/b.git"),
+        ("../else@where/x.git", "../else@where/x.git"),
+        ("file:///srv/a@b.git", "file:///srv/a@b.git"),
+        ("https://", "https://"),
+        ("", ""),
+    ],
+)
+def test_a_place_has_no_password_and_no_token(url: str, place: str) -> None:
+    assert clean_url(url) == place
+    assert clean_url(place) == place
+
+
+@pytest.mark.parametrize("other", ["http://host/x", "https://host/x/", "https://HOST/x"])
+def test_other_bytes_are_another_place(other: str) -> None:
+    assert clean_url(other) != clean_url("https://host/x")
