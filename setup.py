@@ -4,6 +4,7 @@ go where man and shells look for them."""
 import os
 import shutil
 import sys
+import tomllib
 from glob import glob
 
 from setuptools import setup
@@ -49,6 +50,21 @@ def write_link(name: str) -> str:
     return path
 
 
+def list_urls() -> dict[str, str]:
+    """Label -> URL of what the metadata names, by the one address in pyproject.toml."""
+    with open("pyproject.toml", "rb") as f:
+        repository = tomllib.load(f)["tool"]["gitcp"]["repository"]
+    if not repository:
+        return {}
+    below = repository if repository.startswith("https://github.com/") else f"{repository}/-"
+    return {
+        "Source": repository,
+        "Documentation": f"{below}/tree/HEAD/man",
+        "Changelog": f"{below}/blob/HEAD/NEWS.md",
+        "Issues": f"{below}/issues",
+    }
+
+
 class BuildFromSources(build_py):
     """Build only what the sources have: build/lib keeps the modules of an earlier build, and pip
     installs those as well."""
@@ -63,6 +79,7 @@ os.chdir(TOP)
 setup(
     cmdclass={"build_py": BuildFromSources},
     data_files=data_files(),
+    project_urls=list_urls(),
     entry_points={
         "console_scripts": [f"{name} = gitcp.__main__:main" for name in PROGRAMS + OF_GIT]
     },

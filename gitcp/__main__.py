@@ -67,12 +67,23 @@ def _run_chosen() -> int:
         return _show_help([])
     name = sys.argv.pop(1)
     if name in ("-V", "--version", "version"):
-        print("gitcp", VERSION)
-        return OK
+        return _show_version(sys.argv[1:])
     if name in ("-h", "--help", "help"):
         return _show_help(sys.argv[1:])
     sys.argv[0] = f"gitcp-{name}"  # what its usage line and its messages call it
     return _run_command(name)
+
+
+def _show_version(words: list[str]) -> int:
+    """The version; with --json those of all that a fault may lie in, too."""
+    if not words:
+        print("gitcp", VERSION)
+        return OK
+    if words != ["--json"]:
+        raise UsageError(f"--version takes nothing but --json, not '{words[0]}'")
+    lazy_modules.use()
+    versions = import_module("gitcp.store.care.versions")
+    return cli.write_records([versions.build_record()])
 
 
 def _run_command(name: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 import tomllib
@@ -48,6 +49,17 @@ def describe_install(extra: str = "") -> str:
     else:
         words = ["uv", "pip", "install", "--python", python, *_list_packages(extra)]
     return shlex.join(words)
+
+
+def list_names() -> list[str]:
+    """The names of all packages that gitcp or one of its extras uses, by the metadata of the
+    installation."""
+    try:
+        lines = metadata.requires(DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:
+        return []
+    used = [line for line in lines if 'extra == "dev"' not in line]
+    return sorted({re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in used})
 
 
 def _list_packages(extra: str) -> list[str]:

@@ -41,9 +41,10 @@ def options(lines: list[str]) -> set[str]:
     return {o for line in lines for o in re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", line)}
 
 
-def test_pyproject_and_the_program_name_the_same_version() -> None:
-    project = tomllib.loads((TOP / "pyproject.toml").read_text())["project"]
-    assert project["version"] == VERSION
+def test_pyproject_takes_the_version_that_the_program_has() -> None:
+    pyproject = tomllib.loads((TOP / "pyproject.toml").read_text())
+    assert pyproject["tool"]["setuptools"]["dynamic"] == {"version": {"attr": "gitcp.VERSION"}}
+    assert re.fullmatch(r"\d+\.\d+\.\d+\.dev0", VERSION)  # a release has its tag's
 
 
 def test_every_command_has_a_page_and_every_page_a_command() -> None:

@@ -15,7 +15,9 @@ from tests.support.record_schema import RECORDS, SCHEMA, list_faults, make_valid
 from tests.support.story import recorded
 
 # Records that need more than one repository, or more of a story; other tests check some of them.
-NOT_SEEN = set("claim exported fact facts finding need overlap part refuse say split".split())
+NOT_SEEN = set(
+    "claim exported fact facts finding need overlap part refuse say split version".split()
+)
 CALL = {"session_id": "s1", "cwd": "/", "tool_name": "Write", "tool_input": {"file_path": "/a"}}
 # The commands of one line are a pipeline; <point> is the newest prompt, <id> a checkpoint.
 COMMANDS = """
