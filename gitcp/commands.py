@@ -96,6 +96,7 @@ TOOLS = {
     "convert-store": "give each checkpoint of the branch a ref of its own",
     "forget": "remove content from the store, here and where it was sent",
     "check": "check a range by the rules of its target branch",
+    "ci": "write the job of a forge that comments and keeps links",
     "verify": "check the signatures and the content of checkpoints",
     "doctor": "find what is wrong here, and repair it",
     "fsck": "check the stored data, and repair it",
