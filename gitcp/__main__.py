@@ -9,6 +9,7 @@ from importlib import import_module
 
 from gitcp import VERSION, commands, console, hook, lazy_modules, stages
 from gitcp.errors import OK, Error, UsageError
+from gitcp.git import allow_fetch
 from gitcp.terminal import cli
 
 TYPE_CHECKING = False
@@ -90,6 +91,8 @@ def _run_command(name: str) -> int:
     if name == "hook":
         return hook.main()
     command = _find_command(name)
+    if name in commands.ASKING:
+        allow_fetch()
     return cli.run_guarded(lambda: command(sys.argv[1:]))
 
 

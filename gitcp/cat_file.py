@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     Head = tuple[str, str, int]  # oid, kind, bytes
     Answer = TypeVar("Answer")
 
-NOWHERE = {"GIT_ALLOW_PROTOCOL": "none"}  # like GIT_NO_LAZY_FETCH, which git has since 2.44
 # With --buffer git writes its answers together, at a flush.
 _COMMAND = ("cat-file", "--batch-command", "--buffer", "-z")
 _PIPE = 1 << 16  # bytes that a pipe holds
@@ -67,7 +66,7 @@ class Batch:
         self._start()
 
     def _start(self) -> None:
-        env = None if is_fetch_allowed() else NOWHERE
+        env = None if is_fetch_allowed() else git.NOWHERE
         self._run = self._repo.git.start(*_COMMAND, feed=True, env=env)
         self._in = self._run.get_pipes()[0]
         self._output = io.BufferedReader(_Output(self._run), _PIPE)
@@ -337,7 +336,7 @@ def list_unpromised(repo: Location, oids: Sequence[str], missing: set[str]) -> s
 def forbid_fetch(repo: Location) -> None:
     """Fetch no objects any more in this process."""
     git.forbid_fetch()
-    repo.git.env["GIT_NO_LAZY_FETCH"] = "1"
+    repo.git.env.update({"GIT_NO_LAZY_FETCH": "1", **git.NOWHERE})
 
 
 def lacks_objects(repo: Location, oids: Sequence[str]) -> bool:
@@ -362,7 +361,7 @@ def fetch_missing(
     try:
         away = encode_lines([*list_missing(repo, oids), *(_list_below(repo, oids) if walk else ())])
         if away:
-            env = {"GITCP_ACTIVE": "1"}
+            env = {"GITCP_ACTIVE": "1", **git.build_remote_env()}
             running = repo.git.start(
                 *_FETCH.split(), name, "--stdin", env=env, feed=True, apart=True
             )

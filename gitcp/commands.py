@@ -121,6 +121,11 @@ EVERYDAY = {
 OF_GIT = ("why", "rewind")
 # Commands for people whose stage has another name: both run the file in gitcp/cmd.
 ALIASES = {"push": "push-checkpoints", "fetch": "fetch-checkpoints", "fsck": "check-store"}
+# Those that ask the remote of a partial clone for what it has left there, as their manuals say.
+ASKING = (
+    *("show", "explain", "resume", "diff", "blame", "why", "log", "recap", "stats", "page"),
+    *("export-notes", "export-traces", "export-facts"),
+)
 _TYPED = {stage: name for name, stage in ALIASES.items()}
 NAMES = (*TOOLS, *STAGES)
 

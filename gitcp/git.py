@@ -42,18 +42,20 @@ QUIET = {
 }
 # Options without which git log and git blame print in the encoding of the person's commits.
 AS_UTF8 = "-c", "i18n.logOutputEncoding=UTF-8"
-# Without allow_fetch() git fetches no missing object from a promisor remote.
-_NO_FETCH = {"GIT_NO_LAZY_FETCH": "1"}
+# Without allow_fetch() git fetches no missing object from a promisor remote: by git since 2.44, and
+# by an older one that reaches no remote at all.
+_NO_LAZY_FETCH = {"GIT_NO_LAZY_FETCH": "1"}
+NOWHERE = {"GIT_ALLOW_PROTOCOL": "none"}
 _ALLOWED: dict[str, bool] = memory.get_table("allowed")
 
 
 def allow_fetch() -> None:
-    """Allow git to fetch missing objects of a partial clone: a person waits for this process."""
+    """Allow git to fetch missing objects of a partial clone: the manual of this command says so."""
     _ALLOWED["fetch"] = True
 
 
 def forbid_fetch() -> None:
-    """Forbid fetching in this process, although a person waits for it."""
+    """Forbid fetching in this process from here on."""
     _ALLOWED.clear()
 
 
@@ -65,7 +67,7 @@ def is_alone(env: Mapping[str, str]) -> bool:
 def build_person_env(env: Mapping[str, str]) -> dict[str, str]:
     """env for the person's programs (filters, hooks, pagers): the variables that gitcp sets for its
     git have the person's own values."""
-    set_here = {**QUIET, **_build_fetch_env()}
+    set_here = {**QUIET, **build_fetch_env()}
     inherited = {name: value for name, value in env.items() if name not in set_here}
     return inherited | {name: os.environ[name] for name in set_here if name in os.environ}
 
@@ -73,7 +75,13 @@ def build_person_env(env: Mapping[str, str]) -> dict[str, str]:
 def build_reading_env() -> dict[str, str]:
     """The variables that keep a reading git from writing and fetching, where the person's other
     variables stay as they are because it runs the person's programs."""
-    return {"GIT_OPTIONAL_LOCKS": QUIET["GIT_OPTIONAL_LOCKS"], **_build_fetch_env()}
+    quiet = {"GIT_OPTIONAL_LOCKS": QUIET["GIT_OPTIONAL_LOCKS"]}
+    return quiet if is_fetch_allowed() else {**quiet, **_NO_LAZY_FETCH}
+
+
+def build_remote_env() -> dict[str, str | None]:
+    """The variables for a git that is to reach a remote, whatever fetching is allowed."""
+    return {name: os.environ.get(name) for name in NOWHERE}
 
 
 def end_lasting() -> None:
@@ -91,8 +99,9 @@ def is_fetch_allowed() -> bool:
     return "fetch" in _ALLOWED
 
 
-def _build_fetch_env() -> dict[str, str]:
-    return {} if is_fetch_allowed() else _NO_FETCH
+def build_fetch_env() -> dict[str, str]:
+    """The variables that keep git from fetching, unless that is allowed."""
+    return {} if is_fetch_allowed() else {**_NO_LAZY_FETCH, **NOWHERE}
 
 
 class Git:
@@ -104,7 +113,7 @@ class Git:
 
     def __init__(self, cwd: str | None = None, env: Mapping[str, str] | None = None) -> None:
         self._cwd = cwd
-        self.env = {**(os.environ if env is None else env), **QUIET, **_build_fetch_env()}
+        self.env = {**(os.environ if env is None else env), **QUIET, **build_fetch_env()}
 
     @property
     def cwd(self) -> str:
@@ -122,17 +131,23 @@ class Git:
         self,
         *args: str | bytes,
         feed: bool = False,
-        env: Mapping[str, str] | None = None,
+        env: Mapping[str, str | None] | None = None,
         apart: bool = False,
         filters: bool = False,
     ) -> Running:
         """Start git and return at once; feed: it reads stdin.
 
-        apart: in a process session of its own, without a terminal.  filters: it runs the person's
-        filters, in the person's environment.
+        env: variables to set; None unsets one.  apart: in a process session of its own, without a
+        terminal.  filters: it runs the person's filters, in the person's environment.
         """
         inherited = build_person_env(self.env) if filters else self.env
-        where, child_env = ("-C", self._cwd) if self._cwd else (), {**inherited, **(env or {})}
+        where = ("-C", self._cwd) if self._cwd else ()
+        child_env = dict(inherited)
+        for name, value in (env or {}).items():
+            if value is None:
+                child_env.pop(name, None)
+            else:
+                child_env[name] = value
         encoding = AS_UTF8 if args[0] == "log" else ()
         return Running(("git", *where, *encoding, *args), child_env, feed, apart)
 

@@ -27,7 +27,7 @@ from gitcp.errors import (
     UsageError,
     format_error,
 )
-from gitcp.git import Git, allow_fetch, end_lasting
+from gitcp.git import Git, end_lasting
 from gitcp.objects import abandon_unflushed
 from gitcp.repo import Repo
 from gitcp.terminal import shell
@@ -64,7 +64,7 @@ _REMEDIES = {
     console.TRANSCRIPT: _FETCH,
     console.ABSENT: _FETCH,
     console.DAMAGED: "'gitcp fsck' lists what is damaged",
-    console.CONTENT: "'git fetch' has to reach the remote that has them",
+    console.CONTENT: "'git fetch --refetch --no-filter' brings what a remote has",
     console.HISTORY: "'git fetch --unshallow' brings them",
 }
 
@@ -124,7 +124,6 @@ def end_by(number: int) -> int:
 def _run_body(body: Callable[[], int]) -> int:
     """The status of body, or of its error, which is printed."""
     _open_streams()
-    allow_fetch()
     spans.set_digits(_count_digits)
     console.wait_for_end()
     try:

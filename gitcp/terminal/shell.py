@@ -13,7 +13,7 @@ from io import BytesIO
 
 from gitcp import record, term
 from gitcp.errors import Error, InputError
-from gitcp.git import build_person_env, extend_deadline
+from gitcp.git import build_fetch_env, build_person_env, extend_deadline
 from gitcp.packages import find_package
 
 TYPE_CHECKING = False
@@ -161,7 +161,8 @@ def run_git(repo: Repo, words: Sequence[str], env: Mapping[str, str] | None = No
     for plumbing; return its status."""
     repo.objects.flush()
     sys.stdout.flush()
-    return term.run_foreground(["git", *words], build_person_env({**repo.git.env, **(env or {})}))
+    child_env = {**build_person_env(repo.git.env), **build_fetch_env(), **(env or {})}
+    return term.run_foreground(["git", *words], child_env)
 
 
 def _start_program(

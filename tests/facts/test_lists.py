@@ -13,7 +13,7 @@ import pytest
 
 from gitcp import memory
 from gitcp.errors import Error
-from gitcp.git import Git
+from gitcp.git import Git, allow_fetch
 from gitcp.store.show import facts
 from tests.support.harness import World
 
@@ -69,6 +69,7 @@ def test_a_light_task_clones_no_file_and_has_the_sessions(
     world.git("config", "uploadpack.allowFilter", "true")
     source, at = (world.path.as_uri(), ""), tmp_path / "clone"
     at.mkdir()
+    allow_fetch()
     facts._clone(Git(str(at), dict(os.environ)), source, light=True)
     missing = world.git("rev-list", "--objects", "--missing=print", "HEAD", cwd=at).splitlines()
     assert f"?{world.git('rev-parse', 'HEAD:one.py')}" in missing

@@ -102,6 +102,12 @@ def test_a_page_has_its_name_and_its_sections_in_order() -> None:
     none(p.name for p in PAGES if f"\n.Nm {p.stem}\n.Nd " not in p.read_text())
 
 
+def test_a_command_that_asks_the_remote_of_a_partial_clone_says_so() -> None:
+    telling = ("What it compares and a partial clone has left", "what a partial clone lacks")
+    saying = {name for name in NAMES if any(words in page(f"gitcp-{name}") for words in telling)}
+    assert saying == set(commands.ASKING)
+
+
 def test_the_table_of_findings_and_the_page_of_fsck_say_the_same() -> None:
     rows = {row.code: row for found in table.STORED.values() for row in found}
     items = re.findall(

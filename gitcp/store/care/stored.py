@@ -113,7 +113,12 @@ def _check_checkpoints(objects: Objects, hashes: Hashes, window: _Window) -> Ite
         try:
             yield from _check_checkpoint(objects, hashes, checkpoint_id, tree, loader.trees)
         except Error as e:  # the other checkpoints are checked all the same
-            yield make_finding("missing-object", checkpoint_id, str(e))
+            # Whether the remote promised it is looked at for all refs together.
+            is_partial = bool(cat_file.find_promisor(objects.repo))
+            if is_partial and cat_file.lacks_objects(objects.repo, [tree]):
+                yield make_finding("absent", checkpoint_id, f"it is not checked: {e}")
+            else:
+                yield make_finding("missing-object", checkpoint_id, str(e))
     objects.ahead.forget()
 
 

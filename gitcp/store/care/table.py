@@ -149,6 +149,10 @@ STORED: Checks = {
         Row("bad-hash", ERROR, "the hash of a transcript is wrong, or missing", remedy=_FORGET),
         Row("stray", NOTE, "a file on the branch belongs to no checkpoint",
             remedy="it is not read, and does no harm"),
+        Row("absent", NOTE,
+            "a part of a checkpoint was left with the remote of this partial clone:"
+            " 'gitcp fetch --all' brings it",
+            remedy="gitcp fetch --all"),
         _MISSING,
     ),
     stored.look_at_linked: (

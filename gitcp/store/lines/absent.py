@@ -14,11 +14,11 @@ import zlib
 from contextlib import ExitStack, contextmanager
 
 from gitcp import cat_file, console, files, memory
-from gitcp.cat_file import NOWHERE, list_missing
+from gitcp.cat_file import list_missing
 from gitcp.core.patches import unquote_name
 from gitcp.core.spans import abbreviate
 from gitcp.errors import Error, GitError
-from gitcp.git import decode_name
+from gitcp.git import NOWHERE, decode_name
 from gitcp.objects import Lookup, read_commit
 from gitcp.record import encode_lines
 

@@ -130,7 +130,7 @@ class Remote:
         return moved
 
     def _run(self, *args: str, ok: tuple[int, ...] = (0,), stdin: bytes = b"") -> tuple[int, bytes]:
-        env = {"GITCP_ACTIVE": "1"}
+        env = {"GITCP_ACTIVE": "1", **git.build_remote_env()}
         if not self._has_own_ssh():
             env["GIT_SSH_COMMAND"] = "ssh -o BatchMode=yes"
         argv = *_OPTIONS.split(), *args
