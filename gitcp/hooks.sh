@@ -73,11 +73,60 @@ again() { # whether the other hook was called already, or a tool has it under bo
 	cmp -s "$main" "$next"
 }
 other() {
-	[ ! -x "$next" ] || again || (
+	[ ! -x "$next" ] || again || is_lfs_hook "$next" || (
 		GITCP_CHAIN=$chain:$hook=$$:$next
 		export GITCP_CHAIN
 		theirs "$@"
 	)
+}
+
+# Git LFS writes its hooks only where none are, and without them a push sends no object.  Where ours
+# stand, they do what those would; a hook that Git LFS wrote before is not called but done by us, so
+# that 'git lfs uninstall', which does not find it, ends it.
+is_lfs_hook() { # whether a file is a hook as git-lfs writes it
+	case $hook in pre-push | post-checkout | post-commit | post-merge) ;; *) return 1 ;; esac
+	[ -r "$1" ] || return 1
+	found=1
+	while read -r line || [ -n "$line" ]; do
+		case $line in
+		'#!'* | '' | 'command -v git-lfs '*) ;;
+		"git lfs $hook "* | 'git lfs push --stdin '*) found=0 ;;
+		*) return 1 ;;
+		esac
+	done <"$1"
+	return $found
+}
+names_lfs() { # the attributes at the top
+	[ -r .gitattributes ] || return 1
+	while read -r line || [ -n "$line" ]; do
+		case $line in '#'*) ;; *filter=lfs*) return 0 ;; esac
+	done <.gitattributes
+	return 1
+}
+needs_lfs() { # whether Git LFS is at work here, and nothing else runs it at this event
+	[ -z "$inner" ] || return 1
+	if [ -x "$next" ]; then
+		! is_lfs_hook "$next" || return 0
+		set -- "$next"
+		case ${0%/*} in */_) [ ! -r "${0%/*}/../$hook" ] || set -- "$@" "${0%/*}/../$hook" ;; esac
+	else
+		set --
+	fi
+	# lfs.storage may be elsewhere; lefthook runs Git LFS by itself
+	[ -e "$c/lfs" ] || names_lfs || return 1
+	[ $# = 0 ] || ! grep -q -e 'git lfs' -e git-lfs -e call_lefthook "$@"
+}
+lfs() {
+	if git config --get-regexp '^filter[.]lfs[.](clean|process)' >/dev/null 2>&1; then
+		command -v git-lfs >/dev/null 2>&1 || {
+			echo "gitcp: Git LFS is at work in this repository, and 'git-lfs' is not found: install it, or remove filter.lfs from your configuration" >&2
+			return 2
+		}
+		git lfs "$hook" "$@"
+	elif [ "$hook" = pre-push ]; then # 'git lfs uninstall' was here, or it is another person
+		set -- "$c"/lfs/objects/*
+		[ ! -e "$1" ] || echo "gitcp: no object of Git LFS is sent, since it is not set up for you: 'git lfs install' does it" >&2
+	fi
 }
 
 carries() { # ids of commits that are copied, squashed, picked, tried, or were taken back
@@ -186,12 +235,17 @@ post_rewrite() {
 }
 
 pre_push() {
-	due "$c/gitcp/unpushed" "$c/gitcp/linked" "$c"/gitcp/open/* || {
+	needed='' awake=''
+	! needs_lfs || needed=1
+	! due "$c/gitcp/unpushed" "$c/gitcp/linked" "$c"/gitcp/open/* || awake=1
+	[ -n "$needed$awake" ] || {
 		other "$@"
 		return
 	}
 	in=$(cat)
+	[ -z "$needed" ] || feed | lfs "$@" || exit $?
 	feed | other "$@" || exit $?
+	[ -n "$awake" ] || return 0
 	case $in in
 	*refs/heads/entire/* | *refs/entire/* | *refs/gitcp/*) ;;
 	*) due "$c/gitcp/unpushed" || return 0 ;;
@@ -201,6 +255,10 @@ pre_push() {
 
 chain='' inner=''
 if within; then chain=$GITCP_CHAIN inner=1; fi
+refused=0
+case $hook in
+post-checkout | post-commit | post-merge) ! needs_lfs || lfs "$@" || refused=$? ;;
+esac
 case $hook in
 prepare-commit-msg) prepare_commit_msg "$@" ;;
 commit-msg) commit_msg "$@" ;;
@@ -208,4 +266,6 @@ post-commit) post_commit "$@" ;;
 post-checkout) post_checkout "$@" ;;
 post-rewrite) post_rewrite "$@" ;;
 pre-push) pre_push "$@" ;;
+post-merge) other "$@" ;;
 esac || exit $?
+[ "$refused" = 0 ] || exit "$refused"

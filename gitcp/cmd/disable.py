@@ -10,7 +10,7 @@ from gitcp.errors import OK, Error, NoRepository, UsageError, format_error
 from gitcp.files import exclusive
 from gitcp.repo import Repo
 from gitcp.store import pack_care
-from gitcp.store.setup import adapters, git_hooks, guard_files, install, takeover
+from gitcp.store.setup import adapters, git_hooks, guard_files, install, lfs, takeover
 from gitcp.terminal import cli
 
 TYPE_CHECKING = False
@@ -126,13 +126,16 @@ def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
             continue
         with exclusive(repo, "install"):
             folders = install.hook_folders(repo, record)
-            for write in git_hooks.plan_removal(record, folders):
+            leftovers = lfs.plan_leftovers(repo, folders)
+            for write in [*leftovers, *git_hooks.plan_removal(record, folders)]:
                 git_hooks.clear_stray(write)
                 cli.show_whole(write["note"])
             _restore_entries(repo, record, record.entries[:])
             for path in git_hooks.list_forgotten(folders):
                 cli.show_whole(f"left '{path}': it {git_hooks.FORGOTTEN}")
     if not dry_run:
+        if repo.has_git and (done := lfs.write_hooks(repo)):
+            print(done)
         install.end_recording(repo)
         pack_care.release_packs(repo)
         guard_files.clear_configured(repo)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         is removed.  note: the line that the person reads.  aside: the suffix under which the
         present hook is kept, '' if it is not.  adopted: the file is gitcp's already, but its record
         is lost; the hook under aside exists.  lines: those added to the file.  agent: the client
-        whose settings it has.  calls: who wrote the hook that this one calls, as name_writer()
+        whose settings it has.  calls: who wrote the hook that this one calls, as find_tool()
         says.  called_by: the tool whose hook calls this one.  alone: the file is for this clone,
         since it has paths of this machine.  user: it is the person's, not the repository's.
         worktree: the top of the worktree whose clients alone read it.
@@ -92,6 +92,12 @@ HOOKS = (
     *("prepare-commit-msg", "commit-msg", "post-commit"),
     *("post-checkout", "post-rewrite", "pre-push"),
 )
+# Git LFS writes none of its hooks if it finds another at one of them: ours run it.  One of them is
+# for this alone, and is written only where no hook of others is.
+LFS = "Git LFS"
+LFS_ONLY = "post-merge"
+LFS_HOOKS = ("pre-push", "post-checkout", "post-commit", LFS_ONLY)
+WRITTEN = (*HOOKS, LFS_ONLY)
 # lefthook moves another's hook to `.old`, where the person's may be; a file with its name in it it
 # takes for its own.
 LEFTHOOK = "# It calls what LEFTHOOK wrote."
@@ -105,8 +111,13 @@ case ${{GITCP_CHAIN-}}: in *:"$next":*) begun=1 ;; *) begun='' ;; esac
 [ -r "$work" ] || py='' work=$(gitcp-hook --sh 2>/dev/null) || work=/dev/null
 command . "$work" # it sets begun; 'gitcp disable --uninstall' takes this hook out
 [ "$begun" ] || [ ! -x "$next" ] || {{ export GITCP_CHAIN="${{GITCP_CHAIN-}}:$next"; theirs "$@"; }}
-{end}
+{without}{end}
 """
+# Where gitcp is gone, and no hook was here before.
+_LFS_TEXT = (
+    '[ "$begun" ] || [ -x "$next" ] || [ ! -d "$(git rev-parse --git-common-dir)/lfs" ] || '
+    'git lfs {hook} "$@"\n'
+)
 
 
 def build_script(hook: str, py: str, entry: str, chain: Chain | None = None) -> str:
@@ -119,6 +130,7 @@ def build_script(hook: str, py: str, entry: str, chain: Chain | None = None) -> 
         lefthook=f" {LEFTHOOK}" if chain["lefthook"] else "",
         hook=hook,
         suffix=suffix,
+        without=_LFS_TEXT.format(hook=hook) if hook in LFS_HOOKS else "",
         py=quote_path(py),
         work=quote_path(entry.rpartition("/")[0] + "/hooks.sh"),
         call=f'{shell} -c \'. "${{0%/*}}/{hook}{suffix}"\' "$0"' if shell else '"$next"',
@@ -143,7 +155,10 @@ ENTIRE_BACKUP = ".pre-entire"
 OWN = "/"  # stands for the suffix of the file that husky's hook calls
 _LEGACY = ".legacy"  # pre-commit's
 _ENTIRE_MARKER = "# Entire CLI hooks"
-_LFS = "git lfs "
+# A hook as git-lfs writes it, in any of its versions.
+_LFS_HOOK = re.compile(
+    r'#!/bin/sh\n(?:command -v git-lfs .*\n)?git lfs (?:[a-z]+-[a-z]+|push --stdin) ("\$@"|\$\*)\s*'
+)
 _HUSKY = '. "$(dirname "$0")/h"'
 _QUOTED = r"'((?:[^']|'\\'')*)'"
 _BAKED = re.compile(rf"^py={_QUOTED} (?:work|entry)={_QUOTED}$", re.M)
@@ -181,13 +196,10 @@ def is_entire_hook(text: str) -> bool:
 def find_tool(text: str) -> str:
     """The name of the tool that wrote a hook file; '' if unknown."""
     signs = zip(("pre-commit", "Entire", "lefthook", "husky"), (*TOOLS, _HUSKY), strict=True)
-    return next((name for name, sign in signs if sign in text), "")
-
-
-def name_writer(text: str) -> str:
-    """Who wrote a foreign hook, for people: a tool; '' if unknown.  Git LFS leaves its hooks alone
-    once they are there, so that find_tool() need not know it."""
-    return find_tool(text) or ("Git LFS" if _LFS in text else "")
+    for name, sign in signs:
+        if sign in text:
+            return name
+    return LFS if _LFS_HOOK.fullmatch(text) else ""
 
 
 def parse_program(text: str) -> tuple[str, str] | None:

@@ -213,7 +213,7 @@ def test_a_dry_run_takes_out_nothing(repo: Path, capsys: pytest.CaptureFixture[s
     disable.run(["--dry-run"])
     said = capsys.readouterr().out.splitlines()
     assert snapshot(repo) == before and not (repo / ".git/gitcp/off").exists()
-    assert len(said) == len(installation.HOOKS) + 3
+    assert len(said) == len(installation.WRITTEN) + 3
     assert sum("edited since" in line for line in said) == 1
 
 

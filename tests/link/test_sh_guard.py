@@ -255,9 +255,10 @@ def test_a_missing_gitcp_fails_nothing_and_says_nothing(place: Place, tmp_path: 
     push(place, tmp_path)
 
 
-def test_a_hook_has_ten_lines() -> None:
-    text = installation.build_script("post-commit", "/py", "/gitcp/entry.py")
-    assert len(text.splitlines()) == 10
+def test_a_hook_has_ten_lines_and_one_more_for_git_lfs() -> None:
+    for hook in installation.WRITTEN:
+        text = installation.build_script(hook, "/py", "/gitcp/entry.py")
+        assert len(text.splitlines()) == 10 + (hook in installation.LFS_HOOKS)
 
 
 def moved(place: Place, folder: Path) -> Path:

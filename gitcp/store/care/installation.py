@@ -21,7 +21,7 @@ from gitcp.files import Damaged
 from gitcp.git import decode_name
 from gitcp.store import hook_warnings
 from gitcp.store.care.case import Row
-from gitcp.store.setup import adapters, git_hooks, install, takeover
+from gitcp.store.setup import adapters, git_hooks, install, lfs, takeover
 from gitcp.store.setup.install import find_main_worktree
 
 TYPE_CHECKING = False
@@ -142,6 +142,14 @@ def find_in_hooks(repo: Repo) -> Iterator[Finding]:
         yield from find_in_program(where, program, "git's hooks start")
 
 
+def find_in_lfs(repo: Repo) -> Iterator[Finding]:
+    """Report what keeps Git LFS from sending its objects."""
+    if repo.has_git and repo.top:
+        reason, remedy = lfs.find_missing(repo)
+        if reason:
+            yield make_finding("lfs", repo.common, reason, remedy=remedy)
+
+
 def find_old_hooks(repo: Repo) -> Iterator[Finding]:
     """Report hooks that an older gitcp wrote; upgrading gitcp does not change them."""
     if not repo.has_git:
@@ -149,7 +157,7 @@ def find_old_hooks(repo: Repo) -> Iterator[Finding]:
     where, records = git_hooks.find_folder(repo), takeover.load_all(repo)[0]
     old = [
         hook
-        for hook in installation.HOOKS
+        for hook in installation.WRITTEN
         if any(
             git_hooks.is_former(hook, text, records)
             for text in git_hooks.read_texts(where, hook).values()
@@ -231,6 +239,9 @@ CHECKS: Checks = {
         Row("kept-hook", WARNING, "a hook that was moved aside is not called any more"),
         ENTIRE,
         PROGRAM,
+    ),
+    make_check(find_in_lfs): (
+        Row("lfs", WARNING, "a push sends no object of Git LFS"),
     ),
 }  # fmt: skip
 ROOM: Checks = {

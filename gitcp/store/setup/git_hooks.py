@@ -73,9 +73,10 @@ def plan_hooks(repo: Repo, record: Manifest, program: tuple[str, str], force: bo
     planner = _Planner(repo, where, record, program, force)
     for hook in installation.HOOKS:
         planner.plan_hook(hook)
+    planner.plan_lfs_hook()
     writes, notes = planner.writes, planner.notes
     if planner.refused:
-        outside = len(planner.closed) == len(installation.HOOKS)
+        outside = len(planner.closed) == len(installation.WRITTEN)
         notes.append(_format_refusal(where, outside, planner.refused))
     if is_huskys(where):
         names = [os.path.basename(w["path"]) for w in writes if w["path"].startswith(where)]
@@ -128,6 +129,19 @@ class _Planner:
         else:
             self.writes += [*moves, write]
 
+    def plan_lfs_hook(self) -> None:
+        """Plan the hook that is for Git LFS alone: only where no hook of others is in its place."""
+        hook = installation.LFS_ONLY
+        if hook in self.closed or is_huskys(self._where):
+            return
+        present = read_hook(self._where, hook)
+        text = present.texts[""]
+        is_lfs = installation.is_ours(text) or installation.find_tool(text) == installation.LFS
+        if is_lfs or not os.path.lexists(present.path):
+            self.plan_hook(hook)
+        else:
+            self.writes += present.plan_strays(installation.choose_suffix(hook, text))
+
     def _is_edited(self, hook: str, text: str) -> bool:
         if self._force or not installation.is_whole(text):
             return False
@@ -155,7 +169,7 @@ class _Planner:
         elif os.path.islink(path) or old.strip("\0\n\t "):  # a power cut may leave nothing in it
             chain, write["aside"] = installation.choose_chain(old), installation.BACKUP
             chain["suffix"] = suffix + installation.BACKUP
-            write["calls"] = installation.name_writer(old)
+            write["calls"] = installation.find_tool(old)
             whose = f"{write['calls']}'s " if write["calls"] else ""
             write["note"] = f"wrote '{path}', which calls {whose}'{hook}{chain['suffix']}' too"
         if suffix:
@@ -199,7 +213,7 @@ def plan_removal(record: Manifest, folders: Iterable[str]) -> list[Write]:
     entries = [entry for entry in record.entries if not _is_moved_here(record, entry)]
     recorded = set(map(record.get_path, entries))
     for where in folders:
-        for hook in installation.HOOKS:
+        for hook in installation.WRITTEN:
             present = read_hook(where, hook)
             writes += present.plan_strays("", recorded)
             if installation.is_ours(present.texts[""]) and present.path not in recorded:
@@ -222,9 +236,9 @@ def list_forgotten(folders: Iterable[str]) -> list[str]:
     return [
         present.path + suffix
         for where in folders
-        for present in (read_hook(where, hook) for hook in installation.HOOKS)
+        for present in (read_hook(where, hook) for hook in installation.WRITTEN)
         for suffix in present.list_forgotten()
-        if not present.has_twin(suffix)
+        if not present.is_tools(suffix)
     ]
 
 
@@ -241,8 +255,8 @@ def _list_closed(repo: Repo, where: str) -> set[str]:
     if is_inside(real, repo.common) or is_inside(real, repo.git_dir):
         return set()
     if repo.top is None or not is_inside(real, repo.top):
-        return set(installation.HOOKS)
-    paths = [os.path.join(real, hook) for hook in installation.HOOKS]
+        return set(installation.WRITTEN)
+    paths = [os.path.join(real, hook) for hook in installation.WRITTEN]
     return {os.path.basename(path) for path in list_tracked(repo, paths)}
 
 
@@ -307,6 +321,12 @@ class HookFiles:
             moves.append(self._plan_move(suffix, called) if called else self._plan_removal(suffix))
         return moves
 
+    def plan_aside_of(self, tool: str) -> list[Write]:
+        """Plan the removal of the files of a tool that were moved aside."""
+        asides = [suffix for suffix in self.texts if installation.BACKUP in suffix]
+        theirs = [s for s in asides if installation.find_tool(self.texts[s]) == tool]
+        return [self._plan_removal(suffix) for suffix in theirs]
+
     def list_forgotten(self) -> list[str]:
         """The suffixes of foreign hooks that were moved aside and that gitcp no longer calls."""
         aside = [suffix for suffix in self.texts if installation.BACKUP in suffix]
@@ -318,6 +338,10 @@ class HookFiles:
         tool = installation.find_tool(self.texts[suffix])
         current = (t for s, t in self.texts.items() if s != suffix and installation.BACKUP not in s)
         return tool != "" and any(installation.find_tool(text) == tool for text in current)
+
+    def is_tools(self, suffix: str) -> bool:
+        """Whether a tool wrote this file, so that it can write it again."""
+        return installation.find_tool(self.texts[suffix]) != ""
 
     def _list_ours(self) -> list[str]:
         return [suffix for suffix, text in self.texts.items() if installation.is_ours(text)]
@@ -342,13 +366,14 @@ class HookFiles:
         return called
 
     def _list_copies(self) -> list[str]:
-        """The suffixes of copies of a tool's hook: files that gitcp calls if the hook itself is of
-        the same tool, and forgotten files of a tool that has another file."""
+        """The suffixes of files that a tool wrote and that nothing is to call: those that gitcp
+        calls if the hook itself is of the same tool, and forgotten ones, whose tool has another
+        hook, or was uninstalled and did not find this one."""
         main, copies = self.texts[""], list[str]()
         if main and not installation.is_ours(main):
             called = self._list_called()
             copies = [s for s in called if installation.is_same_tool(self.texts[s], main)]
-        return [*copies, *(s for s in self.list_forgotten() if self.has_twin(s))]
+        return [*copies, *filter(self.is_tools, self.list_forgotten())]
 
     def _is_called_by_tool(self, suffix: str) -> bool:
         """Whether the hook itself, which is a tool's, calls this file."""

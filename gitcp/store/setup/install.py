@@ -459,14 +459,14 @@ def _copy_template(target: str) -> None:
                 shutil.move(path, os.path.join(template, name))
         hooks = os.path.join(template, "hooks")
         os.makedirs(hooks, exist_ok=True)
-        for hook in installation.HOOKS:
+        for hook in installation.WRITTEN:
             if os.path.exists(path := os.path.join(hooks, hook)):
                 os.rename(path, path + installation.BACKUP)
         os.rename(template, target)
 
 
 def _plan_hooks(template: str, baked: tuple[str, str]) -> Iterator[Write]:
-    for hook in installation.HOOKS:
+    for hook in installation.WRITTEN:
         path = os.path.join(template, "hooks", hook)
         data = installation.build_script(hook, *baked).encode("utf-8", "surrogateescape")
         if git_hooks.read_texts(os.path.dirname(path), hook)[""].encode() != data:

@@ -26,7 +26,7 @@ CHAINS: list[Chain | None] = [
 HUSKY = '#!/usr/bin/env sh\n. "$(dirname "$0")/h"'
 
 
-@pytest.mark.parametrize("hook", installation.HOOKS)
+@pytest.mark.parametrize("hook", installation.WRITTEN)
 def test_every_script_is_sh_and_is_known_again(hook: str) -> None:
     for baked, chain in itertools.product(PATHS, CHAINS):
         text = installation.build_script(hook, *baked, chain)
@@ -48,13 +48,29 @@ def test_the_paths_are_data_to_the_shell(tmp_path: Path) -> None:
 def test_the_file_that_hooks_source_knows_the_signs_of_tools() -> None:
     text = (TOP / "gitcp/hooks.sh").read_text()
     assert all(sign in text for sign in installation.TOOLS)
-    assert all(f"\n{hook}) " in text for hook in installation.HOOKS)
+    assert all(f"\n{hook}) " in text for hook in installation.WRITTEN)
     assert all(str(status) in text for status in installation.CANNOT)
 
 
 def test_an_edited_script_is_seen_to_be_edited() -> None:
     text = installation.build_script("post-commit", *PATHS[0]).replace("py=", "py='' py=")
     assert installation.is_ours(text) and not installation.is_untouched("post-commit", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "tool"),
+    [
+        ("#!/bin/sh\ngit lfs push --stdin $*\n", installation.LFS),
+        ('#!/bin/sh\ngit lfs pre-push "$@"\n', installation.LFS),
+        (
+            '#!/bin/sh\ncommand -v git-lfs >/dev/null || exit 2\ngit lfs post-merge "$@"',
+            installation.LFS,
+        ),
+        ('#!/bin/sh\nmake\ngit lfs pre-push "$@"\n', ""),
+    ],
+)
+def test_a_hook_of_git_lfs_is_known_if_it_has_nothing_else(text: str, tool: str) -> None:
+    assert installation.find_tool(text) == tool
 
 
 @pytest.mark.parametrize(
