@@ -63,7 +63,7 @@ TOOLS = {
     "enable": "begin to record: install the hooks of git and of agents",
     "disable": "silence or remove the hooks",
     "config": "list the settings of gitcp, set one, and check them",
-    "import": "link commits to conversations from before gitcp was here",
+    "import": "link commits to conversations that gitcp did not record",
     "attach": "link a session that was not recorded, by its transcript",
     "adopt": "let a session that moved continue in this worktree",
     "run": "record a program that edits files as a session",

@@ -200,10 +200,18 @@ brings() { # what was decided before the commit: lines of others are in it
 	read -r was 2>/dev/null <"$d/gitcp/verdict" || :
 	case $was in *'"brings":'*) ;; *) return 1 ;; esac
 }
+news() { # whether a client's folder of conversations changed since they were looked at
+	l=$c/gitcp/folders
+	any "$l" && [ -r "$l" ] || return 1
+	while read -r was folder; do
+		[ ! "$folder" -nt "$l" ] || return 0
+	done <"$l"
+	return 1
+}
 post_commit() {
 	if due "$c"/gitcp/open/* "$d/gitcp/visited" || {
 		any "$c/gitcp/linked" && { [ -e "$d/CHERRY_PICK_HEAD" ] || brings; }
-	}; then
+	} || news; then
 		quiet "$@"
 	fi
 	watch

@@ -232,6 +232,23 @@ class Client:
         prefix = self.name_project(home, cwd).partition(os.sep)[0].rstrip("-")
         return list_files(self.locate(home, self.TRANSCRIPTS), self.CONVERSATION, prefix=prefix)
 
+    def list_conversation_folders(self, home: str, cwd: str) -> list[str]:
+        """The folders of which one changes when a conversation of cwd, or of a directory below it,
+        begins; [] if its conversations are not in files.  Some may not exist yet."""
+        if not self.TRANSCRIPTS:
+            return []
+        top = self.locate(home, self.TRANSCRIPTS)
+        prefix, _, below = self.name_project(home, cwd).partition("/")
+        if not prefix:
+            return list_newest_folders(top)
+        folders = [top]
+        for name in list_folders(top):
+            if name.startswith(prefix.rstrip("-")):
+                folders.append(os.path.join(top, name))
+                if below:
+                    folders.append(os.path.join(top, name, below))
+        return folders
+
     def fetch(self, conversation: str, folder: str) -> str:
         """The path of a conversation of list_conversations(); one in a database is copied into
         the folder."""
@@ -300,6 +317,25 @@ def list_files(folder: str, *ends: str, prefix: str = "") -> list[str]:
             continue
         paths += [os.path.join(folder_path, name) for name in names if name.endswith(ends)]
     return paths
+
+
+def list_folders(folder: str) -> list[str]:
+    """The names of the folders in a folder, sorted; [] if it cannot be read."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entry.name for entry in entries if entry.is_dir())
+    except OSError:
+        return []
+
+
+def list_newest_folders(folder: str) -> list[str]:
+    """A folder, and below it the newest of those that are named by year, month or day."""
+    folders = [folder]
+    while True:
+        numbered = [name for name in list_folders(folders[-1]) if name.isdecimal()]
+        if not numbered:
+            return folders
+        folders.append(os.path.join(folders[-1], numbered[-1]))
 
 
 def list_names() -> list[str]:

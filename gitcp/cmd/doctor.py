@@ -14,6 +14,7 @@ from gitcp.store.care import installation, table
 from gitcp.store.care.case import Case
 from gitcp.store.imports import imports
 from gitcp.store.setup import guard_files
+from gitcp.store.unheard.unrecorded import is_looked_at
 from gitcp.terminal import cli
 
 TYPE_CHECKING = False
@@ -36,6 +37,7 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("doctor", OPTIONS, argv)
     repo = Repo.find()
     guard_files.write_configured(repo)
+    imports.import_silently(repo)
     if args.fix and not args.dry_run:
         items = _fix(repo, args.json)
     else:
@@ -65,6 +67,10 @@ def _print_findings(repo: Repo, items: Sequence[Record], everything: bool, tried
     if not tried and any(item.get("fix") for item in others):
         print("\n'gitcp doctor --fix' repairs what it can")
     home = os.path.expanduser("~")
+    unchecked = [name for name in installation.list_enabled(repo) if not is_looked_at(name)]
+    if unchecked:
+        names = ", ".join(unchecked)
+        cli.show(f"not checked: whether conversations of {names} were recorded")
     cli.show(*imports.list_deletions(repo, home, imports.count_conversations(repo, home)))
 
 

@@ -1,4 +1,4 @@
-"""gitcp-import - link commits to conversations from before gitcp was here"""
+"""gitcp-import - link commits to conversations that gitcp did not record"""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ def run(argv: Sequence[str]) -> int:
             if plan.recorded:
                 print(f"  of sessions that gitcp has recorded itself: {plan.recorded}")
             show(plan, ctx.repo.objects)
-        if args.dry_run or not plan.links:
+        if args.dry_run:
             return OK
-        if not (args.yes or args.json or cli.ask_consent("import them?")):
+        if plan.links and not (args.yes or args.json or cli.ask_consent("import them?")):
             return OK
         step = imports.carry_out_plan(ctx.repo, plan)
-    if not args.json:
+    if step and not args.json:
         print(f"linked: 'gitcp undo' takes it back ({step[:8]})")
     return OK
 

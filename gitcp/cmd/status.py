@@ -16,6 +16,7 @@ from gitcp.render import history
 from gitcp.render.status import draw_status
 from gitcp.repo import Repo
 from gitcp.store.care import table
+from gitcp.store.imports import imports
 from gitcp.store.setup import guard_files
 from gitcp.store.show import commits
 from gitcp.terminal import cli
@@ -44,6 +45,7 @@ def run(argv: Sequence[str]) -> int:
     repo = Repo.find_here()
     log.look_at_head(repo)
     guard_files.write_configured(repo)
+    imports.import_silently(repo)
     if args.watch:
         return _watch_status(repo, args.verbose)
     try:

@@ -215,6 +215,12 @@ KEYS: dict[str, Key] = {
         "default": "",
         "meaning": "whether commits of the permanent store are signed; else as commit.gpgSign",
     },
+    "gitcp.import": {
+        "kind": "word",
+        "default": "tell",
+        "values": ("tell", "auto"),
+        "meaning": "whether conversations that no hook heard of are told of, or imported at once",
+    },
     "gitcp.prices": {
         "kind": "text",
         "default": "",

@@ -64,6 +64,7 @@ KINDS = (
         File(COMMON, "linked", "shared flag hook", "some commit is linked with a checkpoint"),
         File(COMMON, "unpushed", "shared flag hook", "a checkpoint may have to be pushed"),
         File(COMMON, "configured/<hook>", "flag hook", "a pipeline is configured for a hook"),
+        File(COMMON, "folders", "hook", "clients' folders of conversations, and their times"),
         File(WORKTREE, "configured/<hook>", "flag hook", "likewise, for this worktree alone"),
         File(
             WORKTREE, "visited", "flag hook", "a session of another repository wrote, not committed"
@@ -186,6 +187,7 @@ KINDS = (
         "status and doctor",
         "status knows less of agents and failures until the next",
         File(COMMON, "heard/<agent>", "shared flag", "hooks of the agent have run"),
+        File(COMMON, "unrecorded", "", "conversations of clients that no hook heard of"),
         File(COMMON, "warnings", "shared", "the warnings of hooks that failed"),
     ),
     Kind(

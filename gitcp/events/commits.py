@@ -10,7 +10,7 @@ from gitcp.core import commit_message, linking
 from gitcp.errors import InputError, format_error
 from gitcp.objects import need_commit
 from gitcp.repo import Repo
-from gitcp.store import refs, session
+from gitcp.store import refs, session, unheard
 from gitcp.store.journal import edits
 from gitcp.store.link import commit as link_commit
 from gitcp.store.match import add_judged, is_replaying, is_unseen, mark_told, read_judged, sources
@@ -274,7 +274,7 @@ def _is_of_commit(record: Record) -> bool:
 
 def _is_watched(match: Record) -> bool:
     """Whether a person makes this one commit and is at the terminal."""
-    if not match.get("linked") or match.get("replays") or not os.isatty(2) or os.environ.get("CI"):
+    if not match.get("linked") or match.get("replays") or not _is_at_terminal():
         return False
     repo, sessions = Repo.find_here(), match["sessions"].values()
     if any(linked["how"] != "content" for linked in sessions):  # an agent commits
@@ -282,6 +282,10 @@ def _is_watched(match: Record) -> bool:
     if os.path.exists(os.path.join(repo.git_dir, "sequencer")):
         return False
     return bool(repo.config.get_option("gitcp.say")) and not link_commit.is_quiet(repo)
+
+
+def _is_at_terminal() -> bool:
+    return os.isatty(2) and not os.environ.get("CI")
 
 
 def _condense_commit(match: Record) -> None:
@@ -359,7 +363,8 @@ def carry_forward(match: Record) -> list[Record]:
     if not _is_of_commit(match):
         return [match]
     with context.open_here() as ctx:
-        if is_replaying(ctx.repo):
+        repo = ctx.repo
+        if is_replaying(repo):
             return [match]  # more commits are replayed: the next event moves the streams
         commit = need_commit(ctx.repo.objects, match["commit"])
         changes = objects.read_changes(ctx.repo.objects, commit)[1]
@@ -375,7 +380,19 @@ def carry_forward(match: Record) -> list[Record]:
             old = match["old"] if len(commit["parents"]) < 2 else ""
             add_judged(ctx.repo, commit["oid"], old)
     written = ({"type": "ref", "ref": ref, "oid": new, "old": old} for ref, new, old in moved)
-    return [match, *written]
+    return [match, *written, *_notice_unrecorded(repo)]
+
+
+def _notice_unrecorded(repo: Repo) -> list[Record]:
+    """What is to be said of conversations that no hook heard of, to a person at a terminal; with
+    gitcp.import=auto they are imported."""
+    if not unheard.is_look_due(repo):
+        return []
+
+    from gitcp.store.imports import imports
+
+    said = imports.notice_unrecorded(repo, tells=_is_at_terminal())
+    return [{"type": "say", "message": said}] if said else []
 
 
 PIPELINES = {

@@ -25,6 +25,7 @@ def _story(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 def story(_story: Story, monkeypatch: pytest.MonkeyPatch) -> Iterator[Story]:
     """The story, its main worktree the current directory; a test that changes it fails."""
     monkeypatch.chdir(_story.world.path)
+    monkeypatch.setenv("HOME", str(_story.world.path.parent))
     before = contents(_story.world.path)
     yield _story
     assert contents(_story.world.path) == before

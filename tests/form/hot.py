@@ -20,5 +20,6 @@ HOT = set(
     gitcp.store.setup.guard_files gitcp.store.snapshot gitcp.store.snapshot.scan
     gitcp.store.stored_transcripts gitcp.store.stream gitcp.store.stream.tasks
     gitcp.store.stream.verdict gitcp.store.stream.writing gitcp.store.turn
-    gitcp.store.turn.writing gitcp.store.v1.checkpoints gitcp.store.v1.committed_write""".split()
+    gitcp.store.turn.writing gitcp.store.unheard gitcp.store.v1.checkpoints
+    gitcp.store.v1.committed_write""".split()
 )

@@ -19,6 +19,7 @@ from gitcp.store.session import others
 from gitcp.store.share import summaries
 from gitcp.store.stream import save_work, stream_list
 from gitcp.store.turn import sessions
+from gitcp.store.unheard import unrecorded
 from gitcp.store.v1 import checkpoints, committed_write, merging
 
 TYPE_CHECKING = False
@@ -167,6 +168,7 @@ def _forget_files(repo: Repo, sessions: Sequence[str], streams: Collection[str])
                 save_work(repo, state)
         for name in owners:
             session.forget_marker(repo, name)
+    unrecorded.settle(repo, owners, forever=True)
     for file in space.list_owned(repo, "copy"):
         if file.owners & owners:
             pictures.forget_pictures(repo, files.peek(file.path))

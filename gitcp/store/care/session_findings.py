@@ -23,6 +23,7 @@ from gitcp.store.relink import relink
 from gitcp.store.session import make_id, others, process
 from gitcp.store.stream import ARCHIVE, archive_stream, peek_tip
 from gitcp.store.turn import sessions
+from gitcp.store.unheard import unrecorded
 from gitcp.store.v1 import committed_write
 
 TYPE_CHECKING = False
@@ -57,6 +58,14 @@ def look_at_states(case: Case) -> Iterator[Finding]:
         if name not in names:
             yield make_finding("lost-state", name, "it has a marker and no state")
     yield from _check_tips(survey)
+
+
+def look_at_unrecorded(case: Case) -> Iterator[Finding]:
+    """Compare the conversations that clients keep of this repository with what was recorded."""
+    if found := unrecorded.look(case.repo).list_unrecorded():
+        ids = [one.session for one in found]
+        reason, remedy = unrecorded.describe(found), "gitcp import"
+        yield make_finding("unrecorded", case.repo.common, reason, remedy=remedy, sessions=ids)
 
 
 def look_at_journal(case: Case) -> Iterator[Finding]:

@@ -186,6 +186,11 @@ _UNFINISHED: Checks = {
             "finish", unfinished.finish_all),
     ),
 }  # fmt: skip
+_UNRECORDED: Checks = {
+    session_findings.look_at_unrecorded: (
+        Row("unrecorded", WARNING, "a conversation of a client was not recorded"),
+    ),
+}  # fmt: skip
 _SESSIONS: Checks = {
     session_findings.look_at_processes: (
         Row("unseen-processes", WARNING, "no process can be seen here"),
@@ -220,6 +225,7 @@ DOCTOR: dict[Check, tuple[Row, ...]] = {
     **installation.CHECKS,
     **installation.CLIENT_CHECKS,
     **installation.FAILURES,
+    **_UNRECORDED,
     **installation.OLD,
     **STORE,
     **_UNFINISHED,
@@ -327,6 +333,7 @@ _SHOWN = {
     **installation.CHECKS,
     **installation.CLIENT_CHECKS,
     **installation.FAILURES,
+    **_UNRECORDED,
     **STORE,
     **_UNFINISHED,
     stored.look_at_packs: STORED[stored.look_at_packs],

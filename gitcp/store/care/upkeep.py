@@ -25,6 +25,7 @@ from gitcp.store.session import forget_marker, load_state, others
 from gitcp.store.session.others import list_marked_ids
 from gitcp.store.session.process import is_alive
 from gitcp.store.stream import ARCHIVE, read_changes, save_work, stream_list
+from gitcp.store.unheard import unrecorded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -371,6 +372,7 @@ def _delete_state(repo: Repo, finding: Finding, ages: Ages) -> bool:
             return False
         if not is_expired(state, ages):
             return False
+        unrecorded.settle(repo, [name], forever=True)
         others.forget_state(repo, name)
         forget_marker(repo, name)
     return True

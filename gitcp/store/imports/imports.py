@@ -27,6 +27,12 @@ from gitcp.store.imports.find import Calls, Contents, Gathered
 from gitcp.store.lines import commit_lines, edit_lines
 from gitcp.store.link import condense
 from gitcp.store.session import others
+from gitcp.store.unheard import unrecorded
+from gitcp.store.unheard.conversations import (
+    find_conversation,
+    find_conversations,
+    list_roots,
+)
 from gitcp.store.v1 import checkpoint_list, checkpoints, committed_write
 
 TYPE_CHECKING = False
@@ -41,6 +47,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.imports.find import Proof, Session
     from gitcp.store.undo import Effect
+    from gitcp.store.unheard.unrecorded import Unheard
     from gitcp.store.v1.committed_write import SessionData
 
     Times = dict[str, list[float]]  # client -> the last change of each of its conversations
@@ -76,7 +83,7 @@ def count_conversations(repo: Repo, home: str) -> Times:
     A client may have a folder for each directory: then a few files of the folder are opened, since
     several directories may share it.  Of other clients the newest files of all are opened.
     """
-    roots = find.list_roots(repo)
+    roots = list_roots(repo)
     times_by_client: Times = {}
     for client in map(agents.get_client, agents.list_names()):
         paths = dict.fromkeys(p for root in roots for p in client.list_conversations(home, root))
@@ -84,7 +91,7 @@ def count_conversations(repo: Repo, home: str) -> Times:
         for path in paths:
             if not os.path.basename(path).startswith("agent-"):  # a subagent's
                 folders.setdefault(os.path.dirname(path), []).append(path)
-        is_here = partial(find.find_conversation, client, default_root=roots[0], roots=roots)
+        is_here = partial(find_conversation, client, default_root=roots[0], roots=roots)
         if client.name_project(home, roots[0]):
             here = [p for group in folders.values() if any(map(is_here, group[:3])) for p in group]
         else:
@@ -593,7 +600,8 @@ class Plan:
 
     imported: session -> the token usage of its imported checkpoints.  counts: agent -> number of
     conversations.  size: their bytes.  recorded: the number of those whose sessions gitcp recorded
-    itself.  folder: a temporary directory for copies from databases.
+    itself.  read: the sessions of the others.  folder: a temporary directory for copies from
+    databases.
     """
 
     def __init__(self) -> None:
@@ -604,6 +612,7 @@ class Plan:
         self.imported: dict[str, Usage] = {}
         self.counts = Counter[str]()
         self.recorded = self.size = 0
+        self.read: set[str] = set()
 
     def list_linked_sessions(self) -> set[str]:
         """The sessions that the plan links."""
@@ -624,21 +633,25 @@ def prepare_import(
     since: str = "",
     coarse: bool = False,
     unlinked: bool = False,
+    sessions: Collection[str] = (),
 ) -> Plan:
     """Plan an import of a repository's conversations.
 
     clients: names of agents, by default all.  former: former directories of the repository.
     since: a date as git reads it.  coarse, unlinked: link sessions without evidence by time and
-    files, or store them without a commit.
+    files, or store them without a commit.  sessions: only these; () for all.
     """
-    plan, roots = Plan(), find.list_roots(repo, former)
+    plan, roots = Plan(), list_roots(repo, former)
     recorded, plan.imported = list_known(repo)
     seconds = find.parse_date(repo, since)
-    conversations = find.find_conversations(home, roots, plan.folder, clients, seconds)
+    conversations = find_conversations(home, roots, plan.folder, clients, seconds)
+    if sessions:
+        conversations = [one for one in conversations if one.session in sessions]
     plan.size = sum(conversation.size for conversation in conversations)
     plan.counts = Counter(conversation.client.AGENT_TYPE for conversation in conversations)
     plan.recorded = sum(conversation.session in recorded for conversation in conversations)
     new = [conversation for conversation in conversations if conversation.session not in recorded]
+    plan.read = {conversation.session for conversation in new}
     for conversation in term.iterate_shown("Reading conversations", new):
         plan.gathered.read(conversation, roots)
     with Contents(repo) as contents:
@@ -665,6 +678,7 @@ def prepare_one(
     recorded, plan.imported = list_known(repo)
     if session in recorded:
         raise Error(f"session '{session}' is recorded here: 'gitcp link <commit> {session}'")
+    plan.read = {session}
     for conversation in conversations:
         plan.gathered.read(conversation, roots)
     with Contents(repo) as contents:
@@ -693,6 +707,51 @@ def list_known(repo: Repo) -> tuple[set[str], dict[str, Usage]]:
 
 
 def carry_out_plan(repo: Repo, plan: Plan) -> str:
-    """Carry out a plan; return the id of the step that undoes it."""
-    reason = plan.format_reason()
-    return write_links(repo, plan.gathered, plan.links, reason, plan.imported)
+    """Carry out a plan; return the id of the step that undoes it, '' if it links nothing."""
+    step = ""
+    if plan.links:
+        reason = plan.format_reason()
+        step = write_links(repo, plan.gathered, plan.links, reason, plan.imported)
+    unrecorded.look(repo)
+    unrecorded.settle(repo, plan.read)
+    return step
+
+
+# Conversations that no hook heard of: a person is told of them, or they are imported.
+
+
+def notice_unrecorded(repo: Repo, *, tells: bool = True) -> str:
+    """What a person is to be told of conversations that were not recorded, each once; '' for
+    nothing.  With gitcp.import=auto they are imported first.  tells: whether somebody reads it."""
+    found = unrecorded.look(repo).list_unrecorded()
+    if is_automatic(repo):
+        done = import_unrecorded(repo, found)
+        return done if tells else ""
+    fresh = [one for one in found if not one.told]
+    if not fresh or not tells:
+        return ""
+    unrecorded.note_told(repo, fresh)
+    return f"{unrecorded.describe(found)}: 'gitcp import'"
+
+
+def import_silently(repo: Repo) -> None:
+    """With gitcp.import=auto, import the conversations that were not recorded."""
+    if is_automatic(repo):
+        import_unrecorded(repo, unrecorded.look(repo).list_unrecorded())
+
+
+def is_automatic(repo: Repo) -> bool:
+    """Whether conversations that were not recorded are imported without a question."""
+    return bool(repo.config.get_option("gitcp.import") == unrecorded.AUTO)
+
+
+def import_unrecorded(repo: Repo, found: Sequence[Unheard]) -> str:
+    """Import conversations that were not recorded; return what was done, '' for nothing."""
+    if not found:
+        return ""
+    home, sessions = os.path.expanduser("~"), {one.session for one in found}
+    plan = prepare_import(repo, home, sessions=sessions)
+    step = carry_out_plan(repo, plan)
+    if not step:
+        return ""
+    return f"imported {plan.format_reason()}: 'gitcp undo' takes it back ({step[:8]})"

@@ -26,6 +26,7 @@ from gitcp.store import stream
 from gitcp.store.lines import recorded
 from gitcp.store.setup import adapters, git_hooks, guard_files, takeover
 from gitcp.store.snapshot import own_index
+from gitcp.store.unheard import unrecorded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -220,6 +221,7 @@ def _prepare(repo: Repo, record: Manifest) -> list[str]:
         taken = takeover.adopt_sessions(repo)
         recorded.begin_recording(repo)
         recorded.share_recording(repo)
+    unrecorded.look(repo)
     done = [f"took over {len(taken)} unsettled sessions of Entire"] if taken else []
     try:
         os.unlink(repo.join_shared("off"))

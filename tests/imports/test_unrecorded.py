@@ -1,0 +1,196 @@
+"""Conversations of clients whose hooks did not run: that they are noticed, imported, or counted
+for nobody until then."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.imports.conftest import TALE, Yesterday
+from tests.support import warm
+from tests.support.harness import Json
+
+WRONG = "was not recorded"
+
+
+@pytest.fixture
+def silent(past: Yesterday) -> Yesterday:
+    """gitcp is enabled; then a client works whose hooks do not run."""
+    past.write("old.py", "old = 1\n")
+    past.commit()
+    past._lines.clear()
+    past.run("enable", "--agent", "claude-code")
+    return past
+
+
+def work(silent: Yesterday, sid: str = "silent") -> Path:
+    """A conversation that writes a file, without a hook of the client."""
+    silent.prompt("Write a tale")
+    silent.write("tale.py", TALE)
+    return silent.say(sid)
+
+
+def session_start(silent: Yesterday) -> str:
+    """What a client whose hooks run is told at the start of a session."""
+    payload = {"session_id": "next", "cwd": str(silent.repo), "source": "startup"}
+    payload |= {"transcript_path": "", "hook_event_name": "SessionStart"}
+    env = {**os.environ, "CLAUDE_PID": "1"}
+    done = warm.hook(
+        ["claude-code", "SessionStart"], silent.repo, env, json.dumps(payload).encode()
+    )
+    assert done.returncode == 0
+    return done.stdout.decode() if isinstance(done.stdout, bytes) else done.stdout
+
+
+def commit_at_terminal(silent: Yesterday) -> str:
+    """What a person sees who commits."""
+    master, slave = os.openpty()
+    env = {key: value for key, value in os.environ.items() if key != "CI"}
+    argv = ["git", "commit", "-q", "--allow-empty", "-m", "work"]
+    subprocess.run(argv, cwd=silent.repo, env=env, stderr=slave, check=True)
+    os.close(slave)
+    try:
+        seen = os.read(master, 4096)
+    except OSError:  # nothing was written
+        seen = b""
+    os.close(master)
+    return seen.decode()
+
+
+def findings(silent: Yesterday, command: str = "status") -> list[Json]:
+    done = warm.run(command, "--json", cwd=silent.repo)
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    if command == "status":
+        records = records[0]["findings"]
+    return [one for one in records if one["kind"] == "unrecorded"]
+
+
+def test_status_and_doctor_tell_of_a_conversation_until_it_is_imported(silent: Yesterday) -> None:
+    assert findings(silent) == []
+    work(silent)
+    silent.commit()
+    (found,) = findings(silent)
+    assert found["sessions"] == ["silent"] and found["remedy"] == "gitcp import"
+    assert findings(silent, "doctor") == [found]
+    said = warm.run("status", cwd=silent.repo).stdout
+    assert "1 conversation since" in said and f"{WRONG}: 'gitcp import'" in said
+    assert len(silent.imported()) == 1
+    assert findings(silent) == findings(silent, "doctor") == []
+
+
+def test_what_an_import_could_not_link_is_told_of_again_when_a_commit_takes_it(
+    silent: Yesterday,
+) -> None:
+    work(silent)
+    assert silent.imported() == []
+    assert findings(silent) == []
+    time.sleep(1.1)  # times of commits are in seconds
+    silent.commit()
+    assert len(findings(silent)) == 1
+    assert len(silent.imported()) == 1
+    assert findings(silent) == []
+
+
+def test_a_conversation_that_goes_on_after_an_import_is_told_of_again(silent: Yesterday) -> None:
+    work(silent)
+    silent.commit()
+    silent.imported()
+    silent.prompt("And another one")
+    silent.say("silent")
+    assert len(findings(silent)) == 1
+
+
+def test_what_was_there_before_enable_or_is_no_conversation_of_its_own_is_not_counted(
+    past: Yesterday,
+) -> None:
+    past.prompt("Before")
+    past.write("old.py", "old = 1\n")
+    before = past.say("before")
+    past.commit()
+    time.sleep(1.1)
+    past.run("enable", "--agent", "claude-code")
+    os.utime(before)
+    # A subagent of a session that is not here, one of another directory, one without a prompt.
+    folder = before.parent
+    head = {"sessionId": "empty", "cwd": str(past.repo), "timestamp": "2099-01-01T00:00:00Z"}
+    (folder / "empty.jsonl").write_text(json.dumps({**head, "type": "summary"}) + "\n")
+    elsewhere = {**head, "sessionId": "elsewhere", "cwd": str(past.repo) + "-not"}
+    prompt = {"type": "user", "message": {"role": "user", "content": "Hello"}}
+    (folder / "elsewhere.jsonl").write_text(json.dumps({**elsewhere, **prompt}) + "\n")
+    copied = {**head, "sessionId": "copy", "requestSessionId": "before", **prompt}
+    (folder / "copy.jsonl").write_text(json.dumps(copied) + "\n")
+    assert findings(past) == []
+
+
+def test_what_was_forgotten_or_written_while_gitcp_was_off_is_not_counted(
+    silent: Yesterday,
+) -> None:
+    path = work(silent)
+    payload = {
+        "session_id": "silent",
+        "transcript_path": str(path),
+        "cwd": str(silent.repo),
+        "hook_event_name": "UserPromptSubmit",
+        "prompt": "Write a tale",
+    }
+    env = {**os.environ, "CLAUDE_PID": "1"}
+    data = json.dumps(payload).encode()
+    assert warm.hook(["claude-code", "UserPromptSubmit"], silent.repo, env, data).returncode == 0
+    assert findings(silent) == []  # a hook has heard of it
+    end = {**payload, "hook_event_name": "SessionEnd", "reason": "other"}
+    data = json.dumps(end).encode()
+    assert warm.hook(["claude-code", "SessionEnd"], silent.repo, env, data).returncode == 0
+    silent.run("forget", "silent", "--yes")
+    assert findings(silent) == []
+    silent.run("disable")
+    time.sleep(1.1)
+    silent._lines.clear()
+    work(silent, "while-off")
+    time.sleep(1.1)
+    silent.run("enable")
+    assert findings(silent) == []
+
+
+@pytest.mark.parametrize("how", ["commit", "status", "session start"])
+def test_with_import_auto_it_is_imported_at_once(silent: Yesterday, how: str) -> None:
+    silent.git("config", "gitcp.import", "auto")
+    if how != "commit":
+        silent.git("config", "core.hooksPath", "/dev/null")
+    work(silent)
+    silent.commit()
+    silent.git("config", "--unset-all", "core.hooksPath") if how != "commit" else None
+    if how == "status":
+        assert findings(silent) == []
+    elif how == "session start":
+        assert "imported 1 session, 1 commit: 'gitcp undo' takes it back" in session_start(silent)
+    assert "Entire-Checkpoint" in silent.git("notes", "--ref=gitcp", "show", "HEAD")
+
+
+def test_with_import_auto_a_later_commit_of_its_work_is_linked_too(silent: Yesterday) -> None:
+    silent.git("config", "gitcp.import", "auto")
+    work(silent)
+    silent.git("commit", "-q", "--allow-empty", "-m", "nothing of it")
+    time.sleep(1.1)
+    silent.commit()
+    assert "Entire-Checkpoint" in silent.git("notes", "--ref=gitcp", "show", "HEAD")
+
+
+def test_a_person_at_a_terminal_is_told_once_when_he_commits(silent: Yesterday) -> None:
+    work(silent)
+    assert f"{WRONG}: 'gitcp import'" in commit_at_terminal(silent)
+    assert commit_at_terminal(silent) == ""
+
+
+def test_a_commit_starts_no_python_where_no_client_has_anything_new(silent: Yesterday) -> None:
+    work(silent)
+    findings(silent)
+    trace = silent.home.parent / "trace"
+    run = {**os.environ, "GITCP_TRACE": str(trace)}
+    silent.git("add", "-A")
+    subprocess.run(["git", "commit", "-q", "-m", "work"], cwd=silent.repo, env=run, check=True)
+    assert not trace.exists()
