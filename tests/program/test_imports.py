@@ -42,7 +42,7 @@ ASKS = {
     "PostToolUse": (0, 37),
     "Stop": (2, 70),
     "prepare-commit-msg": (1, 26),
-    "post-commit": (1, 71),
+    "post-commit": (1, 72),
 }
 # How often a hook asks what a path in the repository is, without opening it.
 LOOKS = {
