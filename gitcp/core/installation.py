@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
         suffix: str  # its name is the hook's and this
         shell: str  # '' to run it; a shell's name to have $0 stay the hook's own name
-        lefthook: bool  # whether that tool wrote it
+        mark: str  # a comment by which the tool that wrote it knows it; '' for none
 
     Bad = tuple[str, str, str]  # key, value, what is wrong with it
 
@@ -98,15 +98,17 @@ LFS = "Git LFS"
 LFS_ONLY = "post-merge"
 LFS_HOOKS = ("pre-push", "post-checkout", "post-commit", LFS_ONLY)
 WRITTEN = (*HOOKS, LFS_ONLY)
-# lefthook moves another's hook to `.old`, where the person's may be; a file with its name in it it
-# takes for its own.
-LEFTHOOK = "# It calls what LEFTHOOK wrote."
+# A tool leaves a hook that is not its own, so that its uninstaller would leave our hook and with it
+# what that calls.  With the tool's mark in it ours is removed.  lefthook moves another's hook to
+# `.old`, where the person's may be.
+_LEFTHOOK_MARK = "# It calls what LEFTHOOK wrote."
+_PRE_COMMIT_MARK = re.compile(r"^# ID: [0-9a-f]{32}$", re.M)
 _TEXT = """\
 #!/bin/sh
 {marker}
 hook={hook} next=${{0%/*}}/{hook}{suffix}
 py={py} work={work}
-theirs() {{ {call} "$@"; }}{lefthook}
+theirs() {{ {call} "$@"; }}{mark}
 case ${{GITCP_CHAIN-}}: in *:"$next":*) begun=1 ;; *) begun='' ;; esac
 [ -r "$work" ] || py='' work=$(gitcp-hook --sh 2>/dev/null) || work=/dev/null
 command . "$work" # it sets begun; 'gitcp disable --uninstall' takes this hook out
@@ -122,12 +124,12 @@ _LFS_TEXT = (
 
 def build_script(hook: str, py: str, entry: str, chain: Chain | None = None) -> str:
     """The text of a git hook; py, entry: absolute, the interpreter and gitcp/entry.py."""
-    chain = chain or {"suffix": BACKUP, "shell": "", "lefthook": False}
+    chain = chain or {"suffix": BACKUP, "shell": "", "mark": ""}
     suffix, shell = chain["suffix"], chain["shell"]
     return _TEXT.format(
         marker=MARKER,
         end=END,
-        lefthook=f" {LEFTHOOK}" if chain["lefthook"] else "",
+        mark=f" {chain['mark']}" if chain["mark"] else "",
         hook=hook,
         suffix=suffix,
         without=_LFS_TEXT.format(hook=hook) if hook in LFS_HOOKS else "",
@@ -163,6 +165,7 @@ _HUSKY = '. "$(dirname "$0")/h"'
 _QUOTED = r"'((?:[^']|'\\'')*)'"
 _BAKED = re.compile(rf"^py={_QUOTED} (?:work|entry)={_QUOTED}$", re.M)
 _NEXT = re.compile(r" next=\$\{0%/\*\}/[a-z-]+((?:\.[a-z-]+)+)$", re.M)
+_MARK = re.compile(r'^theirs\(\) \{ .* "\$@"; \} (#.*)$', re.M)
 _CALL = re.compile(r" (\w+) -c '\. ")
 _VERSION = re.compile(r"/python(\d+\.\d+)$")
 _LIBRARY = re.compile(r"/lib/python(\d+\.\d+)/")
@@ -175,7 +178,14 @@ def choose_chain(hook: str) -> Chain:
     shell = _SHELL.match(hook)
     by_name = "$0" in hook and any(sign in hook for sign in ("basename", "##*/", "husky", ")/h"))
     by = shell[1] if shell and by_name else ""
-    return {"suffix": BACKUP, "shell": by, "lefthook": find_tool(hook) == "lefthook"}
+    return {"suffix": BACKUP, "shell": by, "mark": _find_mark(hook)}
+
+
+def _find_mark(hook: str) -> str:
+    tool, mark = find_tool(hook), _PRE_COMMIT_MARK.search(hook)
+    if tool == "pre-commit" and mark:
+        return mark[0]
+    return _LEFTHOOK_MARK if tool == "lefthook" else ""
 
 
 def is_ours(text: str) -> bool:
@@ -254,7 +264,8 @@ def parse_chain(text: str) -> Chain | None:
     if next_hook is None:
         return None
     by = call[1] if call else ""
-    return {"suffix": next_hook[1], "shell": by, "lefthook": LEFTHOOK in text}
+    mark = _MARK.search(text)
+    return {"suffix": next_hook[1], "shell": by, "mark": mark[1] if mark else ""}
 
 
 def is_untouched(hook: str, text: str) -> bool:

@@ -233,7 +233,7 @@ def test_a_chained_pre_push_refuses_the_push(place: Place, tmp_path: Path, marke
 
 
 def test_a_sourced_hook_still_finds_its_own_name(place: Place) -> None:
-    place.write("post-commit", {"suffix": ".before-gitcp", "shell": "sh", "lefthook": False})
+    place.write("post-commit", {"suffix": ".before-gitcp", "shell": "sh", "mark": ""})
     place.theirs("post-commit", 'echo "$(basename "$0") $#" >"$CALLS.name"')
     place.commit()
     assert Path(f"{place.calls}.name").read_text() == "post-commit 0\n"

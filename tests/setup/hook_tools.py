@@ -61,11 +61,19 @@ def pre_commit(repo: Path) -> None:
     run(repo, str(pypi("pre-commit")), "install", *kinds)
 
 
+def pre_commit_uninstall(repo: Path) -> None:
+    run(repo, str(pypi("pre-commit")), "uninstall", *(f"--hook-type={hook}" for hook in HOOKS))
+
+
 def lefthook(repo: Path) -> None:
     """`lefthook install` with a configuration that has every hook that is ours too."""
     text = "".join(f"{hook}:\n  commands:\n    a:\n      run: 'true'\n" for hook in HOOKS)
     write(repo / "lefthook.yml", text, 0o644)
     run(repo, str(npm("lefthook")), "install", "--force")
+
+
+def lefthook_uninstall(repo: Path) -> None:
+    run(repo, str(npm("lefthook")), "uninstall")
 
 
 def husky(repo: Path) -> None:
@@ -93,6 +101,11 @@ def entire(repo: Path) -> None:
         chain = f'[ ! -x "{kept}" ] || "{kept}" "$@"\n' if kept.exists() else ""
         own = "echo entire >>.git/ran\n" if hook == "post-commit" else ""
         write(path, f"#!/bin/sh\n# Entire CLI hooks\n{own}{chain}")
+
+
+def husky_uninstall(repo: Path) -> None:
+    """As husky's manual has it; the package itself goes, too."""
+    run(repo, "git", "config", "--unset", "core.hooksPath")
 
 
 def run(repo: Path, *argv: str) -> None:

@@ -9,6 +9,8 @@ import pytest
 
 from gitcp.cmd import disable, enable
 from gitcp.core import installation
+from gitcp.repo import Repo
+from gitcp.store.setup import git_hooks
 from tests.setup import hook_tools
 from tests.setup.hook_tools import LONG, Tool, commit, install, person
 from tests.support.harness import World
@@ -156,6 +158,36 @@ def test_a_person_s_hook_is_called_through_whatever_moved_ours_and_is_back_at_th
     assert "person" in (repo / ".git/hooks/post-commit").read_text()
 
 
+UNINSTALLED = [
+    (hook_tools.pre_commit, hook_tools.pre_commit_uninstall),
+    (hook_tools.lefthook, hook_tools.lefthook_uninstall),
+    (hook_tools.husky, hook_tools.husky_uninstall),
+]
+
+
+@pytest.mark.parametrize("order", ["tool us", *(["us tool us", "us tool"] if LONG else [])])
+@pytest.mark.parametrize(("tool", "uninstall"), UNINSTALLED)
+def test_a_tool_that_was_uninstalled_runs_no_more_and_the_rest_does(
+    repo: Path, tool: Tool, uninstall: Tool, order: str
+) -> None:
+    person(repo)
+    install(repo, order, tool)
+    uninstall(repo)
+    assert commit(repo) in ([], ["person"])
+    world = World(repo, repo.parent / "home")
+    missing = git_hooks.list_missing(git_hooks.find_folder(Repo.find(str(repo))))
+    said = world.gitcp("status")
+    assert all(f"{hook} " in said or f"{hook}," in said for hook in missing)
+    enable.run([])
+    assert commit(repo) == ["person"] and links(world, "one")
+    world.close()
+    disable.run(["--uninstall"])
+    assert hook_tools.left_behind(repo) == []
+    assert commit(repo) == ["person"]
+    left = [path.read_text() for path in (repo / ".git/hooks").iterdir()]
+    assert not any(installation.find_tool(text) for text in left)
+
+
 def test_a_hook_that_commits_runs_our_hook_again_for_its_own_commit(repo: Path) -> None:
     write(
         repo / ".git/hooks/post-commit",
@@ -170,7 +202,7 @@ def test_a_hook_that_commits_runs_our_hook_again_for_its_own_commit(repo: Path) 
 def test_a_hook_of_ours_that_chains_itself_ends(repo: Path) -> None:
     enable.run([])
     text = installation.build_script(
-        "post-commit", "/x", "/x", {"suffix": ".pre-entire", "shell": "", "lefthook": False}
+        "post-commit", "/x", "/x", {"suffix": ".pre-entire", "shell": "", "mark": ""}
     )
     for name in ("post-commit", "post-commit.pre-entire"):
         write(repo / ".git/hooks" / name, text)

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 PATHS = [("/usr/bin/python3", "/x/gitcp/entry.py"), ("/a b/it's", '/ünï/$(x)`y`"z\n/entry.py')]
 CHAINS: list[Chain | None] = [
     None,
-    {"suffix": ".pre-entire", "shell": "bash", "lefthook": False},
-    {"suffix": ".before-gitcp", "shell": "", "lefthook": True},
+    {"suffix": ".pre-entire", "shell": "bash", "mark": ""},
+    {"suffix": ".before-gitcp", "shell": "", "mark": "# It calls what LEFTHOOK wrote."},
+    {"suffix": ".before-gitcp", "shell": "sh", "mark": f"# ID: {'0f' * 16}"},
 ]
 HUSKY = '#!/usr/bin/env sh\n. "$(dirname "$0")/h"'
 
@@ -89,7 +90,7 @@ def test_a_shell_script_that_looks_at_its_name_is_sourced(hook: str, shell: str)
     assert installation.choose_chain(hook) == {
         "suffix": ".before-gitcp",
         "shell": shell,
-        "lefthook": False,
+        "mark": "",
     }
 
 
