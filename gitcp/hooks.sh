@@ -2,7 +2,8 @@
 #
 # No Python starts unless a marker says that it could matter (doc/git.md "The guard in sh").  The
 # hook sets: hook, its name for git; next, the hook that stood in its place, and theirs, which
-# calls that; work, this file; py, the interpreter, empty for the gitcp on PATH.
+# calls that; work, this file; py, the interpreter, empty for the gitcp on PATH.  A hook that is
+# configured (doc/git.md "Hooks in configuration") stands in no place: its next is empty.
 #
 # The refusal of the other hook is the hook's.  gitcp itself fails nothing that git does.  Other
 # tools may move the short script and call it: GITCP_CHAIN names what was called in one run of a
@@ -20,10 +21,9 @@ if [ -f "$d/commondir" ]; then
 	case $c in /*) ;; *) c=$d/$c ;; esac
 fi
 
-within() { # whether a run of this hook led here, with no git in between
-	case ${GITCP_CHAIN-} in *:"$hook"=*) ;; *) return 1 ;; esac
-	up=${GITCP_CHAIN##*:"$hook"=} up=${up%%:*} p=$PPID
-	while [ "$p" != "$up" ]; do
+below() { # whether a process is above this one, with no git in between
+	p=$PPID
+	while [ "$p" != "$1" ]; do
 		if { read -r line <"/proc/$p/stat"; } 2>/dev/null; then
 			name=${line#*\(} name=${name%\)*} line=${line##*\)} p=${line#* ? } p=${p%% *}
 		else
@@ -34,9 +34,35 @@ within() { # whether a run of this hook led here, with no git in between
 		[ "$p" -gt 1 ] || return 1
 	done
 }
+within() { # whether a run of this hook led here, with no git in between
+	case ${GITCP_CHAIN-} in *:"$hook"=*) ;; *) return 1 ;; esac
+	up=${GITCP_CHAIN##*:"$hook"=}
+	below "${up%%:*}"
+}
 
+find_start() { # of a process: a number is used again
+	if { read -r line <"/proc/$1/stat"; } 2>/dev/null; then
+		set -- ${line##*\)}
+		start=${20-}
+	else
+		set -- $(ps -o lstart= -p "$1" 2>/dev/null)
+		start=$*
+	fi
+}
+note_run() { # for a script of ours in a file: git has run the configured hook of this event
+	find_start "$PPID"
+	[ -d "$d/gitcp/ran" ] || mkdir -p "$d/gitcp/ran"
+	printf '%s\n' "$PPID $start" >"$d/gitcp/ran/$hook"
+}
+has_run() { # whether the git above this has run the configured hook of an event
+	[ -r "$d/gitcp/ran/$1" ] && read -r up was <"$d/gitcp/ran/$1" && below "$up" || return 1
+	find_start "$up"
+	[ "$start" = "$was" ]
+}
+
+awake() { [ -z "${GITCP_ACTIVE-}$inner$handled" ] && [ ! -e "$c/gitcp/off" ]; }
 any() { # whether gitcp is awake here and one of these files is there
-	[ -z "${GITCP_ACTIVE-}$inner" ] && [ ! -e "$c/gitcp/off" ] || return 1
+	awake || return 1
 	for f do [ ! -e "$f" ] || return 0; done
 	return 1
 }
@@ -50,13 +76,16 @@ due() { # as any, or a pipeline is configured; in a commit of gitcp's own that a
 }
 
 run() {
+	[ -z "$configured" ] || note_run 2>/dev/null
 	ended=127
 	if [ -x "$py" ] && [ -f "$entry" ]; then
 		ended=0
-		"$py" -I -S "$entry" "$hook" "$@" || ended=$?
+		GITCP_CONFIGURED=$configured "$py" -I -S "$entry" "$hook" "$@" || ended=$?
 	fi
 	case $ended in 1 | 126 | 127) # of a Python that cannot begin, or of no program
-		if command -v gitcp-hook >/dev/null 2>&1; then gitcp-hook "$hook" "$@" || ended=$?; fi ;;
+		if command -v gitcp-hook >/dev/null 2>&1; then
+			GITCP_CONFIGURED=$configured gitcp-hook "$hook" "$@" || ended=$?
+		fi ;;
 	esac
 	[ "$ended" -ne 3 ] || return 3 # a verdict; any other failure refuses nothing
 }
@@ -104,7 +133,7 @@ names_lfs() { # the attributes at the top
 	return 1
 }
 needs_lfs() { # whether Git LFS is at work here, and nothing else runs it at this event
-	[ -z "$inner" ] || return 1
+	[ -z "$inner$configured" ] || return 1
 	if [ -x "$next" ]; then
 		! is_lfs_hook "$next" || return 0
 		set -- "$next"
@@ -156,8 +185,16 @@ amends() { # by the arguments of the git that runs us, without what parts them
 	[ "$name" = git ] || return 0
 	case $all in *--am*) ;; git*commit* | */git*commit*) return 1 ;; esac
 }
+decided() { # whether what was decided before the commit has this key
+	[ -e "$d/gitcp/verdict" ] || return 1
+	was=''
+	read -r was 2>/dev/null <"$d/gitcp/verdict" || :
+	case $was in *"\"$1\":"*) ;; *) return 1 ;; esac
+}
 prepare_commit_msg() {
 	other "$@" || exit $?
+	# Theirs may have dropped what the configured hook wrote.
+	if [ -n "$handled" ] && decided exposed && ! names "$1"; then handled=''; fi
 	if due "$c"/gitcp/open/* || { any "$c/gitcp/linked" "$d/gitcp/verdict" && carries "$@"; }; then quiet "$@"; fi
 }
 
@@ -173,9 +210,12 @@ bare() { # whether a message has nothing but our trailer and what may be a comme
 	done <"$1"
 	return $found
 }
+drops() { # whether the ids that the configured hook wrote into a message are not in it
+	[ -n "$configured" ] && has_run prepare-commit-msg && decided exposed && ! names "$1"
+}
 commit_msg() {
 	other "$@" || exit $?
-	if due || {
+	if due || { awake && drops "$@"; } || {
 		any "$c"/gitcp/open/* "$c/gitcp/linked" && [ -r "${1-}" ] &&
 			{ [ -e "$d/gitcp/template" ] || bare "$1"; }
 	}; then quiet "$@"; fi
@@ -194,12 +234,6 @@ watch() { # say once that 'git clean' took the settings of an agent
 	echo "gitcp: '$gone' is gone, so no turn of an agent is recorded: 'gitcp enable' mends it" >&2
 	rm -f "$w"
 }
-brings() { # what was decided before the commit: lines of others are in it
-	[ -e "$d/gitcp/verdict" ] || return 1
-	was=''
-	read -r was 2>/dev/null <"$d/gitcp/verdict" || :
-	case $was in *'"brings":'*) ;; *) return 1 ;; esac
-}
 news() { # whether a client's folder of conversations changed since they were looked at
 	l=$c/gitcp/folders
 	any "$l" && [ -r "$l" ] || return 1
@@ -210,7 +244,7 @@ news() { # whether a client's folder of conversations changed since they were lo
 }
 post_commit() {
 	if due "$c"/gitcp/open/* "$d/gitcp/visited" || {
-		any "$c/gitcp/linked" && { [ -e "$d/CHERRY_PICK_HEAD" ] || brings; }
+		any "$c/gitcp/linked" && { [ -e "$d/CHERRY_PICK_HEAD" ] || decided brings; }
 	} || news; then
 		quiet "$@"
 	fi
@@ -242,6 +276,11 @@ post_rewrite() {
 	fi
 }
 
+calls_us() { # whether the script in the hooks directory calls a file of ours at its end
+	file=$(git rev-parse --git-path "hooks/$hook") && [ -x "$file" ] || return 1
+	grep -qsx '# gitcp hook 1' "$file" "$file".* "${file%/_/*}/$hook" ||
+		grep -qs "gitcp[- ]hook $hook" "$file" "${file%/_/*}/$hook"
+}
 pre_push() {
 	needed='' awake=''
 	! needs_lfs || needed=1
@@ -250,6 +289,7 @@ pre_push() {
 		other "$@"
 		return
 	}
+	[ -z "$configured" ] || ! calls_us || return 0
 	in=$(cat)
 	[ -z "$needed" ] || feed | lfs "$@" || exit $?
 	feed | other "$@" || exit $?
@@ -261,8 +301,10 @@ pre_push() {
 	feed | run "$@" || exit 1
 }
 
-chain='' inner=''
+chain='' inner='' configured='' handled=''
+[ -n "$next" ] || configured=1
 if within; then chain=$GITCP_CHAIN inner=1; fi
+if [ -n "$next" ] && has_run "$hook"; then handled=1; fi
 refused=0
 case $hook in
 post-checkout | post-commit | post-merge) ! needs_lfs || lfs "$@" || refused=$? ;;

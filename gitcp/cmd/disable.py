@@ -115,8 +115,8 @@ def _restore_entries(repo: Repo, record: Manifest, entries: Sequence[Entry]) -> 
 
 def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
     """Restore the files from before enable; an edited file loses only gitcp's part."""
-    if user and not dry_run and (done := install.remove_template()):
-        print(done)
+    if user and not dry_run:
+        cli.show(*install.remove_of_person())
     manifests = [takeover.load_manifest(repo)] + ([takeover.load_person()] if user else [])
     if not any(record.entries for record in manifests):
         print("gitcp is not installed here")
@@ -139,6 +139,7 @@ def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
         install.end_recording(repo)
         pack_care.release_packs(repo)
         guard_files.clear_configured(repo)
+        guard_files.clear_ran(repo)
         guard_files.clear_watched(repo)
         registered.remove_repository(repo)
         if repo.top:

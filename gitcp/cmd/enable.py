@@ -15,7 +15,7 @@ from gitcp.render import completion
 from gitcp.repo import Repo
 from gitcp.store.care import installation
 from gitcp.store.imports import imports
-from gitcp.store.setup import adapters, install, takeover
+from gitcp.store.setup import adapters, configured_hooks, install, takeover
 from gitcp.store.show import reports
 from gitcp.store.v1 import checkpoint_list
 from gitcp.terminal import cli, picker
@@ -39,11 +39,9 @@ OPTIONS = (
         default=[],
     ),
     [
+        make_flag("--global", "record in all your repositories, from any directory"),
         make_flag("--shared", "put agent hooks into settings that others share"),
         make_flag("--user", "put agent hooks into your own settings, for all repositories"),
-        make_flag(
-            "--global", "as --user, and set up each new repository and those below <directory>"
-        ),
     ],
     make_flag("--skills", "write a skill that tells agents when to ask gitcp, and how"),
     make_flag("--list", "list the known agents, and where their hooks are written"),
@@ -140,7 +138,8 @@ def _announce(note: str) -> str:
 
 
 def _enable_everywhere(args: Namespace) -> int:
-    """Set up new repositories and those below directories; print what was done and left out."""
+    """Set up all repositories, with an older git new ones and those below directories; print what
+    was done and left out."""
     repos = reports.find_below(args.directory)
     done, left = install.install_person(args.agent, args.force, args.dry_run)
     for client in map(agents.get_client, args.agent or _NAMES):
@@ -156,8 +155,11 @@ def _enable_everywhere(args: Namespace) -> int:
         elif written:
             cli.show_whole(f"{'would set' if args.dry_run else 'set'} up '{place}'")
     state = "would be" if args.dry_run else "is"
-    where = f"in {count} of {len(repos)} that are there"
-    print(f"gitcp {state} enabled for new repositories, and {where}")
+    if configured_hooks.are_supported():
+        print(f"gitcp {state} enabled in all your repositories, without files of hooks in them")
+    else:
+        where = f"in {count} of {len(repos)} that are there"
+        print(f"gitcp {state} enabled for new repositories, and {where}")
     for line in left:
         cli.show_whole(f"left out: {line}")
     return OK

@@ -180,7 +180,7 @@ COMMIT_VERDICT = {
     },
     "ids?": [is_short_id],
     "unmade?": [is_short_id],
-    **dict.fromkeys(("told?", "commented?", "brings?"), bool),
+    **dict.fromkeys(("told?", "commented?", "exposed?", "brings?"), bool),
     "maker?": PROCESS,
     "picked?": is_object_name,
     "merged?": [is_object_name],

@@ -139,6 +139,21 @@ def build_script(hook: str, py: str, entry: str, chain: Chain | None = None) -> 
     )
 
 
+# The names of gitcp's hooks in git's configuration begin so; the rest is the event.
+CONFIGURED = "gitcp-"
+_COMMAND = (
+    "hook={hook} next= py={py} work={work}; "
+    """[ -r "$work" ] || py='' work=$(gitcp-hook --sh 2>/dev/null) || exit 0; . "$work\""""
+)
+
+
+def build_command(hook: str, py: str, entry: str) -> str:
+    """The command of a hook in git's configuration, to which git adds the hook's arguments; py,
+    entry: as build_script() has them."""
+    work = entry.rpartition("/")[0] + "/hooks.sh"
+    return _COMMAND.format(hook=hook, py=quote_path(py), work=quote_path(work))
+
+
 def build_line(hook: str) -> str:
     """The line that calls gitcp in a person's hook script, which ends if gitcp refuses, but not if
     gitcp fails."""
@@ -164,6 +179,7 @@ _LFS_HOOK = re.compile(
 _HUSKY = '. "$(dirname "$0")/h"'
 _QUOTED = r"'((?:[^']|'\\'')*)'"
 _BAKED = re.compile(rf"^py={_QUOTED} (?:work|entry)={_QUOTED}$", re.M)
+_IN_COMMAND = re.compile(rf"^hook=[a-z-]+ next= py={_QUOTED} work={_QUOTED}; ")
 _NEXT = re.compile(r" next=\$\{0%/\*\}/[a-z-]+((?:\.[a-z-]+)+)$", re.M)
 _MARK = re.compile(r'^theirs\(\) \{ .* "\$@"; \} (#.*)$', re.M)
 _CALL = re.compile(r" (\w+) -c '\. ")
@@ -213,8 +229,9 @@ def find_tool(text: str) -> str:
 
 
 def parse_program(text: str) -> tuple[str, str] | None:
-    """The interpreter and the entry file that gitcp's script starts; None for another script."""
-    match = _BAKED.search(text) if is_ours(text) else None
+    """The interpreter and the entry file that gitcp's script or its configured command starts; None
+    for another text."""
+    match = _BAKED.search(text) if is_ours(text) else _IN_COMMAND.search(text)
     if match is None:
         return None
     py, work = (quoted.replace("'\\''", "'") for quoted in match.groups())

@@ -72,6 +72,7 @@ KINDS = (
         File(WORKTREE, "taken-back", "hook", "commits that HEAD lost, whose work may return"),
         File(WORKTREE, "orig-head", "hook", "a link to the ORIG_HEAD that was read last"),
         File(WORKTREE, "template", "hook", "the message that git proposed for a commit"),
+        File(WORKTREE, "ran/<hook>", "hook", "the git that ran a configured hook last"),
         File(WORKTREE, "watched", "hook", "settings of agents that git clean would delete"),
     ),
     Kind(

@@ -8,12 +8,21 @@ from gitcp import context, files, objects
 from gitcp.context import per_record
 from gitcp.core import commit_message, linking
 from gitcp.errors import InputError, format_error
+from gitcp.git import encode_name
 from gitcp.objects import need_commit
 from gitcp.repo import Repo
 from gitcp.store import refs, session, unheard
 from gitcp.store.journal import edits
 from gitcp.store.link import commit as link_commit
-from gitcp.store.match import add_judged, is_replaying, is_unseen, mark_told, read_judged, sources
+from gitcp.store.match import (
+    add_judged,
+    is_replaying,
+    is_unseen,
+    load_verdict,
+    mark_told,
+    read_judged,
+    sources,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +34,7 @@ if TYPE_CHECKING:
 
 # What a match of post-commit says, as conclude_commit() makes it.
 _CONCLUDED = ("id", "sessions", "dismissed", "noted", "linked", "carried", "merged")
+_HEADING = "Remove the line Entire-Checkpoint if this commit is not the work of:"
 _KEEPING = ("scissors", "whitespace", "verbatim")  # cleanup modes that keep comments
 
 
@@ -54,14 +64,17 @@ def _write_message(repo: Repo, match: Record) -> None:
     text, ids = _clean_message(match, before, comment, by_note)
     if ids and source == "message" and match["sessions"] and not _ask_consent(repo, match):
         ids = []
+    exposed = False
     if ids and not by_note and _will_stay_empty(repo, text, comment, source):
         text, noted = _add_comment(repo, match, text, ids, comment), True
     else:
         noted = by_note and bool(ids)
         text = _add_trailers(repo, match, text, [] if noted else ids, comment)
+        exposed = bool(ids) and not noted and bool(os.environ.get("GITCP_CONFIGURED"))
     if text != before:
         files.replace_file(path, text, durable=False)  # on a full disk the old text stays
-    mark_told(repo, commented=noted)
+    is_unseen_by_person = exposed and os.environ.get("GIT_EDITOR") == ":"
+    mark_told(repo, commented=noted or is_unseen_by_person, exposed=exposed)
 
 
 def _find_comment_char(repo: Repo, text: bytes) -> bytes:
@@ -123,8 +136,7 @@ def _add_trailers(repo: Repo, match: Record, text: bytes, ids: list[str], commen
 
     comments: Sequence[str] = ()
     if ids and _will_strip_comments(repo):
-        heading = "Remove the line Entire-Checkpoint if this commit is not the work of:"
-        comments = [heading, *_list_prompts(repo, match)]
+        comments = [_HEADING, *_list_prompts(repo, match)]
     key, disclosures = repo.config.get_option("gitcp.disclose"), list[str]()
     if key and match["sessions"]:
         from gitcp.store.link import unhooked
@@ -174,8 +186,9 @@ def _ask_consent(repo: Repo, match: Record) -> bool:
 
 @per_record
 def check_message(record: Record) -> list[Record]:
-    """Empty the message of a commit-msg event if it has nothing but gitcp's trailers, so that the
-    commit aborts, as it would without gitcp."""
+    """Put back the trailers that another hook dropped from the message of a commit-msg event; empty
+    a message that has nothing but gitcp's trailers, so that the commit aborts, as it would without
+    gitcp."""
     if record.get("event") == "commit-msg" and record.get("args"):
         _check_file(Repo.find_here(), record["args"][0])
     return [record]
@@ -199,6 +212,29 @@ def _check_file(repo: Repo, path: str) -> None:
             message_edits.remove_key(text, key), comment=comment
         )[1]
         files.replace_file(path, emptied, durable=False)
+        return
+    ids = _list_dropped(repo, text)
+    if ids and not message_edits.is_unwritten(text, comment=comment):
+        verdict = load_verdict(repo)
+        match = {"sessions": verdict["sessions"] if verdict else {}}
+        files.replace_file(path, _add_trailers(repo, match, text, ids, comment), durable=False)
+
+
+def _list_dropped(repo: Repo, text: bytes) -> list[str]:
+    """The ids that prepare-commit-msg wrote into a message and that another hook dropped, as far as
+    can be seen: not what a person removed in an editor.
+
+    A hook drops the comment about the ids, too, which a person leaves where it is."""
+    verdict = load_verdict(repo)
+    if not verdict or not verdict.get("exposed") or commit_message.find_anywhere(text):
+        return []
+    if os.environ.get("GIT_EDITOR") != ":":
+        from gitcp.store.setup import configured_hooks
+
+        is_seen = encode_name(_HEADING) in text or not _will_strip_comments(repo)
+        if is_seen or not configured_hooks.has_later(repo, "prepare-commit-msg"):
+            return []
+    return verdict.get("ids", [])
 
 
 def _cut_message(text: bytes, comment: bytes) -> bytes:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
 from gitcp.context import per_record
+from gitcp.git import decode_name
 from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store import session
@@ -18,6 +21,12 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Record
 
 _UNSEEN = "cannot see whether this is a --dry-run: no checkpoints are sent; 'gitcp push' sends them"
+
+
+_NOT_LAST = (
+    "no checkpoints are sent: '{}' may still refuse this push; 'gitcp enable' has it call gitcp at "
+    "its end"
+)
 
 
 @per_record
@@ -46,10 +55,21 @@ def _push_event(event: Record) -> Iterator[Record]:
     if line := sync.explain_unsent(repo, name):
         yield {"type": "say", "message": line}
     if is_destination or checkpoint_list.is_address(repo, name):
+        if later := _find_later_script(repo):
+            yield {"type": "say", "message": _NOT_LAST.format(later)}
+            return
         share_abandoned(repo)
         pushed = frozenset(ref for _, _, ref in updates) if is_destination else frozenset()
         seconds = int(repo.config.get_option("gitcp.push-timeout"))
         sync.send_store(repo, name, seconds, pushed)
+
+
+def _find_later_script(repo: Repo) -> str:
+    """The script that git runs after this hook, if this is the configured one; '' for none."""
+    if not os.environ.get("GITCP_CONFIGURED"):
+        return ""
+    script = decode_name(repo.git.read_line("rev-parse", "--git-path", "hooks/pre-push"))
+    return script if os.access(os.path.join(repo.git.cwd, script), os.X_OK) else ""
 
 
 def share_abandoned(repo: Repo) -> None:

@@ -21,7 +21,7 @@ from gitcp.files import Damaged
 from gitcp.git import decode_name
 from gitcp.store import hook_warnings
 from gitcp.store.care.case import Row
-from gitcp.store.setup import adapters, git_hooks, install, lfs, takeover
+from gitcp.store.setup import adapters, configured_hooks, git_hooks, install, lfs, takeover
 from gitcp.store.setup.install import find_main_worktree
 
 TYPE_CHECKING = False
@@ -46,18 +46,21 @@ def read_state(repo: Repo) -> str:
         return DISABLED
     try:
         return (
-            ENABLED if takeover.load_manifest(repo).entries or _has_template_hooks(repo) else ABSENT
+            ENABLED if takeover.load_manifest(repo).entries or _has_persons_hooks(repo) else ABSENT
         )
     except Damaged:
         return ENABLED  # look_at_record() reports the damage
 
 
-def _has_template_hooks(repo: Repo) -> bool:
-    """Whether git's hooks here are those of the template that `enable --global` wrote."""
+def _has_persons_hooks(repo: Repo) -> bool:
+    """Whether git's hooks here are those that `enable --global` wrote: in the person's
+    configuration, or in the template."""
+    if configured_hooks.list_running(repo):
+        return True
     entries = takeover.load_person().entries
     if not any(entry["kind"] == "hook" for entry in entries):
         return False
-    return not git_hooks.list_missing(git_hooks.find_folder(repo))
+    return not git_hooks.list_missing(repo, git_hooks.find_folder(repo))
 
 
 def list_enabled(repo: Repo) -> list[str]:
@@ -79,7 +82,7 @@ def look_at_record(case: Case) -> Iterator[Finding]:
         yield make_finding("manifest", e.path, str(e), remedy=remedy)
     if read_state(repo) != ABSENT:
         return
-    if len(git_hooks.list_missing(git_hooks.find_folder(repo))) < len(installation.HOOKS):
+    if len(git_hooks.list_missing(repo, git_hooks.find_folder(repo))) < len(installation.HOOKS):
         reason = f"git runs hooks of gitcp, and '{folder}' has no record of what enable wrote"
         yield make_finding("manifest", folder, reason, remedy=remedy)
     elif names := list_enabled(repo):
@@ -116,12 +119,13 @@ def find_in_hooks(repo: Repo) -> Iterator[Finding]:
     where = git_hooks.find_folder(repo)
     if where in install.find_no_directories(repo):
         return  # look_at_record() reports it
-    if os.path.lexists(where) and not os.path.isdir(where):
+    missing = git_hooks.list_missing(repo, where)
+    if missing and os.path.lexists(where) and not os.path.isdir(where):
         reason = f"git runs no hooks here: '{where}' is not a directory"
         yield make_finding("git-hook", where, reason, remedy="see core.hooksPath in git-config(1)")
         return
     hooks = {hook: git_hooks.read_texts(where, hook) for hook in installation.HOOKS}
-    if missing := git_hooks.list_missing(where):
+    if missing:
         tools = {installation.find_tool(hooks[hook][""]) for hook in missing} - {""}
         who = f" (they are {' and '.join(sorted(tools))}'s)" if tools else ""
         do_not = "does not" if len(missing) == 1 else "do not"
@@ -137,7 +141,9 @@ def find_in_hooks(repo: Repo) -> Iterator[Finding]:
     for path in git_hooks.list_forgotten([where]):
         remedy = "call it from there, or remove it"
         yield make_finding("kept-hook", path, f"'{path}' {git_hooks.FORGOTTEN}", remedy=remedy)
-    programs = {installation.parse_program(t) for texts in hooks.values() for t in texts.values()}
+    scripts = [text for texts in hooks.values() for text in texts.values()]
+    scripts += configured_hooks.read_commands(repo.config).values()
+    programs = {installation.parse_program(text) for text in scripts}
     for program in sorted(program for program in programs if program):
         yield from find_in_program(where, program, "git's hooks start")
 
@@ -167,6 +173,11 @@ def find_old_hooks(repo: Repo) -> Iterator[Finding]:
         verb = "was" if len(old) == 1 else "were"
         reason = f"{', '.join(old)} in '{where}' {verb} written by an older gitcp"
         yield make_finding("old-hook", where, reason, remedy="gitcp enable")
+    for hook, command in configured_hooks.read_commands(repo.config).items():
+        program = installation.parse_program(command)
+        if program and command != installation.build_command(hook, *program):
+            reason = f"hook.{installation.CONFIGURED}{hook} was written by an older gitcp"
+            yield make_finding("old-hook", hook, reason, remedy="gitcp enable")
 
 
 def find_in_program(subject: str, program: Iterable[str], who: str) -> Iterator[Finding]:

@@ -32,11 +32,12 @@ if TYPE_CHECKING:
         """id: '' if no session is linked; head: HEAD when it was decided; parent: the first
         parent of the coming commit, zeros for none; ids: all ids that the message gets; told:
         whether they were written into it; commented: whether as comments, because git skips the
-        check of the message; picked: the commit that a cherry-pick replays; merged: those
+        check of the message, or where no person saw them and a later hook may have dropped them;
+        exposed: whether they were written by a configured hook, before other hooks had the
+        message; picked: the commit that a cherry-pick replays; merged: those
         that a squash is made of; unmade: ids decided before, for commits that may never have been
         made; maker: the git that commits; brings: whether the commit takes over
-        lines of others.  The script of post-commit reads brings to start although no session is
-        open."""
+        lines of others.  git's hooks in sh look for exposed and brings."""
 
         id: str
         head: str
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
         told: NotRequired[bool]
         maker: NotRequired[Process | None]
         commented: NotRequired[bool]
+        exposed: NotRequired[bool]
         picked: NotRequired[str]
         merged: NotRequired[list[str]]
         unmade: NotRequired[list[str]]
@@ -66,13 +68,16 @@ def save_verdict(repo: Repo, verdict: Verdict) -> None:
     files.write_private(repo, repo.join_own("verdict"), json.dumps(verdict).encode())
 
 
-def mark_told(repo: Repo, commented: bool = False) -> None:
-    """Note that the verdict's ids were written into the message.
+def mark_told(repo: Repo, commented: bool = False, exposed: bool = False) -> None:
+    """Note that the verdict's ids were written into the message; commented, exposed: as in Verdict.
 
-    From here on an id that the message lacks was removed by the person."""
+    From here on an id that the message lacks was removed by the person, unless it was commented."""
     verdict = load_verdict(repo)
     if verdict and (verdict["sessions"] or verdict.get("ids")):
-        save_verdict(repo, {**verdict, "told": True, "commented": commented})
+        told: Verdict = {**verdict, "told": True, "commented": commented}
+        if exposed:
+            told["exposed"] = True
+        save_verdict(repo, told)
 
 
 def read_left_out(repo: Repo, head: str, commit: Commit) -> set[str]:

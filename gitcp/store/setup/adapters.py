@@ -19,7 +19,7 @@ from gitcp.core import config_table, installation
 from gitcp.core.findings import make_finding
 from gitcp.errors import Error, GitError, InputError, UnknownAgent
 from gitcp.objects import Objects
-from gitcp.store.setup import git_hooks, guard_files
+from gitcp.store.setup import configured_hooks, git_hooks, guard_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -519,10 +519,10 @@ def list_notices(repo: Repo) -> list[str]:
     top = repo.top
     if top and os.path.isdir(f"{top}/.jj") and not repo.jj and jj.begins_workspace(top):
         lines = [*lines, _UNREGISTERED]
-    if not os.path.exists(repo.join_shared("installed", "manifest.json")):
+    is_enabled_here = os.path.exists(repo.join_shared("installed", "manifest.json"))
+    if not is_enabled_here and not configured_hooks.list_running(repo):
         return [_SHARED, *lines]
     if not repo.has_git:
         return lines
-    where = git_hooks.find_folder(repo)
-    missing = git_hooks.list_missing(where)
+    missing = git_hooks.list_missing(repo, git_hooks.find_folder(repo))
     return [_AWAY.format(", ".join(missing)), *lines] if missing else lines

@@ -12,6 +12,7 @@ from gitcp import files
 from gitcp.core import installation
 from gitcp.git import decode_name, encode_name
 from gitcp.object_lists import is_inside, list_inside, list_tracked
+from gitcp.store.setup import configured_hooks
 from gitcp.store.snapshot import Worktree
 
 TYPE_CHECKING = False
@@ -38,9 +39,20 @@ def find_folder(repo: Repo) -> str:
     return os.path.normpath(decode_name(where))
 
 
-def list_missing(where: str) -> list[str]:
-    """The hooks of a directory that git does not run, or that neither are gitcp's nor call it."""
-    return [hook for hook in installation.HOOKS if not _is_ours_called(where, hook)]
+def list_missing(repo: Repo, where: str) -> list[str]:
+    """The hooks of gitcp that git does not run, be they configured or in its directory of hooks,
+    where."""
+    missing = [hook for hook in installation.HOOKS if not _is_ours_called(where, hook)]
+    if not missing:
+        return []
+    configured = configured_hooks.list_running(repo)
+    return [h for h in missing if h not in configured or _has_to_be_last(where, h)]
+
+
+def _has_to_be_last(where: str, hook: str) -> bool:
+    """Whether a script in the directory is run after the configured hook though ours should be the
+    last: a pre-push may refuse the push, and then nothing is sent."""
+    return hook == "pre-push" and os.access(os.path.join(where, hook), os.X_OK)
 
 
 def _is_ours_called(where: str, hook: str) -> bool:
@@ -59,6 +71,11 @@ def read_texts(where: str, hook: str) -> dict[str, str]:
     return texts
 
 
+def _has_ours(where: str, hook: str) -> bool:
+    """Whether gitcp's script is among the files of a hook."""
+    return any(installation.is_ours(text) for text in read_texts(where, hook).values())
+
+
 def is_huskys(where: str) -> bool:
     """Whether husky writes a directory: each hook there calls its namesake one level above."""
     return os.path.basename(where) == "_" and os.path.isfile(os.path.join(where, "h"))
@@ -66,14 +83,23 @@ def is_huskys(where: str) -> bool:
 
 def plan_hooks(repo: Repo, record: Manifest, program: tuple[str, str], force: bool) -> Plan:
     """Plan what to write so that each of git's hooks runs gitcp; program: the interpreter and the
-    entry file of build_script()."""
+    entry file of build_script().
+
+    Where git runs configured hooks, files are written only in the place of gitcp's own, and of a
+    script that has to run before it."""
     where = find_folder(repo)
+    hooks = list(installation.HOOKS)
+    if configured_hooks.are_supported():
+        hooks = [hook for hook in hooks if _has_ours(where, hook) or _has_to_be_last(where, hook)]
+        if not hooks:
+            return [], []
     if os.path.lexists(where) and not os.path.isdir(where):
         return [], [f"git runs no hooks here: '{where}' is not a directory"]
     planner = _Planner(repo, where, record, program, force)
-    for hook in installation.HOOKS:
+    for hook in hooks:
         planner.plan_hook(hook)
-    planner.plan_lfs_hook()
+    if "post-commit" in hooks:  # else Git LFS finds its own places free
+        planner.plan_lfs_hook()
     writes, notes = planner.writes, planner.notes
     if planner.refused:
         outside = len(planner.closed) == len(installation.WRITTEN)

@@ -51,6 +51,14 @@ def clear_configured(repo: Repo) -> None:
         files.remove_if_empty(folder)
 
 
+def clear_ran(repo: Repo) -> None:
+    """Remove `ran`, by which a hook in a file sees that git has run the configured one."""
+    folder = repo.join_own("ran")
+    for name in files.list_names(folder):
+        files.remove_file(os.path.join(folder, name))
+    files.remove_if_empty(folder)
+
+
 def write_watched(repo: Repo, record: Manifest) -> None:
     """List in `watched` the settings in this worktree that enable wrote."""
     top = os.path.realpath(repo.worktree) + os.sep

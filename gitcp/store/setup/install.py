@@ -24,7 +24,7 @@ from gitcp.objects import Objects
 from gitcp.repo import Repo
 from gitcp.store import stream
 from gitcp.store.lines import recorded
-from gitcp.store.setup import adapters, git_hooks, guard_files, takeover
+from gitcp.store.setup import adapters, configured_hooks, git_hooks, guard_files, takeover
 from gitcp.store.snapshot import own_index
 from gitcp.store.unheard import unrecorded
 
@@ -171,6 +171,8 @@ def plan_install(repo: Repo, options: Options, record: Manifest) -> Plan:
     }
     values, unread = takeover.read_settings(repo, record)
     values |= {key: value for key, value in chosen.items() if value}
+    if repo.has_git and configured_hooks.are_supported():
+        values |= configured_hooks.build_values(program)
     config = takeover.plan_config(repo, values)
     hidden = _plan_exclude(repo, writes)
     return [*hidden, *writes, *([config] if config else [])], notes + unread
@@ -365,8 +367,8 @@ def plan_skills(repo: Repo, record: Manifest, scope: str, force: bool) -> Plan:
     return writes, notes
 
 
-# Enable gitcp in all repositories of a person: by git's template for new repositories, and by
-# agents' hooks in the person's own settings.
+# Enable gitcp in all repositories of a person: by hooks in git's configuration, with an older git
+# by its template for new repositories; and by agents' hooks in the person's own settings.
 _HOOKS_KEY = "init.templateDir"
 _NOT_SET = (
     "'{}' is {}: 'gitcp enable' in a new repository sets it up, or put hooks into it yourself"
@@ -390,7 +392,7 @@ def open_scratch_repository() -> Iterator[Repo]:
 def install_person(
     clients: Sequence[str], force: bool, dry_run: bool = False
 ) -> tuple[list[str], list[str]]:
-    """Set up git's template and the agents in the person's settings; (what was done, notes).
+    """Set up git's hooks and the agents in the person's settings; (what was done, notes).
 
     clients: none for all agents that are on this machine.  dry_run: write nothing.
     Raises Error, with nothing done, if git's global configuration is not a regular file."""
@@ -402,9 +404,24 @@ def install_person(
         record = takeover.load_person()
         writes, notes = plan_clients(repo, present, "user", locate_program(), force)
         done = [w["note"] for w in writes if dry_run or carry_out(repo, w, record)]
-        if _may_set_template(repo, force, notes):
+        if configured_hooks.are_supported():
+            done += _configure_hooks(dry_run)
+            if _read_template() == locate_template():  # of an older git, which may still be in use
+                done += _set_template(repo, dry_run)
+        elif _may_set_template(repo, force, notes):
             done += _set_template(repo, dry_run)
     return done, notes
+
+
+def _configure_hooks(dry_run: bool) -> list[str]:
+    """Set gitcp's hooks in the person's configuration of git; return what was done.  dry_run: write
+    nothing."""
+    values = configured_hooks.build_values(locate_program())
+    if configured_hooks.are_set_for_person(values):
+        return []
+    if not dry_run:
+        configured_hooks.set_for_person(values)
+    return ["set hook.gitcp-* in your configuration of git, for every repository"]
 
 
 def _may_set_template(repo: Repo, force: bool, notes: list[str]) -> bool:
@@ -476,12 +493,18 @@ def _plan_hooks(template: str, baked: tuple[str, str]) -> Iterator[Write]:
             yield {"path": path, "kind": "hook", "data": data, "note": note, "user": True}
 
 
-def remove_template() -> str:
-    """Unset init.templateDir if it is gitcp's; return what was done, '' for nothing."""
-    if _find_special_config() or _read_template() != locate_template():
-        return ""
-    Git().run("config", "--global", "--unset", _HOOKS_KEY)
-    return f"unset {_HOOKS_KEY}"
+def remove_of_person() -> list[str]:
+    """Remove gitcp's hooks from the person's configuration of git, and init.templateDir if it is
+    gitcp's; return what was done."""
+    if _find_special_config():
+        return []
+    done = []
+    if configured_hooks.remove_of_person():
+        done.append("removed hook.gitcp-* from your configuration of git")
+    if _read_template() == locate_template():
+        Git().run("config", "--global", "--unset", _HOOKS_KEY)
+        done.append(f"unset {_HOOKS_KEY}")
+    return done
 
 
 def install_repository(
@@ -503,6 +526,6 @@ def install_repository(
     except (Error, OSError) as e:
         return [], str(e)
     where = git_hooks.find_folder(repo)
-    missing = () if dry_run else git_hooks.list_missing(where)
+    missing = () if dry_run else git_hooks.list_missing(Repo.find(path), where)
     reason = next(iter(notes), f"git does not run '{missing[0]}'") if missing else ""
     return [write["note"] for write in writes], reason.partition("\n")[0]

@@ -95,7 +95,10 @@ def plan_config(repo: Repo, values: dict[str, str]) -> Write | None:
     if not new and data == before:
         return None  # the old name is in another configuration file
     lines = [f"{key}={value}" for key, value in new.items()]
-    note = f"set {hide_passwords(', '.join(lines))}" if lines else f"unset {old}"
+    named = [line for line in lines if not line.startswith("hook.")]
+    if len(named) < len(lines):
+        named.insert(0, f"hook.{installation.CONFIGURED}* in '{path}'")
+    note = f"set {hide_passwords(', '.join(named))}" if named else f"unset {old}"
     return {"path": path, "kind": "config", "data": data, "lines": lines, "note": note}
 
 

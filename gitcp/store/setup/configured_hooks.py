@@ -1,0 +1,111 @@
+"""gitcp's hooks in git's configuration (doc/git.md "Hooks in configuration").
+
+git 2.54 and later run the command of each `hook.<name>` for its event, then the script in the hooks
+directory.  gitcp has one name for each event, `gitcp-<event>`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+
+from gitcp.core import installation
+from gitcp.git import Git, decode_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gitcp.git import Config
+    from gitcp.repo import Repo
+
+_SINCE = (2, 54)
+_VERSION = re.compile(rb"git version (\d+)\.(\d+)")
+_NONE = 1  # the status of `git hook list` for an event without a hook
+
+
+def are_supported() -> bool:
+    """Whether the git on PATH runs hooks from its configuration."""
+    return _can_run(os.environ.get("PATH", ""))
+
+
+@cache
+def _can_run(search_path: str) -> bool:
+    version = _VERSION.match(Git().run("version")[1])
+    return version is not None and (int(version[1]), int(version[2])) >= _SINCE
+
+
+def build_values(program: tuple[str, str]) -> dict[str, str]:
+    """The keys of the configuration and their values; program: the interpreter and the entry file
+    that the hooks start."""
+    values = {}
+    for hook in installation.HOOKS:
+        name = installation.CONFIGURED + hook
+        values[f"hook.{name}.event"] = hook
+        values[f"hook.{name}.command"] = installation.build_command(hook, *program)
+    return values
+
+
+def read_commands(config: Config) -> dict[str, str]:
+    """hook -> the command that is configured for it, of gitcp's hooks."""
+    commands = {}
+    for hook in installation.HOOKS:
+        command = config.get(f"hook.{installation.CONFIGURED}{hook}.command")
+        if command:
+            commands[hook] = command
+    return commands
+
+
+def list_running(repo: Repo) -> set[str]:
+    """The hooks that git runs from its configuration here."""
+    configured = read_commands(repo.config)
+    if not configured or not are_supported():
+        return set()
+    return {hook for hook in configured if installation.CONFIGURED + hook in _ask_git(repo, hook)}
+
+
+def has_later(repo: Repo, hook: str) -> bool:
+    """Whether git runs another hook after gitcp's configured one, be it a script."""
+    names = _ask_git(repo, hook)
+    ours = installation.CONFIGURED + hook
+    return ours in names and names[-1] != ours
+
+
+def _ask_git(repo: Repo, hook: str) -> list[str]:
+    """The names of the hooks that git runs for an event, in its order; the script in the hooks
+    directory has a name of git's own."""
+    out = repo.git.run("hook", "list", "-z", hook, ok=(0, _NONE))[1]
+    return [decode_name(name) for name in out.split(b"\0") if name]
+
+
+def set_for_person(values: Mapping[str, str]) -> None:
+    """Set keys in the person's configuration."""
+    for key, value in values.items():
+        Git().run("config", "--global", "--replace-all", key, value)
+
+
+def are_set_for_person(values: Mapping[str, str]) -> bool:
+    """Whether the person's configuration has these values."""
+    present = _read_of_person()
+    return all(present.get(key) == value for key, value in values.items())
+
+
+def remove_of_person() -> bool:
+    """Remove gitcp's hooks from the person's configuration; return whether there were some."""
+    sections = {key.rpartition(".")[0] for key in _read_of_person()}
+    for section in sorted(sections):
+        Git().run("config", "--global", "--remove-section", section)
+    return bool(sections)
+
+
+def _read_of_person() -> dict[str, str]:
+    """The keys of gitcp's hooks in the person's configuration, with their last values."""
+    pattern = rf"^hook\.{installation.CONFIGURED}"
+    out = Git().run("config", "--global", "--null", "--get-regexp", pattern, ok=(0, 1))[1]
+    values = {}
+    for record in out.split(b"\0"):
+        key, has_value, value = record.partition(b"\n")
+        if has_value:
+            values[decode_name(key)] = decode_name(value)
+    return values
