@@ -7,7 +7,7 @@ SOURCES = $(shell find gitcp -name '*.py' -o -name '*.json' -o -name '*.sh' -o -
 # Whoever has it set would have every worker compile all of the tests at each run.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup generate format check test test-plain test-mac stress fuzz soak spark mutate recall bench bench-long bench-real demo picture dist man vscode test-vscode
+.PHONY: setup generate format check test test-plain test-mac stress fuzz soak spark mutate recall bench bench-long bench-real demo picture dist git-suite man vscode test-vscode
 
 setup: .venv/.stamp
 
@@ -124,11 +124,24 @@ test-vscode: $(TOOLS) vscode
 
 # What a release has, of the last commit: the same bytes on every machine with these packages.
 # The wheel is then installed and used where there is no checkout.
-dist: $(TOOLS)
+build/release/.stamp: .ci/release.txt contrib/constraints.txt
+	$(PYTHON) -m venv build/release
+	build/release/bin/python -m pip install -q -r .ci/release.txt -c contrib/constraints.txt
+	touch $@
+
+dist: build/release/.stamp
 	rm -rf build/dist build/source
-	mkdir -p build/source
+	mkdir -p build/source build/dist
 	git archive HEAD | tar -xf - -C build/source
-	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(PY) .ci/dist build/source build/dist
+	version=$$(.ci/version) && SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) \
+		build/release/bin/python .ci/dist build/source build/dist "$$version" "$$(git rev-parse HEAD)"
 	rm -rf build/source
-	.ci/try-wheel build/dist/*.whl
+	PYTHON=build/release/bin/python .ci/sbom build/dist
+	.ci/sums build/dist
+	PYTHON=$(PYTHON) .ci/try-wheel build/dist/*.whl
 	cat build/dist/SHA256SUMS
+
+# git's own tests, with gitcp and an open session in every repository that they make: an hour.
+# SCRIPTS="t75* t3404*": these alone.  GIT_SOURCE: the source of the installed git, where it is no Debian's.
+git-suite: .venv/.stamp
+	@.ci/git-suite $(SCRIPTS)

@@ -28,7 +28,7 @@ def headings(page: str) -> set[str]:
 
 def texts() -> Iterator[tuple[str, str]]:
     """Path and text of every file that may refer to a page."""
-    places = "gitcp tests bench mutate demo man doc HACKING.md README.md conftest.py".split()
+    places = "gitcp tests bench mutate demo man doc conftest.py *.md".split()
     argv = ["git", "ls-files", "-z", "--", *places, ":!*.png"]
     for file in subprocess.check_output(argv, cwd=TOP).decode().split("\0")[:-1]:
         path = TOP / file

@@ -19,6 +19,7 @@ from tests.support.harness import World
 from tests.support.paths import TOP
 
 NAMES = sorted(commands.NAMES)
+VERSION, COMMIT = "7.6.5", "0123456789abcdef0123456789abcdef01234567"
 
 
 def build(at: Path, umask: int) -> Path:
@@ -33,10 +34,12 @@ def build(at: Path, umask: int) -> Path:
     stale = at / "top" / "build" / "lib" / "gitcp" / "repo" / "__init__.py"  # of an older version
     stale.parent.mkdir(parents=True)
     stale.touch()
-    argv = [sys.executable, str(TOP / ".ci" / "dist"), str(at / "top"), str(at / "dist")]
+    out = str(at / "dist")
     env = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}
-    done = subprocess.run(argv, env=env, capture_output=True, text=True, umask=umask)
-    assert done.returncode == 0, done.stderr
+    for argv in (["dist", str(at / "top"), out, VERSION, COMMIT], ["sums", out]):
+        words = [sys.executable, str(TOP / ".ci" / argv[0]), *argv[1:]]
+        done = subprocess.run(words, env=env, capture_output=True, text=True, umask=umask)
+        assert done.returncode == 0, done.stderr
     return at / "dist"
 
 
@@ -70,7 +73,8 @@ def test_the_zipapp_runs_and_records_with_python_alone(
     def gitcp(*argv: str) -> str:
         return subprocess.check_output([*python, *argv], text=True)
 
-    assert gitcp("--version").startswith("gitcp ")
+    told = json.loads(gitcp("--version", "--json"))
+    assert (told["gitcp"], told["commit"]) == (VERSION, COMMIT)
     gitcp("enable", "--agent", "claude-code")
     (tmp_path / "gitcp.pyz").rename(tmp_path / "moved.pyz")
     python[-1] = str(tmp_path / "moved.pyz")
