@@ -27,7 +27,7 @@ def test_it_and_hacking_name_the_entry_points_of_the_makefile() -> None:
     named = {
         word for words in re.findall(r"(?:`|\$ )make ([a-z -]+)", README) for word in words.split()
     }
-    assert named == {"demo", "test", "bench", "check"}
+    assert named == {"demo", "test", "bench"}
 
 
 def test_it_has_as_many_agents_as_it_says() -> None:
