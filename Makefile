@@ -7,7 +7,7 @@ SOURCES = $(shell find gitcp -name '*.py' -o -name '*.json' -o -name '*.sh' -o -
 # Whoever has it set would have every worker compile all of the tests at each run.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup generate format check test test-plain test-mac stress fuzz soak spark mutate recall bench bench-long bench-real demo picture dist git-suite man vscode test-vscode
+.PHONY: setup generate format check test test-plain test-mac stress fuzz soak spark mutate recall bench bench-long bench-real demo picture dist git-suite html man vscode test-vscode
 
 setup: .venv/.stamp
 
@@ -113,6 +113,10 @@ demo: build/demo/.stamp
 picture: $(TOOLS)
 	$(PY) -m demo.picture
 	$(PY) -m demo.page
+
+# The manual as HTML, with links and a search that needs no server: build/html/index.html.
+html: .venv/.stamp
+	@$(PY) .ci/html build/html
 
 # The extension for VS Code, as build/vscode/gitcp.vsix; tried in a real editor by test-vscode.
 vscode:
