@@ -85,7 +85,7 @@ KEYS: dict[str, tuple[formats.Shape, str, str]] = {
     "turn": (str, "", "its turn"),
     "who": (None, "owner", "the author: a session, turn and tool use, person, or unknown"),
     "how": (str, "", "how the author is known"),
-    "names": ([str], "", "words of the command of a call, and of its output"),
+    "names": ([str], "", "words of the command of a call, and of its output, redacted"),
     "task": (str, "", "the name by which the client calls what a call has left running"),
     "path": (is_path, "kind lasting staying alone", "an edit of this path"),
     "before": (is_entry, "based objects alone", "its mode and blob before, null for no file"),

@@ -81,9 +81,7 @@ KINDS = (
         "checkpoints and the page",
         "the agent's own transcript is read again as a whole",
         File(COMMON, "transcript/<session>", "copy left", "a redacted copy, and how far it goes"),
-        File(
-            COMMON, "exports/<client>/<session>", "copy", "what the client exported, not redacted"
-        ),
+        File(COMMON, "exports/<client>/<session>", "copy", "what the client exported, redacted"),
         File(COMMON, "images/<sha256>", "", "a picture that was taken out of transcripts"),
     ),
     Kind(

@@ -18,6 +18,15 @@ if TYPE_CHECKING:
 
 _WORDS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 .,;!?'()\n"
 _LONGEST = 15  # bytes of a word: what follows `Bearer ` is a secret from 16 on
+# What the rules for texts begin with or follow, in lower case.
+_TELLING = (
+    *(b"pass", b"pwd", b"secret", b"token", b"key", b"cred", b"auth", b"bearer", b"cookie"),
+    *(b"://", b"%", b"jdbc", b"mysql", b"mariadb", b"curl", b"machine"),
+)
+# Blanks for what ends the words of a command; the letters of a word that nobody draws at random.
+_PLAIN = b"abcdefghijklmnopqrstuvwxyz_-"
+_DRAWN = _PLAIN + b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+"
+_BETWEEN = bytes(byte if byte in _DRAWN else 32 for byte in range(256))
 # Stands for a text while a rule is invalid and its secrets cannot be found.
 WITHHELD = "(withheld: a rule of gitcp.redact cannot be read)"
 _REDACTORS: dict[str, Redactor] = memory.get_table("redactors")
@@ -121,6 +130,14 @@ def redact_text(repo: Repo, value: str, session: str = "") -> str:
     return make_redaction(repo, session)(value)
 
 
+def redact_command(repo: Repo, value: str, session: str = "") -> str:
+    """redact_text() for a command or its output, of which most need no rules."""
+    data = value.encode("utf-8", "surrogatepass")
+    if not _has_own_rules(repo) and is_harmless_command(data):
+        return value
+    return make_redaction(repo, session)(value)
+
+
 def redact_transcript(repo: Repo, data: bytes, session: str = "") -> bytes:
     """A transcript redacted as for a checkpoint, to be called before its texts are cut: a secret
     may span lines.  Raises InputError for an invalid rule."""
@@ -137,7 +154,7 @@ def make_redaction(repo: Repo, session: str = "") -> Callable[[str], str]:
     """redact_text() for many texts, by the rules as they are now."""
     if not can_read_rules(repo):
         return lambda _: WITHHELD
-    has_own_rules = bool(repo.config.get_all("gitcp.redact") or has_personal_rules(repo))
+    has_own_rules = _has_own_rules(repo)
 
     def redact(value: str) -> str:
         data = value.encode("utf-8", "surrogatepass")
@@ -148,8 +165,25 @@ def make_redaction(repo: Repo, session: str = "") -> Callable[[str], str]:
     return redact
 
 
+def _has_own_rules(repo: Repo) -> bool:
+    return bool(repo.config.get_all("gitcp.redact") or has_personal_rules(repo))
+
+
 def has_personal_rules(repo: Repo) -> bool:
     return bool(_list_kinds(repo) or repo.config.list_keys(config_table.LABELS, ""))
+
+
+def is_harmless_command(data: bytes) -> bool:
+    """Whether no rule finds a secret in a command or its output.
+
+    Every rule needs a word of _TELLING, or a run of 20 letters or more.  Between the slashes and
+    dots of paths a run has at most 15, or no digit and no capital.
+    """
+    low = data.lower()
+    if any(map(low.__contains__, _TELLING)):
+        return False
+    words = data.translate(_BETWEEN).split()
+    return not any(len(w) > _LONGEST and w.translate(None, _PLAIN) for w in words)
 
 
 def is_words_only(data: bytes) -> bool:

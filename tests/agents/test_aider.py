@@ -82,6 +82,19 @@ def test_what_aider_does_under_gitcp_run_is_linked_with_its_prompts_and_tokens(
     assert "gitcp run aider" in world.gitcp("enable", "--agent=aider")
 
 
+def test_a_secret_in_the_history_is_not_in_the_copy_that_stays(world: World) -> None:
+    token = "ghp_" + "a1B2" * 9
+    program = world.home / "aider"
+    program.write_text(AIDER.replace("and no more", f"with {token}"))
+    program.chmod(0o755)
+    world.write(".git/info/exclude", ".aider*\n")
+    world.gitcp("run", str(program), "--message", "Add hello.py")
+    [copy] = (world.path / ".git/gitcp/exports/aider").iterdir()
+    assert "Add hello.py" in copy.read_text() and "REDACTED" in copy.read_text()
+    assert token in (world.path / ".aider.chat.history.md").read_text()
+    assert token not in copy.read_text()
+
+
 def test_a_commit_of_aiders_own_is_told_the_prompt_and_the_model_at_once(world: World) -> None:
     before, _, after = RUN.partition("> Commit ")
     program = world.home / "aider"

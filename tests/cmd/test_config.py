@@ -36,6 +36,20 @@ def test_what_is_set_has_its_file_and_line(repo: Path) -> None:
     )
 
 
+def test_no_password_of_a_url_is_shown(repo: Path) -> None:
+    git("config", "gitcp.remote", "https://me:hunter2@host.example/x.git", cwd=repo)
+    git("config", "gitcp.stop.pipeline", "!curl https://me:hunter2@host.example/x | wc", cwd=repo)
+    git("config", "gitcp.wrong", "https://me:hunter2@host.example/x.git", cwd=repo)
+    for args in ([], ["--json"], ["--check"], ["--check", "--json"], ["gitcp.remote"]):
+        done = warm.run("config", *args, cwd=repo)
+        assert "hunter2" not in done.stdout + done.stderr, args
+    assert records(repo)["gitcp.remote"]["value"] == "https://host.example/x.git"
+    git("config", "gitcp.remote", "ssh://git@host.example/x.git", cwd=repo)
+    assert records(repo)["gitcp.remote"]["value"] == "ssh://git@host.example/x.git"
+    wrong = warm.run("config", "gitcp.streams", "https://me:hunter2@host.example", cwd=repo)
+    assert wrong.returncode and "hunter2" not in wrong.stderr
+
+
 def test_check_shows_what_is_wrong_alone_and_says_no(repo: Path) -> None:
     assert warm.run("config", "--check", cwd=repo).returncode == 0
     config = repo / ".git" / "config"

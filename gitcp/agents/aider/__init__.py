@@ -11,6 +11,8 @@ from gitcp.core import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from gitcp.core.record_types import Event
 
 _HISTORY = ".aider.chat.history.md"
@@ -32,12 +34,21 @@ class Aider(Other):
         text = _read_history(record["cwd"])
         lines: list[dict[str, object]] = []
         model = ""
-        if record["event"] != "turn-start":
-            with open(path, encoding="utf-8") as f:
-                last = [line for line in map(json.loads, f) if line["kind"] == "begin"][-1]
+        begins = _list_begins(path)
+        if record["event"] != "turn-start" and begins:
+            last = begins[-1]
             lines, model = history.read_lines(text[last["size"] :], last["size"], last["model"])
         _append(path, [*lines, {"kind": "begin", "size": len(text), "model": model}])
         record["transcript_path"] = path
+
+
+def _list_begins(path: str) -> list[dict[str, Any]]:
+    """The lines `begin` of a session's transcript; none if it is not there, or was not kept."""
+    try:
+        with open(path, encoding="utf-8") as f:
+            return [line for line in map(json.loads, f) if line["kind"] == "begin"]
+    except FileNotFoundError:
+        return []
 
 
 def _read_history(cwd: str) -> str:

@@ -169,10 +169,14 @@ def _note_stashes(journal: Journal, state: State, call: JournalLine) -> None:
 
 
 def _list_words(repo: Repo, event: dict[str, Any], text: str) -> list[str]:
-    """The words of a text that could name a path, and how the disk spells those that exist."""
-    from gitcp.core import credit_cases
+    """The words of a text that could name a path, and how the disk spells those that exist.
 
-    words = credit_cases.list_words(text)
+    The journal outlives the turn: what is secret by its place in the text is replaced while it has
+    that place."""
+    from gitcp.core import credit_cases
+    from gitcp.store import redaction
+
+    words = credit_cases.list_words(redaction.redact_command(repo, text, event["session_id"]))
     if session.has_many_names(repo):
         folder = os.path.realpath(event.get("cwd") or repo.worktree)
         paths = (os.path.join(folder, word) for word in words)

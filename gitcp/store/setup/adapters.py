@@ -15,9 +15,9 @@ from argparse import ArgumentTypeError
 from gitcp import console, files, git, jj, object_lists
 from gitcp.agents import get_client, list_names, other
 from gitcp.agents.reading import items
-from gitcp.core import config_table, installation
+from gitcp.core import config_table, installation, places
 from gitcp.core.findings import make_finding
-from gitcp.errors import Error, GitError, InputError, UnknownAgent
+from gitcp.errors import Error, GitError, InputError, UnknownAgent, hide_passwords
 from gitcp.objects import Objects
 from gitcp.store.setup import configured_hooks, git_hooks, guard_files
 
@@ -447,7 +447,8 @@ def list_settings(repo: Repo, keys: Sequence[str] = ()) -> list[Record]:
     """A record of type setting for each key of the table, each value of a pipeline, and each
     unknown key that is set; keys: only for these.
 
-    value: the value in force; text: what is set, '' for nothing; origin: where it is set;
+    value: the value in force; text: what is set, '' for nothing, both without the passwords of
+    URLs; origin: where it is set;
     complaint: what is wrong with it.
     """
     values = repo.config.read_values()
@@ -484,6 +485,8 @@ def set_setting(repo: Repo, key: str, text: str) -> None:
 def _make_setting(repo: Repo, key: str, row: Key | None, text: str, complaint: str) -> Record:
     default = row["default"] if row else ""
     where = find_origin(repo, key, text) if key in repo.config.read_values() else None
+    is_url = len(text.split()) == 1
+    text = places.clean_url(text) if is_url else hide_passwords(text)  # or several, in a pipeline
     return {
         "type": "setting",
         "key": key,
